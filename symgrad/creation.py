@@ -1,0 +1,216 @@
+"""Making tensors: from data, constants, ranges and random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad import dtypes
+from symgrad.op import shape_of
+from symgrad.errors import ArgumentError
+from symgrad.ops.shaping import size_args
+from symgrad.tape.names import check_name
+from symgrad.tape.record import call_site, plain
+from symgrad.tensor import Tensor
+
+
+def tensor(
+    data: Any,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    name: str | None = None,
+    structure: str | None = None,
+    device: Any = None,
+) -> Tensor:
+    """A new leaf from numbers, nested lists, arrays or tensors; the data is copied.
+
+    Python floats become the default dtype (float32, as torch); NumPy arrays keep theirs.  ``name`` is the symbol in
+    formulas; without it the variable the result is assigned to gives the name.  ``structure`` states a property of a
+    matrix ("symmetric") that formulas may use.
+
+    >>> tensor([1.0, 2.0], requires_grad=True)
+    tensor([1., 2.], requires_grad=True)
+    """
+    value = _as_array(data, dtype)
+    made = plain(Tensor, value)
+    if name is not None or structure is not None:
+        extra = made.more()
+        extra.name = None if name is None else check_name(name)
+        extra.structure = structure
+    made.more().site = call_site(1)
+    return made.requires_grad_() if requires_grad else made
+
+
+def _as_array(data: Any, dtype: Any) -> Any:
+    if isinstance(data, Tensor):
+        data = data._value
+    if isinstance(data, (list, tuple)) and _holds_tensors(data):
+        data = _strip(data)
+    if dtype is None and not isinstance(data, (np.ndarray, np.generic)):
+        if isinstance(data, (bool, int, float, complex)):
+            dtype = dtypes.for_python_number(data)
+        else:
+            found = np.asarray(data)
+            dtype = found.dtype
+            if not found.size and found.dtype.kind == "f":
+                dtype = dtypes.get_default_dtype()
+            elif found.dtype.kind in "fc" and not _holds_numpy(data):
+                dtype = dtypes.for_python_number(1.0 if found.dtype.kind == "f" else 1j)
+    value = np.array(data, dtype)
+    if value.dtype.kind not in "biufc":
+        raise ArgumentError(
+            f"tensor() takes numbers, got {type(data).__name__} of dtype {value.dtype}; rows must have equal lengths and "
+            "hold numbers only."
+        )
+    return value[()] if not value.ndim else value
+
+
+def _holds_numpy(data: Any) -> bool:
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return isinstance(data, (np.ndarray, np.generic))
+
+
+def _holds_tensors(data: Any) -> bool:
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return isinstance(data, Tensor)
+
+
+def _strip(data: Any) -> Any:
+    return [_strip(d) for d in data] if isinstance(data, (list, tuple)) else data._value
+
+
+def as_tensor(data: Any, dtype: Any = None) -> Tensor:
+    """A tensor sharing memory with ``data`` where that is possible."""
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)  # type: ignore[no-any-return]
+    if isinstance(data, np.ndarray) and (dtype is None or np.dtype(dtype) == data.dtype):
+        return plain(Tensor, data)  # type: ignore[no-any-return]
+    return tensor(data, dtype=dtype)
+
+
+def from_numpy(array: Any) -> Tensor:
+    """A tensor sharing the memory of a NumPy array."""
+    if not isinstance(array, np.ndarray):
+        raise ArgumentError(f"from_numpy() takes a NumPy array, not {type(array).__name__}.")
+    return plain(Tensor, array)  # type: ignore[no-any-return]
+
+
+def variable(data: Any, requires_grad: bool = False, volatile: Any = None, **options: Any) -> Tensor:
+    """The legacy constructor: gives a tensor.  ``volatile`` has no effect and warns, as torch."""
+    if volatile is not None:
+        import warnings
+
+        warnings.warn(
+            "volatile was removed and now has no effect. Use `with no_grad():` instead", UserWarning, stacklevel=2
+        )
+    base = data if isinstance(data, Tensor) else tensor(data, **options)
+    made = plain(Tensor, base._value)
+    made.more().site = call_site(1)
+    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+
+
+def Tensor_(*data: Any) -> Tensor:
+    """``Tensor([1.])``: data in the default dtype; ``Tensor(2, 3)``: that shape, zeros."""
+    if data and all(isinstance(d, int) for d in data):
+        value = np.zeros(data, dtypes.get_default_dtype())
+    else:
+        value = np.array(_as_array(data[0] if data else [], None), dtypes.get_default_dtype())
+    made = plain(Tensor, value)
+    made.more().site = call_site(1)
+    return made  # type: ignore[no-any-return]
+
+
+def _filled(name: str, fill: Callable[[Any, Any], Any], doc: str) -> Callable[..., Tensor]:
+    def make(
+        *size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None, device: Any = None
+    ) -> Tensor:
+        shape = tuple(int(s) for s in size_args(size))
+        value = fill(shape, dtype or dtypes.get_default_dtype())
+        return _finish(value, requires_grad, name)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = doc
+    return make
+
+
+def _finish(value: Any, requires_grad: bool, name: str | None, depth: int = 2) -> Tensor:
+    made = plain(Tensor, value if value.ndim else value[()])
+    extra = made.more()
+    extra.site = call_site(depth)
+    extra.name = None if name is None else check_name(name)
+    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+
+
+zeros = _filled("zeros", np.zeros, "Zeros of a shape: ``zeros(2, 3)`` or ``zeros((2, 3))``.")
+ones = _filled("ones", np.ones, "Ones of a shape.")
+empty = _filled("empty", np.zeros, "Room for a shape (zeros, so that nothing is undefined).")
+_GENERATOR = [np.random.default_rng()]
+
+
+def manual_seed(seed: int) -> Any:
+    """Seed the random functions; returns the generator."""
+    _GENERATOR[0] = np.random.default_rng(seed)
+    return _GENERATOR[0]
+
+
+randn = _filled(
+    "randn", lambda s, d: np.asarray(_GENERATOR[0].standard_normal(s)).astype(d), "Standard normal samples."
+)
+rand = _filled("rand", lambda s, d: np.asarray(_GENERATOR[0].random(s)).astype(d), "Uniform samples from [0, 1).")
+
+
+def full(
+    size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, name: str | None = None
+) -> Tensor:
+    """One value everywhere."""
+    shape = tuple(size) if isinstance(size, (tuple, list)) else (size,)
+    return _finish(np.full(shape, fill_value, dtype or dtypes.for_python_number(fill_value)), requires_grad, name)
+
+
+def arange(*ends: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None) -> Tensor:
+    """Evenly spaced values: ``arange(stop)``, ``arange(start, stop, step)``."""
+    if dtype is None:
+        dtype = np.int64 if all(isinstance(e, (int, np.integer)) for e in ends) else dtypes.get_default_dtype()
+    return _finish(np.arange(*ends).astype(dtype), requires_grad, name)
+
+
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False, name: str | None = None
+) -> Tensor:
+    """``steps`` values from ``start`` to ``end``, both included."""
+    value = np.linspace(start, end, steps).astype(dtype or dtypes.get_default_dtype())
+    return _finish(value, requires_grad, name)
+
+
+def eye(
+    n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False, name: str | None = None
+) -> Tensor:
+    """The identity matrix."""
+    return _finish(np.eye(n, m, dtype=dtype or dtypes.get_default_dtype()), requires_grad, name)
+
+
+def _like(name: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def call(input: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        made = make(*shape_of(input), dtype=dtype or input.dtype)
+        return made.requires_grad_() if requires_grad else made
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"``{make.__name__}`` of the shape and dtype of ``input``."
+    return call
+
+
+zeros_like = _like("zeros_like", zeros)
+ones_like = _like("ones_like", ones)
+randn_like = _like("randn_like", randn)
+rand_like = _like("rand_like", rand)
+empty_like = _like("empty_like", empty)
+
+
+def full_like(input: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """One value everywhere, in the shape and dtype of ``input``."""
+    return full(tuple(shape_of(input)), fill_value, dtype=dtype or input.dtype, requires_grad=requires_grad)

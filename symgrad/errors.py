@@ -1,0 +1,59 @@
+"""Every exception and warning symgrad raises.
+
+Each class derives from the built-in that torch or NumPy raises in the same situation, so that code written for them
+catches ours.  A message says what happened, with which names, shapes and values, and what to do next.
+"""
+
+from __future__ import annotations
+
+
+class SymgradError(Exception):
+    """Base of everything raised on purpose by this library."""
+
+
+class AutogradError(SymgradError, RuntimeError):
+    """A backward pass was asked for something it cannot give (torch raises ``RuntimeError``)."""
+
+
+class ShapeError(SymgradError, RuntimeError, ValueError):
+    """Shapes that do not fit together (NumPy raises ``ValueError``, torch ``RuntimeError``)."""
+
+
+class DtypeError(SymgradError, RuntimeError, TypeError):
+    """A dtype that an operation does not support."""
+
+
+class ArgumentError(SymgradError, TypeError, ValueError):
+    """An argument of the wrong kind or value."""
+
+
+class NameProblem(SymgradError, ValueError):
+    """A symbol name that cannot be used in source text or in a formula, or that is not known."""
+
+
+class UnsupportedFunction(SymgradError, TypeError):
+    """A NumPy function that the op table does not have; refusing keeps the gradient from being lost."""
+
+
+class FormulaError(SymgradError, ValueError):
+    """A formula that cannot be built, printed or read."""
+
+
+class FormulaTooDeep(FormulaError):
+    """The graph is past the depth budget of a single expression; the where-list form has no such limit."""
+
+
+class CompileError(SymgradError, ValueError):
+    """A graph or function that cannot be compiled."""
+
+
+class CheckFailed(SymgradError, AssertionError):
+    """A gradient under check differs from the exact one."""
+
+
+class MissingExtra(SymgradError, ImportError):
+    """An optional package is needed; the message names the extra that installs it."""
+
+
+class SymgradWarning(UserWarning):
+    """Base of the library's warnings."""

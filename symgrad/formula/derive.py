@@ -1,0 +1,126 @@
+"""Derivatives of formulas: the reverse sweep of the engine, run on terms with the same rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import FormulaError
+from symgrad.formula.term import Term, as_term, full, postorder
+from symgrad.op import lookup
+from symgrad.ops.fitting import fit
+from symgrad.ops.select import where_op
+
+
+def depends_on(order: Sequence[Term], targets: set[Term]) -> set[Term]:
+    """The terms of a postorder that have a target below them or are one."""
+    found = set(targets)
+    for term in order:
+        if any(a in found for a in term.args):
+            found.add(term)
+    return found
+
+
+class Derivation:
+    """One reverse sweep: adjoints of every term between the outputs and the targets."""
+
+    def __init__(self, outputs: Sequence[Term], seeds: Sequence[Term], targets: Sequence[Term]):
+        self.adjoints: dict[Term, Term] = {}
+        self.structural: set[Term] = set()
+        order = postorder(outputs)
+        useful = depends_on(order, set(targets))
+        self.pending: dict[Term, list[Term]] = {}
+        for output, seed in zip(outputs, seeds, strict=True):
+            self.pending.setdefault(output, []).append(seed)
+        for term in reversed(order):
+            if term in useful and term in self.pending:
+                g = self._total(term)
+                self.adjoints[term] = g
+                if term not in targets or term.args:
+                    self._push(term, g, useful)
+
+    def _total(self, term: Term) -> Term:
+        parts = self.pending.pop(term)
+        total = parts[0]
+        for part in parts[1:]:
+            total = total + part  # type: ignore[operator]
+        return total
+
+    def _push(self, term: Term, g: Term, useful: set[Term]) -> None:
+        op = term.op
+        for i, arg in enumerate(term.args):
+            if arg not in useful or not op.differentiable(i):
+                continue
+            c = op.pullback(i, g, term, term.args, term.params)
+            if c is None:
+                continue
+            c = fit(as_term(c), arg.shape, arg.dtype or term.dtype)
+            c = self._structural(term, i, g, c)
+            self.pending.setdefault(arg, []).append(c)
+
+    def _structural(self, term: Term, i: int, g: Term, c: Term) -> Term:
+        """Keep the zeros of a branch that was not taken outside of everything that meets them."""
+        if term.op.structural is not None:
+            if c.op is where_op:
+                self.structural.add(c)
+            return c
+        if g in self.structural and term.op.kind == "elementwise" and c is not g and c.op.name != "full":
+            condition, a, b = g.args
+            flipped = a.number == 0
+            inner = term.op.pullback(i, b if flipped else a, term, term.args, term.params)
+            if inner is None or as_term(inner).shape != c.shape or condition.shape not in ((), c.shape):
+                return c
+            moved = where_op(condition, 0, inner) if flipped else where_op(condition, inner, 0)
+            self.structural.add(moved)
+            return moved  # type: ignore[no-any-return]
+        if c is g and g in self.structural:
+            return c
+        return c
+
+
+def gradient(output: Term, targets: Sequence[Term], seed: Term | None = None) -> list[Term]:
+    """Gradients of a scalar term (or of ``sum(seed * output)``) with respect to ``targets``; zeros when unrelated."""
+    if seed is None:
+        if output.shape != ():
+            raise FormulaError(
+                f"the gradient of a formula of shape {output.shape} needs a seed of that shape; only scalars have one of "
+                "their own"
+            )
+        seed = full((), 1, output.dtype)
+    found = Derivation([output], [seed], targets).adjoints
+    return [found.get(t, full(t.shape, 0, t.dtype)) for t in targets]
+
+
+def directional(output: Term, targets: Sequence[Term], tangents: Sequence[Term]) -> Term:
+    """The derivative of ``output`` along ``tangents``: the pushforward, by the ops' tangent rules."""
+    order = postorder([output])
+    useful = depends_on(order, set(targets))
+    moved: dict[Term, Term] = dict(zip(targets, tangents, strict=True))
+    for term in order:
+        if term not in useful or term in moved:
+            continue
+        total: Any = None
+        for i, arg in enumerate(term.args):
+            if arg in moved and term.op.differentiable(i):
+                part = pushforward(term, i, moved[arg])
+                total = part if total is None else total + part
+        if total is not None:
+            moved[term] = total
+    return moved.get(output, full(output.shape, 0, output.dtype or np.dtype(float)))
+
+
+def pushforward(term: Term, i: int, tangent: Term) -> Any:
+    """The tangent of ``term`` when argument ``i`` moves along ``tangent``; without a rule the vjp is transposed."""
+    op = term.op
+    rules = op.jvps
+    if callable(rules):
+        return rules(i, tangent, term, *term.args, **term.params)
+    if rules is not None and rules[i] is not None:
+        return rules[i](tangent, term, *term.args, **term.params)
+    from symgrad.formula.term import symbol
+
+    probe = symbol("_cotangent", term.shape, term.dtype or np.dtype(float))
+    pulled = op.pullback(i, probe, term, term.args, term.params)
+    return gradient(as_term(pulled), [probe], tangent)[0] if pulled is not None else lookup("mul")(term, 0)

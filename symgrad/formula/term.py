@@ -1,0 +1,552 @@
+"""Terms: the array-level formula language.
+
+A term is immutable plain data ``(op, args, params)`` with a shape and a dtype, and equal terms are the same object.
+Sizes in shapes are ints or *letters* (strings such as ``"n"`` or ``"n*m"``), so a formula is the same object for
+n = 10 and n = 1000.  Terms flow through ops as a carrier: the rules of the table build formulas from them.  Terms keep
+the program as it was written; :mod:`symgrad.formula.simplify` makes the canonical form.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from symgrad import dtypes
+from symgrad.errors import ArgumentError, FormulaError
+from symgrad.op import Op, lookup, register, register_carrier, shape_of
+from symgrad.ops.constants import Constant
+
+_FLOAT = dtypes.float64
+_INTERNED: weakref.WeakValueDictionary[Any, Term] = weakref.WeakValueDictionary()
+
+
+def _leaf(name: str) -> Op:
+    def kernel(*_: Any, **__: Any) -> Any:
+        raise FormulaError(f"a formula's {name} has no value of its own; evaluate the formula with values for its symbols")
+
+    return register(Op(name, "leaf", kernel, ()))
+
+
+SYMBOL = _leaf("symbol")
+NUMBER = _leaf("number")
+SIZE = _leaf("size")
+
+
+class Term:
+    """One node of a formula.  Build terms with ops and operators, or :func:`symbol` and :func:`number`."""
+
+    __slots__ = ("__weakref__", "args", "dtype", "op", "params", "shape")
+
+    op: Op
+    args: tuple[Term, ...]
+    params: dict[str, Any]
+    shape: tuple[Any, ...]
+    dtype: Any
+    __array_ufunc__ = None
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def number(self) -> Any:
+        """The value of a constant (int, Fraction, float, complex, bool), else None."""
+        return self.params["value"] if self.op is NUMBER else None
+
+    @property
+    def name(self) -> str | None:
+        """The name of a symbol or the letter of a size, else None."""
+        return self.params.get("name") if self.op is SYMBOL or self.op is SIZE else None
+
+    def sizes(self, dim: tuple[int, ...]) -> Term:
+        """Number of entries along ``dim``."""
+        return size_product([self.shape[k] for k in dim])
+
+    def full_like(self, value: int) -> Term:
+        """A constant of this shape and dtype."""
+        return full(self.shape, value, self.dtype)
+
+    def __repr__(self) -> str:
+        return f"<term {describe(self)}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (rebuild, (flatten([self]),))
+
+    def __bool__(self) -> bool:
+        raise FormulaError(
+            "a formula has no truth value: a rule or function branched on a value; use where(condition, a, b)"
+        )
+
+    def __neg__(self) -> Term:
+        return lookup("neg")(self)  # type: ignore[no-any-return]
+
+    def __invert__(self) -> Term:
+        return lookup("logical_not")(self)  # type: ignore[no-any-return]
+
+    def __getitem__(self, index: Any) -> Term:
+        from symgrad.ops.indexing import getitem
+
+        return getitem(self, index)  # type: ignore[no-any-return]
+
+    @property
+    def T(self) -> Term:
+        """The axes in reverse order."""
+        return lookup("permute")(self, dims=tuple(reversed(range(self.ndim))))  # type: ignore[no-any-return]
+
+
+def _method(op: str, reflected: bool = False) -> Callable[[Term, Any], Any]:
+    def call(self: Term, other: Any) -> Any:
+        return lookup(op)(other, self) if reflected else lookup(op)(self, other)
+
+    return call
+
+
+for _name, _op in {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "matmul", "floordiv": "floor_divide",
+    "mod": "remainder",
+}.items():  # fmt: skip
+    setattr(Term, f"__{_name}__", _method(_op))
+    setattr(Term, f"__r{_name}__", _method(_op, reflected=True))
+for _name, _op in {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "and": "logical_and", "or": "logical_or"}.items():
+    setattr(Term, f"__{_name}__", _method(_op))
+
+
+# ---------------------------------------------------------------------------------------------- building
+
+
+def frozen(params: dict[str, Any]) -> tuple[Any, ...]:
+    """Hashable form of params; numbers keep their type, so that 1, 1.0 and True stay apart."""
+    return tuple(
+        (k, type(v).__name__, repr(v) if isinstance(v, float) else v) for k, v in sorted(params.items())
+    )
+
+
+def make(op: Op, args: tuple[Term, ...], params: dict[str, Any], shape: tuple[Any, ...], dtype: Any) -> Term:
+    """The one term with these parts."""
+    key = (op.name, args, frozen(params), shape, dtype)
+    found = _INTERNED.get(key)
+    if found is None:
+        found = Term.__new__(Term)
+        found.op, found.args, found.params, found.shape, found.dtype = op, args, params, shape, dtype
+        _INTERNED[key] = found
+    return found
+
+
+def symbol(name: str, shape: tuple[Any, ...] = (), dtype: Any = _FLOAT, structure: str | None = None) -> Term:
+    """The symbol of an array.
+
+    >>> symbol("X", ("n", "m")).shape
+    ('n', 'm')
+    """
+    params = {"name": name} if structure is None else {"name": name, "structure": structure}
+    return make(SYMBOL, (), params, tuple(shape), np.dtype(dtype))
+
+
+def number(value: Any, dtype: Any = None) -> Term:
+    """A constant; ints and Fractions stay exact."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        dtype, value = value.dtype, value.item()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        value = int(value) if math.copysign(1, value) > 0 else value
+    if isinstance(value, Fraction) and value.denominator == 1:
+        value = int(value)
+    return make(NUMBER, (), {"value": value}, (), dtype)
+
+
+def size_letter(letter: Any) -> Term:
+    """A size as a term: an int, a letter, or a product such as ``"n*m"``."""
+    if isinstance(letter, (int, np.integer)):
+        return number(int(letter))
+    if "*" in letter:
+        return size_product(letter.split("*"))
+    return make(SIZE, (), {"name": letter}, (), dtypes.int64)
+
+
+def size_product(letters: Sequence[Any]) -> Term:
+    """Product of sizes."""
+    out: Term | None = None
+    for letter in letters:
+        factor = size_letter(int(letter) if isinstance(letter, str) and letter.isdigit() else letter)
+        if factor.number == 1:
+            continue
+        out = factor if out is None else apply(lookup("mul"), (out, factor), {})
+    return number(1) if out is None else out
+
+
+def full(shape: tuple[Any, ...], value: Any, dtype: Any) -> Term:
+    """A constant array; a plain number for shape ()."""
+    return number(value, dtype) if not shape else make(
+        lookup("full"), (), {"shape": tuple(shape), "value": value, "dtype": np.dtype(dtype).name}, tuple(shape),
+        np.dtype(dtype),
+    )  # fmt: skip
+
+
+def as_term(value: Any) -> Term:
+    """A term of a number, an exact constant or a term."""
+    if isinstance(value, Term):
+        return value
+    if isinstance(value, Constant):
+        return _exact_constant(value)
+    if isinstance(value, (bool, int, float, complex, Fraction, np.generic)):
+        return number(value)
+    if isinstance(value, np.ndarray) and not value.ndim:
+        return number(value)
+    raise ArgumentError(
+        f"a formula cannot hold {type(value).__name__} {value!r:.40}; give it a name with symgrad.tensor(..., name=...)"
+    )
+
+
+def _exact_constant(value: Constant) -> Term:
+    if isinstance(value.op, str):
+        return number(value.args[0]) if value.args else make(NUMBER, (), {"value": value.op}, (), None)
+    return apply(value.op, tuple(as_term(a) for a in value.args), value.params)
+
+
+def constant_value(term: Term) -> Any:
+    """The constant a term stands for everywhere: of a number or a constant array; None otherwise."""
+    if term.op is NUMBER:
+        return term.params["value"]
+    return term.params["value"] if term.op.name == "full" else None
+
+
+def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Apply an op to terms: infer shape and dtype, drop what does nothing, and intern."""
+    terms = tuple(as_term(a) for a in args)
+    shape = _infer_shape(op, terms, params)
+    dtype = _infer_dtype(op, terms, params)
+    short = _shortened(op, terms, params, shape, dtype)
+    return short if short is not None else make(op, terms, params, shape, dtype)
+
+
+register_carrier(Term, 1, apply)
+
+
+def _infer_shape(op: Op, terms: tuple[Term, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+    if op.infer is None:
+        raise FormulaError(f"op {op.name!r} states no shape rule")
+    shape = op.infer(*(t.shape for t in terms), **params)
+    return tuple(shape)
+
+
+def _infer_dtype(op: Op, terms: tuple[Term, ...], params: dict[str, Any]) -> Any:
+    found = [t.dtype for t in terms]
+    if op.result is not None and all(d is not None for d in found):
+        return np.dtype(op.result(*found, **params))
+    out = None
+    for t in terms[1:] if op.name == "where" else terms:
+        if t.dtype is not None:
+            if out is None or out == t.dtype:
+                out = t.dtype
+            else:
+                out = dtypes.result_type(out, t.dtype)
+    for t in terms:
+        if t.dtype is None and out is not None and not isinstance(t.number, (str, Fraction)):
+            out = dtypes.weak_with(t.number, out) if t.number is not None else out
+    if op.result is not None:
+        return np.dtype(op.result(*(out or _FLOAT for _ in found), **params))
+    if op.dtypes == "float" and out is not None and out.kind in "bui":
+        return dtypes.get_default_dtype() if not any(t.op is SIZE for t in terms) else None
+    return out
+
+
+# ---------------------------------------------------------------------------------------------- shortening
+
+
+def _zero(term: Term) -> bool:
+    value = constant_value(term)
+    return value is not None and not isinstance(value, str) and value == 0
+
+
+def _one(term: Term) -> bool:
+    value = constant_value(term)
+    return value is not None and not isinstance(value, str) and value == 1
+
+
+def _stands_for(term: Term, shape: tuple[Any, ...], dtype: Any) -> Term | None:
+    return term if term.shape == shape and (term.dtype == dtype or dtype is None) else None
+
+
+def _shortened(op: Op, terms: tuple[Term, ...], params: dict[str, Any], shape: Any, dtype: Any) -> Term | None:
+    """x + 0, x · 1, -(-x), exact arithmetic on constants, and zeros: nothing that changes a program's rounding."""
+    rule = _SHORT.get(op.name)
+    if rule is not None:
+        found = rule(terms, shape, dtype, params)
+        if found is not None:
+            return found
+    return None
+
+
+def _short_add(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
+    if _zero(t[0]):
+        return _stands_for(t[1], shape, dtype)
+    if _zero(t[1]):
+        return _stands_for(t[0], shape, dtype)
+    return _fold(t, shape, lambda a, b: a + b)
+
+
+def _short_sub(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
+    if _zero(t[1]):
+        return _stands_for(t[0], shape, dtype)
+    if _zero(t[0]) and t[1].shape == shape:
+        return apply(lookup("neg"), (t[1],), {})  # type: ignore[no-any-return]
+    return _fold(t, shape, lambda a, b: a - b)
+
+
+def _short_mul(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
+    for a, b in ((t[0], t[1]), (t[1], t[0])):
+        if _one(a):
+            return _stands_for(b, shape, dtype)
+        if _zero(a):
+            return full(shape, 0, dtype or _FLOAT)
+    return _fold(t, shape, lambda a, b: a * b)
+
+
+def _short_div(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
+    if _one(t[1]):
+        return _stands_for(t[0], shape, dtype)
+    if _zero(t[0]):
+        return full(shape, 0, dtype or _FLOAT)
+    return _fold(t, shape, lambda a, b: Fraction(a) / Fraction(b) if b else None)
+
+
+def _short_neg(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
+    if t[0].op.name == "neg":
+        return t[0].args[0]  # type: ignore[no-any-return]
+    value = t[0].number
+    return number(-value) if _exact(value) else full(shape, 0, dtype) if _zero(t[0]) and shape else None
+
+
+def _short_pow(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
+    if _one(t[1]) and t[1].number is not None:
+        return _stands_for(t[0], shape, dtype)
+    if t[1].number == 0 and not isinstance(t[1].number, str):
+        return full(shape, 1, dtype or _FLOAT)
+    a, b = t[0].number, t[1].number
+    if _exact(a) and isinstance(b, int) and not isinstance(b, bool) and abs(b) < 64 and (a or b > 0):
+        return number(Fraction(a) ** b)
+    return None
+
+
+def _exact(value: Any) -> bool:
+    return isinstance(value, (int, Fraction)) and not isinstance(value, bool)
+
+
+def _fold(t: Any, shape: Any, combine: Callable[[Any, Any], Any]) -> Term | None:
+    a, b = t[0].number, t[1].number
+    if shape == () and _exact(a) and _exact(b):
+        value = combine(a, b)
+        return None if value is None else number(value)
+    return None
+
+
+def _short_linear(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
+    """Structural ops on zeros are zeros; on constants that only change shape they are constants."""
+    return full(shape, 0, dtype or t[0].dtype or _FLOAT) if _zero(t[0]) else None
+
+
+def _short_expand(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
+    if t[0].shape == shape:
+        return t[0]  # type: ignore[no-any-return]
+    value = constant_value(t[0])
+    return full(shape, value, dtype or _FLOAT) if value is not None and not isinstance(value, str) else None
+
+
+def _short_where(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
+    if t[1] is t[2] or (_zero(t[1]) and _zero(t[2])):
+        return _short_expand((t[1],), shape, dtype, None)
+    return None
+
+
+def _short_einsum(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
+    if any(_zero(x) for x in t):
+        return full(shape, 0, dtype or _FLOAT)
+    if len(t) == 1 and params["inputs"][0] == params["output"] and t[0].shape == shape:
+        return t[0]  # type: ignore[no-any-return]
+    if len(t) == 1 and set(params["inputs"][0]) <= set(params["output"]) and len(set(params["output"])) == len(
+        params["output"]
+    ):
+        return _short_expand(t, shape, dtype, params) if constant_value(t[0]) is not None else None
+    return None
+
+
+def _short_cast(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
+    return t[0] if t[0].dtype == dtype or t[0].number is not None else None
+
+
+def _short_squeeze(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
+    return t[0] if not params["dim"] and params["dim"] != 0 else _short_linear(t, shape, dtype, params)
+
+
+_SHORT: dict[str, Callable[[Any, Any, Any, Any], Term | None]] = {
+    "add": _short_add,
+    "sub": _short_sub,
+    "mul": _short_mul,
+    "div": _short_div,
+    "neg": _short_neg,
+    "pow": _short_pow,
+    "expand": _short_expand,
+    "where": _short_where,
+    "einsum": _short_einsum,
+    "cast": _short_cast,
+    "squeeze": _short_squeeze,
+    **dict.fromkeys(
+        ("sum", "permute", "reshape", "unsqueeze", "narrow", "embed", "getitem", "put", "flip", "diagonal", "trace",
+         "tril", "triu", "select", "cumsum", "gather", "scatter_into", "conj"),
+        _short_linear,
+    ),
+}  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------- walking
+
+
+def postorder(roots: Iterable[Term]) -> list[Term]:
+    """Every term below the roots once, arguments before users; no recursion."""
+    seen: set[Term] = set()
+    out: list[Term] = []
+    for root in roots:
+        if root in seen:
+            continue
+        stack: list[tuple[Term, int]] = [(root, 0)]
+        seen.add(root)
+        while stack:
+            term, k = stack.pop()
+            args = term.args
+            while k < len(args) and args[k] in seen:
+                k += 1
+            if k == len(args):
+                out.append(term)
+            else:
+                stack.append((term, k + 1))
+                seen.add(args[k])
+                stack.append((args[k], 0))
+    return out
+
+
+def count(*roots: Term) -> int:
+    """Number of distinct terms, the measure of a formula's size."""
+    return len(postorder(roots))
+
+
+def symbols(*roots: Term) -> list[Term]:
+    """The symbols in order of first appearance."""
+    return [t for t in postorder(roots) if t.op is SYMBOL]
+
+
+def rebuilt(roots: Sequence[Term], change: Callable[[Term, tuple[Any, ...]], Any]) -> list[Any]:
+    """Map ``change(term, new args)`` over the graph, arguments first; gives the images of the roots."""
+    image: dict[Term, Any] = {}
+    for term in postorder(roots):
+        image[term] = change(term, tuple(image[a] for a in term.args))
+    return [image[r] for r in roots]
+
+
+def substitute(roots: Sequence[Term], values: dict[Term, Any]) -> list[Any]:
+    """Replace terms (usually symbols) by others; everything above is rebuilt by its ops."""
+
+    def change(term: Term, args: tuple[Any, ...]) -> Any:
+        if term in values:
+            return values[term]
+        return term if all(a is b for a, b in zip(args, term.args, strict=True)) else term.op(*args, **term.params)
+
+    return rebuilt(roots, change)
+
+
+def evaluate(root: Term, values: dict[str, Any]) -> Any:
+    """The number a formula has for given arrays by symbol name; letters are read from their shapes.
+
+    >>> x = symbol("x", ("n",))
+    >>> evaluate(lookup("sum")(x * 2, dim=(0,), keepdim=False), {"x": np.array([1.0, 2.0])})
+    np.float64(6.0)
+    """
+    letters: dict[str, int] = {}
+    terms = postorder([root])
+    for t in terms:
+        if t.op is SYMBOL:
+            if t.params["name"] not in values:
+                raise FormulaError(f"no value was given for {t.params['name']!r}")
+            for letter, n in zip(t.shape, shape_of(values[t.params["name"]]), strict=True):
+                if isinstance(letter, str) and letters.setdefault(letter, n) != n:
+                    raise FormulaError(
+                        f"{t.params['name']} has size {n} where {letter} = {letters[letter]} was read from another symbol"
+                    )
+    image: dict[Term, Any] = {}
+    with np.errstate(all="ignore"):
+        for t in terms:
+            image[t] = _value(t, [image[a] for a in t.args], values, letters)
+    out = image[root]
+    return np.broadcast_to(out, tuple(size_value(s, letters) for s in root.shape)) if shape_of(out) == () != root.shape else out
+
+
+def size_value(size: Any, letters: dict[str, int]) -> int:
+    """The number of a size expression made of letters, ints, ``*``, ``+`` and ``-``."""
+    if isinstance(size, (int, np.integer)):
+        return int(size)
+    total, sign = 0, 1
+    for part in size.replace("-", "+-").split("+"):
+        if not part:
+            continue
+        sign, body = (-1, part[1:]) if part.startswith("-") else (1, part)
+        total += sign * math.prod(int(f) if f.isdigit() else letters[f] for f in body.split("*"))
+    return total
+
+
+def _value(t: Term, args: list[Any], values: dict[str, Any], letters: dict[str, int]) -> Any:
+    if t.op is SYMBOL:
+        return values[t.params["name"]]
+    if t.op is SIZE:
+        return letters[t.params["name"]]
+    if t.op is NUMBER:
+        value = t.params["value"]
+        if isinstance(value, str):
+            return math.pi
+        return float(value) if isinstance(value, Fraction) else value
+    return t.op.kernel(*args, **concrete(t.op, t.params, letters))
+
+
+def concrete(op: Op, params: dict[str, Any], letters: dict[str, int]) -> dict[str, Any]:
+    """Params with the letters of size parameters replaced by numbers."""
+    if not op.size_params:
+        return params
+    out = dict(params)
+    for key in op.size_params:
+        value = out[key]
+        out[key] = (
+            tuple(size_value(s, letters) for s in value) if isinstance(value, tuple) else size_value(value, letters)
+        )
+    return out
+
+
+# ---------------------------------------------------------------------------------------------- plain data
+
+
+def flatten(roots: Sequence[Term]) -> dict[str, Any]:
+    """Plain data of a formula: a list of nodes with positions for arguments."""
+    order = postorder(roots)
+    place = {t: k for k, t in enumerate(order)}
+    nodes = [(t.op.name, [place[a] for a in t.args], t.params, t.shape, t.dtype) for t in order]
+    return {"nodes": nodes, "roots": [place[r] for r in roots]}
+
+
+def rebuild(data: dict[str, Any]) -> Any:
+    """The (first) term of :func:`flatten`'s data."""
+    made: list[Term] = []
+    for name, args, params, shape, dtype in data["nodes"]:
+        made.append(make(lookup(name), tuple(made[k] for k in args), params, tuple(shape), dtype))
+    return made[data["roots"][0]]
+
+
+def describe(term: Term, budget: int = 60) -> str:
+    """Short text of a term for messages."""
+    if term.op is SYMBOL or term.op is SIZE:
+        return str(term.params["name"])
+    if term.op is NUMBER:
+        return str(term.params["value"])
+    inner = ", ".join(a.params["name"] if a.op is SYMBOL else str(a.number) if a.op is NUMBER else "…" for a in term.args)
+    return f"{term.op.name}({inner})"[:budget]

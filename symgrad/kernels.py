@@ -1,0 +1,249 @@
+"""NumPy kernels longer than one expression.
+
+Every function stands alone on NumPy and ``math``, so that an exported file can carry its source text.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+
+def sigmoid(x: Any) -> Any:
+    """1/(1 + e^-x), accurate in both tails; an overflowing e^-x is the right 0 and does not warn."""
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-x))
+
+
+def softplus(x: Any) -> Any:
+    """log(1 + e^x) without overflow."""
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+
+
+def logsigmoid(x: Any) -> Any:
+    """log of the sigmoid without overflow."""
+    return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
+
+
+def relu(x: Any) -> Any:
+    """max(x, 0)."""
+    return np.maximum(x, 0)
+
+
+def step(x: Any, y: Any) -> Any:
+    """1 where x > y, 1/2 where equal, 0 elsewhere, in the operands' dtype."""
+    out = np.greater(x, y) + np.equal(x, y) * np.float16(0.5)
+    return out.astype(np.result_type(x, y), copy=False)
+
+
+def ratio(x: Any, y: Any) -> Any:
+    """x/y, and 0 where y is 0."""
+    zero = np.equal(y, 0)
+    return np.where(zero, 0, x / np.where(zero, 1, y))[()]
+
+
+def power(x: Any, y: Any) -> Any:
+    """x**y; small integer exponents by multiplication, which is several times faster."""
+    if y.__class__ is int:
+        if y == 2:
+            return x * x
+        if y == 3:
+            return x * x * x
+        if y < 0 and getattr(x, "dtype", np.dtype(float)).kind in "fc":
+            return np.power(x, float(y))
+    return np.power(x, y)
+
+
+def erf(x: Any) -> Any:
+    """The error function, entry by entry through ``math.erf``."""
+    x = np.asarray(x)
+    flat = np.fromiter(map(math.erf, x.ravel().tolist()), np.float64, x.size)
+    return flat.reshape(x.shape).astype(x.dtype, copy=False)[()]
+
+
+def erfc(x: Any) -> Any:
+    """The complementary error function, entry by entry through ``math.erfc``."""
+    x = np.asarray(x)
+    flat = np.fromiter(map(math.erfc, x.ravel().tolist()), np.float64, x.size)
+    return flat.reshape(x.shape).astype(x.dtype, copy=False)[()]
+
+
+def lgamma(x: Any) -> Any:
+    """log|Γ(x)|, entry by entry through ``math.lgamma``; +inf at the poles."""
+
+    def one(value: float) -> float:
+        try:
+            return math.lgamma(value)
+        except (ValueError, OverflowError):
+            return math.inf
+
+    x = np.asarray(x)
+    flat = np.fromiter(map(one, x.ravel().tolist()), np.float64, x.size)
+    return flat.reshape(x.shape).astype(x.dtype, copy=False)[()]
+
+
+def zeta(s: float, a: Any) -> Any:
+    """Hurwitz zeta Σ (a+k)^-s for s > 1, a > 0, by Euler-Maclaurin (DLMF 25.11.5)."""
+    a = np.asarray(a, np.float64)
+    n = 12
+    total = np.zeros_like(a)
+    for k in range(n):
+        total = total + (a + k) ** -s
+    b = a + n
+    total = total + b ** (1 - s) / (s - 1) + b**-s / 2
+    factor = s * b ** (-s - 1)
+    bernoulli = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000)
+    for k, coefficient in enumerate(bernoulli):
+        total = total + coefficient * factor
+        factor = factor * (s + 2 * k + 1) * (s + 2 * k + 2) / (b * b)
+    return total
+
+
+def digamma(x: Any) -> Any:
+    """ψ(x): recurrence up to x >= 8, then the asymptotic series (DLMF 5.11.2); reflection for x < 0."""
+    x = np.asarray(x)
+    work = x.astype(np.float64)
+    negative = work < 0
+    pole = (work <= 0) & (work == np.floor(work))
+    y = np.where(negative, 1 - work, np.where(work == 0, 1.0, work))
+    out = np.zeros_like(y)
+    for _ in range(8):
+        small = y < 8
+        out = np.where(small, out - 1 / y, out)
+        y = np.where(small, y + 1, y)
+    t = 1 / (y * y)
+    series = t * (1 / 12 - t * (1 / 120 - t * (1 / 252 - t * (1 / 240 - t * (1 / 132 - t * 691 / 32760)))))
+    out = out + np.log(y) - 1 / (2 * y) - series
+    turn = np.where(negative & ~pole, work, 0.5)
+    out = np.where(negative, out - np.pi / np.tan(np.pi * turn), out)
+    out = np.where(pole, np.where(work == 0, -np.inf, np.nan), out)
+    return out.astype(x.dtype, copy=False)[()]
+
+
+def polygamma(x: Any, n: int) -> Any:
+    """ψ⁽ⁿ⁾(x) for x > 0, through the Hurwitz zeta function (DLMF 5.15.1)."""
+    if n == 0:
+        return digamma(x)
+    x = np.asarray(x)
+    out = (-1) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, x)
+    return out.astype(x.dtype, copy=False)[()]
+
+
+def sinc(x: Any) -> Any:
+    """sin(πx)/(πx), 1 at 0."""
+    return np.sinc(x).astype(x.dtype, copy=False)[()]
+
+
+def dsinc(x: Any) -> Any:
+    """The derivative of sinc, by its series near 0."""
+    t = np.pi * np.asarray(x, np.float64)
+    near = np.abs(t) < 0.5
+    u = np.where(near, 1.0, t)
+    t2 = t * t
+    series = -t / 3 * (1 - t2 / 10 * (1 - t2 / 28 * (1 - t2 / 54 * (1 - t2 / 88 * (1 - t2 / 130)))))
+    out = np.pi * np.where(near, series, (u * np.cos(u) - np.sin(u)) / (u * u))
+    return out.astype(np.result_type(x), copy=False)[()]
+
+
+def logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """log Σ e^x, shifted by the maximum; -inf for all -inf, +inf when an entry is."""
+    top = np.max(x, dim, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0)
+    with np.errstate(divide="ignore"):
+        out = np.log(np.sum(np.exp(x - top), dim, keepdims=True)) + top
+    return out if keepdim else np.squeeze(out, dim)[()]
+
+
+def softmax(x: Any, dim: int) -> Any:
+    """e^x / Σ e^x along one axis, shifted by the maximum."""
+    e = np.exp(x - np.max(x, dim, keepdims=True))
+    return e / np.sum(e, dim, keepdims=True)
+
+
+def log_softmax(x: Any, dim: int) -> Any:
+    """x - log Σ e^x along one axis, shifted by the maximum."""
+    y = x - np.max(x, dim, keepdims=True)
+    return y - np.log(np.sum(np.exp(y), dim, keepdims=True))
+
+
+def var(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
+    """Sum of squared deviations over (n - correction)."""
+    count = math.prod(x.shape[k] for k in dim)
+    d = x - np.mean(x, dim, keepdims=True)
+    total = np.sum((d * np.conj(d)).real, dim, keepdims=keepdim)
+    return np.true_divide(total, max(count - correction, 0))
+
+
+def prod_others(x: Any, dim: int) -> Any:
+    """Product of all other entries along an axis, without division: prefix times suffix products."""
+    x = np.moveaxis(x, dim, -1)
+    left, right = np.ones_like(x), np.ones_like(x)
+    np.cumprod(x[..., :-1], -1, out=left[..., 1:])
+    np.cumprod(x[..., :0:-1], -1, out=right[..., -2::-1])
+    return np.moveaxis(left * right, -1, dim)
+
+
+def put(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
+    """Zeros of ``shape`` with ``g`` added at ``index`` (the transpose of ``x[index]``); repeated indices add up."""
+    out = np.zeros(shape, g.dtype)
+    parts = index if isinstance(index, tuple) else (index,)
+    if all(isinstance(p, (int, np.integer, slice)) or p is None or p is Ellipsis for p in parts):
+        out[index] = g
+    else:
+        np.add.at(out, index, g)
+    return out
+
+
+def slogdet_sign(x: Any) -> Any:
+    """Sign (or complex phase) of the determinant."""
+    return np.linalg.slogdet(x)[0]
+
+
+def logabsdet(x: Any) -> Any:
+    """log|det x|."""
+    return np.linalg.slogdet(x)[1]
+
+
+def logdet(x: Any) -> Any:
+    """log det x; nan for a negative determinant, as torch."""
+    sign, value = np.linalg.slogdet(x)
+    return np.where(sign < 0, np.nan, value).astype(value.dtype)[()]
+
+
+def solve(a: Any, b: Any) -> Any:
+    """The solution x of a x = b; ``b`` is one vector or a (batch of) matrices of columns."""
+    if b.ndim == 1:
+        return np.linalg.solve(a, b[:, None])[..., 0]
+    return np.linalg.solve(a, b)
+
+
+def adjugate(x: Any) -> Any:
+    """The transposed cofactor matrix, right for singular matrices too (through the SVD)."""
+    u, s, vh = np.linalg.svd(x)
+    sign = np.linalg.det(u) * np.linalg.det(vh)
+    return np.conj(np.swapaxes(vh, -1, -2)) @ (
+        prod_others(s, -1)[..., None] * sign[..., None, None] * np.conj(np.swapaxes(u, -1, -2))
+    )
+
+
+def norm(x: Any, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """The vector p-norm over the axes ``dim``."""
+    size = np.abs(x)
+    if p == 2:
+        return np.sqrt(np.sum(size * size, dim, keepdims=keepdim))
+    if p == 1:
+        return np.sum(size, dim, keepdims=keepdim)
+    if p == math.inf:
+        return np.max(size, dim, keepdims=keepdim)
+    if p == -math.inf:
+        return np.min(size, dim, keepdims=keepdim)
+    if p == 0:
+        return np.sum(size != 0, dim, keepdims=keepdim).astype(size.dtype)
+    return np.power(np.sum(np.power(size, p), dim, keepdims=keepdim), 1 / p)
+
+
+def one_hot(index: Any, classes: int, dtype: str) -> Any:
+    """A new last axis of length ``classes`` with a 1 at the index."""
+    return (np.asarray(index)[..., None] == np.arange(classes)).astype(dtype)

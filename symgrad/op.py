@@ -1,0 +1,402 @@
+"""The op record, its three factories, carrier dispatch and the registry.
+
+An op is one table entry.  Its derivative is written in the library's own ops, and an op looks once at what flows
+through it (the *carrier*): arrays run the NumPy kernel; any other carrier registers itself here with
+:func:`register_carrier` and is handed ``(op, args, params)``.  This file knows no carrier by name.
+
+Calling convention: array data is positional, static parameters are keyword-only.
+
+Rules.  ``op.vjps[i]`` is the pullback to input ``i``: ``rule(g, out, *inputs, **params)``; ``op.jvps[i]`` pushes a
+tangent of input ``i`` forward with the same signature.  What a rule *names* says what is kept for the backward pass:
+an argument it never reads is not saved, and one whose name starts with ``like`` is read for its shape and dtype only.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from symgrad.errors import ArgumentError, SymgradError
+
+Rule = Callable[..., Any]
+Labels = tuple[int, ...]
+Spec = tuple[tuple[Labels, ...], Labels]
+
+
+def same(g: Any, *_: Any, **__: Any) -> Any:
+    """The pullback of an input that passes through unchanged; the engine recognises it and skips the call."""
+    return g
+
+
+def negated(g: Any, *_: Any, **__: Any) -> Any:
+    """The pullback of an input that passes through with its sign changed."""
+    return -g
+
+
+def zeroed(g: Any, *_: Any, **__: Any) -> Any:
+    """The pullback of an input with derivative zero everywhere (``sign``, ``floor``)."""
+    from symgrad.ops.shaping import zeros_like
+
+    return zeros_like(g)
+
+
+class Op:
+    """One operation: everything symgrad knows about it, as data.
+
+    name        the table's key and the formula's function name
+    kind        "elementwise", "multilinear" or "primitive"
+    kernel      NumPy function ``(*arrays, **params)``
+    scalar      the same for one Python float, where ``math`` is faster than NumPy on 0-d values
+    vjps, jvps  per-input rules, or None where an input has no derivative
+    partials    elementwise only: the derivative factor per input, ``(out, *inputs)``
+    einsum      multilinear only: ``(*shapes, **params) -> (labels per input, labels of the output)``
+    infer       ``(*shapes, **params) -> shape``, on ints and size letters alike
+    result      dtype of the result as ``(*dtypes, **params) -> dtype``; None means the promoted one
+    define_symbolic  how a node of the tape becomes a term, for ops that are not in the table (custom functions)
+    define      the op in terms of others, where the formula should show them (``mean`` is sum over size)
+    code        ``(*argument texts, **params) -> text``; None means "call the kernel as a helper function"
+    sympy       name of the SymPy function, for elementwise ops that SymPy has
+    latex       format text with ``{0}``, ``{1}`` … for the LaTeX printer, where it is not the SymPy function's
+    node        torch's node name without ``Backward0``, or a function ``(*shapes, **params)`` giving it
+    structural  ``(i, *inputs) -> keep``: where the cotangent of input ``i`` is not a structural zero
+    domain      sampling interval per input, for the op-table test and the docs card
+    kinks       points where the derivative jumps, for the docs card and the tests
+    variadic    True when the op takes any number of arrays (``cat``, ``stack``, ``einsum``)
+    """
+
+    __slots__ = (
+        "_needs",
+        "code",
+        "conj_vjps",
+        "define",
+        "define_symbolic",
+        "doc",
+        "domain",
+        "dtypes",
+        "einsum",
+        "infer",
+        "jvps",
+        "kernel",
+        "kind",
+        "kinks",
+        "latex",
+        "name",
+        "node",
+        "outputs",
+        "partials",
+        "result",
+        "sample",
+        "scalar",
+        "size_params",
+        "structural",
+        "sympy",
+        "ufunc",
+        "variadic",
+        "vjps",
+    )
+
+    def __init__(self, name: str, kind: str, kernel: Rule, vjps: Sequence[Rule | None] | Rule, **fields: Any):
+        self.name = name
+        self.kind = kind
+        self.kernel = kernel
+        self.vjps = vjps
+        self.conj_vjps = vjps
+        self._needs: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+        self.variadic = callable(vjps)
+        for field in Op.__slots__:
+            if field not in ("name", "kind", "kernel", "vjps", "conj_vjps", "_needs", "variadic"):
+                setattr(self, field, fields.pop(field, None))
+        if fields:
+            raise SymgradError(f"op {name!r}: unknown fields {sorted(fields)}; the fields are {Op.__slots__}.")
+        self.node = self.node or "".join(part.capitalize() for part in name.split("_"))
+
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        carrier = None
+        for arg in args:
+            found = carrier_of(arg.__class__)
+            if found is not None and (carrier is None or found.rank > carrier.rank):
+                carrier = found
+        if carrier is None:
+            return self.kernel(*args, **params)
+        return carrier.apply(self, args, params)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (lookup, (self.name,))
+
+    def pullback(self, i: int, g: Any, out: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Cotangent of input ``i``; None when the op has no derivative there."""
+        if callable(self.vjps):
+            return self.vjps(i, g, out, *inputs, **params)
+        rules = self.conj_vjps if is_complex(out, *inputs) else self.vjps
+        rule = rules[i]  # type: ignore[index]
+        return None if rule is None else rule(g, out, *inputs, **params)
+
+    def differentiable(self, i: int) -> bool:
+        """Whether a gradient can flow to input ``i``."""
+        return callable(self.vjps) or (i < len(self.vjps) and self.vjps[i] is not None)
+
+    def needs(self, mask: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """``(saved, shaped)`` for the inputs in ``mask``: positions whose value, or only shape, the rules read.
+
+        Position -1 is the output, -2 stands for all inputs, and -3-i for all inputs but ``i``.
+        """
+        found = self._needs.get(mask)
+        if found is None:
+            found = self._needs[mask] = self._find_needs(mask)
+        return found
+
+    def _find_needs(self, mask: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        if self.kind == "multilinear":
+            wanted = [i for i in range(mask.bit_length()) if mask >> i & 1]
+            return (-2,) if len(wanted) > 1 else (-3 - wanted[0],), (-2,)
+        if callable(self.vjps):
+            saved, shaped = read_arguments(self.vjps, 2)
+            return tuple(sorted(saved)), tuple(sorted(shaped))
+        all_saved: set[int] = set()
+        all_shaped: set[int] = set()
+        for i, rule in enumerate(self.vjps):
+            if rule is not None and mask >> i & 1:
+                read = self.partials[i] if self.partials and callable(self.partials[i]) else rule
+                saved, shaped = read_arguments(read, 0 if read is not rule else 1)
+                all_saved |= saved
+                all_shaped |= shaped
+        return tuple(sorted(all_saved)), tuple(sorted(all_shaped - all_saved))
+
+
+def read_arguments(rule: Rule, skip: int) -> tuple[set[int], set[int]]:
+    """Which of ``(out, *inputs)`` a rule reads, from its bytecode: (by value, by shape only).
+
+    ``skip`` arguments (the index, the cotangent) stand before ``out``.  ``*inputs`` counts as all of them, marked -2.
+    """
+    if rule is same or rule is negated or rule is zeroed:
+        return set(), set()
+    code = rule.__code__
+    names = code.co_varnames[: code.co_argcount]
+    reads = {
+        ins.argval
+        for ins in dis.get_instructions(code)
+        if ins.opname.startswith(("LOAD_FAST", "LOAD_CLOSURE", "LOAD_DEREF"))
+    }
+    flat = {name for read in reads for name in (read if isinstance(read, tuple) else (read,))}
+    saved, shaped = set(), set()
+    for position, name in enumerate(names[skip:], start=-1):
+        if name in flat:
+            (shaped if name.startswith("like") else saved).add(position)
+    if code.co_flags & 0x04:
+        star = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
+        if star in flat:
+            (shaped if star.startswith("like") else saved).add(-2)
+    return saved, shaped
+
+
+# ---------------------------------------------------------------------------------------------- carriers
+
+
+class Carrier:
+    """What flows through ops: a class of values and the function that applies an op to them."""
+
+    __slots__ = ("apply", "rank")
+
+    def __init__(self, rank: int, apply: Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]):
+        self.rank = rank
+        self.apply = apply
+
+
+_CARRIERS: dict[type, Carrier | None] = {}
+_BASES: list[tuple[type, Carrier]] = []
+
+
+def register_carrier(cls: type, rank: int, apply: Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]) -> None:
+    """Let ``cls`` flow through every op; among several carriers in one call the highest rank decides."""
+    _BASES.append((cls, Carrier(rank, apply)))
+    _CARRIERS.clear()
+
+
+def carrier_of(cls: type) -> Carrier | None:
+    """The carrier of a class, or None for arrays and numbers."""
+    try:
+        return _CARRIERS[cls]
+    except KeyError:
+        found = next((carrier for base, carrier in _BASES if issubclass(cls, base)), None)
+        _CARRIERS[cls] = found
+        return found
+
+
+def is_complex(*values: Any) -> bool:
+    """Whether any value has a complex dtype (all carriers have ``dtype``; Python numbers are looked at)."""
+    for value in values:
+        dtype = getattr(value, "dtype", None)
+        if dtype is not None:
+            if dtype.kind == "c":
+                return True
+        elif isinstance(value, complex):
+            return True
+    return False
+
+
+# ---------------------------------------------------------------------------------------------- registry
+
+TABLE: dict[str, Op] = {}
+FRONTS: dict[str, Front] = {}
+_FRONT_OF: dict[str, str] = {}
+
+
+class Front:
+    """A public name: the function users call, and whether it is a tensor method and a function."""
+
+    __slots__ = ("call", "function", "inplace", "method", "name", "op")
+
+    def __init__(self, name: str, call: Callable[..., Any], op: Op | None, method: bool, function: bool):
+        self.name = name
+        self.call = call
+        self.op = op
+        self.method = method
+        self.function = function
+
+
+def register(op: Op) -> Op:
+    """Put an op into the table; a name is taken once."""
+    if op.name in TABLE:
+        raise SymgradError(f"op {op.name!r} is in the table already; an op is one entry.")
+    TABLE[op.name] = op
+    return op
+
+
+def lookup(name: str) -> Op:
+    """The op of that name.  Unknown names are an ``ArgumentError`` that lists near ones."""
+    if name not in TABLE:
+        import difflib
+
+        near = difflib.get_close_matches(name, TABLE, n=3)
+        hint = f" Did you mean {', '.join(near)}?" if near else ""
+        raise ArgumentError(f"There is no op named {name!r} in the table.{hint}")
+    return TABLE[name]
+
+
+def front(
+    *names: str, op: Op | None = None, method: bool = True, function: bool = True
+) -> Callable[[Callable[..., Any]], Any]:
+    """Publish a function under ``names`` (its own name when none is given) as function and tensor method."""
+
+    def publish(call: Callable[..., Any]) -> Any:
+        for name in names or (call.__name__.rstrip("_"),):
+            FRONTS[name] = Front(name, call, op, method, function)
+        return call
+
+    return publish
+
+
+def publish(op: Op, *names: str, method: bool = True, function: bool = True) -> Op:
+    """Publish the op itself, for ops whose call needs no reading of arguments."""
+    for name in names or (op.name,):
+        FRONTS[name] = Front(name, op, op, method, function)
+    return op
+
+
+# ---------------------------------------------------------------------------------------------- factories
+
+
+def _times(partial: Rule) -> Rule:
+    def rule(g: Any, out: Any, *inputs: Any) -> Any:
+        return g * partial(out, *inputs)
+
+    return rule
+
+
+def _times_conj(partial: Rule) -> Rule:
+    def rule(g: Any, out: Any, *inputs: Any) -> Any:
+        from symgrad.ops.complex import conj
+
+        return g * conj(partial(out, *inputs))
+
+    return rule
+
+
+def _elementwise_rules(partials: Iterable[Any], times: Callable[[Rule], Rule]) -> tuple[Rule | None, ...]:
+    marks: dict[int, Rule] = {1: same, -1: negated, 0: zeroed}
+    return tuple(
+        None if p is None else marks[p] if isinstance(p, int) else times(p) for p in partials
+    )
+
+
+def elementwise(name: str, kernel: Rule, *partials: Any, public: Sequence[str] | bool = True, **fields: Any) -> Op:
+    """An op that acts entry by entry, with broadcasting.
+
+    ``partials`` give the derivative by each input as a function of ``(out, *inputs)`` written in ops; ``1`` and ``-1``
+    mean "passes through", None "no derivative".  vjp, jvp and the conjugation that complex gradients need follow.
+    """
+    fields.setdefault("infer", broadcast_shapes)
+    op = Op(name, "elementwise", kernel, _elementwise_rules(partials, _times), partials=partials, **fields)
+    op.conj_vjps = _elementwise_rules(partials, _times_conj)
+    op.jvps = op.vjps
+    register(op)
+    if public:
+        publish(op, *(() if public is True else public))
+    return op
+
+
+def multilinear(name: str, kernel: Rule, einsum: Callable[..., Spec], **fields: Any) -> Op:
+    """An add-free product, sum, transpose, diagonal or broadcast, declared by its einsum; vjp and jvp follow.
+
+    ``einsum(*shapes, **params)`` gives the index labels of every input and of the output.  A label that stands twice
+    in the output means a delta, one that stands in no input means a broadcast.
+    """
+    from symgrad.ops.contraction import multilinear_jvp, multilinear_vjp
+
+    variadic = fields.pop("variadic", False)
+    op = Op(name, "multilinear", kernel, (), einsum=einsum, **fields)
+    op.vjps = multilinear_vjp(op)
+    op.jvps = multilinear_jvp(op)
+    op.conj_vjps = op.vjps
+    op.variadic = variadic
+    return register(op)
+
+
+def primitive(name: str, kernel: Rule, vjp: Sequence[Rule | None] | Rule, **fields: Any) -> Op:
+    """Any other op: its vjp is one rule per input, or one function ``(i, g, out, *inputs)`` for variadic ops.
+
+    Without ``jvp`` forward mode transposes the vjp, which is linear in the cotangent.
+    """
+    jvp = fields.pop("jvp", None)
+    op = Op(name, "primitive", kernel, vjp, **fields)
+    op.jvps = jvp
+    return register(op)
+
+
+def broadcast_shapes(*shapes: tuple[Any, ...], **_: Any) -> tuple[Any, ...]:
+    """NumPy's broadcasting, on ints and size letters alike.
+
+    >>> broadcast_shapes(("n", "m"), ("m",), ())
+    ('n', 'm')
+    """
+    rank = max(map(len, shapes), default=0)
+    out: list[Any] = [1] * rank
+    for shape in shapes:
+        for axis, size in enumerate(shape, rank - len(shape)):
+            if size != 1:
+                if out[axis] != 1 and out[axis] != size:
+                    from symgrad.errors import ShapeError
+
+                    listed = ", ".join(str(tuple(s)).replace("'", "") for s in shapes)
+                    raise ShapeError(f"The shapes {listed} cannot be broadcast together (axis {axis - rank}).")
+                out[axis] = size
+    return tuple(out)
+
+
+def shape_of(x: Any) -> tuple[Any, ...]:
+    """The shape of any carrier, array or number.
+
+    Carriers may offer ``raw_shape`` where ``shape`` is made for users; NumPy's own function would look for an override.
+    """
+    shape = getattr(x, "raw_shape", None)
+    if shape is None:
+        shape = getattr(x, "shape", None)
+    if shape is not None:
+        return shape  # type: ignore[no-any-return]
+    if isinstance(x, (list, tuple)):
+        return (len(x), *shape_of(x[0])) if x else (0,)
+    return ()

@@ -1,0 +1,51 @@
+"""The op table, one room per family.
+
+Grammar of rules
+----------------
+A rule gives a derivative in the library's own ops, so that the same text serves numbers, differentiable tensors,
+formulas and forward mode.
+
+* Only ops and operators; never ``np.`` or ``sp.`` on data (``shape_of`` reads a shape).
+* Constants are ints, ``exact(n)`` or ``PI``; floats leak into formulas and widen dtypes.
+* Sizes come from ``shape_of(x)`` and ``size(x, dim)``, never as numbers.
+* No branching on values (use ``where``); branching on parameters, ranks and dtypes is fine.
+* Array data is positional, static parameters are keyword-only.
+* Reuse ``out`` where that is cheaper.  An argument that is not read is not saved for the backward pass; one that is
+  read for its shape or dtype only is named ``like…``.
+* Forget broadcasting and dtype casts: the engine undoes them in one place.
+* ``None`` instead of a rule means "no gradient", which is not zero.
+"""
+
+from __future__ import annotations
+
+from symgrad.ops import (
+    arithmetic,
+    complex,
+    composite,
+    constants,
+    contraction,
+    elementwise,
+    fitting,
+    indexing,
+    linalg,
+    reductions,
+    select,
+    shaping,
+    special,
+)
+
+__all__ = [
+    "arithmetic",
+    "complex",
+    "composite",
+    "constants",
+    "contraction",
+    "elementwise",
+    "fitting",
+    "indexing",
+    "linalg",
+    "reductions",
+    "select",
+    "shaping",
+    "special",
+]

@@ -1,0 +1,184 @@
+"""The operators: + - * / ** and their relatives."""
+
+from __future__ import annotations
+
+import operator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.op import elementwise, front, publish
+
+_ALL = "real"
+
+
+def closed(text: str) -> str:
+    """``text`` in brackets unless it is a name, a call or a plain number."""
+    return text if text.replace(".", "").replace("_", "").isalnum() else f"({text})"
+
+
+def _infix(sign: str) -> Any:
+    return lambda x, y: f"{closed(x)} {sign} {closed(y)}"
+
+
+def static_number(value: Any) -> Any:
+    """The Python number behind a constant operand (a number or a constant formula node), else None."""
+    value = getattr(value, "number", value)
+    return value if isinstance(value, (int, float, complex, Fraction)) else None
+
+
+add = elementwise(
+    "add", operator.add, 1, 1, public=(), code=_infix("+"), domain=_ALL, doc="x + y, with broadcasting."
+)
+sub = elementwise(
+    "sub", operator.sub, 1, -1, public=(), code=_infix("-"), domain=_ALL, doc="x - y, with broadcasting."
+)
+mul = elementwise(
+    "mul",
+    operator.mul,
+    lambda out, x, y: y,
+    lambda out, x, y: x,
+    public=("mul", "multiply"),
+    code=_infix("*"),
+    domain=_ALL,
+    doc="x * y entry by entry, with broadcasting.",
+)
+div = elementwise(
+    "div",
+    operator.truediv,
+    lambda out, x, y: 1 / y,
+    lambda out, x, y: -out / y,
+    public=(),
+    code=_infix("/"),
+    dtypes="float",
+    domain="nonzero",
+    doc="x / y entry by entry, with broadcasting.",
+)
+neg = elementwise(
+    "neg",
+    operator.neg,
+    -1,
+    public=("neg", "negative"),
+    code=lambda x: f"-{closed(x)}",
+    domain=_ALL,
+    doc="-x.",
+)
+
+
+def _pow_base(out: Any, x: Any, y: Any) -> Any:
+    number = static_number(y)
+    if number is None:
+        from symgrad.ops.select import where
+
+        return where(y == 0, 0, y * x ** (y - 1))
+    if number == 0:
+        return 0 * x
+    if number == 1:
+        return 1
+    if number == 2:
+        return 2 * x
+    return y * x ** (number - 1)
+
+
+def _pow_exponent(out: Any, x: Any, y: Any) -> Any:
+    from symgrad.ops.elementwise import log
+
+    if static_number(x) is not None and static_number(x) != 0:
+        return out * log(x)
+    from symgrad.ops.select import where
+
+    return where((x == 0) & (y >= 0), 0, out * log(x))
+
+
+power = elementwise(
+    "pow",
+    kernels.power,
+    _pow_base,
+    _pow_exponent,
+    public=("pow",),
+    code=lambda x, y: f"{closed(x)} ** {closed(y)}",
+    domain="positive",
+    doc="x to the power y; x**0 has derivative 0 at x = 0, as torch.",
+)
+square = elementwise(
+    "square",
+    np.square,
+    lambda out, x: 2 * x,
+    node="Pow",
+    domain=_ALL,
+    define=lambda x: x**2,
+    doc="x squared.",
+)
+reciprocal = elementwise(
+    "reciprocal",
+    lambda x: 1 / x,
+    lambda out, x: -out * out,
+    code=lambda x: f"1 / {closed(x)}",
+    dtypes="float",
+    domain="nonzero",
+    define=lambda x: 1 / x,
+    doc="1/x.",
+)
+ratio = elementwise(
+    "ratio",
+    kernels.ratio,
+    lambda out, x, y: ratio(1, y),
+    lambda out, x, y: -ratio(out, y),
+    public=(),
+    dtypes="float",
+    domain="nonzero",
+    kinks=(0,),
+    latex=r"\frac{{{0}}}{{{1}}}",
+    doc="x / y, and 0 where y is 0: the min-norm choice in derivatives of norms.",
+)
+
+
+@front("add", op=add)
+def add_scaled(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """input + alpha * other."""
+    return add(input, other if alpha == 1 else other * alpha)
+
+
+@front("sub", "subtract", op=sub)
+def sub_scaled(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """input - alpha * other."""
+    return sub(input, other if alpha == 1 else other * alpha)
+
+
+@front("div", "divide", "true_divide", op=div)
+def div_rounded(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """input / other; ``rounding_mode`` None, "trunc" or "floor" (rounded results have derivative 0)."""
+    from symgrad.errors import ArgumentError
+    from symgrad.ops.elementwise import floor, trunc
+
+    out = div(input, other)
+    if rounding_mode is None:
+        return out
+    if rounding_mode not in ("trunc", "floor"):
+        raise ArgumentError(f"rounding_mode is None, 'trunc' or 'floor', not {rounding_mode!r}.")
+    return trunc(out) if rounding_mode == "trunc" else floor(out)
+
+
+floor_divide = elementwise(
+    "floor_divide",
+    np.floor_divide,
+    None,
+    None,
+    code=lambda x, y: f"{closed(x)} // {closed(y)}",
+    domain="nonzero",
+    doc="Quotient rounded down; no derivative.",
+)
+remainder = elementwise(
+    "remainder",
+    np.remainder,
+    1,
+    lambda out, x, y: -(x // y),
+    code=lambda x, y: f"{closed(x)} % {closed(y)}",
+    domain="nonzero",
+    doc="x - y * floor(x/y), with the sign of y.",
+)
+clone = elementwise(
+    "clone", lambda x: np.copy(x)[()], 1, code=lambda x: f"np.copy({x})", domain=_ALL, doc="A copy with history."
+)

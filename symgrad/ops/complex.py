@@ -1,0 +1,74 @@
+"""Real and imaginary parts, conjugate and phase: the ops that are not complex-differentiable.
+
+Gradients are torch's: the conjugate Wirtinger derivative, which is the direction of steepest ascent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad.op import front, is_complex, primitive, publish
+
+
+def _same(shape: tuple[Any, ...], *_: Any, **__: Any) -> tuple[Any, ...]:
+    return shape
+
+
+def _real_dtype(dtype: np.dtype[Any], *_: Any, **__: Any) -> np.dtype[Any]:
+    return np.zeros((), dtype).real.dtype
+
+
+conj_op = primitive(
+    "conj",
+    np.conj,
+    (lambda g, out: conj(g),),
+    jvp=(lambda t, out: conj(t),),
+    infer=_same,
+    latex=r"\overline{{{0}}}",
+    doc="Complex conjugate; the input itself for real dtypes.",
+)
+
+
+@front("conj", op=conj_op)
+def conj(x: Any) -> Any:
+    """Complex conjugate; the input itself when it is real.
+
+    >>> conj(1 + 2j)
+    np.complex128(1-2j)
+    """
+    return conj_op(x) if is_complex(x) else x
+
+
+real_op = primitive(
+    "real",
+    np.real,
+    (lambda g, out, like: g,),
+    jvp=(lambda t, out, like: real(t),),
+    infer=_same,
+    result=_real_dtype,
+    latex=r"\operatorname{{Re}}\left({0}\right)",
+    doc="Real part.",
+)
+
+
+@front("real", op=real_op, method=False)
+def real(x: Any) -> Any:
+    """Real part; the input itself when it is real."""
+    return real_op(x) if is_complex(x) else x
+
+
+imag = publish(
+    primitive(
+        "imag",
+        np.imag,
+        (lambda g, out, like: 1j * g,),
+        jvp=(lambda t, out, like: imag(t),),
+        infer=_same,
+        result=_real_dtype,
+        latex=r"\operatorname{{Im}}\left({0}\right)",
+        doc="Imaginary part.",
+    ),
+    method=False,
+)

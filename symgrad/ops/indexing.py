@@ -1,0 +1,271 @@
+"""getitem and its transpose, gather along an axis, and one-hot encoding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.op import front, primitive, shape_of
+from symgrad.ops.arithmetic import closed
+from symgrad.ops.shaping import axis_of, zeros_like
+
+
+class Index:
+    """A basic or fancy index as hashable static data: slices, ints, None, Ellipsis, and integer or boolean arrays."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: Any):
+        self.value = value
+        self.key = _freeze(value)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Index) and self.key == other.key
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Index, (self.value,))
+
+    def __repr__(self) -> str:
+        """Source text of the index, as it stands between brackets."""
+        parts = self.value if isinstance(self.value, tuple) else (self.value,)
+        return ", ".join(map(_part_text, parts)) or "()"
+
+
+def _freeze(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_freeze, value))
+    if isinstance(value, slice):
+        return ("slice", value.start, value.stop, value.step)
+    if isinstance(value, np.ndarray):
+        return ("array", value.dtype.str, value.shape, value.tobytes())
+    if isinstance(value, list):
+        return ("list", tuple(map(_freeze, value)))
+    return ("item", type(value).__name__, value)
+
+
+def _part_text(part: Any) -> str:
+    if isinstance(part, slice):
+        ends = [("" if v is None else str(v)) for v in (part.start, part.stop)]
+        return ":".join(ends) + (f":{part.step}" if part.step is not None else "")
+    if part is Ellipsis:
+        return "..."
+    if isinstance(part, np.ndarray):
+        return f"np.array({part.tolist()}, dtype={part.dtype.name!r})"
+    return str(part)
+
+
+def _indexed_shape(shape: tuple[Any, ...], index: Index) -> tuple[Any, ...]:
+    """Shape of ``x[index]``; axes taken whole keep their size letter."""
+    sizes = [s if isinstance(s, int) else 1009 for s in shape]
+    parts = index.value if isinstance(index.value, tuple) else (index.value,)
+    if all(p is None or p is Ellipsis or isinstance(p, (int, slice)) for p in parts):
+        return _basic_shape(shape, parts)
+    return np.broadcast_to(np.int8(0), sizes)[index.value].shape
+
+
+def _basic_shape(shape: tuple[Any, ...], parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    used = sum(1 for p in parts if p is not None and p is not Ellipsis)
+    full: list[Any] = []
+    for p in parts:
+        full.extend([slice(None)] * (len(shape) - used) if p is Ellipsis else [p])
+    if Ellipsis not in parts:
+        full.extend([slice(None)] * (len(shape) - used))
+    out: list[Any] = []
+    axis = 0
+    for p in full:
+        if p is None:
+            out.append(1)
+            continue
+        size = shape[axis]
+        axis += 1
+        if isinstance(p, slice):
+            whole = p.start in (None, 0) and p.stop is None and p.step in (None, 1, -1)
+            out.append(size if whole else len(range(*p.indices(size))) if isinstance(size, int) else _cut(size, p))
+    return tuple(out)
+
+
+def _cut(size: str, part: slice) -> Any:
+    """Length of a slice of a letter-sized axis: known when the ends say so, else a length expression."""
+    start, stop, step = part.start or 0, part.stop, part.step or 1
+    if stop is not None and start >= 0 and stop >= 0:
+        return len(range(start, stop, step))
+    if step == 1 and stop is None:
+        return f"{size}-{start}" if start >= 0 else -start
+    if step == 1 and start >= 0 and stop is not None:
+        return f"{size}-{start - stop}"
+    return f"len(range({size})[{_part_text(part)}])"
+
+
+getitem_op = primitive(
+    "getitem",
+    lambda x, index: x[index.value],
+    (lambda g, out, like, *, index: put_op(g, index=index, shape=shape_of(like)),),
+    jvp=(lambda t, out, like, *, index: getitem_op(t, index=index),),
+    infer=_indexed_shape,
+    node=lambda shape, index: _index_node(index),
+    code=lambda x, index: f"{closed(x)}[{index!r}]",
+    doc="x[index]: basic, fancy and boolean indexing.",
+)
+put_op = primitive(
+    "put",
+    lambda g, index, shape: kernels.put(g, index.value, shape),
+    (lambda g, out, like, *, index, shape: getitem_op(g, index=index),),
+    jvp=(lambda t, out, like, *, index, shape: put_op(t, index=index, shape=shape),),
+    infer=lambda _, index, shape: tuple(shape),
+    size_params=("shape",),
+    node="IndexPut",
+    code=lambda g, index, shape: f"put({g}, np.s_[{index!r}], ({', '.join(map(str, shape))},))",
+    doc="Zeros with values added at an index: the transpose of getitem.",
+)
+
+
+def _index_node(index: Index) -> str:
+    parts = index.value if isinstance(index.value, tuple) else (index.value,)
+    if any(isinstance(p, (list, np.ndarray)) for p in parts):
+        return "Index"
+    last = [p for p in parts if p is not Ellipsis]
+    if not last:
+        return "Alias"
+    if last[-1] is None:
+        return "Unsqueeze"
+    return "Select" if isinstance(last[-1], int) else "Slice"
+
+
+def static_index(index: Any) -> Index:
+    """Plain data for an index; tensors and NumPy integers in it become arrays and ints."""
+
+    def plain(part: Any) -> Any:
+        if isinstance(part, (bool, np.bool_)):
+            return np.asarray(part)
+        if isinstance(part, (int, np.integer)):
+            return int(part)
+        if isinstance(part, slice):
+            ends = (None if v is None else int(v) for v in (part.start, part.stop, part.step))
+            return slice(*ends)
+        if part is None or part is Ellipsis:
+            return part
+        found = np.asarray(part)
+        if found.dtype.kind not in "bui":
+            if found.size:
+                raise IndexError(f"tensors used as indices must be integers, booleans or slices, not {found.dtype}")
+            found = found.astype(np.int64)
+        return found
+
+    if isinstance(index, tuple):
+        return Index(tuple(map(plain, index)))
+    return Index(plain(index))
+
+
+def getitem(x: Any, index: Any) -> Any:
+    """``x[index]`` with NumPy's rules for basic, fancy and boolean indices."""
+    return getitem_op(x, index=static_index(index))
+
+
+gather_op = primitive(
+    "gather",
+    lambda x, index, dim: np.take_along_axis(x, index, dim),
+    (
+        lambda g, out, like, index, *, dim: scatter_op(
+            g, index, dim=dim, shape=shape_of(like)
+        ),
+        None,
+    ),
+    jvp=(lambda t, out, like, index, *, dim: gather_op(t, index, dim=dim), None),
+    infer=lambda _, index, dim: index,
+    result=lambda x, index, dim: x,
+    code=lambda x, index, dim: f"np.take_along_axis({x}, {index}, {dim})",
+    doc="Entries along an axis, picked by an index array.",
+)
+
+
+def _scatter_kernel(g: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
+    out = np.zeros(shape, g.dtype)
+    grids = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    grids[dim] = index
+    np.add.at(out, tuple(grids), g)
+    return out
+
+
+scatter_op = primitive(
+    "scatter_into",
+    _scatter_kernel,
+    (lambda g, out, like, index, *, dim, shape: gather_op(g, index, dim=dim), None),
+    jvp=(lambda t, out, like, index, **p: scatter_op(t, index, **p), None),
+    infer=lambda g, index, dim, shape: tuple(shape),
+    result=lambda g, index, dim, shape: g,
+    size_params=("shape",),
+    node="ScatterAdd",
+    doc="Zeros with values added along an axis by an index array: the transpose of gather.",
+)
+
+
+def take_along(x: Any, index: Any, dim: int) -> Any:
+    """Entries of ``x`` along ``dim`` picked by ``index`` (NumPy's ``take_along_axis``)."""
+    return gather_op(x, index, dim=axis_of(dim, len(shape_of(x))))
+
+
+@front("gather", op=gather_op)
+def gather(input: Any, dim: int, index: Any) -> Any:
+    """Entries of ``input`` along ``dim`` picked by ``index``, which may be smaller in the other axes (as torch)."""
+    shape = shape_of(input)
+    axis = axis_of(dim, len(shape))
+    cut = tuple(slice(None) if k == axis else slice(0, n) for k, n in enumerate(shape_of(index)))
+    if any(k != axis and n != shape[k] for k, n in enumerate(shape_of(index))):
+        input = getitem(input, cut)
+    return gather_op(input, index, dim=axis)
+
+
+one_hot_op = primitive(
+    "one_hot",
+    kernels.one_hot,
+    (None,),
+    infer=lambda shape, classes, dtype: (*shape, classes),
+    result=lambda _, classes, dtype: np.dtype(dtype),
+    size_params=("classes",),
+    doc="A new last axis with a 1 at the index; no derivative.",
+)
+
+
+@front("index_select", op=getitem_op)
+def index_select(input: Any, dim: int, index: Any) -> Any:
+    """Entries ``index`` of the axis ``dim``."""
+    axis = axis_of(dim, len(shape_of(input)))
+    return getitem(input, (slice(None),) * axis + (index,))
+
+
+@front("masked_select", op=getitem_op)
+def masked_select(input: Any, mask: Any) -> Any:
+    """The entries where ``mask`` holds, in one axis."""
+    from symgrad.ops.shaping import expand
+
+    shape = np.broadcast_shapes(shape_of(input), shape_of(mask))
+    return getitem(expand(input, shape), np.broadcast_to(np.asarray(mask), shape))
+
+
+def _put_kernel(x: Any, value: Any, index: Index) -> Any:
+    out = np.array(x)
+    out[index.value] = value
+    return out
+
+
+index_put_op = primitive(
+    "index_put",
+    _put_kernel,
+    (
+        lambda g, out, likex, likev, *, index: index_put_op(g, 0, index=index),
+        lambda g, out, likex, likev, *, index: getitem_op(g, index=index),
+    ),
+    jvp=(
+        lambda t, out, likex, likev, *, index: index_put_op(t, 0, index=index),
+        lambda t, out, likex, likev, *, index: index_put_op(zeros_like(likex), t, index=index),
+    ),
+    infer=lambda x, value, index: x,
+    result=lambda x, value, index: x,
+    node="CopySlices",
+    doc="A copy of x with x[index] = value.",
+)

@@ -1,0 +1,496 @@
+"""Matrix products, structure (diag, trace, kron) and linear algebra (inv, solve, det, cholesky)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.errors import ShapeError
+from symgrad.op import Op, Spec, broadcast_shapes, front, multilinear, primitive, shape_of
+from symgrad.ops.arithmetic import closed
+from symgrad.ops.complex import conj
+from symgrad.ops.contraction import contract, einsum
+from symgrad.ops.shaping import axis_of, mT, reshape, unsqueeze_op
+
+
+def mH(x: Any) -> Any:
+    """Conjugate transpose of the last two axes."""
+    return conj(mT(x))
+
+
+def _matmul_spec(a: Any, b: Any) -> Spec:
+    """Labels: 0 rows, 1 inner, 2 columns, 10 … batch axes counted from the right (20 … where stretched)."""
+    left = (1,) if len(a) == 1 else (0, 1)
+    right = (1,) if len(b) == 1 else (1, 2)
+    batch = broadcast_shapes(tuple(a[:-2]), tuple(b[:-2]))
+
+    def labels(shape: Any) -> tuple[int, ...]:
+        sizes = tuple(shape[:-2])
+        offset = len(batch) - len(sizes)
+        return tuple(
+            (20 + 10 * (shape is b) + k) if size == 1 and batch[offset + k] != 1 else 10 + len(batch) - offset - k
+            for k, size in enumerate(sizes)
+        )
+
+    out = tuple(10 + len(batch) - k for k in range(len(batch)))
+    rows = (0,) if len(a) > 1 else ()
+    columns = (2,) if len(b) > 1 else ()
+    return ((*labels(a), *left), (*labels(b), *right)), (*out, *rows, *columns)
+
+
+def _matmul_shape(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not a or not b or a[-1] != (b[0] if len(b) == 1 else b[-2]):
+        shown = " and ".join("x".join(map(str, s)) or "scalar" for s in (a, b))
+        raise ShapeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({shown}): the last axis of the first must equal the "
+            f"{'only' if len(b) == 1 else 'second-last'} axis of the second."
+        )
+    batch = broadcast_shapes(tuple(a[:-2]), tuple(b[:-2]))
+    return (*batch, *(a[-2:-1] if len(a) > 1 else ()), *(b[-1:] if len(b) > 1 else ()))
+
+
+def _matmul_node(a: Any, b: Any) -> str:
+    kinds = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (1, 2): "Squeeze"}
+    return kinds.get((len(a), len(b)), "UnsafeView")
+
+
+matmul_op = multilinear(
+    "matmul",
+    np.matmul,
+    _matmul_spec,
+    infer=_matmul_shape,
+    node=_matmul_node,
+    code=lambda a, b: f"{closed(a)} @ {closed(b)}",
+    doc="Matrix product over the last two axes, batched over the others.",
+)
+
+
+@front("matmul", op=matmul_op)
+def matmul(input: Any, other: Any) -> Any:
+    """Matrix product with NumPy's rules for vectors and batches.
+
+    Raises ``ShapeError`` when the inner sizes differ.
+    """
+    _matmul_shape(shape_of(input), shape_of(other))
+    return matmul_op(input, other)
+
+
+def _ranked(name: str, a: int, b: int) -> Any:
+    def call(input: Any, other: Any) -> Any:
+        ranks = (len(shape_of(input)), len(shape_of(other)))
+        if ranks != (a, b):
+            raise ShapeError(f"{name}: expected tensors with {a} and {b} axes, got {ranks[0]} and {ranks[1]}.")
+        return matmul(input, other)
+
+    call.__name__ = name
+    call.__doc__ = f"The matrix product of tensors with {a} and {b} axes."
+    return front(name, op=matmul_op)(call)
+
+
+mm = _ranked("mm", 2, 2)
+mv = _ranked("mv", 2, 1)
+dot = _ranked("dot", 1, 1)
+inner = _ranked("vdot", 1, 1)
+bmm = _ranked("bmm", 3, 3)
+
+
+def _outer_spec(a: Any, b: Any) -> Spec:
+    return ((0,), (1,)), (0, 1)
+
+
+outer_op = multilinear(
+    "outer",
+    np.multiply.outer,
+    _outer_spec,
+    infer=lambda a, b: (*a, *b),
+    node="Mul",
+    code=lambda a, b: f"np.multiply.outer({a}, {b})",
+    doc="a bᵀ of two vectors.",
+)
+
+
+@front("outer", "ger", op=outer_op)
+def outer(input: Any, vec2: Any) -> Any:
+    """The matrix input_i · vec2_j of two vectors."""
+    for k, x in enumerate((input, vec2)):
+        if len(shape_of(x)) != 1:
+            raise ShapeError(f"outer: Expected 1-D argument {'self' if k == 0 else 'vec2'}, but got {len(shape_of(x))}-D")
+    return outer_op(input, vec2)
+
+
+# ------------------------------------------------------------------------------------------ structure
+
+
+def _diagonal_spec(shape: Any, *, offset: int, dim1: int, dim2: int) -> Spec:
+    labels = list(range(len(shape)))
+    labels[dim2] = labels[dim1]
+    rest = [x for k, x in enumerate(labels) if k not in (dim1, dim2)]
+    return (tuple(labels),), (*rest, dim1)
+
+
+diagonal_main = multilinear(
+    "diagonal",
+    lambda x, offset, dim1, dim2: np.diagonal(x, offset, dim1, dim2),
+    _diagonal_spec,
+    infer=lambda shape, offset, dim1, dim2: (
+        *(s for k, s in enumerate(shape) if k not in (dim1, dim2)),
+        _shorter(shape[dim1], shape[dim2]),
+    ),
+    code=lambda x, offset, dim1, dim2: f"np.diagonal({x}, {offset}, {dim1}, {dim2})",
+    doc="Main diagonal of two axes, as the last axis.",
+)
+
+
+def _shorter(a: Any, b: Any) -> Any:
+    return a if a == b else min(a, b)
+
+
+def _band(shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> tuple[slice, slice, int]:
+    rows, columns = shape[dim1], shape[dim2]
+    length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    top, left = max(-offset, 0), max(offset, 0)
+    return slice(top, top + length), slice(left, left + length), length
+
+
+@front("diagonal", op=diagonal_main)
+def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """The ``offset``-th diagonal of the axes ``dim1`` and ``dim2``, as the last axis."""
+    shape = shape_of(input)
+    a, b = axis_of(dim1, len(shape)), axis_of(dim2, len(shape))
+    if offset or shape[a] != shape[b]:
+        from symgrad.ops.indexing import getitem
+
+        rows, columns, _ = _band(tuple(map(int, shape)), offset, a, b)
+        index = [slice(None)] * len(shape)
+        index[a], index[b] = rows, columns
+        input = getitem(input, tuple(index))
+    return diagonal_main(input, offset=0, dim1=a, dim2=b)
+
+
+@front("diag_embed", op=diagonal_main)
+def diag_embed(input: Any, offset: int = 0) -> Any:
+    """The last axis spread over the ``offset``-th diagonal of two new last axes."""
+    shape = shape_of(input)
+    n = len(shape)
+    labels = tuple(range(n))
+    square = contract((input,), (labels,), (*labels, n - 1), (*shape, shape[-1]))
+    if not offset:
+        return square
+    from symgrad.ops.shaping import embed_op
+
+    size = shape[-1] + abs(offset)
+    rows = embed_op(square, dim=n - 1, start=max(-offset, 0), size=size)
+    return embed_op(rows, dim=n, start=max(offset, 0), size=size)
+
+
+@front("diag", op=diagonal_main)
+def diag(input: Any, diagonal: int = 0) -> Any:
+    """A vector as a diagonal matrix, or the diagonal of a matrix."""
+    ndim = len(shape_of(input))
+    if ndim not in (1, 2):
+        raise ShapeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
+    return diag_embed(input, diagonal) if ndim == 1 else _diagonal_of(input, diagonal)
+
+
+_diagonal_of = diagonal
+
+
+def _trace_spec(shape: Any) -> Spec:
+    return ((0, 0),), ()
+
+
+trace_op = multilinear(
+    "trace",
+    lambda x: np.trace(x),
+    _trace_spec,
+    infer=lambda shape: (),
+    code=lambda x: f"np.trace({x})",
+    doc="Sum of the diagonal.",
+)
+
+
+@front("trace", op=trace_op)
+def trace(input: Any) -> Any:
+    """Sum of the main diagonal of a matrix."""
+    shape = shape_of(input)
+    if len(shape) != 2:
+        raise ShapeError(f"trace: expected a matrix, but got tensor with dim {len(shape)}")
+    return trace_op(input) if shape[0] == shape[1] else einsum("i->", diagonal(input))
+
+
+@front("kron", method=True)
+def kron(input: Any, other: Any) -> Any:
+    """Kronecker product: blocks input_ij · other."""
+    a, b = shape_of(input), shape_of(other)
+    rank = max(len(a), len(b))
+    x = reshape(input, *(1,) * (rank - len(a)), *a)
+    y = reshape(other, *(1,) * (rank - len(b)), *b)
+    left, right = tuple(range(0, 2 * rank, 2)), tuple(range(1, 2 * rank, 2))
+    a, b = shape_of(x), shape_of(y)
+    pairs = tuple(s for pair in zip(a, b, strict=True) for s in pair)
+    blocks = contract((x, y), (left, right), tuple(range(2 * rank)), pairs)
+    return reshape(blocks, *(p * q for p, q in zip(a, b, strict=True)))
+
+
+@front("tensordot", method=False)
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+    """Sum over pairs of axes: the last ``dims`` of ``a`` with the first of ``b``, or the two lists given."""
+    na, nb = len(shape_of(a)), len(shape_of(b))
+    if isinstance(dims, int):
+        dims = (list(range(na - dims, na)), list(range(dims)))
+    left, right = ([axis_of(d, n) for d in ds] for ds, n in zip(dims, (na, nb), strict=True))
+    la = list(range(na))
+    lb = [100 + k for k in range(nb)]
+    for i, j in zip(left, right, strict=True):
+        if shape_of(a)[i] != shape_of(b)[j]:
+            raise ShapeError(f"tensordot: axis {i} of size {shape_of(a)[i]} meets axis {j} of size {shape_of(b)[j]}.")
+        lb[j] = la[i]
+    out = [x for k, x in enumerate(la) if k not in left] + [x for k, x in enumerate(lb) if k not in right]
+    sizes = dict(zip(la + lb, (*shape_of(a), *shape_of(b)), strict=True))
+    return contract((a, b), (tuple(la), tuple(lb)), tuple(out), tuple(sizes[x] for x in out))
+
+
+# ------------------------------------------------------------------------------------------ linear algebra
+
+
+def _square(x: Any, name: str) -> None:
+    shape = shape_of(x)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise ShapeError(f"linalg.{name}: A must be batches of square matrices, but got shape {tuple(shape)}.")
+
+
+def _matrix(op: Op, name: str, *names: str) -> Any:
+    def call(A: Any) -> Any:
+        _square(A, name)
+        return op(A)
+
+    call.__name__ = name
+    call.__doc__ = f"{op.doc}  Raises ``ShapeError`` unless the last two axes are square."
+    return front(*names, op=op)(call)
+
+
+inv_op = primitive(
+    "inv",
+    np.linalg.inv,
+    (lambda g, out, like: -(mH(out) @ g @ mH(out)),),
+    jvp=(lambda t, out, like: -(out @ t @ out),),
+    infer=lambda shape: shape,
+    node="LinalgInvEx",
+    dtypes="float",
+    domain="invertible",
+    code=lambda x: f"np.linalg.inv({x})",
+    doc="Inverse of square matrices.",
+)
+solve_op = primitive(
+    "solve",
+    kernels.solve,
+    (
+        lambda g, out, a, like: _solve_matrix_vjp(solve_op(mH(a), g), out),
+        lambda g, out, a, like: solve_op(mH(a), g),
+    ),
+    jvp=(
+        lambda t, out, a, like: -solve_op(a, t @ out),
+        lambda t, out, a, like: solve_op(a, t),
+    ),
+    infer=lambda a, b: b if len(b) == 1 else (*broadcast_shapes(tuple(a[:-2]), tuple(b[:-2])), *b[-2:]),
+    node="LinalgSolveEx",
+    dtypes="float",
+    domain="invertible",
+    doc="Solution x of A x = b.",
+)
+
+
+def _solve_matrix_vjp(gb: Any, x: Any) -> Any:
+    if len(shape_of(x)) == 1:
+        return -outer(gb, conj(x))
+    return -(gb @ mH(x))
+
+
+def _det_vjp(g: Any, out: Any, x: Any) -> Any:
+    return _scalar(g) * mH(adjugate_op(x))
+
+
+def _scalar(g: Any) -> Any:
+    """A batch of numbers as a batch of 1 × 1 matrices, so that it scales matrices."""
+    ndim = len(shape_of(g))
+    return unsqueeze_op(unsqueeze_op(g, dim=ndim), dim=ndim + 1) if ndim else g
+
+
+adjugate_op = primitive(
+    "adjugate",
+    kernels.adjugate,
+    (lambda g, out, x: _adjugate_vjp(g, x),),
+    infer=lambda shape: shape,
+    dtypes="float",
+    domain="invertible",
+    define=lambda x: det_op(x) * inv_op(x),
+    latex=r"\operatorname{{adj}}\left({0}\right)",
+    doc="Transposed cofactors: det(X) X⁻¹, right for singular matrices too in value and first derivative of det.",
+)
+
+
+def _adjugate_vjp(g: Any, x: Any) -> Any:
+    # adj(X) = det(X) X⁻¹ where X is regular; its own derivative is taken there.
+    inverse = inv_op(x)
+    h = mH(inverse)
+    inside = _scalar(einsum("...ij,...ij->...", g, conj(inverse)))
+    return _scalar(conj(det_op(x))) * (inside * h - h @ g @ h)
+
+
+det_op = primitive(
+    "det",
+    np.linalg.det,
+    (_det_vjp,),
+    infer=lambda shape: shape[:-2],
+    node="LinalgDet",
+    dtypes="float",
+    domain="invertible",
+    code=lambda x: f"np.linalg.det({x})",
+    doc="Determinant of square matrices.",
+)
+logdet_op = primitive(
+    "logdet",
+    kernels.logdet,
+    (lambda g, out, x: _scalar(g) * mH(inv_op(x)),),
+    infer=lambda shape: shape[:-2],
+    node="Logdet",
+    dtypes="float",
+    domain="positive-definite",
+    doc="log det of square matrices; nan for a negative determinant.",
+)
+logabsdet_op = primitive(
+    "logabsdet",
+    kernels.logabsdet,
+    (lambda g, out, x: _scalar(g) * mH(inv_op(x)),),
+    infer=lambda shape: shape[:-2],
+    result=lambda dtype: np.zeros((), dtype).real.dtype,
+    node="LinalgSlogdet",
+    dtypes="float",
+    domain="invertible",
+    latex=r"\log\left|\det\left({0}\right)\right|",
+    doc="log|det| of square matrices.",
+)
+slogdet_sign_op = primitive(
+    "slogdet_sign",
+    kernels.slogdet_sign,
+    (lambda g, out, x: _phase_vjp(g, out, x),),
+    infer=lambda shape: shape[:-2],
+    node="LinalgSlogdet",
+    dtypes="float",
+    domain="invertible",
+    latex=r"\operatorname{{sign}}\det\left({0}\right)",
+    doc="Sign (complex: phase) of the determinant.",
+)
+
+
+def _phase_vjp(g: Any, out: Any, x: Any) -> Any:
+    # d sign = i Im(tr X⁻¹ dX) sign: zero for real matrices, the turning of the phase for complex ones.
+    from symgrad.op import is_complex
+    from symgrad.ops.complex import imag
+
+    if not is_complex(x):
+        return 0 * x
+    return _scalar(-1j * imag(conj(g) * out)) * mH(inv_op(x))
+
+
+inv = _matrix(inv_op, "inv", "inverse")
+det = _matrix(det_op, "det", "det")
+logdet = _matrix(logdet_op, "logdet", "logdet")
+
+
+class SignLogdet(tuple):  # type: ignore[type-arg]
+    """The pair (sign, logabsdet)."""
+
+    __slots__ = ()
+
+    @property
+    def sign(self) -> Any:
+        """Sign (complex: phase) of the determinant."""
+        return self[0]
+
+    @property
+    def logabsdet(self) -> Any:
+        """log|det|."""
+        return self[1]
+
+
+@front("slogdet", op=logabsdet_op)
+def slogdet(A: Any) -> SignLogdet:
+    """Sign and log|det| of square matrices."""
+    _square(A, "slogdet")
+    return SignLogdet((slogdet_sign_op(A), logabsdet_op(A)))
+
+
+def solve(A: Any, B: Any) -> Any:
+    """The solution X of A X = B; ``B`` is a vector or columns.  Raises ``ShapeError`` when sizes do not fit."""
+    _square(A, "solve")
+    a, b = shape_of(A), shape_of(B)
+    if (b[0] if len(b) == 1 else b[-2]) != a[-1]:
+        raise ShapeError(f"linalg.solve: A of shape {tuple(a)} and B of shape {tuple(b)} do not fit in their rows.")
+    return solve_op(A, B)
+
+
+def _phi(x: Any) -> Any:
+    """Lower triangle with the diagonal halved."""
+    return tril_op(x, k=0) - diag_embed(diagonal(x, 0, -2, -1)) / 2
+
+
+cholesky_op = primitive(
+    "cholesky",
+    np.linalg.cholesky,
+    (lambda g, out, like: _cholesky_vjp(g, out),),
+    infer=lambda shape: shape,
+    node="LinalgCholeskyEx",
+    dtypes="float",
+    domain="positive-definite",
+    code=lambda x: f"np.linalg.cholesky({x})",
+    doc="Lower triangular L with A = L Lᴴ (Murray 2016 for the derivative).",
+)
+
+
+def _cholesky_vjp(g: Any, out: Any) -> Any:
+    middle = _phi(mH(out) @ g)
+    inverse = inv_op(out)
+    full = mH(inverse) @ middle @ inverse
+    return (full + mH(full)) / 2
+
+
+cholesky = _matrix(cholesky_op, "cholesky", "cholesky")
+
+
+def _triangle(name: str, kernel: Any, lower: bool) -> Op:
+    def rule(g: Any, out: Any, like: Any, *, k: int) -> Any:
+        return op(g, k=k)
+
+    op = primitive(
+        name,
+        lambda x, k: kernel(x, k),
+        (rule,),
+        jvp=(rule,),
+        infer=lambda shape, k: shape,
+        code=lambda x, k: f"np.{name}({x}, {k})",
+        doc=f"The {'lower' if lower else 'upper'} triangle of matrices, zeros elsewhere.",
+    )
+    return op
+
+
+tril_op = _triangle("tril", np.tril, True)
+triu_op = _triangle("triu", np.triu, False)
+
+
+@front("tril", op=tril_op)
+def tril(input: Any, diagonal: int = 0) -> Any:
+    """Lower triangle up to the ``diagonal``-th diagonal, zeros above."""
+    return tril_op(input, k=diagonal)
+
+
+@front("triu", op=triu_op)
+def triu(input: Any, diagonal: int = 0) -> Any:
+    """Upper triangle from the ``diagonal``-th diagonal, zeros below."""
+    return triu_op(input, k=diagonal)
+
+
+__all__ = ["math"]

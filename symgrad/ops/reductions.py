@@ -1,0 +1,520 @@
+"""Reductions over axes: sums, means, products, extremes, norms, softmax and cumulative sums."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.errors import ArgumentError
+from symgrad.op import Op, Spec, elementwise, front, is_complex, multilinear, primitive, shape_of
+from symgrad.ops.arithmetic import ratio
+from symgrad.ops.complex import conj
+from symgrad.ops.elementwise import exp
+from symgrad.ops.select import abs_, sign, where
+from symgrad.ops.shaping import axis_of, expand_op, flip, unsqueeze_op
+
+
+def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
+    """Sorted axes; None and () mean all of them."""
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+        return tuple(range(ndim))
+    dims = dim if isinstance(dim, (tuple, list)) else (dim,)
+    axes = tuple(sorted(axis_of(d, ndim) for d in dims))
+    if len(set(axes)) < len(axes):
+        raise ArgumentError(f"dim {min(a for a in axes if axes.count(a) > 1)} appears multiple times in the list of dims")
+    return axes if ndim else ()
+
+
+def _reduced(shape: tuple[Any, ...], *, dim: tuple[int, ...], keepdim: bool, **_: Any) -> tuple[Any, ...]:
+    if keepdim:
+        return tuple(1 if k in dim else s for k, s in enumerate(shape))
+    return tuple(s for k, s in enumerate(shape) if k not in dim)
+
+
+def spread(g: Any, like: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """A reduced value back at the shape of its input."""
+    if not keepdim:
+        for k in dim:
+            g = unsqueeze_op(g, dim=k)
+    shape = shape_of(like)
+    return g if shape_of(g) == shape else expand_op(g, shape=shape)
+
+
+def _keep(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """A reduced value with its axes kept at size 1, so that it broadcasts against the input."""
+    if not keepdim:
+        for k in dim:
+            x = unsqueeze_op(x, dim=k)
+    return x
+
+
+def size(x: Any, dim: tuple[int, ...]) -> Any:
+    """Number of entries along ``dim``, as a size (a letter in formulas) and not as a number."""
+    sizes = getattr(x, "sizes", None)
+    if sizes is not None:
+        return sizes(dim)
+    shape = shape_of(x)
+    return math.prod(shape[k] for k in dim)
+
+
+def _sum_spec(shape: Any, *, dim: tuple[int, ...], keepdim: bool) -> Spec:
+    labels = tuple(range(len(shape)))
+    return (labels,), tuple((100 + k if keepdim else None) if k in dim else k for k in labels if keepdim or k not in dim)  # type: ignore[return-value]
+
+
+def _reduce_code(name: str) -> Any:
+    def code(x: str, dim: tuple[int, ...], keepdim: bool) -> str:
+        return f"{name}({x}, {dim}{', keepdims=True' if keepdim else ''})"
+
+    return code
+
+
+def _int_to_long(dtype: Any, **_: Any) -> Any:
+    return np.dtype(np.int64) if dtype.kind in "bui" else dtype
+
+
+def _sum_kernel(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    return np.sum(x, dim, keepdims=keepdim)
+
+
+sum_op = multilinear(
+    "sum",
+    _sum_kernel,
+    _sum_spec,
+    infer=_reduced,
+    result=_int_to_long,
+    code=_reduce_code("np.sum"),
+    doc="Sum over axes.",
+)
+
+
+@front("sum", op=sum_op)
+def sum_(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Sum over the axes ``dim`` (all by default); ``keepdim`` leaves them at size 1.
+
+    >>> sum_(np.ones((2, 3)), 0)
+    array([2., 2., 2.])
+    """
+    if dtype is not None:
+        input = cast(input, dtype)
+    return sum_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """``x`` in another dtype."""
+    return cast_op(x, dtype=np.dtype(dtype).name)
+
+
+cast_op = primitive(
+    "cast",
+    lambda x, dtype: np.asarray(x).astype(dtype)[()],
+    (lambda g, out, like, *, dtype: g,),
+    jvp=(lambda t, out, like, *, dtype: cast_op(t, dtype=dtype),),
+    infer=lambda shape, dtype: shape,
+    result=lambda _, dtype: np.dtype(dtype),
+    node="ToCopy",
+    code=lambda x, dtype: f'np.asarray({x}).astype("{dtype}")',
+    doc="The same values in another dtype; the engine casts the cotangent back.",
+)
+
+mean_op = primitive(
+    "mean",
+    lambda x, dim, keepdim: np.mean(x, dim, keepdims=keepdim),
+    (lambda g, out, like, *, dim, keepdim: spread(g / size(like, dim), like, dim, keepdim),),
+    jvp=(lambda t, out, like, *, dim, keepdim: mean_op(t, dim=dim, keepdim=keepdim),),
+    infer=_reduced,
+    code=_reduce_code("np.mean"),
+    define=lambda x, *, dim, keepdim: sum_op(x, dim=dim, keepdim=keepdim) / size(x, dim),
+    doc="Arithmetic mean over axes.",
+)
+
+
+@front("mean", op=mean_op)
+def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Mean over the axes ``dim`` (all by default).  Integer input needs ``dtype=``, as torch."""
+    if dtype is not None:
+        input = cast(input, dtype)
+    kind = getattr(input, "dtype", np.dtype(float)).kind
+    if kind in "bui":
+        from symgrad.errors import DtypeError
+
+        raise DtypeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {input.dtype}"
+        )
+    return mean_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
+
+
+def _deviation(x: Any, dim: tuple[int, ...]) -> Any:
+    return x - mean_op(x, dim=dim, keepdim=True)
+
+
+def _var_define(x: Any, *, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    return sum_op(_deviation(x, dim) ** 2, dim=dim, keepdim=keepdim) / (size(x, dim) - correction)
+
+
+def _real_result(dtype: Any, **_: Any) -> Any:
+    return np.zeros((), dtype).real.dtype
+
+
+var_op = primitive(
+    "var",
+    kernels.var,
+    (
+        lambda g, out, x, *, dim, correction, keepdim: (
+            _keep(2 * g / (size(x, dim) - correction), dim, keepdim) * _deviation(x, dim)
+        ),
+    ),
+    infer=_reduced,
+    result=_real_result,
+    define=_var_define,
+    doc="Variance over axes: squared deviations over (n - correction).",
+)
+std_op = primitive(
+    "std",
+    lambda x, dim, correction, keepdim: np.sqrt(kernels.var(x, dim, correction, keepdim)),
+    (
+        lambda g, out, x, *, dim, correction, keepdim: (
+            _keep(ratio(g, out * (size(x, dim) - correction)), dim, keepdim) * _deviation(x, dim)
+        ),
+    ),
+    infer=_reduced,
+    result=_real_result,
+    kinks=("all equal",),
+    code=lambda x, dim, correction, keepdim: f"np.sqrt(var({x}, dim={dim}, correction={correction}, keepdim={keepdim}))",
+    doc="Standard deviation over axes; derivative 0 where all entries are equal.",
+)
+
+
+def _spread_front(op: Op, name: str) -> Any:
+    def call(
+        input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = None
+    ) -> Any:
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        if correction is None:
+            correction = 1 if unbiased is None or unbiased else 0
+        return op(input, dim=axes_of(dim, len(shape_of(input))), correction=correction, keepdim=keepdim)
+
+    call.__name__ = name
+    call.__doc__ = f"{op.doc}  ``correction`` is 1 by default (Bessel's), as torch."
+    return front(name, op=op)(call)
+
+
+var = _spread_front(var_op, "var")
+std = _spread_front(std_op, "std")
+
+# ------------------------------------------------------------------------------------------ products
+
+prod_others_op = primitive(
+    "prod_others",
+    kernels.prod_others,
+    (lambda g, out, x, *, dim: _prod_others_vjp(g, x, dim),),
+    infer=lambda shape, dim: shape,
+    doc="Product of all other entries along an axis.",
+)
+
+
+def _prod_others_vjp(g: Any, x: Any, dim: int) -> Any:
+    # out_i is the product of the row y_i with y_ij = 1 at j = i and x_j elsewhere.
+    ndim, n = len(shape_of(x)), shape_of(x)[dim]
+    eye = eye_op(n=n, dtype="bool")
+    for k in range(ndim - 1):
+        eye = unsqueeze_op(eye, dim=0 if k < dim else k + 2)
+    rows = where(eye, 1, unsqueeze_op(x, dim=dim))
+    slopes = prod_others_op(rows, dim=dim + 1) * unsqueeze_op(g, dim=dim + 1)
+    return sum_op(where(eye, 0, slopes), dim=(dim,), keepdim=False)
+
+
+eye_op = primitive(
+    "eye",
+    lambda *, n, dtype: np.eye(n, dtype=dtype),
+    (),
+    infer=lambda n, dtype: (n, n),
+    result=lambda n, dtype: np.dtype(dtype),
+    size_params=("n",),
+    code=lambda n, dtype: f'np.eye({n}, dtype="{dtype}")',
+    doc="The identity matrix.",
+)
+prod_op = primitive(
+    "prod",
+    lambda x, dim, keepdim: np.prod(x, dim, keepdims=keepdim),
+    (
+        lambda g, out, x, *, dim, keepdim: (
+            _keep(g, (dim,), keepdim) * conj(prod_others_op(x, dim=dim))
+        ),
+    ),
+    infer=lambda shape, dim, keepdim: _reduced(shape, dim=(dim,), keepdim=keepdim),
+    result=_int_to_long,
+    doc="Product over an axis; right at zeros.",
+)
+
+
+@front("prod", op=prod_op)
+def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Product over one axis, or over all entries."""
+    if dtype is not None:
+        input = cast(input, dtype)
+    ndim = len(shape_of(input))
+    if dim is None:
+        from symgrad.ops.shaping import reshape
+
+        flat = input if ndim == 1 else reshape(input, -1)
+        return prod_op(flat, dim=0, keepdim=False)
+    return prod_op(input, dim=axis_of(dim, ndim), keepdim=keepdim) if ndim else input
+
+
+# ------------------------------------------------------------------------------------------ extremes
+
+
+def _extreme_vjp(g: Any, out: Any, x: Any, *, dim: tuple[int, ...], keepdim: bool) -> Any:
+    hit = x == _keep(out, dim, keepdim)
+    count = sum_op(hit, dim=dim, keepdim=True)
+    return where(hit, _keep(g, dim, keepdim) / count, 0)
+
+
+def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
+    return primitive(
+        name,
+        lambda x, dim, keepdim: kernel(x, dim, keepdims=keepdim),
+        (_extreme_vjp,),
+        infer=_reduced,
+        kinks=("ties",),
+        code=_reduce_code(numpy_name),
+        doc=f"{name} over axes; ties share the gradient equally.",
+    )
+
+
+amax_op = _extreme("amax", np.max, "np.max")
+amin_op = _extreme("amin", np.min, "np.min")
+
+
+@front(op=amax_op)
+def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+    """Largest entry over axes; ties share the gradient equally."""
+    return amax_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
+
+
+@front(op=amin_op)
+def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+    """Smallest entry over axes; ties share the gradient equally."""
+    return amin_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
+
+
+def _arg(name: str, kernel: Any) -> Op:
+    return primitive(
+        name,
+        lambda x, dim, keepdim: kernel(x, dim, keepdims=keepdim),
+        (None,),
+        infer=lambda shape, dim, keepdim: _reduced(shape, dim=(dim,), keepdim=keepdim),
+        result=lambda *_, **__: np.dtype(np.int64),
+        doc=f"{name} along an axis; no derivative.",
+    )
+
+
+argmax_op = _arg("argmax", np.argmax)
+argmin_op = _arg("argmin", np.argmin)
+
+
+def _arg_front(op: Op) -> Any:
+    def call(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+        if dim is None:
+            from symgrad.ops.shaping import reshape
+
+            return op(reshape(input, -1), dim=0, keepdim=False)
+        return op(input, dim=axis_of(dim, len(shape_of(input))), keepdim=keepdim)
+
+    call.__name__ = op.name
+    call.__doc__ = f"Index of the extreme entry along ``dim`` (of the flattened input without it); {op.doc}"
+    return front(op.name, op=op)(call)
+
+
+argmax = _arg_front(argmax_op)
+argmin = _arg_front(argmin_op)
+
+
+class Extremes(tuple):  # type: ignore[type-arg]
+    """The pair (values, indices) that ``max(x, dim)`` and its kin return."""
+
+    __slots__ = ()
+
+    @property
+    def values(self) -> Any:
+        """The extreme values."""
+        return self[0]
+
+    @property
+    def indices(self) -> Any:
+        """Where they stand."""
+        return self[1]
+
+
+def _extreme_front(name: str, reduce: Any, arg: Any, pairwise: str) -> Any:
+    def call(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        if dim is None:
+            return reduce(input)
+        if not isinstance(dim, int):
+            from symgrad.op import lookup
+
+            return lookup(pairwise)(input, dim)
+        from symgrad.ops.indexing import take_along
+
+        indices = arg(input, dim, True)
+        values = take_along(input, indices, dim)
+        if not keepdim:
+            from symgrad.ops.shaping import squeeze
+
+            values, indices = squeeze(values, dim), squeeze(indices, dim)
+        return Extremes((values, indices))
+
+    call.__name__ = name
+    call.__doc__ = (
+        f"Three forms, as torch: the {name} of all entries; with ``dim`` the pair (values, indices), where the gradient "
+        "goes to the entry returned; with a second tensor the entrywise one."
+    )
+    return front(name)(call)
+
+
+max_ = _extreme_front("max", amax, argmax, "maximum")
+min_ = _extreme_front("min", amin, argmin, "minimum")
+
+# ------------------------------------------------------------------------------------------ norms
+
+
+def _norm_vjp(g: Any, out: Any, x: Any, *, p: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    g, out = _keep(g, dim, keepdim), _keep(out, dim, keepdim)
+    if p == 2:
+        return g * ratio(x, out)
+    if p == 1:
+        return g * sign(x)
+    if p == 0:
+        return 0 * x
+    if p in (math.inf, -math.inf):
+        hit = abs_(x) == out
+        return where(hit, g * sign(x) / sum_op(hit, dim=dim, keepdim=True), 0)
+    return g * sign(x) * ratio(abs_(x), out) ** (p - 1)
+
+
+norm_op = primitive(
+    "norm",
+    kernels.norm,
+    (_norm_vjp,),
+    infer=lambda shape, p, dim, keepdim: _reduced(shape, dim=dim, keepdim=keepdim),
+    result=_real_result,
+    node="LinalgVectorNorm",
+    kinks=("zero vector",),
+    doc="Vector p-norm over axes; derivative 0 at the zero vector.",
+)
+
+
+@front("norm", op=norm_op)
+def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
+    """The p-norm of all entries, or over the axes ``dim``; "fro" is the 2-norm of the entries.
+
+    >>> norm(np.array([3.0, 4.0]))
+    np.float64(5.0)
+    """
+    order = 2 if p in (None, "fro") else p
+    if not isinstance(order, (int, float)):
+        raise ArgumentError(f"norm(): p is a number, inf or 'fro', not {p!r}.")
+    return norm_op(input, p=order, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
+
+
+# ------------------------------------------------------------------------------------------ softmax family
+
+shifted_exp = elementwise(
+    "shifted_exp",
+    lambda x, y: np.exp(x - np.where(np.isneginf(y), 0, y))[()],
+    lambda out, x, y: out,
+    lambda out, x, y: -out,
+    public=(),
+    code=lambda x, y: f"np.exp({x} - np.where(np.isneginf({y}), 0, {y}))",
+    define=lambda x, y: exp(x - y),
+    domain="real",
+    doc="e^(x - y), and 0 where both are -inf: the softmax as logsumexp's derivative.",
+)
+logsumexp_op = primitive(
+    "logsumexp",
+    kernels.logsumexp,
+    (
+        lambda g, out, x, *, dim, keepdim: (
+            _keep(g, dim, keepdim) * shifted_exp(x, _keep(out, dim, keepdim))
+        ),
+    ),
+    infer=_reduced,
+    doc="log Σ e^x over axes, without overflow.",
+)
+
+
+@front("logsumexp", op=logsumexp_op)
+def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
+    """log Σ e^x over the axes ``dim``, without overflow.
+
+    >>> logsumexp(np.array([1000.0, 1000.0]), 0)
+    np.float64(1000.6931471805599)
+    """
+    return logsumexp_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
+
+
+softmax_op = primitive(
+    "softmax",
+    kernels.softmax,
+    (lambda g, out, like, *, dim: out * (g - sum_op(g * out, dim=(dim,), keepdim=True)),),
+    jvp=(lambda t, out, like, *, dim: out * (t - sum_op(t * out, dim=(dim,), keepdim=True)),),
+    infer=lambda shape, dim: shape,
+    doc="e^x / Σ e^x along an axis.",
+)
+log_softmax_op = primitive(
+    "log_softmax",
+    kernels.log_softmax,
+    (lambda g, out, like, *, dim: g - exp(out) * sum_op(g, dim=(dim,), keepdim=True),),
+    jvp=(lambda t, out, like, *, dim: t - sum_op(t * exp(out), dim=(dim,), keepdim=True),),
+    infer=lambda shape, dim: shape,
+    define=lambda x, *, dim: x - logsumexp_op(x, dim=(dim,), keepdim=True),
+    doc="x - log Σ e^x along an axis.",
+)
+
+
+@front("softmax", op=softmax_op)
+def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """e^x / Σ e^x along the axis ``dim``."""
+    if dtype is not None:
+        input = cast(input, dtype)
+    return softmax_op(input, dim=axis_of(dim, len(shape_of(input))))
+
+
+@front("log_softmax", op=log_softmax_op)
+def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """x - log Σ e^x along the axis ``dim``, without overflow."""
+    if dtype is not None:
+        input = cast(input, dtype)
+    return log_softmax_op(input, dim=axis_of(dim, len(shape_of(input))))
+
+
+# ------------------------------------------------------------------------------------------ cumulative
+
+cumsum_op = primitive(
+    "cumsum",
+    lambda x, dim: np.cumsum(x, dim),
+    (lambda g, out, like, *, dim: flip(cumsum_op(flip(g, dim), dim=dim), dim),),
+    jvp=(lambda t, out, like, *, dim: cumsum_op(t, dim=dim),),
+    infer=lambda shape, dim: shape,
+    result=_int_to_long,
+    code=lambda x, dim: f"np.cumsum({x}, {dim})",
+    doc="Cumulative sum along an axis.",
+)
+
+
+@front("cumsum", op=cumsum_op)
+def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Cumulative sum along the axis ``dim``."""
+    if dtype is not None:
+        input = cast(input, dtype)
+    ndim = len(shape_of(input))
+    return cumsum_op(input, dim=axis_of(dim, ndim)) if ndim else input
+
+
+__all__ = ["axes_of", "cast", "is_complex", "mean", "norm", "size", "softmax", "sum_"]

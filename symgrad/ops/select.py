@@ -1,0 +1,233 @@
+"""Comparisons, where, and the piecewise functions: abs, sign, relu, maximum, clamp."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.errors import ArgumentError
+from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish
+from symgrad.ops.arithmetic import closed, ratio
+from symgrad.ops.complex import conj, real
+
+_BOOL = np.dtype(bool)
+
+
+def _bool(*_: Any, **__: Any) -> np.dtype[Any]:
+    return _BOOL
+
+
+def _compare(name: str, kernel: Any, sign: str, *aliases: str) -> Op:
+    return elementwise(
+        name,
+        kernel,
+        None,
+        None,
+        public=(name, *aliases),
+        result=_bool,
+        code=lambda x, y: f"{closed(x)} {sign} {closed(y)}",
+        domain="real",
+        doc=f"x {sign} y entry by entry; no derivative.",
+    )
+
+
+gt = _compare("gt", np.greater, ">", "greater")
+ge = _compare("ge", np.greater_equal, ">=", "greater_equal")
+lt = _compare("lt", np.less, "<", "less")
+le = _compare("le", np.less_equal, "<=", "less_equal")
+eq = _compare("eq", np.equal, "==")
+ne = _compare("ne", np.not_equal, "!=", "not_equal")
+
+
+def _logical(name: str, kernel: Any, arity: int, *aliases: str) -> Op:
+    return elementwise(
+        name, kernel, *[None] * arity, public=(name, *aliases), result=_bool, domain="bool", doc=f"{name}; no derivative."
+    )
+
+
+logical_and = _logical("logical_and", np.logical_and, 2)
+logical_or = _logical("logical_or", np.logical_or, 2)
+logical_xor = _logical("logical_xor", np.logical_xor, 2)
+logical_not = _logical("logical_not", np.logical_not, 1)
+isnan = _logical("isnan", np.isnan, 1)
+isinf = _logical("isinf", np.isinf, 1)
+isfinite = _logical("isfinite", np.isfinite, 1)
+
+
+def _keep(i: int, condition: Any, *_: Any) -> Any:
+    return condition if i == 1 else ~condition
+
+
+def _where_kernel(c: Any, x: Any, y: Any) -> Any:
+    return np.where(c, x, y)[()]
+
+
+where_op = primitive(
+    "where",
+    _where_kernel,
+    (
+        None,
+        lambda g, out, c, likex, likey: where(c, g, 0),
+        lambda g, out, c, likex, likey: where(c, 0, g),
+    ),
+    jvp=(
+        None,
+        lambda t, out, c, likex, likey: where(c, t, 0),
+        lambda t, out, c, likex, likey: where(c, 0, t),
+    ),
+    infer=broadcast_shapes,
+    result=lambda c, x, y: np.result_type(x, y),
+    structural=_keep,
+    code=lambda c, x, y: f"np.where({c}, {x}, {y})",
+    domain="real",
+    doc="x where the condition holds, else y; the branch not taken contributes a structural zero.",
+)
+
+
+@front("where", op=where_op, method=False)
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+    """Entries of ``input`` where ``condition`` holds, of ``other`` elsewhere; shapes broadcast.
+
+    The branch not taken contributes an exact zero to gradients, even where its own derivative is infinite.
+
+    >>> where(np.array([True, False]), np.array([1.0, 2.0]), 0.0)
+    array([1., 0.])
+    """
+    if input is None or other is None:
+        raise ArgumentError("where() needs a condition and two values: where(condition, input, other).")
+    return where_op(condition, input, other)
+
+
+sign = publish(
+    primitive(
+        "sign",
+        np.sign,
+        (lambda g, out, x: _sign_vjp(g, out, x),),
+        infer=lambda shape: shape,
+        sympy="sign",
+        domain="off-zero",
+        kinks=(0,),
+        doc="-1, 0 or 1 (x/|x| for complex x); derivative 0.",
+    ),
+    "sign",
+    "sgn",
+)
+
+
+def _sign_vjp(g: Any, out: Any, x: Any) -> Any:
+    if not is_complex(x):
+        return zeros_like(g)
+    return ratio(g - real(conj(g) * out) * out, abs_(x))
+
+
+abs_ = publish(
+    primitive(
+        "abs",
+        np.abs,
+        (lambda g, out, x: g * sign(x),),
+        jvp=(lambda t, out, x: real(conj(sign(x)) * t),),
+        infer=lambda shape: shape,
+        result=lambda dtype: np.zeros((), dtype).real.dtype,
+        scalar=None,
+        sympy="Abs",
+        domain="off-zero",
+        kinks=(0,),
+        doc="Absolute value; derivative 0 at 0.",
+    ),
+    "abs",
+    "absolute",
+)
+relu = elementwise(
+    "relu",
+    kernels.relu,
+    lambda out, x: x > 0,
+    public=("relu",),
+    code=lambda x: f"np.maximum({x}, 0)",
+    domain="off-zero",
+    kinks=(0,),
+    latex=r"\operatorname{{relu}}\left({0}\right)",
+    doc="max(x, 0); derivative 0 at 0.",
+)
+step = elementwise(
+    "step",
+    kernels.step,
+    0,
+    0,
+    public=(),
+    domain="off-zero",
+    kinks=(0,),
+    latex=r"\mathbf{{1}}_{{{0} > {1}}}",
+    doc="1 where x > y, 1/2 where equal, 0 elsewhere.",
+)
+maximum = elementwise(
+    "maximum",
+    np.maximum,
+    lambda out, x, y: step(x, y),
+    lambda out, x, y: step(y, x),
+    public=("maximum",),
+    sympy="Max",
+    domain="real",
+    kinks=("x = y",),
+    doc="The larger entry; a tie shares the gradient equally.",
+)
+minimum = elementwise(
+    "minimum",
+    np.minimum,
+    lambda out, x, y: step(y, x),
+    lambda out, x, y: step(x, y),
+    public=("minimum",),
+    sympy="Min",
+    domain="real",
+    kinks=("x = y",),
+    doc="The smaller entry; a tie shares the gradient equally.",
+)
+clamp_op = elementwise(
+    "clamp",
+    lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi),
+    lambda out, x, lo, hi: (x >= lo) & (x <= hi),
+    lambda out, x, lo, hi: (x < lo) & (lo < hi),
+    lambda out, x, lo, hi: (x > hi) | (lo > hi),
+    public=(),
+    code=lambda x, lo, hi: f"np.minimum(np.maximum({x}, {lo}), {hi})",
+    domain="real",
+    kinks=("x = lo", "x = hi"),
+    latex=r"\operatorname{{clip}}\left({0}, {1}, {2}\right)",
+    doc="x limited to [lo, hi]; derivative 1 at the bounds.",
+)
+clamp_min = elementwise(
+    "clamp_min",
+    np.maximum,
+    lambda out, x, lo: x >= lo,
+    lambda out, x, lo: x < lo,
+    public=("clamp_min",),
+    sympy="Max",
+    domain="real",
+    kinks=("x = lo",),
+    doc="x limited from below; derivative 1 at the bound.",
+)
+clamp_max = elementwise(
+    "clamp_max",
+    np.minimum,
+    lambda out, x, hi: x <= hi,
+    lambda out, x, hi: x > hi,
+    public=("clamp_max",),
+    sympy="Min",
+    domain="real",
+    kinks=("x = hi",),
+    doc="x limited from above; derivative 1 at the bound.",
+)
+
+
+@front("clamp", "clip", op=clamp_op)
+def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+    """``input`` limited to [min, max]; either bound may be None, not both."""
+    if min is None and max is None:
+        raise ArgumentError("clamp: at least one of 'min' and 'max' must not be None.")
+    if min is None:
+        return clamp_max(input, max)
+    return clamp_min(input, min) if max is None else clamp_op(input, min, max)
+
+
+from symgrad.ops.shaping import zeros_like  # noqa: E402

@@ -1,0 +1,507 @@
+"""Changing shape without arithmetic: reshape, transpose, broadcast, join, flip, and constant arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ArgumentError, ShapeError
+from symgrad.op import Spec, front, multilinear, primitive, shape_of
+from symgrad.ops.arithmetic import closed
+
+
+def axis_of(dim: Any, ndim: int) -> int:
+    """A non-negative axis.  Raises ``IndexError`` in torch's words when it is out of range."""
+    limit = max(ndim, 1)
+    if not -limit <= dim < limit:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})"
+        )
+    return int(dim) % limit
+
+
+def shape_text(shape: Sequence[Any]) -> str:
+    """Text of a shape tuple whose entries are ints or the names of size variables."""
+    return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+
+
+def size_args(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
+    """``f(2, 3)`` and ``f((2, 3))`` alike."""
+    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
+        return tuple(sizes[0])
+    return sizes
+
+
+# ------------------------------------------------------------------------------------------ reshape family
+
+reshape_op = primitive(
+    "reshape",
+    lambda x, shape: np.reshape(x, shape),
+    (lambda g, out, like, *, shape: reshape_op(g, shape=shape_of(like)),),
+    jvp=(lambda t, out, like, *, shape: reshape_op(t, shape=shape),),
+    infer=lambda _, shape: tuple(shape),
+    size_params=("shape",),
+    node="View",
+    code=lambda x, shape: f"{closed(x)}.reshape({', '.join(map(str, shape)) or '()'})",
+    doc="The same entries in row-major order under another shape.",
+)
+
+
+def resolve_shape(old: tuple[Any, ...], sizes: Sequence[Any]) -> tuple[int, ...]:
+    """Fill in one -1.  Raises ``RuntimeError`` in torch's words when the number of entries differs."""
+    total = math.prod(old)
+    new = [int(s) for s in sizes]
+    if new.count(-1) == 1:
+        rest = -math.prod(new)
+        if rest and total % rest == 0:
+            new[new.index(-1)] = total // rest
+    if math.prod(new) != total or any(s < 0 for s in new):
+        raise ShapeError(f"shape '{list(sizes)}' is invalid for input of size {total}")
+    return tuple(new)
+
+
+@front("reshape", "view", op=reshape_op)
+def reshape(input: Any, *shape: Any) -> Any:
+    """The same entries in row-major order under another shape; one size may be -1.
+
+    >>> reshape(np.arange(4), 2, -1)
+    array([[0, 1],
+           [2, 3]])
+    """
+    new = resolve_shape(shape_of(input), size_args(shape))
+    return reshape_op(input, shape=new)
+
+
+@front("view_as", "reshape_as", op=reshape_op, function=False)
+def reshape_as(input: Any, other: Any) -> Any:
+    """``input`` reshaped to the shape of ``other``."""
+    return reshape(input, shape_of(other))
+
+
+@front(op=reshape_op)
+def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """Axes ``start_dim`` … ``end_dim`` joined into one."""
+    shape = shape_of(input)
+    first, last = axis_of(start_dim, len(shape)), axis_of(end_dim, len(shape))
+    return reshape(input, *shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :])
+
+
+@front("ravel", op=reshape_op)
+def ravel(input: Any) -> Any:
+    """All entries in one axis."""
+    return reshape(input, -1)
+
+
+@front(op=reshape_op)
+def squeeze(input: Any, dim: Any = None) -> Any:
+    """Without the axes of size 1 (all of them, or those named)."""
+    shape = shape_of(input)
+    dims = range(len(shape)) if dim is None else [axis_of(d, len(shape)) for d in np.atleast_1d(dim)]
+    drop = {d for d in dims if len(shape) and shape[d] == 1}
+    return squeeze_op(input, dim=tuple(sorted(drop)))
+
+
+@front(op=reshape_op)
+def unsqueeze(input: Any, dim: int) -> Any:
+    """With a new axis of size 1 at ``dim``."""
+    return unsqueeze_op(input, dim=axis_of(dim, len(shape_of(input)) + 1))
+
+
+def _squeeze_spec(shape: Any, *, dim: tuple[int, ...]) -> Spec:
+    labels = tuple(range(len(shape)))
+    return (labels,), tuple(k for k in labels if k not in dim)
+
+
+def _unsqueeze_spec(shape: Any, *, dim: int) -> Spec:
+    labels = tuple(range(len(shape)))
+    return (labels,), (*labels[:dim], len(shape), *labels[dim:])
+
+
+squeeze_op = multilinear(
+    "squeeze",
+    lambda x, dim: np.squeeze(x, dim),
+    _squeeze_spec,
+    infer=lambda shape, dim: tuple(s for k, s in enumerate(shape) if k not in dim),
+    code=lambda x, dim: f"np.squeeze({x}, {dim})",
+    doc="Without some axes of size 1.",
+)
+unsqueeze_op = multilinear(
+    "unsqueeze",
+    lambda x, dim: np.expand_dims(x, dim),
+    _unsqueeze_spec,
+    infer=lambda shape, dim: (*shape[:dim], 1, *shape[dim:]),
+    code=lambda x, dim: f"np.expand_dims({x}, {dim})",
+    doc="With a new axis of size 1.",
+)
+
+# ------------------------------------------------------------------------------------------ permutations
+
+
+def _permute_spec(shape: Any, *, dims: tuple[int, ...]) -> Spec:
+    return (tuple(range(len(shape))),), dims
+
+
+permute_op = multilinear(
+    "permute",
+    lambda x, dims: np.transpose(x, dims),
+    _permute_spec,
+    infer=lambda shape, dims: tuple(shape[k] for k in dims),
+    code=lambda x, dims: f"{closed(x)}.T" if dims == (1, 0) else f"np.transpose({x}, {dims})",
+    node=lambda shape, dims: "T" if dims == (1, 0) else "Permute",
+    doc="Axes in another order.",
+)
+
+
+@front(op=permute_op)
+def permute(input: Any, *dims: Any) -> Any:
+    """Axes in the order ``dims``."""
+    ndim = len(shape_of(input))
+    order = tuple(axis_of(d, ndim) for d in size_args(dims))
+    if sorted(order) != list(range(ndim)):
+        raise ShapeError(f"permute(dims): {size_args(dims)} is not an order of the {ndim} axes of {shape_of(input)}.")
+    return permute_op(input, dims=order)
+
+
+@front("transpose", "swapaxes", "swapdims", op=permute_op)
+def transpose(input: Any, dim0: int, dim1: int) -> Any:
+    """Two axes exchanged."""
+    ndim = len(shape_of(input))
+    order = list(range(ndim))
+    a, b = axis_of(dim0, ndim), axis_of(dim1, ndim)
+    if ndim:
+        order[a], order[b] = order[b], order[a]
+    return permute_op(input, dims=tuple(order))
+
+
+@front("movedim", "moveaxis", op=permute_op)
+def movedim(input: Any, source: Any, destination: Any) -> Any:
+    """Axes moved to new places, the others keeping their order."""
+    ndim = len(shape_of(input))
+    src = [axis_of(d, ndim) for d in np.atleast_1d(source)]
+    dst = [axis_of(d, ndim) for d in np.atleast_1d(destination)]
+    order = [k for k in range(ndim) if k not in src]
+    for d, s in sorted(zip(dst, src, strict=True)):
+        order.insert(d, s)
+    return permute_op(input, dims=tuple(order))
+
+
+@front("t", op=permute_op)
+def t(input: Any) -> Any:
+    """The transpose of a matrix; vectors and scalars as they are."""
+    ndim = len(shape_of(input))
+    if ndim > 2:
+        raise ShapeError(f"t() expects a tensor with <= 2 dimensions, but self is {ndim}D")
+    return permute_op(input, dims=(1, 0)) if ndim == 2 else input
+
+
+def mT(x: Any) -> Any:
+    """The last two axes exchanged."""
+    ndim = len(shape_of(x))
+    return permute_op(x, dims=(*range(ndim - 2), ndim - 1, ndim - 2))
+
+
+# ------------------------------------------------------------------------------------------ broadcasting
+
+
+def _expand_spec(shape: Any, *, shape_: Any = None, **params: Any) -> Spec:
+    target = params["shape"]
+    offset = len(target) - len(shape)
+    inside, outside = [], list(range(len(target)))
+    for k, size in enumerate(shape):
+        stretched = size == 1 and target[offset + k] != 1
+        inside.append(100 + k if stretched else offset + k)
+    return (tuple(inside),), tuple(outside)
+
+
+expand_op = multilinear(
+    "expand",
+    lambda x, shape: np.broadcast_to(x, shape),
+    _expand_spec,
+    infer=lambda _, shape: tuple(shape),
+    size_params=("shape",),
+    code=lambda x, shape: f"np.broadcast_to({x}, {shape_text(shape)})",
+    doc="Broadcast to a larger shape.",
+)
+
+
+@front("expand", "broadcast_to", op=expand_op)
+def expand(input: Any, *sizes: Any) -> Any:
+    """Axes of size 1 (and new leading axes) repeated; -1 keeps a size."""
+    old, new = shape_of(input), list(size_args(sizes))
+    offset = len(new) - len(old)
+    for k, size in enumerate(old):
+        if offset >= 0 and new[offset + k] == -1:
+            new[offset + k] = size
+        if offset < 0 or size not in (1, new[offset + k]):
+            raise ShapeError(
+                f"The expanded size {tuple(new)} does not fit the existing size {tuple(old)}: every axis must keep its "
+                "size or stretch from 1, counted from the right."
+            )
+    return input if tuple(new) == tuple(old) else expand_op(input, shape=tuple(new))
+
+
+@front("expand_as", op=expand_op, function=False)
+def expand_as(input: Any, other: Any) -> Any:
+    """Broadcast to the shape of ``other``."""
+    return expand(input, shape_of(other))
+
+
+full_op = primitive(
+    "full",
+    lambda *, shape, value, dtype: np.full(shape, value, dtype)[()],
+    (),
+    infer=lambda shape, value, dtype: tuple(shape),
+    result=lambda shape, value, dtype: np.dtype(dtype),
+    size_params=("shape",),
+    code=lambda shape, value, dtype: f'np.full({shape_text(shape)}, {value}, "{dtype}")',
+    doc="A constant array.",
+)
+
+
+def zeros_like(x: Any) -> Any:
+    """Zeros of the shape and dtype of ``x``."""
+    return _constant_like(x, 0)
+
+
+def ones_like(x: Any) -> Any:
+    """Ones of the shape and dtype of ``x``."""
+    return _constant_like(x, 1)
+
+
+def _constant_like(x: Any, value: int) -> Any:
+    if isinstance(x, (np.ndarray, np.generic)):
+        return np.full_like(x, value)[()]
+    if not hasattr(x, "dtype"):
+        return value
+    return x.full_like(value)
+
+
+# ------------------------------------------------------------------------------------------ joining
+
+concat_op = primitive(
+    "cat",
+    lambda *xs, dim: np.concatenate(xs, dim),
+    lambda i, g, out, *likes, dim: narrow_op(
+        g, dim=dim, start=_offset(likes, i, dim), length=shape_of(likes[i])[dim]
+    ),
+    jvp=lambda i, t, out, *likes, dim: _padded(t, likes, i, dim),
+    infer=lambda *shapes, dim: (
+        *shapes[0][:dim],
+        _total([s[dim] for s in shapes]),
+        *shapes[0][dim + 1 :],
+    ),
+    code=lambda *xs, dim: f"np.concatenate(({', '.join(xs)},), {dim})",
+    doc="Arrays joined along an axis.",
+)
+
+
+def _total(sizes: Sequence[Any]) -> Any:
+    if all(isinstance(s, int) for s in sizes):
+        return sum(sizes)
+    return "+".join(map(str, sizes))
+
+
+def _offset(xs: Sequence[Any], i: int, dim: int) -> Any:
+    return _total([shape_of(x)[dim] for x in xs[:i]]) if i else 0
+
+
+def _padded(t: Any, likes: Sequence[Any], i: int, dim: int) -> Any:
+    return concat_op(*(t if k == i else zeros_like(x) for k, x in enumerate(likes)), dim=dim)
+
+
+def _narrow_index(ndim: int, dim: int, start: Any, length: Any) -> tuple[slice, ...]:
+    return tuple(slice(start, start + length) if k == dim else slice(None) for k in range(ndim))
+
+
+narrow_op = primitive(
+    "narrow",
+    lambda x, dim, start, length: x[_narrow_index(x.ndim, dim, start, length)],
+    (
+        lambda g, out, like, *, dim, start, length: embed_op(
+            g, dim=dim, start=start, size=shape_of(like)[dim]
+        ),
+    ),
+    jvp=(lambda t, out, like, **p: narrow_op(t, **p),),
+    infer=lambda shape, dim, start, length: (*shape[:dim], length, *shape[dim + 1 :]),
+    size_params=("start", "length"),
+    node="Slice",
+    code=lambda x, dim, start, length: f"{closed(x)}[{':, ' * dim}{start}:{start} + {length}]",
+    doc="A range of an axis.",
+)
+
+
+def _embed_kernel(x: Any, dim: int, start: int, size: int) -> Any:
+    out = np.zeros((*x.shape[:dim], size, *x.shape[dim + 1 :]), x.dtype)
+    out[_narrow_index(x.ndim, dim, start, x.shape[dim])] = x
+    return out
+
+
+embed_op = primitive(
+    "embed",
+    _embed_kernel,
+    (
+        lambda g, out, like, *, dim, start, size: narrow_op(
+            g, dim=dim, start=start, length=shape_of(like)[dim]
+        ),
+    ),
+    jvp=(lambda t, out, like, **p: embed_op(t, **p),),
+    infer=lambda shape, dim, start, size: (*shape[:dim], size, *shape[dim + 1 :]),
+    size_params=("start", "size"),
+    node="SliceBackward",
+    doc="Zeros with the input in a range of an axis: the transpose of narrow.",
+)
+
+
+@front("narrow", op=narrow_op)
+def narrow(input: Any, dim: int, start: int, length: int) -> Any:
+    """Entries ``start`` … ``start + length - 1`` of an axis."""
+    shape = shape_of(input)
+    dim = axis_of(dim, len(shape))
+    start = start + shape[dim] if start < 0 else start
+    if not 0 <= start <= start + length <= shape[dim]:
+        raise ShapeError(f"start ({start}) + length ({length}) exceeds dimension size ({shape[dim]}).")
+    return narrow_op(input, dim=dim, start=start, length=length)
+
+
+def _arrays(tensors: Any, name: str) -> tuple[Any, ...]:
+    if not isinstance(tensors, (tuple, list)) or not tensors:
+        raise ArgumentError(f"{name}(): expected a non-empty list of tensors, got {type(tensors).__name__}.")
+    return tuple(tensors)
+
+
+@front("cat", "concat", "concatenate", op=concat_op, method=False)
+def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
+    """Tensors joined along the axis ``dim``; their other sizes must agree."""
+    xs = _arrays(tensors, "cat")
+    shapes = [shape_of(x) for x in xs]
+    full = next((s for s in shapes if s != (0,)), (0,))
+    xs = tuple(x for x, s in zip(xs, shapes, strict=True) if s != (0,) or full == (0,))
+    if not full:
+        raise ShapeError("zero-dimensional tensor (at position 0) cannot be concatenated; use stack()")
+    axis = axis_of(dim, len(full))
+    for k, s in enumerate(shape_of(x) for x in xs):
+        if len(s) != len(full) or any(a != b for j, (a, b) in enumerate(zip(s, full, strict=True)) if j != axis):
+            raise ShapeError(
+                f"Sizes of tensors must match except in dimension {axis}. Expected {tuple(full)} but got {tuple(s)} "
+                f"for tensor number {k} in the list."
+            )
+    return concat_op(*xs, dim=axis)
+
+
+@front("stack", op=concat_op, method=False)
+def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
+    """Tensors of one shape joined along a new axis ``dim``."""
+    xs = _arrays(tensors, "stack")
+    shapes = [tuple(shape_of(x)) for x in xs]
+    for k, s in enumerate(shapes):
+        if s != shapes[0]:
+            raise ShapeError(
+                f"stack expects each tensor to be equal size, but got {shapes[0]} at entry 0 and {s} at entry {k}"
+            )
+    axis = axis_of(dim, len(shapes[0]) + 1)
+    return stack_op(*xs, dim=axis)
+
+
+stack_op = primitive(
+    "stack",
+    lambda *xs, dim: np.stack(xs, dim),
+    lambda i, g, out, *likes, dim: select_op(g, dim=dim, index=i),
+    jvp=lambda i, t, out, *likes, dim: stack_op(
+        *(t if k == i else zeros_like(x) for k, x in enumerate(likes)), dim=dim
+    ),
+    infer=lambda *shapes, dim: (*shapes[0][:dim], len(shapes), *shapes[0][dim:]),
+    code=lambda *xs, dim: f"np.stack(({', '.join(xs)},), {dim})",
+    doc="Arrays joined along a new axis.",
+)
+
+
+def _select_index(dim: int, index: int) -> str:
+    return f"[{':, ' * dim}{index}]"
+
+
+select_op = primitive(
+    "select",
+    lambda x, dim, index: x[(slice(None),) * dim + (index,)],
+    (
+        lambda g, out, like, *, dim, index: embed_op(
+            unsqueeze_op(g, dim=dim), dim=dim, start=index, size=shape_of(like)[dim]
+        ),
+    ),
+    jvp=(lambda t, out, like, **p: select_op(t, **p),),
+    infer=lambda shape, dim, index: (*shape[:dim], *shape[dim + 1 :]),
+    code=lambda x, dim, index: closed(x) + _select_index(dim, index),
+    doc="One entry of an axis.",
+)
+
+
+@front("select", op=select_op)
+def select(input: Any, dim: int, index: int) -> Any:
+    """Entry ``index`` of the axis ``dim``."""
+    shape = shape_of(input)
+    dim = axis_of(dim, len(shape))
+    if not -shape[dim] <= index < shape[dim]:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {tuple(shape)} at dimension {dim}")
+    return select_op(input, dim=dim, index=index % shape[dim])
+
+
+@front("unbind", op=select_op)
+def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
+    """All entries of an axis, as a tuple."""
+    return tuple(select(input, dim, k) for k in range(shape_of(input)[dim]))
+
+
+@front("split", op=narrow_op)
+def split(input: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
+    """Ranges of an axis: of one size (the last may be smaller), or of the sizes listed."""
+    shape = shape_of(input)
+    total = shape[axis_of(dim, len(shape))]
+    sizes = split_size_or_sections
+    if isinstance(sizes, int):
+        sizes = [min(sizes, total - k) for k in range(0, total, sizes)]
+    if sum(sizes) != total:
+        raise ShapeError(f"split expects sizes that add up to {total} (the size of axis {dim}), but got {list(sizes)}")
+    starts = np.cumsum([0, *sizes])
+    return tuple(narrow(input, dim, int(s), n) for s, n in zip(starts, sizes, strict=False))
+
+
+@front("chunk", op=narrow_op)
+def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
+    """At most ``chunks`` ranges of an axis, all but the last of equal size."""
+    total = shape_of(input)[dim]
+    return split(input, max(1, -(-total // chunks)), dim)
+
+
+# ------------------------------------------------------------------------------------------ flip
+
+flip_op = primitive(
+    "flip",
+    lambda x, dims: np.flip(x, dims),
+    (lambda g, out, like, *, dims: flip_op(g, dims=dims),),
+    jvp=(lambda t, out, like, *, dims: flip_op(t, dims=dims),),
+    infer=lambda shape, dims: shape,
+    code=lambda x, dims: f"np.flip({x}, {dims})",
+    doc="Axes in reverse order.",
+)
+
+
+@front(op=flip_op)
+def flip(input: Any, *dims: Any) -> Any:
+    """The axes ``dims`` in reverse order."""
+    ndim = len(shape_of(input))
+    return flip_op(input, dims=tuple(axis_of(d, ndim) for d in size_args(dims)))
+
+
+@front("repeat", op=expand_op)
+def repeat(input: Any, *repeats: Any) -> Any:
+    """Tiled: axis k occurs ``repeats[k]`` times over (torch's ``repeat``, NumPy's ``tile``)."""
+    counts = size_args(repeats)
+    old = shape_of(input)
+    if len(counts) < len(old):
+        raise ShapeError(f"repeat({tuple(counts)}): needs a number for each of the {len(old)} axes of {tuple(old)}.")
+    old = (1,) * (len(counts) - len(old)) + tuple(old)
+    pairs = tuple(s for pair in zip(counts, old, strict=True) for s in pair)
+    spread = expand(reshape(input, *(s for n in old for s in (1, n))), pairs)
+    return reshape(spread, *(c * n for c, n in zip(counts, old, strict=True)))

@@ -1,0 +1,110 @@
+"""Special functions: the error function and the gamma family, x log y, sinc."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.op import Op, elementwise, primitive
+from symgrad.ops.constants import PI
+from symgrad.ops.elementwise import exp, log, sqrt
+
+
+def _special(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
+    return elementwise(name, kernel, *partials, dtypes="float", **fields)
+
+
+erf = _special(
+    "erf",
+    kernels.erf,
+    lambda out, x: 2 / sqrt(PI) * exp(-(x**2)),
+    sympy="erf",
+    domain="real",
+    latex=r"\operatorname{{erf}}\left({0}\right)",
+    doc="Error function.",
+)
+erfc = _special(
+    "erfc",
+    kernels.erfc,
+    lambda out, x: -2 / sqrt(PI) * exp(-(x**2)),
+    sympy="erfc",
+    domain="real",
+    latex=r"\operatorname{{erfc}}\left({0}\right)",
+    doc="Complementary error function 1 - erf(x).",
+)
+lgamma = _special(
+    "lgamma",
+    kernels.lgamma,
+    lambda out, x: digamma(x),
+    public=("lgamma", "gammaln"),
+    sympy="loggamma",
+    domain="positive",
+    latex=r"\log\Gamma\left({0}\right)",
+    doc="log|Γ(x)|.",
+)
+digamma = _special(
+    "digamma",
+    kernels.digamma,
+    lambda out, x: polygamma_op(x, n=1),
+    public=("digamma", "psi"),
+    sympy="digamma",
+    domain="positive",
+    latex=r"\psi\left({0}\right)",
+    doc="Derivative of log Γ.",
+)
+polygamma_op = primitive(
+    "polygamma",
+    kernels.polygamma,
+    (lambda g, out, x, *, n: g * polygamma_op(x, n=n + 1),),
+    jvp=(lambda t, out, x, *, n: t * polygamma_op(x, n=n + 1),),
+    infer=lambda shape, **_: shape,
+    dtypes="float",
+    domain="positive",
+    latex=r"\psi^{{({n})}}\left({0}\right)",
+    doc="n-th derivative of the digamma function, x > 0.",
+)
+xlogy = _special(
+    "xlogy",
+    lambda x, y: np.where(np.equal(x, 0) & ~np.isnan(y), 0, x * np.log(np.where(np.equal(x, 0), 1, y)))[()],
+    lambda out, x, y: _log_or_zero(x, y),
+    lambda out, x, y: x / y,
+    code=lambda x, y: f"np.where(({x}) == 0, 0, ({x}) * np.log(np.where(({x}) == 0, 1, {y})))",
+    domain="positive",
+    define=lambda x, y: x * log(y),
+    doc="x log y, and 0 where x is 0.",
+)
+sinc = _special(
+    "sinc",
+    kernels.sinc,
+    lambda out, x: dsinc(x),
+    domain="real",
+    latex=r"\operatorname{{sinc}}\left({0}\right)",
+    doc="sin(πx)/(πx), and 1 at 0.",
+)
+dsinc = _special(
+    "dsinc",
+    kernels.dsinc,
+    lambda out, x: -(PI**2) * sinc(x) - 2 * ratio(out, x) - _third_at_zero(x),
+    public=(),
+    domain="real",
+    latex=r"\operatorname{{sinc}}'\left({0}\right)",
+    doc="Derivative of sinc; 0 at 0.",
+)
+
+
+def _third_at_zero(x: Any) -> Any:
+    """At 0 the quotient dsinc(x)/x has the limit -π²/3; ``ratio`` gives 0 there, and this the difference."""
+    from symgrad.ops.select import where
+
+    return where(x == 0, -2 * PI**2 / 3, 0)
+
+
+def _log_or_zero(x: Any, y: Any) -> Any:
+    from symgrad.ops.select import where
+
+    return where((x == 0) & (y <= 0), 0, log(y))
+
+
+from symgrad.ops.arithmetic import ratio  # noqa: E402

@@ -1,0 +1,251 @@
+"""Backward: one sweep over the recorded graph, newest node first.
+
+The same loop serves plain backward (arrays flow) and ``create_graph`` (tensors flow, and record themselves).
+Broadcasting and dtype casts are undone in one place, ``symgrad.ops.fitting``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from symgrad.dtypes import float32, float64
+from symgrad.errors import AutogradError
+from symgrad.op import is_complex, same
+from symgrad.ops.fitting import fit, unbroadcast
+from symgrad.ops.select import where_op
+from symgrad.tape.graph import FREED, Masked, Node, Shaped
+from symgrad.tape.versions import any_changes, check_saved
+
+_age = attrgetter("sequence_nr")
+
+SECOND_TIME = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+    "after calling backward."
+)
+
+
+class Sweep:
+    """One backward pass: what it starts from, what it wants, and how."""
+
+    def __init__(
+        self,
+        roots: Sequence[tuple[Any, Any]],
+        wanted: Sequence[Any] | None,
+        create_graph: bool,
+        keep_graph: bool,
+        wrap: Callable[[Any, Any], Any],
+        finish_leaf: Callable[[Any, Any], Any],
+        run_hooks: Callable[[Node, Any], Any],
+    ):
+        self.roots = roots
+        self.wanted = wanted
+        self.create_graph = create_graph
+        self.keep_graph = keep_graph
+        self.wrap = wrap
+        self.finish_leaf = finish_leaf
+        self.run_hooks = run_hooks
+        self.grads: dict[Any, Any] = {}
+        self.found: dict[Any, Any] = {}
+        self.leaves: dict[Any, int] = {}
+        self.eager_leaves = False
+
+    # -------------------------------------------------------------------------------------- order
+
+    def order(self) -> list[Node]:
+        """The nodes to run, newest first; leaves are counted on the way."""
+        seen: set[Node] = set()
+        stack: list[Node] = []
+        leaves = self.leaves
+        for root, _ in self.roots:
+            if root.__class__ is Node:
+                if root not in seen:
+                    seen.add(root)
+                    stack.append(root)
+            else:
+                leaves[root] = leaves.get(root, 0) + 1
+        nodes: list[Node] = []
+        pop, push, append = stack.pop, stack.append, nodes.append
+        while stack:
+            node = pop()
+            append(node)
+            bits = node.mask
+            for arg in node.args:
+                if bits & 1:
+                    if arg.__class__ is Node:
+                        if arg not in seen:
+                            seen.add(arg)
+                            push(arg)
+                    else:
+                        leaves[arg] = leaves.get(arg, 0) + 1
+                bits >>= 1
+        nodes.sort(key=_age, reverse=True)
+        if self.wanted is not None:
+            nodes = self._only_useful(nodes)
+        return nodes
+
+    def _only_useful(self, nodes: list[Node]) -> list[Node]:
+        wanted = set(map(id, self.wanted or ()))
+        if all(id(leaf) in wanted for leaf in self.leaves) and not any(id(n) in wanted for n in nodes):
+            return nodes
+        useful: set[int] = set(wanted)
+        for node in reversed(nodes):
+            bits = node.mask
+            for arg in node.args:
+                if bits & 1 and id(arg) in useful:
+                    useful.add(id(node))
+                    break
+                bits >>= 1
+        return [node for node in nodes if id(node) in useful]
+
+    # -------------------------------------------------------------------------------------- run
+
+    def run(self) -> None:
+        """Run the sweep: afterwards ``found`` holds the cotangents of the wanted nodes and of the leaves."""
+        nodes = self.order()
+        if any_changes():
+            for node in nodes:
+                check_saved(node)
+        self.eager_leaves = any(leaf.has_hooks() for leaf in self.leaves)
+        for root, seed in self.roots:
+            self._add(root, seed)
+        with np.errstate(all="ignore"):
+            self._loop(nodes)
+        for leaf in self.leaves:
+            g = self.grads.pop(leaf, None)
+            if g is not None:
+                self._finish(leaf, g)
+
+    def _finish(self, leaf: Any, g: Any) -> None:
+        self.found[leaf] = self.finish_leaf(leaf, g.value if g.__class__ is Masked else g)
+
+    def _add(self, target: Any, g: Any) -> None:
+        before = self.grads.get(target)
+        self.grads[target] = g if before is None else before + g
+        if self.eager_leaves and target.__class__ is not Node:
+            self.leaves[target] -= 1
+            if not self.leaves[target]:
+                self._finish(target, self.grads.pop(target))
+
+    def _loop(self, nodes: list[Node]) -> None:
+        grads = self.grads
+        get, take = grads.get, grads.pop
+        plain = not (self.create_graph or self.eager_leaves)
+        keep = self.keep_graph
+        wanted = None if self.wanted is None else set(map(id, self.wanted))
+        for node in nodes:
+            g = take(node, None)
+            if g is None:
+                continue
+            op = node.op
+            if not plain or wanted is not None or node.extra is not None or op.structural or g.__class__ is Masked:
+                self._careful(node, g, wanted)
+                continue
+            saved = node.saved
+            if saved is FREED:
+                raise AutogradError(SECOND_TIME)
+            dtype = node.dtype
+            rules = op.vjps if dtype is float64 or dtype is float32 or callable(op.vjps) else self._rules(node)
+            params = node.params
+            bits = node.mask
+            i = 0
+            uniform = node.uniform
+            for arg in node.args:
+                if bits & 1:
+                    if uniform:
+                        rule = rules[i]  # type: ignore[index]
+                        c = g if rule is same else rule(g, *saved)
+                    else:
+                        c = self._contribution(node, rules, i, g, saved, params)
+                    if c is not None:
+                        before = get(arg)
+                        grads[arg] = c if before is None else before + c
+                bits >>= 1
+                i += 1
+            if not keep:
+                node.saved = FREED
+
+    def _rules(self, node: Node) -> Any:
+        inputs = node.saved
+        return node.op.conj_vjps if node.dtype.kind == "c" or is_complex(*inputs) else node.op.vjps
+
+    def _contribution(self, node: Node, rules: Any, i: int, g: Any, saved: Any, params: Any) -> Any:
+        saved = self.arguments(node, saved)
+        if callable(rules):
+            c = rules(i, g, *saved, **(params or {}))
+        else:
+            rule = rules[i]
+            if rule is None:
+                return None
+            c = rule(g, *saved, **params) if params else rule(g, *saved)
+        if c is None:
+            return None
+        arg = node.args[i]
+        return fit(c if hasattr(c, "dtype") else np.asarray(c), arg.raw_shape, arg.dtype)
+
+    def arguments(self, node: Node, saved: Any) -> Any:
+        """The saved values with stand-ins for the arguments that are read for their shape only."""
+        _, shaped = node.op.needs(node.mask)
+        if not shaped:
+            return saved
+        full = list(saved)
+        positions = range(len(node.args)) if -2 in shaped else shaped
+        for position in positions:
+            if full[position + 1] is None:
+                arg = node.args[position] if position >= 0 else node
+                shape = getattr(arg, "raw_shape", ())
+                dtype = getattr(arg, "dtype", np.dtype(float))
+                full[position + 1] = Shaped(tuple(shape), dtype, self.create_graph)
+        return full
+
+    # -------------------------------------------------------------------------------------- the careful path
+
+    def _careful(self, node: Node, g: Any, wanted: set[int] | None) -> None:
+        """A node with hooks, structural zeros, a wanted gradient, or a recorded sweep."""
+        keep = None
+        if g.__class__ is Masked:
+            g, keep = g.value, g.keep
+        if node.extra is not None:
+            hooked = self.run_hooks(node, g)
+            if hooked is not g:
+                g, keep = hooked, None
+        if wanted is not None and id(node) in wanted:
+            self.found[node] = g
+        saved = node.saved
+        if saved is FREED:
+            raise AutogradError(SECOND_TIME)
+        op = node.op
+        rules = op.vjps if callable(op.vjps) else self._rules(node)
+        inputs = self.wrap(node, saved) if self.create_graph else saved
+        bits = node.mask
+        results: list[Any] = []
+        for i, arg in enumerate(node.args):
+            if bits >> i & 1:
+                c = self._contribution(node, rules, i, g, inputs, node.params)
+                results.append(c)
+                if c is not None:
+                    self._add(arg, self._structural(node, i, c, keep))
+            else:
+                results.append(None)
+        if node.extra is not None and node.extra.post:
+            for hook in list(node.extra.post.values()):
+                hook(results, g)
+        if not self.keep_graph:
+            node.saved = FREED
+
+    def _structural(self, node: Node, i: int, c: Any, keep: Any) -> Any:
+        """Attach to a contribution which of its entries are structural zeros."""
+        if node.op.structural is not None:
+            own = np.broadcast_to(node.op.structural(i, *node.saved[1:]), node.shape)
+            keep = own if keep is None else own & keep
+        elif keep is None or node.op.kind != "elementwise":
+            return c
+        shape = node.args[i].raw_shape
+        if keep.shape != shape:
+            keep = unbroadcast(keep.astype(np.int64), shape) > 0
+        return Masked(where_op(keep, c, 0), keep)

@@ -1,0 +1,250 @@
+"""From the tape to formulas: every recorded node becomes the same op applied to terms.
+
+Sizes become letters by value, in the order in which the leaves appear: all axes of length 10 are one letter.  Numbers
+that are not sizes stay numbers.  The walk is linear in the graph and not recursive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import FormulaError
+from symgrad.formula.derive import Derivation
+from symgrad.formula.term import Term, as_term, full, make, number, size_product, symbol
+from symgrad.op import Op, register
+from symgrad.tape.graph import Node, Size, Source
+from symgrad.tape.names import site_name
+from symgrad.tape.origin import Origin
+from symgrad.tape.record import Recorded
+
+LETTERS = ("n", "m", "p", "q", "r", "s", "d", "h", "l", "u", "v")
+
+
+def nodes_below(roots: Sequence[Any]) -> tuple[list[Node], list[Any]]:
+    """All nodes below the roots, oldest first, and the leaves and constants in order of first use."""
+    seen: set[int] = set()
+    nodes: list[Node] = []
+    leaves: list[Any] = []
+    stack = list(reversed(roots))
+    while stack:
+        item = stack.pop()
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        if isinstance(item, Node):
+            nodes.append(item)
+            stack.extend(a for a in item.args if isinstance(a, (Node, Recorded, Source)) and id(a) not in seen)
+        elif isinstance(item, (Recorded, Source)):
+            leaves.append(item)
+    nodes.sort(key=lambda node: node.sequence_nr)
+    ordered: dict[int, Any] = {}
+    for node in nodes:
+        for arg in node.args:
+            if isinstance(arg, (Recorded, Source)):
+                ordered.setdefault(id(arg), arg)
+    for leaf in leaves:
+        ordered.setdefault(id(leaf), leaf)
+    return nodes, list(ordered.values())
+
+
+class Reading:
+    """One reading of a graph as formulas: names, letters, and the term of every node.
+
+    ``names`` gives names to leaves by identity, before those they have of their own.
+    """
+
+    def __init__(self, roots: Sequence[Any], names: dict[int, str] | None = None):
+        self.nodes, self.leaves = nodes_below(roots)
+        self.letters: dict[int, str] = {}
+        self.terms: dict[int, Term] = {}
+        self.sources: dict[str, Any] = {}
+        self._taken: set[str] = set()
+        self._letter_sizes()
+        self._name_leaves(names or {})
+        for node in self.nodes:
+            self.terms[id(node)] = self._term(node)
+
+    def __getitem__(self, edge: Any) -> Term:
+        if isinstance(edge, (Node, Recorded, Source)):
+            return self.terms[id(edge)]
+        return self._number(edge)
+
+    def _letter_sizes(self) -> None:
+        taken = 0
+        for leaf in self.leaves:
+            for n in leaf.raw_shape:
+                if n > 1 and n not in self.letters:
+                    self.letters[n] = LETTERS[taken] if taken < len(LETTERS) else f"n{taken}"
+                    taken += 1
+
+    def shape(self, sizes: Sequence[int]) -> tuple[Any, ...]:
+        """Sizes as letters where a leaf has that size."""
+        return tuple(self.letters.get(n, n) for n in sizes)
+
+    def _name_leaves(self, given: dict[int, str]) -> None:
+        """Given names first, then assigned ones, then x1, x2 … and c1, c2 …; a name belongs to one leaf."""
+        chosen: dict[int, str] = {}
+        rest = []
+        for leaf in self.leaves:
+            name, explicit = self._own_name(leaf, given)
+            if name is not None and explicit:
+                chosen[id(leaf)] = self._free(name)
+            else:
+                rest.append((leaf, name))
+        for leaf, name in rest:
+            if name is not None:
+                chosen[id(leaf)] = self._free(name)
+        for leaf, name in rest:
+            if name is None:
+                stem = "x" if isinstance(leaf, Recorded) else "c"
+                chosen[id(leaf)] = self._free(stem + "1")
+        for leaf in self.leaves:
+            name = chosen[id(leaf)]
+            structure = leaf.structure if isinstance(leaf, Source) else leaf._extra.structure if leaf._extra else None
+            self.terms[id(leaf)] = symbol(name, self.shape(leaf.raw_shape), leaf.dtype, structure)
+            self.sources[name] = leaf
+
+    def _own_name(self, leaf: Any, given: dict[int, str]) -> tuple[str | None, bool]:
+        tensor = leaf if isinstance(leaf, Recorded) else leaf.ref()
+        if tensor is not None and id(tensor) in given:
+            return given[id(tensor)], True
+        extra = leaf if isinstance(leaf, Source) else leaf._extra
+        if extra is None:
+            return None, False
+        return site_name(extra.name, extra.site), extra.name is not None
+
+    def _free(self, name: str) -> str:
+        found, k = name, 1
+        stem = name.rstrip("0123456789") if name[-1].isdigit() else name + "_"
+        while found in self._taken or found in self.letters.values():
+            k += 1
+            found = f"{stem}{k}"
+        self._taken.add(found)
+        return found
+
+    # -------------------------------------------------------------------------------------- nodes
+
+    def _number(self, value: Any) -> Term:
+        if isinstance(value, Size):
+            if all(f in self.letters for f in value.factors):
+                return size_product([self.letters[f] for f in value.factors])
+            return number(int(value))
+        return as_term(value)
+
+    def _term(self, node: Node) -> Term:
+        args = tuple(self[a] for a in node.args)
+        op = node.op
+        if op.define_symbolic is not None:
+            return op.define_symbolic(self, node, args)  # type: ignore[no-any-return]
+        params = self.params(node)
+        found = op(*args, **params)
+        return self._typed(found, node) if isinstance(found, Term) else as_term(found)
+
+    def _typed(self, term: Term, node: Node) -> Term:
+        """The recorded dtype is the truth; inference may not know the default dtype of the time."""
+        if term.dtype != node.dtype and term.op.kind != "leaf" and term.dtype is not None:
+            return make(term.op, term.args, term.params, term.shape, node.dtype)
+        return term
+
+    def params(self, node: Node) -> dict[str, Any]:
+        """Static parameters with sizes as letters."""
+        params = node.params or {}
+        if not node.op.size_params:
+            return params
+        out = dict(params)
+        for key in node.op.size_params:
+            value = out[key]
+            if not isinstance(value, tuple):
+                out[key] = self.letters.get(value, value)
+            elif node.op.name == "reshape":
+                out[key] = self._reshaped(node.args[0].raw_shape, value)
+            else:
+                out[key] = self.shape(value)
+        return out
+
+    def _reshaped(self, old: tuple[int, ...], new: tuple[int, ...]) -> tuple[Any, ...]:
+        """Target sizes of a reshape: a letter, a product of neighbouring old sizes, or the number."""
+        products: dict[int, str] = {}
+        for start in range(len(old)):
+            size, letters = 1, []
+            for n in old[start:]:
+                size *= n
+                if n != 1:
+                    letters.append(self.letters.get(n))
+                if len(letters) > 1 and None not in letters:
+                    products.setdefault(size, "*".join(letters))  # type: ignore[arg-type]
+        return tuple(self.letters.get(n) or products.get(n, n) for n in new)
+
+
+def term_of(tensor: Any, names: dict[int, str] | None = None) -> Term:
+    """The formula of a tensor: of its node, of the backward passes it accumulated, or its own symbol."""
+    return read(tensor, names)[1]
+
+
+def read(tensor: Any, names: dict[int, str] | None = None) -> tuple[Reading, Term]:
+    """The reading of a tensor's graph and its term in it."""
+    extra = tensor._extra
+    if tensor._node is None and extra is not None and extra.origin:
+        return _gradient_reading(extra.origin, names)
+    root = tensor.edge()
+    reading = Reading([root], names)
+    return reading, reading[root]
+
+
+def _gradient_reading(origin: list[tuple[Origin, Any]] | Any, names: dict[int, str] | None) -> tuple[Reading, Term]:
+    if origin is FormulaError:
+        raise FormulaError(
+            "this gradient has accumulated too many backward passes to keep their formulas; zero it (x.grad = None) and "
+            "run one pass"
+        )
+    roots = [edge for passed, target in origin for edge in (*passed.roots, *(s for s in passed.seeds if s), target)]
+    reading = Reading(roots, names)
+    total: Any = None
+    for passed, target in origin:
+        term = _pulled(reading, passed, target)
+        total = term if total is None else total + term
+    return reading, total
+
+
+def _pulled(reading: Reading, passed: Origin, target: Any) -> Term:
+    outputs = [reading[r] for r in passed.roots]
+    seeds = [
+        full(out.shape, 1, out.dtype) if seed is None else reading[seed]
+        for out, seed in zip(outputs, passed.seeds, strict=True)
+    ]
+    wrt = reading[target]
+    found = Derivation(outputs, seeds, [wrt]).adjoints.get(wrt)
+    return full(wrt.shape, 0, wrt.dtype) if found is None else found
+
+
+def local_formula(node: Node) -> dict[str, Any]:
+    """The pullback of one node as SymPy expressions, with its inputs and ``g`` as symbols."""
+    from symgrad.formula.sympy_io import to_sympy
+
+    names = [f"x{i + 1}" for i in range(len(node.args))]
+    args = tuple(
+        symbol(name, tuple(getattr(a, "raw_shape", ())), a.dtype) if hasattr(a, "dtype") else as_term(a)
+        for name, a in zip(names, node.args, strict=True)
+    )
+    out = node.op(*args, **(node.params or {}))
+    g = symbol("g", node.shape, node.dtype)
+    return {
+        name: to_sympy(as_term(node.op.pullback(i, g, out, args, node.params or {})))
+        for i, name in enumerate(names)
+        if node.mask >> i & 1
+    }
+
+
+def opaque(name: str, shape: tuple[int, ...], dtype: Any) -> Op:
+    """An op that stands in formulas for a function whose inside is not known."""
+
+    def kernel(*_: Any, **__: Any) -> Any:
+        raise FormulaError(f"{name} is an opaque function: its formula is not known, so it cannot be evaluated")
+
+    return Op(name, "opaque", kernel, (), infer=lambda *_, **__: shape, result=lambda *_, **__: np.dtype(dtype))
+
+
+_ = register

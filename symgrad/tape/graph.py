@@ -1,0 +1,177 @@
+"""The recorded graph: nodes are data (op, arguments, saved values), never closures.
+
+A node's arguments are other nodes, leaf tensors that require grad, :class:`Source` records of constants, or numbers.
+Saved values are freed by backward; the structure stays for as long as something can ask for a formula.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import Any
+
+from symgrad.op import Op
+
+sequence = itertools.count(1)
+"""Creation numbers; they order the graph, since a node is always younger than its arguments."""
+
+FREED: Any = ("freed",)
+"""Stands for the saved values of a node once backward has freed them."""
+
+
+class Node:
+    """One recorded operation.
+
+    mask      bit i set: a gradient flows to argument i
+    saved     (out, *inputs) with None for what no rule reads
+    uniform   all differentiable arguments have the result's shape and dtype, so cotangents need no fitting
+    extra     hooks, retained tensors, names; None for almost every node
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "args",
+        "dtype",
+        "extra",
+        "mask",
+        "op",
+        "params",
+        "saved",
+        "sequence_nr",
+        "shape",
+        "uniform",
+    )
+
+    op: Op
+    args: tuple[Any, ...]
+    saved: Any
+    params: dict[str, Any] | None
+    mask: int
+    shape: tuple[int, ...]
+    dtype: Any
+    sequence_nr: int
+    uniform: bool
+    extra: NodeExtra | None
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes of the result."""
+        return len(self.shape)
+
+    @property
+    def raw_shape(self) -> tuple[int, ...]:
+        """The shape of the result, under the name that all arguments offer."""
+        return self.shape
+
+    def more(self) -> NodeExtra:
+        """The record of rare things, made on first use."""
+        if self.extra is None:
+            self.extra = NodeExtra()
+        return self.extra
+
+
+class NodeExtra:
+    """Rare things about a node: hooks on its result and on itself, tensors that keep their grad, a label."""
+
+    __slots__ = ("handle", "hooks", "label", "metadata", "post", "pre", "replaced", "retained", "trace")
+
+    def __init__(self) -> None:
+        self.hooks: dict[int, Any] = {}
+        self.pre: dict[int, Any] = {}
+        self.post: dict[int, Any] = {}
+        self.replaced: set[int] = set()
+        self.retained: weakref.ref[Any] | None = None
+        self.label: str | None = None
+        self.metadata: dict[str, Any] | None = None
+        self.handle: weakref.ref[Any] | None = None
+        self.trace: Any = None
+
+
+class Source:
+    """A constant of the graph: what a formula needs to know of it, without keeping its values alive."""
+
+    __slots__ = ("__weakref__", "dtype", "name", "ref", "shape", "site", "structure")
+
+    def __init__(self, tensor: Any, shape: tuple[int, ...], dtype: Any, name: str | None, site: Any):
+        self.ref = weakref.ref(tensor)
+        self.shape = shape
+        self.dtype = dtype
+        self.name = name
+        self.site = site
+        self.structure: str | None = None
+
+    @property
+    def raw_shape(self) -> tuple[int, ...]:
+        """The shape, under the name that all arguments offer."""
+        return self.shape
+
+
+class Shaped:
+    """Stands in for an argument whose shape and dtype, but not its values, a rule reads."""
+
+    __slots__ = ("dtype", "record", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any, record: bool):
+        self.shape = shape
+        self.dtype = dtype
+        self.record = record
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    def sizes(self, dim: tuple[int, ...]) -> int:
+        """Number of entries along ``dim``; marked as a size where the result is recorded."""
+        count = Size(1)
+        for k in dim:
+            count = count * Size(self.shape[k])
+        return count if self.record else int(count)
+
+    def full_like(self, value: int) -> Any:
+        """A constant array of this shape and dtype."""
+        import numpy as np
+
+        return np.full(self.shape, value, self.dtype)[()]
+
+
+class Size(int):
+    """An int that knows it is a size (or a product of sizes), so that formulas show a letter and not a number."""
+
+    factors: tuple[int, ...]
+
+    def __new__(cls, value: int, factors: tuple[int, ...] | None = None) -> Size:
+        made = super().__new__(cls, value)
+        made.factors = (int(value),) if factors is None else factors
+        return made
+
+    def __mul__(self, other: Any) -> Any:
+        if other.__class__ is Size:
+            kept = tuple(f for f in self.factors + other.factors if f != 1)
+            return Size(int(self) * int(other), kept)
+        return int(self) * other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Size, (int(self), self.factors))
+
+
+class Masked:
+    """A cotangent some of whose entries are structural zeros: zero because the branch was not taken.
+
+    Whatever derivative meets such an entry, the product is zero, even 0 · inf.
+    """
+
+    __slots__ = ("keep", "value")
+    __array_ufunc__ = None
+
+    def __init__(self, value: Any, keep: Any):
+        self.value = value
+        self.keep = keep
+
+    def __add__(self, other: Any) -> Any:
+        if other.__class__ is Masked:
+            return Masked(self.value + other.value, self.keep | other.keep)
+        return self.value + other
+
+    def __radd__(self, other: Any) -> Any:
+        return other + self.value

@@ -1,0 +1,167 @@
+"""Grad mode: whether operations record themselves.  Thread-local, nestable, usable as context or decorator.
+
+The per-op path must not look at a thread-local for nothing: ``MODE.exceptional`` counts the threads and contexts that
+have recording switched off, and only when it is not zero does an op ask for its own thread's setting.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+
+class _Local(threading.local):
+    enabled = True
+    inference = False
+
+
+class _Mode:
+    __slots__ = ("exceptional", "local")
+
+    def __init__(self) -> None:
+        self.exceptional = 0
+        self.local = _Local()
+
+
+MODE = _Mode()
+_LOCK = threading.Lock()
+
+
+def is_grad_enabled() -> bool:
+    """Whether this thread records operations."""
+    return MODE.local.enabled
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is inside ``inference_mode``."""
+    return MODE.local.inference
+
+
+def _switch(enabled: bool) -> bool:
+    before = MODE.local.enabled
+    if before is not enabled:
+        with _LOCK:
+            MODE.exceptional += -1 if enabled else 1
+        MODE.local.enabled = enabled
+    return before
+
+
+class _Context:
+    """Base of the mode contexts: as context, as decorator (functions and generators), nested in any order."""
+
+    enabled = True
+
+    def __init__(self) -> None:
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(_switch(self.enabled))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _switch(self._before.pop())
+
+    def _again(self) -> _Context:
+        return type(self)()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isgeneratorfunction(function):
+            return self._wrap_generator(function)
+
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with self._again():
+                return function(*args, **kwargs)
+
+        return wrapped
+
+    def _wrap_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            generator = function(*args, **kwargs)
+            sent = None
+            while True:
+                with self._again():
+                    try:
+                        item = generator.send(sent)
+                    except StopIteration as stop:
+                        return stop.value
+                sent = yield item
+
+        return wrapped
+
+
+class no_grad(_Context):  # noqa: N801  (torch's name)
+    """Do not record: results are new symbols without history.
+
+    >>> import symgrad as sg
+    >>> x = sg.tensor(1.0, requires_grad=True)
+    >>> with sg.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+    enabled = False
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        made = super().__new__(cls)
+        if function is not None:
+            made.__init__()  # type: ignore[misc]
+            return made(function)
+        return made
+
+
+class enable_grad(no_grad):  # noqa: N801  (torch's name)
+    """Record again inside ``no_grad``."""
+
+    enabled = True
+
+
+class inference_mode(_Context):  # noqa: N801  (torch's name)
+    """Like ``no_grad``; ``inference_mode(False)`` does nothing."""
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self.mode = mode
+        self.enabled = not mode
+
+    def __enter__(self) -> None:
+        if self.mode:
+            super().__enter__()
+            MODE.local.inference = True
+
+    def __exit__(self, *error: Any) -> None:
+        if self.mode:
+            MODE.local.inference = False
+            super().__exit__(*error)
+
+    def _again(self) -> _Context:
+        return inference_mode(self.mode)
+
+
+class set_grad_enabled(_Context):  # noqa: N801  (torch's name)
+    """Switch recording on or off: at once as a function, until the end of the block as a context."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.enabled = bool(mode)
+        self._first: bool | None = _switch(self.enabled)
+
+    def __enter__(self) -> None:
+        self._before.append(_switch(self.enabled) if self._first is None else self._first)
+        self._first = None
+
+    def _again(self) -> _Context:
+        return set_grad_enabled(self.enabled)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        # As a decorator the mode belongs to the calls, not to the line of the decoration.
+        if self._first is not None:
+            _switch(self._first)
+        return super().__call__(function)

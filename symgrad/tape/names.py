@@ -1,0 +1,68 @@
+"""Names of symbols: given, else read from the line that assigned the tensor.
+
+Nothing is looked up when a tensor is made; its creation site (code object and instruction) is kept, and when a formula
+needs the name the bytecode after that instruction tells which variable the value was stored in.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import keyword
+from types import CodeType
+from typing import Any
+
+from symgrad.errors import NameProblem
+
+_RESERVED = {"np", "shape", "I", "E", "pi", "oo", "zoo", "nan", "S", "N", "O", "Q"}
+
+
+def check_name(name: str) -> str:
+    """``name`` if it may be a symbol: a Python identifier that is no keyword; else ``NameProblem``."""
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or name.startswith("__"):
+        raise NameProblem(
+            f"{name!r} cannot name a tensor: a name is one identifier of letters, digits and underscores (Greek letters "
+            "are fine), because it goes into formulas and source text as it stands."
+        )
+    return name
+
+
+@functools.lru_cache(maxsize=4096)
+def assigned_name(code: CodeType, last: int) -> str | None:
+    """The variable that the value made by instruction ``last`` is stored in, if it is stored at once."""
+    passed = False
+    for ins in dis.get_instructions(code):
+        if ins.offset <= last:
+            continue
+        name = ins.opname
+        if name.startswith("STORE_") and name in ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF"):
+            return str(ins.argval)
+        if name == "STORE_ATTR":
+            return str(ins.argval)
+        if name in ("CACHE", "NOP", "EXTENDED_ARG", "COPY"):
+            continue
+        if name in ("LOAD_METHOD", "LOAD_ATTR", "PRECALL", "CALL", "PUSH_NULL", "LOAD_CONST", "KW_NAMES", "CALL_KW"):
+            if name in ("LOAD_METHOD", "LOAD_ATTR") and ins.argval not in ("requires_grad_", "double", "float", "to"):
+                return None
+            passed = True
+            continue
+        return None
+    return None if passed else None
+
+
+def name_of(tensor: Any) -> str | None:
+    """The name given to a tensor, or the one its creation site tells; None when there is neither."""
+    extra = tensor._extra
+    if extra is None:
+        return None
+    return site_name(extra.name, extra.site)
+
+
+def site_name(name: str | None, site: Any) -> str | None:
+    """The explicit name, else the assigned one when it can be a symbol."""
+    if name is not None or site is None:
+        return name
+    found = assigned_name(*site)
+    if found is None or not found.isidentifier() or keyword.iskeyword(found) or found in _RESERVED:
+        return None
+    return found.lstrip("_") or None

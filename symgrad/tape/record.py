@@ -1,0 +1,409 @@
+"""Recording: how an op on tensors runs its kernel and leaves one node on the tape.
+
+:func:`apply` is the general path for any op; :func:`unary` and :func:`binary` build the fast paths of elementwise ops,
+which do the same with every lookup done beforehand.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from symgrad.dtypes import float64, get_default_dtype, is_floating, promote, weak_with
+from symgrad.errors import ArgumentError, ShapeError
+from symgrad.op import Op, shape_of
+from symgrad.ops.constants import Constant
+from symgrad.tape.graph import Node, Size, Source, sequence
+from symgrad.tape.modes import MODE
+
+_new_node = Node.__new__
+_next = sequence.__next__
+_f64 = np.float64
+
+
+class Extra:
+    """Rare things about a tensor; most tensors never get one."""
+
+    __slots__ = (
+        "accumulate", "grad", "hooks", "name", "origin", "post", "retains", "site", "source", "structure", "version",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.accumulate: Any = None
+        self.grad: Any = None
+        self.hooks: dict[int, Any] = {}
+        self.name: str | None = None
+        self.origin: Any = None
+        self.post: dict[int, Any] = {}
+        self.retains = False
+        self.site: Any = None
+        self.source: Source | None = None
+        self.structure: str | None = None
+        self.version = 0
+
+
+class Recorded:
+    """The part of a tensor that the tape knows: a value, its node, and whether it requires grad."""
+
+    __slots__ = ("__weakref__", "_extra", "_node", "_requires_grad", "_value")
+
+    _value: Any
+    _node: Node | None
+    _requires_grad: bool
+    _extra: Extra | None
+
+    __hash__ = object.__hash__
+
+    def more(self) -> Extra:
+        """The record of rare things, made on first use."""
+        if self._extra is None:
+            self._extra = Extra()
+        return self._extra
+
+    def source(self) -> Source:
+        """How this tensor appears as a constant of other tensors' graphs."""
+        extra = self.more()
+        if extra.source is None:
+            extra.source = Source(self, shape_of(self._value), self._value.dtype, extra.name, extra.site)
+            extra.source.structure = extra.structure
+        return extra.source
+
+    def edge(self) -> Any:
+        """What a node stores for this argument: the node it came from, the leaf itself, or a constant's record."""
+        if self._node is not None:
+            return self._node
+        return self if self._requires_grad else self.source()
+
+    def has_hooks(self) -> bool:
+        """Whether something runs when this leaf's gradient is complete."""
+        extra = self._extra
+        return extra is not None and bool(extra.hooks or extra.post)
+
+
+def call_site(depth: int) -> Any:
+    """Where the caller stands, cheaply: its code object and instruction; the name is read from it when needed."""
+    frame = sys._getframe(depth + 1)
+    return (frame.f_code, frame.f_lasti)
+
+
+def traced(tensor: Recorded) -> bool:
+    """Whether results of this tensor are recorded: it requires grad, has a node, or was named."""
+    extra = tensor._extra
+    return (
+        tensor._requires_grad
+        or tensor._node is not None
+        or (extra is not None and (extra.name is not None or extra.origin is not None))
+    )
+
+
+def plain(cls: type, value: Any) -> Any:
+    """A tensor without history."""
+    made = cls.__new__(cls)
+    made._value = value
+    made._node = None
+    made._requires_grad = False
+    made._extra = None
+    return made
+
+
+def scalarised(value: Any) -> Any:
+    """0-d results are NumPy scalars, which are several times cheaper to compute with."""
+    return value[()] if value.__class__ is np.ndarray and not value.ndim else value
+
+
+def apply(cls: type, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Run ``op`` on tensors, arrays and numbers, and record it if a gradient or a formula may be asked for."""
+    values, edges, mask, keep = [], [], 0, False
+    for i, arg in enumerate(args):
+        if isinstance(arg, Recorded):
+            values.append(arg._value)
+            if arg._requires_grad and op.differentiable(i):
+                mask |= 1 << i
+            keep = keep or traced(arg)
+        elif isinstance(arg, (Constant, Fraction)):
+            values.append(float(arg))
+        elif isinstance(arg, Size):
+            values.append(int(arg))
+        elif isinstance(arg, (list, tuple)):
+            values.append(np.asarray(arg))
+        else:
+            values.append(arg)
+    _reject_strangers(op, values)
+    values = _promoted(op, values)
+    try:
+        out = scalarised(op.kernel(*values, **params))
+    except (ValueError, TypeError, np.linalg.LinAlgError) as error:
+        raise explain(op, args, error) from error
+    if not keep or (MODE.exceptional and not MODE.local.enabled):
+        return plain(cls, out)
+    if mask and not is_floating(out.dtype):
+        mask = 0
+    for arg, value in zip(args, values, strict=True):
+        if isinstance(arg, Recorded):
+            edges.append(arg.edge())
+        elif isinstance(value, np.ndarray):
+            edges.append(plain(cls, value).source())
+        else:
+            edges.append(arg)
+    return _recorded(cls, op, out, tuple(edges), values, params, mask)
+
+
+def _recorded(cls: type, op: Op, out: Any, edges: Any, values: Any, params: Any, mask: int) -> Any:
+    node = _new_node(Node)
+    node.op = op
+    node.args = edges
+    node.params = params or None
+    node.mask = mask
+    node.shape = out.shape
+    node.dtype = out.dtype
+    node.sequence_nr = _next()
+    node.extra = None
+    node.uniform = False
+    node.saved = select_saved(op, mask, out, values)
+    made = cls.__new__(cls)
+    made._value = out
+    made._node = node
+    made._requires_grad = mask != 0
+    made._extra = None
+    return made
+
+
+def select_saved(op: Op, mask: int, out: Any, values: Any) -> tuple[Any, ...]:
+    """``(out, *inputs)`` with None for what no rule of the tracked inputs reads."""
+    if not mask:
+        return ()
+    saved, _ = op.needs(mask)
+    row = [out if -1 in saved else None, *([None] * len(values))]
+    for position in saved:
+        if position >= 0:
+            row[position + 1] = values[position]
+        elif position <= -2:
+            row[1:] = [None if -3 - position == i else v for i, v in enumerate(values)]
+    return tuple(row)
+
+
+def _reject_strangers(op: Op, values: list[Any]) -> None:
+    for value in values:
+        if not isinstance(value, (np.ndarray, np.generic, int, float, complex)):
+            raise ArgumentError(
+                f"{op.name}() takes tensors, arrays and numbers, not {type(value).__name__} ({value!r:.60})."
+            )
+
+
+def _promoted(op: Op, values: list[Any]) -> list[Any]:
+    """Operands in their common dtype by torch's rules; Python numbers stay weak."""
+    if op.kind == "primitive" and op.name not in ("where", "cat", "stack", "solve"):
+        if op.dtypes == "float" and values and getattr(values[0], "dtype", float64).kind in "bui":
+            return [values[0].astype(get_default_dtype()), *values[1:]]
+        return values
+    arrays = [(i, v) for i, v in enumerate(values) if isinstance(v, (np.ndarray, np.generic))]
+    if op.name == "where":
+        arrays = [pair for pair in arrays if pair[0]]
+    if not arrays:
+        return [np.asarray(v)[()] for v in values] if op.name != "where" else values
+    first = arrays[0][1]
+    dtype = first.dtype
+    uniform = True
+    wide: Any = first
+    for _, v in arrays[1:]:
+        if v.dtype != dtype:
+            uniform = False
+            dtype = promote(wide, v) if wide.dtype != v.dtype else v.dtype
+            wide = v if v.ndim >= wide.ndim else wide
+            wide = np.empty((0,) * wide.ndim, dtype)
+    target = dtype
+    for i, v in enumerate(values):
+        if not isinstance(v, (np.ndarray, np.generic)) and not (op.name == "where" and i == 0):
+            target = weak_with(v, target)
+    if op.dtypes == "float" and target.kind in "bui":
+        target = get_default_dtype()
+    if op.name == "div" and target.kind in "bui":
+        target = get_default_dtype()
+    if uniform and target == dtype:
+        return values
+    skip = {0} if op.name == "where" else set()
+    return [
+        v.astype(target)[()] if isinstance(v, (np.ndarray, np.generic)) and i not in skip else v
+        for i, v in enumerate(values)
+    ]
+
+
+def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:
+    """The library's words for an error that NumPy raised inside a kernel."""
+    if isinstance(error, (ShapeError, ArgumentError)):
+        return error
+    shapes = [tuple(shape_of(a)) for a in args]
+    named = ", ".join(_described(a) for a in args)
+    if op.kind == "elementwise" and "broadcast" in str(error):
+        for axis in range(1, 1 + min(len(shapes[0]), len(shapes[-1]))):
+            a, b = shapes[0][-axis], shapes[-1][-axis]
+            if a != b and 1 not in (a, b):
+                dim = max(map(len, shapes)) - axis
+                return ShapeError(
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}: "
+                    f"{op.name}({named}). Reshape, unsqueeze or transpose one of them so that the axes line up."
+                )
+    if isinstance(error, np.linalg.LinAlgError):
+        return _linalg_error(op, named, error)
+    return ShapeError(f"{op.name}({named}): {error}") if isinstance(error, ValueError) else ArgumentError(
+        f"{op.name}({named}): {error}"
+    )
+
+
+def _linalg_error(op: Op, named: str, error: Exception) -> Exception:
+    class LinAlgError(np.linalg.LinAlgError, RuntimeError):
+        """NumPy's and torch's error at once."""
+
+    hint = {
+        "cholesky": "the matrix is not positive-definite",
+        "inv": "the matrix is singular",
+        "solve": "the matrix is singular",
+    }.get(op.name, str(error))
+    return LinAlgError(f"linalg.{op.name}({named}): {hint}, so there is no result and no derivative.")
+
+
+def _described(arg: Any) -> str:
+    if isinstance(arg, Recorded):
+        name = arg._extra.name if arg._extra is not None and arg._extra.name else "tensor"
+        return f"{name} of shape {tuple(shape_of(arg._value))}"
+    if isinstance(arg, np.ndarray):
+        return f"array of shape {arg.shape}"
+    return repr(arg)
+
+
+# ---------------------------------------------------------------------------------------------- fast paths
+
+
+def _scalar_kernel(op: Op) -> Callable[[Any], Any]:
+    fast, kernel = op.scalar, op.kernel
+    if fast is None:
+        return kernel
+
+    def run(x: Any) -> Any:
+        try:
+            return _f64(fast(x))
+        except (ValueError, OverflowError):
+            return kernel(x)
+
+    return run
+
+
+def unary(cls: type, op: Op) -> Callable[[Any], Any]:
+    """The fast path of an elementwise op of one argument."""
+    new, kernel, scalar = cls.__new__, op.kernel, _scalar_kernel(op)
+    keep_out, keep_in = (-1 in op.needs(1)[0], 0 in op.needs(1)[0])
+    needs_float = op.dtypes == "float"
+    differentiable = op.differentiable(0)
+
+    def call(input: Any) -> Any:
+        if input.__class__ is not cls:
+            return op(input)
+        x = input._value
+        if x.__class__ is _f64:
+            v = scalar(x)
+        elif needs_float and x.dtype.kind in "bui":
+            return apply(cls, op, (input,), {})
+        else:
+            v = kernel(x)
+        out = new(cls)
+        out._value = v
+        out._extra = None
+        if not input._requires_grad or not differentiable or (MODE.exceptional and not MODE.local.enabled):
+            if traced(input):
+                return apply(cls, op, (input,), {})
+            out._node = None
+            out._requires_grad = False
+            return out
+        node = _new_node(Node)
+        node.op = op
+        source = input._node
+        node.args = (input if source is None else source,)
+        node.saved = (v if keep_out else None, x if keep_in else None)
+        node.params = None
+        node.mask = 1
+        if v.__class__ is _f64:
+            node.shape = ()
+            node.dtype = float64
+        else:
+            node.shape = v.shape
+            node.dtype = v.dtype
+        node.uniform = True
+        node.sequence_nr = _next()
+        node.extra = None
+        out._node = node
+        out._requires_grad = True
+        return out
+
+    call.__name__ = call.__qualname__ = op.name
+    call.__doc__ = op.doc
+    return call
+
+
+def binary(cls: type, op: Op) -> Callable[[Any, Any], Any]:
+    """The fast path of an elementwise op of two tensors; numbers and arrays take :func:`apply`."""
+    new, kernel = cls.__new__, op.kernel
+    table = [op.needs(m)[0] for m in range(4)]
+    keep_out = tuple(-1 in row for row in table)
+    keep_x = tuple(0 in row for row in table)
+    keep_y = tuple(1 in row for row in table)
+    can = (1 if op.differentiable(0) else 0) | (2 if op.differentiable(1) else 0)
+    divides = op.dtypes == "float"
+
+    def call(input: Any, other: Any) -> Any:
+        if input.__class__ is not cls or other.__class__ is not cls:
+            return op(input, other)
+        x, y = input._value, other._value
+        if x.__class__ is _f64 and y.__class__ is _f64:
+            v = kernel(x, y)
+            shape: Any = ()
+            dtype = float64
+            uniform = True
+        else:
+            dtype = x.dtype
+            if dtype is not y.dtype or (divides and dtype.kind in "bui"):
+                return apply(cls, op, (input, other), {})
+            try:
+                v = kernel(x, y)
+            except (ValueError, TypeError) as error:
+                raise explain(op, (input, other), error) from error
+            shape = x.shape
+            uniform = shape == y.shape
+            if not uniform:
+                shape = v.shape
+        mask = can & ((1 if input._requires_grad else 0) | (2 if other._requires_grad else 0))
+        if not mask or (MODE.exceptional and not MODE.local.enabled):
+            return apply(cls, op, (input, other), {}) if traced(input) or traced(other) else plain(cls, v)
+        node = _new_node(Node)
+        node.op = op
+        a, b = input._node, other._node
+        if a is None:
+            a = input if mask & 1 else input.edge()
+        if b is None:
+            b = other if mask & 2 else other.edge()
+        node.args = (a, b)
+        node.saved = (
+            v if keep_out[mask] else None,
+            x if keep_x[mask] else None,
+            y if keep_y[mask] else None,
+        )
+        node.params = None
+        node.mask = mask
+        node.shape = shape
+        node.dtype = dtype
+        node.uniform = uniform
+        node.sequence_nr = _next()
+        node.extra = None
+        out = new(cls)
+        out._value = v
+        out._extra = None
+        out._node = node
+        out._requires_grad = True
+        return out
+
+    call.__name__ = call.__qualname__ = op.name
+    call.__doc__ = op.doc
+    return call

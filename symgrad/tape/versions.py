@@ -1,0 +1,53 @@
+"""In-place changes of arrays, and the check that no saved value was changed before backward used it.
+
+Nothing is paid per op: a change notes the array's storage and the current creation number; backward looks only when
+there are such notes, and a node is stale when a storage it saved was changed after the node was made.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import AutogradError
+from symgrad.tape.graph import FREED, Node, sequence
+
+_changed: dict[int, tuple[weakref.ref[Any], int]] = {}
+
+
+def storage(array: Any) -> Any:
+    """The array that owns the memory."""
+    while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def note_change(array: Any) -> None:
+    """Remember that the memory of ``array`` was changed now."""
+    owner = storage(array)
+    if isinstance(owner, np.ndarray):
+        key = id(owner)
+        _changed[key] = (weakref.ref(owner, lambda _: _changed.pop(key, None)), next(sequence))
+
+
+def any_changes() -> bool:
+    """Whether any live array was changed in place."""
+    return bool(_changed)
+
+
+def check_saved(node: Node) -> None:
+    """Raise torch's error when a value that ``node`` saved was changed in place after the node was made."""
+    if node.saved is FREED:
+        return
+    for value in node.saved:
+        if isinstance(value, np.ndarray):
+            owner = storage(value)
+            note = _changed.get(id(owner))
+            if note is not None and note[0]() is owner and note[1] > node.sequence_nr:
+                raise AutogradError(
+                    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+                    f"[{value.dtype} {list(value.shape)}], saved by {node.op.name}, was changed after it was used. "
+                    "Hint: change a copy (x = x.clone()) or use the out-of-place operation."
+                )

@@ -1,0 +1,652 @@
+"""The tensor users hold: data, flags, operators and methods bound from the op table, NumPy protocols.  No mathematics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import symgrad.ops  # noqa: F401  (fills the table)
+from symgrad import dtypes
+from symgrad.errors import ArgumentError, AutogradError, DtypeError
+from symgrad.op import FRONTS, Op, lookup, register_carrier
+from symgrad.ops.indexing import getitem
+from symgrad.ops.reductions import cast
+from symgrad.ops.shaping import mT, permute
+from symgrad.tape import record
+from symgrad.tape.graph import Size
+from symgrad.tape.record import Recorded, plain
+from symgrad.tape.versions import note_change, storage
+
+LEAF_INPLACE = "a leaf Variable that requires grad is being used in an in-place operation."
+
+
+class Shape(tuple):  # type: ignore[type-arg]
+    """The sizes of a tensor (torch.Size): a tuple whose ints stay recognisable as sizes in formulas."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """Product of the sizes."""
+        count = Size(1)
+        for size in self:
+            count = count * size
+        return count
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(str(int(s)) for s in self)}])"
+
+
+class Tensor(Recorded):
+    """A value with an optional history: number, formula and gradient of one array.
+
+    Made by :func:`symgrad.tensor` and by every operation on tensors.  Attributes follow ``torch.Tensor``.
+    """
+
+    __slots__ = ()
+    __array_priority__ = 1000
+
+    # -------------------------------------------------------------------------------------- data and flags
+
+    @property
+    def shape(self) -> Any:
+        """The sizes, as a tuple."""
+        return Shape(Size(n) for n in self._value.shape)
+
+    @property
+    def raw_shape(self) -> tuple[int, ...]:
+        """The sizes as plain ints, for the library's own use."""
+        return self._value.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> Any:
+        """The NumPy dtype."""
+        return self._value.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return int(self._value.ndim)
+
+    def dim(self) -> int:
+        """Number of axes."""
+        return int(self._value.ndim)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one axis."""
+        return self.shape if dim is None else self.shape[dim]
+
+    def numel(self) -> int:
+        """Number of entries."""
+        return self.shape.numel()  # type: ignore[no-any-return]
+
+    def sizes(self, dim: tuple[int, ...]) -> int:
+        """Number of entries along ``dim``, marked as a size for formulas."""
+        return Shape(self.shape[k] for k in dim).numel()
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to this tensor."""
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set ``requires_grad`` of a leaf and return it.
+
+        Integer and bool tensors raise ``RuntimeError``; so does switching a non-leaf off.
+        """
+        if self._requires_grad and self._node is not None:
+            if not requires_grad:
+                raise AutogradError(
+                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
+                    "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                )
+            return self
+        if requires_grad and not dtypes.is_floating(self.dtype):
+            raise DtypeError(
+                "only Tensors of floating point dtype can require gradients "
+                f"(this one has dtype {self.dtype}; cast it with .double() or dtype=)"
+            )
+        if requires_grad:
+            extra = self.more()
+            if extra.site is None:
+                extra.site = record.call_site(1)
+            self._node = None
+            extra.origin = None
+        self._requires_grad = bool(requires_grad)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """True for tensors the user made, and for all that do not require grad."""
+        return not self._requires_grad or self._node is None
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node that computed this tensor; None for leaves."""
+        from symgrad.autograd.graph import node_of
+
+        return node_of(self)
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of ``grad_fn`` this tensor is."""
+        node = self._node
+        return node.params["index"] if node is not None and node.params and node.op.name == "output" else 0
+
+    @property
+    def grad(self) -> Any:
+        """The accumulated gradient: None until a backward pass reaches this leaf."""
+        if self._requires_grad and self._node is not None and not self.retains_grad:
+            import warnings
+
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
+                "be populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
+                "non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return None if self._extra is None else self._extra.grad
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise ArgumentError(f"assigned grad expected to be a Tensor or None but got {type(value).__name__}")
+            if value._value.shape != self._value.shape:
+                raise AutogradError(
+                    f"assigned grad has data of a different size: {tuple(value._value.shape)} for a tensor of shape "
+                    f"{tuple(self._value.shape)}"
+                )
+            if value.dtype != self.dtype:
+                raise AutogradError(f"assigned grad has data of a different type: {value.dtype}, not {self.dtype}")
+        self.more().grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.more().grad = None
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether this non-leaf keeps its gradient."""
+        return self._extra is not None and self._extra.retains
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this non-leaf in ``.grad``; no effect on a leaf."""
+        if not self._requires_grad:
+            raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
+        if self._node is not None:
+            from symgrad.autograd.hooks import retain
+
+            retain(self)
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> Any:
+        """Call ``hook(grad)`` whenever the gradient is computed; its result, if any, replaces it.
+
+        Returns a handle with ``remove()``.
+        """
+        from symgrad.autograd.hooks import register_tensor_hook
+
+        return register_tensor_hook(self, hook)
+
+    # -------------------------------------------------------------------------------------- leaving the graph
+
+    def _array(self) -> Any:
+        """The value as an array that others may share; a 0-d scalar becomes a 0-d array for good."""
+        if not isinstance(self._value, np.ndarray):
+            self._value = np.array(self._value)
+        return self._value
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory without history."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        new = value if isinstance(value, Tensor) else plain(Tensor, np.asarray(value))
+        if self._requires_grad and not dtypes.is_floating(new.dtype):
+            raise DtypeError(f"data of dtype {new.dtype} cannot replace that of a tensor that requires grad")
+        self._value = new._value
+
+    def detach(self) -> Tensor:
+        """The same memory without history; a new symbol in formulas."""
+        out = plain(type(self), self._array())
+        out.more().site = record.call_site(1)
+        return out
+
+    def detach_(self) -> Tensor:
+        """Forget the history of this tensor."""
+        self._node = None
+        self._requires_grad = False
+        if self._extra is not None:
+            self._extra.retains = False
+        return self
+
+    def clone(self) -> Any:
+        """A copy with history."""
+        return lookup("clone")(self)
+
+    def item(self) -> Any:
+        """The value of a one-element tensor as a Python number."""
+        if self._value.size != 1:
+            raise AutogradError(
+                f"a Tensor with {self._value.size} elements cannot be converted to Scalar (shape {self._value.shape})"
+            )
+        return self._value.item()
+
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers."""
+        return self._value.tolist()
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """The value as an array sharing memory; refused while grad is required unless ``force``."""
+        if self._requires_grad and not force:
+            raise AutogradError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
+        return self._array()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        if self._requires_grad:
+            raise AutogradError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
+        value = np.asarray(self._value, dtype)
+        return value.copy() if copy else value
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        from symgrad.interop import call_ufunc
+
+        return call_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        from symgrad.interop import call_function
+
+        return call_function(func, args, kwargs)
+
+    def __bool__(self) -> bool:
+        if self._value.size != 1:
+            raise AutogradError("Boolean value of Tensor with more than one value is ambiguous")
+        return bool(self._value)
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "bui":
+            raise ArgumentError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise ArgumentError("len() of a 0-d tensor")
+        return int(self._value.shape[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.ndim:
+            raise ArgumentError("iteration over a 0-d tensor")
+        return iter([self[k] for k in range(len(self))])
+
+    def __contains__(self, item: Any) -> bool:
+        other = item._value if isinstance(item, Tensor) else item
+        return bool(np.any(self._value == other))
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and not self.ndim else format(str(self), spec)
+
+    # -------------------------------------------------------------------------------------- indexing and in-place
+
+    def __getitem__(self, index: Any) -> Any:
+        return getitem(self, _plain_index(index))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        index = _plain_index(index)
+        if self._guard_inplace():
+            note_change(self._array())
+            self._value[index] = value._value if isinstance(value, Tensor) else value
+            return
+        new = lookup("index_put")(self, value, index=symgrad.ops.indexing.static_index(index))
+        self._become(new)
+
+    def _guard_inplace(self) -> bool:
+        """True when the memory itself may be changed; raises for leaves that require grad."""
+        if self._requires_grad and record.MODE.local.enabled:
+            if self._node is None:
+                name = self._extra.name if self._extra is not None else None
+                raise AutogradError(LEAF_INPLACE + (f" (the leaf is {name})" if name else ""))
+            return False
+        return True
+
+    def _become(self, new: Tensor) -> Tensor:
+        self._value, self._node, self._requires_grad = new._value, new._node, new._requires_grad
+        return self
+
+    def _inplace(self, op: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
+        """``op`` with the result put back into this tensor: into its memory when nothing is recorded."""
+        if not self._guard_inplace():
+            return self._become(op(self, *args, **kwargs))
+        new = op(self, *args, **kwargs)
+        value = new._value
+        if np.result_type(value, self._value) != self.dtype and value.dtype.kind != self.dtype.kind:
+            raise DtypeError(f"result type {value.dtype} can't be cast to the desired output type {self.dtype}")
+        if value.shape != self._value.shape:
+            raise AutogradError(
+                f"output with shape {list(self._value.shape)} doesn't match the broadcast shape {list(value.shape)}"
+            )
+        if new._requires_grad:
+            new._value = value.astype(self.dtype, copy=False)
+            return self._become(new)
+        note_change(self._array())
+        self._value[...] = value
+        if self._extra is not None:
+            self._extra.origin = None
+            self._extra.version += 1
+        return self
+
+    def zero_(self) -> Tensor:
+        """Fill with zeros in place."""
+        return self.fill_(0)
+
+    def fill_(self, value: Any) -> Tensor:
+        """Fill with one value in place."""
+        return self._inplace(lambda x: x * 0 + value if x._requires_grad else plain(Tensor, np.full_like(x._value, value)))
+
+    def copy_(self, source: Any) -> Tensor:
+        """Copy another tensor's values into this one."""
+        return self._inplace(lambda x: cast(symgrad.ops.shaping.expand(source, x._value.shape), x.dtype))
+
+    @property
+    def _version(self) -> int:
+        return 0 if self._extra is None else self._extra.version
+
+    # -------------------------------------------------------------------------------------- views of shape
+
+    @property
+    def T(self) -> Any:
+        """The axes in reverse order."""
+        return permute(self, *reversed(range(self.ndim)))
+
+    @property
+    def mT(self) -> Any:
+        """The last two axes exchanged."""
+        return mT(self)
+
+    @property
+    def H(self) -> Any:
+        """Conjugate transpose of a matrix."""
+        return lookup("conj")(self.T) if self.dtype.kind == "c" else self.T
+
+    @property
+    def mH(self) -> Any:
+        """Conjugate transpose of the last two axes."""
+        return lookup("conj")(mT(self)) if self.dtype.kind == "c" else mT(self)
+
+    @property
+    def real(self) -> Any:
+        """Real part."""
+        return lookup("real")(self) if self.dtype.kind == "c" else self
+
+    @property
+    def imag(self) -> Any:
+        """Imaginary part."""
+        return lookup("imag")(self)
+
+    def full_like(self, value: Any) -> Tensor:
+        """A constant tensor of this shape and dtype."""
+        return plain(type(self), np.full_like(self._value, value)[()])
+
+    def to(self, *args: Any, dtype: Any = None, copy: bool = False, **_: Any) -> Any:
+        """In another dtype; devices are accepted and ignored."""
+        for arg in args:
+            if isinstance(arg, Tensor):
+                dtype = arg.dtype
+            elif not isinstance(arg, (str, bool)) or (isinstance(arg, str) and arg not in ("cpu",)):
+                dtype = arg
+        if dtype is None or np.dtype(dtype) == self.dtype:
+            return self.clone() if copy else self
+        return cast(self, dtype)
+
+    def type(self, dtype: Any = None) -> Any:
+        """The dtype's name, or the tensor in another dtype."""
+        return str(self.dtype) if dtype is None else self.to(dtype)
+
+    def cpu(self) -> Tensor:
+        """The tensor itself: there is no other device."""
+        return self
+
+    def contiguous(self) -> Tensor:
+        """The tensor itself."""
+        return self
+
+    @property
+    def is_contiguous(self) -> Callable[[], bool]:
+        """Whether the memory is in row-major order."""
+        return lambda: bool(np.asarray(self._value).flags.c_contiguous)
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is real floating."""
+        return bool(self.dtype.kind == "f")
+
+    def is_complex(self) -> bool:
+        """Whether the dtype is complex."""
+        return bool(self.dtype.kind == "c")
+
+    def data_ptr(self) -> int:
+        """Address of the first entry."""
+        return int(self._array().ctypes.data)
+
+    def untyped_storage(self) -> Any:
+        """The array that owns the memory."""
+        return storage(self._array())
+
+    # -------------------------------------------------------------------------------------- autograd
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+        **legacy: Any,
+    ) -> None:
+        """Add the gradient of this tensor to the ``.grad`` of the leaves it came from.
+
+        ``gradient`` has this tensor's shape and is needed unless it has one element.  Raises ``RuntimeError`` in
+        torch's words for a missing gradient, a second pass without ``retain_graph``, or no grad to compute.
+        """
+        from symgrad.autograd import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs, **legacy)
+
+    # -------------------------------------------------------------------------------------- formulas
+
+    @property
+    def name(self) -> str | None:
+        """The symbol in formulas: given at creation, else read from the assignment."""
+        from symgrad.tape.names import name_of
+
+        return name_of(self)
+
+    @name.setter
+    def name(self, value: str) -> None:
+        from symgrad.tape.names import check_name
+
+        self.more().name = check_name(value)
+
+    @property
+    def term(self) -> Any:
+        """The formula as a :class:`~symgrad.formula.term.Term` (array-level, no values)."""
+        from symgrad.tape.formula import term_of
+
+        return term_of(self)
+
+    @property
+    def expr(self) -> Any:
+        """The exact formula as a SymPy expression, built when first asked for.
+
+        Raises ``FormulaTooDeep`` past the depth budget; ``symgrad.where_list(t)`` has no such limit.
+        """
+        from symgrad.formula.sympy_io import to_sympy
+
+        return to_sympy(self.term)
+
+    def latex(self, **options: Any) -> str:
+        """The formula in LaTeX; see :func:`symgrad.latex`."""
+        from symgrad.formula.latex import latex
+
+        return latex(self.term, **options)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    def __repr__(self) -> str:
+        from symgrad.display import tensor_text
+
+        return tensor_text(self)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from symgrad.tape.pickling import reduce_tensor
+
+        return reduce_tensor(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        from symgrad.tape.pickling import deep_copy
+
+        return deep_copy(self, memo)
+
+
+def _plain_index(index: Any) -> Any:
+    if isinstance(index, tuple):
+        return tuple(map(_plain_index, index))
+    if isinstance(index, Tensor):
+        value = index._value
+        return int(value) if value.ndim == 0 and value.dtype.kind in "ui" else value
+    if isinstance(index, list):
+        return np.asarray([_plain_index(i) for i in index])
+    return index
+
+
+def _apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    return record.apply(Tensor, op, args, params)
+
+
+register_carrier(Tensor, 2, _apply)
+
+
+# ---------------------------------------------------------------------------------------------- the audited binding
+# Methods and functions come from the table.  This is the only place that sets attributes in a loop.
+
+
+def _fast(op: Op) -> Callable[..., Any]:
+    arity = len(op.vjps) if not callable(op.vjps) else 0
+    if op.kind == "elementwise" and arity in (1, 2):
+        return record.unary(Tensor, op) if arity == 1 else record.binary(Tensor, op)
+
+    def call(*args: Any, **params: Any) -> Any:
+        return op(*args, **params)
+
+    call.__name__ = call.__qualname__ = op.name
+    call.__doc__ = op.doc
+    return call
+
+
+def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def call(self: Any, other: Any) -> Any:
+        return NotImplemented if not _operand(other) else function(other, self)
+
+    return call
+
+
+def _forward(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def call(self: Any, other: Any) -> Any:
+        if other.__class__ is Tensor or _operand(other):
+            return function(self, other)
+        return NotImplemented
+
+    return call
+
+
+def _operand(other: Any) -> bool:
+    return isinstance(other, (Recorded, int, float, complex, np.ndarray, np.generic)) or hasattr(other, "value")
+
+
+def _inplace_method(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return self._inplace(function, *args, **kwargs)
+
+    return call
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+"""Public functions by name, as they appear in the ``symgrad`` namespace."""
+
+_BINARY = {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "pow": "pow",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "matmul": "matmul",
+}
+_COMPARE = {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "eq": "eq", "ne": "ne"}
+_LOGIC = {"and": "logical_and", "or": "logical_or", "xor": "logical_xor"}
+_INPLACE = ("add", "sub", "mul", "div", "pow", "exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "neg", "abs",
+            "clamp", "square", "reciprocal", "floor", "ceil", "round", "trunc")  # fmt: skip
+_CASTS = {
+    "double": "float64",
+    "float": "float32",
+    "half": "float16",
+    "long": "int64",
+    "int": "int32",
+    "bool": "bool",
+    "cdouble": "complex128",
+    "cfloat": "complex64",
+}
+
+
+def _bind() -> None:
+    fast: dict[str, Callable[..., Any]] = {}
+    for name, entry in FRONTS.items():
+        if isinstance(entry.call, Op):
+            call = fast.setdefault(entry.call.name, _fast(entry.call))
+        else:
+            call = entry.call
+        if entry.function:
+            FUNCTIONS[name] = call
+        if entry.method and name not in Tensor.__dict__:
+            setattr(Tensor, name, call)
+    matmul = FRONTS["matmul"].call
+    for name, op_name in _BINARY.items():
+        function = matmul if name == "matmul" else _fast(lookup(op_name))
+        setattr(Tensor, f"__{name}__", function if name in ("add", "sub", "mul", "truediv") else _forward(function))
+        setattr(Tensor, f"__r{name}__", _reflected(function))
+        if name != "matmul":
+            setattr(Tensor, f"__i{name}__", _inplace_method(function))
+    for name, op_name in {**_COMPARE, **_LOGIC}.items():
+        setattr(Tensor, f"__{name}__", _forward(_fast(lookup(op_name))))
+    Tensor.__neg__ = Tensor.neg  # type: ignore[attr-defined]
+    Tensor.__abs__ = Tensor.abs  # type: ignore[attr-defined]
+    Tensor.__invert__ = Tensor.logical_not  # type: ignore[attr-defined]
+    Tensor.__pos__ = lambda self: self  # type: ignore[attr-defined]
+    for name in _INPLACE:
+        setattr(Tensor, f"{name}_", _inplace_method(FRONTS[name].call))
+    for name, dtype in _CASTS.items():
+        setattr(Tensor, name, lambda self, dtype=dtype: self.to(dtype))
+
+
+_bind()
+Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]
