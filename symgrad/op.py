@@ -300,7 +300,29 @@ def publish(op: Op, *names: str, method: bool = True, function: bool = True) -> 
 # ---------------------------------------------------------------------------------------------- factories
 
 
+def first(out: Any, x: Any, y: Any) -> Any:
+    """The partial that is the first input."""
+    return x
+
+
+def second(out: Any, x: Any, y: Any) -> Any:
+    """The partial that is the second input."""
+    return y
+
+
+def _times_first(g: Any, out: Any, x: Any, y: Any) -> Any:
+    return g * x
+
+
+def _times_second(g: Any, out: Any, x: Any, y: Any) -> Any:
+    return g * y
+
+
 def _times(partial: Rule) -> Rule:
+    if partial is first or partial is second:
+        # Multiplication is the commonest op; one call instead of two.
+        return _times_first if partial is first else _times_second
+
     def rule(g: Any, out: Any, *inputs: Any) -> Any:
         return g * partial(out, *inputs)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.op import elementwise, front, publish
+from symgrad.op import elementwise, first, front, publish, second
 
 _ALL = "real"
 
@@ -38,8 +38,8 @@ sub = elementwise(
 mul = elementwise(
     "mul",
     operator.mul,
-    lambda out, x, y: y,
-    lambda out, x, y: x,
+    second,
+    first,
     public=("mul", "multiply"),
     code=_infix("*"),
     domain=_ALL,

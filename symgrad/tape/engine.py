@@ -21,6 +21,7 @@ from symgrad.tape.graph import FREED, Masked, Node, Shaped
 from symgrad.tape.versions import any_changes, check_saved
 
 _age = attrgetter("sequence_nr")
+_BLOCK = 4096
 
 SECOND_TIME = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -50,6 +51,7 @@ class Sweep:
         self.wrap = wrap
         self.finish_leaf = finish_leaf
         self.run_hooks = run_hooks
+        self.wanted_nodes = {w for w in wanted or () if w.__class__ is Node}
         self.grads: dict[Any, Any] = {}
         self.found: dict[Any, Any] = {}
         self.leaves: dict[Any, int] = {}
@@ -91,9 +93,9 @@ class Sweep:
 
     def _only_useful(self, nodes: list[Node]) -> list[Node]:
         wanted = set(map(id, self.wanted or ()))
-        if all(id(leaf) in wanted for leaf in self.leaves) and not any(id(n) in wanted for n in nodes):
+        if not self.wanted_nodes and all(id(leaf) in wanted for leaf in self.leaves):
             return nodes
-        useful: set[int] = set(wanted)
+        useful = wanted
         for node in reversed(nodes):
             bits = node.mask
             for arg in node.args:
@@ -133,42 +135,43 @@ class Sweep:
                 self._finish(target, self.grads.pop(target))
 
     def _loop(self, nodes: list[Node]) -> None:
+        """Run the nodes; saved values are freed in blocks, since freeing one by one makes malloc give memory back and
+        ask for it again all the time."""
+        for start in range(0, len(nodes), _BLOCK):
+            block = nodes[start : start + _BLOCK]
+            self._run_block(block)
+            if not self.keep_graph:
+                for node in block:
+                    node.saved = FREED
+
+    def _run_block(self, nodes: list[Node]) -> None:
         grads = self.grads
         get, take = grads.get, grads.pop
-        plain = not (self.create_graph or self.eager_leaves)
-        keep = self.keep_graph
-        wanted = None if self.wanted is None else set(map(id, self.wanted))
+        plain = not (self.create_graph or self.eager_leaves or self.wanted_nodes)
+        f64, f32, masked, freed, passes = float64, float32, Masked, FREED, same
         for node in nodes:
             g = take(node, None)
             if g is None:
                 continue
-            op = node.op
-            if not plain or wanted is not None or node.extra is not None or op.structural or g.__class__ is Masked:
-                self._careful(node, g, wanted)
+            if not plain or not node.uniform or node.extra is not None or g.__class__ is masked:
+                self._careful(node, g)
                 continue
             saved = node.saved
-            if saved is FREED:
+            if saved is freed:
                 raise AutogradError(SECOND_TIME)
             dtype = node.dtype
-            rules = op.vjps if dtype is float64 or dtype is float32 or callable(op.vjps) else self._rules(node)
-            params = node.params
+            op = node.op
+            rules = op.vjps if dtype is f64 or dtype is f32 else self._rules(node)
             bits = node.mask
             i = 0
-            uniform = node.uniform
             for arg in node.args:
                 if bits & 1:
-                    if uniform:
-                        rule = rules[i]  # type: ignore[index]
-                        c = g if rule is same else rule(g, *saved)
-                    else:
-                        c = self._contribution(node, rules, i, g, saved, params)
-                    if c is not None:
-                        before = get(arg)
-                        grads[arg] = c if before is None else before + c
+                    rule = rules[i]
+                    c = g if rule is passes else rule(g, *saved)
+                    before = get(arg)
+                    grads[arg] = c if before is None else before + c
                 bits >>= 1
                 i += 1
-            if not keep:
-                node.saved = FREED
 
     def _rules(self, node: Node) -> Any:
         inputs = node.saved
@@ -205,7 +208,7 @@ class Sweep:
 
     # -------------------------------------------------------------------------------------- the careful path
 
-    def _careful(self, node: Node, g: Any, wanted: set[int] | None) -> None:
+    def _careful(self, node: Node, g: Any) -> None:
         """A node with hooks, structural zeros, a wanted gradient, or a recorded sweep."""
         keep = None
         if g.__class__ is Masked:
@@ -214,7 +217,7 @@ class Sweep:
             hooked = self.run_hooks(node, g)
             if hooked is not g:
                 g, keep = hooked, None
-        if wanted is not None and id(node) in wanted:
+        if node in self.wanted_nodes:
             self.found[node] = g
         saved = node.saved
         if saved is FREED:
@@ -235,8 +238,6 @@ class Sweep:
         if node.extra is not None and node.extra.post:
             for hook in list(node.extra.post.values()):
                 hook(results, g)
-        if not self.keep_graph:
-            node.saved = FREED
 
     def _structural(self, node: Node, i: int, c: Any, keep: Any) -> Any:
         """Attach to a contribution which of its entries are structural zeros."""

@@ -325,9 +325,9 @@ def unary(cls: type, op: Op) -> Callable[[Any], Any]:
         node.saved = (v if keep_out else None, x if keep_in else None)
         node.params = None
         node.mask = 1
-        if v.__class__ is _f64:
-            node.shape = ()
-            node.dtype = float64
+        if source is not None:
+            node.shape = source.shape
+            node.dtype = source.dtype
         else:
             node.shape = v.shape
             node.dtype = v.dtype
@@ -357,21 +357,25 @@ def binary(cls: type, op: Op) -> Callable[[Any, Any], Any]:
         if input.__class__ is not cls or other.__class__ is not cls:
             return op(input, other)
         x, y = input._value, other._value
+        a, b = input._node, other._node
         if x.__class__ is _f64 and y.__class__ is _f64:
             v = kernel(x, y)
             shape: Any = ()
             dtype = float64
             uniform = True
         else:
-            dtype = x.dtype
-            if dtype is not y.dtype or (divides and dtype.kind in "bui"):
+            # A node knows the shape and dtype of its value; asking NumPy costs more than the rest of the bookkeeping.
+            if a is None:
+                shape, dtype = x.shape, x.dtype
+            else:
+                shape, dtype = a.shape, a.dtype
+            if dtype is not (y.dtype if b is None else b.dtype) or (divides and dtype.kind in "bui"):
                 return apply(cls, op, (input, other), {})
             try:
                 v = kernel(x, y)
             except (ValueError, TypeError) as error:
                 raise explain(op, (input, other), error) from error
-            shape = x.shape
-            uniform = shape == y.shape
+            uniform = shape == (y.shape if b is None else b.shape)
             if not uniform:
                 shape = v.shape
         mask = can & ((1 if input._requires_grad else 0) | (2 if other._requires_grad else 0))
@@ -379,7 +383,6 @@ def binary(cls: type, op: Op) -> Callable[[Any, Any], Any]:
             return apply(cls, op, (input, other), {}) if traced(input) or traced(other) else plain(cls, v)
         node = _new_node(Node)
         node.op = op
-        a, b = input._node, other._node
         if a is None:
             a = input if mask & 1 else input.edge()
         if b is None:
