@@ -292,10 +292,17 @@ def _scalar_kernel(op: Op) -> Callable[[Any], Any]:
     return run
 
 
+def _kept(op: Op, mask: int, table: list[Any]) -> tuple[bool, ...]:
+    """Which of (out, x, y) the rules of the tracked inputs read, noted in ``table`` (found out on first use)."""
+    saved = op.needs(mask)[0]
+    row = table[mask] = (-1 in saved, 0 in saved, 1 in saved)
+    return row
+
+
 def unary(cls: type, op: Op) -> Callable[[Any], Any]:
     """The fast path of an elementwise op of one argument."""
     new, kernel, scalar = cls.__new__, op.kernel, _scalar_kernel(op)
-    keep_out, keep_in = (-1 in op.needs(1)[0], 0 in op.needs(1)[0])
+    kept: list[Any] = [None, None]
     needs_float = op.dtypes == "float"
     differentiable = op.differentiable(0)
 
@@ -322,7 +329,8 @@ def unary(cls: type, op: Op) -> Callable[[Any], Any]:
         node.op = op
         source = input._node
         node.args = (input if source is None else source,)
-        node.saved = (v if keep_out else None, x if keep_in else None)
+        row = kept[1] or _kept(op, 1, kept)
+        node.saved = (v if row[0] else None, x if row[1] else None)
         node.params = None
         node.mask = 1
         if source is not None:
@@ -346,10 +354,7 @@ def unary(cls: type, op: Op) -> Callable[[Any], Any]:
 def binary(cls: type, op: Op) -> Callable[[Any, Any], Any]:
     """The fast path of an elementwise op of two tensors; numbers and arrays take :func:`apply`."""
     new, kernel = cls.__new__, op.kernel
-    table = [op.needs(m)[0] for m in range(4)]
-    keep_out = tuple(-1 in row for row in table)
-    keep_x = tuple(0 in row for row in table)
-    keep_y = tuple(1 in row for row in table)
+    kept: list[Any] = [None] * 4
     can = (1 if op.differentiable(0) else 0) | (2 if op.differentiable(1) else 0)
     divides = op.dtypes == "float"
 
@@ -388,11 +393,8 @@ def binary(cls: type, op: Op) -> Callable[[Any, Any], Any]:
         if b is None:
             b = other if mask & 2 else other.edge()
         node.args = (a, b)
-        node.saved = (
-            v if keep_out[mask] else None,
-            x if keep_x[mask] else None,
-            y if keep_y[mask] else None,
-        )
+        row = kept[mask] or _kept(op, mask, kept)
+        node.saved = (v if row[0] else None, x if row[1] else None, y if row[2] else None)
         node.params = None
         node.mask = mask
         node.shape = shape
