@@ -55,6 +55,7 @@ class Sweep:
         self.grads: dict[Any, Any] = {}
         self.found: dict[Any, Any] = {}
         self.leaves: dict[Any, int] = {}
+        self.masks: dict[Node, int] = {}
         self.eager_leaves = False
 
     # -------------------------------------------------------------------------------------- order
@@ -92,18 +93,26 @@ class Sweep:
         return nodes
 
     def _only_useful(self, nodes: list[Node]) -> list[Node]:
+        """Drop nodes that lead to nothing wanted; where only some arguments do, note the narrower mask."""
         wanted = set(map(id, self.wanted or ()))
         if not self.wanted_nodes and all(id(leaf) in wanted for leaf in self.leaves):
             return nodes
         useful = wanted
+        kept = []
         for node in reversed(nodes):
-            bits = node.mask
-            for arg in node.args:
-                if bits & 1 and id(arg) in useful:
-                    useful.add(id(node))
-                    break
-                bits >>= 1
-        return [node for node in nodes if id(node) in useful]
+            mask = 0
+            for i, arg in enumerate(node.args):
+                if node.mask >> i & 1 and id(arg) in useful:
+                    mask |= 1 << i
+            if mask:
+                useful.add(id(node))
+            if mask != node.mask:
+                self.masks[node] = mask
+            if id(node) in useful:
+                kept.append(node)
+        self.leaves = {leaf: n for leaf, n in self.leaves.items() if id(leaf) in wanted}
+        kept.reverse()
+        return kept
 
     # -------------------------------------------------------------------------------------- run
 
@@ -142,13 +151,15 @@ class Sweep:
             self._run_block(block)
             if not self.keep_graph:
                 for node in block:
-                    node.saved = FREED
+                    if self.masks.get(node, 1):
+                        node.saved = FREED
 
     def _run_block(self, nodes: list[Node]) -> None:
         grads = self.grads
         get, take = grads.get, grads.pop
         plain = not (self.create_graph or self.eager_leaves or self.wanted_nodes)
         f64, f32, masked, freed, passes = float64, float32, Masked, FREED, same
+        masks = self.masks
         for node in nodes:
             g = take(node, None)
             if g is None:
@@ -162,7 +173,7 @@ class Sweep:
             dtype = node.dtype
             op = node.op
             rules = op.vjps if dtype is f64 or dtype is f32 else self._rules(node)
-            bits = node.mask
+            bits = masks.get(node, node.mask) if masks else node.mask
             i = 0
             for arg in node.args:
                 if bits & 1:
@@ -219,13 +230,15 @@ class Sweep:
                 g, keep = hooked, None
         if node in self.wanted_nodes:
             self.found[node] = g
+        bits = self.masks.get(node, node.mask)
+        if not bits:
+            return
         saved = node.saved
         if saved is FREED:
             raise AutogradError(SECOND_TIME)
         op = node.op
         rules = op.vjps if callable(op.vjps) else self._rules(node)
         inputs = self.wrap(node, saved) if self.create_graph else saved
-        bits = node.mask
         results: list[Any] = []
         for i, arg in enumerate(node.args):
             if bits >> i & 1:
