@@ -1,12 +1,97 @@
-"""symgrad: derivatives as numbers and as exact formulas, side by side."""
+"""symgrad: derivatives as numbers and as exact formulas, side by side.
+
+The names are torch's, so ``import symgrad as torch`` runs autograd code; beside them stand ``latex``, ``where_list``,
+``compile``, ``jit``, ``check`` and ``func``.  What needs SymPy is loaded when it is first used.
+"""
 
 from __future__ import annotations
 
-from symgrad import autograd
-from symgrad.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
-from symgrad.creation import *  # noqa: F403
+import importlib
+from typing import Any
+
+from symgrad import autograd, creation
+from symgrad.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from symgrad.dtypes import (
+    bool_,
+    cdouble,
+    cfloat,
+    complex64,
+    complex128,
+    double,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    long,
+    set_default_dtype,
+    short,
+    uint8,
+)
 from symgrad.tensor import FUNCTIONS, Tensor
 
-globals().update(FUNCTIONS)
 __version__ = "0.1.0"
-__all__ = ["Tensor", "autograd", "enable_grad", "inference_mode", "no_grad", "set_grad_enabled"]
+
+_LAZY = {
+    "check": "symgrad.check",
+    "compile": "symgrad.compiler",
+    "jit": "symgrad.compiler",
+    "formula": "symgrad.formulas",
+    "latex": "symgrad.formulas",
+    "where_list": "symgrad.formulas",
+}
+_MODULES = ("func", "linalg", "nn", "special")
+
+globals().update(FUNCTIONS)
+globals().update({name: getattr(creation, name) for name in creation.__all__})
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        # importlib leaves the submodule of the same name (``check``) in this namespace; the function replaces it.
+        found = getattr(importlib.import_module(_LAZY[name]), name)
+        globals()[name] = found
+        return found
+    if name in _MODULES:
+        return importlib.import_module(f"symgrad.{name}")
+    if name == "Variable":
+        return autograd.Variable
+    raise AttributeError(f"module 'symgrad' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY, *_MODULES, "Variable"})
+
+
+__all__ = [
+    "Tensor",
+    "autograd",
+    "bool_",
+    "cdouble",
+    "cfloat",
+    "complex64",
+    "complex128",
+    "double",
+    "enable_grad",
+    "float16",
+    "float32",
+    "float64",
+    "get_default_dtype",
+    "half",
+    "inference_mode",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "is_grad_enabled",
+    "long",
+    "no_grad",
+    "set_default_dtype",
+    "set_grad_enabled",
+    "short",
+    "uint8",
+]

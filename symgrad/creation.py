@@ -15,6 +15,28 @@ from symgrad.tape.names import check_name
 from symgrad.tape.record import call_site, plain
 from symgrad.tensor import Tensor
 
+__all__ = [
+    "arange",
+    "as_tensor",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_numpy",
+    "full",
+    "full_like",
+    "linspace",
+    "manual_seed",
+    "ones",
+    "ones_like",
+    "rand",
+    "rand_like",
+    "randn",
+    "randn_like",
+    "tensor",
+    "zeros",
+    "zeros_like",
+]
+
 
 def tensor(
     data: Any,

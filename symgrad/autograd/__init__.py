@@ -18,7 +18,15 @@ from symgrad.tape.origin import Origin, attach
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
 
-__all__ = ["backward", "enable_grad", "grad", "inference_mode", "no_grad", "set_grad_enabled"]
+__all__ = [
+    "backward",
+    "enable_grad",
+    "grad",
+    "inference_mode",
+    "is_grad_enabled",
+    "no_grad",
+    "set_grad_enabled",
+]
 
 NO_GRAD = "element {} of tensors does not require grad and does not have a grad_fn"
 
@@ -304,5 +312,3 @@ def _batched(
         rows.append(grad(outs, targets, seeds, keep, create_graph, True, unused, False, materialize))
     return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
 
-
-_ = (is_grad_enabled,)
