@@ -6,6 +6,7 @@ that are not sizes stay numbers.  The walk is linear in the graph and not recurs
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from symgrad.errors import FormulaError
 from symgrad.formula.derive import Derivation
 from symgrad.formula.term import Term, as_term, full, make, number, size_product, symbol
-from symgrad.op import Op, register
+from symgrad.op import Op
 from symgrad.tape.graph import Node, Size, Source
 from symgrad.tape.names import site_name
 from symgrad.tape.origin import Origin
@@ -62,8 +63,9 @@ class Reading:
         self.terms: dict[int, Term] = {}
         self.sources: dict[str, Any] = {}
         self._taken: set[str] = set()
+        chosen = self._name_leaves(names or {})
         self._letter_sizes()
-        self._name_leaves(names or {})
+        self._make_symbols(chosen)
         for node in self.nodes:
             self.terms[id(node)] = self._term(node)
 
@@ -73,18 +75,17 @@ class Reading:
         return self._number(edge)
 
     def _letter_sizes(self) -> None:
-        taken = 0
+        free = (x for x in itertools.chain(LETTERS, (f"n{k}" for k in itertools.count(1))) if x not in self._taken)
         for leaf in self.leaves:
             for n in leaf.raw_shape:
                 if n > 1 and n not in self.letters:
-                    self.letters[n] = LETTERS[taken] if taken < len(LETTERS) else f"n{taken}"
-                    taken += 1
+                    self.letters[n] = next(free)
 
     def shape(self, sizes: Sequence[int]) -> tuple[Any, ...]:
         """Sizes as letters where a leaf has that size."""
         return tuple(self.letters.get(n, n) for n in sizes)
 
-    def _name_leaves(self, given: dict[int, str]) -> None:
+    def _name_leaves(self, given: dict[int, str]) -> dict[int, str]:
         """Given names first, then assigned ones, then x1, x2 … and c1, c2 …; a name belongs to one leaf."""
         chosen: dict[int, str] = {}
         rest = []
@@ -101,6 +102,9 @@ class Reading:
             if name is None:
                 stem = "x" if isinstance(leaf, Recorded) else "c"
                 chosen[id(leaf)] = self._free(stem + "1")
+        return chosen
+
+    def _make_symbols(self, chosen: dict[int, str]) -> None:
         for leaf in self.leaves:
             name = chosen[id(leaf)]
             structure = leaf.structure if isinstance(leaf, Source) else leaf._extra.structure if leaf._extra else None
@@ -119,7 +123,7 @@ class Reading:
     def _free(self, name: str) -> str:
         found, k = name, 1
         stem = name.rstrip("0123456789") if name[-1].isdigit() else name + "_"
-        while found in self._taken or found in self.letters.values():
+        while found in self._taken:
             k += 1
             found = f"{stem}{k}"
         self._taken.add(found)
@@ -246,5 +250,3 @@ def opaque(name: str, shape: tuple[int, ...], dtype: Any) -> Op:
 
     return Op(name, "opaque", kernel, (), infer=lambda *_, **__: shape, result=lambda *_, **__: np.dtype(dtype))
 
-
-_ = register
