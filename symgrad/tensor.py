@@ -9,8 +9,9 @@ import numpy as np
 
 import symgrad.ops  # noqa: F401  (fills the table)
 from symgrad import dtypes
+from symgrad.binding import bind
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
-from symgrad.op import FRONTS, Op, lookup, register_carrier
+from symgrad.op import lookup
 from symgrad.ops.indexing import getitem
 from symgrad.ops.reductions import cast
 from symgrad.ops.shaping import mT, permute
@@ -538,115 +539,5 @@ def _plain_index(index: Any) -> Any:
     return index
 
 
-def _apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    return record.apply(Tensor, op, args, params)
-
-
-register_carrier(Tensor, 2, _apply)
-
-
-# ---------------------------------------------------------------------------------------------- the audited binding
-# Methods and functions come from the table.  This is the only place that sets attributes in a loop.
-
-
-def _fast(op: Op) -> Callable[..., Any]:
-    arity = len(op.vjps) if not callable(op.vjps) else 0
-    if op.kind == "elementwise" and arity in (1, 2):
-        return record.unary(Tensor, op) if arity == 1 else record.binary(Tensor, op)
-
-    def call(*args: Any, **params: Any) -> Any:
-        return op(*args, **params)
-
-    call.__name__ = call.__qualname__ = op.name
-    call.__doc__ = op.doc
-    return call
-
-
-def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def call(self: Any, other: Any) -> Any:
-        return NotImplemented if not _operand(other) else function(other, self)
-
-    return call
-
-
-def _forward(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def call(self: Any, other: Any) -> Any:
-        if other.__class__ is Tensor or _operand(other):
-            return function(self, other)
-        return NotImplemented
-
-    return call
-
-
-def _operand(other: Any) -> bool:
-    return isinstance(other, (Recorded, int, float, complex, np.ndarray, np.generic)) or hasattr(other, "value")
-
-
-def _inplace_method(function: Callable[..., Any]) -> Callable[..., Any]:
-    def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return self._inplace(function, *args, **kwargs)
-
-    return call
-
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
+FUNCTIONS: dict[str, Callable[..., Any]] = bind(Tensor)
 """Public functions by name, as they appear in the ``symgrad`` namespace."""
-
-_BINARY = {
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "truediv": "div",
-    "pow": "pow",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-    "matmul": "matmul",
-}
-_COMPARE = {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "eq": "eq", "ne": "ne"}
-_LOGIC = {"and": "logical_and", "or": "logical_or", "xor": "logical_xor"}
-_INPLACE = ("add", "sub", "mul", "div", "pow", "exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "neg", "abs",
-            "clamp", "square", "reciprocal", "floor", "ceil", "round", "trunc")  # fmt: skip
-_CASTS = {
-    "double": "float64",
-    "float": "float32",
-    "half": "float16",
-    "long": "int64",
-    "int": "int32",
-    "bool": "bool",
-    "cdouble": "complex128",
-    "cfloat": "complex64",
-}
-
-
-def _bind() -> None:
-    fast: dict[str, Callable[..., Any]] = {}
-    for name, entry in FRONTS.items():
-        if isinstance(entry.call, Op):
-            call = fast.setdefault(entry.call.name, _fast(entry.call))
-        else:
-            call = entry.call
-        if entry.function:
-            FUNCTIONS[name] = call
-        if entry.method and name not in Tensor.__dict__:
-            setattr(Tensor, name, call)
-    matmul = FRONTS["matmul"].call
-    for name, op_name in _BINARY.items():
-        function = matmul if name == "matmul" else _fast(lookup(op_name))
-        setattr(Tensor, f"__{name}__", function if name in ("add", "sub", "mul", "truediv") else _forward(function))
-        setattr(Tensor, f"__r{name}__", _reflected(function))
-        if name != "matmul":
-            setattr(Tensor, f"__i{name}__", _inplace_method(function))
-    for name, op_name in {**_COMPARE, **_LOGIC}.items():
-        setattr(Tensor, f"__{name}__", _forward(_fast(lookup(op_name))))
-    Tensor.__neg__ = Tensor.neg  # type: ignore[attr-defined]
-    Tensor.__abs__ = Tensor.abs  # type: ignore[attr-defined]
-    Tensor.__invert__ = Tensor.logical_not  # type: ignore[attr-defined]
-    Tensor.__pos__ = lambda self: self  # type: ignore[attr-defined]
-    for name in _INPLACE:
-        setattr(Tensor, f"{name}_", _inplace_method(FRONTS[name].call))
-    for name, dtype in _CASTS.items():
-        setattr(Tensor, name, lambda self, dtype=dtype: self.to(dtype))
-
-
-_bind()
-Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]

@@ -1,0 +1,129 @@
+"""Methods and functions from the op table, bound to the tensor class: the one place that sets attributes in a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad.op import FRONTS, Op, lookup, register_carrier
+from symgrad.tape import record
+from symgrad.tape.record import Recorded
+
+_BINARY = {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "pow": "pow",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "matmul": "matmul",
+}
+_COMPARE = ("lt", "le", "gt", "ge", "eq", "ne")
+_LOGIC = {"and": "logical_and", "or": "logical_or", "xor": "logical_xor"}
+_INPLACE = ("add", "sub", "mul", "div", "pow", "exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "neg", "abs",
+            "clamp", "square", "reciprocal", "floor", "ceil", "round", "trunc")  # fmt: skip
+_CASTS = {
+    "double": "float64",
+    "float": "float32",
+    "half": "float16",
+    "long": "int64",
+    "int": "int32",
+    "short": "int16",
+    "bool": "bool",
+    "cdouble": "complex128",
+    "cfloat": "complex64",
+}
+
+
+def _fast(cls: type, op: Op) -> Callable[..., Any]:
+    arity = len(op.vjps) if not callable(op.vjps) else 0
+    if op.kind == "elementwise" and arity in (1, 2):
+        return record.unary(cls, op) if arity == 1 else record.binary(cls, op)
+
+    def call(*args: Any, **params: Any) -> Any:
+        return op(*args, **params)
+
+    call.__name__ = call.__qualname__ = op.name
+    call.__doc__ = op.doc
+    return call
+
+
+def _operand(other: Any) -> bool:
+    return isinstance(other, (Recorded, int, float, complex, np.ndarray, np.generic)) or hasattr(other, "value")
+
+
+def _forward(cls: type, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def call(self: Any, other: Any) -> Any:
+        if other.__class__ is cls or _operand(other):
+            return function(self, other)
+        return NotImplemented
+
+    return call
+
+
+def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def call(self: Any, other: Any) -> Any:
+        return NotImplemented if not _operand(other) else function(other, self)
+
+    return call
+
+
+def _inplace(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._inplace(function, *args, **kwargs)
+
+    return call
+
+
+def _caster(dtype: str) -> Callable[[Any], Any]:
+    def call(self: Any) -> Any:
+        return self.to(dtype)
+
+    call.__doc__ = f"The tensor in {dtype}."
+    return call
+
+
+def bind(cls: Any) -> dict[str, Callable[..., Any]]:
+    """Let ``cls`` flow through every op and give it the table's methods and operators; returns the public functions."""
+
+    def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        return record.apply(cls, op, args, params)
+
+    register_carrier(cls, 2, apply)
+    functions: dict[str, Callable[..., Any]] = {}
+    fast: dict[str, Callable[..., Any]] = {}
+    for name, entry in FRONTS.items():
+        call = entry.call
+        if isinstance(call, Op):
+            call = fast.setdefault(call.name, _fast(cls, call))
+        if entry.function:
+            functions[name] = call
+        if entry.method and name not in cls.__dict__:
+            setattr(cls, name, call)
+    _bind_operators(cls)
+    for name in _INPLACE:
+        setattr(cls, f"{name}_", _inplace(FRONTS[name].call))
+    for name, dtype in _CASTS.items():
+        setattr(cls, name, _caster(dtype))
+    return functions
+
+
+def _bind_operators(cls: Any) -> None:
+    for name, op_name in _BINARY.items():
+        function = FRONTS["matmul"].call if name == "matmul" else _fast(cls, lookup(op_name))
+        # The four commonest operators do without the check of their operand; the op itself rejects strangers.
+        common = name in ("add", "sub", "mul", "truediv")
+        setattr(cls, f"__{name}__", function if common else _forward(cls, function))
+        setattr(cls, f"__r{name}__", _reflected(function))
+        if name != "matmul":
+            setattr(cls, f"__i{name}__", _inplace(function))
+    for name, op_name in {**{c: c for c in _COMPARE}, **_LOGIC}.items():
+        setattr(cls, f"__{name}__", _forward(cls, _fast(cls, lookup(op_name))))
+    cls.__neg__ = cls.neg
+    cls.__abs__ = cls.abs
+    cls.__invert__ = cls.logical_not
+    cls.__pos__ = lambda self: self
+    cls.__hash__ = object.__hash__
