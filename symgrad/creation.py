@@ -13,6 +13,7 @@ from symgrad.errors import ArgumentError
 from symgrad.ops.shaping import size_args
 from symgrad.tape.names import check_name
 from symgrad.tape.record import call_site, plain
+from symgrad.tape.watch import WATCH, note_problem
 from symgrad.tensor import Tensor
 
 __all__ = [
@@ -180,10 +181,17 @@ def manual_seed(seed: int) -> Any:
     return _GENERATOR[0]
 
 
+def generator() -> Any:
+    """The random generator behind ``rand`` and its kin."""
+    if WATCH.count:
+        note_problem("random numbers were drawn; draw them outside and pass them as an argument")
+    return _GENERATOR[0]
+
+
 randn = _filled(
-    "randn", lambda s, d: np.asarray(_GENERATOR[0].standard_normal(s)).astype(d), "Standard normal samples."
+    "randn", lambda s, d: np.asarray(generator().standard_normal(s)).astype(d), "Standard normal samples."
 )
-rand = _filled("rand", lambda s, d: np.asarray(_GENERATOR[0].random(s)).astype(d), "Uniform samples from [0, 1).")
+rand = _filled("rand", lambda s, d: np.asarray(generator().random(s)).astype(d), "Uniform samples from [0, 1).")
 
 
 def full(

@@ -19,6 +19,7 @@ from symgrad.tape import record
 from symgrad.tape.graph import Size
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.versions import note_change, storage
+from symgrad.tape.watch import WATCH, note_read
 
 LEAF_INPLACE = "a leaf Variable that requires grad is being used in an in-place operation."
 
@@ -217,6 +218,8 @@ class Tensor(Recorded):
 
     def detach(self) -> Tensor:
         """The same memory without history; a new symbol in formulas."""
+        if WATCH.count and WATCH.local.stack and record.traced(self):
+            return lookup("detach")(self)  # type: ignore[no-any-return]
         out = plain(type(self), self._array())
         out.more().site = record.call_site(1)
         return out
@@ -239,14 +242,20 @@ class Tensor(Recorded):
             raise AutogradError(
                 f"a Tensor with {self._value.size} elements cannot be converted to Scalar (shape {self._value.shape})"
             )
+        if WATCH.count:
+            note_read(self, "item()")
         return self._value.item()
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
+        if WATCH.count:
+            note_read(self, "tolist()")
         return self._value.tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
         """The value as an array sharing memory; refused while grad is required unless ``force``."""
+        if WATCH.count:
+            note_read(self, "numpy()")
         if self._requires_grad and not force:
             raise AutogradError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
@@ -254,6 +263,8 @@ class Tensor(Recorded):
         return self._array()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        if WATCH.count:
+            note_read(self, "np.asarray()")
         if self._requires_grad:
             raise AutogradError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
@@ -274,6 +285,8 @@ class Tensor(Recorded):
     def __bool__(self) -> bool:
         if self._value.size != 1:
             raise AutogradError("Boolean value of Tensor with more than one value is ambiguous")
+        if WATCH.count:
+            note_read(self, "bool()")
         return bool(self._value)
 
     def __float__(self) -> float:
@@ -302,6 +315,8 @@ class Tensor(Recorded):
 
     def __contains__(self, item: Any) -> bool:
         other = item._value if isinstance(item, Tensor) else item
+        if WATCH.count:
+            note_read(self, "in")
         return bool(np.any(self._value == other))
 
     def __format__(self, spec: str) -> str:
@@ -532,6 +547,8 @@ def _plain_index(index: Any) -> Any:
     if isinstance(index, tuple):
         return tuple(map(_plain_index, index))
     if isinstance(index, Tensor):
+        if WATCH.count:
+            note_read(index, "an index")
         value = index._value
         return int(value) if value.ndim == 0 and value.dtype.kind in "ui" else value
     if isinstance(index, list):

@@ -16,6 +16,7 @@ from symgrad.tape.graph import Node
 from symgrad.tape.modes import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from symgrad.tape.origin import Origin, attach
 from symgrad.tape.record import Recorded, plain
+from symgrad.tape.watch import WATCH, note_problem
 from symgrad.tensor import Tensor
 
 __all__ = [
@@ -160,6 +161,8 @@ def backward(
     tensor([2., 4.])
     """
     retain_graph, grad_tensors = _legacy(retain_graph, grad_tensors, grad_variables, legacy)
+    if WATCH.count:
+        note_problem("backward() adds into .grad, which a program cannot do; use autograd.grad or symgrad.func.grad")
     outputs = _sequence(tensors)
     gradients = (None,) * len(outputs) if grad_tensors is None else _sequence(grad_tensors)
     if len(gradients) != len(outputs):
@@ -278,6 +281,8 @@ def grad(
                 "One of the differentiated Tensors does not require grad "
                 f"(input {k}; call requires_grad_() on it before the computation)"
             )
+    if WATCH.count and WATCH.local.stack:
+        create_graph = True  # a tracer needs the pass on the tape
     keep = create_graph if retain_graph is None else retain_graph
     seeds = _seeds(outs, gradients, create_graph)
     origin = Origin(outs, gradients)

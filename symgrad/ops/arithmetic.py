@@ -70,9 +70,9 @@ neg = elementwise(
 def _pow_base(out: Any, x: Any, y: Any) -> Any:
     number = static_number(y)
     if number is None:
-        from symgrad.ops.select import where
+        from symgrad.ops.select import eq, where
 
-        return where(y == 0, 0, y * x ** (y - 1))
+        return where(eq(y, 0), 0, y * x ** (y - 1))
     if number == 0:
         return 0 * x
     if number == 1:
@@ -87,9 +87,9 @@ def _pow_exponent(out: Any, x: Any, y: Any) -> Any:
 
     if static_number(x) is not None and static_number(x) != 0:
         return out * log(x)
-    from symgrad.ops.select import where
+    from symgrad.ops.select import eq, where
 
-    return where((x == 0) & (y >= 0), 0, out * log(x))
+    return where(eq(x, 0) & (y >= 0), 0, out * log(x))
 
 
 power = elementwise(
@@ -178,6 +178,9 @@ remainder = elementwise(
     code=lambda x, y: f"{closed(x)} % {closed(y)}",
     domain="nonzero",
     doc="x - y * floor(x/y), with the sign of y.",
+)
+detach = elementwise(
+    "detach", lambda x: x, None, public=(), code=lambda x: x, domain=_ALL, doc="The same values, as a constant."
 )
 clone = elementwise(
     "clone", lambda x: np.copy(x)[()], 1, code=lambda x: f"np.copy({x})", domain=_ALL, doc="A copy with history."

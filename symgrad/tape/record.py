@@ -19,6 +19,7 @@ from symgrad.op import Op, shape_of
 from symgrad.ops.constants import Constant
 from symgrad.tape.graph import Node, Size, Source, sequence
 from symgrad.tape.modes import MODE
+from symgrad.tape.watch import WATCH, note_constant
 
 _new_node = Node.__new__
 _next = sequence.__next__
@@ -67,6 +68,8 @@ class Recorded:
     def source(self) -> Source:
         """How this tensor appears as a constant of other tensors' graphs."""
         extra = self.more()
+        if WATCH.count:
+            note_constant(self)
         if extra.source is None:
             extra.source = Source(self, shape_of(self._value), self._value.dtype, extra.name, extra.site)
             extra.source.structure = extra.structure
@@ -138,8 +141,12 @@ def apply(cls: type, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> A
         out = scalarised(op.kernel(*values, **params))
     except (ValueError, TypeError, np.linalg.LinAlgError) as error:
         raise explain(op, args, error) from error
-    if not keep or (MODE.exceptional and not MODE.local.enabled):
+    if not keep:
         return plain(cls, out)
+    if MODE.exceptional and not MODE.local.enabled:
+        if not (WATCH.count and WATCH.local.stack):
+            return plain(cls, out)
+        mask = 0  # a tracer sees what happens without grad, too, or it would freeze into a constant
     if mask and not is_floating(out.dtype):
         mask = 0
     for arg, value in zip(args, values, strict=True):

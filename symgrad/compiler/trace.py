@@ -1,0 +1,283 @@
+"""Tracing: a function runs once on tensors, and what it did is read from the tape as terms.
+
+Arguments of floating dtype are traced as leaves that require grad, other arrays as named constants; both become
+symbols with the parameter's name.  Python numbers that are not floats, strings and the like are static.  Reads of
+values (branches, ``item()``, indices) become guards: terms with the value they had.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import CompileError, NameProblem
+from symgrad.formula.term import Term, as_term, full, symbol
+from symgrad.tape import containers
+from symgrad.tape.formula import Reading
+from symgrad.tape.graph import Source
+from symgrad.tape.modes import enable_grad
+from symgrad.tape.names import check_name
+from symgrad.tape.record import Recorded, plain
+from symgrad.tape.watch import Watch
+from symgrad.tensor import Tensor
+
+TAKEN = {"np", "math"}
+"""Names that mean something in generated source."""
+
+
+class Input:
+    """An array that a program takes: its name, its symbol, and the value it had in the trace (None if not kept)."""
+
+    __slots__ = ("dtype", "name", "shape", "term", "value")
+
+    def __init__(self, name: str, term: Term, value: Any):
+        self.name = name
+        self.term = term
+        self.shape = term.shape
+        self.dtype = term.dtype
+        self.value = value
+
+
+class Output:
+    """A result of a program: its term, and the dtype and shape it must have."""
+
+    __slots__ = ("dtype", "shape", "term")
+
+    def __init__(self, term: Term, dtype: Any, shape: tuple[Any, ...] | None = None):
+        self.term = term
+        self.dtype = np.dtype(dtype)
+        self.shape = term.shape if shape is None else shape
+
+
+class Trace:
+    """What one run of a function did, as terms.
+
+    inputs     the array arguments in order; constants are the arrays the function took from elsewhere
+    outputs    the results, and ``structure`` how they are nested
+    positions  which inputs belong to each positional argument
+    guards     (term, value seen, how) for every value the function looked at
+    sizes      the size every letter stood for
+    base       the trace this one is the derivative of, or None
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.inputs: list[Input] = []
+        self.constants: list[Input] = []
+        self.outputs: list[Output] = []
+        self.structure: Any = containers.LEAF
+        self.arguments: list[tuple[list[int], Any]] = []
+        self.guards: list[tuple[Term, Any, str]] = []
+        self.sizes: dict[str, int] = {}
+        self.base: Trace | None = None
+
+    def derived(self, name: str, outputs: Sequence[Output], structure: Any) -> Trace:
+        """A trace with the same inputs and other outputs."""
+        made = Trace(name)
+        made.inputs, made.constants, made.arguments = self.inputs, self.constants, self.arguments
+        made.guards, made.sizes = self.guards, self.sizes
+        made.outputs, made.structure = list(outputs), structure
+        made.base = self
+        return made
+
+
+def safe_name(name: str) -> str:
+    """``name`` if it can stand in source and formulas; else ``NameProblem``."""
+    check_name(name)
+    if name in TAKEN:
+        raise NameProblem(f"{name!r} cannot name an argument of a program: generated source uses it for a module.")
+    return name
+
+
+def is_array(value: Any) -> bool:
+    """Whether a leaf of the arguments becomes an input of the program; other leaves are static."""
+    return isinstance(value, (Recorded, np.ndarray, np.generic, float, complex)) and not isinstance(value, bool)
+
+
+def array_of(value: Any) -> Any:
+    """The array or NumPy scalar behind an argument."""
+    if isinstance(value, Recorded):
+        return value._value
+    value = np.asarray(value)
+    return value if value.ndim else value[()]
+
+
+def argument_names(function: Callable[..., Any], count: int) -> list[str]:
+    """Names of the positional parameters; ``args_0`` … for ``*args``."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return [f"x{k + 1}" for k in range(count)]
+    names: list[str] = []
+    for p in parameters:
+        if p.kind is p.VAR_POSITIONAL:
+            names += [f"{p.name}_{k}" for k in range(count - len(names))]
+        elif p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+            names.append(p.name)
+    return names[:count]
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """A name for the generated function."""
+    name = getattr(function, "__name__", "program")
+    return name if name.isidentifier() and not name.startswith("__") else "program"
+
+
+def trace(function: Callable[..., Any], args: Sequence[Any]) -> Trace:
+    """Run ``function`` on tensors made of ``args`` and read what it did.
+
+    Raises ``CompileError`` when it did something that no program can repeat.
+    """
+    transform = getattr(function, "__symgrad_transform__", None)
+    if transform is not None:
+        return transform(lambda inner: trace(inner, args), args)  # type: ignore[no-any-return]
+    made = Trace(function_name(function))
+    watch = Watch()
+    tensors: list[Any] = []
+    names: list[str] = []
+    call_args = []
+    for stem, arg in zip(argument_names(function, len(args)), args, strict=True):
+        leaves, structure = containers.flatten(arg)
+        row, mine = [], []
+        for name, leaf in zip(containers.paths(structure, stem), leaves, strict=True):
+            if not is_array(leaf):
+                row.append(leaf)
+                continue
+            tensor = _input_tensor(leaf, safe_name(name))
+            watch.inputs.add(id(tensor))
+            mine.append(len(tensors))
+            tensors.append(tensor)
+            names.append(name)
+            row.append(tensor)
+        made.arguments.append((mine, structure))
+        call_args.append(containers.unflatten(structure, iter(row)))
+    with watch, enable_grad():
+        result = function(*call_args)
+    if watch.problems:
+        raise CompileError(f"{made.name}() cannot be compiled: {watch.problems[0]}.")
+    leaves, made.structure = containers.flatten(result)
+    _read(made, tensors, names, leaves, watch)
+    return made
+
+
+def _input_tensor(leaf: Any, name: str) -> Any:
+    tensor = plain(Tensor, array_of(leaf))
+    tensor.more().name = name
+    tensor._requires_grad = tensor.dtype.kind in "fc"
+    return tensor
+
+
+def _read(made: Trace, tensors: Sequence[Any], names: Sequence[str], results: Sequence[Any], watch: Watch) -> None:
+    results = [plain(Tensor, r) if isinstance(r, np.ndarray) else r for r in results]
+    for r in results:
+        if not isinstance(r, (Recorded, bool, int, float, complex, np.generic)):
+            raise CompileError(
+                f"{made.name}() gave {type(r).__name__} {r!r:.40}; a compiled function gives tensors, arrays and numbers, "
+                "or nested tuples, lists and dicts of them."
+            )
+    outs = [r.edge() if isinstance(r, Recorded) else r for r in results]
+    roots = [o for o in outs if not isinstance(o, (bool, int, float, complex, np.generic))]
+    roots += [t.edge() for t in tensors] + [r.edge for r in watch.reads]
+    given = {id(t): name for t, name in zip(tensors, names, strict=True)}
+    reading = Reading(roots, given)
+    made.sizes = {letter: n for n, letter in reading.letters.items()}
+    made.inputs = [
+        Input(name, reading[t.edge()], t._value) for t, name in zip(tensors, names, strict=True)
+    ]
+    made.constants = constants_of(reading, {i.term for i in made.inputs})
+    for r, out in zip(results, outs, strict=True):
+        made.outputs.append(_output(reading, r, out))
+    for read in watch.reads:
+        made.guards.append((reading[read.edge], read.seen, read.how))
+
+
+def _output(reading: Reading, result: Any, out: Any) -> Output:
+    if isinstance(result, Recorded):
+        return Output(reading[out], result.dtype)
+    return Output(as_term(out), np.asarray(out).dtype)
+
+
+def constants_of(reading: Reading, known: set[Term]) -> list[Input]:
+    """The leaves of a reading that are not in ``known``, with the values they have."""
+    found = []
+    for leaf in reading.leaves:
+        term = reading.terms[id(leaf)]
+        if term in known:
+            continue
+        tensor = leaf.ref() if isinstance(leaf, Source) else leaf
+        if tensor is None:
+            raise CompileError(
+                f"the constant {term.name} of shape {tuple(leaf.shape)} was freed since the graph was recorded, so its "
+                "values are not known any more; keep the tensor, give it a name and list it among the arguments, or "
+                "compile the function instead of its result."
+            )
+        found.append(Input(str(term.name), term, np.array(tensor._value)[()]))
+    return found
+
+
+def trace_tensor(tensor: Any, names: Sequence[str] | None) -> Trace:
+    """What was recorded of a tensor, as a function of its leaves called ``names`` (all named leaves by default)."""
+    from symgrad.tape.formula import read
+
+    reading, term = read(tensor)
+    made = Trace("program")
+    made.sizes = {letter: n for n, letter in reading.letters.items()}
+    leaves = {str(reading.terms[id(leaf)].name): leaf for leaf in reading.leaves}
+    if names is None:
+        names = [name for name, leaf in leaves.items() if isinstance(leaf, Recorded) or leaf.name is not None]
+    for name in names:
+        if name not in leaves:
+            safe_name(name)
+            raise NameProblem(
+                f"the formula has no leaf called {name!r}; its leaves are {', '.join(leaves) or 'none'}. Give a tensor a "
+                "name with symgrad.tensor(..., name=...)."
+            )
+        leaf = leaves[name]
+        alive = leaf.ref() if isinstance(leaf, Source) else leaf
+        made.inputs.append(Input(safe_name(name), reading.terms[id(leaf)], None if alive is None else alive._value))
+    made.arguments = [([k], containers.LEAF) for k in range(len(made.inputs))]
+    made.constants = constants_of(reading, {i.term for i in made.inputs})
+    made.outputs = [Output(term, tensor.dtype)]
+    return made
+
+
+# ---------------------------------------------------------------------------------------------- derivatives of traces
+
+
+def targets_of(made: Trace, argnums: int | Sequence[int]) -> list[Input]:
+    """The inputs of the arguments that are differentiated."""
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    found = []
+    for number in numbers:
+        if not -len(made.arguments) <= number < len(made.arguments):
+            raise CompileError(f"argnums={number} is out of range: {made.name}() was given {len(made.arguments)} arguments.")
+        mine = made.arguments[number][0]
+        if not mine or any(made.inputs[k].dtype.kind not in "fc" for k in mine):
+            raise CompileError(
+                f"argument {number} of {made.name}() holds no array of floating dtype, so there is no derivative by it."
+            )
+        found += [made.inputs[k] for k in mine]
+    return found
+
+
+def target_structure(made: Trace, argnums: int | Sequence[int]) -> Any:
+    """How the derivatives are nested: as the argument, or a tuple of such."""
+    if isinstance(argnums, int):
+        return made.arguments[argnums][1]
+    numbers = tuple(argnums)
+    return ("tuple", tuple(range(len(numbers))), tuple(made.arguments[k][1] for k in numbers))
+
+
+def zeros_of(target: Input) -> Term:
+    """The derivative by an input that the result does not depend on."""
+    return full(target.shape, 0, target.dtype)
+
+
+def input_symbol(name: str, shape: Sequence[Any], dtype: Any) -> Term:
+    """A symbol for an input that no trace has made (cotangents and tangents)."""
+    return symbol(safe_name(name), tuple(shape), dtype)
+
+

@@ -1,0 +1,92 @@
+"""Watching a function run: what it reads of its arguments' values, and the constants it meets.
+
+A tracer runs a function once and keeps the tape.  Whatever the function does *with* tensors is on the tape; what it
+does with their *values* (``if x.sum() > 0``, ``x.item()``, ``y[index]``) is not, and would be frozen into the program.
+So tensors report every such read here while somebody watches, and constants are kept alive until the tape is read.
+Nothing is paid otherwise but one look at ``WATCH.count``.
+"""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+
+class Read:
+    """One value read: where in the graph, how (for messages), and what was seen."""
+
+    __slots__ = ("edge", "how", "seen", "tensor")
+
+    def __init__(self, tensor: Any, how: str):
+        self.tensor = tensor
+        self.edge = tensor.edge()
+        self.how = how
+        self.seen = np.array(tensor._value)
+
+
+class Watch:
+    """Context in which reads of values and constants are noted."""
+
+    def __init__(self) -> None:
+        self.reads: list[Read] = []
+        self.kept: list[Any] = []
+        self.inputs: set[int] = set()
+        self.problems: list[str] = []
+
+    def __enter__(self) -> Watch:
+        WATCH.local.stack.append(self)
+        with _LOCK:
+            WATCH.count += 1
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        WATCH.local.stack.pop()
+        with _LOCK:
+            WATCH.count -= 1
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[Watch] = []
+
+
+class _Watching:
+    __slots__ = ("count", "local")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.local = _Local()
+
+
+WATCH = _Watching()
+_LOCK = threading.Lock()
+
+
+def watching() -> Watch | None:
+    """The innermost watch of this thread, if any."""
+    stack = WATCH.local.stack
+    return stack[-1] if stack else None
+
+
+def note_read(tensor: Any, how: str) -> None:
+    """A value left the tape: ``how`` is the method that was used."""
+    for watch in WATCH.local.stack:
+        if tensor._node is not None or id(tensor) in watch.inputs:
+            watch.reads.append(Read(tensor, how))
+
+
+def note_constant(tensor: Any) -> None:
+    """A constant entered a graph; its value is needed when the graph becomes a program."""
+    for watch in WATCH.local.stack:
+        watch.kept.append(tensor)
+
+
+def note_problem(text: str) -> None:
+    """Something happened that no program can repeat (random numbers, ``backward`` into ``.grad``)."""
+    for watch in WATCH.local.stack:
+        watch.problems.append(text)
