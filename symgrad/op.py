@@ -370,6 +370,7 @@ def multilinear(name: str, kernel: Rule, einsum: Callable[..., Spec], **fields: 
     from symgrad.ops.contraction import multilinear_jvp, multilinear_vjp
 
     variadic = fields.pop("variadic", False)
+    fields.setdefault("domain", "real")
     op = Op(name, "multilinear", kernel, (), einsum=einsum, **fields)
     op.vjps = multilinear_vjp(op)
     op.jvps = multilinear_jvp(op)

@@ -458,14 +458,16 @@ def substitute(roots: Sequence[Term], values: dict[Term, Any]) -> list[Any]:
     return rebuilt(roots, change)
 
 
-def evaluate(root: Term, values: dict[str, Any]) -> Any:
+def evaluate(root: Term, values: dict[str, Any], sizes: dict[str, int] | None = None) -> Any:
     """The number a formula has for given arrays by symbol name; letters are read from their shapes.
+
+    ``sizes`` gives the letters that stand in no symbol of the formula (the gradient of a mean holds only a size).
 
     >>> x = symbol("x", ("n",))
     >>> evaluate(lookup("sum")(x * 2, dim=(0,), keepdim=False), {"x": np.array([1.0, 2.0])})
     np.float64(6.0)
     """
-    letters: dict[str, int] = {}
+    letters: dict[str, int] = dict(sizes or {})
     terms = postorder([root])
     for t in terms:
         if t.op is SYMBOL:

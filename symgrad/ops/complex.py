@@ -23,9 +23,10 @@ def _real_dtype(dtype: np.dtype[Any], *_: Any, **__: Any) -> np.dtype[Any]:
 conj_op = primitive(
     "conj",
     np.conj,
-    (lambda g, out: conj(g),),
-    jvp=(lambda t, out: conj(t),),
+    (lambda g, out, like: conj(g),),
+    jvp=(lambda t, out, like: conj(t),),
     infer=_same,
+    domain="real",
     latex=r"\overline{{{0}}}",
     doc="Complex conjugate; the input itself for real dtypes.",
 )
@@ -48,6 +49,7 @@ real_op = primitive(
     jvp=(lambda t, out, like: real(t),),
     infer=_same,
     result=_real_dtype,
+    domain="real",
     latex=r"\operatorname{{Re}}\left({0}\right)",
     doc="Real part.",
 )
@@ -67,6 +69,7 @@ imag = publish(
         jvp=(lambda t, out, like: imag(t),),
         infer=_same,
         result=_real_dtype,
+        domain="real",
         latex=r"\operatorname{{Im}}\left({0}\right)",
         doc="Imaginary part.",
     ),

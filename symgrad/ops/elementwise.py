@@ -146,7 +146,7 @@ atan2 = _smooth(
     lambda out, y, x: ratio(x, _atan2_scale(x, y)),
     lambda out, y, x: -ratio(y, _atan2_scale(x, y)),
     public=("atan2", "arctan2"),
-    domain="real",
+    domain="off-zero",
     kinks=((0, 0),),
     doc="Angle of the point (x, y); both derivatives are 0 at the origin.",
 )
@@ -156,7 +156,7 @@ hypot = _smooth(
     lambda out, x, y: ratio(x, out),
     lambda out, x, y: ratio(y, out),
     sympy=None,
-    domain="real",
+    domain="off-zero",
     kinks=((0, 0),),
     define=lambda x, y: sqrt(x**2 + y**2),
     doc="sqrt(x² + y²).",

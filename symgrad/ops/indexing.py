@@ -109,6 +109,7 @@ getitem_op = primitive(
     infer=_indexed_shape,
     node=lambda shape, index: _index_node(index),
     code=lambda x, index: f"{closed(x)}[{index!r}]",
+    domain="real",
     doc="x[index]: basic, fancy and boolean indexing.",
 )
 put_op = primitive(
@@ -120,6 +121,7 @@ put_op = primitive(
     size_params=("shape",),
     node="IndexPut",
     code=lambda g, index, shape: f"put({g}, np.s_[{index!r}], ({', '.join(map(str, shape))},))",
+    domain="real",
     doc="Zeros with values added at an index: the transpose of getitem.",
 )
 
@@ -179,6 +181,7 @@ gather_op = primitive(
     infer=lambda _, index, dim: index,
     result=lambda x, index, dim: x,
     code=lambda x, index, dim: f"np.take_along_axis({x}, {index}, {dim})",
+    domain="real",
     doc="Entries along an axis, picked by an index array.",
 )
 
@@ -200,6 +203,7 @@ scatter_op = primitive(
     result=lambda g, index, dim, shape: g,
     size_params=("shape",),
     node="ScatterAdd",
+    domain="real",
     doc="Zeros with values added along an axis by an index array: the transpose of gather.",
 )
 
@@ -227,6 +231,7 @@ one_hot_op = primitive(
     infer=lambda shape, classes, dtype: (*shape, classes),
     result=lambda _, classes, dtype: np.dtype(dtype),
     size_params=("classes",),
+    domain="index",
     doc="A new last axis with a 1 at the index; no derivative.",
 )
 
@@ -267,5 +272,6 @@ index_put_op = primitive(
     infer=lambda x, value, index: x,
     result=lambda x, value, index: x,
     node="CopySlices",
+    domain="real",
     doc="A copy of x with x[index] = value.",
 )

@@ -471,6 +471,7 @@ def _triangle(name: str, kernel: Any, lower: bool) -> Op:
         (rule,),
         jvp=(rule,),
         infer=lambda shape, k: shape,
+        domain="real",
         code=lambda x, k: f"np.{name}({x}, {k})",
         doc=f"The {'lower' if lower else 'upper'} triangle of matrices, zeros elsewhere.",
     )

@@ -12,9 +12,10 @@ from symgrad.errors import ArgumentError
 from symgrad.op import Op, Spec, elementwise, front, is_complex, multilinear, primitive, shape_of
 from symgrad.ops.arithmetic import ratio
 from symgrad.ops.complex import conj
+from symgrad.ops.contraction import contract
 from symgrad.ops.elementwise import exp
-from symgrad.ops.select import abs_, sign, where
-from symgrad.ops.shaping import axis_of, expand_op, flip, unsqueeze_op
+from symgrad.ops.select import abs_, eq, sign, where
+from symgrad.ops.shaping import axis_of, expand_op, flip, ones_like, unsqueeze_op
 
 
 def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
@@ -117,6 +118,7 @@ cast_op = primitive(
     result=lambda _, dtype: np.dtype(dtype),
     node="ToCopy",
     code=lambda x, dtype: f'np.asarray({x}).astype("{dtype}")',
+    domain="real",
     doc="The same values in another dtype; the engine casts the cotangent back.",
 )
 
@@ -128,6 +130,7 @@ mean_op = primitive(
     infer=_reduced,
     code=_reduce_code("np.mean"),
     define=lambda x, *, dim, keepdim: sum_op(x, dim=dim, keepdim=keepdim) / size(x, dim),
+    domain="real",
     doc="Arithmetic mean over axes.",
 )
 
@@ -171,6 +174,7 @@ var_op = primitive(
     infer=_reduced,
     result=_real_result,
     define=_var_define,
+    domain="real",
     doc="Variance over axes: squared deviations over (n - correction).",
 )
 std_op = primitive(
@@ -185,6 +189,7 @@ std_op = primitive(
     result=_real_result,
     kinks=("all equal",),
     code=lambda x, dim, correction, keepdim: f"np.sqrt(var({x}, dim={dim}, correction={correction}, keepdim={keepdim}))",
+    domain="real",
     doc="Standard deviation over axes; derivative 0 where all entries are equal.",
 )
 
@@ -214,19 +219,24 @@ prod_others_op = primitive(
     kernels.prod_others,
     (lambda g, out, x, *, dim: _prod_others_vjp(g, x, dim),),
     infer=lambda shape, dim: shape,
+    domain="real",
     doc="Product of all other entries along an axis.",
 )
 
 
 def _prod_others_vjp(g: Any, x: Any, dim: int) -> Any:
     # out_i is the product of the row y_i with y_ij = 1 at j = i and x_j elsewhere.
-    ndim, n = len(shape_of(x)), shape_of(x)[dim]
-    eye = eye_op(n=n, dtype="bool")
-    for k in range(ndim - 1):
-        eye = unsqueeze_op(eye, dim=0 if k < dim else k + 2)
+    eye = _identity(x, dim)
     rows = where(eye, 1, unsqueeze_op(x, dim=dim))
-    slopes = prod_others_op(rows, dim=dim + 1) * unsqueeze_op(g, dim=dim + 1)
+    slopes = conj(prod_others_op(rows, dim=dim + 1)) * unsqueeze_op(g, dim=dim + 1)
     return sum_op(where(eye, 0, slopes), dim=(dim,), keepdim=False)
+
+
+def _identity(x: Any, dim: int) -> Any:
+    """Where i = j on the axes (dim, dim + 1) of ``x`` with the axis ``dim`` doubled."""
+    labels, shape = tuple(range(len(shape_of(x)))), tuple(shape_of(x))
+    doubled = (*labels[: dim + 1], *labels[dim:])
+    return contract((ones_like(x),), (labels,), doubled, (*shape[: dim + 1], *shape[dim:])) > 0
 
 
 eye_op = primitive(
@@ -237,6 +247,7 @@ eye_op = primitive(
     result=lambda n, dtype: np.dtype(dtype),
     size_params=("n",),
     code=lambda n, dtype: f'np.eye({n}, dtype="{dtype}")',
+    domain="real",
     doc="The identity matrix.",
 )
 prod_op = primitive(
@@ -249,6 +260,7 @@ prod_op = primitive(
     ),
     infer=lambda shape, dim, keepdim: _reduced(shape, dim=(dim,), keepdim=keepdim),
     result=_int_to_long,
+    domain="real",
     doc="Product over an axis; right at zeros.",
 )
 
@@ -271,7 +283,7 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 
 
 def _extreme_vjp(g: Any, out: Any, x: Any, *, dim: tuple[int, ...], keepdim: bool) -> Any:
-    hit = x == _keep(out, dim, keepdim)
+    hit = eq(x, _keep(out, dim, keepdim))
     count = sum_op(hit, dim=dim, keepdim=True)
     return where(hit, _keep(g, dim, keepdim) / count, 0)
 
@@ -282,6 +294,7 @@ def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
         lambda x, dim, keepdim: kernel(x, dim, keepdims=keepdim),
         (_extreme_vjp,),
         infer=_reduced,
+        domain="real",
         kinks=("ties",),
         code=_reduce_code(numpy_name),
         doc=f"{name} over axes; ties share the gradient equally.",
@@ -311,6 +324,7 @@ def _arg(name: str, kernel: Any) -> Op:
         (None,),
         infer=lambda shape, dim, keepdim: _reduced(shape, dim=(dim,), keepdim=keepdim),
         result=lambda *_, **__: np.dtype(np.int64),
+        domain="real",
         doc=f"{name} along an axis; no derivative.",
     )
 
@@ -393,7 +407,7 @@ def _norm_vjp(g: Any, out: Any, x: Any, *, p: Any, dim: tuple[int, ...], keepdim
     if p == 0:
         return 0 * x
     if p in (math.inf, -math.inf):
-        hit = abs_(x) == out
+        hit = eq(abs_(x), out)
         return where(hit, g * sign(x) / sum_op(hit, dim=dim, keepdim=True), 0)
     return g * sign(x) * ratio(abs_(x), out) ** (p - 1)
 
@@ -406,6 +420,7 @@ norm_op = primitive(
     result=_real_result,
     node="LinalgVectorNorm",
     kinks=("zero vector",),
+    domain="real",
     doc="Vector p-norm over axes; derivative 0 at the zero vector.",
 )
 
@@ -445,6 +460,7 @@ logsumexp_op = primitive(
         ),
     ),
     infer=_reduced,
+    domain="real",
     doc="log Σ e^x over axes, without overflow.",
 )
 
@@ -465,6 +481,7 @@ softmax_op = primitive(
     (lambda g, out, like, *, dim: out * (g - sum_op(g * out, dim=(dim,), keepdim=True)),),
     jvp=(lambda t, out, like, *, dim: out * (t - sum_op(t * out, dim=(dim,), keepdim=True)),),
     infer=lambda shape, dim: shape,
+    domain="real",
     doc="e^x / Σ e^x along an axis.",
 )
 log_softmax_op = primitive(
@@ -474,6 +491,7 @@ log_softmax_op = primitive(
     jvp=(lambda t, out, like, *, dim: t - sum_op(t * exp(out), dim=(dim,), keepdim=True),),
     infer=lambda shape, dim: shape,
     define=lambda x, *, dim: x - logsumexp_op(x, dim=(dim,), keepdim=True),
+    domain="real",
     doc="x - log Σ e^x along an axis.",
 )
 
@@ -504,6 +522,7 @@ cumsum_op = primitive(
     infer=lambda shape, dim: shape,
     result=_int_to_long,
     code=lambda x, dim: f"np.cumsum({x}, {dim})",
+    domain="real",
     doc="Cumulative sum along an axis.",
 )
 

@@ -46,6 +46,7 @@ reshape_op = primitive(
     size_params=("shape",),
     node="View",
     code=lambda x, shape: f"{closed(x)}.reshape({', '.join(map(str, shape)) or '()'})",
+    domain="real",
     doc="The same entries in row-major order under another shape.",
 )
 
@@ -206,11 +207,11 @@ def mT(x: Any) -> Any:
 # ------------------------------------------------------------------------------------------ broadcasting
 
 
-def _expand_spec(shape: Any, *, shape_: Any = None, **params: Any) -> Spec:
-    target = params["shape"]
-    offset = len(target) - len(shape)
+def _expand_spec(old: Any, /, *, shape: Any) -> Spec:
+    target = shape
+    offset = len(target) - len(old)
     inside, outside = [], list(range(len(target)))
-    for k, size in enumerate(shape):
+    for k, size in enumerate(old):
         stretched = size == 1 and target[offset + k] != 1
         inside.append(100 + k if stretched else offset + k)
     return (tuple(inside),), tuple(outside)
@@ -257,6 +258,7 @@ full_op = primitive(
     result=lambda shape, value, dtype: np.dtype(dtype),
     size_params=("shape",),
     code=lambda shape, value, dtype: f'np.full({shape_text(shape)}, {value}, "{dtype}")',
+    domain="real",
     doc="A constant array.",
 )
 
@@ -294,6 +296,7 @@ concat_op = primitive(
         *shapes[0][dim + 1 :],
     ),
     code=lambda *xs, dim: f"np.concatenate(({', '.join(xs)},), {dim})",
+    domain="real",
     doc="Arrays joined along an axis.",
 )
 
@@ -329,6 +332,7 @@ narrow_op = primitive(
     size_params=("start", "length"),
     node="Slice",
     code=lambda x, dim, start, length: f"{closed(x)}[{':, ' * dim}{start}:{start} + {length}]",
+    domain="real",
     doc="A range of an axis.",
 )
 
@@ -351,6 +355,7 @@ embed_op = primitive(
     infer=lambda shape, dim, start, size: (*shape[:dim], size, *shape[dim + 1 :]),
     size_params=("start", "size"),
     node="SliceBackward",
+    domain="real",
     doc="Zeros with the input in a range of an axis: the transpose of narrow.",
 )
 
@@ -414,6 +419,7 @@ stack_op = primitive(
     ),
     infer=lambda *shapes, dim: (*shapes[0][:dim], len(shapes), *shapes[0][dim:]),
     code=lambda *xs, dim: f"np.stack(({', '.join(xs)},), {dim})",
+    domain="real",
     doc="Arrays joined along a new axis.",
 )
 
@@ -433,6 +439,7 @@ select_op = primitive(
     jvp=(lambda t, out, like, **p: select_op(t, **p),),
     infer=lambda shape, dim, index: (*shape[:dim], *shape[dim + 1 :]),
     code=lambda x, dim, index: closed(x) + _select_index(dim, index),
+    domain="real",
     doc="One entry of an axis.",
 )
 
@@ -483,6 +490,7 @@ flip_op = primitive(
     jvp=(lambda t, out, like, *, dims: flip_op(t, dims=dims),),
     infer=lambda shape, dims: shape,
     code=lambda x, dims: f"np.flip({x}, {dims})",
+    domain="real",
     doc="Axes in reverse order.",
 )
 

@@ -96,15 +96,15 @@ dsinc = _special(
 
 def _third_at_zero(x: Any) -> Any:
     """At 0 the quotient dsinc(x)/x has the limit -π²/3; ``ratio`` gives 0 there, and this the difference."""
-    from symgrad.ops.select import where
+    from symgrad.ops.select import eq, where
 
-    return where(x == 0, -2 * PI**2 / 3, 0)
+    return where(eq(x, 0), -2 * PI**2 / 3, 0)
 
 
 def _log_or_zero(x: Any, y: Any) -> Any:
-    from symgrad.ops.select import where
+    from symgrad.ops.select import eq, where
 
-    return where((x == 0) & (y <= 0), 0, log(y))
+    return where(eq(x, 0) & (y <= 0), 0, log(y))
 
 
 from symgrad.ops.arithmetic import ratio  # noqa: E402

@@ -1,0 +1,292 @@
+"""The laws: what must hold between an op's number, its derivatives, its formula and its code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import symgrad as sg
+from symgrad import kernels
+from symgrad.formula.derive import directional
+from symgrad.formula.term import Term, as_term, evaluate, symbol
+from symgrad.op import Op, TABLE
+from symgrad.tape.formula import Reading
+from tests.optable.samples import FRESH, SIZES, Case, make_case
+
+STEP = 2.0**-9
+
+
+def is_leaf(value: Any) -> bool:
+    """Whether a sample's argument is data that a gradient can flow to."""
+    return isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fc"
+
+
+def is_data(value: Any) -> bool:
+    """Whether a sample's argument is an array (and not a Python number)."""
+    return isinstance(value, (np.ndarray, np.generic))
+
+
+def differentiable(op: Op, args: tuple[Any, ...]) -> list[int]:
+    """Positions of arguments that have a derivative."""
+    return [i for i, a in enumerate(args) if is_leaf(a) and op.differentiable(i)]
+
+
+def tensors(args: tuple[Any, ...], targets: list[int]) -> list[Any]:
+    """Named tensors of the arrays in a sample; numbers stay numbers."""
+    return [
+        sg.tensor(a, name=f"x{i}", requires_grad=i in targets) if is_data(a) else a for i, a in enumerate(args)
+    ]
+
+
+def close(got: Any, want: Any, rtol: float, what: str) -> None:
+    """Equal shapes, and values equal up to ``rtol`` of the largest entry."""
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.shape == want.shape, f"{what}: shape {got.shape}, expected {want.shape}"
+    scale = float(np.max(np.abs(want), initial=1.0, where=np.isfinite(want)))
+    np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol * scale, err_msg=what)
+
+
+def weights(shape: tuple[int, ...], dtype: Any, seed: int = 5) -> Any:
+    """A cotangent of a shape and dtype."""
+    rng = np.random.default_rng(seed)
+    value = np.asarray(rng.uniform(-1, 1, shape))
+    if np.dtype(dtype).kind == "c":
+        value = value + 1j * rng.uniform(-1, 1, shape)
+    return value.astype(dtype)[()]
+
+
+def inner(a: Any, b: Any) -> float:
+    """Re Σ conj(a) b."""
+    return float(np.sum((np.conj(a) * b).real))
+
+
+def numeric_gradient(function: Any, x: Any, w: Any) -> Any:
+    """Gradient of Re⟨w, function(x)⟩ by differences of fourth order; complex x by its two parts."""
+    x = np.asarray(x)
+    out = np.zeros(x.shape, x.dtype)
+    for index in np.ndindex(x.shape):
+        for unit in (1, 1j) if x.dtype.kind == "c" else (1,):
+            total = 0.0
+            for k, factor in ((1, 8), (2, -1)):
+                for sign in (1, -1):
+                    moved = x.copy()
+                    moved[index] += sign * k * STEP * unit
+                    total += sign * factor * inner(w, function(moved[()]))
+            out[index] += unit * total / (12 * STEP)
+    return out[()]
+
+
+def run_kernel(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """The kernel's value with NumPy's warnings off."""
+    with np.errstate(all="ignore"):
+        return op.kernel(*args, **params)
+
+
+def projection(op: Op, x: Any) -> Any:
+    """The input brought back to the op's domain after one entry was moved: Cholesky reads a Hermitian matrix."""
+    return (x + np.conj(np.swapaxes(x, -1, -2))) / 2 if op.name == "cholesky" else x
+
+
+def moved_kernel(op: Op, case: Case, i: int) -> Any:
+    """The kernel as a function of argument ``i`` alone."""
+    args, params = case
+
+    def function(x: Any) -> Any:
+        return run_kernel(op, (*args[:i], projection(op, x), *args[i + 1 :]), params)
+
+    return function
+
+
+def gradients(op: Op, case: Case, seed: int = 5) -> tuple[list[Any], Any, Any, list[int]]:
+    """The tape's gradients of ⟨w, op(…)⟩: the leaves with their ``.grad``, the output, w, and the positions."""
+    args, params = case
+    targets = differentiable(op, args)
+    leaves = tensors(args, targets)
+    out = op(*leaves, **params)
+    w = None
+    if targets and out.requires_grad:
+        w = sg.tensor(weights(out.shape, out.dtype, seed), name="w")
+        out.backward(w)
+    return leaves, out, w, targets
+
+
+# ---------------------------------------------------------------------------------------------- the laws
+
+
+def value_law(op: Op, case: Case) -> None:
+    """Tensors give the kernel's number; the shape and dtype rules agree with it."""
+    args, params = case
+    targets = differentiable(op, args)
+    leaves = tensors(args, targets)
+    out = op(*leaves, **params)
+    want = run_kernel(op, args, params)
+    if not leaves:
+        assert np.shape(want) == tuple(op.infer(**params))
+        return
+    np.testing.assert_array_equal(out._value, want)
+    shapes = [np.shape(a) for a in args]
+    assert tuple(op.infer(*shapes, **params)) == np.shape(want)
+    assert out.dtype == np.asarray(want).dtype
+    if op.result is None and all(is_leaf(a) for a in args):
+        assert out.dtype == args[0].dtype
+
+
+def vjp_law(op: Op, case: Case, rtol: float = 1e-7) -> None:
+    """The tape's gradient is the numeric one, in the leaf's shape and dtype."""
+    args, _ = case
+    leaves, out, w, targets = gradients(op, case)
+    for i in targets:
+        grad = leaves[i].grad
+        if not out.requires_grad:
+            assert grad is None
+            continue
+        assert grad is not None, f"{op.name}: no gradient at argument {i}"
+        assert grad.dtype == args[i].dtype
+        want = numeric_gradient(moved_kernel(op, case, i), args[i], w._value)
+        close(grad._value, want, rtol, f"{op.name}: gradient of argument {i}")
+
+
+def jvp_law(op: Op, case: Case) -> None:
+    """⟨g, J t⟩ = ⟨Jᵀ g, t⟩ for the tangent rule and the cotangent rule, both as formulas."""
+    args, params = case
+    terms = [symbol(f"x{i}", np.shape(a), a.dtype) if is_data(a) else as_term(a) for i, a in enumerate(args)]
+    values = {f"x{i}": a for i, a in enumerate(args) if is_data(a)}
+    out = op(*terms, **params)
+    for i in differentiable(op, args):
+        value = np.asarray(run_kernel(op, args, params))
+        t, g = weights(np.shape(args[i]), args[i].dtype, 3), weights(value.shape, value.dtype, 4)
+        moved = directional(out, [terms[i]], [symbol("t", terms[i].shape, terms[i].dtype)])
+        leaves, result, w, _ = gradients(op, case, 4)
+        if not result.requires_grad or leaves[i].grad is None:
+            continue
+        tangent = np.broadcast_to(evaluate(as_term(moved), {**values, "t": t}), value.shape)
+        left, right = inner(g, tangent), inner(leaves[i].grad._value, t)
+        assert abs(left - right) <= 1e-10 * max(1.0, abs(left)), f"{op.name}: {left} is not {right} (argument {i})"
+
+
+def second_order_law(op: Op, case: Case, rtol: float = 1e-6) -> None:
+    """create_graph: the gradient of a projected gradient is its numeric gradient, for every pair of arguments."""
+    args, params = case
+    targets = differentiable(op, args)
+    if not targets:
+        return
+
+    def first(arrays: tuple[Any, ...], create: bool) -> Any:
+        leaves = tensors(arrays, targets)
+        out = op(*leaves, **params)
+        if not out.requires_grad:
+            return leaves, None
+        w = sg.tensor(weights(out.shape, out.dtype), requires_grad=create, name="w")
+        inputs = [leaves[i] for i in targets]
+        return (leaves, w), sg.autograd.grad(out, inputs, w, create_graph=create, allow_unused=True)
+
+    (made, grads) = first(args, True)
+    if grads is None:
+        return
+    leaves, w = made
+    for position, g in enumerate(grads):
+        if g is None or not g.requires_grad:
+            continue
+        a = sg.tensor(weights(g.shape, g.dtype, 8))
+        inputs = [leaves[i] for i in targets]
+        second = sg.autograd.grad(g, [*inputs, w], a, retain_graph=True, allow_unused=True)
+        for i, got in zip(targets, second[:-1], strict=True):
+
+            def projected(x: Any, i: int = i, position: int = position) -> Any:
+                return first((*args[:i], projection(op, x), *args[i + 1 :]), False)[1][position]._value
+
+            want = numeric_gradient(projected, args[i], a._value)
+            have = np.zeros_like(want) if got is None else got._value
+            close(have, want, rtol, f"{op.name}: second derivative of argument {i}")
+
+
+def evaluated(term: Term, args: tuple[Any, ...], w: Any, letters: dict[str, tuple[Any, ...]]) -> Any:
+    """A formula's value for a sample's arrays; letters come from all of them, also those not in the formula."""
+    values = {f"x{i}": a for i, a in enumerate(args) if is_data(a)}
+    sizes = {
+        letter: n
+        for name, value in values.items()
+        for letter, n in zip(letters.get(name, ()), np.shape(value), strict=name in letters)
+        if isinstance(letter, str)
+    }
+    return evaluate(term, values if w is None else {**values, "w": w}, sizes)
+
+
+def formula_law(op: Op, name: str, k: int, dtype: Any = np.float64) -> None:
+    """Formula = number: of the value and of the gradients, at the recorded values and at other sizes."""
+    args, _ = make_case(name, k, SIZES, dtype)
+    fresh, fresh_params = make_case(name, k, FRESH, dtype, 23)
+    leaves, out, w, targets = gradients(op, make_case(name, k, SIZES, dtype))
+    if not leaves:
+        return
+    other_leaves, other_out, other_w, _ = gradients(op, (fresh, fresh_params))
+    read = reading(out)
+    letters = {name: read[leaf].shape for name, leaf in read.sources.items()}
+    term = out.term
+    assert term.dtype is None or term.dtype == out.dtype, f"{op.name}: formula dtype {term.dtype}, number {out.dtype}"
+    what = f"{op.name}: formula {term}"
+    close(evaluated(term, args, None, letters), out._value, 1e-12, what)
+    close(evaluated(term, fresh, None, letters), other_out._value, 1e-12, f"{what} at other sizes")
+    for i in targets if w is not None else ():
+        grad = leaves[i].grad.term
+        what = f"{op.name}: formula {grad} of gradient {i}"
+        close(evaluated(grad, args, w._value, letters), leaves[i].grad._value, 1e-12, what)
+        want = other_leaves[i].grad._value
+        close(evaluated(grad, fresh, other_w._value, letters), want, 1e-12, f"{what} at other sizes")
+
+
+def code_text(op: Op, names: list[str], params: dict[str, Any]) -> str:
+    """The source text of one application: the op's own, or a call of its kernel by name."""
+    if op.code is not None:
+        return str(op.code(*names, **params))
+    kernel = op.kernel
+    options = "".join(f", {k}={v!r}" for k, v in params.items())
+    if getattr(np, kernel.__name__, None) is kernel:
+        return f"np.{kernel.__name__}({', '.join(names)}{options})"
+    assert getattr(kernels, kernel.__name__, None) is kernel, (
+        f"{op.name}: without `code` the kernel must be a function of numpy or of symgrad.kernels"
+    )
+    return f"{kernel.__name__}({', '.join(names)}{options})"
+
+
+def code_law(op: Op, case: Case) -> None:
+    """Code = number: the source text, run on NumPy and the helper kernels, gives the kernel's value."""
+    args, params = case
+    names = [f"a{i}" if is_data(a) else repr(a) for i, a in enumerate(args)]
+    text = code_text(op, names, params)
+    scope = {"np": np, **{k: v for k, v in vars(kernels).items() if callable(v)}}
+    with np.errstate(all="ignore"):
+        got = eval(text, scope, {f"a{i}": a for i, a in enumerate(args)})
+    want = run_kernel(op, args, params)
+    np.testing.assert_array_equal(got, want, err_msg=text)
+    assert np.asarray(got).dtype == np.asarray(want).dtype, text
+
+
+def single_law(name: str, k: int) -> None:
+    """float32 stays float32 in value and gradient, and is the float64 result rounded."""
+    op = TABLE[name]
+    args, params = make_case(name, k, SIZES, np.float32)
+    params = {key: "float32" if v == "float64" and name == "cast" else v for key, v in params.items()}
+    leaves, out, w, targets = gradients(op, (args, params))
+    wide = tuple(a.astype(np.float64)[()] if is_leaf(a) else a for a in args)
+    wide_params = {key: "float64" if v == "float32" else v for key, v in params.items()}
+    wide_leaves = tensors(wide, targets)
+    wide_out = op(*wide_leaves, **wide_params)
+    if not leaves:
+        return
+    if out.dtype.kind == "f" and name != "one_hot":
+        assert out.dtype == np.float32, f"{name}: {out.dtype}"
+        close(out._value, wide_out._value, 2e-5, f"{name}: value")
+        assert out.term.dtype in (None, np.float32), f"{name}: formula of dtype {out.term.dtype}"
+    if w is None:
+        return
+    wide_out.backward(sg.tensor(w._value.astype(np.float64)))
+    for i in targets:
+        assert leaves[i].grad.dtype == np.float32, f"{name}: gradient of dtype {leaves[i].grad.dtype}"
+        close(leaves[i].grad._value, wide_leaves[i].grad._value, 5e-5, f"{name}: gradient {i}")
+
+
+def reading(tensor: Any) -> Reading:
+    """The tape of a tensor, read as formulas."""
+    return Reading([tensor.edge()])

@@ -1,0 +1,353 @@
+"""Sample inputs for every op: made from the op's ``domain``, and listed here for ops with parameters.
+
+A sample is a function of a :class:`Maker`, which knows sizes by letter; the same sample at other sizes gives the fresh
+values at which formulas are evaluated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad.op import TABLE, Op
+from symgrad.ops.indexing import Index
+
+# Sizes stay clear of the small numbers that stand in parameters: letters are read from recorded sizes by value.
+SIZES = {"n": 5, "m": 6, "p": 7, "q": 4}
+FRESH = {"n": 6, "m": 5, "p": 4, "q": 3}
+
+Case = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class Maker:
+    """Random arrays from domains, with axes given as letters or numbers."""
+
+    def __init__(self, sizes: dict[str, int], seed: int, dtype: Any = np.float64):
+        self.sizes = sizes
+        self.rng = np.random.default_rng(seed)
+        self.dtype = np.dtype(dtype)
+
+    def size(self, letter: Any) -> int:
+        """The number behind a letter."""
+        return self.sizes.get(letter, letter)
+
+    def shape(self, *letters: Any) -> tuple[int, ...]:
+        """The numbers behind several letters."""
+        return tuple(map(self.size, letters))
+
+    def __call__(self, domain: str, *letters: Any) -> Any:
+        """An array from ``domain`` with axes ``letters``; 0-d values are NumPy scalars."""
+        shape = self.shape(*letters)
+        if domain == "bool":
+            return (self.rng.random(shape) < 0.5) if shape else np.bool_(True)
+        if domain.startswith("index:"):
+            return self.rng.integers(0, self.size(domain[6:]), shape)
+        value = np.asarray(self._real(domain, shape))
+        if self.dtype.kind == "c":
+            imaginary = self.rng.uniform(-0.5, 0.5, shape)
+            if domain == "positive-definite":
+                part = imaginary - np.swapaxes(imaginary, -1, -2)
+                imaginary = part / 2
+            value = value + 1j * imaginary
+        return value.astype(self.dtype)[()]
+
+    def _real(self, domain: str, shape: tuple[int, ...]) -> Any:
+        uniform = self.rng.uniform
+        if domain == "real":
+            return uniform(-2, 2, shape)
+        if domain == "positive":
+            return uniform(0.3, 3, shape)
+        if domain == "unit":
+            return uniform(-0.8, 0.8, shape)
+        if domain == "above-one":
+            return uniform(1.3, 4, shape)
+        if domain in ("nonzero", "off-zero"):
+            return uniform(0.3, 3, shape) * np.where(self.rng.random(shape) < 0.5, -1, 1)
+        if domain == "off-integer":
+            return self.rng.integers(-3, 3, shape) + uniform(0.1, 0.4, shape) + 0.5 * self.rng.integers(0, 2, shape)
+        if domain == "above":
+            return uniform(-2.5, 2.5, shape) + 5
+        if domain in ("invertible", "positive-definite"):
+            a = uniform(-1, 1, shape)
+            if domain == "invertible":
+                return a + 2 * np.eye(shape[-1])
+            return a @ np.swapaxes(a, -1, -2) + np.eye(shape[-1])
+        raise AssertionError(f"no sampler for the domain {domain!r}")
+
+
+Sample = Callable[[Maker], Case]
+
+
+def _one(domain: str, *letters: Any, **params: Any) -> Sample:
+    """A sample of one array; string parameters in brackets are sizes."""
+    return lambda make: ((make(domain, *letters),), _sized(make, params))
+
+
+def _sized(make: Maker, params: dict[str, Any]) -> dict[str, Any]:
+    return {k: v(make) if callable(v) else v for k, v in params.items()}
+
+
+def _sizes(*letters: Any) -> Callable[[Maker], tuple[int, ...]]:
+    return lambda make: make.shape(*letters)
+
+
+def _many(*arrays: tuple[Any, ...], **params: Any) -> Sample:
+    return lambda make: (tuple(make(*a) for a in arrays), _sized(make, params))
+
+
+def _reductions(domain: str = "real", **params: Any) -> list[Sample]:
+    return [
+        _one(domain, "n", "m", dim=(0, 1), keepdim=False, **params),
+        _one(domain, "n", "m", dim=(1,), keepdim=True, **params),
+        _one(domain, "n", "m", "p", dim=(0, 2), keepdim=False, **params),
+    ]
+
+
+def _along(domain: str = "real", **params: Any) -> list[Sample]:
+    return [
+        _one(domain, "n", "m", dim=0, **params),
+        _one(domain, "n", "m", dim=1, **params),
+        _one(domain, "n", dim=0, **params),
+    ]
+
+
+def _square(domain: str, **params: Any) -> list[Sample]:
+    return [_one(domain, "n", "n", **params), _one(domain, "q", "n", "n", **params)]
+
+
+_BASIC = (
+    1,
+    slice(0, 2),
+    (slice(None), 1),
+    (slice(None, None, -1),),
+    (None, slice(None), slice(1, None)),
+    (Ellipsis, 0),
+    (slice(1, 3), slice(None, None, 2)),
+    (slice(None, -1),),
+)
+_FANCY = (
+    np.array([0, 2, 2]),
+    (np.array([0, 2, 1, 0]), np.array([1, 1, 3, 1])),
+    (slice(None), np.array([[1, 0], [1, 3]])),
+    np.array([-1, 0]),
+)
+
+
+def _masked(make: Maker) -> Case:
+    return (make("real", 3, 4),), {"index": Index(np.arange(12).reshape(3, 4) % 3 == 1)}
+
+
+def _fixed(sample: Sample) -> Sample:
+    return lambda make: sample(Maker({**make.sizes, "n": 3, "m": 4}, 5, make.dtype))
+
+
+def _put(index: Any) -> Sample:
+    def sample(make: Maker) -> Case:
+        # No input has the target's sizes, so they stay the same numbers.
+        shape = (9, 8)
+        got = np.zeros(shape)[index].shape
+        return (make("real", *got),), {"index": Index(index), "shape": shape}
+
+    return sample
+
+
+def _index_put(index: Any) -> Sample:
+    def sample(make: Maker) -> Case:
+        x = make("real", "n", "m")
+        return (x, make("real", *x[index].shape)), {"index": Index(index)}
+
+    return sample
+
+
+def _einsum(inputs: Any, output: Any, *letters: Any) -> Sample:
+    def sample(make: Maker) -> Case:
+        sizes = {label: make.size("nmpq"[label]) for label in range(4)}
+        args = tuple(make("real", *(sizes[k] for k in labels)) for labels in inputs)
+        return args, {"inputs": inputs, "output": output, "shape": tuple(sizes[k] for k in output)}
+
+    return sample
+
+
+def _gather(make: Maker) -> Case:
+    return (make("real", "n", "m"), make("index:n", 2, "m")), {"dim": 0}
+
+
+def _scatter(make: Maker) -> Case:
+    return (make("real", 2, "m"), make("index:n", 2, "m")), {"dim": 0, "shape": (9, make.size("m"))}
+
+
+SAMPLES: dict[str, list[Sample]] = {
+    "where": [
+        _many(("bool", "n", "m"), ("real", "n", "m"), ("real", "n", "m")),
+        _many(("bool", "m"), ("real", "n", "m"), ("real",)),
+        lambda make: ((make("bool", "n", "m"), make("real", "m"), 0), {}),
+    ],
+    "clamp": [
+        lambda make: ((make("real", "n", "m"), -1, 1), {}),
+        lambda make: ((make("real", "n", "m"), make("real", "m") / 4 - 1, make("real", "n", 1) / 4 + 1), {}),
+    ],
+    "pow": [
+        _many(("positive", "n", "m"), ("real", "n", "m")),
+        lambda make: ((make("real", "n", "m"), 2), {}),
+        lambda make: ((make("real", "n", "m"), 3), {}),
+        lambda make: ((make("off-zero", "n"), -2), {}),
+        lambda make: ((make("positive", "n"), 0.5), {}),
+        lambda make: ((2, make("real", "n")), {}),
+        lambda make: ((make("real", "n", "m"), 0), {}),
+        lambda make: ((make("real"), 1), {}),
+    ],
+    "polygamma": [_one("positive", "n", "m", n=1), _one("positive", "n", n=2), _one("positive", n=0)],
+    "xlogy": [_many(("real", "n", "m"), ("positive", "n", "m")), _many(("real", "n", "m"), ("positive", "m"))],
+    "full": [lambda make: ((), {"shape": make.shape("n", "m"), "value": 2, "dtype": make.dtype.name})],
+    "eye": [lambda make: ((), {"n": make.size("n"), "dtype": make.dtype.name})],
+    "reshape": [
+        _one("real", "n", "m", shape=lambda make: (make.size("n") * make.size("m"),)),
+        _one("real", "n", "m", "q", shape=lambda make: (make.size("n"), make.size("m") * make.size("q"))),
+        _one("real", "n", shape=lambda make: (make.size("n"), 1)),
+        _one("real", shape=(1, 1)),
+    ],
+    "einsum": [
+        _einsum(((0, 1), (1, 2)), (0, 2)),
+        _einsum(((0, 1), (0, 1)), ()),
+        _einsum(((0, 1), (1, 2), (2,)), (0,)),
+        _einsum(((0,), (1,)), (1, 0)),
+        _einsum(((0, 0),), (0,)),
+        _einsum(((0, 1),), (0, 0, 1)),
+        _einsum(((0,), (0, 1)), (1, 0)),
+        _einsum(((0, 1), (0, 1), (1,)), (1, 0)),
+        _einsum(((3, 0, 1), (3, 1, 2)), (3, 0, 2)),
+        _einsum(((0, 1, 2), (1, 2)), (0,)),
+    ],
+    "squeeze": [_one("real", "n", 1, "m", dim=(1,)), _one("real", 1, 1, dim=(0, 1)), _one("real", "n", dim=())],
+    "unsqueeze": [_one("real", "n", "m", dim=0), _one("real", "n", "m", dim=2), _one("real", dim=0)],
+    "permute": [_one("real", "n", "m", dims=(1, 0)), _one("real", "n", "m", "p", dims=(2, 0, 1))],
+    "expand": [
+        _one("real", "m", shape=_sizes(2, "m")),
+        _one("real", "n", 1, shape=_sizes(3, "n", 2)),
+        _one("real", shape=(3,)),
+    ],
+    "cat": [_many(("real", "n", "m"), ("real", "p", "m"), dim=0), _many(("real", "n", 2), ("real", "n", 1), dim=1)],
+    "narrow": [_one("real", "n", "m", dim=0, start=1, length=2), _one("real", "n", "m", dim=1, start=0, length=3)],
+    "embed": [_one("real", 2, "m", dim=0, start=1, size=9), _one("real", "n", 1, dim=1, start=0, size=3)],
+    "stack": [_many(("real", "n", "m"), ("real", "n", "m"), dim=0), _many(("real", "n"), ("real", "n"), dim=1)],
+    "select": [_one("real", "n", "m", dim=0, index=1), _one("real", "n", "m", dim=1, index=2)],
+    "flip": [_one("real", "n", "m", dims=(0,)), _one("real", "n", "m", dims=(0, 1)), _one("real", "n", dims=())],
+    "getitem": [
+        *(_one("real", "n", "m", index=Index(index)) for index in _BASIC),
+        *(_one("real", "n", "m", index=Index(index)) for index in _FANCY),
+        _fixed(_masked),
+    ],
+    "put": [_put(np.array([0, 2, 2])), _put((slice(None), 1)), _put((slice(1, 3), slice(None, None, 2)))],
+    "index_put": [_index_put((slice(None), 1)), _index_put(np.array([0, 2])), _index_put((slice(0, 2),))],
+    "gather": [_gather],
+    "scatter_into": [_scatter],
+    "one_hot": [lambda make: ((make("index:n", "m"),), {"classes": 9, "dtype": "float64"})],
+    "sum": _reductions(),
+    "cast": [_one("real", "n", "m", dtype="float64"), _one("real", dtype="float64")],
+    "mean": _reductions(),
+    "var": [*_reductions(correction=1), _one("real", "n", dim=(0,), correction=0, keepdim=False)],
+    "std": [*_reductions(correction=1), _one("real", "n", dim=(0,), correction=0, keepdim=False)],
+    "prod_others": _along(),
+    "prod": [_one("real", "n", "m", dim=0, keepdim=False), _one("real", "n", "m", dim=1, keepdim=True)],
+    "amax": _reductions(),
+    "amin": _reductions(),
+    "argmax": [_one("real", "n", "m", dim=0, keepdim=False), _one("real", "n", "m", dim=1, keepdim=True)],
+    "argmin": [_one("real", "n", "m", dim=0, keepdim=False), _one("real", "n", "m", dim=1, keepdim=True)],
+    "norm": [
+        *_reductions(p=2),
+        *(_one("off-zero", "n", "m", p=p, dim=(0,), keepdim=True) for p in (1, 3, math.inf, -math.inf, 2.5)),
+        _one("off-zero", "n", p=0, dim=(0,), keepdim=False),
+    ],
+    "logsumexp": _reductions(),
+    "softmax": _along(),
+    "log_softmax": _along(),
+    "cumsum": _along(),
+    "matmul": [
+        _many(("real", "n", "m"), ("real", "m", "p")),
+        _many(("real", "n", "m"), ("real", "m")),
+        _many(("real", "n"), ("real", "n", "m")),
+        _many(("real", "n"), ("real", "n")),
+        _many(("real", "q", "n", "m"), ("real", "q", "m", "p")),
+        _many(("real", "q", "n", "m"), ("real", "m", "p")),
+        _many(("real", "q", "n", "m"), ("real", "m")),
+        _many(("real", "n"), ("real", "q", "n", "m")),
+        _many(("real", 1, "n", "m"), ("real", "q", "m", "p")),
+    ],
+    "outer": [_many(("real", "n"), ("real", "m"))],
+    "diagonal": [
+        _one("real", "n", "n", offset=0, dim1=0, dim2=1),
+        _one("real", "q", "n", "n", offset=0, dim1=1, dim2=2),
+        _one("real", "n", "q", "n", offset=0, dim1=2, dim2=0),
+    ],
+    "trace": [_one("real", "n", "n")],
+    "tril": [*_square("real", k=0), _one("real", "n", "m", k=1)],
+    "triu": [*_square("real", k=0), _one("real", "n", "m", k=-1)],
+    "solve": [
+        _many(("invertible", "n", "n"), ("real", "n")),
+        _many(("invertible", "n", "n"), ("real", "n", "m")),
+        _many(("invertible", "q", "n", "n"), ("real", "q", "n", "m")),
+    ],
+}
+"""Samples by op name; elementwise ops without an entry and matrix ops get theirs from the domain."""
+
+_MATRIX_DOMAINS = ("invertible", "positive-definite")
+
+
+def domains(op: Op) -> tuple[str, ...]:
+    """The domain of every input."""
+    if isinstance(op.domain, tuple):
+        return op.domain
+    arity = op.kernel.nin if isinstance(op.kernel, np.ufunc) else len(op.vjps)  # type: ignore[arg-type]
+    return (op.domain,) * arity
+
+
+def _elementwise(op: Op) -> list[Sample]:
+    kinds = domains(op)
+    same = _many(*((kind, "n", "m") for kind in kinds))
+    scalar = _many(*((kind,) for kind in kinds))
+    if len(kinds) == 1:
+        return [same, scalar, _many((kinds[0], "n", 1, "m"))]
+    stretched = _many((kinds[0], "n", "m"), *((kind, "m") for kind in kinds[1:]))
+    crossed = _many((kinds[0], "n", 1), *((kind, 1, "m") for kind in kinds[1:]))
+    return [same, scalar, stretched, crossed]
+
+
+def samples(op: Op) -> list[Sample]:
+    """All samples of an op; empty when it has none."""
+    if op.name in SAMPLES:
+        return SAMPLES[op.name]
+    if op.domain in _MATRIX_DOMAINS:
+        return _square(op.domain)
+    return _elementwise(op) if op.domain and not callable(op.vjps) and op.kind != "multilinear" else []
+
+
+REAL_ONLY = frozenset(
+    "floor_divide remainder exp2 cbrt atan2 hypot logaddexp softplus logsigmoid floor ceil round trunc frac one_hot gt ge "
+    "lt le logical_and logical_or logical_xor logical_not relu step maximum minimum clamp clamp_min clamp_max amax amin "
+    "argmax argmin softmax log_softmax erf erfc lgamma digamma polygamma xlogy sinc dsinc shifted_exp eye full "
+    "ratio where cast gather scatter_into".split()
+)
+"""Ops without a complex form here (or in torch)."""
+
+
+def ops() -> list[Op]:
+    """The table without the leaves of formulas, in the order of entry."""
+    return [op for op in TABLE.values() if op.kind not in ("leaf", "opaque")]
+
+
+def cases(complex_too: bool = False) -> list[tuple[str, int]]:
+    """Every (op name, sample number)."""
+    return [
+        (op.name, k)
+        for op in ops()
+        for k in range(len(samples(op)))
+        if not complex_too or (op.name not in REAL_ONLY and op.kind != "leaf")
+    ]
+
+
+def make_case(name: str, k: int, sizes: dict[str, int] = SIZES, dtype: Any = np.float64, seed: int = 11) -> Case:
+    """Arguments and parameters of one sample."""
+    return samples(TABLE[name])[k](Maker(sizes, seed + k, dtype))

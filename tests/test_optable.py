@@ -1,0 +1,80 @@
+"""One suite for the whole table: every law, on every sample of every op."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from symgrad.op import TABLE
+from tests.optable import laws
+from tests.optable.samples import REAL_ONLY, cases, make_case, ops, samples
+
+ALL = pytest.mark.parametrize(("name", "k"), cases())
+COMPLEX = pytest.mark.parametrize(("name", "k"), cases(complex_too=True))
+OPS = pytest.mark.parametrize("name", [op.name for op in ops()])
+
+
+@OPS
+def test_entry_is_complete(name: str) -> None:
+    op = TABLE[name]
+    assert samples(op), f"{name} has no sample: add one to tests/optable/samples.py, or a domain to the op"
+    assert op.doc, f"{name} has no docstring"
+    assert op.domain, f"{name} has no domain"
+    assert op.infer is not None, f"{name} has no shape rule"
+
+
+def test_real_only_names_ops() -> None:
+    assert set(TABLE) >= REAL_ONLY
+
+
+@ALL
+def test_value(name: str, k: int) -> None:
+    laws.value_law(TABLE[name], make_case(name, k))
+
+
+@ALL
+def test_vjp(name: str, k: int) -> None:
+    laws.vjp_law(TABLE[name], make_case(name, k))
+
+
+@ALL
+def test_jvp(name: str, k: int) -> None:
+    laws.jvp_law(TABLE[name], make_case(name, k))
+
+
+@ALL
+def test_second_order(name: str, k: int) -> None:
+    laws.second_order_law(TABLE[name], make_case(name, k))
+
+
+@ALL
+def test_formula(name: str, k: int) -> None:
+    laws.formula_law(TABLE[name], name, k)
+
+
+@ALL
+def test_code(name: str, k: int) -> None:
+    laws.code_law(TABLE[name], make_case(name, k))
+
+
+@ALL
+def test_float32(name: str, k: int) -> None:
+    laws.single_law(name, k)
+
+
+@COMPLEX
+def test_complex(name: str, k: int) -> None:
+    case = make_case(name, k, dtype=np.complex128)
+    laws.value_law(TABLE[name], case)
+    laws.vjp_law(TABLE[name], case)
+    laws.jvp_law(TABLE[name], case)
+
+
+@COMPLEX
+def test_complex_second_order(name: str, k: int) -> None:
+    laws.second_order_law(TABLE[name], make_case(name, k, dtype=np.complex128))
+
+
+@COMPLEX
+def test_complex_formula(name: str, k: int) -> None:
+    laws.formula_law(TABLE[name], name, k, np.complex128)
