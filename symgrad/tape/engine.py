@@ -137,7 +137,10 @@ class Sweep:
 
     def _add(self, target: Any, g: Any) -> None:
         before = self.grads.get(target)
-        self.grads[target] = g if before is None else before + g
+        if before is None:
+            self.grads[target] = g
+        else:
+            self.grads[target] = g + before if g.__class__ is Masked else before + g
         if self.eager_leaves and target.__class__ is not Node:
             self.leaves[target] -= 1
             if not self.leaves[target]:

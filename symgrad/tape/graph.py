@@ -172,6 +172,3 @@ class Masked:
         if other.__class__ is Masked:
             return Masked(self.value + other.value, self.keep | other.keep)
         return self.value + other
-
-    def __radd__(self, other: Any) -> Any:
-        return other + self.value
