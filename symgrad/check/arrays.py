@@ -1,0 +1,106 @@
+"""Reading what people hand over: arguments and gradients of NumPy, of this library, of torch, as nested lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ArgumentError, DtypeError
+from symgrad.tape.names import check_name
+from symgrad.tape.record import Recorded
+
+_WIDE = {"f": np.dtype(np.float64), "c": np.dtype(np.complex128)}
+
+
+def as_array(value: Any) -> Any:
+    """A NumPy array of anything array-like: tensors of this library, torch's, JAX's, lists and numbers."""
+    if isinstance(value, Recorded):
+        return np.asarray(value._value)
+    if hasattr(value, "detach") and hasattr(value, "cpu"):
+        value = value.detach().cpu()
+        value = value.resolve_conj() if hasattr(value, "resolve_conj") else value
+        return np.asarray(value.float().numpy() if "bfloat16" in str(value.dtype) else value.numpy())
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise ArgumentError(f"a gradient must be an array of numbers; its rows have different lengths: {error}") from error
+
+
+def is_array_like(value: Any) -> bool:
+    """Whether an argument of ``f`` is numeric data (arrays, tensors, floats), rather than an option."""
+    if isinstance(value, (bool, int, str, bytes)) or callable(value) or value is None:
+        return False
+    if isinstance(value, (float, complex)):
+        return True
+    if isinstance(value, (list, tuple)):
+        return bool(value) and as_array(value).dtype.kind in "fc"
+    return hasattr(value, "dtype") and as_array(value).dtype.kind in "biufc"
+
+
+def is_differentiable(value: Any) -> bool:
+    """Whether an argument is floating-point data."""
+    return is_array_like(value) and as_array(value).dtype.kind in "fc"
+
+
+def wide(array: Any) -> Any:
+    """The array in double precision; integers stay integers."""
+    return np.array(array, dtype=_WIDE.get(array.dtype.kind, array.dtype))
+
+
+def epsilon(*dtypes: Any) -> float:
+    """The rounding unit of the least precise floating dtype among ``dtypes``; that of float64 if there is none."""
+    return max((float(np.finfo(d).eps) for d in dtypes if d.kind in "fc"), default=float(np.finfo(np.float64).eps))
+
+
+def parameter_names(f: Callable[..., Any], count: int, names: Sequence[str] | None) -> list[str]:
+    """Names of the first ``count`` arguments: as given, else the function's own parameter names, else x1, x2 …"""
+    if names is not None:
+        if len(names) != count:
+            raise ArgumentError(f"names= gives {len(names)} names for {count} arguments.")
+        return [check_name(name) for name in names]
+    import inspect
+
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    own = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return [own[k] if k < len(own) else f"x{k + 1}" for k in range(count)]
+
+
+def given_gradients(grad: Any, args: Sequence[Any], argnums: int | Sequence[int] | None) -> tuple[list[Any], list[int]]:
+    """The gradients under check as arrays, and which argument each belongs to.
+
+    A tuple, or a list that holds arrays, is one gradient per argument; without ``argnums`` they belong to the first
+    floating-point arguments.
+    """
+    value = grad(*args) if callable(grad) else grad
+    several = isinstance(value, tuple) or (
+        isinstance(value, list) and any(hasattr(v, "dtype") and getattr(v, "ndim", 0) for v in value)
+    )
+    gradients = [as_array(v) for v in value] if several else [as_array(value)]
+    if argnums is None:
+        floating = [k for k, arg in enumerate(args) if is_differentiable(arg)]
+        if len(floating) < len(gradients):
+            raise ArgumentError(
+                f"{len(gradients)} gradients were given, but only {len(floating)} of the {len(args)} arguments are "
+                "floating-point arrays; say with argnums= which arguments they belong to."
+            )
+        positions = floating[: len(gradients)]
+    else:
+        positions = [argnums] if isinstance(argnums, int) else list(argnums)
+    if len(positions) != len(gradients):
+        raise ArgumentError(f"argnums={argnums} names {len(positions)} arguments, but {len(gradients)} gradients were given.")
+    for position, gradient in zip(positions, gradients, strict=True):
+        if not -len(args) <= position < len(args):
+            raise ArgumentError(f"argnums={argnums}: there are only {len(args)} arguments.")
+        if not is_differentiable(args[position]):
+            raise DtypeError(f"argument {position} is no floating-point array ({args[position]!r:.40}); it has no gradient.")
+        if gradient.dtype.kind not in "biufc":
+            raise ArgumentError(
+                f"the gradient of argument {position} is {gradient.dtype}, not numbers: {gradient!r:.60}. If grad= "
+                "returned None, that argument got no gradient."
+            )
+    return gradients, [p % len(args) for p in positions]

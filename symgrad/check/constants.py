@@ -1,0 +1,74 @@
+"""Names for numbers: which well-known constant a ratio is."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from symgrad.check.diagnosis import Case
+
+_KNOWN = {
+    "pi": math.pi,
+    "2*pi": 2 * math.pi,
+    "log(2)": math.log(2),
+    "log(10)": math.log(10),
+    "sqrt(2)": math.sqrt(2),
+    "sqrt(2*pi)": math.sqrt(2 * math.pi),
+    "pi/180": math.pi / 180,
+    "e": math.e,
+}
+
+
+def constant_name(value: Any, case: Case) -> str | None:
+    """The name of ``value``: a small fraction, a size, a known constant, an argument's value; None if it has none."""
+    if isinstance(value, complex) or not math.isfinite(value) or not value:
+        return None
+    sign, size = ("-" if value < 0 else ""), abs(value)
+    named = _size_name(size, case)
+    fraction = Fraction(size).limit_denominator(12)
+    if fraction and _near(size, float(fraction)) and fraction.numerator <= 24:
+        return f"{sign}{fraction}" + (f" (= {named})" if named and fraction.numerator * fraction.denominator > 2 else "")
+    if named:
+        return f"{sign}{named}"
+    for name, known in {**_KNOWN, **_scalars(case)}.items():
+        for text, candidate in ((name, known), (f"1/{name}" if name.isidentifier() else f"1/({name})", 1 / known)):
+            if _near(size, candidate):
+                return sign + text
+    return None
+
+
+def _near(a: float, b: float) -> bool:
+    return abs(a - b) <= 1e-6 * abs(b)
+
+
+def _size_name(value: float, case: Case) -> str | None:
+    """``value`` as a size of an argument, or as 1, 2 over it, or as Bessel's n/(n-1)."""
+    for k in case.subject.data:
+        array, name = case.subject.args[k], case.subject.names[k]
+        sizes = [(n, f"{name}.shape[{axis}]") for axis, n in enumerate(array.shape)]
+        sizes.append((array.size, f"{name}.size"))
+        for n, text in sizes:
+            if n > 2:
+                candidates = ((n, text), (1 / n, f"1/{text}"), (2 / n, f"2/{text}"), (n / 2, f"{text}/2"),
+                              (n / (n - 1), f"{text}/({text} - 1)"), ((n - 1) / n, f"({text} - 1)/{text}"))  # fmt: skip
+                for candidate, words in candidates:
+                    if _near(value, candidate):
+                        return f"{words} with {text} = {n}"
+    return None
+
+
+def _scalars(case: Case) -> dict[str, float]:
+    """0-d arguments by name, and the norm of the exact gradient."""
+    found = {}
+    for k in case.subject.data:
+        array = case.subject.args[k]
+        if not array.ndim and array.dtype.kind == "f" and array and abs(array) != 1:
+            found[case.subject.names[k]] = abs(float(array))
+    norm = float(np.sqrt(np.sum(np.abs(case.g) ** 2)))
+    if norm:
+        found["the norm of the exact gradient"] = norm
+    return found

@@ -1,0 +1,370 @@
+"""From a wrong gradient to the probable mistake: hypotheses in order, the most telling first.
+
+Every hypothesis predicts what the mistake would have made of the exact gradient.  It is believed when the prediction
+meets the given gradient within rounding, and explains the difference to five digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from symgrad.check import surgery
+from symgrad.check.constants import constant_name
+from symgrad.check.oracle import Exact, Subject
+from symgrad.check.report import ArgumentReport, Diagnosis, number_text
+from symgrad.check.shapes import explain_shape
+
+
+@dataclass
+class Case:
+    """One wrong gradient and everything known about it."""
+
+    argument: ArgumentReport
+    number: int
+    subject: Subject
+    exact: Exact
+
+    def __post_init__(self) -> None:
+        self.name = self.argument.name
+        self.g = self.argument.exact
+        self.c = self.argument.given
+        self.x = self.subject.args[self.subject.positions[self.number]]
+        self.off = self.c - self.g if self.c.shape == self.g.shape else None
+
+    def meets(self, prediction: Any, given: Any = None) -> bool:
+        """Whether a predicted gradient is the given one, and so explains the whole difference."""
+        c = self.c if given is None else given
+        if np.shape(prediction) != c.shape:
+            return False
+        aligned = c is self.c and c.shape == self.g.shape
+        room = 8 * (self.argument.tolerance if aligned else float(np.max(self.argument.tolerance)))
+        if self.off is not None:
+            room = room + 1e-5 * float(np.max(np.abs(self.off)))
+        else:
+            room = room + 1e-5 * float(np.max(np.abs(prediction)))
+        return bool(np.all(np.abs(c - prediction) <= room))
+
+    def multiple_of(self, direction: Any) -> float | complex | None:
+        """``k`` if the difference to the exact gradient is ``k * direction``, else None."""
+        norm = float(np.sum(np.abs(direction) ** 2))
+        if self.off is None or not norm or not np.isfinite(norm) or np.shape(direction) != self.off.shape:
+            return None
+        k = np.sum(np.conj(direction) * self.off) / norm
+        k = float(np.real(k)) if abs(np.imag(k)) <= 1e-9 * abs(k) else complex(k)
+        return k if k and self.meets(self.g + k * direction) else None
+
+
+def diagnose(case: Case) -> Diagnosis:
+    """The first hypothesis that explains the given gradient; kind "unknown" when none does."""
+    if case.c.shape != case.g.shape:
+        return explain_shape(case)
+    for hypothesis in _HYPOTHESES:
+        found = hypothesis(case)
+        if found is not None:
+            return found
+    with np.errstate(all="ignore"):
+        ratio = np.abs(case.c / case.g)
+    ratio = ratio[np.isfinite(ratio)]
+    spread = f"; the ratios run from {ratio.min():.3g} to {ratio.max():.3g}" if ratio.size else ""
+    return Diagnosis("unknown", f"No single mistake explains the difference{spread}.", "compare with the formula below")
+
+
+# ---------------------------------------------------------------------------------------------- all entries alike
+
+
+def _non_finite(case: Case) -> Diagnosis | None:
+    bad = ~np.isfinite(case.c) & np.isfinite(case.g)
+    if not bad.any():
+        return None
+    index = tuple(int(k) for k in np.argwhere(bad)[0])
+    kinds = "NaN" if np.isnan(case.c[bad]).all() else "infinite" if not np.isnan(case.c[bad]).any() else "NaN or infinite"
+    return Diagnosis(
+        "non-finite",
+        f"{_some(int(bad.sum()), case.c.size)} {kinds}, first at {_place(case.name, index)}; the exact gradient is finite.",
+        "0/0, inf - inf, log 0 or an overflowing exp on the way",
+    )
+
+
+def _zero(case: Case) -> Diagnosis | None:
+    if np.any(case.c) or case.c.size == 1 and abs(case.g.item()) == 0:
+        return None
+    return Diagnosis(
+        "zero", "The given gradient is zero everywhere.", f"{case.name} cut off: detached, copied, or rounded to integers"
+    )
+
+
+def _swapped(case: Case) -> Diagnosis | None:
+    for j, other in enumerate(case.exact.gradients):
+        if j != case.number and case.meets(other):
+            name = case.subject.names[case.subject.positions[j]]
+            return Diagnosis("swapped", f"This is the gradient of {name}, not of {case.name}.", "the order of the results")
+    return None
+
+
+def _factor(case: Case, plain_only: bool = False) -> Diagnosis | None:
+    k = case.multiple_of(case.g)
+    if k is None:
+        return None
+    k = 1 + k
+    if isinstance(k, float) and abs(k + 1) < 1e-4 and case.meets(-case.g):
+        return Diagnosis("sign", "Every entry has the wrong sign.", "a minus, or a difference taken the other way round")
+    name = constant_name(k, case)
+    if plain_only and name is None:
+        return None
+    text = number_text(k) if name is None else name
+    whole = "The gradient is" if case.g.size == 1 else "Every entry is"
+    hint = {
+        "2": "a factor 2 too many", "1/2": "the 2 from differentiating a square",
+    }.get(text, "a constant lost or added: a mean for a sum, a factor from the chain rule")  # fmt: skip
+    return Diagnosis("factor", f"{whole} {text} times the exact one.", hint)
+
+
+def _plain_factor(case: Case) -> Diagnosis | None:
+    """For one entry every factor fits, so that only well-known ones say something."""
+    return _factor(case, plain_only=case.g.size == 1)
+
+
+def _complex_parts(case: Case) -> Diagnosis | None:
+    if case.g.dtype.kind != "c":
+        return None
+    if case.meets(np.conj(case.g)):
+        return Diagnosis(
+            "conjugate",
+            "Every entry is the complex conjugate of the exact one.",
+            "JAX's convention: symgrad and torch give the conjugate, the direction of steepest ascent",
+        )
+    for part, kept in (("imaginary", case.g.real + 0j), ("real", 1j * case.g.imag)):
+        if case.meets(kept):
+            return Diagnosis("complex part", f"The {part} part is missing.", "a cast to a real dtype")
+    return None
+
+
+def _order(case: Case) -> Diagnosis | None:
+    g, name = case.g, case.name
+    if g.ndim == 2 and g.shape[0] == g.shape[1] and case.meets(g.T):
+        return Diagnosis("transpose", f"The given gradient of {name} is the transpose of the exact one.", "A for Aᵀ")
+    if g.ndim >= 2 and case.meets(g.ravel("F").reshape(g.shape)):
+        return Diagnosis(
+            "order", "The entries are in column-major order.", "reshape(order='F'), or a transpose before ravel"
+        )
+    for axis in range(g.ndim):
+        if case.meets(np.flip(g, axis)):
+            return Diagnosis("order", f"The entries run backwards along axis {axis}.", "a reversed slice")
+        for shift in (1, -1):
+            if case.meets(np.roll(g, shift, axis)):
+                return Diagnosis("order", f"The entries are shifted by {shift} along axis {axis}.", "an index off by one")
+    if g.size > 1 and g.dtype.kind == "f" and case.meets(np.sort(g.ravel()), np.sort(case.c.ravel())):
+        return Diagnosis("order", "The entries are right, but in another order.", "an index, a sort, or a permutation")
+    return None
+
+
+# ---------------------------------------------------------------------------------------------- some entries
+
+
+def _few_entries(case: Case) -> Diagnosis | None:
+    wrong = np.abs(case.c - case.g) > case.argument.tolerance
+    count, size = int(wrong.sum()), wrong.size
+    if size == 1 or count == size:
+        return None
+    if count == 1:
+        index = tuple(int(k) for k in np.argwhere(wrong)[0])
+        given, exact = number_text(case.c[index]), number_text(case.g[index])
+        return Diagnosis(
+            "entry", f"Only {_place(case.name, index)} is wrong: {given} instead of {exact}.", "that index, or an edge case"
+        )
+    if np.all(case.c[wrong] == 0):
+        return Diagnosis("zeros", f"{_some(count, size)} zero, the others are right.", "a mask, a slice, or a loop that ends early")
+    if case.meets(np.abs(case.g)):
+        return Diagnosis("absolute value", "Every entry is the absolute value of the exact one.", "abs() or a square root")
+    if case.meets(np.where(wrong, -case.g, case.g)):
+        return Diagnosis("signs", f"{_some(count, size)} of the wrong sign, the others are right.", "the case distinction")
+    for axis in range(case.g.ndim if case.g.ndim > 1 else 0):
+        others = tuple(k for k in range(case.g.ndim) if k != axis)
+        lines = np.flatnonzero(wrong.any(axis=others))
+        if len(lines) == 1:
+            at = ", ".join(str(int(lines[0])) if k == axis else ":" for k in range(case.g.ndim))
+            return Diagnosis("slice", f"Only {case.name}[{at}] is wrong.", "that row or column, or an edge case")
+    return None
+
+
+def _remaining_entries(case: Case) -> Diagnosis | None:
+    wrong = np.abs(case.c - case.g) > case.argument.tolerance
+    count, size = int(wrong.sum()), wrong.size
+    if count > size / 2 or size == 1:
+        return None
+    index = tuple(int(k) for k in np.argwhere(wrong)[0])
+    return Diagnosis(
+        "entries", f"{_some(count, size)} wrong, first {_place(case.name, index)}; the others are right.", "a case or a mask"
+    )
+
+
+# ---------------------------------------------------------------------------------------------- paths of the graph
+
+
+def _path(case: Case) -> Diagnosis | None:
+    """A path of the graph missing, doubled, or with the wrong sign or factor."""
+    output = case.exact.output
+    if output is None or output._node is None:
+        return None
+    leaf = case.exact.leaves[case.number]
+    unnamed = None
+    for node, i in surgery.edges(output):
+        part = case.g - surgery.gradient_without(output, leaf, node, i)
+        k = case.multiple_of(part)
+        if k is None or isinstance(k, complex):
+            continue
+        # The outermost edge that fits tells most: below it the same part runs through every edge of a chain.
+        name = constant_name(1 + k, case) if abs(k + 1) > 1e-4 else "0"
+        if name is not None:
+            return _part_sentence(surgery.describe(output, node, i), name)
+        if unnamed is None and case.g.size > 1:
+            unnamed = _part_sentence(surgery.describe(output, node, i), number_text(1 + k))
+    return unnamed
+
+
+def _part_sentence(what: str, factor: str) -> Diagnosis:
+    through = f"The part of the gradient that comes from {what}"
+    if factor == "0":
+        return Diagnosis("term", f"{through} is missing.", "a term of the sum, or a path of the chain rule")
+    if factor == "-1":
+        return Diagnosis("term", f"{through} has the wrong sign.", "its sign")
+    if factor == "2":
+        return Diagnosis("term", f"{through} is counted twice.", "a term added in two places")
+    return Diagnosis("term", f"{through} is {factor} times what it should be.", "its factor")
+
+
+def _inner_derivative(case: Case) -> Diagnosis | None:
+    output = case.exact.output
+    if output is None or output._node is None:
+        return None
+    leaf = case.exact.leaves[case.number]
+    for node, i in surgery.edges(output):
+        if surgery.is_unary(node) and case.meets(surgery.gradient_without(output, leaf, node, i, skip=True)):
+            return Diagnosis(
+                "inner derivative",
+                f"The derivative of {node.op.name} is left out, in {surgery.describe_node(output, node)}.",
+                "the chain rule",
+            )
+    return None
+
+
+# ---------------------------------------------------------------------------------------------- added and reshaped values
+
+
+def _added(case: Case) -> Diagnosis | None:
+    if case.g.size < 2:
+        return None
+    directions = [(case.x, case.name, "regularisation"), (np.ones_like(case.g), "1", "offset")]
+    if case.x.dtype.kind == "f":
+        directions.append((np.sign(case.x), f"sign({case.name})", "regularisation"))
+    for k, a in enumerate(case.subject.args):
+        if k in case.subject.data and k != case.subject.positions[case.number] and a.shape == case.g.shape:
+            directions.append((a, case.subject.names[k], "offset"))
+    for direction, text, kind in directions:
+        k = case.multiple_of(direction)
+        if k is not None and not isinstance(k, complex):
+            amount = f"{number_text(abs(k))} * {text}" if text != "1" else number_text(abs(k))
+            verb = "too much" if k > 0 else "missing"
+            hint = "a regularisation term" if kind == "regularisation" else "a term added to the gradient"
+            return Diagnosis(kind, f"{amount} is {verb} in every entry.", hint)
+    return None
+
+
+def _spread(case: Case) -> Diagnosis | None:
+    for axis in range(case.g.ndim if case.g.size > 1 else 0):
+        for what, total in (("sum", case.g.sum(axis, keepdims=True)), ("mean", case.g.mean(axis, keepdims=True))):
+            if case.meets(np.broadcast_to(total, case.g.shape)):
+                return Diagnosis(
+                    "broadcast sum",
+                    f"Every entry is the {what} of the exact ones along axis {axis}.",
+                    "a sum that should not be there, broadcast back",
+                )
+    return None
+
+
+def _shape_of_values(case: Case) -> Diagnosis | None:
+    """Values that went through a function afterwards: absolute value, clipping, a power, a product with x."""
+    g, c, x = case.g, case.c, case.x
+    if g.dtype.kind == "c" or g.size < 2:
+        return None
+    if case.meets(np.abs(g)):
+        return Diagnosis("absolute value", "Every entry is the absolute value of the exact one.", "abs() or a square root")
+    low, high = float(c.min()), float(c.max())
+    clipped = ((c == low) | (c == high)) & (np.abs(c - g) > case.argument.tolerance)
+    if case.meets(np.clip(g, low, high)) and clipped.any():
+        return Diagnosis("clipped", f"The gradient is clipped to [{low:.4g}, {high:.4g}].", "gradient clipping")
+    with np.errstate(all="ignore"):
+        functions = [
+            (g * x, f"multiplied by {case.name}"),
+            (g / x, f"divided by {case.name}"),
+            (g * g, "squared"),
+            (np.sign(g), "replaced by its sign"),
+        ]
+    for prediction, text in functions:
+        if np.isfinite(prediction).all() and case.meets(prediction):
+            return Diagnosis("function", f"Every entry of the exact gradient is {text}.", "a derivative taken by another variable")
+    return None
+
+
+def _symmetrised(case: Case) -> Diagnosis | None:
+    g = case.g
+    if g.ndim != 2 or g.shape[0] != g.shape[1] or g.size < 2:
+        return None
+    predictions = [
+        ((g + g.T) / 2, "symmetrised: (G + Gᵀ)/2 instead of G"),
+        (g + g.T, "G + Gᵀ instead of G"),
+        (np.tril(g), "cut to its lower triangle"),
+        (np.triu(g), "cut to its upper triangle"),
+        (np.diag(np.diag(g)), "cut to its diagonal"),
+    ]
+    for prediction, text in predictions:
+        if case.meets(prediction):
+            return Diagnosis("symmetry", f"The gradient is {text}.", "a symmetric argument taken for granted")
+    return None
+
+
+def _precision(case: Case) -> Diagnosis | None:
+    size = float(np.max(np.abs(case.g)))
+    error = float(np.max(np.abs(case.c - case.g)))
+    if not size or error > 1e-2 * size:
+        return None
+    if case.meets(case.g.astype(np.complex64 if case.g.dtype.kind == "c" else np.float32)):
+        return Diagnosis("precision", "The gradient is right to single precision only.", "a float32 on the way")
+    digits = int(-np.log10(error / size))
+    return Diagnosis(
+        "precision",
+        f"The gradient is right to about {digits} digits only.",
+        "finite differences, single precision, or an approximation",
+    )
+
+
+_HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
+    _non_finite,
+    _zero,
+    _swapped,
+    _plain_factor,
+    _complex_parts,
+    _few_entries,
+    _order,
+    _symmetrised,
+    _path,
+    _added,
+    _spread,
+    _inner_derivative,
+    _shape_of_values,
+    _precision,
+    _factor,
+    _remaining_entries,
+)
+
+
+def _place(name: str, index: tuple[int, ...]) -> str:
+    return f"{name}[{', '.join(map(str, index))}]" if index else name
+
+
+def _some(count: int, size: int) -> str:
+    return f"{count} of {size} entries {'is' if count == 1 else 'are'}"

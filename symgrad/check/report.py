@@ -1,0 +1,192 @@
+"""What a check found: plain data, a verdict, and a page of text 80 columns wide."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import CheckFailed, NameProblem, SymgradError
+
+WIDTH = 80
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The probable mistake: a kind to test for, and a sentence to read.
+
+    kind      "factor", "sign", "transpose", "missing sum", "term", "entry", … ; "unknown" if nothing explains it
+    sentence  what is wrong, with names and numbers
+    hint      what to look for in the code
+    """
+
+    kind: str
+    sentence: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.sentence} {self.hint}".strip()
+
+
+@dataclass
+class ArgumentReport:
+    """The comparison for one argument.
+
+    ``given`` and ``exact`` are arrays; ``tolerance`` has the shape of ``exact``.  ``worst`` is the index of the entry
+    whose error is the most tolerances wide (None when shapes differ).  ``wrong`` counts entries out of tolerance.
+    """
+
+    name: str
+    given: Any
+    exact: Any
+    tolerance: Any
+    wrong: int
+    worst: tuple[int, ...] | None
+    diagnosis: Diagnosis | None
+    notes: list[str] = field(default_factory=list)
+    formulas: Callable[[], tuple[str, str] | None] = field(default=lambda: None, repr=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the gradient has the right shape and every entry is within tolerance."""
+        return self.diagnosis is None
+
+    @property
+    def ratio(self) -> Any:
+        """Given over exact at the worst entry; None where that says nothing."""
+        if self.worst is None:
+            return None
+        exact = self.exact[self.worst]
+        return None if exact == 0 or not np.isfinite(exact) else (self.given[self.worst] / exact).item()
+
+    @property
+    def formula(self) -> str | None:
+        """The exact gradient as text; None when ``f`` had to be treated as a black box."""
+        found = self.formulas()
+        return None if found is None else found[0]
+
+    @property
+    def latex(self) -> str | None:
+        """The exact gradient in LaTeX; None when ``f`` had to be treated as a black box."""
+        found = self.formulas()
+        return None if found is None else found[1]
+
+
+@dataclass
+class Report:
+    """The verdict on a gradient.  True when it is right.
+
+    ``method`` says how the exact gradient was found, ``value`` is f at the point, ``arguments`` holds one
+    :class:`ArgumentReport` per gradient, and ``notes`` what else deserves to be known.
+    """
+
+    function: str
+    method: str
+    value: Any
+    arguments: list[ArgumentReport]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every gradient is right."""
+        return all(a.ok for a in self.arguments)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __getitem__(self, name: str) -> ArgumentReport:
+        """The comparison for the argument of that name."""
+        for argument in self.arguments:
+            if argument.name == name:
+                return argument
+        raise NameProblem(
+            f"no gradient of {name!r} was checked; there are {', '.join(a.name for a in self.arguments)}."
+        )
+
+    @property
+    def diagnosis(self) -> Diagnosis | None:
+        """The first mistake found, None when all is right."""
+        return next((a.diagnosis for a in self.arguments if a.diagnosis is not None), None)
+
+    def raise_for_mismatch(self) -> Report:
+        """Raise ``CheckFailed`` (an ``AssertionError``) with this report as text unless it is right; gives itself."""
+        if not self.ok:
+            raise CheckFailed(f"\n{self}")
+        return self
+
+    def __str__(self) -> str:
+        lines: list[str] = []
+        for argument in self.arguments:
+            lines += _page(self, argument)
+        for note in self.notes:
+            lines += _row("note", note)
+        return "\n".join(lines)
+
+
+def _page(report: Report, a: ArgumentReport) -> list[str]:
+    verdict = "right" if a.ok else "WRONG"
+    lines = textwrap.wrap(f"d {report.function} / d {a.name}: {verdict}", WIDTH)
+    lines += _row("compared to", report.method)
+    shape = tuple(a.exact.shape)
+    if a.given.shape != shape:
+        lines += _row("shape", f"{tuple(a.given.shape)} given, {shape} exact")
+    else:
+        lines += _row("entries", _count(a))
+    if a.worst is not None and not a.ok:
+        lines += _row("worst", _worst(a))
+    if a.diagnosis is not None:
+        lines += _row("mistake", a.diagnosis.sentence)
+        if a.diagnosis.hint:
+            lines += _row("look for", a.diagnosis.hint)
+        lines += _formula_rows(a)
+    for note in a.notes:
+        lines += _row("note", note)
+    return lines
+
+
+def _count(a: ArgumentReport) -> str:
+    size = int(a.exact.size)
+    width = float(np.max(a.tolerance)) if size else 0.0
+    right = "all" if size > 1 else "the only one"
+    text = f"{right} of {size} agree" if size > 1 else "the only one agrees"
+    if not a.ok:
+        text = f"{a.wrong} of {size} differ"
+    return f"{text} (tolerance {width:.1e})"
+
+
+def _worst(a: ArgumentReport) -> str:
+    index = a.worst or ()
+    place = f"{a.name}[{', '.join(map(str, index))}]" if index else a.name
+    given, exact = a.given[a.worst], a.exact[a.worst]
+    ratio = a.ratio
+    text = f"{place}: given {number_text(given)}, exact {number_text(exact)}"
+    return text if ratio is None or not np.isfinite(ratio) else f"{text}, ratio {number_text(ratio)}"
+
+
+def number_text(value: Any) -> str:
+    """A number for reading: as many digits as tell two different values apart at a glance."""
+    return f"{complex(value):.9g}" if isinstance(value, (complex, np.complexfloating)) else f"{float(value):.9g}"
+
+
+def _formula_rows(a: ArgumentReport) -> list[str]:
+    try:
+        found = a.formulas()
+    except SymgradError as error:
+        return _row("formula", f"not available: {error}")
+    if found is None:
+        return []
+    return _row("formula", found[0]) + _row("LaTeX", found[1])
+
+
+def _row(label: str, text: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=f"  {label:<12}",
+        subsequent_indent=" " * 14,
+        break_on_hyphens=False,
+        break_long_words=True,
+    )

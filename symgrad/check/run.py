@@ -1,0 +1,96 @@
+"""The check itself: read what was given, ask the oracle, compare, diagnose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.check.arrays import given_gradients, parameter_names
+from symgrad.check.diagnosis import Case, diagnose
+from symgrad.check.formulas import formula_texts
+from symgrad.check.oracle import Exact, Subject, exact_gradient
+from symgrad.check.report import ArgumentReport, Report
+from symgrad.errors import ArgumentError
+
+
+def check(
+    f: Callable[..., Any],
+    grad: Any,
+    *args: Any,
+    argnums: int | Sequence[int] | None = None,
+    names: Sequence[str] | None = None,
+    rtol: float | None = None,
+) -> Report:
+    """Compare the gradient ``grad`` of the scalar function ``f`` at ``args`` with the exact one.
+
+    ``grad`` is a function of the same arguments, or its result: one array, or a tuple of arrays for several
+    arguments (NumPy, torch, JAX, nested lists).  ``argnums`` says which arguments it belongs to (default: the first
+    floating-point ones), ``names`` what the arguments are called in formulas (default: the parameters of ``f``).  The
+    tolerance follows from the dtypes and from the conditioning of ``f`` at the point; ``rtol`` widens it.
+
+    Returns a :class:`Report`: true if the gradient is right; printed, it names the wrong entry, the ratio, the
+    probable mistake and the exact formula.  Raises ``ArgumentError`` when ``f`` is not scalar or not deterministic.
+
+    >>> import symgrad as sg
+    >>> report = sg.check(lambda x: (x**2).sum(), lambda x: x, [1.0, 2.0])
+    >>> report.ok, report.diagnosis.kind
+    (False, 'factor')
+    >>> sg.check(lambda x: (x**2).sum(), lambda x: 2 * x, np.array([1.0, 2.0])).ok
+    True
+    """
+    if not callable(f):
+        raise ArgumentError(f"check() takes the function first, not {type(f).__name__}: check(f, grad, *args).")
+    args = tuple(np.asarray(a) if isinstance(a, list) else a for a in args)
+    given, positions = given_gradients(grad, args, argnums)
+    called = parameter_names(f, len(args), names)
+    subject = Subject(f, args, positions, called)
+    exact = exact_gradient(subject, given)
+    _require_deterministic(subject, exact)
+    arguments = []
+    for i, k in enumerate(positions):
+        argument = _compare(exact, i, called[k], given[i], rtol)
+        if argument.wrong or argument.given.shape != argument.exact.shape:
+            case = Case(argument, i, subject, exact)
+            argument.diagnosis = diagnose(case)
+            argument.formulas = formula_texts(exact, i)
+        arguments.append(argument)
+    label = getattr(f, "__name__", type(f).__name__)
+    return Report("f" if label == "<lambda>" else label, exact.method, exact.value, arguments, exact.notes)
+
+
+def _require_deterministic(subject: Subject, exact: Exact) -> None:
+    run = subject.on_arrays if exact.output is None else subject.on_tensors
+    again = run(subject.args)
+    if not np.array_equal(np.asarray(exact.value), np.asarray(again), equal_nan=True):
+        raise ArgumentError(
+            f"f is not deterministic: it gave {exact.value} and then {again} for the same arguments. Fix its random seed "
+            "inside f."
+        )
+
+
+def _compare(exact: Exact, i: int, name: str, given: Any, rtol: float | None) -> ArgumentReport:
+    g = exact.gradients[i]
+    tolerance = exact.tolerance[i]
+    if rtol is not None:
+        tolerance = np.maximum(tolerance, rtol * np.abs(g))
+    if given.shape != g.shape:
+        return ArgumentReport(name, given, g, tolerance, 0, None, None)
+    with np.errstate(all="ignore"):
+        off = np.abs(given - g) / np.where(tolerance > 0, tolerance, np.finfo(float).tiny)
+    off = np.where((given == g) | (np.isnan(given) & np.isnan(g)), 0, np.where(np.isnan(off), np.inf, off))
+    notes = []
+    inside = (np.real(given) >= exact.low[i] - tolerance) & (np.real(given) <= exact.high[i] + tolerance)
+    kinks = (off > 1) & (exact.low[i] < exact.high[i]) & inside
+    if kinks.any():
+        notes.append(
+            f"{int(kinks.sum())} entries sit on a kink of f, where the given value is another valid subgradient than "
+            "symgrad's; that is a convention, not an error"
+        )
+        off = np.where(kinks, 0, off)
+    wrong = int((off > 1).sum())
+    worst = None
+    if off.size:
+        worst = tuple(int(k) for k in np.unravel_index(int(np.argmax(off)), off.shape))
+    return ArgumentReport(name, given, g, tolerance, wrong, worst, None, notes)

@@ -1,0 +1,115 @@
+"""Wrong gradients made on purpose: the sweep of the tape with one edge altered.
+
+A mistake in a hand-written gradient is mostly local: a term forgotten, a path taken for a constant, an inner derivative
+left out.  Each is a reverse sweep in which one edge of the graph does something else, so the tape can say which one
+reproduces the gradient under check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from symgrad.ops.fitting import fit
+from symgrad.tape.engine import Sweep
+from symgrad.tape.graph import Node
+from symgrad.tape.record import Recorded
+
+BUDGET = 60_000
+"""Node visits that a diagnosis may spend on altered sweeps."""
+
+
+class AlteredSweep(Sweep):
+    """A sweep in which argument ``i`` of one node receives nothing, or the cotangent without the local derivative."""
+
+    def __init__(self, output: Any, node: Node, i: int, skip: bool):
+        root = output._node
+        # Wanting the root takes the careful path through every node, the one that asks ``_contribution``.
+        wanted = [root, *_leaves(root)]
+        super().__init__(
+            [(root, np.ones(output._value.shape, output.dtype)[()])],
+            wanted,
+            False,
+            True,
+            lambda _, saved: saved,
+            lambda _, g: g,
+            lambda _, g: g,
+        )
+        self._edge = (node, i)
+        self._skip = skip
+
+    def _contribution(self, node: Node, rules: Any, i: int, g: Any, saved: Any, params: Any) -> Any:
+        if (node, i) != self._edge:
+            return super()._contribution(node, rules, i, g, saved, params)
+        if not self._skip:
+            return None
+        arg = node.args[i]
+        return fit(np.asarray(g), arg.raw_shape, arg.dtype)
+
+
+def _leaves(root: Node) -> list[Any]:
+    found: dict[int, Any] = {}
+    for node in _nodes(root):
+        for arg in node.args:
+            if isinstance(arg, Recorded):
+                found[id(arg)] = arg
+    return list(found.values())
+
+
+def _nodes(root: Node) -> list[Node]:
+    seen = {root}
+    stack, nodes = [root], []
+    while stack:
+        node = stack.pop()
+        nodes.append(node)
+        for i, arg in enumerate(node.args):
+            if node.mask >> i & 1 and isinstance(arg, Node) and arg not in seen:
+                seen.add(arg)
+                stack.append(arg)
+    nodes.sort(key=lambda node: node.sequence_nr, reverse=True)
+    return nodes
+
+
+def gradient_without(output: Any, leaf: Any, node: Node, i: int, skip: bool = False) -> Any:
+    """The gradient of ``leaf`` when the edge to argument ``i`` of ``node`` is cut, or passes ``g`` on unchanged."""
+    sweep = AlteredSweep(output, node, i, skip)
+    sweep.run()
+    g = sweep.found.get(leaf)
+    return np.zeros(leaf._value.shape, leaf.dtype) if g is None else np.asarray(g)
+
+
+def edges(output: Any) -> Iterator[tuple[Node, int]]:
+    """The edges that gradients flow along, from the output down, within the budget."""
+    nodes = _nodes(output._node)
+    spent = 0
+    for node in nodes:
+        for i in range(len(node.args)):
+            if node.mask >> i & 1:
+                spent += len(nodes)
+                if spent > BUDGET:
+                    return
+                yield node, i
+
+
+def is_unary(node: Node) -> bool:
+    """Whether the node applies an elementwise function of one argument whose derivative can be forgotten."""
+    return node.op.kind == "elementwise" and len(node.args) == 1 and node.op.name not in ("neg", "clone", "cast")
+
+
+def describe_node(output: Any, node: Node) -> str:
+    """A node of the graph of ``output`` as a formula."""
+    return _text(output, node)
+
+
+def describe(output: Any, node: Node, i: int) -> str:
+    """Argument ``i`` of a node as a formula, named as in the whole graph."""
+    return _text(output, node.args[i]) + f" (in {node.op.name})"
+
+
+def _text(output: Any, edge: Any) -> str:
+    from symgrad.formula.term import describe as describe_term
+    from symgrad.tape.formula import Reading
+
+    return describe_term(Reading([output._node])[edge])
