@@ -515,8 +515,10 @@ class Tensor(Recorded):
         Raises ``FormulaTooDeep`` past the depth budget; ``symgrad.where_list(t)`` has no such limit.
         """
         from symgrad.formula.sympy_io import to_sympy
+        from symgrad.tape.formula import read
 
-        return to_sympy(self.term)
+        reading, term = read(self)
+        return to_sympy(term, symbols=reading.symbols)
 
     def latex(self, **options: Any) -> str:
         """The formula in LaTeX; see :func:`symgrad.latex`."""

@@ -50,7 +50,7 @@ def _seeds(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool)
             if out.dtype.kind == "c":
                 raise AutogradError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
             value = np.ones_like(out._value)[()]
-            seeds.append(plain(Tensor, value) if create_graph else value)
+            seeds.append(_ones(value) if create_graph else value)
             continue
         if not isinstance(g, Recorded):
             raise ArgumentError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
@@ -67,6 +67,13 @@ def _seeds(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool)
             value = g._value
             seeds.append(value.astype(out.dtype)[()] if value.dtype != out.dtype else value)
     return seeds
+
+
+def _ones(value: Any) -> Any:
+    """The implicit cotangent as a tensor that formulas show as the constant 1."""
+    made = plain(Tensor, value)
+    made.more().structure = "ones"
+    return made
 
 
 def _root(out: Any) -> Any:
@@ -96,6 +103,7 @@ def _constant(source: Any, value: Any) -> Any:
         return alive
     made = plain(Tensor, value)
     made.more().source = source
+    made.more().structure = source.structure
     return made
 
 

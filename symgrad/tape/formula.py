@@ -58,7 +58,9 @@ class Reading:
     """
 
     def __init__(self, roots: Sequence[Any], names: dict[int, str] | None = None):
-        self.nodes, self.leaves = nodes_below(roots)
+        self.nodes, leaves = nodes_below(roots)
+        ones = [leaf for leaf in leaves if isinstance(leaf, Source) and leaf.structure == "ones"]
+        self.leaves = [leaf for leaf in leaves if not any(leaf is one for one in ones)]
         self.letters: dict[int, str] = {}
         self.terms: dict[int, Term] = {}
         self.sources: dict[str, Any] = {}
@@ -66,6 +68,8 @@ class Reading:
         chosen = self._name_leaves(names or {})
         self._letter_sizes()
         self._make_symbols(chosen)
+        for leaf in ones:
+            self.terms[id(leaf)] = full(self.shape(leaf.raw_shape), 1, leaf.dtype)
         for node in self.nodes:
             self.terms[id(node)] = self._term(node)
 
@@ -128,6 +132,11 @@ class Reading:
             found = f"{stem}{k}"
         self._taken.add(found)
         return found
+
+    @property
+    def symbols(self) -> list[Term]:
+        """The symbols of the leaves and constants, used in the formula or not."""
+        return [self.terms[id(leaf)] for leaf in self.leaves]
 
     # -------------------------------------------------------------------------------------- nodes
 

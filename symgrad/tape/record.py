@@ -94,12 +94,12 @@ def call_site(depth: int) -> Any:
 
 
 def traced(tensor: Recorded) -> bool:
-    """Whether results of this tensor are recorded: it requires grad, has a node, or was named."""
+    """Whether results of this tensor are recorded: it requires grad, has a node, was named, or is known exactly."""
     extra = tensor._extra
     return (
         tensor._requires_grad
         or tensor._node is not None
-        or (extra is not None and (extra.name is not None or extra.origin is not None))
+        or (extra is not None and (extra.name is not None or extra.origin is not None or extra.structure is not None))
     )
 
 

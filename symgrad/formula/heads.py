@@ -1,0 +1,368 @@
+"""SymPy objects for what SymPy has no object for: array symbols, sizes, and one head per op of the table.
+
+On arrays, SymPy's own ``Add``, ``Mul``, ``Pow`` and functions mean *elementwise NumPy*; that is a commutative ring, so
+SymPy's algebra is right on it.  Every other op of the table is an opaque head.  Heads come from one factory: this
+module makes the class ``heads.softmax`` for the op ``softmax`` when it is first looked up, so heads pickle by name.
+Each prints itself as NumPy-like text, as LaTeX and as NumPy code through SymPy's printer hooks.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from sympy.printing.precedence import PRECEDENCE
+
+from symgrad.errors import FormulaError
+from symgrad.op import TABLE, Op, broadcast_shapes, lookup
+from symgrad.ops.indexing import Index
+
+_MATMUL_LEVEL = PRECEDENCE["Mul"] - 2
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def _refuse(name: str) -> FormulaError:
+    return FormulaError(
+        f"SymPy cannot differentiate by the array {name}: one symbol stands for all its entries, and SymPy's rules are for "
+        "scalars. Differentiate the tensor instead, with symgrad.autograd.grad or backward(), and take the expr of the "
+        "result."
+    )
+
+
+class ArraySymbol(sp.Symbol):
+    """One symbol for a whole array; ``shape`` holds ints and size letters.
+
+    >>> ArraySymbol("x", ("n",)).shape
+    ('n',)
+    """
+
+    __slots__ = ("shape",)
+    shape: tuple[Any, ...]
+
+    def __new__(cls, name: str, shape: tuple[Any, ...] = ()) -> ArraySymbol:
+        made: ArraySymbol = sp.Symbol.__xnew__(cls, name)
+        made.shape = tuple(shape)
+        return made
+
+    def __getnewargs_ex__(self) -> Any:
+        return (self.name, self.shape), {}
+
+    def _hashable_content(self) -> Any:
+        return (self.name, self.shape)
+
+    @property
+    def _diff_wrt(self) -> bool:
+        raise _refuse(self.name)
+
+    def _eval_derivative(self, s: Any) -> Any:
+        if s.name == self.name:
+            raise _refuse(self.name)
+        return sp.S.Zero
+
+
+class SizeSymbol(sp.Symbol):
+    """A size letter that knows an array and axis which have it, so that NumPy code can read it there."""
+
+    __slots__ = ("array", "axis")
+    array: ArraySymbol
+    axis: int
+
+    def __new__(cls, letter: str, array: ArraySymbol, axis: int) -> SizeSymbol:
+        made: SizeSymbol = sp.Symbol.__xnew__(cls, letter, integer=True, positive=True)
+        made.array, made.axis = array, axis
+        return made
+
+    def __getnewargs_ex__(self) -> Any:
+        return (self.name, self.array, self.axis), {}
+
+    def _hashable_content(self) -> Any:
+        return (self.name, self.array, self.axis)
+
+    @property
+    def free_symbols(self) -> Any:
+        """The array the size is read from: the size itself is no unknown."""
+        return {self.array}
+
+    def _numpycode(self, printer: Any) -> str:
+        return f"{printer._module_format('numpy.shape')}({printer._print(self.array)})[{self.axis}]"
+
+
+class Static(sp.Atom):
+    """The static parameters of a head: sorted ``(key, value)`` pairs, and the letters of the sizes that follow it."""
+
+    __slots__ = ("letters", "pairs")
+    pairs: tuple[tuple[str, Any], ...]
+    letters: tuple[str, ...]
+
+    def __new__(cls, pairs: Any, letters: Any = ()) -> Static:
+        made: Static = sp.Atom.__new__(cls)
+        made.pairs, made.letters = tuple(pairs), tuple(letters)
+        return made
+
+    def __getnewargs__(self) -> Any:
+        return (self.pairs, self.letters)
+
+    def _hashable_content(self) -> Any:
+        return (self.pairs, tuple(type(v).__name__ for _, v in self.pairs), self.letters)
+
+    def _sympystr(self, printer: Any) -> str:
+        return params_text(dict(self.pairs))
+
+    _sympyrepr = _latex = _sympystr
+
+
+class Head(sp.Expr):
+    """An op of the table that is not elementwise, as an opaque commutative expression with a shape.
+
+    ``args`` are the operands, one :class:`Static`, and the sizes whose letters the parameters use.
+    """
+
+    __slots__ = ("_shape",)
+    is_commutative = True
+    is_number = False
+    op_name = ""
+    _shape: tuple[Any, ...]
+
+    def __new__(cls, *args: Any) -> Head:
+        made: Head = sp.Expr.__new__(cls, *map(sp.sympify, args))
+        made._shape = tuple(made.op.infer(*map(shape_of, made.operands), **made.params))
+        return made
+
+    @property
+    def op(self) -> Op:
+        """The op of the table."""
+        return lookup(self.op_name)
+
+    @property
+    def _static(self) -> int:
+        return next(k for k, a in enumerate(self.args) if isinstance(a, Static))
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        """The array arguments."""
+        return self.args[: self._static]
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The static parameters, sizes as letters."""
+        return dict(self.args[self._static].pairs)
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Sizes of the result: ints and letters."""
+        return self._shape
+
+    @property
+    def precedence(self) -> int:
+        """Where SymPy's printers put brackets around this head."""
+        return _MATMUL_LEVEL if self.op_name in ("matmul", "solve", "outer") else PRECEDENCE["Atom"]
+
+    def _eval_derivative(self, s: Any) -> Any:
+        if s in self.free_symbols:
+            raise _refuse(str(s))
+        return sp.S.Zero
+
+    def _sympystr(self, printer: Any) -> str:
+        return head_text(self, printer)
+
+    _sympyrepr = _sympystr
+
+    def _latex(self, printer: Any) -> str:
+        from symgrad.formula.latex import latex
+        from symgrad.formula.sympy_io import from_sympy_expr
+
+        return latex(from_sympy_expr(self), canonical=False)
+
+    def _numpycode(self, printer: Any) -> str:
+        static = self._static
+        letters = {
+            letter: printer._print(size)
+            for letter, size in zip(self.args[static].letters, self.args[static + 1 :], strict=True)
+        }
+        return op_code(self.op, self.operands, self.params, letters, printer)
+
+
+class Elementwise(sp.Function):
+    """An elementwise op that SymPy has no function for (or none that NumPy code can be printed of)."""
+
+    op_name = ""
+
+    def fdiff(self, argindex: int = 1) -> Any:
+        """The partial derivative by an argument, from the op's own rule."""
+        from symgrad.formula.sympy_io import partial
+
+        return partial(lookup(self.op_name), self.args, argindex - 1)
+
+    def _latex(self, printer: Any, exp: Any = None) -> str:
+        from symgrad.formula.latex import latex
+        from symgrad.formula.sympy_io import from_sympy_expr
+
+        text = latex(from_sympy_expr(self), canonical=False)
+        return text if exp is None else rf"\left({text}\right)^{{{exp}}}"
+
+    def _numpycode(self, printer: Any) -> str:
+        return op_code(lookup(self.op_name), self.args, {}, {}, printer)
+
+
+# ---------------------------------------------------------------------------------------------- the factory
+
+_MADE: dict[str, Any] = {}
+
+
+def _make(op: Op) -> Any:
+    elementwise = op.kind == "elementwise"
+    space: dict[str, Any] = {"op_name": op.name, "__module__": __name__, "__doc__": op.doc, "__qualname__": op.name}
+    if not elementwise:
+        return type(op.name, (Head,), {**space, "__slots__": ()})
+    known = getattr(sp, op.sympy) if op.sympy else None
+    if known is None or not isinstance(known, type) or op.sympy in ("Max", "Min"):
+        return type(sp.Function)(op.name, (Elementwise,), {**space, "nargs": len(op.vjps)})
+    hooks = {"_numpycode": Elementwise._numpycode, "_latex": Elementwise._latex}
+    return type(sp.Function)(op.name, (known,), {**space, **hooks})
+
+
+def head(name: str) -> Any:
+    """The class of an op's head."""
+    if name not in _MADE:
+        _MADE[name] = _make(lookup(name))
+    return _MADE[name]
+
+
+def __getattr__(name: str) -> Any:
+    if name in TABLE and not name.startswith("__"):
+        return head(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+# ---------------------------------------------------------------------------------------------- shapes
+
+
+def shape_of(expr: Any, known: dict[Any, Any] | None = None) -> tuple[Any, ...]:
+    """The shape of an expression: ints and size letters; elementwise nodes broadcast their arguments.
+
+    ``known`` is filled with the shapes of all parts.
+
+    >>> x = ArraySymbol("x", ("n",))
+    >>> shape_of(2 * sp.sin(x) + 1)
+    ('n',)
+    """
+    known = {} if known is None else known
+    stack = [expr]
+    while stack:
+        item = stack[-1]
+        if item in known:
+            stack.pop()
+        elif isinstance(item, (ArraySymbol, Head)):
+            known[stack.pop()] = item.shape
+        else:
+            missing = [a for a in item.args if a not in known]
+            if missing:
+                stack.extend(missing)
+            else:
+                known[stack.pop()] = broadcast_shapes(*(known[a] for a in item.args))
+    return known[expr]  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------------------------------------- text
+
+
+def value_text(value: Any) -> str:
+    """A static parameter as text: sizes bare, strings quoted, floats as ``repr``."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_size_or_value, value))}{',' if len(value) == 1 else ''})"
+    if isinstance(value, Index):
+        return f"s_[{value!r}]"
+    if isinstance(value, float):
+        return repr(value).replace("inf", "oo")
+    return repr(value)
+
+
+def _size_or_value(value: Any) -> str:
+    return value if isinstance(value, str) else value_text(value)
+
+
+def params_text(params: dict[str, Any], size_params: tuple[str, ...] = ()) -> str:
+    """``key=value`` pairs, sorted by key."""
+    return ", ".join(
+        f"{k}={v if k in size_params and isinstance(v, str) else value_text(v)}" for k, v in sorted(params.items())
+    )
+
+
+def head_text(self: Head, printer: Any) -> str:
+    """NumPy-like text of a head, as :func:`symgrad.formula.parse.parse_formula` reads it."""
+    name, params, operands = self.op_name, self.params, self.operands
+    if name == "matmul":
+        left = printer.parenthesize(operands[0], _MATMUL_LEVEL)
+        return f"{left} @ {printer.parenthesize(operands[1], _MATMUL_LEVEL + 1)}"
+    if name == "permute" and params["dims"] == (1, 0):
+        return printer.parenthesize(operands[0], PRECEDENCE["Atom"]) + ".T"
+    if name == "getitem":
+        return f"{printer.parenthesize(operands[0], PRECEDENCE['Atom'])}[{params['index']!r}]"
+    if name == "full" and params["dtype"] == "float64" and params["value"] in (0, 1):
+        return f"{'ones' if params['value'] else 'zeros'}({', '.join(map(str, params['shape']))})"
+    texts = [printer._print(a) for a in operands]
+    if name == "sum" and not params["keepdim"]:
+        axes = params["dim"]
+        whole = axes == tuple(range(len(shape_of(operands[0]))))
+        return f"sum({texts[0]}{'' if whole else f', {axes[0]}' if len(axes) == 1 else f', {axes}'})"
+    static = params_text(params, tuple(self.op.size_params or ()))
+    return f"{name}({', '.join([*texts, *([static] if static else [])])})"
+
+
+# ---------------------------------------------------------------------------------------------- NumPy code
+
+_NEEDS_HELPER = ("put", "std")
+
+
+def op_code(op: Op, operands: Any, params: dict[str, Any], letters: dict[str, str], printer: Any) -> str:
+    """NumPy source of one op: its code template, or a call of its kernel, which the printer imports."""
+    texts = [printer._print(a) for a in operands]
+    static = {k: _coded(v, letters) if k in (op.size_params or ()) else v for k, v in params.items()}
+    if op.code is not None and op.name not in _NEEDS_HELPER:
+        text = op.code(*texts, **static)
+        if "_delta(" in text:
+            printer.module_imports["symgrad.ops.contraction"].add("_delta")
+        return f"({_numpy(text)})"
+    keywords = "".join(f", {k}={_source(v, k in (op.size_params or ()), printer)}" for k, v in static.items())
+    arrays = ", ".join(f"numpy.asarray({t})" for t in texts)
+    return f"{_kernel(op, printer)}({arrays}{keywords})"
+
+
+def _numpy(text: str) -> str:
+    return re.sub(r"\bnp\.", "numpy.", text)
+
+
+def _kernel(op: Op, printer: Any) -> str:
+    name = getattr(op.kernel, "__name__", "")
+    if getattr(op.kernel, "__module__", "") == "symgrad.kernels":
+        printer.module_imports["symgrad"].add("kernels")
+        return f"kernels.{name}"
+    printer.module_imports["symgrad.op"].add("lookup")
+    return f"lookup({op.name!r}).kernel"
+
+
+def _coded(value: Any, letters: dict[str, str]) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_coded(v, letters) for v in value)
+    return _WORD.sub(lambda m: letters.get(m[0], m[0]), value) if isinstance(value, str) else value
+
+
+def _source(value: Any, sizes: bool, printer: Any) -> str:
+    if isinstance(value, Index):
+        printer.module_imports["symgrad.ops.indexing"].add("Index")
+        return f"Index({_index_source(value.value)})"
+    if isinstance(value, tuple):
+        return f"({', '.join(_source(v, sizes, printer) for v in value)}{',' if len(value) == 1 else ''})"
+    if isinstance(value, float) and not np.isfinite(value):
+        return f"float('{value}')"
+    return value if sizes and isinstance(value, str) else repr(value)
+
+
+def _index_source(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_index_source, value))}{',' if len(value) == 1 else ''})"
+    if isinstance(value, np.ndarray):
+        return f"numpy.array({value.tolist()}, dtype={value.dtype.name!r})"
+    return repr(value)
