@@ -129,6 +129,8 @@ def node_name(node: Node) -> str:
     """torch's name: the op's, or the label a composite or custom function gave."""
     if node.extra is not None and node.extra.label is not None:
         return node.extra.label
+    if node.op.kind == "function":
+        return f"{node.op.name}Backward"
     name = node.op.node
     if callable(name):
         name = name(*(getattr(a, "shape", ()) for a in node.args), **(node.params or {}))

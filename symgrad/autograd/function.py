@@ -1,0 +1,414 @@
+"""Custom functions: a forward and a backward written by the user, as in ``torch.autograd.Function``."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.autograd.symbolic import FunctionOp, Signature, node_op
+from symgrad.dtypes import is_floating
+from symgrad.errors import ArgumentError, AutogradError
+from symgrad.op import Op, shape_of
+from symgrad.tape.engine import SECOND_TIME
+from symgrad.tape.graph import FREED, Node, sequence
+from symgrad.tape.modes import MODE, is_grad_enabled, no_grad
+from symgrad.tape.record import Recorded, plain, traced
+from symgrad.tape.versions import note_change
+from symgrad.tensor import LEAF_INPLACE, Tensor
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+
+
+class FunctionCtx:
+    """What ``forward`` leaves for ``backward``: saved tensors, marks, and any attribute the user sets.
+
+    ``needs_input_grad``  for each argument of ``apply``: whether a gradient is wanted for it
+    """
+
+    needs_input_grad: tuple[bool, ...] = ()
+    _node: Callable[[], Node | None] | None = None
+    _kinds: tuple[tuple[str, Any], ...] = ()
+
+    def __init__(self) -> None:
+        self.to_save: tuple[Any, ...] = ()
+        self.materialize_grads = True
+        self.non_differentiable: tuple[Any, ...] = ()
+        self.dirty_tensors: tuple[Any, ...] = ()
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors (or None) until the backward pass; only inputs and outputs keep their place in the graph."""
+        for k, t in enumerate(tensors):
+            if t is not None and not hasattr(t, "raw_shape"):
+                raise ArgumentError(
+                    f"save_for_backward can only save variables, but argument {k} is of type {type(t).__name__}; "
+                    "keep other things as attributes of ctx"
+                )
+        self.to_save = tensors
+
+    def mark_dirty(self, *args: Any) -> None:
+        """Say which inputs ``forward`` changed in place; each must also be returned."""
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args: Any) -> None:
+        """Say which outputs have no gradient."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether a gradient that does not exist reaches ``backward`` as zeros (the default) or as None."""
+        self.materialize_grads = value
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What ``save_for_backward`` kept.  Raises torch's error once the graph is freed."""
+        node = self._node() if self._node is not None else None
+        if node is None:
+            return self.to_save
+        if node.saved is FREED:
+            raise AutogradError(SECOND_TIME)
+        return tuple(
+            _unpack(node, kind, place, value) for (kind, place), value in zip(self._kinds, node.saved, strict=True)
+        )
+
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """The old name of ``saved_tensors``."""
+        import warnings
+
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
+
+    def name(self) -> str:
+        """The name of the node."""
+        node = self._node() if self._node is not None else None
+        return type(self).__name__ if node is None else f"{node.op.name}Backward"
+
+
+def _unpack(node: Node, kind: str, place: Any, value: Any) -> Any:
+    """A saved value as a tensor that stands where it stood in the graph."""
+    if kind == "kept":
+        return place
+    if kind == "leaf":
+        # A leaf whose data was replaced since: the value of the forward pass counts.
+        return place if place._value is value else plain(Tensor, value)
+    made = plain(Tensor, value)
+    if kind == "output":
+        place = node if place is None else _output_node(node, place, value)
+    made._node = place
+    made._requires_grad = place.mask != 0
+    return made
+
+
+class Run:
+    """One application of a function: its context, how it was called, and the gradients of the pass under way."""
+
+    __slots__ = ("ctx", "outputs", "pending", "signature")
+
+    def __init__(self, signature: Signature, ctx: FunctionCtx, outputs: tuple[Any, ...]):
+        self.signature = signature
+        self.ctx = ctx
+        self.outputs = outputs
+        self.pending: tuple[Any, dict[int, Any]] | None = None
+
+    def gradient(self, i: int, g: Any) -> Any:
+        """The gradient for tensor argument ``i``; ``backward`` runs once for all of them."""
+        if self.pending is None or self.pending[0] is not g or i not in self.pending[1]:
+            self.pending = (g, dict(enumerate(self._backward(g))))
+        rest = self.pending[1]
+        found = rest.pop(i)
+        if not rest:
+            self.pending = None
+        return found
+
+    def _incoming(self, g: Any) -> list[Any]:
+        parts = g.parts if isinstance(g, Parts) else {0: g}
+        grads = []
+        for k, like in enumerate(self.outputs):
+            part = parts.get(k)
+            if part is None and like is not None and self.ctx.materialize_grads:
+                part = np.zeros(*like)[()]
+            grads.append(part if part is None or isinstance(part, Recorded) else plain(Tensor, part))
+        return grads
+
+    def _backward(self, g: Any) -> list[Any]:
+        signature = self.signature
+        grads = self._incoming(g)
+        results = signature.function.backward(self.ctx, *grads)
+        rows = list(results) if isinstance(results, (tuple, list)) else [results]
+        wanted = signature.pattern
+        if len(rows) > len(wanted) and all(r is None for r in rows[len(wanted) :]):
+            rows = rows[: len(wanted)]
+        name = f"{signature.function.__name__}Backward"
+        if len(rows) != len(wanted):
+            raise AutogradError(
+                f"function {name} returned an incorrect number of gradients (expected {len(wanted)}, got {len(rows)})"
+            )
+        recorded = any(isinstance(x, Recorded) and x._requires_grad for x in grads) or is_grad_enabled()
+        return [
+            _checked(row, name, k, shape, recorded)
+            for k, (row, shape) in enumerate(zip(rows, signature.shapes, strict=True))
+            if shape is not None
+        ]
+
+
+def _checked(g: Any, name: str, k: int, shape: tuple[int, ...], recorded: bool) -> Any:
+    if g is None:
+        return None
+    if not isinstance(g, Recorded):
+        raise ArgumentError(f"function {name} returned {type(g).__name__} as gradient {k}; expected a tensor or None")
+    got = shape_of(g._value)
+    lead = len(got) - len(shape)
+    if lead < 0 or any(want not in (1, have) for want, have in zip(shape, got[lead:], strict=True)):
+        raise AutogradError(
+            f"Function {name} returned an invalid gradient at index {k} - got {list(got)} but expected shape compatible "
+            f"with {list(shape)}"
+        )
+    return g if recorded else np.array(g._value)[()]
+
+
+# ---------------------------------------------------------------------------------------------- several outputs
+
+
+class Parts:
+    """Gradients of a function with several outputs, on their way to it: by output number."""
+
+    __slots__ = ("parts",)
+    raw_shape: tuple[int, ...] = ()
+    dtype = None
+
+    def __init__(self, parts: dict[int, Any]):
+        self.parts = parts
+
+    def __add__(self, other: Parts) -> Parts:
+        joined = dict(self.parts)
+        for k, g in other.parts.items():
+            joined[k] = joined[k] + g if k in joined else g
+        return Parts(joined)
+
+
+def _output_pull(i: int, g: Any, *_: Any, index: int) -> Any:  # noqa: ARG001  (the rule's signature)
+    return Parts({index: g})
+
+
+def _output_symbolic(reading: Any, node: Node, args: tuple[Any, ...]) -> Any:
+    from symgrad.autograd.symbolic import output_term
+
+    return output_term(args[0], node.params["index"], reading.shape(node.shape), node.dtype)  # type: ignore[index]
+
+
+OUTPUT = FunctionOp("output", _output_pull, _output_symbolic)
+
+
+def _node(op: Op, args: tuple[Any, ...], params: dict[str, Any], mask: int, shape: Any, dtype: Any, saved: Any) -> Node:
+    node = Node.__new__(Node)
+    node.op, node.args, node.params, node.mask = op, args, params, mask
+    node.shape, node.dtype, node.saved = shape, dtype, saved
+    node.uniform, node.extra, node.sequence_nr = False, None, next(sequence)
+    return node
+
+
+def _output_node(node: Node, index: int, value: Any) -> Node:
+    return _node(OUTPUT, (node,), {"index": index}, 1 if node.mask else 0, value.shape, value.dtype, (None, None))
+
+
+# ---------------------------------------------------------------------------------------------- the base class
+
+
+class Function:
+    """Base of custom functions: define static ``forward(ctx, …)`` and ``backward(ctx, *grads)``, call ``apply``.
+
+    ``forward`` may leave out ``ctx`` when a static ``setup_context(ctx, inputs, output)`` is defined.  ``backward`` gets
+    one gradient per output and returns one per argument of ``apply`` (None for those that have none).  The formula of a
+    result comes from running ``forward`` on formulas, that of its gradient from running ``backward`` on them; where one
+    of them needs values, its formula is an opaque function of that name.
+
+    >>> import symgrad as sg
+    >>> class Cube(sg.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x * x
+    ...
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         (x,) = ctx.saved_tensors
+    ...         return g * 3 * x * x
+    >>> x = sg.tensor(2.0, requires_grad=True)
+    >>> y = Cube.apply(x)
+    >>> y
+    tensor(8., grad_fn=<CubeBackward>)
+    >>> y.backward()
+    >>> x.grad
+    tensor(12.)
+    """
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise AutogradError(
+            f"{type(self).__name__} should not be instantiated. Methods on autograd functions are all static, so you "
+            f"should invoke them on the class itself: use {type(self).__name__}.apply(...)."
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs from the arguments of ``apply``; the user defines it."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Save for backward, where ``forward`` has no ``ctx``; the user defines it."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Gradients of the arguments from those of the outputs; the user defines it."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+            "backward mode AD."
+        )
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """Run ``forward`` and record the function as one node named ``<class name>Backward``."""
+        if not isinstance(inspect.getattr_static(cls, "forward"), (staticmethod, classmethod)):
+            raise AutogradError(
+                "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+                f"function with static forward method ({cls.__name__}.forward)."
+            )
+        ctx = FunctionCtx()
+        ctx.needs_input_grad = tuple(isinstance(a, Recorded) and a._requires_grad for a in args)
+        with no_grad():
+            returned = run_forward(cls, ctx, args)
+        return _recorded(cls, ctx, args, returned)
+
+
+def has_setup(cls: type[Function]) -> bool:
+    """Whether the function saves in ``setup_context``, so that ``forward`` has no ``ctx``."""
+    return cls.setup_context is not Function.setup_context
+
+
+def run_forward(cls: type[Function], ctx: FunctionCtx, args: Sequence[Any]) -> Any:
+    """``forward`` in the style the class uses; arguments may be tensors or formulas."""
+    if not has_setup(cls):
+        return cls.forward(ctx, *args)
+    returned = cls.forward(*args)
+    bound = inspect.signature(cls.forward).bind(*args)
+    bound.apply_defaults()
+    cls.setup_context(ctx, tuple(bound.args), returned)
+    return returned
+
+
+def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], returned: Any) -> Any:
+    tensors = [a for a in args if isinstance(a, Recorded)]
+    outputs = returned if isinstance(returned, tuple) else (returned,)
+    recording = not MODE.exceptional or is_grad_enabled()
+    keep = recording and any(map(traced, tensors))
+    dirty = {id(t) for t in ctx.dirty_tensors}
+    if keep:
+        for t in ctx.dirty_tensors:
+            if isinstance(t, Recorded) and t._requires_grad and t._node is None:
+                raise AutogradError(LEAF_INPLACE)
+    if not keep:
+        for t in ctx.dirty_tensors:
+            note_change(t._array())
+        return returned
+    several = isinstance(returned, tuple)
+    signature = Signature(cls, args, len(outputs) if several else None)
+    mask = sum(1 << k for k, t in enumerate(tensors) if t._requires_grad)
+    run = Run(signature, ctx, tuple((o._value.shape, o.dtype) if isinstance(o, Recorded) else None for o in outputs))
+    first = outputs[0]
+    single = not several and isinstance(first, Recorded)
+    node = _node(
+        node_op(cls), tuple(t.edge() for t in tensors), {"run": run}, mask, first._value.shape if single else (),
+        first.dtype if single else None, (),
+    )  # fmt: skip
+    node.saved = _pack(ctx, tensors, outputs, several)
+    ctx._node = weakref.ref(node)
+    plain_ids = {id(t) for t in ctx.non_differentiable}
+    done: dict[int, Any] = {}
+    results = []
+    for k, out in enumerate(outputs):
+        if not isinstance(out, Recorded):
+            results.append(out)
+            continue
+        if id(out) not in done:
+            done[id(out)] = _attached(out, node, k if several else None, tensors, dirty, id(out) in plain_ids)
+        results.append(done[id(out)])
+    ctx.to_save = ctx.non_differentiable = ctx.dirty_tensors = ()
+    return tuple(results) if several else results[0]
+
+
+def _attached(out: Any, node: Node, index: int | None, inputs: list[Any], dirty: set[int], fixed: bool) -> Any:
+    """An output as a tensor of the graph: the same object, or an alias where an input was handed back."""
+    if any(out is t for t in inputs) and id(out) not in dirty:
+        out = plain(type(out), out._value)
+    if fixed or not is_floating(out.dtype):
+        return out
+    if id(out) in dirty:
+        note_change(out._array())
+        out.more().version += 1
+    out._node = node if index is None else _output_node(node, index, out._value)
+    out._requires_grad = node.mask != 0
+    return out
+
+
+def _pack(ctx: FunctionCtx, inputs: list[Any], outputs: Sequence[Any], several: bool) -> tuple[Any, ...]:
+    kinds: list[tuple[str, Any]] = []
+    values: list[Any] = []
+    for t in ctx.to_save:
+        position = next((k for k, o in enumerate(outputs) if o is t), None)
+        if t is None:
+            kinds.append(("kept", None))
+        elif position is not None and not any(t is x for x in inputs):
+            kinds.append(("output", position if several else None))
+        elif t._node is not None:
+            kinds.append(("node", t._node))
+        else:
+            kinds.append(("leaf" if t._requires_grad else "kept", t))
+        values.append(None if t is None else t._value)
+    ctx._kinds = tuple(kinds)
+    return tuple(values)
+
+
+# ---------------------------------------------------------------------------------------------- once only
+
+
+def _refuse(i: int, g: Any, *_: Any) -> Any:  # noqa: ARG001  (the rule's signature)
+    raise AutogradError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+def _as_is(reading: Any, node: Node, args: tuple[Any, ...]) -> Any:  # noqa: ARG001  (the hook's signature)
+    return args[0]
+
+
+ONCE = FunctionOp("once_differentiable_error", _refuse, _as_is)
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator for a ``backward`` that may not be differentiated: a second derivative is an error, not a wrong value."""
+
+    @functools.wraps(backward)
+    def wrapped(ctx: Any, *grads: Any) -> Any:
+        with no_grad():
+            results = backward(ctx, *grads)
+        if not is_grad_enabled() or not any(isinstance(g, Recorded) and g._requires_grad for g in grads):
+            return results
+        rows = results if isinstance(results, tuple) else (results,)
+        marked = tuple(_marked(r) for r in rows)
+        return marked if isinstance(results, tuple) else marked[0]
+
+    return wrapped
+
+
+def _marked(result: Any) -> Any:
+    if not isinstance(result, Recorded) or not is_floating(result._value.dtype):
+        return result
+    made = plain(Tensor, result._value)
+    leaf = plain(Tensor, result._value)
+    leaf._requires_grad = True
+    made._node = _node(ONCE, (leaf,), {}, 1, result._value.shape, result._value.dtype, (None, None))
+    made._requires_grad = True
+    return made

@@ -1,0 +1,321 @@
+"""``backward`` and ``grad``: torch's entrances to the reverse sweep, with torch's words for its errors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.autograd.hooks import call_tensor_hook, run_node_hooks
+from symgrad.errors import ArgumentError, AutogradError
+from symgrad.op import shape_of
+from symgrad.tape.engine import Sweep
+from symgrad.tape.graph import Node
+from symgrad.tape.modes import enable_grad, no_grad
+from symgrad.tape.origin import Origin, attach
+from symgrad.tape.record import Recorded, plain
+from symgrad.tape.watch import WATCH, note_problem
+from symgrad.tensor import Tensor
+
+__all__ = ["backward", "grad"]
+
+NO_GRAD = "element {} of tensors does not require grad and does not have a grad_fn"
+
+
+def _sequence(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, dict):
+        return tuple(value.values())
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+
+
+def _seeds(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool) -> list[Any]:
+    seeds = []
+    for out, g in zip(outputs, gradients, strict=True):
+        if g is None:
+            if out._value.size != 1:
+                raise AutogradError(
+                    "grad can be implicitly created only for scalar outputs "
+                    f"(this output has shape {tuple(out._value.shape)}; pass gradient= of that shape, or reduce it first)"
+                )
+            if out.dtype.kind == "c":
+                raise AutogradError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
+            value = np.ones_like(out._value)[()]
+            seeds.append(_ones(value) if create_graph else value)
+            continue
+        if not isinstance(g, Recorded):
+            raise ArgumentError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+        if tuple(shape_of(g._value)) != tuple(out._value.shape):
+            raise AutogradError(
+                f"Mismatch in shape: grad_output[{len(seeds)}] has a shape of {tuple(shape_of(g._value))} and "
+                f"output[{len(seeds)}] has a shape of {tuple(out._value.shape)}."
+            )
+        if g._value.dtype.kind == "c" and out.dtype.kind != "c":
+            raise AutogradError("For real outputs the gradient must be real, not complex.")
+        if create_graph:
+            seeds.append(g)
+        else:
+            value = g._value
+            seeds.append(value.astype(out.dtype)[()] if value.dtype != out.dtype else value)
+    return seeds
+
+
+def _ones(value: Any) -> Any:
+    """The implicit cotangent as a tensor that formulas show as the constant 1."""
+    made = plain(Tensor, value)
+    made.more().structure = "ones"
+    return made
+
+
+def _root(out: Any) -> Any:
+    return out if out._node is None else out._node
+
+
+def wrap_saved(node: Node, saved: Any) -> list[Any]:
+    """Saved values as tensors that stand where they stood in the graph, so that rules on them are recorded."""
+    if node.op.kind == "function":
+        return list(saved)
+    row: list[Any] = [None if saved[0] is None else _tensor_at(saved[0], node)]
+    for arg, value in zip(node.args, saved[1:], strict=True):
+        if value is None:
+            row.append(None)
+        elif isinstance(arg, Node):
+            row.append(_tensor_at(value, arg))
+        elif isinstance(arg, Recorded):
+            row.append(arg)
+        elif isinstance(arg, (int, float, complex)) or not hasattr(arg, "ref"):
+            row.append(arg)
+        else:
+            row.append(_constant(arg, value))
+    return row
+
+
+def _constant(source: Any, value: Any) -> Any:
+    alive = source.ref()
+    if alive is not None and alive._value is value:
+        return alive
+    made = plain(Tensor, value)
+    made.more().source = source
+    made.more().structure = source.structure
+    return made
+
+
+def _tensor_at(value: Any, node: Node) -> Any:
+    made = plain(Tensor, value)
+    made._node = node
+    made._requires_grad = node.mask != 0
+    return made
+
+
+def _check(outputs: Sequence[Any]) -> None:
+    if not outputs:
+        raise AutogradError("grad requires non-empty outputs.")
+    for k, out in enumerate(outputs):
+        if not isinstance(out, Recorded):
+            raise ArgumentError(f"element {k} of outputs is {type(out).__name__}, not a tensor")
+        if not out._requires_grad:
+            raise AutogradError(NO_GRAD.format(k))
+
+
+def _run(
+    outputs: Sequence[Any],
+    seeds: Sequence[Any],
+    wanted: Sequence[Any] | None,
+    keep_graph: bool,
+    create_graph: bool,
+    finish_leaf: Any,
+) -> Sweep:
+    sweep = Sweep(
+        [(_root(out), seed) for out, seed in zip(outputs, seeds, strict=True)],
+        wanted,
+        create_graph,
+        keep_graph,
+        wrap_saved,
+        finish_leaf,
+        lambda node, g: run_node_hooks(node, g, Tensor),
+    )
+    mode = enable_grad() if create_graph else no_grad()
+    with mode:
+        sweep.run()
+    return sweep
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+    **legacy: Any,
+) -> None:
+    """Sum of gradients of ``tensors`` into the ``.grad`` of the leaves they came from.
+
+    ``grad_tensors`` are the cotangents, one per tensor (None for one-element tensors).  ``retain_graph`` (default: the
+    value of ``create_graph``) keeps the saved values for another pass; ``create_graph`` records the pass, so that
+    gradients can be differentiated; ``inputs`` limits the pass to some tensors.
+
+    >>> import symgrad as sg
+    >>> x = sg.tensor([1.0, 2.0], requires_grad=True)
+    >>> sg.autograd.backward((x * x).sum())
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    retain_graph, grad_tensors = _legacy(retain_graph, grad_tensors, grad_variables, legacy)
+    if WATCH.count:
+        note_problem("backward() adds into .grad, which a program cannot do; use autograd.grad or symgrad.func.grad")
+    outputs = _sequence(tensors)
+    gradients = (None,) * len(outputs) if grad_tensors is None else _sequence(grad_tensors)
+    if len(gradients) != len(outputs):
+        raise AutogradError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
+    targets = None
+    if inputs is not None:
+        targets = _sequence(inputs)
+        if not targets:
+            raise AutogradError("`inputs` argument to `backward()` cannot be empty.")
+    _check(outputs)
+    if create_graph:
+        warnings.warn(
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+            "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
+            "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break "
+            "the cycle and avoid the leak.",
+            UserWarning,
+            stacklevel=3,
+        )
+    keep = create_graph if retain_graph is None else retain_graph
+    origin = Origin(outputs, gradients)
+    allowed = None if targets is None else {id(_root(t)) for t in targets}
+    seeds = _seeds(outputs, gradients, create_graph)
+
+    def finish(leaf: Any, g: Any) -> Any:
+        g = _leaf_hooks(leaf, g)
+        if allowed is None or id(leaf) in allowed:
+            _accumulate(leaf, g, create_graph, origin)
+        return g
+
+    sweep = _run(outputs, seeds, None if targets is None else [_root(t) for t in targets], keep, create_graph, finish)
+    for t in targets or ():
+        if t._node is not None and not t.retains_grad and t._node in sweep.found:
+            _accumulate(t, sweep.found[t._node], create_graph, origin)
+
+
+def _legacy(retain_graph: Any, grad_tensors: Any, grad_variables: Any, legacy: dict[str, Any]) -> tuple[Any, Any]:
+    if grad_variables is not None:
+        warnings.warn("'grad_variables' is deprecated. Use 'grad_tensors' instead.", DeprecationWarning, stacklevel=3)
+        grad_tensors = grad_variables
+    if "retain_variables" in legacy:
+        warnings.warn("'retain_variables' is deprecated. Use 'retain_graph' instead.", DeprecationWarning, stacklevel=3)
+        retain_graph = legacy.pop("retain_variables")
+    if legacy:
+        raise ArgumentError(f"backward() got unexpected arguments {sorted(legacy)}")
+    return retain_graph, grad_tensors
+
+
+def _leaf_hooks(leaf: Any, g: Any) -> Any:
+    extra = leaf._extra
+    if extra is not None:
+        for hook in list(extra.hooks.values()):
+            g, _ = call_tensor_hook(hook, g, Tensor)
+    return g
+
+
+def _accumulate(leaf: Any, g: Any, create_graph: bool, origin: Origin) -> None:
+    extra = leaf.more()
+    if create_graph:
+        extra.grad = g if extra.grad is None else extra.grad + g
+    elif extra.grad is None:
+        value = np.array(g)[()] if not isinstance(g, np.ndarray) or g.base is not None else g
+        extra.grad = attach(plain(Tensor, value), origin, leaf)
+    else:
+        before = extra.grad
+        value = before._value + g
+        if isinstance(before._value, np.ndarray):
+            before._value[...] = value
+        else:
+            before._value = value
+        attach(before, origin, leaf)
+    for hook in list(extra.post.values()):
+        hook(leaf)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """Gradients of the sum of ``outputs`` (weighted by ``grad_outputs``) with respect to ``inputs``.
+
+    Returns one tensor per input, None for an unused one with ``allow_unused``; ``materialize_grads`` gives zeros
+    instead.  Arguments and errors are torch's.
+
+    >>> import symgrad as sg
+    >>> x = sg.tensor(3.0, requires_grad=True)
+    >>> (g,) = sg.autograd.grad(x**2, x, create_graph=True)
+    >>> g, sg.autograd.grad(g, x)
+    (tensor(6., grad_fn=<MulBackward0>), (tensor(2.),))
+    """
+    targets, outs = _sequence(inputs), _sequence(outputs)
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True).", FutureWarning, stacklevel=2
+        )
+    if materialize_grads and allow_unused is False:
+        raise ArgumentError("Expected allow_unused to be True or not passed when materialize_grads=True")
+    if not targets:
+        raise ArgumentError("grad requires non-empty inputs.")
+    gradients = (None,) * len(outs) if grad_outputs is None else _sequence(grad_outputs)
+    if is_grads_batched:
+        return _batched(outs, targets, gradients, retain_graph, create_graph, allow_unused, materialize_grads)
+    if len(gradients) != len(outs):
+        raise AutogradError(f"got {len(outs)} tensors and {len(gradients)} gradients")
+    _check(outs)
+    for k, t in enumerate(targets):
+        if not isinstance(t, Recorded) or not t._requires_grad:
+            raise AutogradError(
+                "One of the differentiated Tensors does not require grad "
+                f"(input {k}; call requires_grad_() on it before the computation)"
+            )
+    if WATCH.count and WATCH.local.stack:
+        create_graph = True  # a tracer needs the pass on the tape
+    keep = create_graph if retain_graph is None else retain_graph
+    seeds = _seeds(outs, gradients, create_graph)
+    origin = Origin(outs, gradients)
+    sweep = _run(outs, seeds, [_root(t) for t in targets], keep, create_graph, _leaf_hooks)
+    results: list[Any] = []
+    for k, t in enumerate(targets):
+        g = sweep.found.get(_root(t))
+        if g is None and materialize_grads:
+            g = np.zeros_like(t._value)[()]
+        elif g is None and not allow_unused:
+            raise AutogradError(
+                "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if "
+                f"this is the desired behavior. (input {k}, {t.name or 'unnamed'}, shape {tuple(t._value.shape)})"
+            )
+        if g is not None and not isinstance(g, Recorded):
+            value = np.array(g)[()] if isinstance(g, np.ndarray) and g.base is not None else g
+            g = attach(plain(Tensor, value), origin, t)
+        results.append(g)
+    return tuple(results)
+
+
+def _batched(
+    outs: Any, targets: Any, gradients: Any, retain_graph: Any, create_graph: bool, unused: Any, materialize: bool
+) -> tuple[Any, ...]:
+    from symgrad.ops.shaping import stack
+
+    count = len(next(g for g in gradients if g is not None))
+    rows = []
+    for k in range(count):
+        seeds = [None if g is None else g[k] for g in gradients]
+        keep = True if k < count - 1 else retain_graph
+        rows.append(grad(outs, targets, seeds, keep, create_graph, True, unused, False, materialize))
+    return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
+

@@ -1,0 +1,330 @@
+"""Formulas of custom functions.
+
+A function's value is the term ``f(arguments)``.  Where ``forward`` can be run on formulas the term's op says so in
+``define``, and formulas show what stands inside; where not, it stays a function with a name.  Its derivative is always
+the user's ``backward`` run on formulas, never the derivative of ``forward``: the two need not agree, and the number
+comes from ``backward``.  Where that cannot be run either, the derivative is an opaque function too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import FormulaError
+from symgrad.formula.term import Term, as_term, make
+from symgrad.op import Op
+from symgrad.tape.formal import Formal, formula_of
+from symgrad.tape.graph import Node
+from symgrad.tape.modes import no_grad
+from symgrad.tape.record import Recorded, plain
+
+
+class _Here:
+    """Stands in a pattern where a tensor stood among the arguments."""
+
+    def __repr__(self) -> str:
+        return "tensor"
+
+    def __reduce__(self) -> str:
+        return "HERE"
+
+
+HERE = _Here()
+
+
+class Signature:
+    """How a function was called, without its tensors: hashable, so that equal calls give equal formulas.
+
+    pattern  the arguments of ``apply``, with ``HERE`` for tensors
+    shapes   per argument the shape of the tensor, None for other things
+    count    number of outputs, or None where ``forward`` returned one thing that is no tuple
+    """
+
+    __slots__ = ("cache", "count", "function", "key", "pattern", "shapes")
+
+    def __init__(self, function: Any, args: tuple[Any, ...], count: int | None):
+        self.function = function
+        self.pattern = tuple(HERE if isinstance(a, Recorded) else a for a in args)
+        self.shapes = tuple(a._value.shape if isinstance(a, Recorded) else None for a in args)
+        self.count = count
+        self.key = self._make_key()
+        self.cache: dict[Any, Any] = {}
+
+    def _make_key(self) -> Any:
+        key = (self.function, tuple((type(a).__name__, repr(a) if isinstance(a, float) else a) for a in self.pattern))
+        try:
+            hash(key)
+        except TypeError:
+            return id(self)  # an argument that cannot be compared (a list, an array): every call is its own
+        return (*key, self.count)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Signature) and self.key == other.key
+
+    def __repr__(self) -> str:
+        return f"{self.function.__name__}{self.pattern}"
+
+    def __getstate__(self) -> Any:
+        return (self.function, self.pattern, self.shapes, self.count)
+
+    def __setstate__(self, state: Any) -> None:
+        self.function, self.pattern, self.shapes, self.count = state
+        self.key = self._make_key()
+        self.cache = {}
+
+    def filled(self, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments of ``apply`` with ``tensors`` in their places."""
+        found = iter(tensors)
+        return tuple(next(found) if a is HERE else a for a in self.pattern)
+
+    def run(self, tensors: tuple[Any, ...]) -> tuple[Any, Any]:
+        """``(context, what forward returns)`` for tensors or formulas."""
+        from symgrad.autograd.function import FunctionCtx, run_forward
+
+        ctx = FunctionCtx()
+        ctx.needs_input_grad = tuple(a is HERE for a in self.pattern)
+        with no_grad():
+            return ctx, run_forward(self.function, ctx, self.filled(tensors))
+
+    def gradients(self, ctx: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        """``backward``'s answers for the tensor arguments."""
+        results = self.function.backward(ctx, *grads)
+        rows = results if isinstance(results, (tuple, list)) else (results,)
+        return tuple(r for r, a in zip(rows, self.pattern, strict=False) if a is HERE)
+
+
+# ---------------------------------------------------------------------------------------------- ops of one class
+
+
+class FunctionOp(Op):
+    """An op that is not in the table: of a custom function, or of one of its outputs."""
+
+    __slots__ = ("function", "role")
+
+    def __init__(self, name: str, pull: Any, symbolic: Any = None, function: Any = None, role: str = "", **fields: Any):
+        fields.setdefault("infer", lambda *_, shape, **__: shape)
+        fields.setdefault("result", lambda *_, dtype, **__: np.dtype(dtype))
+        super().__init__(name, "function", fields.pop("kernel", _no_kernel), pull, define_symbolic=symbolic, **fields)
+        self.function = function
+        self.role = role
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (found_op, (self.function, self.name, self.role))
+
+
+def _no_kernel(*_: Any, **__: Any) -> Any:
+    raise FormulaError("this operation has no value of its own")
+
+
+def found_op(function: Any, name: str, role: str) -> Op:
+    """The op of a custom function in one of its roles (what pickles refer to)."""
+    if function is None:
+        from symgrad.autograd import function as module
+
+        return {"output": OUTPUT_TERM if role else module.OUTPUT, "parts": PARTS}.get(name, module.ONCE)
+    return _ops(function)[role]
+
+
+def _ops(function: Any) -> dict[str, Op]:
+    """All ops of a custom function, made once: of its nodes, its terms and its derivatives."""
+    found = function.__dict__.get("_symgrad_ops")
+    if found is None:
+        name = function.__name__
+        found = {
+            "node": FunctionOp(name, _pull_number, _symbolic, function, "node", node=name),
+            "term": FunctionOp(
+                name, _pull_term, None, function, "term", kernel=_forward_kernel, define=_define, size_params=("shape",)
+            ),
+            "opaque": FunctionOp(
+                name, _pull_term, None, function, "opaque", kernel=_forward_kernel, size_params=("shape",)
+            ),
+            "derivative": FunctionOp(
+                f"{name}Backward", _pull_opaque, None, function, "derivative", kernel=_backward_kernel,
+                size_params=("shape",),
+            ),
+        }  # fmt: skip
+        function._symgrad_ops = found
+    return found  # type: ignore[no-any-return]
+
+
+def node_op(function: Any) -> Op:
+    """The op of a function's nodes on the tape."""
+    return _ops(function)["node"]
+
+
+def _pull_number(i: int, g: Any, *_: Any, run: Any) -> Any:
+    return run.gradient(i, g)
+
+
+# ---------------------------------------------------------------------------------------------- forward
+
+
+def _symbolic(reading: Any, node: Node, args: tuple[Term, ...]) -> Term:
+    """The term of a node: with its inside where ``forward`` runs on formulas and gives what it gave."""
+    signature = node.params["run"].signature  # type: ignore[index]
+    several = signature.count is not None
+    shape, dtype = (), np.dtype(float)
+    if not several:
+        shape, dtype = reading.shape(node.shape), node.dtype
+    params = {"signature": signature, "shape": shape, "dtype": dtype.name}
+    inside = forward_formula(signature, args)
+    ops = _ops(signature.function)
+    known = inside is not None and (several or (inside[1].term.shape == shape and inside[1].term.dtype == dtype))
+    return make(ops["term" if known else "opaque"], args, params, shape, dtype)
+
+
+def forward_formula(signature: Signature, args: tuple[Term, ...]) -> Any:
+    """``(context, output formulas)`` of ``forward`` run on formulas; None where it needs values."""
+    if args not in signature.cache:
+        contexts = []
+
+        def run() -> Any:
+            ctx, out = signature.run(tuple(map(Formal, args)))
+            contexts.append(ctx)
+            parts = out if isinstance(out, tuple) else (out,)
+            if any(isinstance(p, Recorded) for p in parts) or not any(isinstance(p, Formal) for p in parts):
+                raise FormulaError("forward made its result from values")
+            return out
+
+        out = formula_of(run)
+        signature.cache.clear()
+        signature.cache[args] = None if out is None else (contexts[-1], out)
+    return signature.cache[args]
+
+
+def _define(*args: Any, signature: Signature, **_: Any) -> Any:
+    found = forward_formula(signature, args)
+    if found is None:
+        raise FormulaError(f"{signature.function.__name__} has no formula for these arguments")
+    out = found[1]
+    return tuple(o.term if isinstance(o, Formal) else o for o in out) if isinstance(out, tuple) else out.term
+
+
+def _forward_kernel(*values: Any, signature: Signature, **_: Any) -> Any:
+    _, out = signature.run(tuple(map(_tensor, values)))
+    return tuple(map(_value, out)) if isinstance(out, tuple) else _value(out)
+
+
+def _tensor(value: Any) -> Any:
+    from symgrad.tensor import Tensor
+
+    return plain(Tensor, np.asarray(value)[()])
+
+
+def _value(out: Any) -> Any:
+    return out._value if isinstance(out, Recorded) else out
+
+
+# ---------------------------------------------------------------------------------------------- outputs and parts
+
+
+def _pull_output(i: int, g: Any, *_: Any, index: int, **__: Any) -> Any:  # noqa: ARG001  (the rule's signature)
+    return make(PARTS, (as_term(g),), {"index": index}, (), None)
+
+
+def _define_output(whole: Any, *, index: int, **_: Any) -> Any:
+    return whole.op.define(*whole.args, **whole.params)[index]
+
+
+OUTPUT_TERM = FunctionOp(
+    "output",
+    _pull_output,
+    role="term",
+    kernel=lambda whole, index, **_: whole[index],
+    define=_define_output,
+    size_params=("shape",),
+)
+OPAQUE_OUTPUT = FunctionOp(
+    "output", _pull_output, role="opaque", kernel=lambda whole, index, **_: whole[index], size_params=("shape",)
+)
+PARTS = FunctionOp("parts", _no_kernel, infer=lambda *_, **__: (), result=None)
+
+
+def output_term(whole: Term, index: int, shape: tuple[Any, ...], dtype: Any) -> Term:
+    """One output of a function with several."""
+    op = OUTPUT_TERM if whole.op.define is not None else OPAQUE_OUTPUT
+    return make(op, (whole,), {"index": index, "shape": shape, "dtype": dtype.name}, shape, dtype)
+
+
+def _collected(g: Term) -> dict[int, Term]:
+    """Gradients by output number, out of the sum of parts that the sweep made."""
+    found: dict[int, Term] = {}
+    stack = [g]
+    while stack:
+        term = stack.pop()
+        if term.op is PARTS:
+            k = term.params["index"]
+            found[k] = found[k] + term.args[0] if k in found else term.args[0]  # type: ignore[operator]
+        else:
+            stack.extend(reversed(term.args))
+    return found
+
+
+# ---------------------------------------------------------------------------------------------- backward
+
+
+def _pull_term(i: int, g: Any, out: Any, *args: Any, signature: Signature, **_: Any) -> Any:
+    """The user's ``backward`` on formulas; an opaque function where that is not possible."""
+    key = ("backward", g, args)
+    inside = forward_formula(signature, args)
+    if key not in signature.cache:
+        signature.cache[key] = None if inside is None else formula_of(lambda: _backward(signature, inside, g))
+    rows = signature.cache[key]
+    if rows is not None:
+        found = rows[i]
+        return found.term if isinstance(found, Formal) else found
+    params = {"signature": signature, "wrt": i, "shape": args[i].shape, "dtype": args[i].dtype.name}
+    if signature.count is not None:
+        params["outputs"] = tuple(sorted(_collected(g)))
+        seeds = tuple(part for _, part in sorted(_collected(g).items()))
+    else:
+        seeds = (g,)
+    return make(_ops(signature.function)["derivative"], (*seeds, *args), params, args[i].shape, args[i].dtype)
+
+
+def _backward(signature: Signature, inside: Any, g: Term) -> tuple[Any, ...]:
+    ctx, out = inside
+    if signature.count is None:
+        grads: tuple[Any, ...] = (Formal(g),)
+    else:
+        parts = _collected(g)
+        grads = tuple(
+            Formal(parts[k]) if k in parts else _absent(ctx, o) if isinstance(o, Formal) else None
+            for k, o in enumerate(out)
+        )
+    rows = signature.gradients(ctx, grads)
+    for row in rows:
+        if row is not None and not isinstance(row, Formal):
+            raise FormulaError("backward made its result from values")
+    return rows
+
+
+def _absent(ctx: Any, like: Formal) -> Any:
+    return like.full_like(0) if ctx.materialize_grads else None
+
+
+def _pull_opaque(i: int, g: Any, out: Any, *_: Any, signature: Signature, **__: Any) -> Any:  # noqa: ARG001
+    name = signature.function.__name__
+    raise FormulaError(
+        f"the second derivative of {name} has no formula: its backward needs values. Write {name}.backward with tensor "
+        "operations only."
+    )
+
+
+def _backward_kernel(*values: Any, signature: Signature, wrt: int, outputs: Any = None, **_: Any) -> Any:
+    count = 1 if outputs is None else len(outputs)
+    ctx, out = signature.run(tuple(map(_tensor, values[count:])))
+    seeds = dict(zip(outputs or (0,), map(_tensor, values[:count]), strict=True))
+    rows = out if isinstance(out, tuple) else (out,)
+    grads = tuple(
+        seeds.get(k, _tensor(np.zeros_like(o._value)) if ctx.materialize_grads and isinstance(o, Recorded) else None)
+        for k, o in enumerate(rows)
+    )
+    with no_grad():
+        found = signature.gradients(ctx, grads)[wrt]
+    return np.zeros(np.shape(values[count + wrt]))[()] if found is None else found._value

@@ -1,0 +1,159 @@
+"""A formula with the face of a tensor, for running a user's code on formulas instead of numbers.
+
+Custom functions and hooks are written for tensors: they call methods and operators.  Run on :class:`Formal` arguments
+the same text gives a formula.  Whatever needs a value (``if``, ``.item()``, ``.numpy()``, a constant tensor) raises, and
+the caller falls back to an opaque function; a formula is never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from symgrad.errors import FormulaError
+from symgrad.formula.term import Term, as_term, size_letter
+from symgrad.op import FRONTS, TABLE, Op, lookup, register_carrier
+
+
+class Formal:
+    """A term that has the methods of a tensor and no value."""
+
+    __slots__ = ("term",)
+    requires_grad = False
+    is_leaf = True
+    grad_fn = None
+
+    def __init__(self, term: Term):
+        self.term = term
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The sizes, as formulas."""
+        return tuple(Formal(size_letter(n)) for n in self.term.shape)
+
+    @property
+    def raw_shape(self) -> tuple[Any, ...]:
+        """The sizes as letters, for the library's own use."""
+        return self.term.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the array that the formula stands for."""
+        return self.term.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.term.shape)
+
+    def dim(self) -> int:
+        """Number of axes."""
+        return len(self.term.shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The sizes, or one of them, as formulas."""
+        return self.shape if dim is None else self.shape[dim]
+
+    def numel(self) -> Any:
+        """Number of entries, as a formula."""
+        return Formal(self.term.sizes(tuple(range(self.ndim))))
+
+    def sizes(self, dim: tuple[int, ...]) -> Any:
+        """Number of entries along ``dim``, as a formula."""
+        return Formal(self.term.sizes(dim))
+
+    def full_like(self, value: int) -> Any:
+        """A constant of this shape and dtype."""
+        return Formal(self.term.full_like(value))
+
+    def detach(self) -> Any:
+        """The same values, without derivative."""
+        if "detach" not in TABLE:
+            raise FormulaError("detach() inside a function has no formula")
+        return lookup("detach")(self)
+
+    @property
+    def T(self) -> Any:  # noqa: N802  (the tensor's name)
+        """The axes in reverse order."""
+        return Formal(self.term.T)
+
+    @property
+    def mT(self) -> Any:  # noqa: N802  (the tensor's name)
+        """The last two axes exchanged."""
+        order = tuple(range(self.ndim - 2))
+        return lookup("permute")(self, dims=(*order, self.ndim - 1, self.ndim - 2))
+
+    def __getitem__(self, index: Any) -> Any:
+        from symgrad.ops.indexing import getitem
+
+        return getitem(self, index)
+
+    def __getattr__(self, name: str) -> Any:
+        entry = FRONTS.get(name)
+        if entry is None or not entry.method:
+            raise FormulaError(f".{name} has no formula of its own")
+        call = entry.call
+        return lambda *args, **kwargs: call(self, *args, **kwargs)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        entry = FRONTS.get(ufunc.__name__)
+        if method != "__call__" or kwargs or entry is None:
+            raise FormulaError(f"np.{ufunc.__name__} has no formula in this form")
+        return entry.call(*inputs)
+
+    def __bool__(self) -> bool:
+        raise FormulaError("a formula has no truth value")
+
+    __hash__ = object.__hash__
+
+
+def _operator(op: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    def call(self: Any, other: Any) -> Any:
+        return lookup(op)(other, self) if reflected else lookup(op)(self, other)
+
+    return call
+
+
+for _name, _op in {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "matmul", "mod": "remainder",
+    "floordiv": "floor_divide",
+}.items():  # fmt: skip
+    setattr(Formal, f"__{_name}__", _operator(_op))
+    setattr(Formal, f"__r{_name}__", _operator(_op, reflected=True))
+for _name, _op in {
+    "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "eq": "eq", "ne": "ne", "and": "logical_and", "or": "logical_or",
+}.items():  # fmt: skip
+    setattr(Formal, f"__{_name}__", _operator(_op))
+Formal.__neg__ = lambda self: lookup("neg")(self)  # type: ignore[attr-defined]
+Formal.__abs__ = lambda self: lookup("abs")(self)  # type: ignore[attr-defined]
+Formal.__invert__ = lambda self: lookup("logical_not")(self)  # type: ignore[attr-defined]
+
+
+def _apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    # Whatever is no formula and no number is refused by as_term: a tensor here would be a value frozen into a formula.
+    found = op(*(a.term if isinstance(a, Formal) else as_term(a) for a in args), **params)
+    return Formal(as_term(found))
+
+
+register_carrier(Formal, 3, _apply)
+
+
+def formula_of(run: Callable[[], Any]) -> Any:
+    """What ``run()`` gives, or None when it cannot be read as a formula.
+
+    It runs twice: two different answers mean that it draws random numbers or counts its calls, and then it has no
+    formula.
+    """
+    try:
+        first, second = run(), run()
+    except Exception:  # noqa: BLE001  (anything a user's function may raise when it meets a formula)
+        return None
+    return first if _same(first, second) else None
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, Formal) and isinstance(b, Formal):
+        return a.term is b.term
+    return type(a) is type(b) and not isinstance(a, Formal)
