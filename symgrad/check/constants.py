@@ -28,6 +28,8 @@ def constant_name(value: Any, case: Case) -> str | None:
     if isinstance(value, complex) or not math.isfinite(value) or not value:
         return None
     sign, size = ("-" if value < 0 else ""), abs(value)
+    if _near(value, 1.0):
+        return None
     named = _size_name(size, case)
     fraction = Fraction(size).limit_denominator(12)
     if fraction and _near(size, float(fraction)) and fraction.numerator <= 24:

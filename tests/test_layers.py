@@ -1,0 +1,66 @@
+"""The house stays in order: imports run one way, files stay small, public names change on purpose only."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import symgrad as sg
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "symgrad"
+LIMIT = 600
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+
+
+def test_imports_run_one_way():
+    pytest.importorskip("importlinter", reason="the order of imports is checked with import-linter (group dev)")
+    done = run(sys.executable, "-c", "from importlinter.cli import lint_imports_command as run; run(['--no-cache'])")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_import_is_light():
+    """``import symgrad`` loads NumPy and nothing heavy: SymPy waits for the first formula."""
+    heavy = ("sympy", "mpmath", "torch", "jax", "numba", "scipy", "hypothesis", "pytest")
+    done = run(sys.executable, "-c", f"import sys, symgrad; print([m for m in {heavy} if m in sys.modules])")
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_files_stay_small(path):
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= LIMIT, f"{path.name} has {lines} lines; a room that outgrows {LIMIT} is two rooms"
+
+
+def test_top_level_is_tidy():
+    allowed = {"pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "symgrad", "tests", "docs", "examples"}
+    entries = {p.name for p in ROOT.iterdir() if not p.name.startswith(".")} - {"build", "dist"}
+    assert entries <= allowed, sorted(entries - allowed)
+
+
+PUBLIC = Path(__file__).parent / "public_names.txt"
+
+
+def test_public_names():
+    """The names of ``symgrad`` as users see them.  A change of the list is a change of the interface: say so in the
+    changelog, then run ``python tests/test_layers.py`` to write the new list."""
+    assert public_names() == PUBLIC.read_text(encoding="utf-8").split()
+
+
+def public_names() -> list[str]:
+    """What ``dir(symgrad)`` offers whatever was imported before, and the methods and attributes of tensors."""
+    lazy = {"autograd", "Variable", *sg._LAZY, *sg._MODULES}
+    names = {n for n in dir(sg) if not n.startswith("_") and (n in lazy or not isinstance(vars(sg).get(n), ModuleType))}
+    names -= {"Any", "annotations", "importlib"}
+    return sorted({*names, *(f"Tensor.{n}" for n in dir(sg.Tensor) if not n.startswith("_"))})
+
+
+if __name__ == "__main__":
+    PUBLIC.write_text("\n".join(public_names()) + "\n", encoding="utf-8")
