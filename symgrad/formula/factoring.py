@@ -1,0 +1,192 @@
+"""Common factors of a sum: A x + Aᵀ x is (A + Aᵀ) x.
+
+A factor can be taken out of a product when all its labels are output axes, or when exactly one is summed with exactly
+one other factor: then the product is that factor times the rest, as matrices.  a·c + b·c = (a + b)·c holds always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from symgrad.formula.normal import Factor, Form, Power, Product, relabelled
+from symgrad.formula.term import SIZE, SYMBOL
+
+if TYPE_CHECKING:
+    from symgrad.formula.simplify import Canonicaliser
+
+WIDEST = 24
+"""Sums with more terms are not searched for common factors."""
+
+
+class Handle(NamedTuple):
+    """How a factor stands in a product: its base, power, and per axis the output axes it is, or () when summed."""
+
+    base: int
+    power: Power
+    places: tuple[tuple[int, ...], ...]
+    out: tuple[int, ...]
+
+
+class Use(NamedTuple):
+    """A handle of one factor of one product."""
+
+    handle: Handle
+    term: int
+    factor: Factor
+
+
+def factored(form: Form, run: Canonicaliser) -> Form:
+    """The form with the most common factors taken out, until none is left that makes it shorter."""
+    while 1 < len(form.terms) <= WIDEST:
+        group = _best_group(form, run)
+        if group is None:
+            return form
+        form = _taken_out(form, group, run)
+    return form
+
+
+def _uses(form: Form, run: Canonicaliser) -> list[Use]:
+    found = []
+    for k, p in enumerate(form.terms):
+        counts: dict[int, int] = {}
+        for f in p.factors:
+            for x in f.labels:
+                counts[x] = counts.get(x, 0) + 1
+        pattern = tuple(p.out.index(x) for x in p.out)
+        for f in p.factors:
+            summed = [x for x in f.labels if x not in p.out]
+            if len(summed) > 1 or (summed and (counts[summed[0]] != 2 or f.labels.count(summed[0]) > 1)):
+                continue
+            places = tuple(tuple(i for i, y in enumerate(p.out) if y == x) for x in f.labels)
+            if run.symmetric(f.base):
+                places = tuple(sorted(places))
+            base = run.ordinal(f.base)
+            powers: list[Power] = [f.power]
+            if not summed and isinstance(f.power, int):
+                # Of x³ and x² the common factor is x²; of x⁻¹ and x⁻² it is x⁻¹.
+                powers = list(range(1, f.power + 1)) if f.power > 0 else list(range(-1, f.power - 1, -1))
+            found += [Use(Handle(base, q, places, pattern), k, Factor(f.base, f.labels, q)) for q in powers[:8]]
+    return found
+
+
+def _best_group(form: Form, run: Canonicaliser) -> list[Use] | None:
+    """The uses of the handle that saves most."""
+    groups: dict[Handle, dict[int, Use]] = {}
+    for use in _uses(form, run):
+        groups.setdefault(use.handle, {}).setdefault(use.term, use)
+    best, best_saving = None, 0
+    for group in groups.values():
+        if len(group) > 1:
+            saving = _saving(form, list(group.values()))
+            if saving > best_saving:
+                best, best_saving = list(group.values()), saving
+    return best
+
+
+def _saving(form: Form, group: Sequence[Use]) -> int:
+    """Nodes saved by taking a factor out, less the bracket; 0 where a bare number would stay in the bracket."""
+    factor = group[0].factor
+    weight = 2 * (1 + (factor.power not in (1, -1)) + len(factor.labels)) + (factor.power != 1)
+    bare = 0
+    for use in group:
+        p = form.terms[use.term]
+        (own,) = [f for f in p.factors if f.base is factor.base and f.labels == use.factor.labels][:1]
+        if own.power == factor.power and len(p.factors) == 1:
+            bare += 1
+        elif own.power == factor.power + (1 if factor.power > 0 else -1) != factor.power and abs(factor.power) == 1:
+            weight -= 1
+    if bare and (factor.base.op in (SYMBOL, SIZE) or bare == len(group)) and not factor.labels:
+        return 0
+    if bare and any(x not in form.terms[use.term].out for use in group for x in use.factor.labels):
+        return 0
+    if bare and factor.labels and factor.base.op is SYMBOL:
+        return 0
+    return weight * (len(group) - 1) - 2 * (len(group) < len(form.terms))
+
+
+def _taken_out(form: Form, group: Sequence[Use], run: Canonicaliser) -> Form:
+    """The form with the group replaced by one product: the factor times the sum of the rests."""
+    first = group[0]
+    axes = _rest_axes(form, group)
+    rests = [_rest(form.terms[use.term], use, axes) for use in group]
+    p = form.terms[first.term]
+    shape = []
+    for axis in axes:
+        if axis >= 0:
+            shape.append(form.shape[axis])
+        else:
+            summed = next(k for k, x in enumerate(first.factor.labels) if x not in p.out)
+            shape.append(first.factor.base.shape[summed])
+    inner = run.product(run.sum_of(rests, tuple(shape)))
+    start = 1 + max((x for labels in (p.out, *(f.labels for f in p.factors)) for x in labels), default=0)
+    names = {x: _outer_label(p, first, axis) for x, axis in zip(inner.out, axes, strict=True)}
+    fresh: dict[int, int] = {}
+    factors = relabelled(inner.factors, lambda x: names[x] if x in names else fresh.setdefault(x, start + len(fresh)))
+    place = list(p.factors).index(next(f for f in p.factors if f.base is first.factor.base and f.labels == first.factor.labels))
+    ordered = [*factors, first.factor] if place else [first.factor, *factors]
+    whole = Product(inner.coef, ordered, p.out, inner.decimal)
+    if len(set(inner.out)) < len(inner.out):
+        whole = _with_delta(whole, inner, axes, p, first)
+    from symgrad.formula.rewriting import merged
+
+    whole = merged(whole, run)
+    taken = {use.term for use in group}
+    terms: list[Any] = []
+    for k, q in enumerate(form.terms):
+        if k == first.term:
+            terms.append(whole)
+        elif k not in taken:
+            terms.append(q)
+    return run.sum_of([q for q in terms if q.coef], form.shape)
+
+
+def _with_delta(whole: Product, inner: Product, axes: Sequence[int], p: Product, first: Use) -> Product:
+    """A rest that is one product with a delta identifies the labels of the factor."""
+    from symgrad.formula.normal import Joined
+
+    joined = Joined()
+    seen: dict[int, int] = {}
+    for x, axis in zip(inner.out, axes, strict=True):
+        label = _outer_label(p, first, axis)
+        joined.join(seen.setdefault(x, label), label)
+    factors = relabelled(whole.factors, joined.find)
+    return Product(whole.coef, factors, tuple(joined.find(x) for x in whole.out), whole.decimal)
+
+
+def _outer_label(p: Product, use: Use, axis: int) -> int:
+    if axis >= 0:
+        return p.out[axis]
+    return next(x for x in use.factor.labels if x not in p.out)
+
+
+def _rest_axes(form: Form, group: Sequence[Use]) -> list[int]:
+    """Axes of the rests: output axes that a rest varies along, and -1 for the summed one."""
+    wanted: set[int] = set()
+    for use in group:
+        p = form.terms[use.term]
+        inside = {x for f in _others(p, use) for x in f.labels}
+        wanted |= {p.out.index(x) for x in p.out if x in inside}
+        pattern_extra = [k for k, x in enumerate(p.out) if p.out.count(x) > 1 and x not in use.factor.labels]
+        wanted |= {p.out.index(p.out[k]) for k in pattern_extra}
+    axes = sorted(wanted)
+    p = form.terms[group[0].term]
+    return axes + ([-1] if any(x not in p.out for x in group[0].factor.labels) else [])
+
+
+def _others(p: Product, use: Use) -> list[Factor]:
+    """The factors without the one taken out; a higher power leaves the difference."""
+    out = []
+    for f in p.factors:
+        if f.base is use.factor.base and f.labels == use.factor.labels:
+            rest = f.power - use.factor.power
+            if rest:
+                out.append(Factor(f.base, f.labels, rest))
+        else:
+            out.append(f)
+    return out
+
+
+def _rest(p: Product, use: Use, axes: Sequence[int]) -> Product:
+    out = tuple(_outer_label(p, use, axis) for axis in axes)
+    return Product(p.coef, _others(p, use), out, p.decimal)

@@ -1,0 +1,597 @@
+"""Matrix notation of einsum products.
+
+Labels are vertices, factors with two labels are edges, factors with one label are weights of their vertex, and factors
+without labels are scalars.  Summed vertices are eliminated: without edges they give a dot product or a sum, with one
+edge a matrix-vector product, with two a matrix product with the weight as a diagonal matrix in between; parallel edges
+are Hadamard products, and a closed cycle is a trace.  What does not reduce stays an einsum, which is right too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from symgrad.formula.normal import Factor, Form, Power, Product, number_of
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, full, number
+from symgrad.op import Labels, lookup
+from symgrad.ops.contraction import contract
+
+_FLOAT = np.dtype(float)
+
+
+class Link(NamedTuple):
+    """One matrix of a chain."""
+
+    term: Term
+    turned: bool = False
+
+
+Chain = tuple[Link, ...]
+
+
+class Edge(NamedTuple):
+    """A chain of matrices between two vertices."""
+
+    a: int
+    b: int
+    chain: Chain
+
+
+class Arrow(NamedTuple):
+    """A weight that is a chain times a vector (ones when it is None)."""
+
+    chain: Chain
+    vector: Term | None
+
+
+class Loop(NamedTuple):
+    """A weight that is the diagonal of a chain."""
+
+    chain: Chain
+
+
+def _op(name: str, *args: Any, **params: Any) -> Term:
+    return lookup(name)(*args, **params)  # type: ignore[no-any-return]
+
+
+def turned(term: Term) -> Term:
+    """The transpose of a matrix; a transpose is taken off again."""
+    if is_transpose(term):
+        return term.args[0]
+    return _op("permute", term, dims=(1, 0))
+
+
+def is_transpose(term: Term) -> bool:
+    """Whether a term is the transpose of a matrix."""
+    return term.op.name == "permute" and term.params["dims"] == (1, 0)
+
+
+def ones(size: Any) -> Term:
+    """A vector of ones."""
+    return full((size,), 1, _FLOAT)
+
+
+def diagonal_matrix(vector: Term) -> Term:
+    """diag(v)."""
+    n = vector.shape[0]
+    return contract((vector,), ((0,),), (0, 0), (n, n))  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------------------------------------- regions
+
+
+def _rank(term: Term) -> int:
+    if term.op in (NUMBER, SIZE):
+        return 0
+    if term.op is SYMBOL or (term.op.name == "permute" and term.args[0].op is SYMBOL):
+        return 1
+    return 3 if term.op.name in ("add", "sub") else 2
+
+
+def powered(base: Term, power: Power) -> Term:
+    """``base ** power`` for a positive power."""
+    if power == 1:
+        return base
+    return _op("sqrt", base) if power == Fraction(1, 2) else _op("pow", base, number(number_of(power, True)))
+
+
+def is_guard(base: Term) -> bool:
+    """``ratio(1, y)``: one over y, and 0 where y is 0."""
+    return base.op.name == "ratio" and base.args[0].number == 1
+
+
+def _multiplied(terms: Sequence[Term]) -> Term | None:
+    out: Term | None = None
+    for t in terms:
+        out = t if out is None else _op("mul", out, t)
+    return out
+
+
+def region(parts: Sequence[tuple[Term, Power]], above: Term | None = None) -> Term:
+    """The elementwise product of powers as numerator over denominator; ``above`` is a first numerator factor.
+
+    Guarded reciprocals come last: ``ratio(numerator, y)``.
+    """
+    guards = [(b, p) for b, p in parts if is_guard(b)]
+    plain = sorted((x for x in parts if not is_guard(x[0])), key=lambda x: _rank(x[0]))
+    over = [powered(b, p) for b, p in plain if p > 0]
+    under = _multiplied([powered(b, -p) for b, p in plain if p < 0])
+    top = _multiplied([*([above] if above is not None else []), *over])
+    if under is not None:
+        top = _op("div", number(1) if top is None else top, under)
+    for base, power in guards:
+        if power == 1:
+            top = _op("ratio", number(1) if top is None else top, base.args[1])
+        else:
+            top = powered(base, power) if top is None else _op("mul", top, powered(base, power))
+    return number(1) if top is None else top
+
+
+# ---------------------------------------------------------------------------------------------- chains
+
+
+class Layout:
+    """Products and sums as matrix terms; ``symmetric`` tells which matrices need no transpose."""
+
+    def __init__(self, symmetric: Callable[[Term], bool]):
+        self.symmetric = symmetric
+
+    def link(self, term: Term, flip: bool) -> Link:
+        """A matrix in a chain, with transposes moved into the flag."""
+        if is_transpose(term):
+            term, flip = term.args[0], not flip
+        return Link(term, flip and not self.symmetric(term))
+
+    def reverse(self, chain: Chain) -> Chain:
+        """The transpose of a chain."""
+        return tuple(self.link(x.term, not x.turned) for x in reversed(chain))
+
+    def chain_term(self, chain: Chain) -> Term:
+        """The matrix product of a chain, neighbouring inverses under one sign."""
+        links = list(chain)
+        k = 0
+        while k + 1 < len(links):
+            a, b = links[k], links[k + 1]
+            if a.term.op.name == b.term.op.name == "inv" and a.turned == b.turned and a.term is not b.term:
+                # A⁻¹B⁻¹ = (BA)⁻¹ always; the transposes of two inverses multiply in the other order.
+                x, y = (a.term.args[0], b.term.args[0]) if a.turned else (b.term.args[0], a.term.args[0])
+                links[k : k + 2] = [Link(_op("inv", self._matmul(x, y)), a.turned)]
+            else:
+                k += 1
+        out: Term | None = None
+        for x in links:
+            piece = turned(x.term) if x.turned else x.term
+            out = piece if out is None else _op("matmul", out, piece)
+        assert out is not None
+        return out
+
+    def _matmul(self, a: Term, b: Term) -> Term:
+        return _op("matmul", a, b)
+
+    def applied(self, chain: Chain, vector: Term | None) -> Term:
+        """A chain times a vector, or its row sums."""
+        if vector is not None:
+            for x in reversed(chain):
+                vector = _op("matmul", turned(x.term) if x.turned else x.term, vector)
+            return vector
+        *rest, last = chain
+        sums = _op("sum", last.term, dim=(0 if last.turned else 1,), keepdim=False)
+        return self.applied(tuple(rest), sums) if rest else sums
+
+    def rotated(self, chain: Chain) -> Chain:
+        """The rotation of a cycle, or of its transpose, with the fewest transposes; the first in the alphabet of those.
+
+        tr(AB) = tr(BA) = tr((AB)ᵀ) always.
+        """
+        both = (chain, self.reverse(chain))
+        options = [c[k:] + c[:k] for c in both for k in range(len(c))]
+        return min(options, key=lambda c: (transposes(c), [x.term.name or "~" for x in c]))
+
+
+def transposes(chain: Chain) -> int:
+    """How many links are transposed."""
+    return sum(x.turned for x in chain)
+
+
+# ---------------------------------------------------------------------------------------------- elimination
+
+
+class Graph:
+    """A connected component of a product while its summed vertices are eliminated."""
+
+    def __init__(self, factors: Sequence[Factor], outs: Sequence[int], layout: Layout):
+        self.layout = layout
+        self.outs = list(outs)
+        self.scalars: list[Term] = []
+        self.plain: dict[int, list[tuple[Term, Power]]] = {}
+        self.arrows: dict[int, list[Arrow]] = {}
+        self.loops: dict[int, list[Loop]] = {}
+        self.edges: list[Edge] = []
+        self.summed = [x for x in dict.fromkeys(y for f in factors for y in f.labels) if x not in self.outs]
+        self._place(factors)
+
+    def _place(self, factors: Sequence[Factor]) -> None:
+        """Weights to their vertices; factors between the same vertices in the same direction are one region."""
+        groups: dict[Labels, list[tuple[Term, Power]]] = {}
+        for f in factors:
+            if len(f.labels) == 1:
+                self.plain.setdefault(f.labels[0], []).append((f.base, f.power))
+                continue
+            a, b = f.labels
+            if (b, a) in groups and self.layout.symmetric(f.base):
+                a, b = b, a
+            groups.setdefault((a, b), []).append((f.base, f.power))
+        for (a, b), parts in groups.items():
+            term = region(parts)
+            if all(self.layout.symmetric(base) for base, _ in parts):
+                link = Link(term)
+            else:
+                link = self.layout.link(term, False)
+            if a == b:
+                self.loops.setdefault(a, []).append(Loop((link,)))
+            else:
+                self.edges.append(Edge(a, b, (link,)))
+
+    # ---------------------------------------------------------------- pieces
+
+    def chain(self, edge: Edge, start: int) -> Chain:
+        """The chain of an edge read from ``start``."""
+        return edge.chain if edge.a == start else self.layout.reverse(edge.chain)
+
+    def around(self, vertex: int) -> list[Edge]:
+        """Edges at a vertex."""
+        return [e for e in self.edges if vertex in (e.a, e.b)]
+
+    def weight(self, vertex: int) -> Term | None:
+        """All weights of a vertex as one vector; None without any.  They are taken away."""
+        parts = self.plain.pop(vertex, [])
+        parts += [(self.layout.applied(*x), 1) for x in self.arrows.pop(vertex, [])]
+        parts += [(self.diagonal(x), 1) for x in self.loops.pop(vertex, [])]
+        return region(parts) if parts else None
+
+    def diagonal(self, loop: Loop) -> Term:
+        """The diagonal of a chain."""
+        chain = min((loop.chain, self.layout.reverse(loop.chain)), key=transposes)
+        return _op("diagonal", self.layout.chain_term(chain), offset=0, dim1=0, dim2=1)
+
+    # ---------------------------------------------------------------- steps
+
+    def eliminate(self) -> bool:
+        """Eliminate all summed vertices; False when it is stuck."""
+        while self.summed:
+            degrees = {x: len(self.around(x)) for x in self.summed}
+            vertex = min(self.summed, key=lambda x: (degrees[x] > 1, degrees[x] if degrees[x] > 1 else 0))
+            if degrees[vertex] == 0:
+                self._close(vertex)
+            elif degrees[vertex] == 1:
+                self._absorb(vertex)
+            elif degrees[vertex] == 2:
+                self._bridge(vertex)
+            elif not self._merge_parallel():
+                return False
+        self._merge_parallel()
+        return len(self.edges) <= 1
+
+    def _close(self, vertex: int) -> None:
+        """A vertex without edges is a sum of its weights."""
+        self.summed.remove(vertex)
+        plain, arrows, loops = (d.pop(vertex, []) for d in (self.plain, self.arrows, self.loops))  # type: ignore[attr-defined]
+        if len(loops) == 1 and not plain and not arrows:
+            self.scalars.append(self._trace(loops[0].chain))
+            return
+        plain += [(self.diagonal(x), 1) for x in loops]
+        if not arrows:
+            self.scalars.append(self._sum(plain))
+        elif len(arrows) == 1 and not plain:
+            self.scalars.append(self._total(arrows[0]))
+        elif len(arrows) == 2 and not plain:
+            left, right = arrows
+            self.scalars.append(self._form(self.layout.reverse(left.chain) + right.chain, left.vector, right.vector))
+        else:
+            plain += [(self.layout.applied(*x), 1) for x in arrows[1:]]
+            self.scalars.append(self._form(arrows[0].chain, region(plain), arrows[0].vector))
+
+    def _sum(self, parts: list[tuple[Term, Power]]) -> Term:
+        """Sum of a vector; the sum of two factors is a dot product, of a square a squared norm."""
+        if len(parts) == 1:
+            base, power = parts[0]
+            if power == 2 and base.dtype is not None and base.dtype.kind == "f":
+                # Σx² = xᵀx = ‖x‖², for real x.
+                if _rank(base) == 1:
+                    return _op("matmul", base, base)
+                return _op("pow", _op("norm", base, p=2, dim=(0,), keepdim=False), 2)
+        elif len(parts) == 2 and all(p > 0 and not is_guard(b) for b, p in parts) and not _both_bool(parts):
+            left, right = sorted(parts, key=lambda x: _rank(x[0]))
+            return _op("matmul", powered(*left), powered(*right))
+        return _op("sum", region(parts), dim=(0,), keepdim=False)
+
+    def _total(self, arrow: Arrow) -> Term:
+        """1ᵀ C v."""
+        if arrow.vector is None and len(arrow.chain) == 1:
+            return _op("sum", arrow.chain[0].term, dim=(0, 1), keepdim=False)
+        return _op("sum", self.layout.applied(*arrow), dim=(0,), keepdim=False)
+
+    def _form(self, chain: Chain, left: Term | None, right: Term | None) -> Term:
+        """leftᵀ C right, read in the direction with fewer transposes."""
+        flipped = self.layout.reverse(chain)
+        if transposes(flipped) < transposes(chain):
+            chain, left, right = flipped, right, left
+        if left is None and right is None:
+            return self._total(Arrow(chain, None))
+        if left is None:
+            return _op("sum", self.layout.applied(chain, right), dim=(0,), keepdim=False)
+        return _op("matmul", left, self.layout.applied(chain, right))
+
+    def _trace(self, chain: Chain) -> Term:
+        return _op("trace", self.layout.chain_term(self.layout.rotated(chain)))
+
+    def _absorb(self, vertex: int) -> None:
+        """A vertex with one edge is a matrix-vector product."""
+        (edge,) = self.around(vertex)
+        other = edge.a if edge.b == vertex else edge.b
+        chain = self.chain(edge, other)
+        weight: Term | None
+        arrows = self.arrows.get(vertex, [])
+        if len(arrows) == 1 and vertex not in self.plain and vertex not in self.loops:
+            chain, weight = chain + arrows[0].chain, arrows[0].vector
+            del self.arrows[vertex]
+        else:
+            weight = self.weight(vertex)
+        self.edges.remove(edge)
+        self.summed.remove(vertex)
+        self.arrows.setdefault(other, []).append(Arrow(chain, weight))
+
+    def _bridge(self, vertex: int) -> None:
+        """A vertex with two edges is a matrix product, with its weight as a diagonal matrix in between."""
+        first, second = self.around(vertex)
+        start = first.a if first.b == vertex else first.b
+        stop = second.a if second.b == vertex else second.b
+        if start == stop:
+            self._cycle(vertex, start, first, second)
+            return
+        if self.edges_before(stop, start):
+            first, second, start, stop = second, first, stop, start
+        chain = self.chain(first, start) + self._diagonal_link(vertex) + self.chain(second, vertex)
+        self._replace(vertex, (first, second), Edge(start, stop, chain))
+
+    def edges_before(self, a: int, b: int) -> bool:
+        """Whether an output axis ``a`` stands before ``b``."""
+        return a in self.outs and (b not in self.outs or self.outs.index(a) < self.outs.index(b))
+
+    def _diagonal_link(self, vertex: int) -> Chain:
+        weight = self.weight(vertex)
+        return () if weight is None else (Link(diagonal_matrix(weight)),)
+
+    def _cycle(self, vertex: int, other: int, first: Edge, second: Edge) -> None:
+        """Two edges to the same vertex: the diagonal of a product, or a Hadamard product, whichever is shorter."""
+        lonely = other not in self.outs and len(self.around(other)) == 2
+        there, back = self.chain(first, other), self.chain(second, vertex)
+        loop = there + back
+        cost = transposes(self.layout.rotated(loop)) if lonely else min(map(transposes, (loop, self.layout.reverse(loop))))
+        direct = (there, self.layout.reverse(back))
+        entries = min(sum(map(transposes, direct)), sum(transposes(self.layout.reverse(c)) for c in direct))
+        if cost == 0 or cost < entries:
+            chain = there + self._diagonal_link(vertex) + back
+            self.edges = [e for e in self.edges if e not in (first, second)]
+            self.summed.remove(vertex)
+            self.loops.setdefault(other, []).append(Loop(chain))
+        else:
+            self._merge_parallel()
+
+    def _replace(self, vertex: int, old: tuple[Edge, ...], new: Edge) -> None:
+        place = self.edges.index(old[0])
+        self.edges[place] = new
+        self.edges = [e for e in self.edges if e not in old]
+        self.summed.remove(vertex)
+
+    def _merge_parallel(self) -> bool:
+        """Edges between the same two vertices are one Hadamard product."""
+        for k, e in enumerate(self.edges):
+            same = [x for x in self.edges[k + 1 :] if {x.a, x.b} == {e.a, e.b}]
+            if same:
+                chains = [e.chain, *(self.chain(x, e.a) for x in same)]
+                back = [self.layout.reverse(c) for c in chains]
+                flip = sum(map(transposes, back)) < sum(map(transposes, chains))
+                parts = [(self.layout.chain_term(c), 1) for c in (back if flip else chains)]
+                merged = Edge(e.a, e.b, (self.layout.link(region(parts), flip),))
+                self.edges = [merged if x is e else x for x in self.edges if x not in same]
+                return True
+        return False
+
+
+def _both_bool(parts: Sequence[tuple[Term, Power]]) -> bool:
+    return all(b.dtype is not None and b.dtype.kind == "b" for b, _ in parts)
+
+
+# ---------------------------------------------------------------------------------------------- products and sums
+
+
+def components(factors: Sequence[Factor]) -> list[list[Factor]]:
+    """Factors grouped by shared labels, in order of first appearance."""
+    groups: list[tuple[set[int], list[tuple[int, Factor]]]] = []
+    for k, f in enumerate(factors):
+        labels = set(f.labels)
+        touching = [g for g in groups if g[0] & labels]
+        joined = (labels.union(*(g[0] for g in touching)), [x for g in touching for x in g[1]] + [(k, f)])
+        groups = [g for g in groups if g not in touching] + [joined]
+    groups.sort(key=lambda g: min(k for k, _ in g[1]))
+    return [[f for _, f in sorted(g[1], key=lambda x: x[0])] for g in groups]
+
+
+def product_term(p: Product, shape: tuple[Any, ...], layout: Layout, scalars_only: bool = False) -> Term:
+    """The matrix term of a product; ``scalars_only`` leaves one without arrays at shape ()."""
+    axes = [k for k, size in enumerate(shape) if size != 1]
+    out = tuple(p.out[k] for k in axes)
+    sizes = tuple(shape[k] for k in axes)
+    scalars = [(f.base, f.power) for f in p.factors if not f.labels]
+    arrays = [f for f in p.factors if f.labels]
+    body = None
+    if not (scalars_only and not arrays and len(set(out)) == len(out)):
+        body = _array_part(arrays, out, sizes, layout, scalars)
+    term = scaled(p.coef, p.decimal, scalars, body)
+    return restored(term, shape) if body is not None and len(axes) < len(shape) else term
+
+
+def restored(term: Term, shape: tuple[Any, ...]) -> Term:
+    """Put axes of size 1 back."""
+    for k, size in enumerate(shape):
+        if size == 1:
+            term = _op("unsqueeze", term, dim=k)
+    return term
+
+
+def scaled(coef: Any, decimal: bool, scalars: Sequence[tuple[Term, Power]], body: Term | None) -> Term:
+    """coefficient · scalars · body; a guarded reciprocal among the scalars divides the whole."""
+    guards = [x for x in scalars if is_guard(x[0])]
+    rest = [x for x in scalars if not is_guard(x[0])]
+    value = number_of(coef, decimal)
+    if body is None or body.shape == ():
+        parts = rest if body is None else [*rest, (body, 1)]
+        return region(guards, _quotient(value, parts))
+    scale = _quotient(value, rest) if rest or value != 1 else None
+    if scale is not None and scale.number == -1:
+        body = _op("neg", body)
+    elif scale is not None and scale.op.name == "div" and scale.args[0].number == 1:
+        body = _op("div", body, scale.args[1])
+    elif scale is not None:
+        body = _op("mul", scale, body)
+    return region(guards, body) if guards else body
+
+
+def _quotient(value: Any, parts: Sequence[tuple[Term, Power]]) -> Term:
+    """A number times scalar powers as one fraction."""
+    if not parts:
+        return number(value)
+    under: list[tuple[Term, Power]] = []
+    negative = isinstance(value, (int, Fraction)) and value < 0
+    if negative:
+        value = -value
+    if isinstance(value, Fraction):
+        under = [(number(value.denominator), -1)]
+        value = value.numerator
+    above = None if value == 1 and any(p > 0 for _, p in parts) else number(value)
+    found = region([*parts, *under], above)
+    return _op("neg", found) if negative else found
+
+
+def _array_part(
+    arrays: Sequence[Factor], out: Labels, sizes: tuple[Any, ...], layout: Layout, scalars: list[tuple[Term, Power]]
+) -> Term | None:
+    """The array of a product; components without output axes are added to ``scalars``."""
+    wanted = tuple(dict.fromkeys(out))
+    size_of = dict(zip(out, sizes, strict=True))
+    graphs: list[Graph] = []
+    stuck: list[Factor] = []
+    for group in components(arrays):
+        inside = {x for f in group for x in f.labels}
+        outs = [x for x in wanted if x in inside]
+        graph = Graph(group, outs, layout) if len(outs) <= 2 and all(len(f.labels) <= 2 for f in group) else None
+        if graph is not None and graph.eliminate():
+            scalars += [(t, 1) for t in graph.scalars]
+            if outs:
+                graphs.append(graph)
+        elif outs:
+            stuck += group
+        else:
+            scalars.append((index_term(group, (), ()), 1))
+    if not out:
+        return None
+    if stuck or len(wanted) > 2:
+        pieces = stuck + [_graph_factor(g) for g in graphs]
+        return index_term(pieces, out, sizes) if pieces else _constant(out, sizes)
+    found = _drawn(graphs, wanted, size_of, layout)
+    if len(wanted) == len(out):
+        return ones(sizes[0]) if found is None else found
+    return _op("eye", n=sizes[0], dtype="float64") if found is None else diagonal_matrix(found)
+
+
+def _constant(out: Labels, sizes: tuple[Any, ...]) -> Term:
+    """Ones, spread over a delta where a label stands twice."""
+    wanted = tuple(dict.fromkeys(out))
+    shape = tuple(sizes[out.index(x)] for x in wanted)
+    return contract((full(shape, 1, _FLOAT),), (wanted,), out, sizes)  # type: ignore[no-any-return]
+
+
+def _graph_factor(graph: Graph) -> Factor:
+    """A reduced component as one factor."""
+    if len(graph.outs) == 1:
+        weight = graph.weight(graph.outs[0])
+        assert weight is not None
+        return Factor(weight, (graph.outs[0],))
+    a, b = graph.outs
+    term = _between(graph.layout, graph, a, b)
+    return Factor(term, (a, b))
+
+
+def index_term(factors: Sequence[Factor], out: Labels, sizes: tuple[Any, ...]) -> Term:
+    """A general einsum with small labels."""
+    numbers: dict[int, int] = {}
+    inputs = tuple(tuple(numbers.setdefault(x, len(numbers)) for x in f.labels) for f in factors)
+    output = tuple(numbers.setdefault(x, len(numbers)) for x in out)
+    bases = [powered(f.base, f.power) if f.power > 0 else _op("div", 1, powered(f.base, -f.power)) for f in factors]
+    return contract(bases, inputs, output, sizes)  # type: ignore[no-any-return]
+
+
+def _between(layout: Layout, graph: Graph, a: int, b: int) -> Term:
+    """diag(weight of a) · chain · diag(weight of b), from a to b."""
+    (edge,) = graph.edges
+    left, right = graph.weight(a), graph.weight(b)
+    chain = graph.chain(edge, a)
+    links = (() if left is None else (Link(diagonal_matrix(left)),)) + chain
+    links += () if right is None else (Link(diagonal_matrix(right)),)
+    return layout.chain_term(links)
+
+
+def _drawn(graphs: Sequence[Graph], wanted: Labels, size_of: dict[int, Any], layout: Layout) -> Term | None:
+    """The vector or matrix that the components make; None for a vector without weights."""
+    if len(wanted) == 1:
+        parts: list[tuple[Term, Power]] = [(w, 1) for g in graphs if (w := g.weight(wanted[0])) is not None]
+        return region(parts) if parts else None
+    a, b = wanted
+    for g in graphs:
+        if len(g.outs) == 2:
+            for other in graphs:
+                if other is not g:
+                    _move_weights(other, g)
+            return _between(layout, g, a, b)
+    weights: dict[int, Term] = {}
+    for g in graphs:
+        for x in g.outs:
+            w = g.weight(x)
+            if w is not None:
+                weights[x] = w if x not in weights else _op("mul", weights[x], w)
+    if not weights:
+        return full((size_of[a], size_of[b]), 1, _FLOAT)
+    left, right = (weights[x] if x in weights else ones(size_of[x]) for x in (a, b))
+    return _op("outer", left, right)
+
+
+def _move_weights(source: Graph, target: Graph) -> None:
+    for mine, theirs in ((source.plain, target.plain), (source.arrows, target.arrows), (source.loops, target.loops)):
+        for x, parts in list(mine.items()):  # type: ignore[attr-defined]
+            theirs.setdefault(x, []).extend(parts)  # type: ignore[attr-defined]
+        mine.clear()  # type: ignore[attr-defined]
+
+
+def form_term(form: Form, layout: Layout, present: Callable[[Product], Product]) -> Term:
+    """The matrix term of a sum: terms in order, a positive one first, one common factor of the coefficients outside."""
+    if not form.terms:
+        return full(form.shape, 0, _FLOAT)
+    terms = list(form.terms)
+    if len(terms) == 1:
+        return product_term(present(terms[0]), form.shape, layout)
+    if terms[0].coef < 0:
+        first = next((k for k, p in enumerate(terms) if p.coef > 0), None)
+        if first is not None:
+            terms.insert(0, terms.pop(first))
+    total: Term | None = None
+    for p in terms:
+        p = present(p)
+        negative = p.coef < 0 and total is not None
+        piece = product_term(p.scaled(-1) if negative else p, form.shape, layout, scalars_only=True)
+        total = piece if total is None else _op("sub" if negative else "add", total, piece)
+    assert total is not None
+    return total

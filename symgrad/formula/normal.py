@@ -1,0 +1,294 @@
+"""The normal form of a formula: a sum of einsum products.
+
+A :class:`Product` is a rational coefficient times factors ``base ** power`` that carry index labels.  ``out`` names the
+axes of the value: a label that stands twice there is a Kronecker delta, one that no factor has is a broadcast, and a
+label of a factor that is not in ``out`` is summed.  Axes of size 1 are never covered by a factor.  A :class:`Form` is a
+sum of products of one shape; a form without products is zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from symgrad.formula.term import Term, number, size_letter
+from symgrad.op import Labels
+
+Power = int | Fraction
+
+
+class Factor(NamedTuple):
+    """``base ** power`` entry by entry, with one label per axis."""
+
+    base: Term
+    labels: Labels
+    power: Power = 1
+
+
+class Product:
+    """A coefficient times labelled factors.  ``decimal`` remembers that a float went into the coefficient."""
+
+    __slots__ = ("coef", "decimal", "factors", "key", "out")
+
+    def __init__(self, coef: Fraction | int, factors: Iterable[Factor], out: Labels, decimal: bool = False):
+        self.coef = coef
+        self.factors = tuple(factors)
+        self.out = out
+        self.decimal = decimal
+        self.key: Any = None
+
+    def scaled(self, by: Fraction | int, decimal: bool = False) -> Product:
+        """This product times a number."""
+        found = Product(self.coef * by, self.factors, self.out, self.decimal or decimal)
+        found.key = self.key
+        return found
+
+    def with_out(self, out: Labels) -> Product:
+        """The same factors with other output axes."""
+        return Product(self.coef, self.factors, out, self.decimal)
+
+    def covered(self) -> set[int]:
+        """Axes of the value along which it varies."""
+        inside = {x for f in self.factors for x in f.labels}
+        return {k for k, x in enumerate(self.out) if x in inside or self.out.count(x) > 1}
+
+    @property
+    def elementwise(self) -> bool:
+        """Whether nothing is summed and no delta stands in it."""
+        return len(set(self.out)) == len(self.out) and all(x in self.out for f in self.factors for x in f.labels)
+
+    @property
+    def constant(self) -> bool:
+        """Whether it is a number everywhere."""
+        return not self.factors and len(set(self.out)) == len(self.out)
+
+
+class Form:
+    """A sum of products of one shape."""
+
+    __slots__ = ("shape", "terms")
+
+    def __init__(self, terms: Sequence[Product], shape: tuple[Any, ...]):
+        self.terms = tuple(terms)
+        self.shape = shape
+
+    @property
+    def constant(self) -> Product | None:
+        """The number this form is everywhere, as a product without factors; None otherwise."""
+        if not self.terms:
+            return Product(0, (), tuple(range(len(self.shape))))
+        return self.terms[0] if len(self.terms) == 1 and self.terms[0].constant else None
+
+    def covered(self) -> list[int]:
+        """Axes along which the value varies."""
+        return sorted(set().union(*(p.covered() for p in self.terms))) if self.terms else []
+
+    def scaled(self, by: Fraction | int, decimal: bool = False) -> Form:
+        """This form times a number."""
+        return Form([p.scaled(by, decimal) for p in self.terms] if by else (), self.shape)
+
+    def restricted(self, axes: Sequence[int]) -> Form:
+        """Only the named axes, in that order; the others must not be covered."""
+        return Form(
+            [p.with_out(tuple(p.out[k] for k in axes)) for p in self.terms], tuple(self.shape[k] for k in axes)
+        )
+
+    def broadcast(self, shape: tuple[Any, ...]) -> Form:
+        """The same value at a larger shape."""
+        if shape == self.shape:
+            return self
+        lead = len(shape) - len(self.shape)
+        return Form([_broadcast_product(p, lead) for p in self.terms], shape)
+
+    def spread(self, axes: Sequence[int], shape: tuple[Any, ...]) -> Form:
+        """Put the axes of this form at the places ``axes`` of ``shape``."""
+        return Form([_spread_product(p, axes, len(shape)) for p in self.terms], shape)
+
+
+def _fresh(p: Product) -> int:
+    return 1 + max((x for labels in (p.out, *(f.labels for f in p.factors)) for x in labels), default=-1)
+
+
+def _broadcast_product(p: Product, lead: int) -> Product:
+    start = _fresh(p)
+    return p.with_out((*range(start, start + lead), *p.out))
+
+
+def _spread_product(p: Product, axes: Sequence[int], ndim: int) -> Product:
+    out = list(range(_fresh(p), _fresh(p) + ndim))
+    for k, axis in enumerate(axes):
+        out[axis] = p.out[k]
+    return p.with_out(tuple(out))
+
+
+def relabelled(factors: Iterable[Factor], names: Callable[[int], int]) -> list[Factor]:
+    """Factors with every label mapped."""
+    return [Factor(f.base, tuple(names(x) for x in f.labels), f.power) for f in factors]
+
+
+# ---------------------------------------------------------------------------------------------- multiplication
+
+
+class Joined:
+    """Labels that turn out to be equal, by union-find."""
+
+    def __init__(self) -> None:
+        self.parent: dict[Any, Any] = {}
+
+    def find(self, x: Any) -> Any:
+        """The representative of a label."""
+        parent = self.parent
+        while parent.get(x, x) != x:
+            parent[x] = parent.get(parent[x], parent[x])
+            x = parent[x]
+        return x
+
+    def join(self, a: Any, b: Any) -> None:
+        """Make two labels equal."""
+        a, b = self.find(a), self.find(b)
+        if a != b:
+            self.parent[b] = a
+
+
+def contract_products(
+    products: Sequence[Product], specs: Sequence[Labels], output: Labels, sizes: dict[int, Any]
+) -> Product:
+    """The einsum of products: deltas are cancelled by renaming, sums over uncovered labels give size factors."""
+    joined = Joined()
+    for k, (p, labels) in enumerate(zip(products, specs, strict=True)):
+        for label, own in zip(labels, p.out, strict=True):
+            joined.join((-1, label), (k, own))
+    names: dict[Any, int] = {}
+
+    def name(key: Any) -> int:
+        return names.setdefault(joined.find(key), len(names))
+
+    out = tuple(name((-1, x)) for x in output)
+    coef: Any = 1
+    decimal = False
+    factors: list[Factor] = []
+    for k, p in enumerate(products):
+        coef, decimal = coef * p.coef, decimal or p.decimal
+        factors += relabelled(p.factors, lambda x, k=k: name((k, x)))  # type: ignore[misc]
+    covered = {x for f in factors for x in f.labels} | set(out)
+    seen: set[int] = set()
+    for label in dict.fromkeys(x for labels in specs for x in labels):
+        found = name((-1, label))
+        if found not in covered and found not in seen and sizes.get(label, 1) != 1:
+            seen.add(found)
+            scale, letters = size_factors(sizes[label])
+            coef *= scale
+            factors = [*letters, *factors]
+    return Product(coef, factors, out, decimal)
+
+
+def size_factors(size: Any) -> tuple[int, list[Factor]]:
+    """A size as an integer and scalar factors."""
+    if isinstance(size, int):
+        return size, []
+    if "+" in size or "-" in size:
+        return 1, [Factor(size_sum(size), ())]
+    coef, letters = 1, []
+    for part in size.split("*"):
+        if part.isdigit():
+            coef *= int(part)
+        else:
+            letters.append(Factor(size_letter(part), ()))
+    return coef, letters
+
+
+def size_sum(size: str) -> Term:
+    """A size such as ``"n+2*m-1"`` as a term."""
+    total: Any = None
+    for part in size.replace("-", "+-").split("+"):
+        if not part:
+            continue
+        coef, letters = size_factors(part.lstrip("-"))
+        value: Any = number(coef)
+        for letter in letters:
+            value = letter.base if value.number == 1 else value * letter.base
+        if part.startswith("-"):
+            value = -value
+        total = value if total is None else total + value
+    return total  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------------------------------------- comparison
+
+
+def product_key(p: Product, ordinal: Callable[[Term], int], symmetric: Callable[[Term], bool]) -> Any:
+    """A key that products with equal bodies share, whatever their labels and the order of their factors.
+
+    Summed labels are told apart by colour refinement.  Where that leaves a tie the order of appearance decides, which
+    may miss an equality and never invents one.
+    """
+    if p.key is not None:
+        return p.key
+    place: dict[int, int] = {}
+    for x in p.out:
+        place.setdefault(x, len(place))
+    summed = list(dict.fromkeys(x for f in p.factors for x in f.labels if x not in place))
+    colour = {**place, **dict.fromkeys(summed, len(place))}
+    marks = [(ordinal(f.base), f.power, symmetric(f.base)) for f in p.factors]
+    for _ in range(min(len(summed), 4) if len(summed) > 1 else 0):
+        signs: dict[int, list[Any]] = {x: [] for x in summed}
+        for f, mark in zip(p.factors, marks, strict=True):
+            around = tuple(colour[x] for x in f.labels)
+            sign = (mark, tuple(sorted(around)) if mark[2] else around)
+            for axis, x in enumerate(f.labels):
+                if x in signs:
+                    signs[x].append((sign, 0 if mark[2] else axis))
+        rank = {s: k for k, s in enumerate(sorted({(colour[x], tuple(sorted(signs[x]))) for x in summed}))}
+        colour.update({x: len(place) + rank[(colour[x], tuple(sorted(signs[x])))] for x in summed})
+    for k, x in enumerate(sorted(summed, key=lambda x: colour[x])):
+        place[x] = len(p.out) + k
+    rows = []
+    for f, mark in zip(p.factors, marks, strict=True):
+        labels = tuple(place[x] for x in f.labels)
+        rows.append((mark[0], mark[1], tuple(sorted(labels)) if mark[2] else labels))
+    p.key = (tuple(sorted(rows)), tuple(place[x] for x in p.out))
+    return p.key
+
+
+def collected(terms: Iterable[Product], key: Callable[[Product], Any]) -> list[Product]:
+    """Terms with equal bodies added up, at the place of the first; those that cancel are gone."""
+    found: dict[Any, Product] = {}
+    for p in terms:
+        k = key(p)
+        old = found.get(k)
+        if old is None:
+            found[k] = p
+        else:
+            found[k] = Product(old.coef + p.coef, old.factors, old.out, old.decimal or p.decimal)
+            found[k].key = k
+    return [p for p in found.values() if p.coef]
+
+
+def content(terms: Sequence[Product]) -> Fraction:
+    """The common rational factor of the coefficients, with the sign of the first."""
+    values = [Fraction(p.coef) for p in terms]
+    top = math.gcd(*(v.numerator for v in values))
+    bottom = math.lcm(*(v.denominator for v in values))
+    return Fraction(top if values[0] > 0 else -top, bottom)
+
+
+def exact_number(value: Any) -> tuple[Fraction | int, bool] | None:
+    """A number as an exact coefficient and whether it was typed as a float; None for inf, nan, complex and names."""
+    if isinstance(value, bool):
+        return int(value), False
+    if isinstance(value, (int, Fraction)):
+        return value, False
+    if isinstance(value, float) and math.isfinite(value):
+        # The shortest decimal that stands for the float: 0.1 is one tenth, and converts back to the same bits.
+        return Fraction(repr(value)), True
+    return None
+
+
+def number_of(coef: Fraction | int, decimal: bool) -> Any:
+    """The number to show for a coefficient: typed floats stay decimals unless they are small dyadic ones."""
+    if decimal and Fraction(coef).denominator not in (1, 2, 4, 8):
+        return float(coef)
+    value = Fraction(coef)
+    return int(value) if value.denominator == 1 else value

@@ -1,0 +1,443 @@
+"""Rewrites of products and functions, each with the condition under which it holds.
+
+A rewrite sees opaque factors only by their op, arguments and labels, so every rule is a local look-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from symgrad.formula.normal import Factor, Form, Product, relabelled, size_factors
+from symgrad.formula.term import Term
+from symgrad.op import Op, lookup
+
+if TYPE_CHECKING:
+    from symgrad.formula.simplify import Canonicaliser
+
+_ODD = frozenset({"sin", "tan", "tanh", "sinh", "asin", "atan", "asinh", "atanh", "erf"})
+_EVEN = frozenset({"cos", "cosh", "abs"})
+
+
+# ---------------------------------------------------------------------------------------------- products
+
+
+def merged(p: Product, run: Canonicaliser) -> Product:
+    """A product after all rewrites of factors."""
+    p = _powers(p, run)
+    names = {f.base.op.name for f in p.factors}
+    if "inv" in names:
+        p = _inverses(p, run)
+    if "softmax" in names:
+        p = _probabilities(p)
+    if any(f.power < 0 for f in p.factors):
+        p = _logistic(p, run)
+        p = _softmax(p, run)
+    if "sigmoid" in names or any(f.base.op.name == "sigmoid" for f in p.factors):
+        p = _complements(p, run)
+    if "ratio" in names:
+        p = _guards(p)
+    if "sign" in names or "abs" in names:
+        p = _signs(p, run)
+    return p
+
+
+def _powers(p: Product, run: Canonicaliser) -> Product:
+    """Equal factors become powers.  x·x⁻¹ = 1 holds where x ≠ 0; √x·√x = x where x ≥ 0."""
+    found: dict[Any, Factor] = {}
+    for f in p.factors:
+        labels = tuple(sorted(f.labels)) if run.symmetric(f.base) else f.labels
+        old = found.get((f.base, labels))
+        found[(f.base, labels)] = f if old is None else Factor(f.base, old.labels, _plain(old.power + f.power))
+    if len(found) == len(p.factors) and all(f.power for f in p.factors):
+        return p
+    return without(p, list(p.factors), [f for f in found.values() if f.power])
+
+
+def _plain(power: Any) -> Any:
+    return int(power) if power == int(power) else power
+
+
+def without(p: Product, old: Sequence[Factor], new: Sequence[Factor]) -> Product:
+    """The product with factors replaced; a summed label that no factor has any more gives its size."""
+    rest = list(p.factors)
+    place = min((rest.index(f) for f in old), default=0)
+    for f in old:
+        rest.remove(f)
+    rest[place:place] = new
+    covered = {x for f in rest for x in f.labels} | set(p.out)
+    coef = p.coef
+    for f in old:
+        for x, size in zip(f.labels, f.base.shape, strict=True):
+            if x not in covered:
+                covered.add(x)
+                scale, letters = size_factors(size)
+                coef, rest = coef * scale, [*letters, *rest]
+    return Product(coef, rest, p.out, p.decimal)
+
+
+def _inverses(p: Product, run: Canonicaliser) -> Product:
+    """X⁻¹X = I and XX⁻¹ = I, for regular X: the inverse exists in the formula already."""
+    progress = True
+    while progress:
+        progress = False
+        uses: dict[int, int] = {}
+        for f in p.factors:
+            for x in f.labels:
+                uses[x] = uses.get(x, 0) + 1
+        for f in p.factors:
+            if f.base.op.name != "inv" or f.power != 1:
+                continue
+            for g in p.factors:
+                pair = _inverse_pair(f, g, run)
+                if pair is not None and pair[0] not in p.out and uses[pair[0]] == 2:
+                    p = _identified(p, f, g, pair)
+                    progress = True
+                    break
+            if progress:
+                break
+    return p
+
+
+def _inverse_pair(f: Factor, g: Factor, run: Canonicaliser) -> tuple[int, int, int] | None:
+    """(inner label, the two outer ones) when ``f`` is the inverse of ``g`` and they are multiplied."""
+    if g.base is not f.base.args[0] or g.power != 1 or len(f.labels) != 2:
+        return None
+    turns = (g.labels, g.labels[::-1]) if run.symmetric(g.base) else (g.labels,)
+    for a, b in turns:
+        if f.labels[1] == a and f.labels[0] != a:
+            return a, f.labels[0], b
+        if f.labels[0] == b and f.labels[1] != b:
+            return b, f.labels[1], a
+    return None
+
+
+def _identified(p: Product, f: Factor, g: Factor, pair: tuple[int, int, int]) -> Product:
+    inner, left, right = pair
+    rest = [x for x in p.factors if x is not f and x is not g]
+    factors = relabelled(rest, lambda x: left if x == right else x)
+    out = tuple(left if x == right else x for x in p.out)
+    coef = p.coef
+    if left not in out and all(left not in x.labels for x in factors):
+        scale, letters = size_factors(f.base.shape[0])
+        coef, factors = coef * scale, [*letters, *factors]
+    return Product(coef, factors, out, p.decimal)
+
+
+def _probabilities(p: Product) -> Product:
+    """Σ softmax = 1 along its axis, always."""
+    for f in p.factors:
+        if f.base.op.name == "softmax" and f.power == 1:
+            label = f.labels[f.base.params["dim"]]
+            uses = sum(x == label for g in p.factors for x in g.labels)
+            if uses == 1 and label not in p.out:
+                # Only the summed axis goes without a size factor: the entries along it add up to one.
+                rest = Product(p.coef, [g for g in p.factors if g is not f], (*p.out, label), p.decimal)
+                others = {x for g in rest.factors for x in g.labels} | set(rest.out)
+                coef, factors = rest.coef, list(rest.factors)
+                for x, size in zip(f.labels, f.base.shape, strict=True):
+                    if x not in others:
+                        scale, letters = size_factors(size)
+                        coef, factors = coef * scale, [*letters, *factors]
+                return _probabilities(Product(coef, factors, p.out, p.decimal))
+    return p
+
+
+def _one_plus_exp(base: Term, run: Canonicaliser) -> Form | None:
+    """v, when ``base`` is 1 + e^v."""
+    inside = run.insides.get(base)
+    return None if inside is None else one_plus_exp(inside, run)
+
+
+def one_plus_exp(form: Form, run: Canonicaliser) -> Form | None:
+    """v, when a form is 1 + e^v."""
+    if len(form.terms) != 2 or any(p.coef != 1 for p in form.terms):
+        return None
+    first, second = form.terms
+    if second.constant:
+        first, second = second, first
+    return exponent(second, len(form.shape), run) if first.constant else None
+
+
+def exponent(p: Product, ndim: int, run: Canonicaliser) -> Form | None:
+    """v, when a product is e^v along all its axes."""
+    if p.coef != 1 or len(p.factors) != 1:
+        return None
+    f = p.factors[0]
+    if f.base.op.name != "exp" or sorted(f.labels) != sorted(p.out) or len(p.out) != ndim or f.base not in run.arguments:
+        return None
+    v = run.arguments[f.base][0].restricted(tuple(f.labels.index(x) for x in p.out))
+    return v.scaled(f.power)
+
+
+def _logistic(p: Product, run: Canonicaliser) -> Product:
+    """1/(1 + e^v) = σ(-v) and e^v/(1 + e^v) = σ(v), always."""
+    for f in p.factors:
+        if f.power >= 0 or f.power != int(f.power):
+            continue
+        v = _one_plus_exp(f.base, run)
+        if v is None:
+            continue
+        count = -int(f.power)
+        up = next(
+            (g for g in p.factors if g.base.op.name == "exp" and g.power > 0 and _same_exponent(g, f, v, run)), None
+        )
+        used = min(count, int(up.power)) if up is not None and up.power == int(up.power) else 0
+        new = []
+        if used:
+            new.append((v, used))
+        if count > used:
+            new.append((v.scaled(-1), count - used))
+        factors = [_function_factor(run, "sigmoid", u, f.labels, k) for u, k in new]
+        old = [f]
+        if used and up is not None:
+            old.append(up)
+            if up.power > used:
+                factors.append(Factor(up.base, up.labels, _plain(up.power - used)))
+        return _logistic(without(p, old, factors), run)
+    return p
+
+
+def _same_exponent(g: Factor, f: Factor, v: Form, run: Canonicaliser) -> bool:
+    if sorted(g.labels) != sorted(f.labels) or g.base not in run.arguments:
+        return False
+    u = run.arguments[g.base][0].restricted(tuple(g.labels.index(x) for x in f.labels))
+    return run.same(u, v)
+
+
+def _function_factor(run: Canonicaliser, name: str, v: Form, labels: tuple[int, ...], power: Any) -> Factor:
+    """``name(v) ** power`` as a factor with the labels of ``v``'s axes."""
+    (p,) = run.elementwise(lookup(name), [v], {}, v.shape).terms
+    (f,) = p.factors
+    return Factor(f.base, tuple(labels[p.out.index(x)] for x in f.labels), power)
+
+
+def _softmax(p: Product, run: Canonicaliser) -> Product:
+    """e^u / Σe^u = softmax(u), always."""
+    for f in p.factors:
+        if f.base.op.name != "sum" or f.power != -1 or f.base.args[0].op.name != "exp" or len(f.base.params["dim"]) != 1:
+            continue
+        dim = f.base.params["dim"][0]
+        for g in p.factors:
+            if g.base is f.base.args[0] and g.power == 1 and tuple(x for k, x in enumerate(g.labels) if k != dim) == f.labels:
+                made = lookup("softmax")(g.base.args[0], dim=dim)
+                return _softmax(without(p, [f, g], [Factor(made, g.labels)]), run)
+    return p
+
+
+def _complements(p: Product, run: Canonicaliser) -> Product:
+    """σ(v)·σ(-v) = σ(v)·(1 - σ(v)), always: the form that σ's own derivative has."""
+    sigmoids = [f for f in p.factors if f.base.op.name == "sigmoid" and f.base in run.arguments]
+    for k, f in enumerate(sigmoids):
+        for g in sigmoids[k + 1 :]:
+            if f.base is g.base or f.power <= 0 or g.power <= 0:
+                continue
+            v = run.arguments[f.base][0]
+            if sorted(f.labels) != sorted(g.labels):
+                continue
+            w = run.arguments[g.base][0].restricted(tuple(g.labels.index(x) for x in f.labels))
+            if run.same(v, w.scaled(-1)):
+                keep, drop = (f, g) if v.terms[0].coef > 0 else (g, f)
+                one = Product(1, (), tuple(range(len(v.shape))))
+                minus = Product(-1, [Factor(keep.base, tuple(range(len(v.shape))))], tuple(range(len(v.shape))))
+                rest = run.atom(Form([one, minus], keep.base.shape), inner=True)
+                labels = tuple(keep.labels[x] for x in rest.labels)
+                return _complements(without(p, [drop], [Factor(rest.base, labels, drop.power)]), run)
+    return p
+
+
+def _guards(p: Product) -> Product:
+    """yᵏ·ratio(1, y) = yᵏ⁻¹ for k ≥ 2, always: both sides are 0 at y = 0."""
+    for f in p.factors:
+        if f.base.op.name == "ratio" and f.base.args[0].number == 1 and f.power == 1:
+            for g in p.factors:
+                if g.base is f.base.args[1] and g.labels == f.labels and g.power >= 2:
+                    return _guards(without(p, [f, g], [Factor(g.base, g.labels, _plain(g.power - 1))]))
+    return p
+
+
+def _signs(p: Product, run: Canonicaliser) -> Product:
+    """|x|²ᵏ = x²ᵏ and |x|·sign(x) = x, for real x."""
+    for f in p.factors:
+        if f.base.op.name == "abs" and _real(f.base.args[0]):
+            inner = run.opaque_factor(f.base.args[0], f.labels)
+            if inner is None:
+                continue
+            if f.power % 2 == 0 and f.power > 0:
+                return _signs(merged(without(p, [f], [Factor(inner.base, inner.labels, f.power)]), run), run)
+            for g in p.factors:
+                if g.base.op.name == "sign" and g.base.args[0] is f.base.args[0] and g.labels == f.labels and g.power == 1:
+                    rest = [Factor(f.base, f.labels, _plain(f.power - 1))] if f.power != 1 else []
+                    return _signs(merged(without(p, [f, g], [inner, *rest]), run), run) if f.power >= 1 else p
+    return p
+
+
+def _real(term: Term) -> bool:
+    return term.dtype is None or term.dtype.kind != "c"
+
+
+# ---------------------------------------------------------------------------------------------- functions
+
+
+def simpler_function(run: Canonicaliser, op: Op, args: Sequence[Form], shape: tuple[Any, ...]) -> Form | None:
+    """A shorter form of ``op(args)``, or None."""
+    name = op.name
+    if name == "exp":
+        return _exp(run, args[0])
+    if name == "log":
+        return _log(run, args[0])
+    if name == "conj":
+        return _conj(run, args[0])
+    form = args[0]
+    if name in _ODD | _EVEN and form.terms and all(p.coef < 0 for p in form.terms):
+        # f(-x) = -f(x) for odd and f(x) for even functions, always.
+        found = run.elementwise(op, [form.scaled(-1)], {}, shape)
+        return found.scaled(-1) if name in _ODD else found
+    if name in ("abs", "sign") and len(form.terms) == 1 and form.terms[0].coef != 1 and form.terms[0].factors:
+        # |cx| = |c||x| and sign(cx) = sign(c)sign(x), always.
+        c = form.terms[0].coef
+        inner = run.elementwise(op, [form.scaled(Fraction(1) / c)], {}, shape)
+        return inner.scaled(abs(c) if name == "abs" else 1 if c > 0 else -1)
+    return None
+
+
+def _single(form: Form, name: str) -> Factor | None:
+    """The factor of a form that is one call of ``name`` along all its axes."""
+    if len(form.terms) != 1:
+        return None
+    p = form.terms[0]
+    if p.coef != 1 or len(p.factors) != 1 or p.factors[0].power != 1 or p.factors[0].base.op.name != name:
+        return None
+    return p.factors[0] if sorted(p.factors[0].labels) == sorted(p.out) else None
+
+
+def _exp(run: Canonicaliser, form: Form) -> Form | None:
+    """e^0 = 1; e^(log x) = x where x > 0; e^(log softmax) = softmax and e^(x - logsumexp x) = softmax x, always."""
+    ndim = len(form.shape)
+    if not form.terms:
+        return Form([Product(1, (), tuple(range(ndim)))], form.shape)
+    f = _single(form, "log")
+    if f is not None and f.base in run.arguments:
+        labels = [f.labels.index(x) for x in form.terms[0].out]
+        return run.arguments[f.base][0].restricted(labels)
+    f = _single(form, "log_softmax")
+    if f is not None:
+        made = lookup("softmax")(f.base.args[0], dim=f.base.params["dim"])
+        return Form([Product(1, [Factor(made, f.labels)], form.terms[0].out)], form.shape)
+    for k, p in enumerate(form.terms):
+        if p.coef == -1 and len(p.factors) == 1 and p.factors[0].base.op.name == "logsumexp" and p.factors[0].power == 1:
+            found = _shifted(run, form, k)
+            if found is not None:
+                return found
+    return None
+
+
+def _shifted(run: Canonicaliser, form: Form, k: int) -> Form | None:
+    """softmax(x) for e^(x - logsumexp x), where term ``k`` is the logsumexp."""
+    f = form.terms[k].factors[0]
+    dims = f.base.params["dim"]
+    rest = Form([p for i, p in enumerate(form.terms) if i != k], form.shape)
+    if len(dims) != 1 or f.base.params["keepdim"]:
+        return None
+    term = run.term(rest)
+    axes = [x for i, x in enumerate(form.terms[k].out) if i != dims[0]]
+    if term is f.base.args[0] and list(f.labels) == axes:
+        return run.opaque(lookup("softmax")(term, dim=dims[0]))
+    return None
+
+
+def _log(run: Canonicaliser, form: Form) -> Form | None:
+    """log e^x = x, log softmax = log_softmax, log Σe^x = logsumexp, log(1 + e^x) = softplus(x), always."""
+    if form.constant is not None and form.constant.coef == 1:
+        return Form((), form.shape)
+    v = one_plus_exp(form, run)
+    if v is not None:
+        return run.elementwise(lookup("softplus"), [v], {}, form.shape)
+    if len(form.terms) != 1:
+        return None
+    p = form.terms[0]
+    found = exponent(p, len(form.shape), run) if p.factors else None
+    if found is not None:
+        return found
+    f = _single(form, "softmax")
+    if f is not None:
+        made = lookup("log_softmax")(f.base.args[0], dim=f.base.params["dim"])
+        return Form([Product(1, [Factor(made, f.labels)], p.out)], form.shape)
+    inner = run.term(form)
+    if inner.op.name == "sum" and inner.args[0].op.name == "exp" and inner.shape == form.shape:
+        return run.opaque(lookup("logsumexp")(inner.args[0].args[0], dim=inner.params["dim"], keepdim=False))
+    return None
+
+
+def _conj(run: Canonicaliser, form: Form) -> Form:
+    """The conjugate of a sum of products is the sum of products of conjugates, always; of a real array it is itself."""
+    terms = []
+    for p in form.terms:
+        factors = []
+        for f in p.factors:
+            if f.base.dtype is None or f.base.dtype.kind != "c":
+                factors.append(f)
+            elif f.base.op.name == "conj":
+                factors.append(Factor(f.base.args[0], f.labels, f.power))
+            else:
+                factors.append(Factor(lookup("conj")(f.base), f.labels, f.power))
+        terms.append(Product(p.coef, factors, p.out, p.decimal))
+    return run.sum_of(terms, form.shape)
+
+
+# ---------------------------------------------------------------------------------------------- inverses
+
+
+def inverse_of(run: Canonicaliser, form: Form) -> Form:
+    """The inverse of a matrix form: (cAB)⁻¹ = c⁻¹B⁻¹A⁻¹ for square A, B and c ≠ 0, (Aᵀ)⁻¹ = (A⁻¹)ᵀ, (A⁻¹)⁻¹ = A."""
+    p = run.product(form)
+    scalars = [f for f in p.factors if not f.labels]
+    arrays = [f for f in p.factors if f.labels]
+    size = form.shape[0]
+    if not p.coef:
+        return run.opaque(lookup("inv")(run.term(form)))
+    front = Product(Fraction(1) / p.coef, [Factor(f.base, (), -f.power) for f in scalars], (), p.decimal)
+    bare = Product(1, arrays, p.out)
+    if p.out[0] == p.out[1] and bare_diagonal(bare):
+        inner = Product(1, [Factor(f.base, f.labels, -f.power) for f in arrays], p.out)
+    else:
+        if not is_path(arrays, p.out, size):
+            bare = run.packed(bare, form.shape)
+        # The ends change roles, and so do the axes of every factor.
+        inner = Product(1, [_inverted(run, f) for f in bare.factors], bare.out[::-1])
+    return run.times(Form([front], ()), Form([merged(inner, run)], form.shape))
+
+
+def bare_diagonal(p: Product) -> bool:
+    """Whether a product is diag(v) of an elementwise v."""
+    return all(f.labels == (p.out[0],) for f in p.factors)
+
+
+def is_path(arrays: Sequence[Factor], out: tuple[int, ...], size: Any) -> bool:
+    """Whether square matrices are multiplied one after the other from the first output axis to the second."""
+    if out[0] == out[1] or any(f.power != 1 or len(f.labels) != 2 or f.base.shape != (size, size) for f in arrays):
+        return False
+    place, left = out[0], list(arrays)
+    while left:
+        found = [f for f in left if place in f.labels]
+        if len(found) != 1 or found[0].labels[0] == found[0].labels[1]:
+            return False
+        a, b = found[0].labels
+        place = b if place == a else a
+        left.remove(found[0])
+    return bool(arrays) and place == out[1]
+
+
+def _inverted(run: Canonicaliser, f: Factor) -> Factor:
+    """The inverse of a matrix factor; its labels stand for the transposed roles."""
+    if f.base.op.name == "inv":
+        base = f.base.args[0]
+    else:
+        base = lookup("inv")(f.base)
+        if run.symmetric(f.base):
+            run.note_symmetric(base)
+    return Factor(base, f.labels[::-1])
+
+
+__all__ = ["inverse_of", "merged", "simpler_function"]

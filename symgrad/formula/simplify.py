@@ -1,0 +1,645 @@
+"""The canonical form of a formula: the shortest textbook matrix form, with the same value.
+
+Every term is read once, arguments first, as a sum of einsum products (:mod:`symgrad.formula.normal`); rewrites act on
+products and sums and state when they are valid; :mod:`symgrad.formula.matrixform` writes the result in matrix notation.
+All rewrites hold in exact arithmetic; the result may differ from the program in rounding and where it overflows.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from symgrad.formula.factoring import factored
+from symgrad.formula.matrixform import Layout, form_term, is_transpose
+from symgrad.formula.normal import (
+    Factor,
+    Form,
+    Product,
+    collected,
+    content,
+    contract_products,
+    exact_number,
+    product_key,
+    size_factors,
+)
+from symgrad.formula.rewriting import inverse_of, merged, simpler_function
+from symgrad.formula.term import NUMBER, SYMBOL, Term, number, postorder
+from symgrad.op import Op, lookup
+
+INLINE = 12
+"""Products with more factors than this enter others as one opaque factor, so that shared products stay shared."""
+
+TERMS = 64
+"""Sums with more terms than this enter others as one opaque term."""
+
+_CANONICAL: weakref.WeakKeyDictionary[Term, Term] = weakref.WeakKeyDictionary()
+
+_EXPANDED = frozenset({"mean", "square", "reciprocal", "rsqrt", "adjugate", "var", "hypot", "log1p", "expm1"})
+"""Ops that formulas show by their definition."""
+
+_REDUCTIONS = frozenset({"norm", "logsumexp", "amax", "amin", "prod", "std", "argmax", "argmin", "var"})
+"""Primitives with ``keepdim``, which is written as an axis of its own."""
+
+_LINEAR = frozenset(
+    {"reshape", "getitem", "narrow", "embed", "flip", "cumsum", "select", "tril", "triu", "put", "gather", "real", "imag"}
+)
+"""Linear ops of one array: real factors in front are pulled out."""
+
+
+def canonical(term: Term) -> Term:
+    """The shortest textbook matrix form of a formula, as a term of the same shape.
+
+    Array operands of elementwise ops have equal shapes in it (numbers and 0-d terms aside), ``matmul`` has matrices on
+    the left, and what has no matrix notation is an ``einsum``.
+
+    >>> from symgrad.formula.term import symbol
+    >>> x, A = symbol("x", ("n",)), symbol("A", ("n", "n"))
+    >>> canonical(A @ x + A.T @ x).op.name, canonical(A @ x + A.T @ x).args[0].op.name
+    ('matmul', 'add')
+    """
+    found = _CANONICAL.get(term)
+    if found is None:
+        found = Canonicaliser().run(term)
+        _CANONICAL[term] = found
+        _CANONICAL[found] = found
+    return found
+
+
+class Canonicaliser:
+    """One run: the forms of all terms below a root, and what is known about opaque factors."""
+
+    def __init__(self) -> None:
+        self.forms: dict[Term, Form] = {}
+        self.insides: dict[Term, Form] = {}
+        self._atoms: dict[Any, Factor] = {}
+        self._ordinals: dict[Term, int] = {}
+        self._symmetric: dict[Term, bool] = {}
+        self.arguments: dict[Term, list[Form]] = {}
+        self.layout = Layout(self.symmetric)
+
+    def run(self, root: Term) -> Term:
+        """The canonical term of ``root``."""
+        stack = [root]
+        while stack:
+            for term in postorder([stack.pop()]):
+                if term in self.forms:
+                    continue
+                self.forms[term] = self._read(term)
+        return self.term(self.forms[root])
+
+    # ---------------------------------------------------------------- bookkeeping
+
+    def ordinal(self, term: Term) -> int:
+        """A number for a factor's base, in order of first use."""
+        return self._ordinals.setdefault(term, len(self._ordinals))
+
+    def symmetric(self, term: Term) -> bool:
+        """Whether a matrix equals its transpose: declared so, or made of such entry by entry, or its inverse."""
+        found = self._symmetric.get(term)
+        if found is None:
+            found = term.ndim == 2 and term.shape[0] == term.shape[1] and self._looks_symmetric(term)
+            self._symmetric[term] = found
+        return found
+
+    def _looks_symmetric(self, term: Term) -> bool:
+        if term.op is SYMBOL:
+            return term.params.get("structure") == "symmetric"
+        name = term.op.name
+        if name in ("eye", "full") or (name == "einsum" and term.params["output"] == (0, 0)):
+            return True
+        if term.op.kind == "elementwise" or name in ("inv", "permute", "abs", "sign", "where"):
+            return all(a.ndim == 0 or self._symmetric.get(a, a.op is SYMBOL and self.symmetric(a)) for a in term.args)
+        return False
+
+    def key(self, p: Product) -> Any:
+        """Key by which products with equal bodies are merged."""
+        return product_key(p, self.ordinal, self.symmetric)
+
+    def sum_of(self, terms: Sequence[Product], shape: tuple[Any, ...]) -> Form:
+        """A form with like terms merged."""
+        return Form(collected(terms, self.key), shape)
+
+    # ---------------------------------------------------------------- forms to terms and factors
+
+    def term(self, form: Form) -> Term:
+        """The matrix term of a form."""
+        constant = form.constant
+        axes = form.covered()
+        if constant is None and len(form.terms) > 1 and len(axes) < len(form.shape):
+            inner = self.product(form.restricted(axes))
+            return self.term(Form([inner], inner_shape(form, axes)).spread(axes, form.shape))
+        form = factored(form, self)
+        if len(form.terms) > 1:
+            return self._sum_term(form)
+        return form_term(form, self.layout, self._presented)
+
+    def _sum_term(self, form: Form) -> Term:
+        """A sum with a factor that all coefficients have, other than a sign, in front of a bracket."""
+        sizes = {abs(p.coef) for p in form.terms}
+        if len(sizes) == 1 and sizes != {1}:
+            return form_term(Form([self._bracket(form)], form.shape), self.layout, self._presented)
+        return form_term(form, self.layout, self._presented)
+
+    def _presented(self, p: Product) -> Product:
+        """A product as shown: −(y − Xw) is Xw − y, always."""
+        if p.coef >= 0:
+            return p
+        for k, f in enumerate(p.factors):
+            inside = self.insides.get(f.base)
+            if inside is None or f.power != 1 or any(q.constant for q in inside.terms):
+                continue
+            if any(q.coef < 0 for q in inside.terms) and any(q.coef > 0 for q in inside.terms):
+                flipped = form_term(inside.scaled(-1), self.layout, self._presented)
+                factors = (*p.factors[:k], Factor(flipped, f.labels, 1), *p.factors[k + 1 :])
+                return Product(-p.coef, factors, p.out, p.decimal)
+        return p
+
+    def product(self, form: Form) -> Product:
+        """A form as one product: a single term as it is, a sum as an opaque factor."""
+        form = factored(form, self) if len(form.terms) > 1 else form
+        if len(form.terms) == 1:
+            return form.terms[0]
+        if not form.terms:
+            return Product(0, (), tuple(range(len(form.shape))))
+        return self._bracket(form)
+
+    def _bracket(self, form: Form) -> Product:
+        scale = content(form.terms)
+        decimal = any(p.decimal for p in form.terms) and abs(scale) != 1
+        inner = form.scaled(1 / scale)
+        axes = inner.covered()
+        factor = self.atom(inner.restricted(axes), inner=True)
+        whole = Form([Product(scale, [factor], factor_out(factor), decimal)], inner_shape(form, axes))
+        return whole.spread(axes, form.shape).terms[0]
+
+    def atom(self, form: Form, inner: bool = False) -> Factor:
+        """A form as one opaque factor with labels 0, 1 …; equal forms and transposes share it."""
+        out_key = self._form_key(form)
+        found = self._atoms.get(out_key)
+        if found is None:
+            found = self._new_atom(form, inner)
+            self._atoms[out_key] = found
+            if len(form.shape) == 2:
+                flipped = form.restricted((1, 0))
+                flipped_key = self._form_key(flipped)
+                if flipped_key == out_key:
+                    self._symmetric[found.base] = True
+                self._atoms.setdefault(flipped_key, Factor(found.base, found.labels[::-1]))
+        return found
+
+    def _form_key(self, form: Form) -> Any:
+        return frozenset((self.key(p), p.coef) for p in form.terms), form.shape
+
+    def _new_atom(self, form: Form, inner: bool) -> Factor:
+        write = self._plain_term if inner else self.term
+        labels = tuple(range(len(form.shape)))
+        term = write(form)
+        if len(labels) == 2:
+            flipped = form.restricted((1, 0))
+            if is_transpose(term):
+                term, labels, form = term.args[0], (1, 0), flipped
+            elif count_transposes(term):
+                other = write(flipped)
+                if count_transposes(other) < count_transposes(term):
+                    term, labels, form = other, (1, 0), flipped
+        if len(form.terms) > 1:
+            self.insides[term] = form
+        return Factor(term, labels)
+
+    def _plain_term(self, form: Form) -> Term:
+        return form_term(form, self.layout, self._presented)
+
+    # ---------------------------------------------------------------- terms to forms
+
+    def _read(self, term: Term) -> Form:
+        op = term.op
+        if op is NUMBER:
+            return self._number(term)
+        if op is SYMBOL:
+            return self.opaque(term)
+        args = [self.forms[a] for a in term.args]
+        reader = _READERS.get(op.name)
+        if reader is not None:
+            found = reader(self, term, args)
+            if found is not None:
+                return found
+        if (op.name in _EXPANDED or op.kind == "function") and op.define is not None:
+            return self._defined(term)
+        if op.kind == "multilinear":
+            return self._multilinear(term, args)
+        if op.kind == "elementwise" or op.name in ("abs", "sign", "where", "conj", "real", "imag", "cast", "polygamma"):
+            return self.elementwise(op, args, term.params, term.shape)
+        return self._primitive(term, args)
+
+    def _defined(self, term: Term) -> Form:
+        """An op by its definition, read in this run."""
+        assert term.op.define is not None
+        definition = term.op.define(*term.args, **term.params)
+        for t in postorder([definition]):
+            if t not in self.forms:
+                self.forms[t] = self._read(t)
+        return self.forms[definition].broadcast(term.shape)
+
+    def _number(self, term: Term) -> Form:
+        value = exact_number(term.number)
+        if value is None:
+            return Form([Product(1, [Factor(term, ())], ())], ())
+        return Form([Product(value[0], (), (), value[1])] if value[0] else (), ())
+
+    def opaque(self, term: Term) -> Form:
+        """A term as a factor of its own."""
+        if term.op is NUMBER:
+            return self._number(term)
+        axes = tuple(k for k, size in enumerate(term.shape) if size != 1)
+        base = term
+        if len(axes) < term.ndim:
+            base = lookup("squeeze")(term, dim=tuple(k for k, size in enumerate(term.shape) if size == 1))
+        factor = Factor(base, axes)
+        if is_transpose(base):
+            factor = Factor(base.args[0], axes[::-1])
+        return Form([Product(1, [factor], tuple(range(term.ndim)))], term.shape)
+
+    def _primitive(self, term: Term, args: Sequence[Form]) -> Form:
+        op, params = term.op, term.params
+        if op.name in _LINEAR and len(args) == 1:
+            p = self.product(args[0])
+            scalars = [f for f in p.factors if not f.labels and f.base.dtype is not None and f.base.dtype.kind != "c"]
+            rest = Product(1, [f for f in p.factors if f not in scalars], p.out)
+            inner = self._applied(op, [self.term(Form([rest], args[0].shape))], params)
+            return self.times(Form([Product(p.coef, scalars, (), p.decimal)] if p.coef else (), ()), inner)
+        if op.name in _REDUCTIONS and params.get("keepdim"):
+            dims = params["dim"] if isinstance(params["dim"], tuple) else (params["dim"],)
+            inner = self._applied(op, [self.term(a) for a in args], {**params, "keepdim": False})
+            rest_axes = [k for k in range(term.ndim) if k not in dims]
+            return inner.spread(rest_axes, term.shape)
+        return self._applied(op, [self.term(a) for a in args], params)
+
+    def _applied(self, op: Op, terms: Sequence[Term], params: dict[str, Any]) -> Form:
+        return self.opaque(op(*terms, **params))
+
+    # ---------------------------------------------------------------- algebra
+
+    def plus(self, forms: Sequence[Form], signs: Sequence[int], shape: tuple[Any, ...]) -> Form:
+        """A signed sum with broadcasting."""
+        terms: list[Product] = []
+        for form, sign in zip(forms, signs, strict=True):
+            if len(form.terms) > TERMS:
+                form = Form([self._bracket(form)], form.shape)
+            wide = form.broadcast(shape)
+            terms += wide.terms if sign == 1 else [p.scaled(sign) for p in wide.terms]
+        return self.sum_of(terms, shape)
+
+    def times(self, a: Form, b: Form) -> Form:
+        """The elementwise product, with broadcasting."""
+        for scale, other in ((a, b), (b, a)):
+            if not scale.shape and scale.constant is not None:
+                return other.scaled(scale.constant.coef, scale.constant.decimal)
+        rank = max(len(a.shape), len(b.shape))
+        specs, sizes, out, fresh = [], {}, [], rank
+        for form in (a, b):
+            labels = []
+            for k, size in enumerate(form.shape, rank - len(form.shape)):
+                labels.append(k)
+                sizes[k] = size if sizes.get(k, 1) == 1 else sizes[k]
+            specs.append(labels)
+        for form, labels in zip((a, b), specs, strict=True):
+            for place, size in enumerate(form.shape):
+                if size == 1 and sizes[labels[place]] != 1:
+                    labels[place], fresh = fresh, fresh + 1
+        out = list(range(rank))
+        return self.contract([a, b], [tuple(x) for x in specs], tuple(out), tuple(sizes[k] for k in out))
+
+    def contract(
+        self, forms: Sequence[Form], specs: Sequence[tuple[int, ...]], output: tuple[int, ...], shape: tuple[Any, ...]
+    ) -> Form:
+        """The einsum of forms; sums go in as opaque factors, and so do products that are too long."""
+        if any(not f.terms for f in forms):
+            return Form((), shape)
+        sizes: dict[int, Any] = {}
+        for form, labels in zip(forms, specs, strict=True):
+            sizes.update(zip(labels, form.shape, strict=True))
+        if len(forms) == 1 and len(set(specs[0])) == len(specs[0]) and set(specs[0]) <= set(output):
+            # Transposes, broadcasts and diagonal embeddings distribute over sums.
+            parts = [contract_products([p], specs, output, sizes) for p in forms[0].terms]
+            return self.sum_of(parts, shape)
+        products = [self.product(f) for f in forms]
+        while sum(len(p.factors) for p in products) > INLINE and any(len(p.factors) > 1 for p in products):
+            k = max(range(len(products)), key=lambda i: len(products[i].factors))
+            products[k] = self.packed(products[k], forms[k].shape)
+        found = contract_products(products, specs, output, sizes)
+        return self.sum_of([merged(found, self)] if found.coef else (), shape)
+
+    def packed(self, p: Product, shape: tuple[Any, ...]) -> Product:
+        """A product as one opaque factor, its coefficient aside."""
+        form = Form([Product(1, p.factors, p.out)], shape)
+        axes = form.covered()
+        factor = self.atom(form.restricted(axes))
+        whole = Form([Product(p.coef, [factor], factor_out(factor), p.decimal)], inner_shape(form, axes))
+        return whole.spread(axes, shape).terms[0]
+
+    def _multilinear(self, term: Term, args: Sequence[Form]) -> Form:
+        assert term.op.einsum is not None
+        specs, output = term.op.einsum(*(a.shape for a in args), **term.params)
+        if any(b.dtype is not None and b.dtype.kind == "b" for b in term.args) and len(args) > 1:
+            args = [self._counted(a, b) for a, b in zip(args, term.args, strict=True)]
+        output = tuple(x for x in output if x is not None)
+        return self.contract(args, specs, output, term.shape)
+
+    def _counted(self, form: Form, term: Term) -> Form:
+        """Truth values as numbers: a matrix product of booleans would be a boolean."""
+        if term.dtype is None or term.dtype.kind != "b":
+            return form
+        return self.opaque(lookup("cast")(self.term(form), dtype="float64"))
+
+    def power(self, form: Form, power: int | Fraction) -> Form:
+        """A form to a constant power."""
+        p = self.product(form)
+        if not p.coef:
+            return Form((), form.shape) if power > 0 else self.elementwise(lookup("pow"), [form, constant_form(power)], {}, form.shape)
+        whole = power == int(power)
+        if not p.elementwise or (not whole and len(p.factors) + (p.coef != 1) > 1) or (not whole and not p.factors):
+            if not p.elementwise or p.factors:
+                p = self._base(p, form.shape, keep_coef=not whole)
+        # (xy)ᵏ = xᵏyᵏ and (xᵃ)ᵏ = xᵃᵏ for integer k; for other k only where a is not an even power (then x ≥ 0).
+        if not whole and p.factors and p.factors[0].power % 2 == 0:
+            p = self._base(p, form.shape, keep_coef=True)
+        if not whole and not p.factors:
+            root = exact_power(p.coef, power)
+            if root is None:
+                term = lookup("pow")(self.term(Form([Product(p.coef, (), (), p.decimal)], ())), number(power))
+                return self.opaque(term).broadcast(form.shape)
+            return Form([Product(root, (), p.out, p.decimal)], form.shape)
+        factors = [Factor(f.base, f.labels, plain(f.power * power)) for f in p.factors]
+        coef = Fraction(p.coef) ** int(power) if whole else 1
+        return self.sum_of([merged(Product(coef, factors, p.out, p.decimal), self)], form.shape)
+
+    def _base(self, p: Product, shape: tuple[Any, ...], keep_coef: bool) -> Product:
+        """A product as one factor whose powers can be taken; with its coefficient inside when ``keep_coef``."""
+        if not keep_coef:
+            return self.packed(p, shape)
+        form = Form([p], shape)
+        axes = form.covered()
+        factor = self.atom(form.restricted(axes))
+        whole = Form([Product(1, [factor], factor_out(factor))], inner_shape(form, axes))
+        return whole.spread(axes, shape).terms[0]
+
+    # ---------------------------------------------------------------- functions
+
+    def elementwise(self, op: Op, args: Sequence[Form], params: dict[str, Any], shape: tuple[Any, ...]) -> Form:
+        """A function entry by entry: along axes where no argument varies it is applied once and broadcast."""
+        wide = [a.broadcast(shape) if a.shape else a for a in args]
+        axes = sorted(set().union(*(a.covered() for a in wide if a.shape)))
+        inner = [a.restricted(axes) if a.shape else a for a in wide]
+        small = tuple(shape[k] for k in axes)
+        found = simpler_function(self, op, inner, small)
+        if found is None:
+            factor = self._function(op, [self._argument(a) for a in inner], params, small)
+            found = factor if isinstance(factor, Form) else Form([Product(1, [factor], factor_out(factor))], small)
+        return found.spread(axes, shape)
+
+    def _argument(self, form: Form) -> Form:
+        """An argument that varies nowhere is a scalar."""
+        return form.restricted(()) if not form.covered() else form
+
+    def _function(self, op: Op, args: Sequence[Form], params: dict[str, Any], shape: tuple[Any, ...]) -> Factor | Form:
+        terms = [self.term(a) for a in args]
+        labels = tuple(range(len(shape)))
+        if len(shape) == 2 and any(count_transposes(t) for t in terms):
+            flipped = [self.term(a.restricted((1, 0))) if a.shape else t for a, t in zip(args, terms, strict=True)]
+            if sum(map(count_transposes, flipped)) < sum(map(count_transposes, terms)):
+                terms, labels = flipped, (1, 0)
+        made = op(*terms, **params)
+        if labels == (1, 0):
+            args = [a.restricted((1, 0)) if a.shape else a for a in args]
+        if made.op is NUMBER or made.shape != tuple(shape[k] for k in labels):
+            return self.opaque(made).broadcast(shape)
+        self._note_symmetry(made, args)
+        self.arguments[made] = list(args)
+        return Factor(made, labels)
+
+    def same(self, a: Form, b: Form) -> bool:
+        """Whether two forms are equal."""
+        return self._form_key(a) == self._form_key(b)
+
+    def note_symmetric(self, term: Term) -> None:
+        """Remember that a matrix equals its transpose."""
+        self._symmetric[term] = True
+
+    def opaque_factor(self, term: Term, labels: tuple[int, ...]) -> Factor | None:
+        """A term that is one factor, with other labels; None when it is a sum or a product."""
+        if term.op is SYMBOL or term in self.insides or term in self.arguments:
+            return Factor(term, labels)
+        return None
+
+    def _note_symmetry(self, made: Term, args: Sequence[Form]) -> None:
+        if made.ndim == 2 and made.shape[0] == made.shape[1]:
+            self._symmetric[made] = all(
+                not a.shape or self._form_key(a) == self._form_key(a.restricted((1, 0))) for a in args
+            )
+
+
+def factor_out(factor: Factor) -> tuple[int, ...]:
+    """The output of a form that is one factor with labels 0, 1 …."""
+    return tuple(range(len(factor.labels)))
+
+
+def inner_shape(form: Form, axes: Sequence[int]) -> tuple[Any, ...]:
+    """Sizes of some axes of a form."""
+    return tuple(form.shape[k] for k in axes)
+
+
+def count_transposes(term: Term) -> int:
+    """Transposes in the first layers of a term, where its orientation shows."""
+    total, layer = 0, [term]
+    for _ in range(3):
+        total += sum(is_transpose(t) for t in layer)
+        layer = [a for t in layer if t.ndim == 2 for a in t.args if a.ndim == 2][:16]
+    return total
+
+
+def plain(power: int | Fraction) -> int | Fraction:
+    """An int where a Fraction is one."""
+    return int(power) if power == int(power) else power
+
+
+def exact_power(value: Any, power: Any) -> Fraction | None:
+    """A rational root, when it is one."""
+    if value < 0 or power.denominator > 4:
+        return None
+    root = [round(x ** (1 / power.denominator)) for x in (Fraction(value).numerator, Fraction(value).denominator)]
+    if root[1] and Fraction(root[0], root[1]) ** power.denominator == value:
+        return Fraction(root[0], root[1]) ** power.numerator if root[0] or power > 0 else None
+    return None
+
+
+def constant_form(value: Any) -> Form:
+    """A number as a form."""
+    return Form([Product(value, (), ())] if value else (), ())
+
+
+# ---------------------------------------------------------------------------------------------- readers, by op
+
+Reader = Callable[[Canonicaliser, Term, Sequence[Form]], Form | None]
+
+
+def _read_sum(*signs: int) -> Reader:
+    def read(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+        if term.dtype is not None and term.dtype.kind == "b":
+            return run.elementwise(term.op, args, {}, term.shape)
+        return run.plus(args, signs, term.shape)
+
+    return read
+
+
+def _read_mul(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    return run.times(*args)
+
+
+def _read_div(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    return run.times(args[0], run.power(args[1], -1)) if args[1].terms else None
+
+
+def _read_ratio(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    """ratio(x, y) = x · ratio(1, y) for finite x: both are 0 where y is 0.  Coefficients of y are pulled out."""
+    p = run.product(args[1])
+    if not p.coef:
+        return Form((), term.shape)
+    one = Form([Product(1, (), ())], ())
+    if p.constant:
+        return args[0].scaled(Fraction(1) / p.coef, p.decimal).broadcast(term.shape)
+    inner = Form([Product(1, p.factors, p.out)], args[1].shape)
+    guard = run.elementwise(term.op, [one, inner], {}, args[1].shape)
+    return run.times(args[0].scaled(Fraction(1) / p.coef, p.decimal), guard).broadcast(term.shape)
+
+
+def _read_pow(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    constant = args[1].constant
+    if constant is None:
+        return None
+    if constant.coef == 0:
+        return Form([Product(1, (), tuple(range(term.ndim)))], term.shape)
+    if abs(constant.coef) > 1000:
+        return None
+    return run.power(args[0].broadcast(term.shape), plain(Fraction(constant.coef)))
+
+
+def _read_sqrt(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    return run.power(args[0], Fraction(1, 2))
+
+
+def _read_full(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    value = exact_number(term.params["value"])
+    if value is None:
+        return None
+    return Form([Product(value[0], (), tuple(range(term.ndim)), value[1])] if value[0] else (), term.shape)
+
+
+def _read_eye(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    return None if term.dtype.kind == "b" else Form([Product(1, (), (0, 0))], term.shape)
+
+
+def _read_cast(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """A cast between float types, or of truth values and integers to them, does not show in a formula."""
+    source = term.args[0].dtype
+    if term.dtype.kind == "c" or (term.dtype.kind == "f" and (source is None or source.kind in "fiub")):
+        return args[0]
+    return None
+
+
+def _read_clone(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    return args[0]
+
+
+def _read_inv(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    return inverse_of(run, args[0]) if term.ndim == 2 else None
+
+
+def _read_solve(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """solve(A, B) = A⁻¹B for regular A."""
+    a, b = args
+    if len(a.shape) != 2 or len(b.shape) > 2:
+        return None
+    labels = (1,) if len(b.shape) == 1 else (1, 2)
+    return run.contract([inverse_of(run, a), b], [(0, 1), labels], (0, *labels[1:]), term.shape)
+
+
+def _read_det(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """det(Mᵀ) = det(M) always: the orientation of the opaque factor is the one shown."""
+    if len(args[0].shape) != 2:
+        return None
+    p = run.product(args[0])
+    if not p.coef or len(p.factors) != 1 or p.coef != 1 or set(p.out) != set(p.factors[0].labels) or p.factors[0].power != 1:
+        return None
+    base = p.factors[0].base
+    if base.op.name == "inv":
+        # det(M⁻¹) = 1/det(M), log|det(M⁻¹)| = -log|det M| for regular M.
+        inner = run.opaque(term.op(base.args[0]))
+        return run.power(inner, -1) if term.op.name == "det" else inner.scaled(-1)
+    return run.opaque(term.op(base))
+
+
+def _read_shifted_exp(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    return run.elementwise(
+        lookup("exp"), [run.plus(args, (1, -1), term.shape)], {}, term.shape
+    )
+
+
+def _read_softplus(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    """log σ(x) = -softplus(-x) always."""
+    inner = args[0].scaled(-1)
+    return run.elementwise(lookup("softplus"), [inner], {}, term.shape).scaled(-1)
+
+
+def _read_size(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    coef, factors = size_factors(term.params["name"])
+    return Form([Product(coef, factors, ())], ())
+
+
+def _read_where(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """where(c, k·x·a, 0) = k·x·where(c, a, 0) for numbers k and symbols x, which are finite; deltas likewise."""
+    condition, first, second = args
+    if bool(first.terms) == bool(second.terms):
+        return None
+    p = run.product((first if first.terms else second).broadcast(term.shape))
+    pulled = [f for f in p.factors if f.base.op is SYMBOL and f.power > 0 and all(x in p.out for x in f.labels)]
+    distinct = tuple(dict.fromkeys(p.out))
+    if p.coef == 1 and not pulled and distinct == p.out:
+        return None
+    shape = tuple(term.shape[p.out.index(x)] for x in distinct)
+    mask = run.contract([condition.broadcast(term.shape)], [p.out], distinct, shape) if condition.shape else condition
+    kept = Form([Product(1, [f for f in p.factors if f not in pulled], distinct)], shape)
+    zero = Form((), ())
+    inner = run.elementwise(term.op, [mask, kept, zero] if first.terms else [mask, zero, kept], {}, shape)
+    front = Form([Product(p.coef, pulled, distinct, p.decimal)], shape)
+    return run.contract([front, inner], [distinct, distinct], p.out, term.shape)
+
+
+_READERS: dict[str, Reader] = {
+    "add": _read_sum(1, 1),
+    "sub": _read_sum(1, -1),
+    "neg": _read_sum(-1),
+    "mul": _read_mul,
+    "div": _read_div,
+    "ratio": _read_ratio,
+    "pow": _read_pow,
+    "sqrt": _read_sqrt,
+    "size": _read_size,
+    "full": _read_full,
+    "eye": _read_eye,
+    "cast": _read_cast,
+    "clone": _read_clone,
+    "inv": _read_inv,
+    "solve": _read_solve,
+    "det": _read_det,
+    "logdet": _read_det,
+    "logabsdet": _read_det,
+    "shifted_exp": _read_shifted_exp,
+    "logsigmoid": _read_softplus,
+    "where": _read_where,
+}
+
+
+__all__ = ["Canonicaliser", "canonical"]
