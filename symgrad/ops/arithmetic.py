@@ -14,13 +14,37 @@ from symgrad.op import elementwise, first, front, publish, second
 _ALL = "real"
 
 
+_RANKS = {"+": 1, "-": 1, "*": 2, "/": 2, "@": 2, "//": 2, "%": 2, "**": 4}
+_ATOM = 9
+
+
+def rank(text: str) -> int:
+    """How strongly the loosest operator of a source text binds: 0 for comparisons, 9 for names, calls and numbers."""
+    found = 3 if text.startswith("-") else _ATOM
+    depth = 0
+    for part in text.split(" ") if " " in text else ():
+        if not depth and part and part[0] in "+-*/@%<>=!&|~^" and not part[1:2].isalnum():
+            found = min(found, _RANKS.get(part, 0))
+        depth += part.count("(") + part.count("[") - part.count(")") - part.count("]")
+        if not depth and part[-1:] in ",:":
+            found = 0
+    return found
+
+
 def closed(text: str) -> str:
     """``text`` in brackets unless it is a name, a call or a plain number."""
-    return text if text.replace(".", "").replace("_", "").isalnum() else f"({text})"
+    return text if rank(text) == _ATOM else f"({text})"
 
 
 def _infix(sign: str) -> Any:
-    return lambda x, y: f"{closed(x)} {sign} {closed(y)}"
+    own = _RANKS[sign]
+
+    def code(x: str, y: str) -> str:
+        left = x if rank(x) >= own and sign != "**" else closed(x)
+        right = y if rank(y) > own and sign != "**" else closed(y)
+        return f"{left} {sign} {right}"
+
+    return code
 
 
 def static_number(value: Any) -> Any:
@@ -92,13 +116,22 @@ def _pow_exponent(out: Any, x: Any, y: Any) -> Any:
     return where(eq(x, 0) & (y >= 0), 0, out * log(x))
 
 
+def _power_code(x: str, y: str) -> str:
+    # NumPy refuses negative integer exponents of integers, and is slow with them on floats.
+    if y == "3" and x.isidentifier():
+        # As the kernel does it: NumPy's cube goes through the C library and rounds differently.
+        return f"{x} * {x} * {x}"
+    negative = y[:1] == "-" and y[1:].isdigit()
+    return f"{closed(x)} ** {closed(y + '.0' if negative else y)}"
+
+
 power = elementwise(
     "pow",
     kernels.power,
     _pow_base,
     _pow_exponent,
     public=("pow",),
-    code=lambda x, y: f"{closed(x)} ** {closed(y)}",
+    code=_power_code,
     domain="positive",
     doc="x to the power y; x**0 has derivative 0 at x = 0, as torch.",
 )

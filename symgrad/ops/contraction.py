@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError
+from symgrad.kernels import _delta
 from symgrad.op import Labels, Op, Rule, Spec, front, multilinear, shape_of
+from symgrad.ops.arithmetic import closed
 
 
 def _axes_text(axes: Sequence[int]) -> str:
@@ -39,6 +41,8 @@ class Piece:
 
 def _diagonals(piece: Piece) -> Piece:
     """Take diagonals until no label stands twice."""
+    if len(set(piece.labels)) == len(piece.labels):
+        return piece
     text, labels = piece.closed(), list(piece.labels)
     while len(set(labels)) < len(labels):
         label = next(x for x in labels if labels.count(x) > 1)
@@ -107,9 +111,8 @@ def _pair(a: Piece, b: Piece, keep: set[int], order: Labels) -> Piece:
     inner = tuple(x for x in shared if x not in keep)
     batch = tuple(x for x in shared if x in keep)
     if not inner:
-        labels = tuple(x for x in order if x in a.labels or x in b.labels)
-        labels = tuple(x for x in (*a.labels, *b.labels) if x not in labels and x not in batch) + labels
-        labels = tuple(dict.fromkeys(labels))
+        present = dict.fromkeys(a.labels + b.labels)
+        labels = (*(x for x in present if x not in order), *(x for x in order if x in present))
         left, right = _aligned(a, labels), _aligned(b, labels)
         return Piece(f"{left.closed()} * {right.closed()}", labels, False)
     for first, second in ((a, b), (b, a)):
@@ -158,14 +161,6 @@ def _diagonal_text(piece: Piece, output: Labels, wanted: Labels) -> str:
     return f"_delta({piece.text}, {where})"
 
 
-def _delta(x: Any, where: tuple[int, ...]) -> Any:
-    """Spread ``x`` over an output with repeated axes: ``out[i, i, j] = x[i, j]`` for ``where=(0, 0, 1)``."""
-    out = np.zeros(tuple(x.shape[k] for k in where), x.dtype)
-    grids = np.ogrid[tuple(slice(n) for n in x.shape)]
-    out[tuple(grids[k] for k in where)] = x
-    return out
-
-
 @functools.lru_cache(maxsize=4096)
 def _compiled(inputs: tuple[Labels, ...], output: Labels, broadcasts: bool, order: Any) -> Callable[..., Any]:
     names = [f"x{k}" for k in range(len(inputs))]
@@ -210,7 +205,7 @@ def _contract_code(
 ) -> str:
     order = contraction_order(inputs, output, shapes) if len(texts) > 2 and shapes else None
     size_text = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
-    return plan_text(inputs, output, list(texts), size_text, order)
+    return plan_text(inputs, output, [closed(text) for text in texts], size_text, order)
 
 
 def _contract_spec(*_: Any, inputs: tuple[Labels, ...], output: Labels, shape: Any) -> Spec:

@@ -1,0 +1,55 @@
+"""From graphs to programs: ``compile`` makes a NumPy function of a tensor's graph or of a Python function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from symgrad.compiler.program import Compiled, build
+from symgrad.compiler.specialise import Specialised
+from symgrad.compiler.trace import trace_tensor
+from symgrad.errors import ArgumentError
+from symgrad.tape.record import Recorded
+
+__all__ = ["Compiled", "Specialised", "compile"]
+
+
+def compile(target: Any, *args: Any, name: str | None = None) -> Any:
+    """A NumPy function of a tensor's graph, or of a function on tensors.
+
+    ``compile(tensor, ["A", "x"])`` gives the :class:`Compiled` function of the named leaves; other constants keep the
+    values they have.  Without names, all named leaves are arguments.
+
+    ``compile(f, *example_args)`` runs ``f`` once on tensors and compiles what it did; without examples it does so at
+    the first call.  A call with other dtypes or shapes traces again, and one that takes another branch, too; programs
+    with equal source are one object.  ``f`` may be a transform such as ``symgrad.func.grad(f)``.
+
+    Raises ``CompileError`` when the graph cannot become a program and ``NameProblem`` for names that cannot stand in
+    source text.
+
+    >>> import symgrad as sg, numpy as np
+    >>> A = sg.tensor(np.eye(2), requires_grad=True, name="A")
+    >>> x = sg.tensor(np.array([1.0, 2.0]), requires_grad=True, name="x")
+    >>> f = sg.compile(sg.tanh(A @ x).sum(), ["A", "x"])
+    >>> print(f.source)
+    def program(A, x):
+        \"\"\"A (n, n), x (n,) -> scalar float64.\"\"\"
+        return np.sum(np.tanh(A @ x), (0,))
+    <BLANKLINE>
+    """
+    if isinstance(target, Recorded):
+        if len(args) > 1 or (args and isinstance(args[0], str) and not args[0].isidentifier()):
+            from symgrad.compiler.trace import safe_name
+
+            for given in args:
+                safe_name(given)
+        names: Sequence[str] | None = None
+        if args:
+            names = list(args) if all(isinstance(a, str) for a in args) else args[0]
+        return build(trace_tensor(target, names), name)
+    if isinstance(target, Callable):  # type: ignore[arg-type]
+        made = Specialised(target, name)
+        if args:
+            made.trace(*args)
+        return made
+    raise ArgumentError(f"compile() takes a tensor or a function, not {type(target).__name__}.")

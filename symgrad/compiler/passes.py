@@ -1,0 +1,408 @@
+"""Passes over terms: cheaper programs with the same values, in the user's order of operations.
+
+Each rewrite states when it is valid.  None reassociates sums or products of arrays; what changes is where scalars are
+multiplied in, how deltas and broadcasts are expressed, and what is not computed at all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from symgrad.formula.term import NUMBER, SIZE, Term, full, make, number, rebuilt
+from symgrad.op import broadcast_shapes, lookup
+from symgrad.ops.contraction import einsum_op
+from symgrad.ops.shaping import squeeze_op, unsqueeze_op
+
+_SAME = {"clone", "detach"}
+_SPREADS = {"where"}
+
+
+def optimise(outputs: Sequence[Term]) -> list[Term]:
+    """The outputs with every pass applied; dead code is what no output reaches, sharing is identity of terms."""
+    found: list[Term] = list(outputs)
+    for _ in range(2):
+        changed = rebuilt(found, _changed)
+        if all(a is b for a, b in zip(changed, found, strict=True)):
+            break
+        found = changed
+    return found
+
+
+def _changed(term: Term, args: tuple[Any, ...]) -> Term:
+    if not args:
+        return term
+    name = term.op.name
+    if name in _SAME or (name == "cast" and args[0].dtype == term.dtype and not is_weak(args[0])):
+        return args[0]  # type: ignore[no-any-return]
+    found = _folded(term, args)
+    if found is not None:
+        return found
+    if term.op.kind == "elementwise" or name in _SPREADS:
+        args = _without_broadcasts(term, args)
+    rule = _RULES.get(name)
+    if rule is not None:
+        short = rule(term, args)
+        if short is not None:
+            return short
+    if all(a is b for a, b in zip(args, term.args, strict=True)):
+        return term
+    return make(term.op, args, term.params, term.shape, term.dtype)
+
+
+def same_place(made: Term, like: Term) -> Term:
+    """``made`` with the shape and dtype that ``like`` has; the program's dtypes are those of the trace."""
+    if made.op is NUMBER or (made.shape == like.shape and made.dtype == like.dtype) or not made.args:
+        return made
+    return make(made.op, made.args, made.params, like.shape, like.dtype)
+
+
+# ---------------------------------------------------------------------------------------------- constants
+
+
+def is_weak(term: Term) -> bool:
+    """Whether a term is a Python number in the program: a constant or a size."""
+    return term.op is NUMBER or term.op is SIZE or (term.dtype is None and not term.shape)
+
+
+def _folded(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """Functions of plain numbers are computed now: exactly where they are rational, else to the last bit of a float."""
+    if term.shape or not all(a.op is NUMBER for a in args) or term.op.kind != "elementwise":
+        return None
+    values = [a.number for a in args]
+    return None if any(isinstance(v, complex) for v in values) else _float(term, values)
+
+
+def _float(term: Term, values: Sequence[Any]) -> Term | None:
+    numbers = [math.pi if isinstance(v, str) else float(v) if isinstance(v, Fraction) else v for v in values]
+    with np.errstate(all="ignore"):
+        try:
+            value = term.op.kernel(*(float(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in numbers))
+        except (ArithmeticError, ValueError):
+            return None
+    if np.ndim(value) or np.asarray(value).dtype.kind not in "bf":
+        return None
+    return number(np.asarray(value).item(), term.dtype)
+
+
+# ---------------------------------------------------------------------------------------------- broadcasts
+
+
+def lean(term: Term) -> Term:
+    """A smaller term that broadcasts to the same values as ``term``, or the term itself."""
+    while True:
+        op = term.op.name
+        if op == "full" and not isinstance(term.params["value"], str):
+            return number(term.params["value"])
+        if op in ("expand", "detach", "clone"):
+            term = term.args[0]
+        elif op == "unsqueeze" and term.params["dim"] == 0:
+            term = term.args[0]
+        elif op == "einsum" and len(term.args) == 1:
+            inner = _broadcast_of_einsum(term)
+            if inner is None:
+                return term
+            term = inner
+        else:
+            return term
+
+
+def _broadcast_of_einsum(term: Term) -> Term | None:
+    """The operand with axes of size 1 where a contraction only broadcasts it."""
+    labels, output = term.params["inputs"][0], term.params["output"]
+    kept = [x for x in output if x in labels]
+    if len(set(labels)) < len(labels) or len(set(output)) < len(output) or kept != list(labels) or kept == list(output):
+        return None
+    found = term.args[0]
+    first = output.index(labels[0]) if labels else len(output)
+    for axis, label in enumerate(output[first:]):
+        if label not in labels:
+            found = unsqueeze_op(found, dim=axis)
+    return found  # type: ignore[no-any-return]
+
+
+def _without_broadcasts(term: Term, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Operands that another operand's shape broadcasts anyway need not be spread out first."""
+    small = [lean(a) for a in args]
+    if all(s is a for s, a in zip(small, args, strict=True)):
+        return args
+    for k in range(len(args) + 1):
+        tried = (*args[:k], *small[k:]) if k else tuple(small)
+        if _broadcast(tried) == term.shape and not all(is_weak(t) for t in tried):
+            return _typed(term, args, tried)
+        tried = (*small[: len(args) - k], *args[len(args) - k :])
+        if _broadcast(tried) == term.shape and not all(is_weak(t) for t in tried):
+            return _typed(term, args, tried)
+    return args
+
+
+def _typed(term: Term, args: tuple[Any, ...], tried: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A constant array that becomes a number no longer takes part in promotion, which may matter for comparisons."""
+    if term.op.result is None or term.op.name == "where":
+        return tried
+    return tried if len({a.dtype for a in args if a.dtype is not None}) < 2 else args
+
+
+def _broadcast(terms: Sequence[Term]) -> Any:
+    try:
+        return broadcast_shapes(*(t.shape for t in terms))
+    except Exception:  # noqa: BLE001  (shapes that do not fit are simply not what is wanted)
+        return None
+
+
+# ---------------------------------------------------------------------------------------------- single ops
+
+
+def _pow(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """x², x³ by multiplication, as the kernel does."""
+    x, y = args
+    if y.number in (2, 3) and not isinstance(y.number, (str, bool)) and not is_weak(x):
+        square = make(lookup("mul"), (x, x), {}, x.shape, term.dtype)
+        return square if y.number == 2 else make(lookup("mul"), (square, x), {}, x.shape, term.dtype)
+    return None
+
+
+def _square(term: Term, args: tuple[Any, ...]) -> Term | None:
+    return None if is_weak(args[0]) else make(lookup("mul"), (args[0], args[0]), {}, term.shape, term.dtype)
+
+
+def _add(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """a + (-b) is a - b, to the last bit."""
+    a, b = args
+    if b.op.name == "neg":
+        return make(lookup("sub"), (a, b.args[0]), {}, term.shape, term.dtype)
+    if a.op.name == "neg":
+        return make(lookup("sub"), (b, a.args[0]), {}, term.shape, term.dtype)
+    return None
+
+
+def _sub(term: Term, args: tuple[Any, ...]) -> Term | None:
+    a, b = args
+    if b.op.name == "neg":
+        return make(lookup("add"), (a, b.args[0]), {}, term.shape, term.dtype)
+    return None
+
+
+def _mul(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """A factor that is the number 1, and the number -1."""
+    for one, other in (args, args[::-1]):
+        if one.number == 1 and not isinstance(one.number, (bool, str)) and _fits(other, term):
+            return other  # type: ignore[no-any-return]
+        if one.number == -1 and not isinstance(one.number, str) and _fits(other, term):
+            return make(lookup("neg"), (other,), {}, term.shape, term.dtype)
+    return None
+
+
+def _div(term: Term, args: tuple[Any, ...]) -> Term | None:
+    return args[0] if args[1].number == 1 and _fits(args[0], term) else None
+
+
+def _fits(found: Term, term: Term) -> bool:
+    return found.shape == term.shape and found.dtype == term.dtype
+
+
+def _permute(term: Term, args: tuple[Any, ...]) -> Term | None:
+    (x,) = args
+    dims = term.params["dims"]
+    if dims == tuple(range(len(dims))):
+        return x  # type: ignore[no-any-return]
+    if x.op.name == "permute":
+        inner = tuple(x.params["dims"][k] for k in dims)
+        return _permute(term, (x.args[0],)) if inner == dims else _retransposed(term, x.args[0], inner)
+    return None
+
+
+def _retransposed(term: Term, x: Term, dims: tuple[int, ...]) -> Term:
+    if dims == tuple(range(len(dims))):
+        return x
+    return make(lookup("permute"), (x,), {"dims": dims}, term.shape, term.dtype)
+
+
+def _reshape(term: Term, args: tuple[Any, ...]) -> Term | None:
+    (x,) = args
+    if x.shape == term.shape:
+        return x  # type: ignore[no-any-return]
+    if x.op.name == "reshape":
+        return make(term.op, x.args, term.params, term.shape, term.dtype)
+    return None
+
+
+def _unsqueeze(term: Term, args: tuple[Any, ...]) -> Term | None:
+    if args[0].op.name == "full":
+        value = args[0].params["value"]
+        return full(term.shape, value, term.dtype)
+    return None
+
+
+def _squeeze(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """Taking away the axes of size 1 that were just put in."""
+    (x,) = args
+    dims = term.params["dim"]
+    if x.op.name == "unsqueeze" and dims == (x.params["dim"],):
+        return x.args[0]  # type: ignore[no-any-return]
+    return None
+
+
+# ---------------------------------------------------------------------------------------------- contractions
+
+
+class _Operands:
+    """The operands of a contraction while it is being reduced: terms, labels, and scalar factors taken out."""
+
+    def __init__(self, xs: Sequence[Term], inputs: Sequence[tuple[int, ...]], output: tuple[int, ...]):
+        self.xs = list(xs)
+        self.inputs = [tuple(row) for row in inputs]
+        self.output = output
+        self.scalars: list[Term] = []
+        self.value: Any = 1
+
+    def covered(self, k: int, label: int) -> bool:
+        """Whether a label stays known without operand ``k``: in another operand, or broadcast into the output."""
+        return label in self.output or any(label in row for j, row in enumerate(self.inputs) if j != k)
+
+    def step(self) -> bool:
+        """One simplification; False when there is none."""
+        return any(self._shorten(k) for k in range(len(self.xs)))
+
+    def _shorten(self, k: int) -> bool:
+        x, labels = self.xs[k], self.inputs[k]
+        if len(self.xs) > 1 and not labels:
+            self.scalars.append(x)
+            del self.xs[k], self.inputs[k]
+            return True
+        op = x.op.name
+        if op == "full" and len(self.xs) > 1 and all(self.covered(k, a) for a in labels):
+            if isinstance(x.params["value"], str):
+                return False
+            self.value = self.value * x.params["value"]
+            del self.xs[k], self.inputs[k]
+            return True
+        if op == "permute":
+            dims = x.params["dims"]
+            self.xs[k] = x.args[0]
+            self.inputs[k] = tuple(labels[dims.index(j)] for j in range(len(dims)))
+            return True
+        if op == "unsqueeze" and self.covered(k, labels[x.params["dim"]]):
+            dim = x.params["dim"]
+            self.xs[k], self.inputs[k] = x.args[0], (*labels[:dim], *labels[dim + 1 :])
+            return True
+        if op == "expand":
+            return self._unexpand(k, x, labels)
+        if op == "einsum" and len(x.args) == 1:
+            return self._inline(k, x, labels)
+        return False
+
+    def _unexpand(self, k: int, x: Term, labels: tuple[int, ...]) -> bool:
+        inner = x.args[0]
+        lead = len(labels) - len(inner.shape)
+        stretched = [j for j, size in enumerate(inner.shape) if size == 1 and x.shape[j + lead] != 1]
+        dropped = [*labels[:lead], *(labels[j + lead] for j in stretched)]
+        if not all(self.covered(k, a) for a in dropped) or len(set(labels)) < len(labels):
+            return False
+        self.xs[k] = squeeze_op(inner, dim=tuple(stretched)) if stretched else inner
+        self.inputs[k] = tuple(a for a in labels if a not in dropped)
+        return True
+
+    def _inline(self, k: int, x: Term, labels: tuple[int, ...]) -> bool:
+        """An operand that is a delta, a broadcast or a transpose is replaced by what it is made of."""
+        inner, output = x.params["inputs"][0], x.params["output"]
+        summed = [a for a in inner if a not in output]
+        if summed or len(set(inner)) < len(inner) or len(set(labels)) < len(labels):
+            return False
+        names: dict[int, int] = {}
+        merged: dict[int, int] = {}
+        for mine, outer in zip(output, labels, strict=True):
+            if mine in names:
+                merged[outer] = names[mine]
+            else:
+                names[mine] = outer
+        broadcast = [names[a] for a in dict.fromkeys(output) if a not in inner]
+        if merged and (len(self.xs) == 1 or sum(a in self.output for a in (*merged, *merged.values())) > 1):
+            return False
+        if not all(self.covered(k, a) for a in broadcast):
+            return False
+        self.xs[k] = x.args[0]
+        self.inputs[k] = tuple(names[a] for a in inner)
+        if merged:
+            self.inputs = [tuple(merged.get(a, a) for a in row) for row in self.inputs]
+            self.output = tuple(merged.get(a, a) for a in self.output)
+        return True
+
+
+def _einsum(term: Term, args: tuple[Any, ...]) -> Term | None:
+    return _contraction(term, args, term.params["inputs"], term.params["output"])
+
+
+def _matmul(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """A product with a broadcast, constant or diagonal matrix; any other product stays ``a @ b``."""
+    if not any(a.op.name in ("full", "expand") or _is_delta(a) for a in args):
+        return None
+    inputs, output = term.op.einsum(*(a.shape for a in args))
+    return _contraction(term, args, inputs, output)
+
+
+def _is_delta(term: Term) -> bool:
+    return term.op is einsum_op and len(term.args) == 1
+
+
+def _contraction(term: Term, args: tuple[Any, ...], inputs: Any, output: Any) -> Term | None:
+    work = _Operands(args, inputs, output)
+    changed = False
+    while work.step():
+        changed = True
+    if not changed:
+        return None
+    core: Term | None = None
+    if work.xs:
+        core = _core(term, work)
+        if core is None:
+            return None
+    if work.value != 1:
+        work.scalars.append(number(work.value))
+    for s in work.scalars:
+        core = s if core is None else make(lookup("mul"), (s, core), {}, core.shape, term.dtype)
+    if core is None or core.op is NUMBER:
+        return full(term.shape, 1 if core is None else core.number, term.dtype)
+    if core.shape != term.shape:
+        core = make(lookup("expand"), (core,), {"shape": term.shape}, term.shape, term.dtype)
+    return core
+
+
+def _core(term: Term, work: _Operands) -> Term | None:
+    """The contraction of what is left, without the axes that nothing is known of."""
+    numbers: dict[int, int] = {}
+    inputs = tuple(tuple(numbers.setdefault(a, len(numbers)) for a in row) for row in work.inputs)
+    output = tuple(numbers.setdefault(a, len(numbers)) for a in work.output)
+    if len(work.xs) == 1 and inputs[0] == output:
+        return same_place(work.xs[0], term) if work.xs[0].shape == term.shape else work.xs[0]
+    return make(einsum_op, tuple(work.xs), {"inputs": inputs, "output": output, "shape": term.shape}, term.shape, term.dtype)
+
+
+def _mean(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """Mean is the sum over the number of entries, as NumPy computes it (float16 is summed in float32)."""
+    (x,) = args
+    if term.dtype is None or term.dtype.kind not in "fc" or term.dtype == np.float16:
+        return None
+    total = make(lookup("sum"), (x,), dict(term.params), term.shape, term.dtype)
+    return make(lookup("div"), (total, x.sizes(term.params["dim"])), {}, term.shape, term.dtype)
+
+
+_RULES: dict[str, Callable[[Term, tuple[Any, ...]], Term | None]] = {
+    "pow": _pow,
+    "square": _square,
+    "add": _add,
+    "sub": _sub,
+    "mul": _mul,
+    "div": _div,
+    "permute": _permute,
+    "reshape": _reshape,
+    "unsqueeze": _unsqueeze,
+    "squeeze": _squeeze,
+    "einsum": _einsum,
+    "matmul": _matmul,
+    "mean": _mean,
+}

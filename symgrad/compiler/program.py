@@ -1,0 +1,271 @@
+"""Compiled programs: source text that knows its arguments, checks them, and can be pickled and saved."""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.compiler import passes, schedule
+from symgrad.compiler.targets import numpy as target
+from symgrad.compiler.trace import Trace
+from symgrad.errors import ArgumentError, DtypeError, NameProblem, ShapeError
+from symgrad.formula.term import rebuild, size_value
+from symgrad.formula.term import flatten as flatten_terms
+from symgrad.tape import containers
+from symgrad.tape.record import Recorded
+
+
+class Argument:
+    """What a program knows of one array it takes."""
+
+    __slots__ = ("default", "dtype", "name", "shape")
+
+    def __init__(self, name: str, shape: tuple[Any, ...], dtype: Any, default: Any = None):
+        self.name = name
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+        self.default = default
+
+    def __str__(self) -> str:
+        return f"{self.name} {shape_words(self.shape)} {self.dtype}"
+
+
+def shape_words(shape: Sequence[Any]) -> str:
+    """A shape as text: letters without quotes, ``scalar`` for none."""
+    return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})" if shape else "scalar"
+
+
+class Compiled:
+    """A NumPy function made from a graph.
+
+    Call it with arrays, tensors or numbers, by position or by name; it gives a NumPy array or scalar (a tuple or the
+    traced nesting for several results).  Sizes are read from the arguments, so one program serves every size.
+    Arguments of another dtype of the same kind are cast to the traced one.
+
+    Raises ``ArgumentError`` for missing or surplus arguments, ``NameProblem`` for unknown names, ``ShapeError`` for
+    ranks and sizes that do not fit and ``DtypeError`` for a dtype of another kind.
+
+    >>> import symgrad as sg, numpy as np
+    >>> f = sg.compile(lambda x: (x * x).sum(), np.array([1.0, 2.0]))
+    >>> f(np.array([3.0, 4.0, 0.0]))
+    np.float64(25.0)
+    """
+
+    def __init__(
+        self,
+        name: str,
+        source: str,
+        arguments: Sequence[Argument],
+        results: Sequence[tuple[tuple[Any, ...], Any]],
+        structure: Any,
+    ):
+        self.name = name
+        self.source = source
+        self.arguments = list(arguments)
+        self.results = list(results)
+        self.structure = structure
+        self.terms: list[Any] = []
+        self.trace: Trace | None = None
+        self._seen: set[Any] = set()
+        self.function = load(source, name, {a.name: a.default for a in arguments if a.default is not None})
+        self._required = sum(a.default is None for a in arguments)
+
+    def __repr__(self) -> str:
+        inside = ", ".join(map(str, self.arguments))
+        return f"<compiled {self.name}({inside})>"
+
+    # -------------------------------------------------------------------------------------- calling
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        row = self.prepared(args, named)
+        out = self.function(*row)
+        if self.structure == containers.LEAF:
+            return out
+        return containers.unflatten(self.structure, iter(out if len(self.results) > 1 else (out,)))
+
+    def prepared(self, args: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+        """The arguments as arrays of the traced dtypes, checked against each other."""
+        if named or len(args) != len(self.arguments):
+            args = self._by_name(args, named)
+        row = []
+        for a, value in zip(self.arguments, args, strict=True):
+            if isinstance(value, Recorded):
+                value = value._value
+            if value.__class__ is not np.ndarray or value.dtype != a.dtype:
+                value = converted(a, value)
+            row.append(value)
+        key = tuple([v.shape for v in row])
+        if key not in self._seen:
+            self._check(key)
+            self._seen.add(key)
+        return row
+
+    def _by_name(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        names = [a.name for a in self.arguments]
+        if len(args) > len(names):
+            raise ArgumentError(f"{self.name}() takes {len(names)} arguments ({', '.join(names)}), but {len(args)} were given.")
+        values = dict(zip(names, args, strict=False))
+        for name, value in named.items():
+            if name not in names:
+                raise NameProblem(f"{self.name}() has no argument called {name!r}; its arguments are {', '.join(names)}.")
+            if name in values:
+                raise ArgumentError(f"{self.name}() got {name!r} twice, by position and by name.")
+            values[name] = value
+        missing = [a.name for a in self.arguments if a.name not in values and a.default is None]
+        if missing:
+            raise ArgumentError(f"{self.name}() misses {', '.join(missing)}; its arguments are {', '.join(map(str, self.arguments))}.")
+        return tuple(values.get(a.name, a.default) for a in self.arguments)
+
+    def _check(self, shapes: Sequence[tuple[int, ...]]) -> None:
+        """Ranks, fixed sizes, and sizes that share a letter."""
+        letters: dict[str, tuple[int, str]] = {}
+        for a, shape in zip(self.arguments, shapes, strict=True):
+            if len(shape) != len(a.shape):
+                raise ShapeError(
+                    f"{self.name}(): {a.name} has shape {shape_words(shape)} with {len(shape)} axes, but was compiled as "
+                    f"{shape_words(a.shape)} with {len(a.shape)}."
+                )
+            for axis, (size, letter) in enumerate(zip(shape, a.shape, strict=True)):
+                if isinstance(letter, str):
+                    known = letters.setdefault(letter, (size, a.name))
+                    if known[0] != size:
+                        raise ShapeError(
+                            f"{self.name}(): {a.name} of shape {shape_words(shape)} has size {size} in axis {axis}, where "
+                            f"{known[1]} has {letter} = {known[0]}; the program was compiled for "
+                            f"{', '.join(f'{b.name} {shape_words(b.shape)}' for b in self.arguments)}."
+                        )
+                elif letter != size:
+                    raise ShapeError(
+                        f"{self.name}(): {a.name} of shape {shape_words(shape)} has size {size} in axis {axis}, but was "
+                        f"compiled for size {letter} there."
+                    )
+
+    # -------------------------------------------------------------------------------------- text
+
+    @property
+    def formula(self) -> str:
+        """What the program computes, in LaTeX; one line per result, derived when asked for."""
+        from symgrad.formula.latex import latex
+
+        return "\n".join(latex(t) for t in self.terms)
+
+    def save(self, path: Any) -> None:
+        """Write a file that needs nothing but NumPy: the function, its formula, and a self-test.
+
+        ``python -I file.py --selftest`` runs the self-test and exits with 0 when it passes.
+        """
+        from symgrad.compiler.export import save
+
+        save(self, path)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "source": self.source,
+            "arguments": [(a.name, a.shape, a.dtype, a.default) for a in self.arguments],
+            "results": self.results,
+            "structure": self.structure,
+            "terms": [flatten_terms([t]) for t in self.terms],
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        arguments = [Argument(*row) for row in state["arguments"]]
+        Compiled.__init__(self, state["name"], state["source"], arguments, state["results"], state["structure"])
+        self.terms = [rebuild(data) for data in state["terms"]]
+
+
+def converted(a: Argument, value: Any) -> Any:
+    """A value as an array or NumPy scalar of the argument's dtype."""
+    if isinstance(value, Recorded):
+        value = value._value
+    array = np.asarray(value)
+    if array.dtype != a.dtype:
+        if array.dtype.kind not in "biufc" or not np.can_cast(array.dtype, a.dtype, "same_kind"):
+            raise DtypeError(
+                f"{a.name} has dtype {array.dtype}, which does not go into the compiled dtype {a.dtype}; cast it, or "
+                "compile for that dtype."
+            )
+        array = array.astype(a.dtype)
+    return array if array.ndim else array[()]
+
+
+def load(source: str, name: str, constants: dict[str, Any]) -> Any:
+    """Execute a program's source, which this library wrote, under a file name that tracebacks can show."""
+    digest = hashlib.sha256(source.encode()).hexdigest()[:12]
+    filename = f"<symgrad {name} {digest}>"
+    lines = source.splitlines(True)
+    linecache.cache[filename] = (len(source), None, lines, filename)
+    namespace: dict[str, Any] = {"np": np, "math": math, "__name__": "symgrad_program", **constants}
+    exec(compile(source, filename, "exec"), namespace)  # noqa: S102  (names are validated, constants are reprs)
+    return namespace[name]
+
+
+# ---------------------------------------------------------------------------------------------- building
+
+
+def build(trace: Trace, name: str | None = None, direct: bool | None = None) -> Compiled:
+    """The program of a trace."""
+    name = name or trace.name
+    terms = [o.term for o in trace.outputs]
+    source, constants = write(trace, name, direct)
+    arguments = [Argument(i.name, i.shape, i.dtype) for i in trace.inputs]
+    arguments += [Argument(i.name, i.shape, i.dtype, i.value) for i in constants]
+    made = Compiled(name, source, arguments, [(o.shape, o.dtype) for o in trace.outputs], trace.structure)
+    made.terms = terms
+    made.trace = trace
+    return made
+
+
+def write(trace: Trace, name: str, direct: bool | None = None) -> tuple[str, list[Any]]:
+    """The source of a trace as one function, and the constants that become default arguments."""
+    outputs = [o.term for o in trace.outputs]
+    optimised = [type(o)(t, o.dtype, o.shape) for o, t in zip(trace.outputs, passes.optimise(outputs), strict=True)]
+    order = target.order_of([o.term for o in optimised])
+    symbols = set(order)
+    constants = [c for c in trace.constants if c.term in symbols or _letters_from(c, trace, optimised)]
+    inputs = [*trace.inputs, *constants]
+    writer = target.Writer(inputs, order, trace.sizes)
+    if name in writer.taken:
+        name += "_"
+    program = schedule.schedule(
+        [o.term for o in optimised], writer.names, writer.literal, target.Plain(writer), {*writer.taken, name}
+    )
+    text = target.body(writer, program, optimised, direct)
+    silent = target.silence(order, trace.base is not None)
+    return assembled(name, text, writer, constants, silent, trace), constants
+
+
+def _letters_from(constant: Any, trace: Trace, outputs: Sequence[Any]) -> bool:
+    """Whether a size that the results have is known from this constant alone."""
+    known = {letter for i in trace.inputs for letter in i.shape}
+    wanted = {letter for o in outputs for letter in o.shape if isinstance(letter, str)}
+    return any(letter in wanted and letter not in known for letter in constant.shape)
+
+
+def assembled(
+    name: str, text: str, writer: Any, constants: Sequence[Any], silent: str | None, trace: Trace
+) -> str:
+    """The whole source: helpers, the guard against warnings, and the function under its own name."""
+    _, _, rest = text.partition("\n")
+    parameters = [i.name if i not in constants else f"{i.name}={i.name}" for i in writer.inputs]
+    layout = ", ".join(f"{i.name} {shape_words(i.shape)}" for i in writer.inputs)
+    gives = ", ".join(f"{shape_words(o.shape)} {o.dtype}" for o in trace.outputs)
+    helpers = target.helper_sources(writer.helpers)
+    lines = ["from __future__ import annotations\n", "\n"] if helpers else []
+    lines += [f"{h}\n\n" for h in helpers]
+    if silent:
+        lines.append(f"@np.errstate({silent})\n")
+    lines.append(f"def {name}({', '.join(parameters)}):\n")
+    lines.append(f'    """{layout} -> {gives}."""\n')
+    lines.append(rest)
+    return "".join(lines)
+
+
+def sizes_at(shape: Sequence[Any], sizes: dict[str, int]) -> tuple[int, ...]:
+    """A shape with numbers for its letters."""
+    return tuple(size_value(s, sizes) for s in shape)

@@ -1,0 +1,179 @@
+"""Scheduling: terms become a straight-line program with few names.
+
+A term used once is written into its user, to a bounded depth, so that small programs read like hand-written ones (and
+NumPy reuses the temporaries of one expression).  The others get a name; a name is taken again as soon as its value is
+not needed any more, which frees the array it held.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
+
+DEPTH = 5
+"""How deep single-use terms are written into one another."""
+WEIGHT = 9
+"""How many calls one statement may hold."""
+
+
+class Call:
+    """An op applied to operands: texts of variables and numbers, or other calls."""
+
+    __slots__ = ("args", "term")
+
+    def __init__(self, term: Term, args: tuple[Any, ...]):
+        self.term = term
+        self.args = args
+
+
+class Program:
+    """Statements ``(name, call)`` in order, and the operands that are the results."""
+
+    __slots__ = ("letters", "results", "statements")
+
+    def __init__(self, statements: list[tuple[str, Any]], results: list[Any], letters: list[str]):
+        self.statements = statements
+        self.results = results
+        self.letters = letters
+
+
+def schedule(
+    outputs: Sequence[Term],
+    names: dict[Term, str],
+    literal: Callable[[Term], str],
+    plain: Callable[[Term, int], bool],
+    taken: set[str],
+) -> Program:
+    """The program of ``outputs``.
+
+    ``names`` gives the variables of symbols, ``literal`` the text of numbers and sizes, ``plain(term, i)`` whether
+    argument ``i`` may be a call (it stands once in the op's text), ``taken`` the names that are not free.
+    """
+    order = postorder(outputs)
+    uses, readers = _uses(order, outputs)
+    inlined = _inlined(order, uses, readers, plain)
+    operand: dict[Term, Any] = {}
+    statements: list[tuple[str, Any]] = []
+    last = _last_uses(order, outputs, inlined)
+    pool = _Names(taken)
+    for term in order:
+        if term.op is SYMBOL:
+            operand[term] = names[term]
+        elif term.op is NUMBER or term.op is SIZE:
+            operand[term] = literal(term)
+        elif term in inlined:
+            operand[term] = Call(term, tuple(operand[a] for a in term.args))
+        else:
+            call = Call(term, tuple(operand[a] for a in term.args))
+            for dead in last.get(term, ()):
+                pool.release(operand[dead])
+            operand[term] = pool.take()
+            statements.append((operand[term], call))
+    letters = [t.params["name"] for t in order if t.op is SIZE]
+    return Program(statements, [operand[t] for t in outputs], letters)
+
+
+def _uses(order: Sequence[Term], outputs: Sequence[Term]) -> tuple[dict[Term, int], dict[Term, tuple[Term, int]]]:
+    uses: dict[Term, int] = {}
+    readers: dict[Term, tuple[Term, int]] = {}
+    for term in order:
+        for i, arg in enumerate(term.args):
+            uses[arg] = uses.get(arg, 0) + 1
+            readers[arg] = (term, i)
+    for term in outputs:
+        uses[term] = uses.get(term, 0) + 1
+    return uses, readers
+
+
+def is_view(term: Term) -> bool:
+    """Transposes of variables cost nothing and are written where they are used."""
+    return term.op.name == "permute" and term.args[0].op is SYMBOL
+
+
+def _inlined(
+    order: Sequence[Term],
+    uses: dict[Term, int],
+    readers: dict[Term, tuple[Term, int]],
+    plain: Callable[[Term, int], bool],
+) -> set[Term]:
+    found: set[Term] = set()
+    depth: dict[Term, int] = {}
+    weight: dict[Term, int] = {}
+    for term in order:
+        if not term.args and term.op.kind == "leaf":
+            depth[term] = weight[term] = 0
+            continue
+        inside = [a for a in term.args if a in found]
+        depth[term] = 1 + max((depth[a] for a in inside), default=0)
+        weight[term] = 1 + sum(weight[a] for a in inside)
+        if is_view(term):
+            found.add(term)
+            weight[term] = 0
+            continue
+        if uses[term] == 1 and depth[term] < DEPTH and weight[term] < WEIGHT:
+            reader = readers.get(term)
+            if reader is None or plain(*reader):
+                found.add(term)
+    return _limited(order, found, weight)
+
+
+def _limited(order: Sequence[Term], found: set[Term], weight: dict[Term, int]) -> set[Term]:
+    """Take back what would make one statement too long: the heaviest operands get names of their own."""
+    size: dict[Term, int] = {}
+    for term in order:
+        inside = [a for a in term.args if a in found]
+        total = 1 + sum(size[a] for a in inside)
+        for a in sorted(set(inside), key=lambda t: -size[t]):
+            if total <= WEIGHT or is_view(a):
+                break
+            found.discard(a)
+            total -= size[a]
+        size[term] = 0 if is_view(term) else total
+    return found
+
+
+def _last_uses(order: Sequence[Term], outputs: Sequence[Term], inlined: set[Term]) -> dict[Term, list[Term]]:
+    """For every statement, the named terms that are read there for the last time; results are read at the end."""
+    end = len(order)
+    place: dict[Term, int] = dict.fromkeys(outputs, end)
+    for k in range(end - 1, -1, -1):
+        term = order[k]
+        if term not in inlined:
+            place[term] = k
+        for arg in term.args:
+            if arg in inlined:
+                place[arg] = max(place.get(arg, -1), place[term])
+    last: dict[Term, int] = dict.fromkeys(outputs, end)
+    for term in order:
+        for arg in term.args:
+            if arg not in inlined and arg.op.kind != "leaf":
+                last[arg] = max(last.get(arg, -1), place[term])
+    dying: dict[Term, list[Term]] = {}
+    for term in order:
+        at = last.get(term, end)
+        if at < end and term not in inlined:
+            dying.setdefault(order[at], []).append(term)
+    return dying
+
+
+class _Names:
+    """Names t1, t2 …: the lowest free one is taken."""
+
+    def __init__(self, taken: set[str]):
+        self.taken = taken
+        self.free: list[int] = []
+        self.count = 0
+
+    def take(self) -> str:
+        if self.free:
+            return f"t{heapq.heappop(self.free)}"
+        self.count += 1
+        while f"t{self.count}" in self.taken:
+            self.count += 1
+        return f"t{self.count}"
+
+    def release(self, name: str) -> None:
+        heapq.heappush(self.free, int(name[1:]))

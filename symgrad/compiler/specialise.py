@@ -1,0 +1,270 @@
+"""A compiled function: one program per signature of its arguments, traced when it is first met.
+
+The signature is the dtypes and exact shapes of the arrays and the values of everything else, so a size that the Python
+code turned into a number can never serve another size; programs with equal source are one object all the same.
+Values that the traced function looked at are guards: a call that would see others is traced again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.compiler.program import Compiled, build
+from symgrad.compiler.trace import Output, Trace, argument_names, array_of, function_name, is_array, safe_name, trace
+from symgrad.errors import ArgumentError, CompileError, NameProblem
+from symgrad.tape import containers
+from symgrad.tape.record import Recorded
+
+VARIANTS = 16
+"""How many branch patterns of one signature are compiled before it is taken as a function of values."""
+
+
+class Variant:
+    """One program, the guards under which it is right, and the tensors outside the function that it reads."""
+
+    __slots__ = ("guards", "program", "seen", "surroundings")
+
+    def __init__(self, program: Compiled, guards: Compiled | None, seen: list[Any], surroundings: list[Any]):
+        self.program = program
+        self.guards = guards
+        self.seen = seen
+        self.surroundings = surroundings
+
+    def holds(self, arrays: Sequence[Any]) -> bool:
+        """Whether the function would see the same values and surroundings as when it was traced."""
+        if any(where[key] is not value for where, key, value in self.surroundings):
+            return False
+        if self.guards is None:
+            return True
+        try:
+            found = self.guards.function(*arrays)
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+            return False
+        found = found if len(self.seen) > 1 else (found,)
+        return all(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc") for a, b in zip(self.seen, found, strict=True))
+
+
+class Specialised:
+    """A function compiled for the signatures it is called with; see :func:`symgrad.compile`."""
+
+    def __init__(self, function: Callable[..., Any], name: str | None = None):
+        self.function = function
+        self.name = safe_name(name) if name is not None else function_name(function)
+        self.variants: dict[Any, list[Variant]] = {}
+        self.programs: dict[str, Compiled] = {}
+        self.traces = 0
+        self.__doc__ = getattr(function, "__doc__", None)
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.name}: {len(self.programs)} programs>"
+
+    # -------------------------------------------------------------------------------------- calling
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if named:
+            args = self._positional(args, named)
+        key, arrays = signature(args)
+        variant = self.variant(key, arrays, args)
+        program = variant.program
+        out = program.function(*arrays)
+        if program.structure == containers.LEAF:
+            return out
+        return containers.unflatten(program.structure, iter(out if len(program.results) > 1 else (out,)))
+
+    def variant(self, key: Any, arrays: Sequence[Any], args: Sequence[Any]) -> Variant:
+        """The program for these arguments, traced if there is none."""
+        known = self.variants.get(key)
+        if known is not None:
+            for v in known:
+                if (v.guards is None and not v.surroundings) or v.holds(arrays):
+                    return v
+        return self.trace(*args)
+
+    def _positional(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        names = argument_names(self.function, len(args) + len(named))
+        values = dict(zip(names, args, strict=False))
+        for name, value in named.items():
+            if name not in names:
+                raise NameProblem(f"{self.name}() has no argument called {name!r}; its arguments are {', '.join(names)}.")
+            if name in values:
+                raise ArgumentError(f"{self.name}() got {name!r} twice, by position and by name.")
+            values[name] = value
+        missing = [name for name in names[: len(values)] if name not in values]
+        if missing:
+            raise ArgumentError(f"{self.name}() misses {', '.join(missing)}; its arguments are {', '.join(names)}.")
+        return tuple(values[name] for name in names[: len(values)])
+
+    # -------------------------------------------------------------------------------------- tracing
+
+    def trace(self, *args: Any) -> Variant:
+        """Trace the function for these arguments and keep the program."""
+        if self.function is None:
+            raise CompileError(
+                f"{self.name}() was unpickled without its Python function, so it serves only the dtypes and shapes it had "
+                "been compiled for; compile the function again for these."
+            )
+        key, _ = signature(args)
+        found = trace(self.function, as_inputs(args))
+        self.traces += 1
+        program = build(found, self.name, None)
+        program = self.programs.setdefault(program.source + repr([a.default is None for a in program.arguments]), program) if not found.constants else program
+        made = Variant(program, *guards_of(found), surroundings(self.function))
+        kept = self.variants.setdefault(key, [])
+        kept[:] = [v for v in kept if not any(where[k] is not value for where, k, value in v.surroundings)]
+        kept.append(made)
+        if len(kept) > VARIANTS:
+            self.variants[key] = []
+            raise CompileError(
+                f"{self.name}() looked at values of its arguments ({', '.join(sorted({g[2] for g in found.guards}))}) and "
+                f"did something else {VARIANTS} times; use where(condition, a, b), or run it without compiling."
+            )
+        return made
+
+    @property
+    def program(self) -> Compiled:
+        """The program traced last."""
+        last = [v for kept in self.variants.values() for v in kept]
+        if not last:
+            raise CompileError(f"{self.name}() has not been traced yet: call it, or give compile() example arguments.")
+        return last[-1].program
+
+    @property
+    def source(self) -> str:
+        """Source of the program traced last."""
+        return self.program.source
+
+    @property
+    def formula(self) -> str:
+        """Formula of the program traced last, in LaTeX."""
+        return self.program.formula
+
+    @property
+    def arguments(self) -> Any:
+        """The arrays that the program traced last takes."""
+        return self.program.arguments
+
+    def save(self, path: Any) -> None:
+        """Write the program traced last as a file that needs only NumPy; see :meth:`Compiled.save`."""
+        self.program.save(path)
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {
+            key: [(v.program, v.guards, v.seen) for v in variants if not v.surroundings]
+            for key, variants in self.variants.items()
+        }
+        return {"name": self.name, "variants": kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.function = None  # type: ignore[assignment]
+        self.name = state["name"]
+        self.programs = {}
+        self.traces = 0
+        self.variants = {key: [Variant(*row, []) for row in rows] for key, rows in state["variants"].items()}
+        self.__doc__ = None
+
+
+def signature(args: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """A hashable key of the arguments (dtypes, shapes, everything static) and the arrays among them."""
+    key: list[Any] = []
+    arrays: list[Any] = []
+    for arg in args:
+        if arg.__class__ is np.ndarray:
+            key.append((arg.dtype, arg.shape))
+            arrays.append(arg)
+            continue
+        leaves, structure = containers.flatten(arg)
+        if structure != containers.LEAF:
+            key.append(structure)
+        for leaf in leaves:
+            if is_array(leaf):
+                array = array_of(leaf)
+                arrays.append(array)
+                key.append((array.dtype, array.shape))
+            else:
+                key.append((leaf.__class__, _static(leaf)))
+    if not arrays and args:
+        return signature(as_inputs(args))
+    return tuple(key), arrays
+
+
+def _static(leaf: Any) -> Any:
+    try:
+        hash(leaf)
+    except TypeError:
+        raise ArgumentError(
+            f"an argument of type {type(leaf).__name__} is neither an array nor hashable, so calls with it cannot be told "
+            "apart; pass arrays, numbers, strings, or tuples, lists and dicts of them."
+        ) from None
+    return leaf
+
+
+def as_inputs(args: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments; when there is no array among them, whole numbers stand for numbers and not for sizes."""
+    leaves, structure = containers.flatten(tuple(args))
+    if any(is_array(leaf) for leaf in leaves):
+        return tuple(args)
+    changed = [float(x) if isinstance(x, int) and not isinstance(x, bool) else x for x in leaves]
+    return containers.unflatten(structure, iter(changed))  # type: ignore[no-any-return]
+
+
+def guards_of(found: Trace) -> tuple[Compiled | None, list[Any]]:
+    """The program that computes the values a function looked at, and what it saw."""
+    if not found.guards:
+        return None, []
+    outputs = [Output(term, seen.dtype) for term, seen, _ in found.guards]
+    derived = found.derived(f"{found.name}_guards", outputs, containers.LEAF)
+    return build(derived), [seen for _, seen, _ in found.guards]
+
+
+class _Cells:
+    """The variables of a closure, by position."""
+
+    __slots__ = ("cells",)
+
+    def __init__(self, cells: Any):
+        self.cells = cells
+
+    def __getitem__(self, k: int) -> Any:
+        try:
+            return self.cells[k].cell_contents
+        except ValueError:
+            return None
+
+
+def surroundings(function: Any) -> list[Any]:
+    """Outer variables of a function that hold tensors, arrays or numbers: (where, key, value) to compare by identity."""
+    inner = getattr(function, "__wrapped__", function)
+    code = getattr(inner, "__code__", None)
+    if code is None:
+        return []
+    found: list[Any] = []
+    cells = _Cells(inner.__closure__ or ())
+    for k in range(len(inner.__closure__ or ())):
+        value = cells[k]
+        if _watched(value):
+            found.append((cells, k, value))
+    outer = _Globals(inner.__globals__)
+    for name in code.co_names:
+        value = outer[name]
+        if _watched(value):
+            found.append((outer, name, value))
+    return found
+
+
+class _Globals:
+    """The global variables of a function; a deleted one is None."""
+
+    __slots__ = ("names",)
+
+    def __init__(self, names: dict[str, Any]):
+        self.names = names
+
+    def __getitem__(self, name: str) -> Any:
+        return self.names.get(name)
+
+
+def _watched(value: Any) -> bool:
+    return isinstance(value, (Recorded, np.ndarray, np.generic, bool, int, float, complex, str))

@@ -1,0 +1,1 @@
+"""Printers of programs: one file per language."""

@@ -1,0 +1,470 @@
+"""The NumPy target: statements as NumPy source, through SymPy's ``lambdify`` or written directly.
+
+Every statement's text comes from the op table (``op.code``), so eager kernels and generated code are the same text.
+An op without text is called as a helper function, whose source travels with the program.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.compiler.schedule import Program
+from symgrad.compiler.trace import Input, Output
+from symgrad.dtypes import get_default_dtype, promote, weak_with
+from symgrad.errors import CompileError
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder, size_value
+from symgrad.op import Op
+from symgrad.ops import contraction
+from symgrad.ops.arithmetic import closed
+
+FRAME = "_lambdifygenerated"
+"""The function name that lambdify writes; the program's own name replaces it."""
+
+_PROMOTED = ("where", "cat", "stack", "solve")
+_ARITHMETIC = {"add", "sub", "mul", "div", "neg", "pow", "floor_divide", "remainder"}
+_VIEWS = {"permute", "reshape", "narrow", "select", "getitem", "diagonal", "squeeze", "unsqueeze", "expand", "flip", "real"}
+_NOT_SCALAR = {"where", "reshape", "squeeze", "permute", "unsqueeze", "cast", "expand", "real", "imag", "conj"}
+_IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
+_HELPER = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\(")
+
+
+class Writer:
+    """Writes operands as source text, and notes the sizes and helpers that the text needs."""
+
+    def __init__(self, inputs: Sequence[Input], order: Sequence[Term], sizes: dict[str, int]):
+        self.names = {i.term: i.name for i in inputs}
+        self.inputs = list(inputs)
+        self.sizes = sizes
+        taken = set(self.names.values())
+        self.letters = {letter: _free(letter, taken) for i in inputs for letter in i.shape if isinstance(letter, str)}
+        self.taken = taken | set(self.letters.values())
+        self.used: set[str] = set()
+        self.helpers: dict[str, Callable[..., Any]] = {}
+        self.weak: set[Term] = set()
+        for term in order:
+            if term.op is NUMBER or term.op is SIZE or (
+                term.op.kind == "elementwise" and term.args and all(a in self.weak for a in term.args)
+            ):
+                self.weak.add(term)
+
+    # -------------------------------------------------------------------------------------- leaves
+
+    def literal(self, term: Term) -> str:
+        """Text of a number or a size."""
+        if term.op is SIZE:
+            self.used.add(term.params["name"])
+            return self.size(term.params["name"])
+        return number_text(term.params["value"])
+
+    def size(self, letter: Any) -> str:
+        """Text of a size or a size expression such as ``n*m``."""
+        if not isinstance(letter, str):
+            return str(letter)
+
+        def renamed(match: re.Match[str]) -> str:
+            word = match.group(0)
+            return self.letters.get(word, word)
+
+        return _IDENTIFIER.sub(renamed, letter)
+
+    def _note_sizes(self, term: Term, text: str) -> None:
+        """The sizes that made it into the text of a call must be read first."""
+        words = set(_IDENTIFIER.findall(text))
+        for key in term.op.size_params:
+            value = term.params[key]
+            for size in value if isinstance(value, tuple) else (value,):
+                if isinstance(size, str):
+                    self.used.update(
+                        w for w in _IDENTIFIER.findall(size) if w in self.letters and self.letters[w] in words
+                    )
+
+    def _params(self, op: Op, params: dict[str, Any]) -> dict[str, Any]:
+        if not op.size_params:
+            return params
+        out = dict(params)
+        for key in op.size_params:
+            value = out[key]
+            out[key] = tuple(self.size(s) for s in value) if isinstance(value, tuple) else self.size(value)
+        return out
+
+    # -------------------------------------------------------------------------------------- calls
+
+    def text(self, operand: Any) -> str:
+        """Source of an operand; the depth of calls is bounded by the scheduler."""
+        if isinstance(operand, str):
+            return operand
+        return self.call(operand.term, [self.text(a) for a in operand.args])
+
+    def call(self, term: Term, texts: list[str]) -> str:
+        """Source of one op applied to argument texts."""
+        op = term.op
+        texts = self._cast(term, texts)
+        params = self._params(op, term.params)
+        if op.name == "cast":
+            return self._cast_text(term, texts[0])
+        if op.name in _REDUCTIONS and not params["keepdim"]:
+            return _reduction_text(_REDUCTIONS[op.name], texts[0], params["dim"], term.args[0].ndim)
+        if op.name == "einsum" and len(texts) > 2:
+            shapes = tuple(tuple(size_value(s, self.sizes) for s in a.shape) for a in term.args)
+            text = op.code(*texts, **params, shapes=shapes)
+        elif op.code is not None:
+            text = op.code(*texts, **params)
+        else:
+            text = self._function(op) + f"({', '.join([*texts, *(f'{k}={_plain(v)}' for k, v in params.items())])})"
+        for name in _HELPER.findall(text):
+            self._need(name)
+        if op.size_params:
+            self._note_sizes(term, text)
+        if term in self.weak and op.name not in _ARITHMETIC:
+            return f"float({text})"
+        return text
+
+    def _function(self, op: Op) -> str:
+        kernel = op.kernel
+        module = getattr(kernel, "__module__", None) or "numpy"
+        if isinstance(kernel, np.ufunc) or module == "numpy":
+            return f"np.{kernel.__name__}"
+        if module.startswith("numpy."):
+            return f"np.{module[6:]}.{kernel.__name__}"
+        if not inspect.isfunction(kernel) or kernel.__name__ == "<lambda>" or kernel.__closure__:
+            raise CompileError(
+                f"op {op.name!r} cannot be compiled: it has no code template and its kernel is not a plain function. "
+                "Give the op code=, or a kernel that is a module-level function."
+            )
+        self.helpers.setdefault(kernel.__name__, kernel)
+        return kernel.__name__
+
+    def _need(self, name: str) -> None:
+        if name not in self.helpers:
+            found = getattr(kernels, name, None) or getattr(contraction, name, None)
+            if inspect.isfunction(found):
+                self.helpers[name] = found
+
+    # -------------------------------------------------------------------------------------- dtypes
+
+    def _cast(self, term: Term, texts: list[str]) -> list[str]:
+        """Argument texts with the casts that the library's promotion asks for and NumPy's would not do."""
+        op = term.op
+        first = 1 if op.name == "where" else 0
+        if op.kind == "primitive" and op.name not in _PROMOTED:
+            if op.dtypes != "float" or term.args[0].dtype is None or term.args[0].dtype.kind in "fc":
+                return texts
+            first, considered = 0, term.args[:1]
+            target: Any = term.dtype if term.dtype.kind in "fc" else get_default_dtype()
+        else:
+            considered = term.args[first:]
+            target = term.dtype if op.result is None or op.name == "where" else self._common(considered)
+        if target is None:
+            return texts
+        strong = [a for a in considered if a not in self.weak]
+        if not strong:
+            return texts
+        weak = [_sample(a) for a in considered if a in self.weak]
+        natural = np.result_type(*(a.dtype for a in strong), *weak)
+        if natural == target and not (op.dtypes == "float" and natural.kind in "bui"):
+            return texts
+        if op.name == "div" and all(a.dtype.kind in "bui" for a in strong) and target == np.float64:
+            return texts
+        out = list(texts)
+        for k, a in enumerate(considered, first):
+            if a not in self.weak and a.dtype != target:
+                out[k] = _as_dtype(texts[k], target, a.shape)
+        return out
+
+    def _common(self, terms: Sequence[Term]) -> Any:
+        """The dtype in which operands meet, by the library's category rule."""
+        dtype: Any = None
+        widest: Any = None
+        for a in terms:
+            if a in self.weak:
+                continue
+            if widest is None:
+                dtype, widest = a.dtype, a
+            elif a.dtype != dtype:
+                dtype = promote(_Kind(dtype, widest.ndim), a)
+                widest = a if a.ndim >= widest.ndim else widest
+        if dtype is not None:
+            for a in terms:
+                if a in self.weak:
+                    dtype = weak_with(_sample(a), dtype)
+        return dtype
+
+    def _cast_text(self, term: Term, text: str) -> str:
+        return _as_dtype(text, term.dtype, () if term.args[0] in self.weak else term.shape)
+
+    # -------------------------------------------------------------------------------------- results
+
+    def result(self, output: Output, operand: Any) -> str:
+        """Text of a result in its traced shape and dtype."""
+        term, text = output.term, self.text(operand)
+        if term in self.weak:
+            return f"np.{_dtype_name(output.dtype)}({text})"
+        if term.dtype is not None and term.dtype != output.dtype:
+            return _as_dtype(text, output.dtype, term.shape)
+        if _is_view(term):
+            return f"{closed(text)}.copy()" + ("[()]" if not term.shape and term.op.name in _NOT_SCALAR else "")
+        if not term.shape and term.op.name in _NOT_SCALAR:
+            return f"{closed(text)}[()]"
+        return text
+
+    # -------------------------------------------------------------------------------------- frame
+
+    def size_lines(self, wanted: set[str]) -> list[tuple[str, str]]:
+        """Assignments that read the sizes: ``n, m`` from ``X.shape``."""
+        lines: list[tuple[str, str]] = []
+        done: set[str] = set()
+        for i in self.inputs:
+            new = [letter for letter in i.shape if letter in wanted and letter not in done]
+            if not new:
+                continue
+            if len(set(new)) == len(new) == len(i.shape) > 1:
+                lines.append((", ".join(self.letters[letter] for letter in i.shape), f"{i.name}.shape"))
+                done |= set(new)
+                continue
+            for axis, letter in enumerate(i.shape):
+                if letter in new and letter not in done:
+                    lines.append((self.letters[letter], f"{i.name}.shape[{axis}]"))
+                    done.add(letter)
+        return lines
+
+
+_REDUCTIONS = {"sum": "np.sum", "amax": "np.max", "amin": "np.min"}
+
+
+def _reduction_text(name: str, text: str, dim: tuple[int, ...], ndim: int) -> str:
+    if len(dim) == ndim:
+        return f"{name}({text})"
+    return f"{name}({text}, {dim[0] if len(dim) == 1 else dim})"
+
+
+class Plain:
+    """Whether an argument of a term stands once in the term's text, so that a call may be written there."""
+
+    def __init__(self, writer: Writer):
+        self.writer = writer
+        self.known: dict[tuple[str, int], bool] = {}
+
+    def __call__(self, term: Term, i: int) -> bool:
+        op = term.op
+        if op.code is None or op.name in ("einsum", "cast"):
+            return True
+        key = (op.name, i)
+        if key not in self.known:
+            marks = [f"a{k}_" for k in range(len(term.args))]
+            text = op.code(*marks, **self.writer._params(op, term.params))
+            self.known[key] = text.count(marks[i]) == 1
+        return self.known[key]
+
+
+class _Kind:
+    """A dtype and a rank, as promotion looks at them."""
+
+    def __init__(self, dtype: Any, ndim: int):
+        self.dtype = dtype
+        self.ndim = ndim
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, tuple) and all(isinstance(v, str) for v in value):
+        return f"({', '.join(value)}{',' if len(value) == 1 else ''})"
+    return number_text(value) if isinstance(value, float) else repr(value)
+
+
+def _sample(term: Term) -> Any:
+    """A Python number of the kind that a weak term has."""
+    if term.op is NUMBER:
+        value = term.number
+        return 1.0 if isinstance(value, (str, Fraction)) else type(value)(1)
+    if term.op is SIZE:
+        return 1
+    if term.op.name in ("add", "sub", "mul", "neg", "floor_divide", "remainder"):
+        samples = [_sample(a) for a in term.args]
+        return next((s for s in samples if isinstance(s, float)), samples[0])
+    return 1.0
+
+
+def number_text(value: Any) -> str:
+    """Source of a constant that gives it back to the last bit.
+
+    >>> number_text(0.1 + 0.2), number_text(Fraction(1, 3)), number_text(float("inf")), number_text(-0.0)
+    ('0.30000000000000004', '1 / 3', 'np.inf', '-0.0')
+    """
+    if isinstance(value, str):
+        return f"np.{value}"
+    if isinstance(value, Fraction):
+        return f"{value.numerator} / {value.denominator}"
+    if isinstance(value, complex):
+        return f"complex({number_text(value.real)}, {number_text(value.imag)})"
+    if isinstance(value, float):
+        if value != value:
+            return "np.nan"
+        if value in (np.inf, -np.inf):
+            return "np.inf" if value > 0 else "-np.inf"
+        return repr(float(value))
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**63:
+        return repr(float(value))
+    return repr(value)
+
+
+def _dtype_name(dtype: Any) -> str:
+    return str(np.dtype(dtype).name)
+
+
+def _as_dtype(text: str, dtype: Any, shape: tuple[Any, ...]) -> str:
+    name = _dtype_name(dtype)
+    return f"{closed(text)}.astype(np.{name})" if shape else f"np.{name}({text})"
+
+
+def _is_view(term: Term) -> bool:
+    """Whether a result would share memory with an argument, or be a read-only broadcast."""
+    if term.op.name == "expand" or (term.op.name == "einsum" and len(term.args) == 1):
+        return True
+    while term.op.name in _VIEWS:
+        term = term.args[0]
+    return term.op is SYMBOL
+
+
+# ---------------------------------------------------------------------------------------------- guards of warnings
+
+_SINGULAR = {
+    "acos", "acosh", "asin", "atanh", "cosh", "div", "erfc", "exp", "exp2", "expm1", "floor_divide", "log", "log10", "log1p",
+    "log2", "logsumexp", "norm", "pow", "prod", "reciprocal", "rsqrt", "sinh", "sqrt", "std", "tan", "var", "xlogy",
+    "remainder",
+}  # fmt: skip
+_GUARDED = {"where", "ratio", "shifted_exp", "xlogy"}
+_LOUD = {"sigmoid": "over", "shifted_exp": "invalid", "xlogy": "divide", "ratio": "invalid"}
+
+
+def silence(order: Sequence[Term], derived: bool) -> str | None:
+    """The ``errstate`` arguments a program needs: where eager code would be silent and NumPy would warn.
+
+    Backward passes never warn; neither do functions that are right at an overflow (sigmoid), nor branches of ``where``
+    that are not taken.
+    """
+    names = {t.op.name for t in order if not (t.op.name in ("div", "pow") and _harmless(t))}
+    singular = bool(names & _SINGULAR)
+    if singular and (derived or names & _GUARDED):
+        return 'all="ignore"'
+    kinds = sorted({_LOUD[name] for name in names if name in _LOUD})
+    return ", ".join(f'{kind}="ignore"' for kind in kinds) or None
+
+
+def _harmless(term: Term) -> bool:
+    other = term.args[1]
+    if term.op.name == "div":
+        return other.op is SIZE or (other.op is NUMBER and other.number != 0)
+    return isinstance(other.number, int) and other.number >= 0
+
+
+# ---------------------------------------------------------------------------------------------- the two routes
+
+DIRECT = 3000
+"""Statements beyond which the source is written without lambdify."""
+
+
+def body(writer: Writer, program: Program, outputs: Sequence[Output], direct: bool | None = None) -> str:
+    """The text of the function, under the name that lambdify gives it."""
+    if direct is None:
+        direct = len(program.statements) > DIRECT
+    return directly(writer, program, outputs) if direct else through_sympy(writer, program, outputs)
+
+
+def directly(writer: Writer, program: Program, outputs: Sequence[Output]) -> str:
+    """The text, written statement by statement."""
+    lines = [f"    {name} = {writer.text(call)}" for name, call in program.statements]
+    results = [writer.result(o, r) for o, r in zip(outputs, program.results, strict=True)]
+    value = results[0] if len(results) == 1 else f"({', '.join(results)})"
+    sizes = [f"    {name} = {text}" for name, text in writer.size_lines(writer.used)]
+    head = f"def {FRAME}({', '.join(i.name for i in writer.inputs)}):"
+    return "\n".join([head, *sizes, *lines, f"    return {value}"]) + "\n"
+
+
+def through_sympy(writer: Writer, program: Program, outputs: Sequence[Output]) -> str:
+    """The text that ``sympy.lambdify`` writes when it is given our straight-line list and our printer."""
+    import linecache
+
+    import sympy
+
+    from symgrad.compiler.targets.sympy_nodes import CallNode, ListPrinter, Result
+
+    variable: dict[str, Any] = {}
+
+    def symbol(name: str) -> Any:
+        if name not in variable:
+            variable[name] = sympy.Symbol(name)
+        return variable[name]
+
+    def node(operand: Any) -> Any:
+        return symbol(operand) if isinstance(operand, str) else CallNode(operand, [node(a) for a in operand.args])
+
+    pairs = [(symbol(name), node(call)) for name, call in program.statements]
+    results = [Result(o, r, node(r)) for o, r in zip(outputs, program.results, strict=True)]
+    value = results[0] if len(results) == 1 else tuple(results)
+    printer = ListPrinter(writer)
+    for _, call in pairs:
+        printer.doprint(call)  # finds out which sizes are needed before they are read in the first lines
+    for r in results:
+        printer.doprint(r)
+    sizes = [(sympy.Symbol(name), sympy.Symbol(text)) for name, text in writer.size_lines(writer.used)]
+    arguments = [symbol(i.name) for i in writer.inputs]
+    straight = [*sizes, *pairs]
+    function = sympy.lambdify(
+        arguments, value, modules=[{"np": np}], printer=printer, cse=lambda _: (straight, value), docstring_limit=0
+    )
+    return "".join(linecache.cache[function.__code__.co_filename][2])  # type: ignore[index,misc]
+
+
+# ---------------------------------------------------------------------------------------------- helpers' source
+
+
+def helper_sources(helpers: dict[str, Callable[..., Any]]) -> list[str]:
+    """Source texts of helper functions and of what they call, each once, callees first; by name otherwise."""
+    done: dict[str, str] = {}
+
+    def visit(name: str, function: Callable[..., Any]) -> None:
+        if name in done:
+            return
+        done[name] = ""
+        for callee, found in _callees(function):
+            visit(callee, found)
+        del done[name]
+        done[name] = inspect.getsource(function).rstrip() + "\n"
+
+    for name in sorted(helpers):
+        visit(name, helpers[name])
+    return list(done.values())
+
+
+def _callees(function: Callable[..., Any]) -> list[tuple[str, Callable[..., Any]]]:
+    names: list[str] = []
+    codes = [function.__code__]
+    while codes:
+        code = codes.pop()
+        names += code.co_names
+        codes += [c for c in code.co_consts if inspect.iscode(c)]
+    found = []
+    for name in dict.fromkeys(names):
+        value = function.__globals__.get(name)
+        if inspect.isfunction(value) and value.__module__.startswith("symgrad"):
+            found.append((name, value))
+    return found
+
+
+def order_of(outputs: Sequence[Term]) -> list[Term]:
+    """All terms of a program, arguments first."""
+    return postorder(outputs)
+
+

@@ -1,0 +1,53 @@
+"""SymPy nodes that stand for calls of the op table, and the printer that writes them.
+
+``lambdify`` sees a flat list of opaque calls: it orders, names and frames them; what a call looks like is the table's
+business.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Expr, Integer, Symbol
+from sympy.printing.numpy import NumPyPrinter
+
+
+class CallNode(Expr):
+    """One op applied to symbols and other calls; opaque to SymPy's algebra."""
+
+    call: Any
+    is_commutative = True
+
+    def __new__(cls, call: Any, operands: list[Any]) -> CallNode:
+        made = Expr.__new__(cls, Integer(id(call)), *operands)
+        made.call = call
+        return made  # type: ignore[no-any-return]
+
+
+class Result(Expr):
+    """A result of the program, in the shape and dtype it must have."""
+
+    output: Any
+    operand: Any
+
+    def __new__(cls, output: Any, operand: Any, node: Any) -> Result:
+        made = Expr.__new__(cls, Integer(id(output)), node)
+        made.output, made.operand = output, operand
+        return made  # type: ignore[no-any-return]
+
+
+class ListPrinter(NumPyPrinter):  # type: ignore[misc]
+    """NumPy source of the list: names as they are, calls through the table."""
+
+    def __init__(self, writer: Any):
+        super().__init__({"fully_qualified_modules": False, "inline": True, "allow_unknown_functions": True})
+        self.writer = writer
+
+    def _print_Symbol(self, expr: Symbol) -> str:  # noqa: N802  (SymPy's naming)
+        return str(expr.name)
+
+    def _print_CallNode(self, expr: CallNode) -> str:  # noqa: N802
+        return str(self.writer.call(expr.call.term, [self._print(a) for a in expr.args[1:]]))
+
+    def _print_Result(self, expr: Result) -> str:  # noqa: N802
+        return str(self.writer.result(expr.output, expr.operand))
