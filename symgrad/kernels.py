@@ -147,9 +147,45 @@ def dsinc(x: Any) -> Any:
     return out.astype(np.result_type(x), copy=False)[()]
 
 
+def _delta(x: Any, where: tuple[int, ...]) -> Any:
+    """Spread ``x`` over an output with repeated axes: ``out[i, i, j] = x[i, j]`` for ``where=(0, 0, 1)``."""
+    out = np.zeros(tuple(x.shape[k] for k in where), x.dtype)
+    grids = np.ogrid[tuple(slice(n) for n in x.shape)]
+    out[tuple(grids[k] for k in where)] = x
+    return out
+
+
+def embed(x: Any, dim: int, start: int, size: int) -> Any:
+    """Zeros with ``x`` in the range of the axis ``dim`` that begins at ``start``."""
+    out = np.zeros((*x.shape[:dim], size, *x.shape[dim + 1 :]), x.dtype)
+    out[(slice(None),) * dim + (slice(start, start + x.shape[dim]),)] = x
+    return out
+
+
+def index_put(x: Any, value: Any, index: Any) -> Any:
+    """A copy of ``x`` with ``x[index] = value``."""
+    out = np.array(x)
+    out[index] = value
+    return out
+
+
+def scatter(g: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
+    """Zeros of ``shape`` with ``g`` added along the axis ``dim`` at the places ``index``; repeated places add up."""
+    out = np.zeros(shape, g.dtype)
+    grids = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    grids[dim] = index
+    np.add.at(out, tuple(grids), g)
+    return out
+
+
+def shifted_exp(x: Any, y: Any) -> Any:
+    """e^(x - y), and 0 where both are -inf."""
+    return np.exp(x - np.where(np.real(y) == -np.inf, 0, y))[()]
+
+
 def logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     """log Σ e^x, shifted by the maximum; -inf for all -inf, +inf when an entry is."""
-    top = np.max(x, dim, keepdims=True)
+    top = np.max(x.real, dim, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0)
     with np.errstate(divide="ignore"):
         out = np.log(np.sum(np.exp(x - top), dim, keepdims=True)) + top
@@ -209,6 +245,8 @@ def logabsdet(x: Any) -> Any:
 def logdet(x: Any) -> Any:
     """log det x; nan for a negative determinant, as torch."""
     sign, value = np.linalg.slogdet(x)
+    if x.dtype.kind == "c":
+        return (value + 1j * np.angle(sign)).astype(x.dtype)[()]
     return np.where(sign < 0, np.nan, value).astype(value.dtype)[()]
 
 
@@ -247,3 +285,86 @@ def norm(x: Any, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:
 def one_hot(index: Any, classes: int, dtype: str) -> Any:
     """A new last axis of length ``classes`` with a 1 at the index."""
     return (np.asarray(index)[..., None] == np.arange(classes)).astype(dtype)
+
+
+def bessel_j(x: Any, n: int) -> Any:
+    """J_n(x) by the trapezoidal rule on its integral (DLMF 10.9.2), which converges geometrically."""
+    x = np.asarray(x)
+    count = 2 * (int(np.max(np.abs(x), initial=0)) + n) + 48
+    angle = np.pi * (np.arange(count) + 0.5) / count
+    waves = np.cos(n * angle - x[..., None].astype(np.float64) * np.sin(angle))
+    return np.mean(waves, -1).astype(x.dtype, copy=False)[()]
+
+
+def bessel_i(x: Any, n: int) -> Any:
+    """I_n(x) by the trapezoidal rule on its integral (DLMF 10.32.3)."""
+    x = np.asarray(x)
+    count = 2 * (int(np.sqrt(np.max(np.abs(x), initial=0)) * 6) + n) + 48
+    angle = np.pi * (np.arange(count) + 0.5) / count
+    waves = np.exp(x[..., None].astype(np.float64) * np.cos(angle)) * np.cos(n * angle)
+    return np.mean(waves, -1).astype(x.dtype, copy=False)[()]
+
+
+def lambertw(x: Any) -> Any:
+    """The principal branch of Lambert's W for x >= -1/e, by Halley's iteration (Corless et al. 1996)."""
+    x = np.asarray(x)
+    z = x.astype(np.float64)
+    near = np.sqrt(np.maximum(2 * (np.e * z + 1), 0))
+    w = np.where(z < 1, -1 + near - near * near / 3, np.log(np.maximum(z, 1)) * 0.7 + 0.3)
+    for _ in range(24):
+        e = np.exp(w)
+        f = w * e - z
+        bottom = e * (w + 1) - (w + 2) * f / np.where(w == -1, 1, 2 * w + 2)
+        w = w - np.where(f == 0, 0, f / np.where(bottom == 0, 1, bottom))
+    w = np.where(z < -np.exp(-1.0) - 1e-15, np.nan, w)
+    return w.astype(x.dtype, copy=False)[()]
+
+
+def ndtr(x: Any) -> Any:
+    """The standard normal distribution function."""
+    return erfc(-x / math.sqrt(2)) / 2
+
+
+def matrix_exp(x: Any) -> Any:
+    """e^X by scaling, squaring and the degree-13 Padé approximant (Higham 2005)."""
+    b = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
+         10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0)  # fmt: skip
+    dtype = x.dtype
+    x = x.astype(np.result_type(dtype, np.float64))
+    size = np.max(np.sum(np.abs(x), -2), initial=0.0)
+    squarings = max(0, math.ceil(math.log2(size / 5.37))) if size > 5.37 else 0
+    a = x / 2**squarings
+    eye = np.broadcast_to(np.eye(x.shape[-1]), x.shape)
+    a2 = a @ a
+    a4 = a2 @ a2
+    a6 = a4 @ a2
+    odd = a6 @ (b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * eye
+    even = a6 @ (b[12] * a6 + b[10] * a4 + b[8] * a2) + b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * eye
+    u = a @ odd
+    out = np.linalg.solve(even - u, even + u)
+    for _ in range(squarings):
+        out = out @ out
+    return out.astype(dtype, copy=False)
+
+
+def matrix_exp_frechet(x: Any, e: Any) -> Any:
+    """The derivative of e^X along E: the upper right block of exp([[X, E], [0, X]]) (Van Loan 1978)."""
+    n = x.shape[-1]
+    zero = np.zeros_like(x)
+    top, bottom = np.concatenate((x, e), -1), np.concatenate((zero, x), -1)
+    return matrix_exp(np.concatenate((top, bottom), -2))[..., :n, n:]
+
+
+def eigh_vectors(x: Any) -> Any:
+    """Orthonormal eigenvectors of a symmetric (Hermitian) matrix, as columns in ascending order of eigenvalues."""
+    return np.linalg.eigh(x)[1]
+
+
+def svd_u(x: Any) -> Any:
+    """Left singular vectors, as columns."""
+    return np.linalg.svd(x, full_matrices=False)[0]
+
+
+def svd_vh(x: Any) -> Any:
+    """Right singular vectors, as conjugated rows."""
+    return np.linalg.svd(x, full_matrices=False)[2]

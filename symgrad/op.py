@@ -227,13 +227,13 @@ def carrier_of(cls: type) -> Carrier | None:
 
 
 def is_complex(*values: Any) -> bool:
-    """Whether any value has a complex dtype (all carriers have ``dtype``; Python numbers are looked at)."""
+    """Whether any value has a complex dtype; numbers, and constants of formulas (which are weak), are looked at."""
     for value in values:
         dtype = getattr(value, "dtype", None)
         if dtype is not None:
             if dtype.kind == "c":
                 return True
-        elif isinstance(value, complex):
+        elif isinstance(getattr(value, "number", value), complex):
             return True
     return False
 

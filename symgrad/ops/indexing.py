@@ -9,7 +9,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.op import front, primitive, shape_of
 from symgrad.ops.arithmetic import closed
-from symgrad.ops.shaping import axis_of, zeros_like
+from symgrad.ops.shaping import axis_of, shape_text, zeros_like
 
 
 class Index:
@@ -59,38 +59,65 @@ def _part_text(part: Any) -> str:
     return str(part)
 
 
-def _indexed_shape(shape: tuple[Any, ...], index: Index) -> tuple[Any, ...]:
+def indexed_shape(shape: tuple[Any, ...], index: Index) -> tuple[Any, ...]:
     """Shape of ``x[index]``; axes taken whole keep their size letter."""
-    sizes = [s if isinstance(s, int) else 1009 for s in shape]
     parts = index.value if isinstance(index.value, tuple) else (index.value,)
-    if all(p is None or p is Ellipsis or isinstance(p, (int, slice)) for p in parts):
-        return _basic_shape(shape, parts)
-    return np.broadcast_to(np.int8(0), sizes)[index.value].shape
-
-
-def _basic_shape(shape: tuple[Any, ...], parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    used = sum(1 for p in parts if p is not None and p is not Ellipsis)
     full: list[Any] = []
+    whole = [slice(None)] * (len(shape) - sum(map(_axes_used, parts)))
     for p in parts:
-        full.extend([slice(None)] * (len(shape) - used) if p is Ellipsis else [p])
-    if Ellipsis not in parts:
-        full.extend([slice(None)] * (len(shape) - used))
+        full.extend(whole if p is Ellipsis else [p])
+    if not any(p is Ellipsis for p in parts):
+        full.extend(whole)
+    if all(p is None or isinstance(p, (int, slice)) for p in full):
+        return tuple(s for s in _kept_sizes(shape, full) if s != "taken")
+    return _advanced_shape(shape, full)
+
+
+def _axes_used(part: Any) -> int:
+    if part is None or part is Ellipsis:
+        return 0
+    return part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else 1
+
+
+def _kept_sizes(shape: tuple[Any, ...], full: list[Any]) -> list[Any]:
+    """The size that each part of a complete index leaves; "taken" where it leaves none of its own."""
     out: list[Any] = []
     axis = 0
     for p in full:
         if p is None:
             out.append(1)
             continue
-        size = shape[axis]
-        axis += 1
+        out.append(_cut(shape[axis], p) if isinstance(p, slice) else "taken")
+        axis += _axes_used(p)
+    return out
+
+
+def _advanced_shape(shape: tuple[Any, ...], full: list[Any]) -> tuple[Any, ...]:
+    """NumPy itself is asked, with a stand-in size of its own for every axis that a slice keeps."""
+    kept = _kept_sizes(shape, full)
+    known: dict[int, Any] = {}
+    sizes: list[int] = []
+    index: list[Any] = []
+    for p, size in zip(full, kept, strict=True):
+        index.append(slice(None) if isinstance(p, slice) else p)
         if isinstance(p, slice):
-            whole = p.start in (None, 0) and p.stop is None and p.step in (None, 1, -1)
-            out.append(size if whole else len(range(*p.indices(size))) if isinstance(size, int) else _cut(size, p))
-    return tuple(out)
+            # np.broadcast_to makes no memory, and no array index is this long.
+            sizes.append(1_000_003 + len(known))
+            known[sizes[-1]] = size
+        elif isinstance(p, np.ndarray) and p.dtype.kind == "b":
+            sizes.extend(p.shape)
+        elif p is not None:
+            sizes.append(max(1, int(np.max(np.abs(p), initial=0)) + 1))
+    found = np.broadcast_to(np.int8(0), sizes)[tuple(index)].shape
+    return tuple(known.get(n, n) for n in found)
 
 
-def _cut(size: str, part: slice) -> Any:
-    """Length of a slice of a letter-sized axis: known when the ends say so, else a length expression."""
+def _cut(size: Any, part: slice) -> Any:
+    """Length of a slice of an axis: a number where the ends say so, else an expression in its letter."""
+    if part.start in (None, 0) and part.stop is None and part.step in (None, 1, -1):
+        return size
+    if isinstance(size, int):
+        return len(range(*part.indices(size)))
     start, stop, step = part.start or 0, part.stop, part.step or 1
     if stop is not None and start >= 0 and stop >= 0:
         return len(range(start, stop, step))
@@ -106,7 +133,7 @@ getitem_op = primitive(
     lambda x, index: x[index.value],
     (lambda g, out, like, *, index: put_op(g, index=index, shape=shape_of(like)),),
     jvp=(lambda t, out, like, *, index: getitem_op(t, index=index),),
-    infer=_indexed_shape,
+    infer=indexed_shape,
     node=lambda shape, index: _index_node(index),
     code=lambda x, index: f"{closed(x)}[{index!r}]",
     domain="real",
@@ -120,7 +147,7 @@ put_op = primitive(
     infer=lambda _, index, shape: tuple(shape),
     size_params=("shape",),
     node="IndexPut",
-    code=lambda g, index, shape: f"put({g}, np.s_[{index!r}], ({', '.join(map(str, shape))},))",
+    code=lambda g, index, shape: f"put({g}, np.s_[{index!r}], {shape_text(shape)})",
     domain="real",
     doc="Zeros with values added at an index: the transpose of getitem.",
 )
@@ -186,23 +213,16 @@ gather_op = primitive(
 )
 
 
-def _scatter_kernel(g: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
-    out = np.zeros(shape, g.dtype)
-    grids = list(np.ogrid[tuple(slice(n) for n in index.shape)])
-    grids[dim] = index
-    np.add.at(out, tuple(grids), g)
-    return out
-
-
 scatter_op = primitive(
     "scatter_into",
-    _scatter_kernel,
+    kernels.scatter,
     (lambda g, out, like, index, *, dim, shape: gather_op(g, index, dim=dim), None),
     jvp=(lambda t, out, like, index, **p: scatter_op(t, index, **p), None),
     infer=lambda g, index, dim, shape: tuple(shape),
     result=lambda g, index, dim, shape: g,
     size_params=("shape",),
     node="ScatterAdd",
+    code=lambda g, index, dim, shape: f"scatter({g}, {index}, {dim}, {shape_text(shape)})",
     domain="real",
     doc="Zeros with values added along an axis by an index array: the transpose of gather.",
 )
@@ -252,15 +272,9 @@ def masked_select(input: Any, mask: Any) -> Any:
     return getitem(expand(input, shape), np.broadcast_to(np.asarray(mask), shape))
 
 
-def _put_kernel(x: Any, value: Any, index: Index) -> Any:
-    out = np.array(x)
-    out[index.value] = value
-    return out
-
-
 index_put_op = primitive(
     "index_put",
-    _put_kernel,
+    lambda x, value, index: kernels.index_put(x, value, index.value),
     (
         lambda g, out, likex, likev, *, index: index_put_op(g, 0, index=index),
         lambda g, out, likex, likev, *, index: getitem_op(g, index=index),
@@ -272,6 +286,7 @@ index_put_op = primitive(
     infer=lambda x, value, index: x,
     result=lambda x, value, index: x,
     node="CopySlices",
+    code=lambda x, value, index: f"index_put({x}, {value}, np.s_[{index!r}])",
     domain="real",
     doc="A copy of x with x[index] = value.",
 )

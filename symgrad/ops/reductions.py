@@ -261,6 +261,7 @@ prod_op = primitive(
     infer=lambda shape, dim, keepdim: _reduced(shape, dim=(dim,), keepdim=keepdim),
     result=_int_to_long,
     domain="real",
+    code=_reduce_code("np.prod"),
     doc="Product over an axis; right at zeros.",
 )
 
@@ -322,6 +323,7 @@ def _arg(name: str, kernel: Any) -> Op:
         name,
         lambda x, dim, keepdim: kernel(x, dim, keepdims=keepdim),
         (None,),
+        code=_reduce_code(f"np.{name}"),
         infer=lambda shape, dim, keepdim: _reduced(shape, dim=(dim,), keepdim=keepdim),
         result=lambda *_, **__: np.dtype(np.int64),
         domain="real",
@@ -398,6 +400,11 @@ min_ = _extreme_front("min", amin, argmin, "minimum")
 # ------------------------------------------------------------------------------------------ norms
 
 
+def _norm_code(x: str, p: Any, dim: tuple[int, ...], keepdim: bool) -> str:
+    order = f"{'-' if p < 0 else ''}np.inf" if p in (math.inf, -math.inf) else repr(p)
+    return f"norm({x}, {order}, {dim}, {keepdim})"
+
+
 def _norm_vjp(g: Any, out: Any, x: Any, *, p: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     g, out = _keep(g, dim, keepdim), _keep(out, dim, keepdim)
     if p == 2:
@@ -419,6 +426,7 @@ norm_op = primitive(
     infer=lambda shape, p, dim, keepdim: _reduced(shape, dim=dim, keepdim=keepdim),
     result=_real_result,
     node="LinalgVectorNorm",
+    code=_norm_code,
     kinks=("zero vector",),
     domain="real",
     doc="Vector p-norm over axes; derivative 0 at the zero vector.",
@@ -442,11 +450,10 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
 
 shifted_exp = elementwise(
     "shifted_exp",
-    lambda x, y: np.exp(x - np.where(np.isneginf(y), 0, y))[()],
+    kernels.shifted_exp,
     lambda out, x, y: out,
     lambda out, x, y: -out,
     public=(),
-    code=lambda x, y: f"np.exp({x} - np.where(np.isneginf({y}), 0, {y}))",
     define=lambda x, y: exp(x - y),
     domain="real",
     doc="e^(x - y), and 0 where both are -inf: the softmax as logsumexp's derivative.",
@@ -456,7 +463,7 @@ logsumexp_op = primitive(
     kernels.logsumexp,
     (
         lambda g, out, x, *, dim, keepdim: (
-            _keep(g, dim, keepdim) * shifted_exp(x, _keep(out, dim, keepdim))
+            _keep(g, dim, keepdim) * conj(shifted_exp(x, _keep(out, dim, keepdim)))
         ),
     ),
     infer=_reduced,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Spec, front, multilinear, primitive, shape_of
 from symgrad.ops.arithmetic import closed
@@ -337,15 +338,9 @@ narrow_op = primitive(
 )
 
 
-def _embed_kernel(x: Any, dim: int, start: int, size: int) -> Any:
-    out = np.zeros((*x.shape[:dim], size, *x.shape[dim + 1 :]), x.dtype)
-    out[_narrow_index(x.ndim, dim, start, x.shape[dim])] = x
-    return out
-
-
 embed_op = primitive(
     "embed",
-    _embed_kernel,
+    kernels.embed,
     (
         lambda g, out, like, *, dim, start, size: narrow_op(
             g, dim=dim, start=start, length=shape_of(like)[dim]

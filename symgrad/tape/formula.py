@@ -16,6 +16,7 @@ from symgrad.errors import FormulaError
 from symgrad.formula.derive import Derivation
 from symgrad.formula.term import Term, as_term, full, make, number, size_product, symbol
 from symgrad.op import Op
+from symgrad.ops.indexing import Index, indexed_shape
 from symgrad.tape.graph import Node, Size, Source
 from symgrad.tape.names import site_name
 from symgrad.tape.origin import Origin
@@ -84,6 +85,22 @@ class Reading:
             for n in leaf.raw_shape:
                 if n > 1 and n not in self.letters:
                     self.letters[n] = next(free)
+        for node in self.nodes:
+            if node.params and "index" in node.params and isinstance(node.params["index"], Index):
+                self._pin_sizes(node)
+
+    def _pin_sizes(self, node: Node) -> None:
+        """Sizes that an index fixes are numbers: a leaf of such a size, by value, belongs to that index alone."""
+        whole = node.params["shape"] if "shape" in node.params else node.args[0].raw_shape  # type: ignore[index]
+        index = node.params["index"]  # type: ignore[index]
+        for letter, n in zip(
+            indexed_shape(self.shape(whole), index), indexed_shape(tuple(whole), index), strict=True
+        ):
+            if n in self.letters and letter != self.letters[n]:
+                del self.letters[n]
+                if isinstance(letter, str):
+                    for k in [k for k in whole if self.letters.get(k, "?") in letter]:
+                        del self.letters[k]
 
     def shape(self, sizes: Sequence[int]) -> tuple[Any, ...]:
         """Sizes as letters where a leaf has that size."""

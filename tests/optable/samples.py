@@ -29,6 +29,7 @@ class Maker:
         self.sizes = sizes
         self.rng = np.random.default_rng(seed)
         self.dtype = np.dtype(dtype)
+        self.calls = 0
 
     def size(self, letter: Any) -> int:
         """The number behind a letter."""
@@ -57,7 +58,11 @@ class Maker:
     def _real(self, domain: str, shape: tuple[int, ...]) -> Any:
         uniform = self.rng.uniform
         if domain == "real":
-            return uniform(-2, 2, shape)
+            # One value in each of as many strata as there are entries: no two entries are near a tie.
+            count = math.prod(shape)
+            self.calls += 1
+            strata = self.rng.permutation(count) + self.calls * 0.618 % 1 + uniform(-0.05, 0.05, count)
+            return (4 * strata / max(count, 1) - 2).reshape(shape)
         if domain == "positive":
             return uniform(0.3, 3, shape)
         if domain == "unit":
@@ -171,6 +176,11 @@ def _einsum(inputs: Any, output: Any, *letters: Any) -> Sample:
     return sample
 
 
+def _multiple(y: Any, factor: Any) -> Case:
+    """x / y stays away from the integers, where the remainder jumps."""
+    return (y * factor, y), {}
+
+
 def _gather(make: Maker) -> Case:
     return (make("real", "n", "m"), make("index:n", 2, "m")), {"dim": 0}
 
@@ -198,6 +208,12 @@ SAMPLES: dict[str, list[Sample]] = {
         lambda make: ((2, make("real", "n")), {}),
         lambda make: ((make("real", "n", "m"), 0), {}),
         lambda make: ((make("real"), 1), {}),
+    ],
+    "remainder": [
+        lambda make: _multiple(make("nonzero", "n", "m"), make("off-integer", "n", "m")),
+        lambda make: _multiple(make("nonzero"), make("off-integer")),
+        lambda make: _multiple(make("nonzero", "m"), make("off-integer", "n", "m")),
+        lambda make: ((make("off-integer", "n", "m"), 1), {}),
     ],
     "polygamma": [_one("positive", "n", "m", n=1), _one("positive", "n", n=2), _one("positive", n=0)],
     "xlogy": [_many(("real", "n", "m"), ("positive", "n", "m")), _many(("real", "n", "m"), ("positive", "m"))],
