@@ -9,6 +9,7 @@ the program as it was written; :mod:`symgrad.formula.simplify` makes the canonic
 from __future__ import annotations
 
 import math
+import re
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
@@ -486,11 +487,19 @@ def evaluate(root: Term, values: dict[str, Any], sizes: dict[str, int] | None = 
     return np.broadcast_to(out, tuple(size_value(s, letters) for s in root.shape)) if shape_of(out) == () != root.shape else out
 
 
+_SLICED = re.compile(r"len\(range\((\w+)\)\[([-\d:]+)\]\)")
+
+
+def _ends(text: str) -> slice:
+    return slice(*(int(end) if end else None for end in text.split(":")))
+
+
 def size_value(size: Any, letters: dict[str, int]) -> int:
-    """The number of a size expression made of letters, ints, ``*``, ``+`` and ``-``."""
+    """The number of a size expression made of letters, ints, ``*``, ``+``, ``-`` and ``len(range(n)[::2])``."""
     if isinstance(size, (int, np.integer)):
         return int(size)
     total, sign = 0, 1
+    size = _SLICED.sub(lambda m: str(len(range(letters[m[1]])[_ends(m[2])])), size)
     for part in size.replace("-", "+-").split("+"):
         if not part:
             continue
