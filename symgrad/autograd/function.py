@@ -114,6 +114,27 @@ class Run:
         self.outputs = outputs
         self.pending: tuple[Any, dict[int, Any]] | None = None
 
+    def __getstate__(self) -> Any:
+        # The places in the graph that the context saved are written by the node's own record.
+        kinds = tuple((kind, None) for kind, _ in self.ctx._kinds)
+        own = {k: v for k, v in vars(self.ctx).items() if k not in ("_node", "_kinds")}
+        return (self.signature, own, kinds, self.outputs)
+
+    def __setstate__(self, state: Any) -> None:
+        self.signature, own, kinds, self.outputs = state
+        self.ctx, self.pending = FunctionCtx(), None
+        vars(self.ctx).update(own)
+        self.ctx._kinds = kinds
+
+    def copied(self, memo: dict[int, Any]) -> Run:
+        """A run of its own for a copied node."""
+        import copy
+
+        made = Run.__new__(Run)
+        signature, own, kinds, outputs = self.__getstate__()
+        made.__setstate__((signature, copy.deepcopy(own, memo), kinds, outputs))
+        return made
+
     def gradient(self, i: int, g: Any) -> Any:
         """The gradient for tensor argument ``i``; ``backward`` runs once for all of them."""
         if self.pending is None or self.pending[0] is not g or i not in self.pending[1]:

@@ -126,7 +126,8 @@ def found_op(function: Any, name: str, role: str) -> Op:
     if function is None:
         from symgrad.autograd import function as module
 
-        return {"output": OUTPUT_TERM if role else module.OUTPUT, "parts": PARTS}.get(name, module.ONCE)
+        outputs = {"": module.OUTPUT, "term": OUTPUT_TERM, "opaque": OPAQUE_OUTPUT}
+        return outputs[role] if name == "output" else {"parts": PARTS}.get(name, module.ONCE)
     return _ops(function)[role]
 
 
@@ -175,7 +176,7 @@ def _symbolic(reading: Any, node: Node, args: tuple[Term, ...]) -> Term:
     inside = forward_formula(signature, args)
     ops = _ops(signature.function)
     known = inside is not None and (several or (inside[1].term.shape == shape and inside[1].term.dtype == dtype))
-    return make(ops["term" if known else "opaque"], args, params, shape, dtype)
+    return make(ops["term" if known and not several else "opaque"], args, params, shape, dtype)
 
 
 def forward_formula(signature: Signature, args: tuple[Term, ...]) -> Any:
@@ -197,12 +198,11 @@ def forward_formula(signature: Signature, args: tuple[Term, ...]) -> Any:
     return signature.cache[args]
 
 
-def _define(*args: Any, signature: Signature, **_: Any) -> Any:
+def _define(*args: Any, signature: Signature, index: int | None = None, **_: Any) -> Any:
     found = forward_formula(signature, args)
     if found is None:
         raise FormulaError(f"{signature.function.__name__} has no formula for these arguments")
-    out = found[1]
-    return tuple(o.term if isinstance(o, Formal) else o for o in out) if isinstance(out, tuple) else out.term
+    return (found[1] if index is None else found[1][index]).term
 
 
 def _forward_kernel(*values: Any, signature: Signature, **_: Any) -> Any:
@@ -228,7 +228,7 @@ def _pull_output(i: int, g: Any, *_: Any, index: int, **__: Any) -> Any:  # noqa
 
 
 def _define_output(whole: Any, *, index: int, **_: Any) -> Any:
-    return whole.op.define(*whole.args, **whole.params)[index]
+    return _define(*whole.args, signature=whole.params["signature"], index=index)
 
 
 OUTPUT_TERM = FunctionOp(
@@ -247,7 +247,9 @@ PARTS = FunctionOp("parts", _no_kernel, infer=lambda *_, **__: (), result=None)
 
 def output_term(whole: Term, index: int, shape: tuple[Any, ...], dtype: Any) -> Term:
     """One output of a function with several."""
-    op = OUTPUT_TERM if whole.op.define is not None else OPAQUE_OUTPUT
+    inside = forward_formula(whole.params["signature"], whole.args)
+    known = inside is not None and inside[1][index].term.shape == shape and inside[1][index].term.dtype == dtype
+    op = OUTPUT_TERM if known else OPAQUE_OUTPUT
     return make(op, (whole,), {"index": index, "shape": shape, "dtype": dtype.name}, shape, dtype)
 
 

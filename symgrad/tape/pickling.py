@@ -1,0 +1,338 @@
+"""Pickling and deep copies of tensors with their graph, as flat plain data.
+
+A tensor's record holds everything it reaches (nodes, leaves, constants, gradients and the passes they came from) in one
+list with positions for references, so a chain of 10⁵ operations neither recurses nor repeats itself.  Tensors pickled
+together share what they share in memory: while a pickler holds one record, later tensors refer to it.
+
+Hooks go along when they can be found again by name: importable functions, classes and their partial applications.
+Others (lambdas, local functions, bound methods) are dropped, with a warning that says which.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import sys
+import warnings
+import weakref
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import FormulaError, SymgradWarning
+from symgrad.tape.graph import FREED, Node, NodeExtra, Source, sequence
+from symgrad.tape.origin import Origin
+from symgrad.tape.record import Extra, Recorded
+
+_KINDS = (Recorded, Node, Source, Origin)
+
+
+class Ref:
+    """Where an object stands: in this record, or in one that was pickled before."""
+
+    __slots__ = ("bundle", "place")
+
+    def __init__(self, place: int, bundle: Any = None):
+        self.place = place
+        self.bundle = bundle
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Ref, (self.place, self.bundle))
+
+
+class Bundle:
+    """Objects of a graph and their states; pickles as the states alone."""
+
+    __slots__ = ("__weakref__", "objects", "states")
+
+    def __init__(self, objects: list[Any], states: list[Any]):
+        self.objects = objects
+        self.states = states
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (restored, (self.states,))
+
+
+_live: weakref.WeakValueDictionary[int, Bundle] = weakref.WeakValueDictionary()
+"""Records that some pickler still holds, by the identity of the objects in them (which they keep alive)."""
+_places: weakref.WeakKeyDictionary[Bundle, dict[int, int]] = weakref.WeakKeyDictionary()
+
+
+def reduce_tensor(tensor: Any) -> tuple[Any, ...]:
+    """What pickle writes for a tensor: its record and its place in it."""
+    bundle = _live.get(id(tensor))
+    if bundle is None:
+        bundle = _bundled(tensor)
+    return (_member, (bundle, _places[bundle][id(tensor)]))
+
+
+def _member(bundle: Bundle, place: int) -> Any:
+    return bundle.objects[place]
+
+
+def _bundled(root: Any) -> Bundle:
+    objects = _reached([root], lambda item: id(item) in _live)
+    places = {id(item): k for k, item in enumerate(objects)}
+
+    def ref(item: Any) -> Any:
+        if not isinstance(item, _KINDS):
+            return item
+        if id(item) in places:
+            return Ref(places[id(item)])
+        earlier = _live[id(item)]
+        return Ref(_places[earlier][id(item)], earlier)
+
+    bundle = Bundle(objects, [_state(item, ref) for item in objects])
+    _places[bundle] = places
+    for item in objects:
+        _live[id(item)] = bundle
+    return bundle
+
+
+def _reached(roots: Iterable[Any], known: Any) -> list[Any]:
+    """The objects below the roots that are not known already, each once; no recursion."""
+    seen: set[int] = set()
+    found: list[Any] = []
+    stack = list(roots)
+    while stack:
+        item = stack.pop()
+        if id(item) in seen or known(item):
+            continue
+        seen.add(id(item))
+        found.append(item)
+        stack.extend(_parts(item))
+    return found
+
+
+def _parts(item: Any) -> list[Any]:
+    """The graph objects that one object refers to."""
+    if isinstance(item, Node):
+        below = [*item.args, *_inside(item.params)]
+    elif isinstance(item, Origin):
+        below = [*item.roots, *item.seeds]
+    elif isinstance(item, Source):
+        alive = item.ref()
+        below = [] if alive is None else [alive]
+    else:
+        below = [item._node]
+        if item._extra is not None:
+            below += [item._extra.grad, item._extra.source, *_pairs(item._extra.origin)]
+    return [x for x in below if isinstance(x, _KINDS)]
+
+
+def _pairs(origin: Any) -> list[Any]:
+    return [x for pair in origin for x in pair] if isinstance(origin, list) else []
+
+
+def _inside(params: Any) -> list[Any]:
+    """Graph objects in the parameters of a custom function's node: what its context saved."""
+    run = (params or {}).get("run")
+    return [] if run is None else [place for _, place in run.ctx._kinds]
+
+
+# ---------------------------------------------------------------------------------------------- states
+
+
+def _state(item: Any, ref: Any) -> tuple[Any, ...]:
+    if isinstance(item, Node):
+        saved = "freed" if item.saved is FREED else item.saved
+        extra = _node_extra(item.extra)
+        args = tuple(ref(a) for a in item.args)
+        inside = tuple(ref(x) for x in _inside(item.params))
+        return ("node", item.op, args, item.params, inside, item.mask, item.shape, item.dtype, item.uniform,
+                item.sequence_nr, saved, extra)  # fmt: skip
+    if isinstance(item, Origin):
+        return ("origin", tuple(map(ref, item.roots)), tuple(map(ref, item.seeds)))
+    if isinstance(item, Source):
+        alive = item.ref()
+        return ("source", item.shape, item.dtype, _name(item), item.structure, None if alive is None else ref(alive))
+    return ("tensor", type(item), item._value, ref(item._node), item._requires_grad, _tensor_extra(item._extra, ref))
+
+
+def _name(item: Any) -> str | None:
+    """The name in formulas; one that was read from the source line is written out, since the line stays behind."""
+    from symgrad.tape.names import site_name
+
+    found: str | None = site_name(item.name, item.site)
+    return found
+
+
+def _tensor_extra(extra: Extra | None, ref: Any) -> Any:
+    if extra is None:
+        return None
+    origin = [(ref(a), ref(b)) for a, b in extra.origin] if isinstance(extra.origin, list) else None
+    if extra.origin is FormulaError:
+        origin = "lost"  # type: ignore[assignment]
+    return {
+        "name": extra.name,
+        "assigned": _name(extra) if extra.name is None else None,
+        "structure": extra.structure,
+        "version": extra.version,
+        "retains": extra.retains,
+        "grad": ref(extra.grad),
+        "source": ref(extra.source),
+        "origin": origin,
+        "hooks": _named_hooks(extra.hooks),
+        "post": _named_hooks(extra.post),
+    }
+
+
+def _node_extra(extra: NodeExtra | None) -> Any:
+    if extra is None:
+        return None
+    tables = tuple(_named_hooks(table) for table in (extra.hooks, extra.pre, extra.post))
+    return (*tables, extra.label) if any(tables) or extra.label else None
+
+
+def _named_hooks(table: dict[int, Any]) -> dict[int, Any]:
+    kept = {key: hook for key, hook in table.items() if _findable(hook)}
+    for key, hook in table.items():
+        if key not in kept:
+            warnings.warn(
+                f"the hook {hook!r} was left out of the copy or pickle: only functions that can be imported by name go "
+                "along; define it at the top of a module",
+                SymgradWarning,
+                stacklevel=2,
+            )
+    return kept
+
+
+def _findable(hook: Any) -> bool:
+    """Whether pickle can find this function again; nothing is imported for the answer."""
+    bare = getattr(hook, "func", hook)
+    found: Any = sys.modules.get(getattr(bare, "__module__", None) or "")
+    for part in (getattr(bare, "__qualname__", None) or "<none>").split("."):
+        found = getattr(found, part, None)
+    if found is not bare:
+        return False
+    try:
+        pickle.dumps(hook)
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return False
+    return True
+
+
+# ---------------------------------------------------------------------------------------------- back
+
+
+_BLANK = {"node": Node, "origin": Origin, "source": Source}
+
+
+def restored(states: list[Any]) -> Bundle:
+    """The record whose states these are: blank objects first, then their contents, so that cycles close."""
+    objects: list[Any] = []
+    for state in states:
+        cls = state[1] if state[0] == "tensor" else _BLANK[state[0]]
+        objects.append(cls.__new__(cls))
+    bundle = Bundle(objects, states)
+
+    def deref(item: Any) -> Any:
+        if not isinstance(item, Ref):
+            return item
+        return (bundle if item.bundle is None else item.bundle).objects[item.place]
+
+    fresh = _fresh_numbers(states)
+    for item, state in zip(objects, states, strict=True):
+        _FILL[state[0]](item, state, deref, fresh)
+    return bundle
+
+
+def _fresh_numbers(states: list[Any]) -> dict[int, int]:
+    """New creation numbers in the old order, younger than everything here."""
+    return {old: next(sequence) for old in sorted(state[9] for state in states if state[0] == "node")}
+
+
+def _fill_node(node: Node, state: Any, deref: Any, fresh: dict[int, int]) -> None:
+    _, op, args, params, inside, mask, shape, dtype, uniform, number, saved, extra = state
+    node.op, node.args, node.params = op, tuple(map(deref, args)), params
+    node.mask, node.shape, node.dtype, node.uniform = mask, shape, dtype, uniform
+    node.sequence_nr = fresh[number]
+    node.saved = FREED if isinstance(saved, str) else saved
+    node.extra = None
+    if extra is not None:
+        more = node.more()
+        more.hooks, more.pre, more.post, more.label = dict(extra[0]), dict(extra[1]), dict(extra[2]), extra[3]
+    run = (params or {}).get("run")
+    if run is not None:
+        run.ctx._node = weakref.ref(node)
+        kinds = zip(run.ctx._kinds, inside, strict=True)
+        run.ctx._kinds = tuple((kind, deref(place)) for (kind, _), place in kinds)
+
+
+def _fill_origin(origin: Origin, state: Any, deref: Any, fresh: Any) -> None:  # noqa: ARG001  (one form for all)
+    origin.roots, origin.seeds = tuple(map(deref, state[1])), tuple(map(deref, state[2]))
+    origin.cache = {}
+
+
+def _fill_source(source: Source, state: Any, deref: Any, fresh: Any) -> None:  # noqa: ARG001  (one form for all)
+    _, source.shape, source.dtype, source.name, source.structure, alive = state
+    source.site = None
+    owner = deref(alive)
+    source.ref = weakref.ref(owner) if owner is not None else _gone
+
+
+def _gone() -> None:
+    """Stands for a reference whose tensor is no more."""
+
+
+def _fill_tensor(tensor: Any, state: Any, deref: Any, fresh: Any) -> None:  # noqa: ARG001  (one form for all)
+    _, _, value, node, tensor._requires_grad, extra = state
+    tensor._value = value[()] if isinstance(value, np.ndarray) and not value.ndim else value
+    tensor._node = deref(node)
+    tensor._extra = None
+    if extra is None:
+        return
+    more = tensor.more()
+    more.name = extra["name"] or extra["assigned"]
+    more.structure, more.version, more.retains = extra["structure"], extra["version"], extra["retains"]
+    more.grad, more.source = deref(extra["grad"]), deref(extra["source"])
+    origin = extra["origin"]
+    more.origin = FormulaError if origin == "lost" else origin and [(deref(a), deref(b)) for a, b in origin]
+    more.hooks, more.post = dict(extra["hooks"]), dict(extra["post"])
+    if more.retains and tensor._node is not None:
+        tensor._node.more().retained = weakref.ref(tensor)
+
+
+_FILL = {"node": _fill_node, "origin": _fill_origin, "source": _fill_source, "tensor": _fill_tensor}
+
+
+# ---------------------------------------------------------------------------------------------- copies
+
+
+def deep_copy(tensor: Any, memo: dict[int, Any]) -> Any:
+    """``copy.deepcopy`` of a tensor with its graph; what was copied before in the same call is shared."""
+    objects = _reached([tensor], lambda item: id(item) in memo)
+    places = {id(item): k for k, item in enumerate(objects)}
+
+    def ref(item: Any) -> Any:
+        if not isinstance(item, _KINDS):
+            return item
+        return Ref(places[id(item)]) if id(item) in places else memo[id(item)]
+
+    states = [_copied(_state(item, ref), memo) for item in objects]
+    bundle = restored(states)
+    keep = memo.setdefault(id(memo), [])
+    for item, made in zip(objects, bundle.objects, strict=True):
+        memo[id(item)] = made
+        keep.append(item)
+    return memo[id(tensor)]
+
+
+def _copied(state: tuple[Any, ...], memo: dict[int, Any]) -> tuple[Any, ...]:
+    """A state with arrays and parameters of its own; classes, ops and graph objects stay."""
+    if state[0] == "node":
+        _, op, args, params, inside, *middle, saved, extra = state
+        params = _own_params(params, memo)
+        saved = saved if isinstance(saved, str) else tuple(copy.deepcopy(v, memo) for v in saved)
+        return ("node", op, args, params, inside, *middle, saved, extra)
+    if state[0] == "tensor":
+        return (*state[:2], copy.deepcopy(state[2], memo), *state[3:])
+    return state
+
+
+def _own_params(params: Any, memo: dict[int, Any]) -> Any:
+    if not params or "run" not in params:
+        return params
+    run = params["run"]
+    return {**params, "run": run.copied(memo)}
