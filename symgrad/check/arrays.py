@@ -25,7 +25,9 @@ def as_array(value: Any) -> Any:
     try:
         return np.asarray(value)
     except ValueError as error:
-        raise ArgumentError(f"a gradient must be an array of numbers; its rows have different lengths: {error}") from error
+        raise ArgumentError(
+            f"a gradient must be an array of numbers; its rows have different lengths: {error}"
+        ) from error
 
 
 def is_array_like(value: Any) -> bool:
@@ -92,12 +94,16 @@ def given_gradients(grad: Any, args: Sequence[Any], argnums: int | Sequence[int]
     else:
         positions = [argnums] if isinstance(argnums, int) else list(argnums)
     if len(positions) != len(gradients):
-        raise ArgumentError(f"argnums={argnums} names {len(positions)} arguments, but {len(gradients)} gradients were given.")
+        raise ArgumentError(
+            f"argnums={argnums} names {len(positions)} arguments, but {len(gradients)} gradients were given."
+        )
     for position, gradient in zip(positions, gradients, strict=True):
         if not -len(args) <= position < len(args):
             raise ArgumentError(f"argnums={argnums}: there are only {len(args)} arguments.")
         if not is_differentiable(args[position]):
-            raise DtypeError(f"argument {position} is no floating-point array ({args[position]!r:.40}); it has no gradient.")
+            raise DtypeError(
+                f"argument {position} is no floating-point array ({args[position]!r:.40}); it has no gradient."
+            )
         if gradient.dtype.kind not in "biufc":
             raise ArgumentError(
                 f"the gradient of argument {position} is {gradient.dtype}, not numbers: {gradient!r:.60}. If grad= "

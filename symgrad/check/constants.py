@@ -30,12 +30,13 @@ def constant_name(value: Any, case: Case) -> str | None:
     sign, size = ("-" if value < 0 else ""), abs(value)
     if _near(value, 1.0):
         return None
-    named = _size_name(size, case)
     fraction = Fraction(size).limit_denominator(12)
-    if fraction and _near(size, float(fraction)) and fraction.numerator <= 24:
-        return f"{sign}{fraction}" + (f" (= {named})" if named and fraction.numerator * fraction.denominator > 2 else "")
-    if named:
-        return f"{sign}{named}"
+    plain = f"{sign}{fraction}" if _near(size, float(fraction)) and fraction.numerator <= 24 else None
+    if plain is not None and fraction in (1, 2, Fraction(1, 2)):
+        return plain
+    named = _size_name(size, case)
+    if named or plain:
+        return sign + named if named else plain
     for name, known in {**_KNOWN, **_scalars(case)}.items():
         for text, candidate in ((name, known), (f"1/{name}" if name.isidentifier() else f"1/({name})", 1 / known)):
             if _near(size, candidate):
@@ -48,18 +49,17 @@ def _near(a: float, b: float) -> bool:
 
 
 def _size_name(value: float, case: Case) -> str | None:
-    """``value`` as a size of an argument, or as 1, 2 over it, or as Bessel's n/(n-1)."""
+    """``value`` as a size of an argument, its inverse or double, or as Bessel's n/(n-1)."""
     for k in case.subject.data:
         array, name = case.subject.args[k], case.subject.names[k]
         sizes = [(n, f"{name}.shape[{axis}]") for axis, n in enumerate(array.shape)]
         sizes.append((array.size, f"{name}.size"))
         for n, text in sizes:
             if n > 2:
-                candidates = ((n, text), (1 / n, f"1/{text}"), (2 / n, f"2/{text}"), (n / 2, f"{text}/2"),
-                              (n / (n - 1), f"{text}/({text} - 1)"), ((n - 1) / n, f"({text} - 1)/{text}"))  # fmt: skip
-                for candidate, words in candidates:
+                forms = {"{}": n, "1/{}": 1 / n, "2/{}": 2 / n, "{}/2": n / 2, "{0}/({0} - 1)": n / (n - 1)}
+                for form, candidate in forms.items():
                     if _near(value, candidate):
-                        return f"{words} with {text} = {n}"
+                        return f"{form.format(n)} (= {form.format(text)})"
     return None
 
 

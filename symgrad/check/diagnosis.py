@@ -81,7 +81,9 @@ def _non_finite(case: Case) -> Diagnosis | None:
     if not bad.any():
         return None
     index = tuple(int(k) for k in np.argwhere(bad)[0])
-    kinds = "NaN" if np.isnan(case.c[bad]).all() else "infinite" if not np.isnan(case.c[bad]).any() else "NaN or infinite"
+    kinds = (
+        "NaN" if np.isnan(case.c[bad]).all() else "infinite" if not np.isnan(case.c[bad]).any() else "NaN or infinite"
+    )
     return Diagnosis(
         "non-finite",
         f"{_some(int(bad.sum()), case.c.size)} {kinds}, first at {_place(case.name, index)}; the exact gradient is finite.",
@@ -93,7 +95,9 @@ def _zero(case: Case) -> Diagnosis | None:
     if np.any(case.c) or case.c.size == 1 and abs(case.g.item()) == 0:
         return None
     return Diagnosis(
-        "zero", "The given gradient is zero everywhere.", f"{case.name} cut off: detached, copied, or rounded to integers"
+        "zero",
+        "The given gradient is zero everywhere.",
+        f"{case.name} cut off: detached, copied, or rounded to integers",
     )
 
 
@@ -101,7 +105,9 @@ def _swapped(case: Case) -> Diagnosis | None:
     for j, other in enumerate(case.exact.gradients):
         if j != case.number and case.meets(other):
             name = case.subject.names[case.subject.positions[j]]
-            return Diagnosis("swapped", f"This is the gradient of {name}, not of {case.name}.", "the order of the results")
+            return Diagnosis(
+                "swapped", f"This is the gradient of {name}, not of {case.name}.", "the order of the results"
+            )
     return None
 
 
@@ -111,7 +117,9 @@ def _factor(case: Case, plain_only: bool = False) -> Diagnosis | None:
         return None
     k = 1 + k
     if isinstance(k, float) and abs(k + 1) < 1e-4 and case.meets(-case.g):
-        return Diagnosis("sign", "Every entry has the wrong sign.", "a minus, or a difference taken the other way round")
+        return Diagnosis(
+            "sign", "Every entry has the wrong sign.", "a minus, or a difference taken the other way round"
+        )
     name = constant_name(k, case)
     if plain_only and name is None:
         return None
@@ -156,7 +164,9 @@ def _order(case: Case) -> Diagnosis | None:
             return Diagnosis("order", f"The entries run backwards along axis {axis}.", "a reversed slice")
         for shift in (1, -1):
             if case.meets(np.roll(g, shift, axis)):
-                return Diagnosis("order", f"The entries are shifted by {shift} along axis {axis}.", "an index off by one")
+                return Diagnosis(
+                    "order", f"The entries are shifted by {shift} along axis {axis}.", "an index off by one"
+                )
     if g.size > 1 and g.dtype.kind == "f" and case.meets(np.sort(g.ravel()), np.sort(case.c.ravel())):
         return Diagnosis("order", "The entries are right, but in another order.", "an index, a sort, or a permutation")
     return None
@@ -174,14 +184,22 @@ def _few_entries(case: Case) -> Diagnosis | None:
         index = tuple(int(k) for k in np.argwhere(wrong)[0])
         given, exact = number_text(case.c[index]), number_text(case.g[index])
         return Diagnosis(
-            "entry", f"Only {_place(case.name, index)} is wrong: {given} instead of {exact}.", "that index, or an edge case"
+            "entry",
+            f"Only {_place(case.name, index)} is wrong: {given} instead of {exact}.",
+            "that index, or an edge case",
         )
     if np.all(case.c[wrong] == 0):
-        return Diagnosis("zeros", f"{_some(count, size)} zero, the others are right.", "a mask, a slice, or a loop that ends early")
+        return Diagnosis(
+            "zeros", f"{_some(count, size)} zero, the others are right.", "a mask, a slice, or a loop that ends early"
+        )
     if case.meets(np.abs(case.g)):
-        return Diagnosis("absolute value", "Every entry is the absolute value of the exact one.", "abs() or a square root")
+        return Diagnosis(
+            "absolute value", "Every entry is the absolute value of the exact one.", "abs() or a square root"
+        )
     if case.meets(np.where(wrong, -case.g, case.g)):
-        return Diagnosis("signs", f"{_some(count, size)} of the wrong sign, the others are right.", "the case distinction")
+        return Diagnosis(
+            "signs", f"{_some(count, size)} of the wrong sign, the others are right.", "the case distinction"
+        )
     for axis in range(case.g.ndim if case.g.ndim > 1 else 0):
         others = tuple(k for k in range(case.g.ndim) if k != axis)
         lines = np.flatnonzero(wrong.any(axis=others))
@@ -198,7 +216,9 @@ def _remaining_entries(case: Case) -> Diagnosis | None:
         return None
     index = tuple(int(k) for k in np.argwhere(wrong)[0])
     return Diagnosis(
-        "entries", f"{_some(count, size)} wrong, first {_place(case.name, index)}; the others are right.", "a case or a mask"
+        "entries",
+        f"{_some(count, size)} wrong, first {_place(case.name, index)}; the others are right.",
+        "a case or a mask",
     )
 
 
@@ -292,7 +312,9 @@ def _shape_of_values(case: Case) -> Diagnosis | None:
     if g.dtype.kind == "c" or g.size < 2:
         return None
     if case.meets(np.abs(g)):
-        return Diagnosis("absolute value", "Every entry is the absolute value of the exact one.", "abs() or a square root")
+        return Diagnosis(
+            "absolute value", "Every entry is the absolute value of the exact one.", "abs() or a square root"
+        )
     low, high = float(c.min()), float(c.max())
     clipped = ((c == low) | (c == high)) & (np.abs(c - g) > case.argument.tolerance)
     if case.meets(np.clip(g, low, high)) and clipped.any():
@@ -306,7 +328,9 @@ def _shape_of_values(case: Case) -> Diagnosis | None:
         ]
     for prediction, text in functions:
         if np.isfinite(prediction).all() and case.meets(prediction):
-            return Diagnosis("function", f"Every entry of the exact gradient is {text}.", "a derivative taken by another variable")
+            return Diagnosis(
+                "function", f"Every entry of the exact gradient is {text}.", "a derivative taken by another variable"
+            )
     return None
 
 

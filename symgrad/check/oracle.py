@@ -117,7 +117,9 @@ def _require_scalar(output: Any) -> None:
             "(sum, mean), or check lambda *args: (v * f(*args)).sum() for a fixed v."
         )
     if as_array(output).dtype.kind == "c":
-        raise ArgumentError("check() compares gradients of a real function, but f gave a complex number; check its abs().")
+        raise ArgumentError(
+            "check() compares gradients of a real function, but f gave a complex number; check its abs()."
+        )
 
 
 def _tape_gradients(output: Any, leaves: Sequence[Any]) -> list[Any]:

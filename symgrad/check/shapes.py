@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symgrad.check.report import Diagnosis
+from symgrad.check.constants import constant_name
+from symgrad.check.report import Diagnosis, number_text
 
 if TYPE_CHECKING:
     from symgrad.check.diagnosis import Case
@@ -17,51 +18,58 @@ def explain_shape(case: Case) -> Diagnosis:
     """What is wrong with a gradient whose shape is not its variable's."""
     g, c, name = case.g, case.c, case.name
     shapes = f"has shape {c.shape}, {name} has {g.shape}"
-    if c.ndim >= 2 and case.meets(_transposed(g), c):
+    if c.ndim >= 2 and case.meets(np.transpose(g), c):
         return Diagnosis("transpose", f"The given gradient is the transpose of the exact one: it {shapes}.", "A for Aᵀ")
     if c.size == g.size:
         if case.meets(g.reshape(c.shape)):
             return Diagnosis("shape", f"The values are right, but the gradient {shapes}.", f"reshape it to {g.shape}")
         return Diagnosis("shape", f"The gradient {shapes}.", "a missing or superfluous axis, and wrong values as well")
-    axes = _summed_axes(case, c)
-    if axes is not None:
+    axes, factor = _summed_axes(case, c)
+    if axes:
         return Diagnosis(
             "missing sum",
-            f"A sum over {_axes(axes)} is missing: {name} was broadcast, and its gradient {shapes}.",
+            f"A sum over {_axes(axes)} is missing{_beside(factor, case)}: {name} was broadcast, and its gradient {shapes}.",
             f"sum the gradient over {_axes(axes)}: broadcasting is undone by a sum",
         )
-    axes = _summed_axes(case, c, reverse=True)
-    if axes is not None:
+    axes, factor = _summed_axes(case, c, reverse=True)
+    if axes:
         return Diagnosis(
-            "extra sum", f"The gradient is summed over {_axes(axes)}: it {shapes}.", "a sum that is not there"
+            "extra sum",
+            f"The gradient is summed over {_axes(axes)}{_beside(factor, case)}: it {shapes}.",
+            "a sum that should not be there",
         )
     if c.ndim > g.ndim or c.size > g.size:
         return Diagnosis("missing sum", f"The gradient {shapes}.", "a sum over the axes along which it was broadcast")
     return Diagnosis("shape", f"The gradient {shapes}.", "a gradient has the shape of its variable")
 
 
-def _transposed(g: Any) -> Any:
-    return np.transpose(g)
-
-
-def _summed_axes(case: Case, c: Any, reverse: bool = False) -> tuple[int, ...] | None:
-    """The axes of the larger array whose sum gives the smaller one."""
+def _summed_axes(case: Case, c: Any, reverse: bool = False) -> tuple[tuple[int, ...], float]:
+    """The axes of the larger array whose sum gives the smaller one, up to a factor; () when there are none."""
     large, small = (case.g, c) if reverse else (c, case.g)
     if large.size <= small.size or large.ndim > 8:
-        return None
+        return (), 1.0
     for count in range(1, large.ndim + 1):
         for axes in combinations(range(large.ndim), count):
             total = large.sum(axis=axes)
-            if total.size != small.size:
-                continue
-            if _same(total.reshape(small.shape), small, case):
-                return axes
-    return None
+            if total.size == small.size:
+                factor = _ratio(total.reshape(small.shape), small, case)
+                if factor:
+                    return axes, 1 / factor if reverse else factor
+    return (), 1.0
 
 
-def _same(a: Any, b: Any, case: Case) -> bool:
-    room = 64 * float(np.max(case.argument.tolerance)) + 1e-6 * float(np.max(np.abs(b)))
-    return bool(np.all(np.abs(a - b) <= room))
+def _ratio(a: Any, b: Any, case: Case) -> float:
+    """``k`` with ``a = k b``; 0 when there is none.  For one number only k = 1 says something."""
+    norm = float(np.sum(np.abs(b) ** 2))
+    k = float(np.real(np.sum(np.conj(b) * a))) / norm if norm and b.size > 1 else 1.0
+    room = 64 * float(np.max(case.argument.tolerance)) + 1e-6 * abs(k) * float(np.max(np.abs(b)))
+    return k if bool(np.all(np.abs(a - k * b) <= room)) else 0.0
+
+
+def _beside(factor: float, case: Case) -> str:
+    if abs(factor - 1) < 1e-6:
+        return ""
+    return f", and what is left is {constant_name(factor, case) or number_text(factor)} times too large"
 
 
 def _axes(axes: tuple[int, ...]) -> str:

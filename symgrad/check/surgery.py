@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.errors import FormulaError
+from symgrad.formula.term import describe as describe_term
 from symgrad.ops.fitting import fit
 from symgrad.tape.engine import Sweep
+from symgrad.tape.formula import Reading
 from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded
 
@@ -105,11 +108,17 @@ def describe_node(output: Any, node: Node) -> str:
 
 def describe(output: Any, node: Node, i: int) -> str:
     """Argument ``i`` of a node as a formula, named as in the whole graph."""
-    return _text(output, node.args[i]) + f" (in {node.op.name})"
+    text = _text(output, node.args[i])
+    return text if node.op.name in ("add", "sub") else f"{text} as argument of {node.op.name}"
 
 
 def _text(output: Any, edge: Any) -> str:
-    from symgrad.formula.term import describe as describe_term
-    from symgrad.tape.formula import Reading
+    """The formula of an edge, shortened where it is too long for a sentence."""
+    from symgrad.formula.sympy_io import to_sympy
 
-    return describe_term(Reading([output._node])[edge])
+    term = Reading([output._node])[edge]
+    try:
+        text = str(to_sympy(term))
+    except FormulaError:
+        return describe_term(term)
+    return text if len(text) <= 60 else describe_term(term)

@@ -1,0 +1,48 @@
+"""The command line: ``python -m symgrad demo``, ``op NAME``, ``version``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; gives the exit code (0 when all went well)."""
+    options = _parser().parse_args(arguments)
+    if options.command == "version":
+        from symgrad import __version__
+
+        print(f"symgrad {__version__}")
+        return 0
+    if options.command == "demo":
+        from symgrad.demo import run
+
+        return run()
+    return _card(options.name)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("symgrad", description="Derivatives as numbers and as exact formulas.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands.add_parser("demo", help="the main job on real data, in a few seconds")
+    card = commands.add_parser("op", help="the card of an op: value, derivative, formula, code, domain")
+    card.add_argument("name", metavar="NAME", help="the op's name in the table, such as tanh or matmul")
+    commands.add_parser("version", help="the version")
+    return parser
+
+
+def _card(name: str) -> int:
+    from symgrad.card import card
+    from symgrad.errors import SymgradError
+
+    try:
+        print(card(name))
+    except SymgradError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
