@@ -10,6 +10,7 @@ import numpy as np
 from symgrad.errors import FormulaError
 from symgrad.formula.term import Term, as_term, full, postorder
 from symgrad.op import lookup
+from symgrad.ops.contraction import contract
 from symgrad.ops.fitting import fit
 from symgrad.ops.select import where_op
 
@@ -45,7 +46,9 @@ class Derivation:
         parts = self.pending.pop(term)
         total = parts[0]
         for part in parts[1:]:
-            total = total + part  # type: ignore[operator]
+            # Later uses come first in a reverse sweep: this way the formula reads in the program's order, and the
+            # number is the engine's to the last bit, because a + b = b + a in floating point.
+            total = part + total  # type: ignore[operator]
         return total
 
     def _push(self, term: Term, g: Term, useful: set[Term]) -> None:
@@ -91,6 +94,28 @@ def gradient(output: Term, targets: Sequence[Term], seed: Term | None = None) ->
         seed = full((), 1, output.dtype)
     found = Derivation([output], [seed], targets).adjoints
     return [found.get(t, full(t.shape, 0, t.dtype)) for t in targets]
+
+
+def jacobian(output: Term, target: Term) -> Term:
+    """The derivative of every entry of ``output`` by every entry of ``target``: axes are (outputs…, inputs…).
+
+    >>> from symgrad.formula.term import symbol
+    >>> A, x = symbol("A", ("m", "n")), symbol("x", ("n",))
+    >>> jacobian(A @ x, x).shape
+    ('m', 'n')
+    """
+    from symgrad.formula.batch import batched
+    from symgrad.formula.term import symbol
+
+    if output.shape == ():
+        return gradient(output, [target])[0]
+    dtype = output.dtype or np.dtype(float)
+    # The pullback is linear in its cotangent: one with a symbol for it, then all unit cotangents at once.
+    cotangent = symbol("_cotangent", output.shape, dtype)
+    pulled = gradient(output, [target], cotangent)[0]
+    axes = tuple(range(output.ndim))
+    units = contract((full(output.shape, 1, dtype),), (axes,), axes + axes, output.shape + output.shape)
+    return batched(pulled, cotangent, units)
 
 
 def directional(output: Term, targets: Sequence[Term], tangents: Sequence[Term]) -> Term:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symgrad.formula.normal import Factor, Form, Power, Product, number_of
-from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, full, number
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, apply, full, number
 from symgrad.op import Labels, lookup
 from symgrad.ops.contraction import contract
 
@@ -67,6 +67,11 @@ def turned(term: Term) -> Term:
 def is_transpose(term: Term) -> bool:
     """Whether a term is the transpose of a matrix."""
     return term.op.name == "permute" and term.params["dims"] == (1, 0)
+
+
+def identity(size: Any) -> Term:
+    """The identity matrix."""
+    return apply(lookup("eye"), (), {"n": size, "dtype": "float64"})  # type: ignore[no-any-return]
 
 
 def ones(size: Any) -> Term:
@@ -123,10 +128,8 @@ def region(parts: Sequence[tuple[Term, Power]], above: Term | None = None) -> Te
     if under is not None:
         top = _op("div", number(1) if top is None else top, under)
     for base, power in guards:
-        if power == 1:
-            top = _op("ratio", number(1) if top is None else top, base.args[1])
-        else:
-            top = powered(base, power) if top is None else _op("mul", top, powered(base, power))
+        # ratio(1, y)ᵏ = ratio(1, yᵏ) always.
+        top = _op("ratio", number(1) if top is None else top, powered(base.args[1], power))
     return number(1) if top is None else top
 
 
@@ -151,30 +154,30 @@ class Layout:
 
     def chain_term(self, chain: Chain) -> Term:
         """The matrix product of a chain, neighbouring inverses under one sign."""
-        links = list(chain)
-        k = 0
-        while k + 1 < len(links):
-            a, b = links[k], links[k + 1]
-            if a.term.op.name == b.term.op.name == "inv" and a.turned == b.turned and a.term is not b.term:
-                # A⁻¹B⁻¹ = (BA)⁻¹ always; the transposes of two inverses multiply in the other order.
-                x, y = (a.term.args[0], b.term.args[0]) if a.turned else (b.term.args[0], a.term.args[0])
-                links[k : k + 2] = [Link(_op("inv", self._matmul(x, y)), a.turned)]
-            else:
-                k += 1
         out: Term | None = None
-        for x in links:
+        for x in self._collapsed(chain):
             piece = turned(x.term) if x.turned else x.term
             out = piece if out is None else _op("matmul", out, piece)
         assert out is not None
         return out
 
-    def _matmul(self, a: Term, b: Term) -> Term:
-        return _op("matmul", a, b)
+    def _collapsed(self, chain: Chain) -> list[Link]:
+        """A⁻¹B⁻¹ = (BA)⁻¹ always; the transposes of two inverses multiply in the other order."""
+        links = list(chain)
+        k = 0
+        while k + 1 < len(links):
+            a, b = links[k], links[k + 1]
+            if a.term.op.name == b.term.op.name == "inv" and a.turned == b.turned and a.term is not b.term:
+                x, y = (a.term.args[0], b.term.args[0]) if a.turned else (b.term.args[0], a.term.args[0])
+                links[k : k + 2] = [Link(_op("inv", _op("matmul", x, y)), a.turned)]
+            else:
+                k += 1
+        return links
 
     def applied(self, chain: Chain, vector: Term | None) -> Term:
         """A chain times a vector, or its row sums."""
         if vector is not None:
-            for x in reversed(chain):
+            for x in reversed(self._collapsed(chain)):
                 vector = _op("matmul", turned(x.term) if x.turned else x.term, vector)
             return vector
         *rest, last = chain
@@ -188,7 +191,12 @@ class Layout:
         """
         both = (chain, self.reverse(chain))
         options = [c[k:] + c[:k] for c in both for k in range(len(c))]
-        return min(options, key=lambda c: (transposes(c), [x.term.name or "~" for x in c]))
+
+        def rank(c: Chain) -> tuple[Any, ...]:
+            quadratic = len(c) > 2 and c[0].term is c[-1].term and c[0].turned != c[-1].turned
+            return transposes(c), not quadratic, [x.term.name or "~" for x in c]
+
+        return min(options, key=rank)
 
 
 def transposes(chain: Chain) -> int:
@@ -263,7 +271,7 @@ class Graph:
         """Eliminate all summed vertices; False when it is stuck."""
         while self.summed:
             degrees = {x: len(self.around(x)) for x in self.summed}
-            vertex = min(self.summed, key=lambda x: (degrees[x] > 1, degrees[x] if degrees[x] > 1 else 0))
+            vertex = min(self.summed, key=lambda x: self._urgency(x, degrees[x]))
             if degrees[vertex] == 0:
                 self._close(vertex)
             elif degrees[vertex] == 1:
@@ -274,6 +282,10 @@ class Graph:
                 return False
         self._merge_parallel()
         return len(self.edges) <= 1
+
+    def _urgency(self, vertex: int, degree: int) -> tuple[int, int]:
+        """Ends of chains first, then the vertex between the factors that come first."""
+        return (degree, max(self.edges.index(e) for e in self.around(vertex))) if degree > 1 else (0, 0)
 
     def _close(self, vertex: int) -> None:
         """A vertex without edges is a sum of its weights."""
@@ -373,7 +385,7 @@ class Graph:
         cost = transposes(self.layout.rotated(loop)) if lonely else min(map(transposes, (loop, self.layout.reverse(loop))))
         direct = (there, self.layout.reverse(back))
         entries = min(sum(map(transposes, direct)), sum(transposes(self.layout.reverse(c)) for c in direct))
-        if cost == 0 or cost < entries:
+        if cost == 0 or cost < entries or (lonely and cost == entries):
             chain = there + self._diagonal_link(vertex) + back
             self.edges = [e for e in self.edges if e not in (first, second)]
             self.summed.remove(vertex)
@@ -505,7 +517,9 @@ def _array_part(
     found = _drawn(graphs, wanted, size_of, layout)
     if len(wanted) == len(out):
         return ones(sizes[0]) if found is None else found
-    return _op("eye", n=sizes[0], dtype="float64") if found is None else diagonal_matrix(found)
+    if len(out) > 2:
+        return contract((ones(sizes[0]) if found is None else found,), (wanted,), out, sizes)  # type: ignore[no-any-return]
+    return identity(sizes[0]) if found is None else diagonal_matrix(found)
 
 
 def _constant(out: Labels, sizes: tuple[Any, ...]) -> Term:
@@ -587,11 +601,23 @@ def form_term(form: Form, layout: Layout, present: Callable[[Product], Product])
         first = next((k for k, p in enumerate(terms) if p.coef > 0), None)
         if first is not None:
             terms.insert(0, terms.pop(first))
+    pieces: list[tuple[bool, Term]] = []
+    for k, p in enumerate(map(present, terms)):
+        negative = p.coef < 0 and k > 0
+        shown = p.scaled(-1) if negative else p
+        pieces.append((negative, product_term(shown, form.shape, layout, scalars_only=True)))
     total: Term | None = None
-    for p in terms:
-        p = present(p)
-        negative = p.coef < 0 and total is not None
-        piece = product_term(p.scaled(-1) if negative else p, form.shape, layout, scalars_only=True)
+    for negative, piece in _matrix_before_transpose(pieces):
         total = piece if total is None else _op("sub" if negative else "add", total, piece)
     assert total is not None
     return total
+
+
+def _matrix_before_transpose(pieces: list[tuple[bool, Term]]) -> list[tuple[bool, Term]]:
+    """A + Aᵀ rather than Aᵀ + A."""
+    for i, (sign, piece) in enumerate(pieces):
+        if is_transpose(piece):
+            for j in range(i + 1, len(pieces)):
+                if pieces[j] == (sign, piece.args[0]):
+                    pieces[i], pieces[j] = pieces[j], pieces[i]
+    return pieces

@@ -230,10 +230,16 @@ def _complements(p: Product, run: Canonicaliser) -> Product:
     """σ(v)·σ(-v) = σ(v)·(1 - σ(v)), always: the form that σ's own derivative has."""
     sigmoids = [f for f in p.factors if f.base.op.name == "sigmoid" and f.base in run.arguments]
     for k, f in enumerate(sigmoids):
+        v = run.arguments[f.base][0]
+        for g in p.factors:
+            if g.base.op.name == "exp" and g.power == 1 and f.power >= 1 and _same_exponent(g, f, v.scaled(-1), run):
+                # e^v·σ(-v) = σ(v), always.
+                left = [Factor(f.base, f.labels, _plain(f.power - 1))] if f.power > 1 else []
+                made = _function_factor(run, "sigmoid", v.scaled(-1), f.labels, 1)
+                return merged(without(p, [f, g], [made, *left]), run)
         for g in sigmoids[k + 1 :]:
             if f.base is g.base or f.power <= 0 or g.power <= 0:
                 continue
-            v = run.arguments[f.base][0]
             if sorted(f.labels) != sorted(g.labels):
                 continue
             w = run.arguments[g.base][0].restricted(tuple(g.labels.index(x) for x in f.labels))

@@ -325,12 +325,29 @@ class Canonicaliser:
             # Transposes, broadcasts and diagonal embeddings distribute over sums.
             parts = [contract_products([p], specs, output, sizes) for p in forms[0].terms]
             return self.sum_of(parts, shape)
+        spread = self._distributed(forms, specs, output, sizes)
+        if spread is not None:
+            return self.sum_of(spread, shape)
         products = [self.product(f) for f in forms]
         while sum(len(p.factors) for p in products) > INLINE and any(len(p.factors) > 1 for p in products):
             k = max(range(len(products)), key=lambda i: len(products[i].factors))
             products[k] = self.packed(products[k], forms[k].shape)
         found = contract_products(products, specs, output, sizes)
         return self.sum_of([merged(found, self)] if found.coef else (), shape)
+
+    def _distributed(
+        self, forms: Sequence[Form], specs: Sequence[tuple[int, ...]], output: tuple[int, ...], sizes: dict[int, Any]
+    ) -> list[Product] | None:
+        """A sum with diagonal terms, weighted by vectors, term by term: (diag(a) - M) diag(b) = diag(a ⊙ b) - M diag(b)."""
+        for k, form in enumerate(forms):
+            others = [f.terms[0] for i, f in enumerate(forms) if i != k and len(f.terms) == 1]
+            delta = any(len(set(p.out)) < len(p.out) for p in form.terms)
+            if not delta or not 1 < len(form.terms) < 9 or len(others) < len(forms) - 1 or not set(specs[k]) <= set(output):
+                continue
+            if all(len(f.labels) < 2 for p in others for f in p.factors):
+                rows = [[p if i == k else f.terms[0] for i, f in enumerate(forms)] for p in form.terms]
+                return [merged(contract_products(row, specs, output, sizes), self) for row in rows]
+        return None
 
     def packed(self, p: Product, shape: tuple[Any, ...]) -> Product:
         """A product as one opaque factor, its coefficient aside."""
@@ -510,8 +527,14 @@ def _read_ratio(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
     one = Form([Product(1, (), ())], ())
     if p.constant:
         return args[0].scaled(Fraction(1) / p.coef, p.decimal).broadcast(term.shape)
-    inner = Form([Product(1, p.factors, p.out)], args[1].shape)
-    guard = run.elementwise(term.op, [one, inner], {}, args[1].shape)
+    guard = one
+    if p.elementwise and all(f.power > 0 for f in p.factors):
+        for f in p.factors:
+            inner = Form([Product(1, [Factor(f.base, f.labels)], p.out)], args[1].shape)
+            guard = run.times(guard, run.power(run.elementwise(term.op, [one, inner], {}, args[1].shape), f.power))
+    else:
+        inner = Form([Product(1, p.factors, p.out)], args[1].shape)
+        guard = run.elementwise(term.op, [one, inner], {}, args[1].shape)
     return run.times(args[0].scaled(Fraction(1) / p.coef, p.decimal), guard).broadcast(term.shape)
 
 
