@@ -1,0 +1,180 @@
+r"""LaTeX of formulas.
+
+Vectors are columns.  Precedence, loosest first: ``+ -``, ``\odot`` and ``\oslash``, products by juxtaposition,
+superscripts.  ``\mathbf{1}`` and ``I`` are the ones vector and the identity of whatever size fits.  What has no matrix
+notation is written with indices and sums, and an op without notation of its own as a named function; so any formula
+prints, and :mod:`symgrad.formula.texparse` reads it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from symgrad.errors import FormulaError
+from symgrad.formula import pieces
+from symgrad.formula.pieces import Piece, signed, text_of, transposed
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
+from symgrad.formula.texnames import bolded, texts
+from symgrad.formula.wherelist import Statements, canonical_or_raw
+
+INLINE_SIZE = 150
+"""Nodes a formula may have, shared parts written out, before its shared parts get names."""
+
+LINES = 24
+"""Lines of a where-list that are printed."""
+
+
+def kind_of(shape: tuple[Any, ...]) -> str:
+    """How an array of this shape stands in matrix notation: scalar, column, row, matrix, or tensor."""
+    if all(s == 1 and not isinstance(s, str) for s in shape):
+        return "s"
+    if len(shape) == 1:
+        return "c"
+    if len(shape) > 2:
+        return "t"
+    return "r" if shape[0] == 1 else "c" if shape[1] == 1 else "m"
+
+
+class Writer:
+    """Turns terms into pieces, arguments first; one writer per formula, so that names and indices agree."""
+
+    def __init__(self, names: dict[str, str], bold: bool = False):
+        self.names = names
+        self.bold = bold
+        self.images: dict[Term, Piece] = {}
+
+    def taken(self, text: str) -> bool:
+        """Whether a symbol of the formula is written so."""
+        return text in self.names.values()
+
+    def sizes_of(self, t: Term) -> set[str]:
+        """The size letters in the shapes around a term, which are not used as indices."""
+        return {s for x in (t, *t.args) for s in x.shape if isinstance(s, str)}
+
+    def write(self, root: Term) -> Piece:
+        """The piece of a term."""
+        for t in postorder([root]):
+            if t not in self.images:
+                self.images[t] = self._piece(t)
+        return self.images[root]
+
+    def _piece(self, t: Term) -> Piece:
+        from symgrad.formula.texops import WRITERS, called
+
+        if t.op is SYMBOL or t.op is SIZE:
+            return self._name(t)
+        if t.op is NUMBER:
+            return pieces.number_piece(t.number)
+        rule: Callable[[Writer, Term], Piece | None] | None = WRITERS.get(t.op.name)
+        found = rule(self, t) if rule is not None else None
+        return called(self, t) if found is None else found
+
+    def _name(self, t: Term) -> Piece:
+        name = t.params["name"]
+        text = self.names.get(name, name)
+        return Piece(kind_of(t.shape), bolded(text) if self.bold and t.shape else text)
+
+    # -------------------------------------------------------------------------------------- operands
+
+    def raw(self, t: Term) -> Piece:
+        """An argument as it is, conditions included."""
+        return self.images[t]
+
+    def operand(self, t: Term, out: tuple[Any, ...] | None = None) -> Piece:
+        """An argument as a number (a condition in Iverson brackets), broadcast to the shape ``out``."""
+        piece = self.images[t]
+        if piece.level <= pieces.RELATION:
+            piece = Piece(piece.kind, rf"\left[{piece.core}\right]")
+        if out is None or t.shape == out:
+            return piece
+        if t.op.name == "full" and t.params["value"] != 0:
+            return pieces.number_piece(t.params["value"])
+        return self.lifted(piece, t.shape, out)
+
+    def exact(self, piece: Piece, shape: tuple[Any, ...]) -> Piece:
+        """A piece whose text has this very shape, for places where an axis of size 1 counts."""
+        from symgrad.formula.texops import reshaped
+
+        return reshaped(piece, shape) if 1 in shape else piece
+
+    def lifted(self, piece: Piece, shape: tuple[Any, ...], out: tuple[Any, ...]) -> Piece:
+        """A piece of ``shape`` repeated to a matrix of shape ``out`` by a product with ones; scalars stay."""
+        if piece.kind == "s" or len(out) < 2 or shape == out:
+            return piece
+        if len(out) > 2:
+            return self.exact(piece, shape)
+        if len(shape) == 1:
+            piece, shape = transposed(piece) if piece.kind == "c" else piece, (1, *shape)
+        if shape == out:
+            return piece
+        ones = Piece("c", r"\mathbf{1}", flip=(r"\mathbf{1}^{\top}", pieces.POWER))
+        if piece.kind == "r":
+            return pieces.matrix_product("m", ones, piece)
+        return pieces.matrix_product("m", piece, transposed(ones))
+
+
+def latex(
+    term: Term,
+    *,
+    canonical: bool = True,
+    where: bool | None = None,
+    lines: int = LINES,
+    bold: bool = False,
+    name: str | None = None,
+) -> str:
+    r"""The LaTeX of a term.
+
+    ``canonical=False`` prints the program as it was run.  ``where`` names the shared parts and lists them after the
+    formula: True always, False never, None when the formula is long; at most ``lines`` lines are printed, and the text
+    says how many were left out.  ``bold`` sets arrays in bold, and ``name`` is printed on the left of ``=``.
+
+    >>> from symgrad.formula.term import symbol
+    >>> X, w = symbol("X", ("n", "m")), symbol("w", ("m",))
+    >>> latex(X.T @ (X @ w))
+    'X^{\\top} X w'
+    """
+    if not isinstance(term, Term):
+        raise FormulaError(f"latex() prints formulas, not {type(term).__name__}; for a tensor use t.latex().")
+    shown = canonical_or_raw(term) if canonical else term
+    long = _is_long(shown)
+    head = "" if name is None else f"{name} = "
+    if not (long if where is None else where):
+        return head + text_of(Writer(_names(shown), bold).write(shown))
+    return _where_text(Statements(shown), lines, bold, name)
+
+
+def _names(*roots: Term) -> dict[str, str]:
+    return texts(t.params["name"] for t in postorder(roots) if t.op is SYMBOL)
+
+
+def _is_long(term: Term) -> bool:
+    size: dict[Term, int] = {}
+    for t in postorder([term]):
+        size[t] = 1 + sum(size[a] for a in t.args)
+        if size[t] > INLINE_SIZE:
+            return True
+    return False
+
+
+def _where_text(found: Statements, lines: int, bold: bool, name: str | None) -> str:
+    """The where-list: definitions in order, the result last."""
+    kept = found.parts if len(found.parts) <= lines else [*found.parts[: lines - 1], found.parts[-1]]
+    left_out = len(found.parts) - len(kept)
+    result = found.parts[-1][0]
+    names = texts([*(t.params["name"] for t in found.symbols), *(n for n, _ in found.parts)])
+    rows = []
+    for k, (left, statement) in enumerate(kept):
+        if left_out and k == len(kept) - 1:
+            rows.append(rf"&\;\;\vdots \quad \text{{({left_out} more lines)}}")
+        text = text_of(Writer(names, bold).write(statement))
+        if left == result and name is None:
+            rows.append(rf"& {text}" if len(kept) > 1 else text)
+        else:
+            rows.append(rf"{name if left == result else names[left]} &= {text}")
+    if len(rows) == 1:
+        return rows[0].replace(" &= ", " = ", 1)
+    return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+
+__all__ = ["Writer", "kind_of", "latex", "signed"]

@@ -1,0 +1,266 @@
+"""The algebra of LaTeX texts: products with their scalars in front, sums with their signs, transposes that cancel.
+
+A :class:`Piece` reads ``coef · top/bottom · core``: an exact coefficient, scalar factors above and below a fraction bar,
+and one core, which is an array's text or (for scalars) empty.  Combining pieces keeps that form, so no printed formula
+has ``1 \\cdot``, ``- -`` or needless brackets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+LOGIC, RELATION, SUM, HADAMARD, MUL, OPEN, POWER, ATOM = range(8)
+"""How tightly a text holds together; OPEN is a function written without brackets, which must stand last in a product."""
+
+Item = tuple[str, int]
+
+
+class Piece:
+    """One printed part.
+
+    kind    "s" scalar, "c" column, "r" row, "m" matrix, "t" more axes
+    parts   the summands, when the core is a sum
+    flip    the core of the transpose, when that is not just the core with a superscript
+    power   (base text, exponent text), when the core is a matrix inverse
+    call    (function text, argument text), when the core is a function that takes its exponent before the argument
+    """
+
+    __slots__ = ("bottom", "call", "coef", "core", "flip", "kind", "level", "parts", "power", "top")
+
+    def __init__(
+        self,
+        kind: str,
+        core: str = "",
+        level: int = ATOM,
+        *,
+        coef: Fraction = Fraction(1),  # noqa: B008  (immutable)
+        top: Sequence[Item] = (),
+        bottom: Sequence[Item] = (),
+        parts: list[Piece] | None = None,
+        flip: Item | None = None,
+        power: tuple[str, str] | None = None,
+        call: tuple[str, str] | None = None,
+    ):
+        self.kind = kind
+        self.core = core
+        self.level = level
+        self.coef = coef
+        self.top = tuple(top)
+        self.bottom = tuple(bottom)
+        self.parts = parts
+        self.flip = flip
+        self.power = power
+        self.call = call
+
+    @property
+    def bare(self) -> bool:
+        """Whether there is nothing but the core."""
+        return self.coef == 1 and not self.top and not self.bottom
+
+    def above(self) -> tuple[Item, ...]:
+        """The scalar factors above the bar, the core of a scalar among them."""
+        return (*self.top, (self.core, self.level)) if self.core and self.kind == "s" else self.top
+
+    def with_lead(self, coef: Fraction, top: Sequence[Item], bottom: Sequence[Item]) -> Piece:
+        """The piece times scalar factors."""
+        made = self.replaced(coef=self.coef * coef)
+        made.top, made.bottom = (*top, *self.top), (*bottom, *self.bottom)
+        return made
+
+    def replaced(self, **changes: Any) -> Piece:
+        """A copy with some fields changed."""
+        made = Piece.__new__(Piece)
+        for field in Piece.__slots__:
+            setattr(made, field, changes.get(field, getattr(self, field)))
+        return made
+
+    def core_only(self) -> Piece:
+        """The piece without its scalars."""
+        return self.replaced(coef=Fraction(1), top=(), bottom=())
+
+
+def brackets(text: str) -> str:
+    """``text`` in brackets that grow with it."""
+    return rf"\left({text}\right)"
+
+
+def closed(item: Item, level: int) -> str:
+    """The text of an item, bracketed when it holds together less than ``level`` asks."""
+    return item[0] if item[1] >= level else brackets(item[0])
+
+
+def juxtaposed(items: Sequence[Item]) -> Item:
+    """A product by writing side by side; sums are bracketed, and so are open ends that are not last."""
+    if len(items) == 1:
+        return items[0]
+    texts = [*(closed(item, OPEN + 1) for item in items[:-1]), closed(items[-1], MUL)]
+    out = texts[0]
+    for text in texts[1:]:
+        clash = text[0].isdigit() or (out[-1].isdigit() and text.startswith(r"\frac"))
+        out += (r" \cdot " if clash else " ") + text
+    return out, OPEN if items[-1][1] == OPEN else MUL
+
+
+def shown(piece: Piece) -> tuple[int, Item]:
+    """Sign, and text with its level, of a piece."""
+    sign, size = (-1, -piece.coef) if piece.coef < 0 else (1, piece.coef)
+    core: list[Item] = [(piece.core, piece.level)] if piece.core else []
+    if piece.kind == "s":
+        above, core = [*piece.top, *core], []
+    else:
+        above = list(piece.top)
+    above = [(str(size.numerator), ATOM)] * (size.numerator != 1) + above
+    below = [(str(size.denominator), ATOM)] * (size.denominator != 1) + list(piece.bottom)
+    if below:
+        numerator = juxtaposed(above)[0] if above else "1"
+        lead: list[Item] = [(rf"\frac{{{numerator}}}{{{juxtaposed(below)[0]}}}", POWER)]
+    else:
+        lead = above
+    if core and core[0][1] == HADAMARD and lead:
+        return sign, (juxtaposed([*lead, (core[0][0], ATOM)])[0], HADAMARD)
+    items = lead + core
+    return sign, juxtaposed(items) if items else ("1", ATOM)
+
+
+def signed(piece: Piece) -> Item:
+    """Text with its sign; a minus sign makes it a sum for bracketing."""
+    if piece.coef == -1 and piece.parts is not None and not piece.top and not piece.bottom:
+        return _sum_text([p.replaced(coef=-p.coef) for p in piece.parts]), SUM
+    sign, (text, level) = shown(piece)
+    return (text, level) if sign > 0 else (f"-{text}", min(level, SUM))
+
+
+def text_of(piece: Piece) -> str:
+    """The whole text of a piece."""
+    return signed(piece)[0]
+
+
+def number_piece(value: Any) -> Piece:
+    """A constant: exact ones become the coefficient, a float its shortest exact digits."""
+    if isinstance(value, str):
+        return Piece("s", rf"\{value}")
+    if isinstance(value, (int, Fraction)):
+        return Piece("s", coef=Fraction(value))
+    if isinstance(value, complex):
+        return _complex_piece(value)
+    sign = -1 if str(value).startswith("-") else 1
+    return Piece("s", *_float_item(abs(value)), coef=Fraction(sign))
+
+
+def _float_item(value: float) -> Item:
+    text = repr(float(value))
+    if text == "inf":
+        return r"\infty", ATOM
+    if text == "nan":
+        return r"\mathrm{nan}", ATOM
+    digits, _, exponent = text.partition("e")
+    return (rf"{digits} \cdot 10^{{{int(exponent)}}}", POWER) if exponent else (digits, ATOM)
+
+
+def _complex_piece(value: complex) -> Piece:
+    parts = [] if not value.real else [number_piece(_plain(value.real))]
+    imaginary = number_piece(_plain(value.imag))
+    parts.append(product(imaginary, Piece("s", r"\mathrm{i}")))
+    return parts[0] if len(parts) == 1 else total("s", parts)
+
+
+def _plain(value: float) -> Any:
+    return int(value) if value.is_integer() else value
+
+
+def total(kind: str, parts: Sequence[Piece]) -> Piece:
+    """A sum; sums inside it are flattened, and a sum of negatives is a negative sum."""
+    flat: list[Piece] = []
+    for part in parts:
+        if part.parts is not None and abs(part.coef) == 1 and not part.top and not part.bottom:
+            flat.extend(p.replaced(coef=p.coef * part.coef) for p in part.parts)
+        else:
+            flat.append(part)
+    sign = Fraction(1)
+    if all(p.coef < 0 for p in flat):
+        flat, sign = [p.replaced(coef=-p.coef) for p in flat], Fraction(-1)
+    first = next(k for k, p in enumerate(flat) if p.coef >= 0)
+    flat.insert(0, flat.pop(first))
+    return Piece(kind, _sum_text(flat), SUM, coef=sign, parts=flat)
+
+
+def _sum_text(parts: Sequence[Piece]) -> str:
+    text = ""
+    for part in parts:
+        minus, (body, level) = shown(part)
+        body = body if level > SUM else brackets(body)
+        text += (" - " if minus < 0 else " + ") + body if text else ("-" if minus < 0 else "") + body
+    return text
+
+
+def product(a: Piece, b: Piece) -> Piece:
+    """A scalar times anything."""
+    if b.kind == "s" and a.kind != "s":
+        a, b = b, a
+    if b.kind != "s":
+        return b.with_lead(a.coef, a.above(), a.bottom)
+    return Piece("s", coef=a.coef * b.coef, top=(*a.above(), *b.above()), bottom=(*a.bottom, *b.bottom))
+
+
+def quotient(a: Piece, b: Piece) -> Piece:
+    """Anything over a scalar."""
+    if a.kind != "s":
+        return a.with_lead(1 / b.coef, b.bottom, b.above())
+    return Piece("s", coef=a.coef / b.coef, top=(*a.above(), *b.bottom), bottom=(*a.bottom, *b.above()))
+
+
+def hadamard(kind: str, a: Piece, b: Piece) -> Piece:
+    """An entrywise product of arrays of one shape, scalars in front."""
+    text = rf"{closed((a.core, a.level), HADAMARD)} \odot {closed((b.core, b.level), HADAMARD)}"
+    return Piece(
+        kind, text, HADAMARD, coef=a.coef * b.coef, top=(*a.top, *b.top), bottom=(*a.bottom, *b.bottom)
+    )
+
+
+def fraction(kind: str, a: Piece, b: Piece) -> Piece:
+    """An entrywise quotient by an array."""
+    if a.kind == "s":
+        lead, above = Piece("s", coef=Fraction(a.coef.numerator < 0 and -1 or 1)), text_of(a.replaced(coef=abs(a.coef)))
+    else:
+        lead, above = Piece("s", coef=a.coef, top=a.top, bottom=a.bottom), a.core
+    made = Piece(kind, rf"\frac{{{above}}}{{{b.core}}}", POWER)
+    return product(quotient(lead, Piece("s", coef=b.coef, top=b.top, bottom=b.bottom)), made)
+
+
+def matrix_product(kind: str, a: Piece, b: Piece) -> Piece:
+    """Two arrays side by side, their scalars in front; a row times a column is a scalar."""
+    text, level = juxtaposed([_factor(a), _factor(b)])
+    made = Piece(kind, text, level)
+    if kind == "s":
+        return Piece("s", coef=a.coef * b.coef, top=(*a.top, *b.top, (text, level)), bottom=(*a.bottom, *b.bottom))
+    return made.with_lead(a.coef * b.coef, (*a.top, *b.top), (*a.bottom, *b.bottom))
+
+
+def _factor(a: Piece) -> Item:
+    """A core as a factor of a matrix product, which needs no brackets for being one itself."""
+    return (a.core, ATOM) if a.level == MUL else (closed((a.core, a.level), MUL), OPEN if a.level == OPEN else ATOM)
+
+
+def transposed(a: Piece) -> Piece:
+    """The transpose: twice is nothing, rows and columns change places."""
+    kind = {"c": "r", "r": "c"}.get(a.kind, a.kind)
+    if kind == "s":
+        return a
+    if a.flip is not None:
+        return a.replaced(kind=kind, core=a.flip[0], level=a.flip[1], flip=(a.core, a.level), parts=None, call=None, power=None)
+    if a.power is not None:
+        text = rf"{a.power[0]}^{{{a.power[1]}\top}}"
+    else:
+        text = rf"{closed((a.core, a.level), ATOM)}^{{\top}}"
+    return a.replaced(kind=kind, core=text, level=POWER, flip=(a.core, a.level), parts=None, call=None, power=None)
+
+
+def raised(a: Piece, exponent: str, hadamard_power: bool) -> Piece:
+    """A power with the exponent's text; functions take small exponents before their argument."""
+    if a.call is not None and a.bare and exponent.isdigit():
+        return Piece(a.kind, rf"{a.call[0]}^{{{exponent}}}\left({a.call[1]}\right)", ATOM)
+    base = closed(signed(a), ATOM)
+    mark = r"\odot " if hadamard_power else ""
+    return Piece(a.kind, rf"{base}^{{{mark}{exponent}}}", POWER)

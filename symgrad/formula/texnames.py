@@ -1,0 +1,72 @@
+"""Names in LaTeX: Greek letters, indices, hats; no two symbols of a formula look alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+GREEK = frozenset(
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi varpi rho varrho "
+    "sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split()
+)
+_ALIASES = {"lam": "lambda", "lamda": "lambda", "lmbda": "lambda", "eps": "epsilon"}
+_ACCENTS = {"hat": "hat", "bar": "bar", "tilde": "tilde", "dot": "dot", "vec": "vec"}
+_UNICODE = {
+    c: n
+    for c, n in zip(
+        "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩ",
+        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega "
+        "Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega".split(),
+        strict=True,
+    )
+}  # fmt: skip
+
+
+def _stem(text: str) -> str:
+    text = _UNICODE.get(text, text)
+    text = _ALIASES.get(text, text)
+    if text in GREEK:
+        return rf"\{text}"
+    if len(text) == 1 and text.isascii():
+        return text
+    return rf"\mathrm{{{text}}}" if text.isascii() else rf"\text{{{text}}}"
+
+
+def name_latex(name: str) -> str:
+    r"""A symbol's name in LaTeX.
+
+    >>> name_latex("beta_1"), name_latex("W2"), name_latex("x_hat"), name_latex("lambda_"), name_latex("loss")
+    ('\\beta_{1}', 'W_{2}', '\\hat{x}', '\\lambda', '\\mathrm{loss}')
+    """
+    stem, *subs = [part for part in name.split("_") if part] or [name.replace("_", r"\_")]
+    found = re.fullmatch(r"(.*?[^\d])(\d+)", stem)
+    if found:
+        stem, subs = found[1], [found[2], *subs]
+    accent = next((s for s in subs if s in _ACCENTS), None)
+    text = _stem(stem)
+    if accent:
+        subs.remove(accent)
+        text = rf"\{_ACCENTS[accent]}{{{text}}}"
+    return text + (rf"_{{{','.join(map(_subscript, subs))}}}" if subs else "")
+
+
+def _subscript(text: str) -> str:
+    return text if text.isdigit() else _stem(text)
+
+
+def texts(names: Iterable[str]) -> dict[str, str]:
+    """The text of each name; where two would look alike, the later one in alphabetical order is spelled out."""
+    out: dict[str, str] = {}
+    for name in sorted(set(names)):
+        text = name_latex(name)
+        if text in out.values():
+            escaped = name.replace("_", r"\_")
+            text = rf"\mathrm{{{escaped}}}"
+        out[name] = text
+    return out
+
+
+def bolded(text: str) -> str:
+    """The letter of a name in bold, for arrays."""
+    stem, mark, rest = text.partition("_")
+    return (rf"\boldsymbol{{{stem}}}" if stem.startswith("\\") else rf"\mathbf{{{stem}}}") + mark + rest
