@@ -14,6 +14,7 @@ an argument it never reads is not saved, and one whose name starts with ``like``
 from __future__ import annotations
 
 import dis
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -283,11 +284,30 @@ def front(
     """Publish a function under ``names`` (its own name when none is given) as function and tensor method."""
 
     def publish(call: Callable[..., Any]) -> Any:
+        public = with_numpy_names(call)
         for name in names or (call.__name__.rstrip("_"),):
-            FRONTS[name] = Front(name, call, op, method, function)
+            FRONTS[name] = Front(name, public, op, method, function)
         return call
 
     return publish
+
+
+def with_numpy_names(call: Callable[..., Any]) -> Callable[..., Any]:
+    """``call``, also taking ``axis=`` for ``dim=`` and ``keepdims=`` for ``keepdim=``, as torch's functions do."""
+    code = call.__code__
+    taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if "dim" not in taken:
+        return call
+
+    @functools.wraps(call)
+    def either(*args: Any, **kwargs: Any) -> Any:
+        if "axis" in kwargs:
+            kwargs["dim"] = kwargs.pop("axis")
+        if "keepdims" in kwargs:
+            kwargs["keepdim"] = kwargs.pop("keepdims")
+        return call(*args, **kwargs)
+
+    return either
 
 
 def publish(op: Op, *names: str, method: bool = True, function: bool = True) -> Op:

@@ -1,0 +1,136 @@
+"""Linear algebra under the names of ``torch.linalg``: views of the op table, batched over leading axes.
+
+>>> import symgrad as sg
+>>> sg.linalg.det(sg.tensor([[2.0, 0.0], [0.0, 3.0]]))
+tensor(6.)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from symgrad.errors import ArgumentError, ShapeError
+from symgrad.op import shape_of
+from symgrad.ops.contraction import contract
+from symgrad.ops.linalg import diagonal as _diagonal
+from symgrad.ops.linalg import solve
+from symgrad.ops.reductions import amax, amin, axes_of, norm_op, sum_
+from symgrad.ops.select import abs_
+from symgrad.ops.shaping import axis_of, squeeze
+from symgrad.tensor import FUNCTIONS
+
+inv = FUNCTIONS["inverse"]
+det = FUNCTIONS["det"]
+slogdet = FUNCTIONS["slogdet"]
+cholesky = FUNCTIONS["cholesky"]
+matmul = FUNCTIONS["matmul"]
+
+
+def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """The ``offset``-th diagonal of the last two axes, as the last axis.
+
+    >>> import numpy as np
+    >>> diagonal(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([1., 4.])
+    """
+    return _diagonal(A, offset, dim1, dim2)
+
+
+def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False) -> Any:
+    """The p-norm of entries over the axes ``dim`` (all of them by default); derivative 0 at the zero vector.
+
+    >>> import numpy as np
+    >>> float(vector_norm(np.array([3.0, -4.0])))
+    5.0
+    """
+    if not isinstance(ord, (int, float)):
+        raise ArgumentError(f"linalg.vector_norm: ord is a number or inf, not {ord!r}.")
+    return norm_op(x, p=ord, dim=axes_of(dim, len(shape_of(x))), keepdim=keepdim)
+
+
+def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False) -> Any:
+    """A norm of matrices: "fro", or 1, -1, inf, -inf for the largest or smallest sum of a column or row.
+
+    Raises ``ArgumentError`` for other orders and ``ShapeError`` unless ``dim`` names two axes.
+
+    >>> import numpy as np
+    >>> float(matrix_norm(np.array([[1.0, -2.0], [3.0, 4.0]]), 1))
+    6.0
+    """
+    ndim = len(shape_of(A))
+    rows, columns = _two_axes(dim, ndim)
+    if ord == "fro":
+        return norm_op(A, p=2, dim=axes_of((rows, columns), ndim), keepdim=keepdim)
+    if ord not in (1, -1, math.inf, -math.inf):
+        raise ArgumentError(f"linalg.matrix_norm: ord is 'fro', 1, -1, inf or -inf, not {ord!r}.")
+    summed, compared = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    sums = sum_(abs_(A), summed, True)
+    found = (amax if ord > 0 else amin)(sums, compared, True)
+    return found if keepdim else squeeze(found, (rows, columns))
+
+
+def _two_axes(dim: Any, ndim: int) -> tuple[int, int]:
+    if not isinstance(dim, (tuple, list)) or len(dim) != 2 or ndim < 2:
+        raise ShapeError(f"linalg.matrix_norm: dim names two axes of a matrix; got dim={dim!r} for {ndim} axes.")
+    rows, columns = axis_of(dim[0], ndim), axis_of(dim[1], ndim)
+    if rows == columns:
+        raise ShapeError(f"linalg.matrix_norm: the two axes must differ, got dim={dim!r}.")
+    return rows, columns
+
+
+def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Any:
+    """A vector norm, or a matrix norm when two axes (or "fro") are asked for; without ``ord`` the 2-norm of the entries.
+
+    >>> import numpy as np
+    >>> float(norm(np.array([[3.0, 0.0], [0.0, 4.0]])))
+    5.0
+    """
+    ndim = len(shape_of(A))
+    pair = isinstance(dim, (tuple, list)) and len(dim) == 2
+    if ord is None or (not pair and not isinstance(ord, str) and not (dim is None and ndim == 2)):
+        return vector_norm(A, 2 if ord is None else ord, dim, keepdim)
+    return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim)
+
+
+def multi_dot(tensors: Any) -> Any:
+    """The product of several matrices, contracted in the cheapest order; the first and last may be vectors.
+
+    Raises ``ShapeError`` when neighbouring sizes differ.
+
+    >>> import numpy as np
+    >>> multi_dot([np.eye(2), np.array([[1.0], [2.0]]), np.array([3.0])])
+    array([3., 6.])
+    """
+    if len(tensors) < 2:
+        raise ArgumentError(f"linalg.multi_dot: expected at least two tensors, got {len(tensors)}.")
+    labels: list[tuple[int, ...]] = []
+    for k, x in enumerate(tensors):
+        ranks = (1, 2) if k in (0, len(tensors) - 1) else (2,)
+        shape = shape_of(x)
+        if len(shape) not in ranks:
+            raise ShapeError(f"linalg.multi_dot: tensor {k} must be a matrix, got {len(shape)} axes.")
+        if k and shape[0] != shape_of(tensors[k - 1])[-1]:
+            raise ShapeError(
+                f"linalg.multi_dot: tensor {k - 1} of shape {tuple(shape_of(tensors[k - 1]))} and tensor {k} of shape "
+                f"{tuple(shape)} cannot be multiplied."
+            )
+        labels.append((k, k + 1)[2 - len(shape) :] if k == 0 else (k, k + 1)[: len(shape)])
+    outer = (labels[0][:-1], labels[-1][1:])
+    sizes = tuple(shape_of(tensors[0])[:-1]) + tuple(shape_of(tensors[-1])[1:])
+    return contract(tuple(tensors), tuple(labels), outer[0] + outer[1], sizes)
+
+
+__all__ = [
+    "cholesky",
+    "det",
+    "diagonal",
+    "inv",
+    "matmul",
+    "matrix_norm",
+    "multi_dot",
+    "norm",
+    "slogdet",
+    "solve",
+    "vector_norm",
+]
