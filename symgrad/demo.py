@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import symgrad as sg
+from symgrad.creation import tensor
 from symgrad.data import challenger
 
 WIDTH = 80
@@ -26,8 +27,8 @@ def loss(w: Any, X: Any, y: Any, lam: Any) -> Any:
     return (sg.log1p(sg.exp(z)) - y * z).sum() + lam / 2 * (w @ w)
 
 
-def careless_gradient(w: Any, X: Any, y: Any, lam: Any) -> Any:
-    """The gradient as somebody wrote it by hand, with a mistake."""
+def careless_gradient(w: Any, X: Any, y: Any, lam: Any) -> Any:  # noqa: ARG001
+    """The gradient as somebody wrote it by hand: the penalty is forgotten, and with it ``lam``."""
     return X.T @ (1 / (1 + np.exp(-(X @ w))) - y)
 
 
@@ -73,7 +74,7 @@ def _numbers_and_formulas(args: tuple[Any, ...]) -> None:
     _title(2, "One run of ordinary code: the number and the formula")
     _say("Logistic regression with a penalty. X has a column of ones and one of (temperature - 70)/10.")
     print("\n    z = X @ w\n    L = (log1p(exp(z)) - y * z).sum() + lam / 2 * (w @ w)\n    L.backward()\n")
-    w, X, y, lam = (sg.tensor(a, name=n) for a, n in zip(args, ("w", "X", "y", "lam"), strict=True))
+    w, X, y, lam = (tensor(a, name=n) for a, n in zip(args, ("w", "X", "y", "lam"), strict=True))
     L = loss(w.requires_grad_(), X, y, lam)
     L.backward()
     _show("L", f"{L.item():.6f}")

@@ -33,7 +33,7 @@ def softmax(z: Any) -> Any:
     return e / e.sum(axis=1, keepdims=True)
 
 
-# ---------------------------------------------------------------------------------------------- functions and right gradients
+# ---------------------------------------------------------------------------------------------- right gradients
 
 
 def logistic(w, X, y, lam):
@@ -294,7 +294,8 @@ DERIVATION_MISTAKES = {
     "A for its transpose twice": (
         "quadratic", lambda A, w: (np.outer(w, w) + np.cos(A), 2 * A.T @ w), "unknown", ""),
     "tanh' left out": (
-        "layer", lambda B, c, X: (X.T @ (2 * np.tanh(X @ B + c)) + B, layer_grad(B, c, X)[1]), "inner derivative", "tanh"),
+        "layer", lambda B, c, X: (X.T @ (2 * np.tanh(X @ B + c)) + B, layer_grad(B, c, X)[1]),
+        "inner derivative", "tanh"),
     "bias not summed": (
         "layer", lambda B, c, X: (layer_grad(B, c, X)[0], 2 * np.tanh(X @ B + c) * (1 - np.tanh(X @ B + c) ** 2)),
         "missing sum", "axis 0"),
@@ -311,3 +312,181 @@ def test_mistakes_of_derivation_are_named(name):
     assert not report
     assert report.diagnosis.kind == kind, str(report.diagnosis)
     assert words in report.diagnosis.sentence
+
+
+# ---------------------------------------------------------------------------------------------- the report
+
+
+def test_report_says_what_where_and_how():
+    right = logistic_grad(W, X, Y, 0.1)
+    report = check(logistic, at(right, 2, right[2] * 1.5), W, X, Y, 0.1)
+    w = report["w"]
+    assert (w.worst, w.wrong, w.name) == ((2,), 1, "w")
+    assert w.ratio == pytest.approx(1.5)
+    assert w.diagnosis.kind == "entry"
+    assert "lam" in w.formula
+    assert r"\lambda" in w.latex
+    text = str(report)
+    assert "w[2]" in text
+    assert "ratio 1.5" in text
+    assert max(map(len, text.splitlines())) <= 80
+    with pytest.raises(CheckFailed, match=r"Only w\[2\] is wrong"):
+        report.raise_for_mismatch()
+    with pytest.raises(AssertionError):
+        report.raise_for_mismatch()
+
+
+def test_right_report_needs_no_formula():
+    report = check(logistic, logistic_grad, W, X, Y, 0.1)
+    assert report.raise_for_mismatch() is report
+    assert bool(report)
+    assert report.value == pytest.approx(float(sg.Tensor.item(logistic(*map(sg.tensor, (W, X, Y, 0.1))))))
+
+
+def test_names_argnums_and_rtol():
+    def f(*args):
+        return (args[0] * args[1]).sum()
+
+    a, b = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    report = check(f, a, a, b, argnums=1, names=["alpha", "beta"])
+    assert report.ok
+    assert [x.name for x in report.arguments] == ["beta"]
+    assert check(f, (b, a), a, b)
+    assert not check(f, b * 1.001, a, b)
+    assert check(f, b * 1.001, a, b, rtol=1e-2)
+
+
+def test_integers_options_and_lists_may_be_arguments():
+    def f(x, power, mask, flag):
+        return sg.where(sg.tensor(mask), x**power, 0).sum() if flag else x.sum()
+
+    mask = np.array([True, False, True])
+    assert check(f, [3.0, 0.0, 27.0], [1.0, 2.0, 3.0], 3, mask, True)
+
+
+def test_wrong_use_is_explained():
+    x = np.ones(3)
+    with pytest.raises(ArgumentError, match="scalar function"):
+        check(lambda x: x * 2, x, x)
+    with pytest.raises(ArgumentError, match="not deterministic"):
+        check(lambda x: (x * np.random.default_rng().normal()).sum(), x, x)
+    with pytest.raises(ArgumentError, match="2 gradients were given"):
+        check(lambda x: x.sum(), (x, x), x)
+    with pytest.raises(ArgumentError, match="argnums"):
+        check(lambda x: x.sum(), x, x, argnums=3)
+    with pytest.raises(DtypeError, match="no floating-point array"):
+        check(lambda x, n: x.sum(), x, x, 3, argnums=1)
+    with pytest.raises(ArgumentError, match="takes the function first"):
+        check(x, lambda x: x, x)
+    with pytest.raises(ArgumentError, match="returned None"):
+        check(lambda x: x.sum(), lambda x: None, x)
+    with pytest.raises(ZeroDivisionError):
+        check(lambda x: 1 / 0, x, x)
+
+
+def test_kinks_are_conventions_not_errors():
+    x = np.array([-1.0, 0.0, 2.0])
+    report = check(lambda x: sg.relu(x).sum(), np.array([0.0, 1.0, 1.0]), x)
+    assert report.ok
+    assert "kink" in str(report)
+    assert not check(lambda x: sg.relu(x).sum(), np.array([0.0, 1.5, 1.0]), x)
+    assert not check(lambda x: sg.relu(x).sum(), np.array([0.1, 0.0, 1.0]), x)
+    ties = np.array([1.0, 3.0, 3.0])
+    assert check(lambda x: x.max(), np.array([0.0, 1.0, 0.0]), ties)
+    assert check(lambda x: x.max(), np.array([0.0, 0.5, 0.5]), ties)
+
+
+# ---------------------------------------------------------------------------------------------- black boxes
+
+
+def test_functions_of_plain_arrays_are_black_boxes():
+    def f(x):
+        assert isinstance(x, np.ndarray)
+        return float(np.sum(np.sin(x) * x))
+
+    x = RNG.normal(size=5)
+    report = check(f, lambda x: np.cos(x) * x + np.sin(x), x)
+    assert report.ok
+    assert "black box" in str(report)
+    assert report["x"].formula is None
+    assert check(f, lambda x: -np.cos(x) * x - np.sin(x), x).diagnosis.kind == "sign"
+    wrong = check(f, lambda x: at(np.cos(x) * x + np.sin(x), 3, 9.0), x)
+    assert wrong.diagnosis.kind == "entry"
+    assert max(map(len, str(wrong).splitlines())) <= 80
+
+
+def test_complex_step_is_exact_where_it_holds():
+    def f(x):
+        if not isinstance(x, np.ndarray):
+            raise TypeError("arrays only")
+        return np.sum(np.exp(x) / np.sqrt(np.sin(x) ** 3 + np.cos(x) ** 3))
+
+    x = np.array([0.3, 0.7, 1.1])
+
+    def grad(x):
+        s, c = np.sin(x), np.cos(x)
+        q = s**3 + c**3
+        return np.exp(x) / np.sqrt(q) - np.exp(x) * (3 * s**2 * c - 3 * c**2 * s) / (2 * q**1.5)
+
+    report = check(f, grad, x)
+    assert report.method == "complex-step differentiation"
+    assert report.ok
+    assert not check(f, lambda x: grad(x) * (1 + 1e-10), x)
+
+
+def test_complex_step_is_not_believed_for_abs():
+    def f(x):
+        if not isinstance(x, np.ndarray):
+            raise TypeError("arrays only")
+        return np.sum(np.abs(x) ** 3)
+
+    report = check(f, lambda x: 3 * x * np.abs(x), np.array([-1.5, 2.0]))
+    assert report.ok
+    assert "differences" in report.method
+    assert not check(f, lambda x: 3 * x**2, np.array([-1.5, 2.0]))
+
+
+def test_a_function_that_leaves_the_tape_is_found_out():
+    """Its tape gradient is wrong, and must not be taken for exact."""
+
+    def f(x):
+        return (x * float(x.detach().sum())).sum()
+
+    x = np.array([1.0, 2.0])
+    report = check(f, 2 * x.sum() * np.ones(2), x)
+    assert report.ok, str(report)
+    assert "leaves the tape" in str(report)
+    assert not check(f, x.sum() * np.ones(2), x)
+
+
+# ---------------------------------------------------------------------------------------------- other libraries
+
+
+@pytest.mark.peer
+def test_torch_gradients_can_be_checked():
+    torch = pytest.importorskip("torch")
+
+    def torch_grad(w, X, y, lam):
+        w = torch.tensor(w, requires_grad=True)
+        z = torch.tensor(X) @ w
+        loss = torch.nn.functional.softplus(z).sum() - (torch.tensor(y) * z).sum() + lam * (w * w).sum()
+        loss.backward()
+        return w.grad
+
+    assert check(logistic, torch_grad, W, X, Y, 0.1)
+    single = (W.astype(np.float32), X.astype(np.float32), Y.astype(np.float32), 0.1)
+    assert check(logistic, torch_grad, *single)
+    assert not check(logistic, lambda *a: 1.01 * torch_grad(*a), *single)
+
+
+def test_tensors_are_taken_as_arguments_and_as_gradients():
+    x = sg.tensor([1.0, 2.0], requires_grad=True)
+    assert check(lambda x: (x**2).sum(), sg.tensor([2.0, 4.0]), x)
+    assert check(lambda x: (x**2).sum(), lambda x: 2 * x, x)
+
+
+def test_the_package_can_be_called_like_its_function():
+    import symgrad.check
+
+    assert symgrad.check(lambda x: x.sum(), np.ones(2), np.ones(2)).ok
+    assert sg.check(lambda x: x.sum(), np.ones(2), np.ones(2)).ok

@@ -1,8 +1,8 @@
 """Checking anybody's gradient against the exact one, and saying what the mistake is.
 
 ``symgrad.check(f, grad, *args)`` runs ``f`` on tensors, so that the tape knows its exact gradient, compares ``grad``
-with it entry by entry, and looks for the mistake that explains the difference.  The tolerance is not a guess: it follows
-from the dtype of the gradient and from how much the exact one moves when the inputs move by one rounding error.
+with it entry by entry, and looks for the mistake that explains the difference.  The tolerance is not a guess: it
+follows from the dtype of the gradient and from how much the exact one moves when the inputs move by a rounding error.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def epsilon(*dtypes: Any) -> float:
 
 
 def parameter_names(f: Callable[..., Any], count: int, names: Sequence[str] | None) -> list[str]:
-    """Names of the first ``count`` arguments: as given, else the function's own parameter names, else x1, x2 …"""
+    """Names of the first ``count`` arguments: as given, else the function's own parameter names, else x1, x2."""
     if names is not None:
         if len(names) != count:
             raise ArgumentError(f"names= gives {len(names)} names for {count} arguments.")

@@ -86,13 +86,13 @@ def _non_finite(case: Case) -> Diagnosis | None:
     )
     return Diagnosis(
         "non-finite",
-        f"{_some(int(bad.sum()), case.c.size)} {kinds}, first at {_place(case.name, index)}; the exact gradient is finite.",
+        f"{_some(int(bad.sum()), case.c.size)} {kinds}, first {_place(case.name, index)}; the exact one is finite.",
         "0/0, inf - inf, log 0 or an overflowing exp on the way",
     )
 
 
 def _zero(case: Case) -> Diagnosis | None:
-    if np.any(case.c) or case.c.size == 1 and abs(case.g.item()) == 0:
+    if np.any(case.c):
         return None
     return Diagnosis(
         "zero",
@@ -272,7 +272,7 @@ def _inner_derivative(case: Case) -> Diagnosis | None:
     return None
 
 
-# ---------------------------------------------------------------------------------------------- added and reshaped values
+# ---------------------------------------------------------------------------------------------- values changed later
 
 
 def _added(case: Case) -> Diagnosis | None:
@@ -281,9 +281,9 @@ def _added(case: Case) -> Diagnosis | None:
     directions = [(case.x, case.name, "regularisation"), (np.ones_like(case.g), "1", "offset")]
     if case.x.dtype.kind == "f":
         directions.append((np.sign(case.x), f"sign({case.name})", "regularisation"))
-    for k, a in enumerate(case.subject.args):
-        if k in case.subject.data and k != case.subject.positions[case.number] and a.shape == case.g.shape:
-            directions.append((a, case.subject.names[k], "offset"))
+    own = case.subject.positions[case.number]
+    others = [k for k in case.subject.data if k != own and case.subject.args[k].shape == case.g.shape]
+    directions += [(case.subject.args[k], case.subject.names[k], "offset") for k in others]
     for direction, text, kind in directions:
         k = case.multiple_of(direction)
         if k is not None and not isinstance(k, complex):

@@ -100,6 +100,7 @@ def exact_gradient(subject: Subject, given: Sequence[Any]) -> Exact:
     if reason:
         return _black_box(subject, given, subject.on_arrays, reason)
     _require_scalar(output)
+    _require_deterministic(output._value, subject.on_tensors(subject.args))
     gradients = _tape_gradients(output, leaves)
     if not _agrees_with_values(subject, gradients):
         reason = "f leaves the tape on the way (float(), .item(), .data, .detach() or plain NumPy on values)"
@@ -113,12 +114,20 @@ def exact_gradient(subject: Subject, given: Sequence[Any]) -> Exact:
 def _require_scalar(output: Any) -> None:
     if as_array(output).size != 1:
         raise ArgumentError(
-            f"check() compares gradients of a scalar function, but f gave shape {tuple(as_array(output).shape)}; reduce it "
+            f"check() compares gradients of a scalar function, but f gave shape {as_array(output).shape}; reduce it "
             "(sum, mean), or check lambda *args: (v * f(*args)).sum() for a fixed v."
         )
     if as_array(output).dtype.kind == "c":
         raise ArgumentError(
             "check() compares gradients of a real function, but f gave a complex number; check its abs()."
+        )
+
+
+def _require_deterministic(value: Any, again: Any) -> None:
+    if not np.array_equal(as_array(value), as_array(again), equal_nan=True):
+        raise ArgumentError(
+            f"f is not deterministic: it gave {value} and then {again} for the same arguments. Fix its random seed inside "
+            "f."
         )
 
 
@@ -130,9 +139,11 @@ def _tape_gradients(output: Any, leaves: Sequence[Any]) -> list[Any]:
 
 
 def _black_box(subject: Subject, given: Sequence[Any], run: Callable[[Sequence[Any]], Any], reason: str) -> Exact:
-    _require_scalar(run(subject.args))
+    value = run(subject.args)
+    _require_scalar(value)
+    _require_deterministic(value, run(subject.args))
     method, gradients, errors = gradient_of_black_box(run, subject.args, subject.positions)
-    found = Exact(method, run(subject.args), gradients, [], notes=[f"{reason}; it was treated as a black box"])
+    found = Exact(method, value, gradients, [], notes=[f"{reason}; it was treated as a black box"])
     found.low, found.high = gradients, gradients
     for g, error, c, dtype in zip(gradients, errors, given, subject.dtypes, strict=True):
         eps = epsilon(c.dtype, dtype)

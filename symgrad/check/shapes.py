@@ -28,7 +28,7 @@ def explain_shape(case: Case) -> Diagnosis:
     if axes:
         return Diagnosis(
             "missing sum",
-            f"A sum over {_axes(axes)} is missing{_beside(factor, case)}: {name} was broadcast, and its gradient {shapes}.",
+            f"A sum over {_axes(axes)} is missing{_beside(factor, case)}: {name} was broadcast; its gradient {shapes}.",
             f"sum the gradient over {_axes(axes)}: broadcasting is undone by a sum",
         )
     axes, factor = _summed_axes(case, c, reverse=True)
