@@ -133,7 +133,7 @@ def trace(function: Callable[..., Any], args: Sequence[Any]) -> Trace:
     """
     transform = getattr(function, "__symgrad_transform__", None)
     if transform is not None:
-        return transform(lambda inner: trace(inner, args), args)  # type: ignore[no-any-return]
+        return transform(args)  # type: ignore[no-any-return]
     made = Trace(function_name(function))
     watch = Watch()
     tensors: list[Any] = []

@@ -1,0 +1,149 @@
+"""How transforms of functions are traced: the function once, the derivative on its terms.
+
+A transform (``symgrad.func.grad(f)``) carries what it is; tracing it traces ``f`` and derives on formulas, so nested
+transforms never run a backward pass, and the program is as small as the formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.compiler.trace import Output, Trace, target_structure, targets_of, trace
+from symgrad.errors import CompileError
+from symgrad.formula import derive
+from symgrad.formula.term import Term
+from symgrad.tape import containers
+
+
+def transformed(
+    call: Callable[..., Any], kind: str, function: Callable[..., Any], argnums: Any, has_aux: bool
+) -> Callable[..., Any]:
+    """``call`` with the knowledge of how to trace it."""
+    maker = _MAKERS[kind]
+    call.__name__ = call.__qualname__ = f"{kind}_{getattr(function, '__name__', 'f')}".replace("<lambda>", "f")
+
+    def traced(args: Sequence[Any]) -> Trace:
+        return maker(function, _floating(args, argnums), argnums, has_aux)
+
+    call.__symgrad_transform__ = traced  # type: ignore[attr-defined]
+    call.__symgrad_plain__ = function  # type: ignore[attr-defined]
+    return call
+
+
+def _floating(args: Sequence[Any], argnums: Any) -> list[Any]:
+    """Whole numbers among the differentiated arguments stand for numbers."""
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    row = list(args)
+    for k in numbers:
+        if -len(row) <= k < len(row):
+            row[k] = containers.tree_map(lambda x: float(x) if type(x) is int else x, row[k])
+    return row
+
+
+def _split(inner: Trace, has_aux: bool) -> tuple[list[Output], Any, list[Output], Any]:
+    """Outputs proper with their structure, and the auxiliary ones with theirs."""
+    if not has_aux:
+        return inner.outputs, inner.structure, [], None
+    structure = inner.structure
+    if structure == containers.LEAF or structure[0] != "tuple" or len(structure[2]) != 2:
+        raise CompileError(f"has_aux=True needs a function that gives (output, aux); {inner.name}() does not.")
+    first, aux = structure[2]
+    count = _count(first)
+    return inner.outputs[:count], first, inner.outputs[count:], aux
+
+
+def _count(structure: Any) -> int:
+    return 1 if structure == containers.LEAF else sum(map(_count, structure[2]))
+
+
+def _pair(first: Any, second: Any) -> Any:
+    return ("tuple", (0, 1), (first, second))
+
+
+def _scalar_of(inner: Trace, outputs: Sequence[Output]) -> Output:
+    if len(outputs) != 1 or outputs[0].shape != ():
+        shapes = ", ".join(str(o.shape) for o in outputs)
+        raise CompileError(f"the gradient of {inner.name}() needs one scalar result, but it gave {shapes}.")
+    return outputs[0]
+
+
+def _gradients(inner: Trace, out: Output, argnums: Any) -> list[Output]:
+    targets = targets_of(inner, argnums)
+    terms = derive.gradient(out.term, [t.term for t in targets])
+    return [Output(term, t.dtype, t.shape) for term, t in zip(terms, targets, strict=True)]
+
+
+def _grad(function: Any, args: Sequence[Any], argnums: Any, has_aux: bool) -> Trace:
+    inner = trace(function, args)
+    outputs, _, extra, aux = _split(inner, has_aux)
+    found = _gradients(inner, _scalar_of(inner, outputs), argnums)
+    structure = target_structure(inner, argnums)
+    return inner.derived(
+        f"grad_{inner.name}", [*found, *extra], _pair(structure, aux) if has_aux else structure
+    )
+
+
+def _value_and_grad(function: Any, args: Sequence[Any], argnums: Any, has_aux: bool) -> Trace:
+    inner = trace(function, args)
+    outputs, structure, extra, aux = _split(inner, has_aux)
+    found = _gradients(inner, _scalar_of(inner, outputs), argnums)
+    first = _pair(structure, aux) if has_aux else structure
+    return inner.derived(
+        f"value_and_grad_{inner.name}",
+        [*outputs, *extra, *found],
+        _pair(first, target_structure(inner, argnums)),
+    )
+
+
+def _jacobian(function: Any, args: Sequence[Any], argnums: Any, has_aux: bool) -> Trace:
+    inner = trace(function, args)
+    outputs, structure, extra, aux = _split(inner, has_aux)
+    rows, name = [], f"jacobian_{inner.name}"
+    for out in outputs:
+        rows += _jacobian_terms(inner, out, argnums)
+    nested = _substituted(structure, target_structure(inner, argnums))
+    return inner.derived(name, [*rows, *extra], _pair(nested, aux) if has_aux else nested)
+
+
+def _hessian(function: Any, args: Sequence[Any], argnums: Any, has_aux: bool) -> Trace:
+    inner = trace(function, args)
+    first = _gradients(inner, _scalar_of(inner, inner.outputs), argnums)
+    inner_structure = target_structure(inner, argnums)
+    rows = [o for g in first for o in _jacobian_terms(inner, g, argnums)]
+    made = inner.derived(f"hessian_{inner.name}", rows, _substituted(inner_structure, inner_structure))
+    made.base = inner.derived(f"grad_{inner.name}", first, inner_structure)
+    return made
+
+
+def _substituted(structure: Any, leaf: Any) -> Any:
+    """A structure with another one at every leaf."""
+    if structure == containers.LEAF:
+        return leaf
+    kind, keys, parts = structure
+    return (kind, keys, tuple(_substituted(p, leaf) for p in parts))
+
+
+def _jacobian_terms(inner: Trace, out: Output, argnums: Any) -> list[Output]:
+    if out.shape == ():
+        return _gradients(inner, out, argnums)
+    found = []
+    for target in targets_of(inner, argnums):
+        term = jacobian_term(out.term, target.term)
+        found.append(Output(term, np.result_type(out.dtype, target.dtype), (*out.shape, *target.shape)))
+    return found
+
+
+def jacobian_term(out: Term, target: Term) -> Term:
+    """The Jacobian as one term with axes (output…, input…): structure stays products and diagonals."""
+    return derive.jacobian(out, target)  # type: ignore[attr-defined,no-any-return]
+
+
+_MAKERS: dict[str, Callable[[Any, Sequence[Any], Any, bool], Trace]] = {
+    "grad": _grad,
+    "value_and_grad": _value_and_grad,
+    "jacobian": _jacobian,
+    "hessian": _hessian,
+}

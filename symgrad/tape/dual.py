@@ -1,0 +1,242 @@
+"""Forward mode: a value with its tangent, as a carrier.
+
+An op on duals applies itself to the primals and the op's tangent rules to the tangents; both may be arrays, tensors
+(then the tape records them) or duals of an outer derivative.  Every derivative has a tag of its own, so that nested
+ones are not confused: an op looks at the youngest tag among its arguments and takes all others as constants.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ArgumentError, AutogradError
+from symgrad.op import FRONTS, Op, carrier_of, lookup, register_carrier, shape_of
+from symgrad.ops.shaping import expand_op
+
+_TAGS = itertools.count(1)
+
+
+class Dual:
+    """A primal value and the tangent it moves along; attributes and methods as those of a tensor."""
+
+    __slots__ = ("primal", "tag", "tangent")
+    __array_ufunc__ = None
+    __hash__ = object.__hash__
+
+    def __init__(self, primal: Any, tangent: Any, tag: int):
+        self.primal = primal
+        self.tangent = tangent
+        self.tag = tag
+
+    @property
+    def shape(self) -> Any:
+        """The sizes."""
+        return self.primal.shape
+
+    @property
+    def raw_shape(self) -> tuple[int, ...]:
+        """The sizes as plain ints."""
+        return shape_of(self.primal)
+
+    @property
+    def dtype(self) -> Any:
+        """The NumPy dtype."""
+        return self.primal.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.raw_shape)
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether the tape follows the primal."""
+        return bool(getattr(self.primal, "requires_grad", False))
+
+    def dim(self) -> int:
+        """Number of axes."""
+        return self.ndim
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one axis."""
+        return self.shape if dim is None else self.shape[dim]
+
+    def numel(self) -> int:
+        """Number of entries."""
+        return int(np.prod(self.raw_shape, dtype=int))
+
+    def sizes(self, dim: tuple[int, ...]) -> Any:
+        """Number of entries along ``dim``."""
+        sizes = getattr(self.primal, "sizes", None)
+        return sizes(dim) if sizes is not None else int(np.prod([self.raw_shape[k] for k in dim], dtype=int))
+
+    def full_like(self, value: Any) -> Any:
+        """A constant of this shape and dtype."""
+        return np.full(self.raw_shape, value, self.dtype)[()]
+
+    @property
+    def T(self) -> Any:  # noqa: N802  (NumPy's name)
+        """The axes in reverse order."""
+        return lookup("permute")(self, dims=tuple(reversed(range(self.ndim))))
+
+    @property
+    def mT(self) -> Any:  # noqa: N802  (torch's name)
+        """The last two axes exchanged."""
+        from symgrad.ops.shaping import mT
+
+        return mT(self)
+
+    def detach(self) -> Any:
+        """The primal without tangent."""
+        return self.primal.detach() if hasattr(self.primal, "detach") else self.primal
+
+    def item(self) -> Any:
+        """The primal as a Python number."""
+        return self.primal.item()
+
+    def __getitem__(self, index: Any) -> Any:
+        from symgrad.ops.indexing import getitem
+
+        return getitem(self, index)
+
+    def __len__(self) -> int:
+        return int(self.raw_shape[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self[k] for k in range(len(self))])
+
+    def __bool__(self) -> bool:
+        return bool(self.primal)
+
+    def __float__(self) -> float:
+        return float(self.primal)
+
+    def __int__(self) -> int:
+        return int(self.primal)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise AutogradError(
+            "a NumPy function was called on a value that forward mode follows, and its tangent would be lost; use the "
+            "function of the same name in symgrad."
+        )
+
+    def __neg__(self) -> Any:
+        return lookup("neg")(self)
+
+    def __pos__(self) -> Dual:
+        return self
+
+    def __abs__(self) -> Any:
+        return lookup("abs")(self)
+
+    def __invert__(self) -> Any:
+        return lookup("logical_not")(self)
+
+    def __repr__(self) -> str:
+        return f"Dual(primal={self.primal!r}, tangent={self.tangent!r})"
+
+
+def new_tag() -> int:
+    """A tag for one derivative; younger derivatives have larger tags."""
+    return next(_TAGS)
+
+
+def make_dual(primal: Any, tangent: Any, tag: int) -> Dual:
+    """A dual number.  Raises ``ArgumentError`` when tangent and primal differ in shape."""
+    if tuple(shape_of(primal)) != tuple(shape_of(tangent)):
+        raise ArgumentError(
+            f"a tangent has the shape of its primal: {tuple(shape_of(tangent))} given for {tuple(shape_of(primal))}."
+        )
+    return Dual(primal, tangent, tag)
+
+
+def parts(value: Any, tag: int) -> tuple[Any, Any]:
+    """``(primal, tangent)`` with respect to a tag; the tangent is None where the value does not depend on it."""
+    if isinstance(value, Dual) and value.tag == tag:
+        return value.primal, value.tangent
+    return value, None
+
+
+def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """An op on duals: the op on the primals, and the sum of the tangents of its arguments."""
+    tag = max(a.tag for a in args if isinstance(a, Dual))
+    pairs = [parts(a, tag) for a in args]
+    primals = tuple(p for p, _ in pairs)
+    out = op(*primals, **params)
+    if carrier_of(out.__class__) is None and not isinstance(out, (np.ndarray, np.generic)):
+        out = np.asarray(out)[()]
+    if out.dtype.kind not in "fc":
+        return out
+    total: Any = None
+    for i, (_, tangent) in enumerate(pairs):
+        if tangent is not None and op.differentiable(i):
+            part = _pushed(op, i, tangent, out, primals, params)
+            total = part if total is None or part is None else total + part
+    if total is None:
+        return out
+    if tuple(shape_of(total)) != tuple(shape_of(out)):
+        total = expand_op(total, shape=tuple(shape_of(out)))
+    return Dual(out, total, tag)
+
+
+def _pushed(op: Op, i: int, tangent: Any, out: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """The tangent of the result when argument ``i`` moves along ``tangent``."""
+    inputs = tuple(np.asarray(x) if isinstance(x, (list, tuple)) else float(x) if isinstance(x, Fraction) else x for x in inputs)
+    rules = op.jvps
+    with np.errstate(all="ignore"):
+        if callable(rules):
+            return rules(i, tangent, out, *inputs, **params)
+        if rules is not None and rules[i] is not None:
+            return rules[i](tangent, out, *inputs, **params)
+        return _TRANSPOSE[0](op, i, tangent, out, inputs, params)
+
+
+_TRANSPOSE: list[Callable[..., Any]] = []
+"""How a vjp is transposed for ops without tangent rules; the tape's engine is filled in from above."""
+
+
+register_carrier(Dual, 3, apply)
+
+
+# ---------------------------------------------------------------------------------------------- the methods of tensors
+
+
+def _operator(name: str, reflected: bool = False) -> Callable[[Dual, Any], Any]:
+    def call(self: Dual, other: Any) -> Any:
+        return lookup(name)(other, self) if reflected else lookup(name)(self, other)
+
+    return call
+
+
+def _bind() -> None:
+    for name, entry in FRONTS.items():
+        if entry.method and name not in Dual.__dict__:
+            setattr(Dual, name, entry.call if not isinstance(entry.call, Op) else _method(entry.call))
+    for name, op in {
+        "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "matmul",
+        "floordiv": "floor_divide", "mod": "remainder",
+    }.items():  # fmt: skip
+        setattr(Dual, f"__{name}__", _operator(op))
+        setattr(Dual, f"__r{name}__", _operator(op, reflected=True))
+    for name in ("lt", "le", "gt", "ge", "eq", "ne"):
+        setattr(Dual, f"__{name}__", _operator(name))
+    for name in ("and", "or", "xor"):
+        setattr(Dual, f"__{name}__", _operator(f"logical_{name}"))
+
+
+def _method(op: Op) -> Callable[..., Any]:
+    def call(*args: Any, **params: Any) -> Any:
+        return op(*args, **params)
+
+    call.__name__ = call.__qualname__ = op.name
+    call.__doc__ = op.doc
+    return call
+
+
+_bind()
+Dual.__hash__ = object.__hash__  # type: ignore[method-assign]
