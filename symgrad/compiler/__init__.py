@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from symgrad.compiler.jit import jit
 from symgrad.compiler.program import Compiled, build
 from symgrad.compiler.specialise import Specialised
 from symgrad.compiler.trace import trace_tensor
 from symgrad.errors import ArgumentError
 from symgrad.tape.record import Recorded
 
-__all__ = ["Compiled", "Specialised", "compile"]
+__all__ = ["Compiled", "Specialised", "compile", "jit"]
 
 
 def compile(target: Any, *args: Any, name: str | None = None) -> Any:

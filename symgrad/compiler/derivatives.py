@@ -73,7 +73,10 @@ def _scalar_of(inner: Trace, outputs: Sequence[Output]) -> Output:
 def _gradients(inner: Trace, out: Output, argnums: Any) -> list[Output]:
     targets = targets_of(inner, argnums)
     terms = derive.gradient(out.term, [t.term for t in targets])
-    return [Output(term, t.dtype, t.shape) for term, t in zip(terms, targets, strict=True)]
+    return [
+        Output(term, t.dtype, t.shape, (inner.inputs.index(t), inner.outputs.index(out) if out in inner.outputs else 0))
+        for term, t in zip(terms, targets, strict=True)
+    ]
 
 
 def _grad(function: Any, args: Sequence[Any], argnums: Any, has_aux: bool) -> Trace:
@@ -102,8 +105,8 @@ def _jacobian(function: Any, args: Sequence[Any], argnums: Any, has_aux: bool) -
     inner = trace(function, args)
     outputs, structure, extra, aux = _split(inner, has_aux)
     rows, name = [], f"jacobian_{inner.name}"
-    for out in outputs:
-        rows += _jacobian_terms(inner, out, argnums)
+    for k, out in enumerate(outputs):
+        rows += _jacobian_terms(inner, out, argnums, k)
     nested = _substituted(structure, target_structure(inner, argnums))
     return inner.derived(name, [*rows, *extra], _pair(nested, aux) if has_aux else nested)
 
@@ -112,7 +115,7 @@ def _hessian(function: Any, args: Sequence[Any], argnums: Any, has_aux: bool) ->
     inner = trace(function, args)
     first = _gradients(inner, _scalar_of(inner, inner.outputs), argnums)
     inner_structure = target_structure(inner, argnums)
-    rows = [o for g in first for o in _jacobian_terms(inner, g, argnums)]
+    rows = [o for k, g in enumerate(first) for o in _jacobian_terms(inner, g, argnums, k)]
     made = inner.derived(f"hessian_{inner.name}", rows, _substituted(inner_structure, inner_structure))
     made.base = inner.derived(f"grad_{inner.name}", first, inner_structure)
     return made
@@ -126,13 +129,14 @@ def _substituted(structure: Any, leaf: Any) -> Any:
     return (kind, keys, tuple(_substituted(p, leaf) for p in parts))
 
 
-def _jacobian_terms(inner: Trace, out: Output, argnums: Any) -> list[Output]:
+def _jacobian_terms(inner: Trace, out: Output, argnums: Any, number: int) -> list[Output]:
     if out.shape == ():
         return _gradients(inner, out, argnums)
     found = []
     for target in targets_of(inner, argnums):
         term = jacobian_term(out.term, target.term)
-        found.append(Output(term, np.result_type(out.dtype, target.dtype), (*out.shape, *target.shape)))
+        dtype = np.result_type(out.dtype, target.dtype)
+        found.append(Output(term, dtype, (*out.shape, *target.shape), (inner.inputs.index(target), number)))
     return found
 
 

@@ -224,7 +224,7 @@ def build(trace: Trace, name: str | None = None, direct: bool | None = None) -> 
 def write(trace: Trace, name: str, direct: bool | None = None) -> tuple[str, list[Any]]:
     """The source of a trace as one function, and the constants that become default arguments."""
     outputs = [o.term for o in trace.outputs]
-    optimised = [type(o)(t, o.dtype, o.shape) for o, t in zip(trace.outputs, passes.optimise(outputs), strict=True)]
+    optimised = [type(o)(t, o.dtype, o.shape, o.derivative) for o, t in zip(trace.outputs, passes.optimise(outputs), strict=True)]
     order = target.order_of([o.term for o in optimised])
     symbols = set(order)
     constants = [c for c in trace.constants if c.term in symbols or _letters_from(c, trace, optimised)]

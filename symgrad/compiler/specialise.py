@@ -8,11 +8,12 @@ Values that the traced function looked at are guards: a call that would see othe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.program import Compiled, build
+from symgrad.compiler.program import Argument, Compiled, build
 from symgrad.compiler.trace import Output, Trace, argument_names, array_of, function_name, is_array, safe_name, trace
 from symgrad.errors import ArgumentError, CompileError, NameProblem
 from symgrad.tape import containers
@@ -23,11 +24,19 @@ VARIANTS = 16
 
 
 class Variant:
-    """One program, the guards under which it is right, and the tensors outside the function that it reads."""
+    """One program, the guards under which it is right, and the tensors outside the function that it reads (``live``)."""
 
-    __slots__ = ("guards", "program", "seen", "surroundings")
+    __slots__ = ("guards", "live", "program", "seen", "surroundings")
 
-    def __init__(self, program: Compiled, guards: Compiled | None, seen: list[Any], surroundings: list[Any]):
+    def __init__(
+        self,
+        program: Compiled,
+        guards: Compiled | None,
+        seen: list[Any],
+        surroundings: list[Any],
+        live: list[tuple[Argument, Any]],
+    ):
+        self.live = live
         self.program = program
         self.guards = guards
         self.seen = seen
@@ -37,10 +46,14 @@ class Variant:
         """Whether the function would see the same values and surroundings as when it was traced."""
         if any(where[key] is not value for where, key, value in self.surroundings):
             return False
+        for a, tensor in self.live:
+            if tensor._value.shape != a.default.shape or tensor._value.dtype != a.dtype:
+                return False
         if self.guards is None:
             return True
         try:
-            found = self.guards.function(*arrays)
+            live = {a.name for a in self.guards.arguments if a.default is not None}
+            found = self.guards.function(*arrays, **{a.name: t._value for a, t in self.live if a.name in live})
         except (ArithmeticError, ValueError, np.linalg.LinAlgError):
             return False
         found = found if len(self.seen) > 1 else (found,)
@@ -52,6 +65,7 @@ class Specialised:
 
     def __init__(self, function: Callable[..., Any], name: str | None = None):
         self.function = function
+        self.named = name is not None
         self.name = safe_name(name) if name is not None else function_name(function)
         self.variants: dict[Any, list[Variant]] = {}
         self.programs: dict[str, Compiled] = {}
@@ -69,7 +83,7 @@ class Specialised:
         key, arrays = signature(args)
         variant = self.variant(key, arrays, args)
         program = variant.program
-        out = program.function(*arrays)
+        out = program.function(*arrays, **{a.name: t._value for a, t in variant.live})
         if program.structure == containers.LEAF:
             return out
         return containers.unflatten(program.structure, iter(out if len(program.results) > 1 else (out,)))
@@ -79,7 +93,7 @@ class Specialised:
         known = self.variants.get(key)
         if known is not None:
             for v in known:
-                if (v.guards is None and not v.surroundings) or v.holds(arrays):
+                if v.holds(arrays):
                     return v
         return self.trace(*args)
 
@@ -109,9 +123,14 @@ class Specialised:
         key, _ = signature(args)
         found = trace(self.function, as_inputs(args))
         self.traces += 1
-        program = build(found, self.name, None)
-        program = self.programs.setdefault(program.source + repr([a.default is None for a in program.arguments]), program) if not found.constants else program
-        made = Variant(program, *guards_of(found), surroundings(self.function))
+        program = build(found, self.name if self.named else None)
+        if all(a.default is None for a in program.arguments):
+            program = self.programs.setdefault(program.source, program)
+        else:
+            self.programs[f"{program.source}#{self.traces}"] = program
+        outside = {c.name: c.tensor for c in found.constants}
+        live = [(a, outside[a.name]) for a in program.arguments if a.default is not None]
+        made = Variant(program, *guards_of(found), surroundings(self.function), live)
         kept = self.variants.setdefault(key, [])
         kept[:] = [v for v in kept if not any(where[k] is not value for where, k, value in v.surroundings)]
         kept.append(made)
@@ -152,17 +171,18 @@ class Specialised:
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {
-            key: [(v.program, v.guards, v.seen) for v in variants if not v.surroundings]
+            key: [(v.program, v.guards, v.seen) for v in variants]
             for key, variants in self.variants.items()
         }
         return {"name": self.name, "variants": kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.function = None  # type: ignore[assignment]
+        self.named = True
         self.name = state["name"]
         self.programs = {}
         self.traces = 0
-        self.variants = {key: [Variant(*row, []) for row in rows] for key, rows in state["variants"].items()}
+        self.variants = {key: [Variant(*row, [], []) for row in rows] for key, rows in state["variants"].items()}
         self.__doc__ = None
 
 
@@ -190,14 +210,15 @@ def signature(args: Sequence[Any]) -> tuple[Any, list[Any]]:
     return tuple(key), arrays
 
 
+_STATIC = (bool, int, str, bytes, type(None), type, type(Ellipsis), np.dtype, FunctionType, BuiltinFunctionType)
+
+
 def _static(leaf: Any) -> Any:
-    try:
-        hash(leaf)
-    except TypeError:
+    if not isinstance(leaf, _STATIC):
         raise ArgumentError(
-            f"an argument of type {type(leaf).__name__} is neither an array nor hashable, so calls with it cannot be told "
-            "apart; pass arrays, numbers, strings, or tuples, lists and dicts of them."
-        ) from None
+            f"an argument of type {type(leaf).__name__} is neither an array nor a plain value, so a later call could not "
+            "be told from this one; pass arrays, numbers, strings, functions, or tuples, lists and dicts of them."
+        )
     return leaf
 
 

@@ -31,22 +31,29 @@ TAKEN = {"np", "math"}
 class Input:
     """An array that a program takes: its name, its symbol, and the value it had in the trace (None if not kept)."""
 
-    __slots__ = ("dtype", "name", "shape", "term", "value")
+    __slots__ = ("dtype", "name", "shape", "tensor", "term", "value")
 
-    def __init__(self, name: str, term: Term, value: Any):
+    def __init__(self, name: str, term: Term, value: Any, tensor: Any = None):
         self.name = name
         self.term = term
         self.shape = term.shape
         self.dtype = term.dtype
         self.value = value
+        self.tensor = tensor
 
 
 class Output:
-    """A result of a program: its term, and the dtype and shape it must have."""
+    """A result of a program: its term, and the dtype and shape it must have.
 
-    __slots__ = ("dtype", "shape", "term")
+    ``derivative`` is (input, output of the base trace) where the result is the derivative of one by the other.
+    """
 
-    def __init__(self, term: Term, dtype: Any, shape: tuple[Any, ...] | None = None):
+    __slots__ = ("derivative", "dtype", "shape", "term")
+
+    def __init__(
+        self, term: Term, dtype: Any, shape: tuple[Any, ...] | None = None, derivative: tuple[int, int] | None = None
+    ):
+        self.derivative = derivative
         self.term = term
         self.dtype = np.dtype(dtype)
         self.shape = term.shape if shape is None else shape
@@ -214,7 +221,7 @@ def constants_of(reading: Reading, known: set[Term]) -> list[Input]:
                 "values are not known any more; keep the tensor, give it a name and list it among the arguments, or "
                 "compile the function instead of its result."
             )
-        found.append(Input(str(term.name), term, np.array(tensor._value)[()]))
+        found.append(Input(str(term.name), term, np.array(tensor._value)[()], tensor))
     return found
 
 

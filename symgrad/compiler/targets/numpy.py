@@ -386,7 +386,7 @@ def directly(writer: Writer, program: Program, outputs: Sequence[Output]) -> str
     """The text, written statement by statement."""
     lines = [f"    {name} = {writer.text(call)}" for name, call in program.statements]
     results = [writer.result(o, r) for o, r in zip(outputs, program.results, strict=True)]
-    value = results[0] if len(results) == 1 else f"({', '.join(results)})"
+    value = results[0] if len(results) == 1 else f"({', '.join(results)},)"
     sizes = [f"    {name} = {text}" for name, text in writer.size_lines(writer.used)]
     head = f"def {FRAME}({', '.join(i.name for i in writer.inputs)}):"
     return "\n".join([head, *sizes, *lines, f"    return {value}"]) + "\n"

@@ -1,0 +1,238 @@
+"""Saving a program as one file that needs nothing but NumPy: formula, function, and a self-test with stored values."""
+
+from __future__ import annotations
+
+import base64
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from symgrad.compiler.targets.numpy import number_text
+from symgrad.errors import CompileError, SymgradError
+from symgrad.formula.term import size_value
+
+_SMALL = 64
+"""Arrays up to this many entries are written as numbers, larger ones as base64 of their bytes."""
+
+_SELFTEST = '''
+def _selftest():
+    """Compare with stored values and, for derivatives, with central differences; 0 when all agree."""
+    failures = 0
+    with np.errstate(all="ignore"):
+        found = {name}(*_ARGUMENTS)
+    found = found if isinstance(found, tuple) else (found,)
+    for k, (value, stored) in enumerate(zip(found, _RESULTS)):
+        same_kind = np.shape(value) == stored.shape and np.asarray(value).dtype == stored.dtype
+        close = same_kind and np.allclose(value, stored, rtol=_RTOL, atol=_RTOL, equal_nan=True)
+        print(f"{name}: result {{k}} of shape {{np.shape(value)}}: {{'as stored' if close else 'DIFFERS from the stored value'}}")
+        failures += not close
+'''
+
+_DIFFERENCES = '''    for k, (position, column) in enumerate(_DERIVATIVES):
+        step = 6e-6 if _ARGUMENTS[position].dtype == np.float64 else 1e-2
+        rng = np.random.default_rng(k)
+        direction = rng.standard_normal(_ARGUMENTS[position].shape).astype(_ARGUMENTS[position].dtype)
+        ends = []
+        for sign in (1, -1):
+            moved = list(_ARGUMENTS)
+            moved[position] = moved[position] + moved[position].dtype.type(sign * step) * direction
+            with np.errstate(all="ignore"):
+                out = {base}(*moved)
+            ends.append(np.asarray(out[_BASES[k]] if isinstance(out, tuple) else out, np.float64))
+        numeric = (ends[0] - ends[1]) / (2 * step)
+        exact = np.tensordot(np.asarray(found[column], np.float64), np.asarray(direction, np.float64), direction.ndim)
+        close = np.allclose(exact, numeric, rtol=_LOOSE, atol=_LOOSE * max(1.0, float(np.max(np.abs(exact), initial=0))), equal_nan=True)
+        print(f"{name}: result {{column}}: {{'agrees with' if close else 'DIFFERS from'}} central differences")
+        failures += not close
+'''
+
+_END = '''    print("self-test passed" if not failures else f"self-test FAILED: {{failures}} differences")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    import sys
+
+    if sys.argv[1:] == ["--selftest"]:
+        sys.exit(_selftest())
+    print(__doc__)
+'''
+
+
+def save(program: Any, path: Any) -> None:
+    """Write ``program`` to ``path``."""
+    Path(path).write_text(text_of(program), encoding="utf-8")
+
+
+def text_of(program: Any) -> str:
+    """The whole file."""
+    arguments, results, loose = _sample(program)
+    lines = [f'"""{_docstring(program)}"""\n\n', "from __future__ import annotations\n\n"]
+    base = _base(program)
+    body = program.source + ("\n\n" + base.source if base is not None else "")
+    body = body.replace("from __future__ import annotations\n\n", "")
+    if "base64." in "".join(map(array_text, [a.default for a in program.arguments if a.default is not None])):
+        lines.append("import base64\n")
+    if "math." in body:
+        lines.append("import math\n")
+    if "Any" in body:
+        lines.append("from typing import Any\n")
+    if lines[-1] != "from __future__ import annotations\n\n":
+        lines.append("\n")
+    lines.append("import numpy as np\n\n")
+    for a in program.arguments:
+        if a.default is not None:
+            lines.append(f"{a.name} = {array_text(a.default)}\n")
+    lines.append("\n" + _without_repeats(body) + "\n\n")
+    lines.append(f"_ARGUMENTS = [\n{''.join(f'    {array_text(a)},{chr(10)}' for a in arguments)}]\n")
+    lines.append(f"_RESULTS = [\n{''.join(f'    {array_text(np.asarray(r))},{chr(10)}' for r in results)}]\n")
+    lines.append(f"_RTOL = {loose[0]}\n")
+    test = _SELFTEST.format(name=program.name)
+    pairs = _derivatives(program)
+    if base is not None and pairs:
+        lines.append(f"_LOOSE = {loose[1]}\n_DERIVATIVES = {[p[:2] for p in pairs]}\n_BASES = {[p[2] for p in pairs]}\n\n")
+        test += _DIFFERENCES.format(name=program.name, base=base.name)
+    else:
+        lines.append("\n")
+    return "".join(lines) + test + _END.format()
+
+
+def _without_repeats(body: str) -> str:
+    """Helper functions that the program and its base share are written once."""
+    blocks: list[str] = []
+    for block in body.split("\n\n\n"):
+        if block.strip("\n") not in blocks:
+            blocks.append(block.strip("\n"))
+    return "\n\n\n".join(blocks) + "\n"
+
+
+def _docstring(program: Any) -> str:
+    lines = [f"{program.name}: NumPy source written by symgrad.", "", "Arguments"]
+    for a in program.arguments:
+        kept = "" if a.default is None else ", default: the constant of the graph"
+        lines.append(f"    {a}{kept}")
+    lines.append("Results (gradients have the shape of their variable; Jacobians have axes outputs…, inputs…)")
+    lines += [f"    {shape} {dtype}" for shape, dtype in program.results]
+    formula = _formula(program)
+    if formula:
+        lines += ["Formula (LaTeX)", *(f"    {line}" for line in formula.splitlines())]
+    lines += ["", "`python -I <this file> --selftest` compares it with stored values.", ""]
+    return "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''").replace("'", "'")
+
+
+def _formula(program: Any) -> str:
+    """The formula in LaTeX; nothing where it is past the depth that can be printed."""
+    try:
+        return str(program.formula)
+    except (SymgradError, ImportError):
+        return ""
+
+
+def array_text(value: Any) -> str:
+    """Source that gives an array back to the last bit.
+
+    >>> array_text(np.array([0.1, 2.0]))
+    "np.array([0.1, 2.0], dtype='float64')"
+    """
+    array = np.asarray(value)
+    if array.size > _SMALL:
+        data = base64.b64encode(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()).decode()
+        return f"np.frombuffer(base64.b64decode({data!r}), {array.dtype.newbyteorder('<').str!r}).reshape({array.shape})"
+    if not array.size:
+        return f"np.zeros({array.shape}, dtype={array.dtype.name!r})"
+    return f"np.array({_nested(array)}, dtype={array.dtype.name!r})"
+
+
+def _nested(array: Any) -> str:
+    if not array.ndim:
+        return number_text(array.item())
+    return f"[{', '.join(_nested(row) for row in array)}]"
+
+
+# ---------------------------------------------------------------------------------------------- sample values
+
+
+def _sample(program: Any) -> tuple[list[Any], list[Any], tuple[float, float]]:
+    """Arguments for the self-test and the results there: small invented ones, or those of the trace."""
+    best: tuple[list[Any], list[Any]] | None = None
+    for arguments in (_invented(program, 0), _invented(program, 1), _traced(program)):
+        if arguments is None:
+            continue
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = program.function(*arguments)
+        except (ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError):
+            continue
+        results = list(found) if isinstance(found, tuple) else [found]
+        if best is None:
+            best = (arguments, results)
+        if all(np.all(np.isfinite(r)) for r in results):
+            best = (arguments, results)
+            break
+    if best is None:
+        raise CompileError(f"{program.name} fails on every sample, so it cannot be given a self-test.")
+    double = all(np.asarray(r).dtype.itemsize >= 8 for r in (*best[1], *(a for a in best[0] if a.dtype.kind in "fc")))
+    return best[0], best[1], (1e-9, 1e-5) if double else (1e-3, 5e-2)
+
+
+def _invented(program: Any, kind: int) -> list[Any] | None:
+    """Values between 0.2 and 1.8 (kind 0) or positive-definite matrices (kind 1), at small sizes."""
+    letters: dict[str, int] = {}
+    for a in program.arguments:
+        if a.default is not None:
+            letters.update((s, n) for s, n in zip(a.shape, a.default.shape, strict=True) if isinstance(s, str))
+    row = []
+    for k, a in enumerate(program.arguments):
+        if a.default is not None:
+            row.append(a.default)
+            continue
+        shape = tuple(
+            letters.setdefault(s, 3 + len(letters)) if isinstance(s, str) and s.isidentifier() else size_value(s, letters)
+            for s in a.shape
+        )
+        count = int(np.prod(shape, dtype=int))
+        if count > 4096:
+            return None
+        values = 1 + 0.8 * np.sin(1.7 * np.arange(count) + k)
+        matrix = values.reshape(shape)
+        if kind == 1 and len(shape) >= 2 and shape[-1] == shape[-2]:
+            matrix = matrix @ np.swapaxes(matrix, -1, -2) + shape[-1] * np.eye(shape[-1])
+        row.append((matrix > 1 if a.dtype.kind == "b" else matrix).astype(a.dtype)[()])
+    return row
+
+
+def _traced(program: Any) -> list[Any] | None:
+    if program.trace is None or any(i.value is None for i in program.trace.inputs):
+        return None
+    return [i.value for i in program.trace.inputs] + [a.default for a in program.arguments if a.default is not None]
+
+
+# ---------------------------------------------------------------------------------------------- differences
+
+
+def _base(program: Any) -> Any:
+    """The program that this one is a derivative of, if there is one."""
+    from symgrad.compiler.program import build
+
+    if program.trace is None or program.trace.base is None:
+        return None
+    base = build(program.trace.base, f"_{program.trace.base.name}_value")
+    same = [a.name for a in base.arguments] == [a.name for a in program.arguments]
+    return base if same else None
+
+
+def _derivatives(program: Any) -> list[tuple[int, int, int]]:
+    """(argument, result, base result) for the results that are real derivatives of a base result by an argument."""
+    trace = program.trace
+    if trace is None or trace.base is None:
+        return []
+    pairs = []
+    for column, out in enumerate(trace.outputs):
+        if out.derivative is not None:
+            position, base = out.derivative
+            if trace.inputs[position].dtype.kind == "f" and out.dtype.kind == "f":
+                pairs.append((position, column, base))
+    return pairs

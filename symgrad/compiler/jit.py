@@ -1,0 +1,148 @@
+"""``@jit``: a function runs eagerly until it is called often, then as a program.
+
+A call is counted under its signature: dtypes and shapes of arrays, values of everything else.  When a signature is hot
+the function is traced and compiled.  Guards are the signature, the outer variables the function uses, and the values it
+looked at (branches, ``item()``); a call that misses runs eagerly or is compiled as another variant.  What cannot be
+repeated by a program (random numbers, ``backward``) always runs eagerly.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad.compiler.specialise import VARIANTS, Specialised, Variant, signature
+from symgrad.errors import ArgumentError, CompileError, SymgradError
+from symgrad.tape import containers
+from symgrad.tape.modes import is_grad_enabled
+from symgrad.tape.record import Recorded, plain, traced
+from symgrad.tape.watch import watching
+from symgrad.tensor import Tensor
+
+LIMIT = 64
+"""How many signatures one function is counted under; beyond that new ones run eagerly."""
+
+
+class Jitted:
+    """A function that is compiled when it is hot; made by :func:`jit`."""
+
+    def __init__(self, function: Callable[..., Any], after: int):
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.after = after
+        self.compiled = Specialised(function)
+        self.counts: dict[Any, int] = {}
+        self.refused: dict[Any, str] = {}
+        self._stats = {"eager": 0, "compiled": 0, "compilations": 0, "guard_misses": 0}
+
+    def __repr__(self) -> str:
+        return f"<jit {self.compiled.name}: {self._stats}>"
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if watching() is not None or self._differentiated(args, named):
+            return self._eagerly(args, named)
+        try:
+            row = self._row(args, named)
+            key, arrays = signature(row)
+        except (ArgumentError, TypeError):
+            return self._eagerly(args, named)
+        variant = self._variant(key, arrays, row)
+        if variant is None:
+            return self._eagerly(args, named)
+        self._stats["compiled"] += 1
+        program = variant.program
+        out = program.function(*arrays, **{a.name: t._value for a, t in variant.live})
+        leaves = out if len(program.results) > 1 else (out,)
+        return containers.unflatten(program.structure, iter([plain(Tensor, leaf) for leaf in leaves]))
+
+    def _row(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        return self.compiled._positional(args, named) if named else args
+
+    @staticmethod
+    def _differentiated(args: tuple[Any, ...], named: dict[str, Any]) -> bool:
+        """Tensors that are followed need the tape; their calls stay eager."""
+        leaves, _ = containers.flatten((args, named))
+        enabled = is_grad_enabled()
+        for leaf in leaves:
+            if isinstance(leaf, Recorded):
+                if enabled and traced(leaf):
+                    return True
+            elif type(leaf).__name__ == "Dual":
+                return True
+        return False
+
+    def _eagerly(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        self._stats["eager"] += 1
+        inputs = containers.tree_map(_as_tensor, args)
+        result = self.function(*inputs, **containers.tree_map(_as_tensor, named))
+        return containers.tree_map(_as_tensor, result)
+
+    def _variant(self, key: Any, arrays: list[Any], row: tuple[Any, ...]) -> Variant | None:
+        known = self.compiled.variants.get(key)
+        if known:
+            for v in known:
+                if v.holds(arrays):
+                    return v
+            self._stats["guard_misses"] += 1
+        if key in self.refused:
+            return None
+        count = self.counts.get(key, 0) + 1
+        if count == 1 and len(self.counts) >= LIMIT:
+            return None
+        self.counts[key] = count
+        if count <= self.after:
+            return None
+        if known and len(known) >= VARIANTS:
+            self.refused[key] = f"it did something else for {VARIANTS} patterns of values"
+            return None
+        return self._compile(key, row)
+
+    def _compile(self, key: Any, row: tuple[Any, ...]) -> Variant | None:
+        try:
+            made = self.compiled.trace(*row)
+        except (CompileError, SymgradError) as error:
+            self.refused[key] = str(error)
+            return None
+        self._stats["compilations"] += 1
+        return made
+
+    def stats(self) -> dict[str, Any]:
+        """Numbers of eager and compiled calls, compilations and guard misses, and why signatures stay eager."""
+        return {**self._stats, "signatures": len(self.counts), "refused": sorted(set(self.refused.values()))}
+
+    @property
+    def source(self) -> str:
+        """Source of the program compiled last; ``CompileError`` when there is none yet."""
+        return self.compiled.source
+
+
+def _as_tensor(leaf: Any) -> Any:
+    return plain(Tensor, leaf) if isinstance(leaf, (np.ndarray, np.generic)) else leaf
+
+
+def jit(function: Callable[..., Any] | None = None, *, after: int = 3) -> Any:
+    """Compile a function once it has been called ``after`` times with one signature.
+
+    The result is always made of tensors, eager or compiled.  Calls with tensors that require grad (and recording on)
+    run eagerly on the tape.  ``f.stats()`` tells what happened.
+
+    >>> import symgrad as sg, numpy as np
+    >>> @sg.jit(after=1)
+    ... def f(x):
+    ...     return (x * x).sum()
+    >>> f(np.array([1.0, 2.0])), f(np.array([3.0, 4.0])), f.stats()["compiled"]
+    (tensor(5., dtype=float64), tensor(25., dtype=float64), 1)
+    """
+    if after < 0:
+        raise ArgumentError(f"after={after}: the number of eager calls is not negative.")
+    if function is None:
+        return lambda f: Jitted(f, after)
+    if not callable(function):
+        raise ArgumentError(f"jit() takes a function, not {type(function).__name__}.")
+    return Jitted(function, after)
