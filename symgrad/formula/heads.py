@@ -17,9 +17,10 @@ from sympy.printing.precedence import PRECEDENCE
 
 from symgrad.errors import FormulaError
 from symgrad.op import TABLE, Op, broadcast_shapes, lookup
+from symgrad.ops.arithmetic import closed
 from symgrad.ops.indexing import Index
 
-_MATMUL_LEVEL = PRECEDENCE["Mul"] - 2
+_MATMUL_LEVEL = PRECEDENCE["Add"]  # brackets inside products, also negative ones, and none inside sums
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -105,7 +106,7 @@ class Static(sp.Atom):
         return (self.pairs, self.letters)
 
     def _hashable_content(self) -> Any:
-        return (self.pairs, tuple(type(v).__name__ for _, v in self.pairs), self.letters)
+        return (params_text(dict(self.pairs)), ",".join(self.letters))
 
     def _sympystr(self, printer: Any) -> str:
         return params_text(dict(self.pairs))
@@ -157,7 +158,7 @@ class Head(sp.Expr):
     @property
     def precedence(self) -> int:
         """Where SymPy's printers put brackets around this head."""
-        return _MATMUL_LEVEL if self.op_name in ("matmul", "solve", "outer") else PRECEDENCE["Atom"]
+        return _MATMUL_LEVEL if self.op_name == "matmul" else PRECEDENCE["Atom"]
 
     def _eval_derivative(self, s: Any) -> Any:
         if s in self.free_symbols:
@@ -173,7 +174,8 @@ class Head(sp.Expr):
         from symgrad.formula.latex import latex
         from symgrad.formula.sympy_io import from_sympy_expr
 
-        return latex(from_sympy_expr(self), canonical=False)
+        text = latex(from_sympy_expr(self), canonical=False)
+        return rf"\left({text}\right)" if self.op_name in ("outer", "solve") else text
 
     def _numpycode(self, printer: Any) -> str:
         static = self._static
@@ -216,11 +218,10 @@ def _make(op: Op) -> Any:
     space: dict[str, Any] = {"op_name": op.name, "__module__": __name__, "__doc__": op.doc, "__qualname__": op.name}
     if not elementwise:
         return type(op.name, (Head,), {**space, "__slots__": ()})
-    known = getattr(sp, op.sympy) if op.sympy else None
-    if known is None or not isinstance(known, type) or op.sympy in ("Max", "Min"):
+    if op.name not in ("erf", "erfc"):
         return type(sp.Function)(op.name, (Elementwise,), {**space, "nargs": len(op.vjps)})
     hooks = {"_numpycode": Elementwise._numpycode, "_latex": Elementwise._latex}
-    return type(sp.Function)(op.name, (known,), {**space, **hooks})
+    return type(sp.Function)(op.name, (getattr(sp, op.name),), {**space, **hooks})
 
 
 def head(name: str) -> Any:
@@ -294,12 +295,13 @@ def head_text(self: Head, printer: Any) -> str:
     """NumPy-like text of a head, as :func:`symgrad.formula.parse.parse_formula` reads it."""
     name, params, operands = self.op_name, self.params, self.operands
     if name == "matmul":
-        left = printer.parenthesize(operands[0], _MATMUL_LEVEL)
-        return f"{left} @ {printer.parenthesize(operands[1], _MATMUL_LEVEL + 1)}"
+        chained = getattr(operands[0], "op_name", "") == "matmul"
+        left = printer._print(operands[0]) if chained else printer.parenthesize(operands[0], PRECEDENCE["Mul"])
+        return f"{left} @ {printer.parenthesize(operands[1], PRECEDENCE['Mul'])}"
     if name == "permute" and params["dims"] == (1, 0):
-        return printer.parenthesize(operands[0], PRECEDENCE["Atom"]) + ".T"
+        return printer.parenthesize(operands[0], PRECEDENCE["Atom"], strict=True) + ".T"
     if name == "getitem":
-        return f"{printer.parenthesize(operands[0], PRECEDENCE['Atom'])}[{params['index']!r}]"
+        return f"{printer.parenthesize(operands[0], PRECEDENCE['Atom'], strict=True)}[{params['index']!r}]"
     if name == "full" and params["dtype"] == "float64" and params["value"] in (0, 1):
         return f"{'ones' if params['value'] else 'zeros'}({', '.join(map(str, params['shape']))})"
     texts = [printer._print(a) for a in operands]
@@ -318,13 +320,13 @@ _NEEDS_HELPER = ("put", "std")
 
 def op_code(op: Op, operands: Any, params: dict[str, Any], letters: dict[str, str], printer: Any) -> str:
     """NumPy source of one op: its code template, or a call of its kernel, which the printer imports."""
-    texts = [printer._print(a) for a in operands]
+    texts = [printer.parenthesize(a, PRECEDENCE["Func"], strict=True) for a in operands]
     static = {k: _coded(v, letters) if k in (op.size_params or ()) else v for k, v in params.items()}
     if op.code is not None and op.name not in _NEEDS_HELPER:
         text = op.code(*texts, **static)
         if "_delta(" in text:
             printer.module_imports["symgrad.ops.contraction"].add("_delta")
-        return f"({_numpy(text)})"
+        return _numpy(text if op.name == "matmul" else closed(text))
     keywords = "".join(f", {k}={_source(v, k in (op.size_params or ()), printer)}" for k, v in static.items())
     arrays = ", ".join(f"numpy.asarray({t})" for t in texts)
     return f"{_kernel(op, printer)}({arrays}{keywords})"

@@ -18,7 +18,7 @@ import sympy as sp
 
 from symgrad.errors import FormulaError, FormulaTooDeep
 from symgrad.formula.heads import ArraySymbol, Head, SizeSymbol, Static, _WORD, head, shape_of
-from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, as_term, number, postorder, size_letter, symbol
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, apply, as_term, number, postorder, size_letter, symbol
 from symgrad.op import Op, lookup
 
 __all__ = ["DEPTH_BUDGET", "TREE_BUDGET", "from_sympy_expr", "shape_of", "to_sympy"]
@@ -194,7 +194,7 @@ class Builder:
             return _LOGIC[name](*map(as_condition, args))
         if name == "where":
             return sp.Piecewise(
-                (as_number(args[1]), as_condition(args[0])), (as_number(args[2]), True), evaluate=False
+                (as_number(args[1]), as_condition(args[0])), (as_number(args[2]), True)
             )
         numbers = [as_number(a) for a in args]
         rule = _NODES.get(name)
@@ -252,7 +252,7 @@ def _plain_number(expr: Any) -> Any:
 def as_number(expr: Any) -> Any:
     """A condition as 1 and 0; anything else as it is."""
     if isinstance(expr, sp.logic.boolalg.Boolean) and not isinstance(expr, sp.Symbol):
-        return sp.Piecewise((sp.Integer(1), expr), (sp.Integer(0), True), evaluate=False)
+        return sp.Piecewise((sp.Integer(1), expr), (sp.Integer(0), True))
     return expr
 
 
@@ -367,9 +367,9 @@ def _term(item: Any, args: list[Any], table: dict[str, Term]) -> Any:
     if isinstance(item, SizeSymbol):
         return size_letter(item.name)
     if isinstance(item, sp.Symbol):
-        return table.get(item.name) or symbol(item.name, getattr(item, "shape", ()))
+        return table[item.name] if item.name in table else symbol(item.name, getattr(item, "shape", ()))
     if isinstance(item, Head):
-        return item.op(*args[: len(item.operands)], **item.params)
+        return apply(item.op, tuple(args[: len(item.operands)]), item.params)
     found = _BACK.get(type(item).__name__)
     if found is not None:
         return found(args)
