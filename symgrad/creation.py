@@ -137,15 +137,13 @@ def variable(data: Any, requires_grad: bool = False, volatile: Any = None, **opt
     return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
 
 
-def Tensor_(*data: Any) -> Tensor:
-    """``Tensor([1.])``: data in the default dtype; ``Tensor(2, 3)``: that shape, zeros."""
+def legacy_value(data: tuple[Any, ...]) -> Any:
+    """The array behind ``Tensor(*data)``: data in the default dtype, or zeros of a shape."""
     if data and all(isinstance(d, int) for d in data):
-        value = np.zeros(data, dtypes.get_default_dtype())
-    else:
-        value = np.array(_as_array(data[0] if data else [], None), dtypes.get_default_dtype())
-    made = plain(Tensor, value)
-    made.more().site = call_site(1)
-    return made  # type: ignore[no-any-return]
+        return np.zeros(data, dtypes.get_default_dtype())
+    if len(data) > 1 or (data and not hasattr(data[0], "__len__")):
+        raise ArgumentError(f"Tensor(): data must be a sequence (got {type(data[0]).__name__}); use tensor() for a number")
+    return np.array(_as_array(data[0] if data else [], None), dtypes.get_default_dtype())
 
 
 def _filled(name: str, fill: Callable[[Any, Any], Any], doc: str) -> Callable[..., Tensor]:

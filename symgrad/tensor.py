@@ -18,7 +18,7 @@ from symgrad.ops.shaping import mT, permute
 from symgrad.tape import record
 from symgrad.tape.graph import Size
 from symgrad.tape.record import Recorded, plain
-from symgrad.tape.versions import note_change, storage
+from symgrad.tape.versions import changes, note_change, storage
 from symgrad.tape.watch import WATCH, note_read
 
 LEAF_INPLACE = "a leaf Variable that requires grad is being used in an in-place operation."
@@ -48,6 +48,14 @@ class Tensor(Recorded):
 
     __slots__ = ()
     __array_priority__ = 1000
+
+    def __init__(self, *data: Any):
+        """``Tensor([1.0])``: data in the default dtype; ``Tensor(2, 3)``: that shape, filled with zeros."""
+        from symgrad.creation import legacy_value
+
+        self._value = legacy_value(data)
+        self._node, self._requires_grad, self._extra = None, False, None
+        self.more().site = record.call_site(1)
 
     # -------------------------------------------------------------------------------------- data and flags
 
@@ -159,14 +167,19 @@ class Tensor(Recorded):
     def grad(self, value: Any) -> None:
         if value is not None:
             if not isinstance(value, Tensor):
-                raise ArgumentError(f"assigned grad expected to be a Tensor or None but got {type(value).__name__}")
+                raise ArgumentError(
+                    f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+                )
             if value._value.shape != self._value.shape:
                 raise AutogradError(
-                    f"assigned grad has data of a different size: {tuple(value._value.shape)} for a tensor of shape "
-                    f"{tuple(self._value.shape)}"
+                    f"attempting to assign a gradient of size '{list(value._value.shape)}' to a tensor of size "
+                    f"'{list(self._value.shape)}'. Please ensure that the gradient and the tensor are the same size"
                 )
             if value.dtype != self.dtype:
-                raise AutogradError(f"assigned grad has data of a different type: {value.dtype}, not {self.dtype}")
+                raise AutogradError(
+                    f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype "
+                    f"'{self.dtype}'. The gradient must match the tensor's dtype: cast it with .to()"
+                )
         self.more().grad = value
 
     @grad.deleter
@@ -195,6 +208,12 @@ class Tensor(Recorded):
         from symgrad.autograd.hooks import register_tensor_hook
 
         return register_tensor_hook(self, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> Any:
+        """Call ``hook(leaf)`` whenever a backward pass has added to this leaf's ``.grad``."""
+        from symgrad.autograd.hooks import register_post_accumulate
+
+        return register_post_accumulate(self, hook)
 
     # -------------------------------------------------------------------------------------- leaving the graph
 
@@ -346,6 +365,7 @@ class Tensor(Recorded):
         return True
 
     def _become(self, new: Tensor) -> Tensor:
+        self.more().version = self._version + 1
         self._value, self._node, self._requires_grad = new._value, new._node, new._requires_grad
         return self
 
@@ -366,9 +386,6 @@ class Tensor(Recorded):
             return self._become(new)
         note_change(self._array())
         self._value[...] = value
-        if self._extra is not None:
-            self._extra.origin = None
-            self._extra.version += 1
         return self
 
     def zero_(self) -> Tensor:
@@ -385,7 +402,7 @@ class Tensor(Recorded):
 
     @property
     def _version(self) -> int:
-        return 0 if self._extra is None else self._extra.version
+        return changes(self._value) + (0 if self._extra is None else self._extra.version)
 
     # -------------------------------------------------------------------------------------- views of shape
 

@@ -370,7 +370,6 @@ def _attached(out: Any, node: Node, index: int | None, inputs: list[Any], dirty:
         return out
     if id(out) in dirty:
         note_change(out._array())
-        out.more().version += 1
     out._node = node if index is None else _output_node(node, index, out._value)
     out._requires_grad = node.mask != 0
     return out

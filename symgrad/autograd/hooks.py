@@ -12,6 +12,7 @@ import numpy as np
 from symgrad.op import shape_of
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.tape.graph import Node
+from symgrad.tape.origin import Origin
 from symgrad.tape.record import Recorded, plain
 
 _numbers = itertools.count()
@@ -36,6 +37,88 @@ class Handle:
 
     def __exit__(self, *error: Any) -> None:
         self.remove()
+
+
+class NodeHook:
+    """A hook of an accumulation node, kept with the leaf's other hooks."""
+
+    __slots__ = ("before", "hook")
+
+    def __init__(self, hook: Callable[..., Any], before: bool):
+        self.hook = hook
+        self.before = before
+
+
+def register_post_accumulate(tensor: Any, hook: Callable[[Any], Any]) -> Handle:
+    """``tensor.register_post_accumulate_grad_hook``."""
+    if not tensor._requires_grad:
+        raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
+    if tensor._node is not None:
+        raise AutogradError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    return Handle(tensor.more().post, hook)
+
+
+def prepared(leaf: Any, g: Any, cls: type, origin: Origin) -> Any:
+    """A leaf's gradient after the pre-hooks of its accumulation node."""
+    for hook in list(leaf.more().post.values()):
+        if isinstance(hook, NodeHook) and hook.before:
+            result = hook.hook((as_tensor(g, cls),))
+            origin.known = origin.known and result is None
+            g = _replaced(result, g)
+    return g
+
+
+def accumulated(leaf: Any, g: Any, cls: type) -> None:
+    """What happens once a leaf has its gradient: post-accumulate hooks, then the hooks of the accumulation node."""
+    hooks = list(leaf.more().post.values())
+    for hook in hooks:
+        if not isinstance(hook, NodeHook) and hook(leaf) is not None:
+            raise AutogradError("Tensor post accumulate grad hooks should return None.")
+    for hook in hooks:
+        if isinstance(hook, NodeHook) and not hook.before:
+            hook.hook((), (as_tensor(g, cls),))
+
+
+def as_tensor(g: Any, cls: type) -> Any:
+    """A gradient as hooks see it."""
+    return g if g is None or isinstance(g, Recorded) or not hasattr(g, "dtype") or g.dtype is None else plain(cls, g)
+
+
+def _replaced(result: Any, g: Any) -> Any:
+    """The gradient that a pre-hook leaves."""
+    if result is None:
+        return g
+    new = result[0] if isinstance(result, tuple) else result
+    return new if isinstance(g, Recorded) or new is None else new._value
+
+
+def run_post_hooks(node: Node, results: list[Any], g: Any, cls: type, origin: Origin) -> list[Any]:
+    """The hooks that run after a node: they see and may replace the gradients of its inputs."""
+    extra = node.extra
+    if extra is None or not extra.post:
+        return results
+    recorded = isinstance(g, Recorded)
+    for hook in list(extra.post.values()):
+        answer = hook(tuple(as_tensor(r, cls) for r in results), _outgoing(node, g, cls))
+        if answer is None:
+            continue
+        origin.known = False
+        rows = answer if isinstance(answer, (tuple, list)) else (answer,)
+        if len(rows) != len(results):
+            raise AutogradError(
+                f"hook {hook!r} has returned an incorrect number of values (got {len(rows)}, but expected {len(results)})"
+            )
+        results = [r if r is None or recorded else r._value for r in rows]
+    return results
+
+
+def _outgoing(node: Node, g: Any, cls: type) -> tuple[Any, ...]:
+    """The gradients of a node's outputs, as its hooks see them."""
+    parts = getattr(g, "parts", None)
+    if parts is None:
+        return (as_tensor(g, cls),)
+    count = len((node.params or {})["run"].outputs)
+    return tuple(as_tensor(parts.get(k), cls) for k in range(count))
 
 
 def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> Handle:
@@ -69,26 +152,28 @@ def call_tensor_hook(hook: Callable[[Any], Any], g: Any, cls: type) -> tuple[Any
     return (result if isinstance(g, Recorded) else result._value), True
 
 
-def run_node_hooks(node: Node, g: Any, cls: type) -> Any:
-    """Everything that happens to a gradient between its completion and the node's own rule."""
+def run_node_hooks(node: Node, g: Any, cls: type, origin: Origin) -> Any:
+    """Everything that happens to a gradient between its completion and the node's own rule; ``origin`` notes it."""
     extra = node.extra
     if extra is None:
         return g
     start = g
-    for key, hook in list(extra.hooks.items()):
+    for hook in list(extra.hooks.values()):
         g, changed = call_tensor_hook(hook, g, cls)
         if changed:
-            extra.replaced.add(key)
+            origin.replaced.setdefault(node, []).append(hook)
     if extra.retained is not None:
         keeper = extra.retained()
         if keeper is not None:
             _accumulate_retained(keeper, g, cls)
     for hook in list(extra.pre.values()):
-        wrapped = g if isinstance(g, Recorded) else plain(cls, g)
-        result = hook((wrapped,))
-        if result is not None:
-            new = result[0] if isinstance(result, tuple) else result
-            g = new if isinstance(g, Recorded) else new._value
+        result = hook(_outgoing(node, g, cls))
+        origin.known = origin.known and result is None
+        if result is not None and getattr(g, "parts", None) is not None:
+            g = type(g)({k: r if isinstance(r, Recorded) and r._requires_grad else r._value
+                         for k, r in enumerate(result) if r is not None})  # fmt: skip
+        else:
+            g = _replaced(result, g)
     return start if g is start else g
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.hooks import call_tensor_hook, run_node_hooks
+from symgrad.autograd.hooks import accumulated, call_tensor_hook, prepared, run_node_hooks, run_post_hooks
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
 from symgrad.tape.engine import Sweep
 from symgrad.tape.graph import Node
 from symgrad.tape.modes import enable_grad, no_grad
-from symgrad.tape.origin import Origin, attach
+from symgrad.tape.origin import Origin, attach, settle
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watch import WATCH, note_problem
 from symgrad.tensor import Tensor
@@ -124,6 +124,7 @@ def _run(
     wanted: Sequence[Any] | None,
     keep_graph: bool,
     create_graph: bool,
+    origin: Origin,
     finish_leaf: Any,
 ) -> Sweep:
     sweep = Sweep(
@@ -133,7 +134,8 @@ def _run(
         keep_graph,
         wrap_saved,
         finish_leaf,
-        lambda node, g: run_node_hooks(node, g, Tensor),
+        lambda node, g: run_node_hooks(node, g, Tensor, origin),
+        lambda node, results, g: run_post_hooks(node, results, g, Tensor, origin),
     )
     mode = enable_grad() if create_graph else no_grad()
     with mode:
@@ -188,14 +190,22 @@ def backward(
     origin = Origin(outputs, gradients)
     allowed = None if targets is None else {id(_root(t)) for t in targets}
     seeds = _seeds(outputs, gradients, create_graph)
+    taken = set(map(id, seeds))  # arrays that belong to somebody; the next leaf that gets one takes a copy
 
     def finish(leaf: Any, g: Any) -> Any:
-        g = _leaf_hooks(leaf, g)
+        g = _leaf_hooks(leaf, g, origin)
         if allowed is None or id(leaf) in allowed:
+            extra = leaf._extra
+            if extra is not None and extra.post:
+                g = prepared(leaf, g, Tensor, origin)
+            if id(g) in taken and isinstance(g, np.ndarray):
+                g = g.copy()
+            taken.add(id(g))
             _accumulate(leaf, g, create_graph, origin)
         return g
 
-    sweep = _run(outputs, seeds, None if targets is None else [_root(t) for t in targets], keep, create_graph, finish)
+    wanted = None if targets is None else [_root(t) for t in targets]
+    sweep = _run(outputs, seeds, wanted, keep, create_graph, origin, finish)
     for t in targets or ():
         if t._node is not None and not t.retains_grad and t._node in sweep.found:
             _accumulate(t, sweep.found[t._node], create_graph, origin)
@@ -213,11 +223,14 @@ def _legacy(retain_graph: Any, grad_tensors: Any, grad_variables: Any, legacy: d
     return retain_graph, grad_tensors
 
 
-def _leaf_hooks(leaf: Any, g: Any) -> Any:
+def _leaf_hooks(leaf: Any, g: Any, origin: Origin) -> Any:
     extra = leaf._extra
     if extra is not None:
         for hook in list(extra.hooks.values()):
-            g, _ = call_tensor_hook(hook, g, Tensor)
+            # The hook may keep its tensor, so a leaf with hooks gets an array of its own.
+            g, changed = call_tensor_hook(hook, g.copy() if isinstance(g, np.ndarray) else g, Tensor)
+            if changed:
+                origin.replaced.setdefault(leaf, []).append(hook)
     return g
 
 
@@ -230,14 +243,15 @@ def _accumulate(leaf: Any, g: Any, create_graph: bool, origin: Origin) -> None:
         extra.grad = attach(plain(Tensor, value), origin, leaf)
     else:
         before = extra.grad
+        settle(before)
         value = before._value + g
         if isinstance(before._value, np.ndarray):
             before._value[...] = value
         else:
             before._value = value
         attach(before, origin, leaf)
-    for hook in list(extra.post.values()):
-        hook(leaf)
+    if extra.post:
+        accumulated(leaf, g, Tensor)
 
 
 def grad(
@@ -288,7 +302,8 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     seeds = _seeds(outs, gradients, create_graph)
     origin = Origin(outs, gradients)
-    sweep = _run(outs, seeds, [_root(t) for t in targets], keep, create_graph, _leaf_hooks)
+    wanted = [_root(t) for t in targets]
+    sweep = _run(outs, seeds, wanted, keep, create_graph, origin, lambda leaf, g: _leaf_hooks(leaf, g, origin))
     results: list[Any] = []
     for k, t in enumerate(targets):
         g = sweep.found.get(_root(t))

@@ -31,6 +31,19 @@ SECOND_TIME = (
 )
 
 
+def nothing_saved(node: Node) -> tuple[Any, ...]:
+    """The saved values of a node that was freed: none where its rules read none, else torch's error."""
+    count = len(node.args)
+    if node.op.kind == "function":
+        run = (node.params or {}).get("run")
+        reads = run is not None and bool(run.ctx._kinds)
+    else:
+        reads = any(p >= -1 or (p == -2 and count > 0) or (p <= -3 and count > 1) for p in node.op.needs(node.mask)[0])
+    if reads:
+        raise AutogradError(SECOND_TIME)
+    return (None,) * (count + 1)
+
+
 class Sweep:
     """One backward pass: what it starts from, what it wants, and how."""
 
@@ -43,6 +56,7 @@ class Sweep:
         wrap: Callable[[Any, Any], Any],
         finish_leaf: Callable[[Any, Any], Any],
         run_hooks: Callable[[Node, Any], Any],
+        run_post_hooks: Callable[[Node, list[Any], Any], list[Any]],
     ):
         self.roots = roots
         self.wanted = wanted
@@ -51,6 +65,7 @@ class Sweep:
         self.wrap = wrap
         self.finish_leaf = finish_leaf
         self.run_hooks = run_hooks
+        self.run_post_hooks = run_post_hooks
         self.wanted_nodes = {w for w in wanted or () if w.__class__ is Node}
         self.grads: dict[Any, Any] = {}
         self.found: dict[Any, Any] = {}
@@ -172,7 +187,7 @@ class Sweep:
                 continue
             saved = node.saved
             if saved is freed:
-                raise AutogradError(SECOND_TIME)
+                saved = nothing_saved(node)
             dtype = node.dtype
             op = node.op
             rules = op.vjps if dtype is f64 or dtype is f32 else self._rules(node)
@@ -238,22 +253,21 @@ class Sweep:
             return
         saved = node.saved
         if saved is FREED:
-            raise AutogradError(SECOND_TIME)
+            saved = nothing_saved(node)
         op = node.op
         rules = op.vjps if callable(op.vjps) else self._rules(node)
         inputs = self.wrap(node, saved) if self.create_graph else saved
         results: list[Any] = []
-        for i, arg in enumerate(node.args):
+        for i in range(len(node.args)):
             if bits >> i & 1:
                 c = self._contribution(node, rules, i, g, inputs, node.params)
                 results.append(c)
-                if c is not None:
-                    self._add(arg, self._structural(node, i, c, keep))
             else:
                 results.append(None)
-        if node.extra is not None and node.extra.post:
-            for hook in list(node.extra.post.values()):
-                hook(results, g)
+        hooked = results if node.extra is None else self.run_post_hooks(node, results, g)
+        for i, (c, before) in enumerate(zip(hooked, results, strict=True)):
+            if c is not None:
+                self._add(node.args[i], self._structural(node, i, c, keep) if c is before else c)
 
     def _structural(self, node: Node, i: int, c: Any, keep: Any) -> Any:
         """Attach to a contribution which of its entries are structural zeros."""

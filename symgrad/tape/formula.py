@@ -7,6 +7,7 @@ that are not sizes stay numbers.  The walk is linear in the graph and not recurs
 from __future__ import annotations
 
 import itertools
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,8 +19,9 @@ from symgrad.formula.term import Term, as_term, full, make, number, size_product
 from symgrad.op import Op
 from symgrad.ops.indexing import Index, indexed_shape
 from symgrad.tape.graph import Node, Size, Source
+from symgrad.tape.hooked import marked, through_hooks
 from symgrad.tape.names import site_name
-from symgrad.tape.origin import Origin
+from symgrad.tape.origin import Origin, origin_of
 from symgrad.tape.record import Recorded
 
 LETTERS = ("n", "m", "p", "q", "r", "s", "d", "h", "l", "u", "v")
@@ -73,6 +75,15 @@ class Reading:
             self.terms[id(leaf)] = full(self.shape(leaf.raw_shape), 1, leaf.dtype)
         for node in self.nodes:
             self.terms[id(node)] = self._term(node)
+
+    def hooked(self, replaced: dict[Any, list[Any]]) -> Reading:
+        """The same reading with marks on the nodes at which hooks replaced the gradient."""
+        made = copy.copy(self)
+        made.terms = dict(self.terms)
+        for node in self.nodes:
+            term = made._term(node)
+            made.terms[id(node)] = marked(term, node.sequence_nr, replaced[node]) if node in replaced else term
+        return made
 
     def __getitem__(self, edge: Any) -> Term:
         if isinstance(edge, (Node, Recorded, Source)):
@@ -216,9 +227,9 @@ def term_of(tensor: Any, names: dict[int, str] | None = None) -> Term:
 
 def read(tensor: Any, names: dict[int, str] | None = None) -> tuple[Reading, Term]:
     """The reading of a tensor's graph and its term in it."""
-    extra = tensor._extra
-    if tensor._node is None and extra is not None and extra.origin:
-        return _gradient_reading(extra.origin, names)
+    origin = origin_of(tensor) if tensor._node is None else None
+    if origin is not None:
+        return _gradient_reading(origin, names)
     root = tensor.edge()
     reading = Reading([root], names)
     return reading, reading[root]
@@ -240,6 +251,8 @@ def _gradient_reading(origin: list[tuple[Origin, Any]] | Any, names: dict[int, s
 
 
 def _pulled(reading: Reading, passed: Origin, target: Any) -> Term:
+    if passed.replaced:
+        reading = reading.hooked(passed.replaced)
     outputs = [reading[r] for r in passed.roots]
     seeds = [
         full(out.shape, 1, out.dtype) if seed is None else reading[seed]
@@ -247,7 +260,9 @@ def _pulled(reading: Reading, passed: Origin, target: Any) -> Term:
     ]
     wrt = reading[target]
     found = Derivation(outputs, seeds, [wrt]).adjoints.get(wrt)
-    return full(wrt.shape, 0, wrt.dtype) if found is None else found
+    if found is None:
+        return full(wrt.shape, 0, wrt.dtype)
+    return through_hooks(passed.replaced.get(target, ()), found)
 
 
 def local_formula(node: Node) -> dict[str, Any]:

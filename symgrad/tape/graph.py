@@ -73,13 +73,12 @@ class Node:
 class NodeExtra:
     """Rare things about a node: hooks on its result and on itself, tensors that keep their grad, a label."""
 
-    __slots__ = ("handle", "hooks", "label", "metadata", "post", "pre", "replaced", "retained", "trace")
+    __slots__ = ("handle", "hooks", "label", "metadata", "post", "pre", "retained", "trace")
 
     def __init__(self) -> None:
         self.hooks: dict[int, Any] = {}
         self.pre: dict[int, Any] = {}
         self.post: dict[int, Any] = {}
-        self.replaced: set[int] = set()
         self.retained: weakref.ref[Any] | None = None
         self.label: str | None = None
         self.metadata: dict[str, Any] | None = None

@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from symgrad.errors import FormulaError
+from symgrad.tape.graph import sequence
+from symgrad.tape.versions import changed_since
 
 LIMIT = 64
 """Accumulated passes a gradient remembers; beyond that its formula is a symbol of its own, so that memory is bounded."""
@@ -18,22 +22,47 @@ LIMIT = 64
 class Origin:
     """One backward pass: its outputs and cotangents, as the graph knows them."""
 
-    __slots__ = ("__weakref__", "cache", "roots", "seeds")
+    __slots__ = ("__weakref__", "cache", "known", "replaced", "roots", "seeds")
 
     def __init__(self, outputs: Sequence[Any], gradients: Sequence[Any]):
         self.roots = tuple(out.edge() for out in outputs)
         self.seeds = tuple(None if g is None else g.edge() for g in gradients)
         self.cache: dict[Any, Any] = {}
+        self.replaced: dict[Any, list[Any]] = {}  # by edge: the hooks that put another gradient in place
+        self.known = True  # False when something replaced gradients in a way that no formula can follow
+
+
+OWN: tuple[Any, ...] = ()
+"""The origin of a gradient that is no sum of known passes; it is a symbol of its own, like any other tensor."""
 
 
 def attach(tensor: Any, origin: Origin, target: Any) -> Any:
     """Note that ``origin``'s gradient for ``target`` was added to ``tensor``; returns the tensor."""
     extra = tensor.more()
     edge = target if target._node is None else target._node
-    if extra.origin is None:
+    extra.origin_at = next(sequence)
+    if not origin.known or extra.origin == OWN:
+        extra.origin = OWN
+    elif extra.origin is None:
         extra.origin = [(origin, edge)]
+    elif extra.origin is FormulaError:
+        pass
     elif len(extra.origin) < LIMIT:
         extra.origin.append((origin, edge))
     else:
         extra.origin = FormulaError
     return tensor
+
+
+def origin_of(tensor: Any) -> Any:
+    """The passes a gradient is the sum of; None when its value was set or changed since by other means."""
+    extra = tensor._extra
+    if extra is None or not extra.origin or changed_since(tensor._value, extra.origin_at):
+        return None
+    return extra.origin
+
+
+def settle(tensor: Any) -> None:
+    """Before another pass is added: forget passes that the value no longer comes from, unless it is zero anyway."""
+    if origin_of(tensor) is None:
+        tensor.more().origin = OWN if np.any(tensor._value) else None

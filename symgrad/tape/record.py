@@ -30,7 +30,7 @@ class Extra:
     """Rare things about a tensor; most tensors never get one."""
 
     __slots__ = (
-        "accumulate", "grad", "hooks", "name", "origin", "post", "retains", "site", "source", "structure", "version",
+        "accumulate", "grad", "hooks", "name", "origin", "origin_at", "post", "retains", "site", "source", "structure", "version",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -39,6 +39,7 @@ class Extra:
         self.hooks: dict[int, Any] = {}
         self.name: str | None = None
         self.origin: Any = None
+        self.origin_at = 0
         self.post: dict[int, Any] = {}
         self.retains = False
         self.site: Any = None

@@ -14,7 +14,8 @@ import numpy as np
 from symgrad.errors import AutogradError
 from symgrad.tape.graph import FREED, Node, sequence
 
-_changed: dict[int, tuple[weakref.ref[Any], int]] = {}
+_changed: dict[int, tuple[weakref.ref[Any], int, int]] = {}
+"""By the identity of the owner of some memory: the owner, when it was last changed, and how often."""
 
 
 def storage(array: Any) -> Any:
@@ -29,7 +30,25 @@ def note_change(array: Any) -> None:
     owner = storage(array)
     if isinstance(owner, np.ndarray):
         key = id(owner)
-        _changed[key] = (weakref.ref(owner, lambda _: _changed.pop(key, None)), next(sequence))
+        _changed[key] = (weakref.ref(owner, lambda _: _changed.pop(key, None)), next(sequence), changes(owner) + 1)
+
+
+def _note(array: Any) -> Any:
+    owner = storage(array)
+    note = _changed.get(id(owner)) if _changed else None
+    return note if note is not None and note[0]() is owner else None
+
+
+def changes(array: Any) -> int:
+    """How often the memory of ``array`` was changed in place."""
+    note = _note(array)
+    return 0 if note is None else note[2]
+
+
+def changed_since(array: Any, number: int) -> bool:
+    """Whether the memory of ``array`` was changed in place after that creation number."""
+    note = _note(array)
+    return note is not None and note[1] > number
 
 
 def any_changes() -> bool:
@@ -43,9 +62,7 @@ def check_saved(node: Node) -> None:
         return
     for value in node.saved:
         if isinstance(value, np.ndarray):
-            owner = storage(value)
-            note = _changed.get(id(owner))
-            if note is not None and note[0]() is owner and note[1] > node.sequence_nr:
+            if changed_since(value, node.sequence_nr):
                 raise AutogradError(
                     "one of the variables needed for gradient computation has been modified by an inplace operation: "
                     f"[{value.dtype} {list(value.shape)}], saved by {node.op.name}, was changed after it was used. "
