@@ -1,7 +1,7 @@
 """Common factors of a sum: A x + Aᵀ x is (A + Aᵀ) x.
 
-A factor can be taken out of a product when all its labels are output axes, or when exactly one is summed with exactly
-one other factor: then the product is that factor times the rest, as matrices.  a·c + b·c = (a + b)·c holds always.
+A factor can be taken out of a product when all its labels are output axes, or when exactly one is summed:
+then the product is that factor times the rest, as matrices.  a·c + b·c = (a + b)·c holds always.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _uses(form: Form, run: Canonicaliser) -> list[Use]:
         pattern = tuple(p.out.index(x) for x in p.out)
         for f in p.factors:
             summed = [x for x in f.labels if x not in p.out]
-            if len(summed) > 1 or (summed and (counts[summed[0]] != 2 or f.labels.count(summed[0]) > 1)):
+            if len(summed) > 1 or (summed and (counts[summed[0]] < 2 or f.labels.count(summed[0]) > 1)):
                 continue
             places = tuple(tuple(i for i, y in enumerate(p.out) if y == x) for x in f.labels)
             if run.symmetric(f.base):
@@ -66,7 +66,7 @@ def _uses(form: Form, run: Canonicaliser) -> list[Use]:
             if not summed and isinstance(f.power, int):
                 # Of x³ and x² the common factor is x²; of x⁻¹ and x⁻² it is x⁻¹.
                 powers = list(range(1, f.power + 1)) if f.power > 0 else list(range(-1, f.power - 1, -1))
-            found += [Use(Handle(base, q, places, pattern), k, Factor(f.base, f.labels, q)) for q in powers[:8]]
+            found += [Use(Handle(base, q, places, pattern), k, Factor(f.base, f.labels, q)) for q in powers[-12:]]
     return found
 
 
@@ -79,7 +79,7 @@ def _best_group(form: Form, run: Canonicaliser) -> list[Use] | None:
     for group in groups.values():
         if len(group) > 1:
             saving = _saving(form, list(group.values()))
-            if saving > best_saving:
+            if saving and saving >= best_saving:
                 best, best_saving = list(group.values()), saving
     return best
 
@@ -96,7 +96,7 @@ def _saving(form: Form, group: Sequence[Use]) -> int:
             bare += 1
         elif own.power == factor.power + (1 if factor.power > 0 else -1) != factor.power and abs(factor.power) == 1:
             weight -= 1
-    if bare and (factor.base.op in (SYMBOL, SIZE) or bare == len(group)) and not factor.labels:
+    if bare and (factor.base.op in (SYMBOL, SIZE) or abs(factor.power) != 1 or bare == len(group)) and not factor.labels:
         return 0
     if bare and any(x not in form.terms[use.term].out for use in group for x in use.factor.labels):
         return 0

@@ -312,7 +312,9 @@ class Graph:
             base, power = parts[0]
             if power == 2 and base.dtype is not None and base.dtype.kind == "f":
                 # Σx² = xᵀx = ‖x‖², for real x.
-                if _rank(base) == 1:
+                # ‖|x|‖ = ‖x‖, for complex x too.
+                base = base.args[0] if base.op.name == "abs" else base
+                if _rank(base) == 1 and base.dtype.kind == "f":
                     return _op("matmul", base, base)
                 return _op("pow", _op("norm", base, p=2, dim=(0,), keepdim=False), 2)
         elif len(parts) == 2 and all(p > 0 and not is_guard(b) for b, p in parts) and not _both_bool(parts):
@@ -385,7 +387,7 @@ class Graph:
         cost = transposes(self.layout.rotated(loop)) if lonely else min(map(transposes, (loop, self.layout.reverse(loop))))
         direct = (there, self.layout.reverse(back))
         entries = min(sum(map(transposes, direct)), sum(transposes(self.layout.reverse(c)) for c in direct))
-        if cost == 0 or cost < entries or (lonely and cost == entries):
+        if cost == 0 or cost < entries or (lonely and (cost == entries or len(loop) > 2)):
             chain = there + self._diagonal_link(vertex) + back
             self.edges = [e for e in self.edges if e not in (first, second)]
             self.summed.remove(vertex)
@@ -462,6 +464,8 @@ def scaled(coef: Any, decimal: bool, scalars: Sequence[tuple[Term, Power]], body
     value = number_of(coef, decimal)
     if body is None or body.shape == ():
         parts = rest if body is None else [*rest, (body, 1)]
+        if guards and coef < 0:
+            return _op("neg", region(guards, _quotient(number_of(-coef, decimal), parts)))
         return region(guards, _quotient(value, parts))
     scale = _quotient(value, rest) if rest or value != 1 else None
     if scale is not None and scale.number == -1:
@@ -511,22 +515,13 @@ def _array_part(
             scalars.append((index_term(group, (), ()), 1))
     if not out:
         return None
-    if stuck or len(wanted) > 2:
+    if stuck or len(out) > 2:
         pieces = stuck + [_graph_factor(g) for g in graphs]
-        return index_term(pieces, out, sizes) if pieces else _constant(out, sizes)
+        return index_term(pieces, out, sizes)
     found = _drawn(graphs, wanted, size_of, layout)
     if len(wanted) == len(out):
         return ones(sizes[0]) if found is None else found
-    if len(out) > 2:
-        return contract((ones(sizes[0]) if found is None else found,), (wanted,), out, sizes)  # type: ignore[no-any-return]
     return identity(sizes[0]) if found is None else diagonal_matrix(found)
-
-
-def _constant(out: Labels, sizes: tuple[Any, ...]) -> Term:
-    """Ones, spread over a delta where a label stands twice."""
-    wanted = tuple(dict.fromkeys(out))
-    shape = tuple(sizes[out.index(x)] for x in wanted)
-    return contract((full(shape, 1, _FLOAT),), (wanted,), out, sizes)  # type: ignore[no-any-return]
 
 
 def _graph_factor(graph: Graph) -> Factor:
@@ -541,11 +536,23 @@ def _graph_factor(graph: Graph) -> Factor:
 
 
 def index_term(factors: Sequence[Factor], out: Labels, sizes: tuple[Any, ...]) -> Term:
-    """A general einsum with small labels."""
+    """A general einsum with small labels; a delta that stands alone is an identity matrix among the factors."""
+    if not factors and len(set(out)) == len(out):
+        return full(sizes, 1, _FLOAT)
+    factors, out = list(factors), tuple(out)
+    covered = {x for f in factors for x in f.labels}
+    for k, x in enumerate(out):
+        if x in out[:k] and x not in covered:
+            fresh = 1 + max((*out, *(y for f in factors for y in f.labels)))
+            factors.append(Factor(identity(sizes[k]), (x, fresh)))
+            out = (*out[:k], fresh, *out[k + 1 :])
     numbers: dict[int, int] = {}
     inputs = tuple(tuple(numbers.setdefault(x, len(numbers)) for x in f.labels) for f in factors)
     output = tuple(numbers.setdefault(x, len(numbers)) for x in out)
     bases = [powered(f.base, f.power) if f.power > 0 else _op("div", 1, powered(f.base, -f.power)) for f in factors]
+    if len(bases) == 1 and len(set(inputs[0])) == len(inputs[0]) and output == tuple(x for x in inputs[0] if x in output):
+        dims = tuple(k for k, x in enumerate(inputs[0]) if x not in output)
+        return _op("sum", bases[0], dim=dims, keepdim=False) if dims else bases[0]
     return contract(bases, inputs, output, sizes)  # type: ignore[no-any-return]
 
 

@@ -269,26 +269,30 @@ def collected(terms: Iterable[Product], key: Callable[[Product], Any]) -> list[P
 def content(terms: Sequence[Product]) -> Fraction:
     """The common rational factor of the coefficients, with the sign of the first."""
     values = [Fraction(p.coef) for p in terms]
+    sign = 1 if values[0] > 0 else -1
+    if any(p.decimal for p in terms) and len(set(map(abs, values))) > 1:
+        return Fraction(sign)
     top = math.gcd(*(v.numerator for v in values))
     bottom = math.lcm(*(v.denominator for v in values))
-    return Fraction(top if values[0] > 0 else -top, bottom)
+    return Fraction(sign * top, bottom)
 
 
 def exact_number(value: Any) -> tuple[Fraction | int, bool] | None:
-    """A number as an exact coefficient and whether it was typed as a float; None for inf, nan, complex and names."""
+    """A number as an exact coefficient, and whether it was typed as a float; None for inf, nan, complex and names."""
     if isinstance(value, bool):
         return int(value), False
     if isinstance(value, (int, Fraction)):
         return value, False
     if isinstance(value, float) and math.isfinite(value):
-        # The shortest decimal that stands for the float: 0.1 is one tenth, and converts back to the same bits.
-        return Fraction(repr(value)), True
+        # A fraction or the shortest decimal with the same bits: 1/3 is one third and 0.1 one tenth.
+        near = Fraction(value).limit_denominator(12)
+        return near if float(near) == value else Fraction(repr(value)), True
     return None
 
 
 def number_of(coef: Fraction | int, decimal: bool) -> Any:
-    """The number to show for a coefficient: typed floats stay decimals unless they are small dyadic ones."""
-    if decimal and Fraction(coef).denominator not in (1, 2, 4, 8):
+    """The number to show for a coefficient: typed floats stay decimals unless they are small fractions."""
+    if decimal and Fraction(coef).denominator not in (1, 2, 3, 4, 6, 8, 9, 12):
         return float(coef)
     value = Fraction(coef)
     return int(value) if value.denominator == 1 else value

@@ -27,6 +27,10 @@ def merged(p: Product, run: Canonicaliser) -> Product:
     """A product after all rewrites of factors."""
     p = _powers(p, run)
     names = {f.base.op.name for f in p.factors}
+    if len([f for f in p.factors if f.base.op.name == "exp"]) > 1:
+        p = _exponentials(p, run)
+    if names & {"cosh", "cos"}:
+        p = _quotients(p)
     if "inv" in names:
         p = _inverses(p, run)
     if "softmax" in names:
@@ -34,10 +38,10 @@ def merged(p: Product, run: Canonicaliser) -> Product:
     if any(f.power < 0 for f in p.factors):
         p = _logistic(p, run)
         p = _softmax(p, run)
-    if "sigmoid" in names or any(f.base.op.name == "sigmoid" for f in p.factors):
+    if any(f.base.op.name == "sigmoid" for f in p.factors):
         p = _complements(p, run)
     if "ratio" in names:
-        p = _guards(p)
+        p = _guards(p, run)
     if "sign" in names or "abs" in names:
         p = _signs(p, run)
     return p
@@ -216,13 +220,14 @@ def _function_factor(run: Canonicaliser, name: str, v: Form, labels: tuple[int, 
 def _softmax(p: Product, run: Canonicaliser) -> Product:
     """e^u / Σe^u = softmax(u), always."""
     for f in p.factors:
-        if f.base.op.name != "sum" or f.power != -1 or f.base.args[0].op.name != "exp" or len(f.base.params["dim"]) != 1:
+        if f.base.op.name != "sum" or f.power >= 0 or f.power != int(f.power) or f.base.args[0].op.name != "exp" or len(f.base.params["dim"]) != 1:
             continue
         dim = f.base.params["dim"][0]
         for g in p.factors:
             if g.base is f.base.args[0] and g.power == 1 and tuple(x for k, x in enumerate(g.labels) if k != dim) == f.labels:
                 made = lookup("softmax")(g.base.args[0], dim=dim)
-                return _softmax(without(p, [f, g], [Factor(made, g.labels)]), run)
+                left = [Factor(f.base, f.labels, _plain(f.power + 1))] if f.power != -1 else []
+                return _softmax(without(p, [f, g], [Factor(made, g.labels), *left]), run)
     return p
 
 
@@ -253,29 +258,77 @@ def _complements(p: Product, run: Canonicaliser) -> Product:
     return p
 
 
-def _guards(p: Product) -> Product:
-    """yᵏ·ratio(1, y) = yᵏ⁻¹ for k ≥ 2, always: both sides are 0 at y = 0."""
+def _guards(p: Product, run: Canonicaliser) -> Product:
+    """Powers of y next to ratio(1, y), which is 1/y, and 0 where y is 0."""
     for f in p.factors:
-        if f.base.op.name == "ratio" and f.base.args[0].number == 1 and f.power == 1:
-            for g in p.factors:
-                if g.base is f.base.args[1] and g.labels == f.labels and g.power >= 2:
-                    return _guards(without(p, [f, g], [Factor(g.base, g.labels, _plain(g.power - 1))]))
+        if f.base.op.name != "ratio" or f.base.args[0].number != 1:
+            continue
+        y = f.base.args[1]
+        for g in p.factors:
+            if g.base is not y or g.labels != f.labels:
+                continue
+            if g.power < 0:
+                # Where 1/y stands already y is not 0, and both are the same.
+                return _guards(without(p, [f, g], [Factor(y, g.labels, _plain(g.power - f.power))]), run)
+            if g.power > f.power:
+                # y²·ratio(1, y) = y always: both sides are 0 at y = 0.
+                return _guards(without(p, [f, g], [Factor(y, g.labels, _plain(g.power - f.power))]), run)
+            if y.op.name == "norm" and any(_argument_of(y, h, run) for h in p.factors):
+                # x·‖x‖·ratio(1, ‖x‖) = x always: all are 0 where ‖x‖ = 0.
+                rest = [Factor(f.base, f.labels, _plain(f.power - g.power))] if f.power > g.power else []
+                return _guards(without(p, [f, g], rest), run)
     return p
 
 
+def _argument_of(y: Term, h: Factor, run: Canonicaliser) -> bool:
+    """Whether a factor is the whole argument of a norm."""
+    return h.base is y.args[0] and h.power > 0
+
+
 def _signs(p: Product, run: Canonicaliser) -> Product:
-    """|x|²ᵏ = x²ᵏ and |x|·sign(x) = x, for real x."""
+    """|x|·sign(x) = x always, and |x|²ᵏ = x²ᵏ for real x."""
     for f in p.factors:
-        if f.base.op.name == "abs" and _real(f.base.args[0]):
-            inner = run.opaque_factor(f.base.args[0], f.labels)
-            if inner is None:
-                continue
-            if f.power % 2 == 0 and f.power > 0:
-                return _signs(merged(without(p, [f], [Factor(inner.base, inner.labels, f.power)]), run), run)
-            for g in p.factors:
-                if g.base.op.name == "sign" and g.base.args[0] is f.base.args[0] and g.labels == f.labels and g.power == 1:
-                    rest = [Factor(f.base, f.labels, _plain(f.power - 1))] if f.power != 1 else []
-                    return _signs(merged(without(p, [f, g], [inner, *rest]), run), run) if f.power >= 1 else p
+        if f.base.op.name != "abs":
+            continue
+        inner = run.opaque_factor(f.base.args[0], f.labels)
+        if inner is None:
+            continue
+        for g in p.factors:
+            same = g.base.op.name == "sign" and g.base.args[0] is f.base.args[0] and g.labels == f.labels
+            if same and g.power == 1 and f.power >= 1:
+                rest = [Factor(f.base, f.labels, _plain(f.power - 1))] if f.power > 1 else []
+                return merged(without(p, [f, g], [inner, *rest]), run)
+        if f.power % 2 == 0 and f.power > 0 and _real(f.base.args[0]):
+            return merged(without(p, [f], [Factor(inner.base, inner.labels, f.power)]), run)
+    return p
+
+
+def _quotients(p: Product) -> Product:
+    """sinh/cosh = tanh and sin/cos = tan, wherever the quotient is defined."""
+    for f in p.factors:
+        name = {"cosh": "tanh", "cos": "tan"}.get(f.base.op.name)
+        if name is None or f.power >= 0 or f.power != int(f.power):
+            continue
+        for g in p.factors:
+            fits = g.base.op.name == ("sinh" if name == "tanh" else "sin") and g.labels == f.labels
+            if fits and g.base.args[0] is f.base.args[0] and g.power > 0 and g.power == int(g.power):
+                k = min(g.power, -f.power)
+                new = [Factor(lookup(name)(f.base.args[0]), f.labels, k)]
+                new += [Factor(x.base, x.labels, rest) for x, rest in ((f, f.power + k), (g, g.power - k)) if rest]
+                return _quotients(without(p, [f, g], new))
+    return p
+
+
+def _exponentials(p: Product, run: Canonicaliser) -> Product:
+    """e^v·e^(-v) = 1, always."""
+    found = [f for f in p.factors if f.base.op.name == "exp" and f.base in run.arguments]
+    for k, f in enumerate(found):
+        v = run.arguments[f.base][0]
+        for g in found[k + 1 :]:
+            if _same_exponent(g, f, v.scaled(-1), run):
+                rest = _plain(f.power - g.power)
+                keep = Factor(f.base, f.labels, rest) if rest > 0 else Factor(g.base, g.labels, -rest)
+                return _exponentials(without(p, [f, g], [keep] if rest else []), run)
     return p
 
 

@@ -149,10 +149,11 @@ class Canonicaliser:
             return p
         for k, f in enumerate(p.factors):
             inside = self.insides.get(f.base)
-            if inside is None or f.power != 1 or any(q.constant for q in inside.terms):
-                continue
+            if inside is None or f.power != 1 or any(q.constant and q.coef > 0 for q in inside.terms):
+                continue  # 1 - x is not turned into x - 1
             if any(q.coef < 0 for q in inside.terms) and any(q.coef > 0 for q in inside.terms):
                 flipped = form_term(inside.scaled(-1), self.layout, self._presented)
+                self._symmetric[flipped] = self.symmetric(f.base)
                 factors = (*p.factors[:k], Factor(flipped, f.labels, 1), *p.factors[k + 1 :])
                 return Product(-p.coef, factors, p.out, p.decimal)
         return p
@@ -338,10 +339,18 @@ class Canonicaliser:
     def _distributed(
         self, forms: Sequence[Form], specs: Sequence[tuple[int, ...]], output: tuple[int, ...], sizes: dict[int, Any]
     ) -> list[Product] | None:
-        """A sum with diagonal terms, weighted by vectors, term by term: (diag(a) - M) diag(b) = diag(a ⊙ b) - M diag(b)."""
+        """Sums that are better off term by term.
+
+        One with diagonal terms, weighted by vectors: (diag(a) - M) diag(b) = diag(a ⊙ b) - M diag(b).  One with outer
+        products or scalar factors, in a trace: tr(A (u vᵀ + B)) = vᵀA u + tr(AB).
+        """
         for k, form in enumerate(forms):
             others = [f.terms[0] for i, f in enumerate(forms) if i != k and len(f.terms) == 1]
             delta = any(len(set(p.out)) < len(p.out) for p in form.terms)
+            if not output and len(form.shape) == 2 and len(form.terms) < 5 and len(others) == len(forms) - 1:
+                if any(splits(p) for p in form.terms):
+                    rows = [[p if i == k else f.terms[0] for i, f in enumerate(forms)] for p in form.terms]
+                    return [merged(contract_products(row, specs, output, sizes), self) for row in rows]
             if not delta or not 1 < len(form.terms) < 9 or len(others) < len(forms) - 1 or not set(specs[k]) <= set(output):
                 continue
             if all(len(f.labels) < 2 for p in others for f in p.factors):
@@ -461,6 +470,17 @@ class Canonicaliser:
 def factor_out(factor: Factor) -> tuple[int, ...]:
     """The output of a form that is one factor with labels 0, 1 …."""
     return tuple(range(len(factor.labels)))
+
+
+def splits(p: Product) -> bool:
+    """Whether a matrix product has scalar factors, or falls apart between its two axes."""
+    if any(not f.labels for f in p.factors):
+        return True
+    reached, size = {p.out[0]}, 0
+    while len(reached) > size:
+        size = len(reached)
+        reached.update(x for f in p.factors if reached.intersection(f.labels) for x in f.labels)
+    return p.out[1] not in reached
 
 
 def inner_shape(form: Form, axes: Sequence[int]) -> tuple[Any, ...]:
@@ -640,6 +660,35 @@ def _read_where(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | 
     return run.contract([front, inner], [distinct, distinct], p.out, term.shape)
 
 
+def _new_axes(index: Any, ndim: int) -> list[bool] | None:
+    """For an index of whole axes and new ones only: which axes of the result are new."""
+    parts = index.value if isinstance(index.value, tuple) else (index.value,)
+    whole = sum(1 for p in parts if isinstance(p, slice))
+    out: list[bool] = []
+    for p in parts:
+        if p is None:
+            out.append(True)
+        elif p is Ellipsis:
+            out += [False] * (ndim - whole)
+        elif isinstance(p, slice) and p == slice(None):
+            out.append(False)
+        else:
+            return None
+    return out + [False] * (ndim - out.count(False))
+
+
+def _read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """x[:, None] only adds axes of size 1."""
+    new = _new_axes(term.params["index"], len(args[0].shape))
+    return None if new is None else args[0].spread([k for k, added in enumerate(new) if not added], term.shape)
+
+
+def _read_put(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """The transpose of x[:, None] takes those axes away."""
+    new = _new_axes(term.params["index"], term.ndim)
+    return None if new is None else args[0].restricted([k for k, added in enumerate(new) if not added])
+
+
 _READERS: dict[str, Reader] = {
     "add": _read_sum(1, 1),
     "sub": _read_sum(1, -1),
@@ -662,6 +711,8 @@ _READERS: dict[str, Reader] = {
     "shifted_exp": _read_shifted_exp,
     "logsigmoid": _read_softplus,
     "where": _read_where,
+    "getitem": _read_getitem,
+    "put": _read_put,
 }
 
 
