@@ -12,7 +12,7 @@ from symgrad.ops.elementwise import exp, expm1, log, log1p, sigmoid, sqrt, tanh
 from symgrad.ops.elementwise import softplus as softplus_op
 from symgrad.ops.indexing import one_hot_op, take_along
 from symgrad.ops.linalg import matmul
-from symgrad.ops.reductions import log_softmax, mean, norm, sum_
+from symgrad.ops.reductions import log_softmax, logsumexp, mean, norm, size, sum_
 from symgrad.ops.select import abs_, clamp, clamp_max, clamp_min, eq, where
 from symgrad.ops.shaping import squeeze, t, unsqueeze
 from symgrad.ops.special import erf, xlogy
@@ -238,8 +238,11 @@ def cross_entropy(input: Any, target: Any, reduction: str = "mean", label_smooth
     classes = shape_of(input)[-1]
     if target.dtype.kind in "ui":
         target = one_hot_op(target, classes=classes, dtype=input.dtype.name)
+        if not label_smoothing:
+            # A row of a one-hot target sums to 1, so that the gradient is softmax(input) - target as it stands.
+            return _reduce(logsumexp(input, -1) - sum_(target * input, -1), reduction)
     if label_smoothing:
-        target = target * (1 - label_smoothing) + label_smoothing / classes
+        target = target * (1 - label_smoothing) + label_smoothing / size(input, (ndim - 1,))
     return _reduce(-sum_(target * log_softmax(input, -1), -1), reduction)
 
 
@@ -268,7 +271,7 @@ def kl_div(input: Any, target: Any, reduction: str = "mean", log_target: bool = 
     """
     value = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
     if reduction == "batchmean":
-        return sum_(value) / shape_of(input)[0]
+        return sum_(value) / size(input, (0,))
     return _reduce(value, reduction)
 
 

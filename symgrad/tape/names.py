@@ -14,7 +14,8 @@ from typing import Any
 
 from symgrad.errors import NameProblem
 
-_RESERVED = {"np", "shape", "I", "E", "pi", "oo", "zoo", "nan", "S", "N", "O", "Q"}
+_RESERVED = {"I", "np"}
+"""Names read from assignments are not used when they mean something in every formula or source text."""
 
 
 def check_name(name: str) -> str:
