@@ -1,0 +1,401 @@
+"""The canonical form: textbook results, their values, and values of random expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from symgrad.formula.derive import gradient, jacobian
+from symgrad.formula.simplify import canonical
+from symgrad.formula.term import Term, count, evaluate, number, symbol, symbols
+from symgrad.op import lookup
+from symgrad.ops.contraction import contract
+
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@", "pow": "**"}
+
+
+def text(t: Term) -> str:
+    """A short text of a matrix term, for comparison with the expected form."""
+    name = t.op.name
+    if name in ("symbol", "size"):
+        return str(t.params["name"])
+    if name == "number":
+        return str(t.number)
+    args = [text(a) for a in t.args]
+    if name in _INFIX:
+        return f"({args[0]} {_INFIX[name]} {args[1]})"
+    if name == "neg":
+        return f"-{args[0]}"
+    if name == "permute":
+        return f"{args[0]}'"
+    if name == "full":
+        return f"{'ones' if t.params['value'] else 'zeros'}({','.join(map(str, t.shape))})"
+    if name == "einsum" and t.params["output"] == (0, 0):
+        return f"diag({args[0]})"
+    if name == "eye":
+        return f"eye({t.shape[0]})"
+    dims = t.params.get("dim")
+    axes = "" if dims is None or (dims == tuple(range(t.args[0].ndim))) else f", {dims}"
+    return f"{name}({', '.join(args)}{axes})"
+
+
+def total(t: Term, dim: tuple[int, ...] | None = None) -> Term:
+    return lookup("sum")(t, dim=tuple(range(t.ndim)) if dim is None else dim, keepdim=False)
+
+
+def mean(t: Term) -> Term:
+    return lookup("mean")(t, dim=tuple(range(t.ndim)), keepdim=False)
+
+
+def op(name: str) -> Any:
+    return lookup(name)
+
+
+def arrays(roots: Sequence[Term], seed: int) -> tuple[dict[str, Any], dict[str, int]]:
+    """Random values for all symbols, at sizes that differ from seed to seed."""
+    rng = np.random.default_rng(seed)
+    sizes = dict(zip("nmpqr", map(int, rng.permutation([2, 3, 4, 5, 6])), strict=True))
+    values: dict[str, Any] = {}
+    for s in symbols(*roots):
+        x = rng.normal(size=tuple(sizes[k] if isinstance(k, str) else k for k in s.shape))
+        values[s.name or ""] = x + x.T if s.params.get("structure") == "symmetric" else x
+    return values, sizes
+
+
+def same_value(t: Term, found: Term, seeds: Sequence[int] = (0, 1, 2)) -> None:
+    assert found.shape == t.shape
+    for seed in seeds:
+        values, sizes = arrays([t], seed)
+        want = evaluate(t, values, sizes)
+        got = evaluate(found, values, sizes)
+        assert np.shape(got) == np.shape(want)
+        np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-9)
+
+
+def check(t: Term, expected: str) -> None:
+    found = canonical(t)
+    same_value(t, found)
+    assert text(found) == expected
+    assert canonical(found) is found
+
+
+def grad(f: Term, *targets: Term) -> Any:
+    found = gradient(f, list(targets))
+    return found[0] if len(found) == 1 else found
+
+
+n, m, p, q = "n", "m", "p", "q"
+X, Y, w, y, x = symbol("X", (n, m)), symbol("Y", (n, p)), symbol("w", (m,)), symbol("y", (n,)), symbol("x", (n,))
+A, b, W = symbol("A", (n, n)), symbol("b", (n,)), symbol("W", (m, p))
+Z, lam, s = symbol("Z", (n, n)), symbol("lam"), symbol("s")
+
+
+# ---------------------------------------------------------------------------------------------- regression
+
+
+def test_least_squares() -> None:
+    check(grad(total((X @ w - y) ** 2), w), "(2 * (X' @ ((X @ w) - y)))")
+    check(grad(total((y - X @ w) ** 2), w), "(2 * (X' @ ((X @ w) - y)))")
+    check(grad(mean((X @ w - y) ** 2), w), "((2 / n) * (X' @ ((X @ w) - y)))")
+    half = grad(total((X @ w - y) ** 2) / 2, w)
+    check(half, "(X' @ ((X @ w) - y))")
+    check(grad(0.5 * total((X @ w - y) ** 2), w), "(X' @ ((X @ w) - y))")
+    check(jacobian(half, w), "(X' @ X)")
+
+
+def test_norm_of_a_residual_and_its_square() -> None:
+    size = op("norm")(X @ w - y, p=2, dim=(0,), keepdim=False)
+    check(grad(size, w), "ratio((X' @ ((X @ w) - y)), norm(((X @ w) - y)))")
+    check(grad(size**2, w), "(2 * (X' @ ((X @ w) - y)))")
+    check(grad(op("norm")(x, p=2, dim=(0,), keepdim=False), x), "ratio(x, norm(x))")
+
+
+def test_logistic_regression() -> None:
+    loss = total(op("softplus")(X @ w) - y * (X @ w)) + lam / 2 * (w @ w)
+    g = grad(loss, w)
+    check(g, "((X' @ (sigmoid((X @ w)) - y)) + (lam * w))")
+    sigma = "sigmoid((X @ w))"
+    check(jacobian(g, w), f"(((X' @ diag(({sigma} * (1 - {sigma})))) @ X) + (lam * eye(m)))")
+    check(grad(total(op("softplus")(-(y * (X @ w)))), w), "-(X' @ (y * sigmoid(-(y * (X @ w)))))")
+
+
+def test_softmax_cross_entropy() -> None:
+    loss = -total(Y * op("log_softmax")(X @ W, dim=1))
+    check(grad(loss, W), "(X' @ ((diag(sum(Y, (1,))) @ softmax((X @ W), 1)) - Y))")
+    loss = total(op("logsumexp")(X @ W, dim=(1,), keepdim=False)) - total(Y * (X @ W))
+    check(grad(loss, W), "(X' @ (softmax((X @ W), 1) - Y))")
+
+
+def test_two_layer_network() -> None:
+    W1, W2, T = symbol("W1", (m, p)), symbol("W2", (p, q)), symbol("T", (n, q))
+    g1, g2 = grad(total((op("tanh")(X @ W1) @ W2 - T) ** 2) / 2, W1, W2)
+    hidden = "tanh((X @ W1))"
+    check(g1, f"(X' @ (((({hidden} @ W2) - T) @ W2') * (1 - ({hidden} ** 2))))")
+    check(g2, f"({hidden}' @ (({hidden} @ W2) - T))")
+
+
+def test_two_layer_network_with_biases() -> None:
+    W1, W2, T = symbol("W1", (m, p)), symbol("W2", (p, q)), symbol("T", (n, q))
+    b1, b2 = symbol("b1", (p,)), symbol("b2", (q,))
+    loss = total((op("tanh")(X @ W1 + b1) @ W2 + b2 - T) ** 2) / 2
+    hidden = "tanh(((X @ W1) + outer(ones(n), b1)))"
+    rest = f"((({hidden} @ W2) + outer(ones(n), b2)) - T)"
+    inner = f"(({rest} @ W2') * (1 - ({hidden} ** 2)))"
+    expected = [f"(X' @ {inner})", f"({hidden}' @ {rest})", f"sum({inner}, (0,))", f"sum({rest}, (0,))"]
+    for found, want in zip(grad(loss, W1, W2, b1, b2), expected, strict=True):
+        check(found, want)
+
+
+# ---------------------------------------------------------------------------------------------- matrix calculus
+
+
+def test_quadratic_form() -> None:
+    f = x @ (A @ x)
+    check(f, "(x @ (A @ x))")
+    check(grad(f, x), "((A + A') @ x)")
+    check(jacobian(grad(f, x), x), "(A + A')")
+    check(grad(f + b @ x, x), "(((A + A') @ x) + b)")
+    S = symbol("S", (n, n), structure="symmetric")
+    check(grad(x @ (S @ x), x), "(2 * (S @ x))")
+
+
+def test_traces() -> None:
+    B, C = symbol("B", (p, n)), symbol("C", (m, p))
+    check(grad(op("trace")(B @ X @ C), X), "(B' @ C')")
+    check(op("trace")(X.T @ A @ X), "trace(((X' @ A) @ X))")
+    check(grad(op("trace")(X.T @ A @ X), X), "((A + A') @ X)")
+    check(grad(op("trace")(Z @ Z), Z), "(2 * Z')")
+
+
+def test_determinants_and_inverses() -> None:
+    check(grad(op("logdet")(Z @ Z.T), Z), "(2 * inv(Z)')")
+    check(grad(op("logabsdet")(Z), Z), "inv(Z)'")
+    check(grad(op("det")(Z), Z), "(det(Z) * inv(Z)')")
+    check(op("adjugate")(Z), "(det(Z) * inv(Z))")
+    check(op("inv")(A) @ A @ x, "x")
+    check(op("inv")(A @ Z), "inv((A @ Z))")
+    check(op("solve")(A, x), "(inv(A) @ x)")
+    check(op("inv")(op("inv")(A).T), "A'")
+    check(op("trace")(op("inv")(A) @ A), "n")
+    check(grad(x @ (op("inv")(Z) @ y), Z), "-outer((inv(Z)' @ x), (inv(Z) @ y))")
+
+
+def test_softmax_and_its_jacobian() -> None:
+    f = op("logsumexp")(x, dim=(0,), keepdim=False)
+    g = grad(f, x)
+    check(g, "softmax(x, 0)")
+    check(jacobian(g, x), "(diag(softmax(x, 0)) - outer(softmax(x, 0), softmax(x, 0)))")
+    check(op("log")(total(op("exp")(x))), "logsumexp(x)")
+    check(jacobian(grad(op("log")(total(op("exp")(x))), x), x), text(canonical(jacobian(g, x))))
+
+
+def test_elementwise_network() -> None:
+    check(grad(total(op("tanh")(w * symbol("v", (m,)))), w), "(v * (1 - (tanh((w * v)) ** 2)))")
+
+
+def test_jacobians_have_output_axes_first() -> None:
+    B = symbol("B", (m, n))
+    check(jacobian(B @ op("exp")(x), x), "(B @ diag(exp(x)))")
+    found = jacobian(op("outer")(x, x), x)
+    assert found.shape == (n, n, n)
+    same_value(found, canonical(found))
+    found = jacobian(op("where")(op("gt")(x, 0), op("sin")(x), x**3), x)
+    same_value(found, canonical(found))
+
+
+# ---------------------------------------------------------------------------------------------- small algebra
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda: s * s * s, "(s ** 3)"),
+        (lambda: s / s * 3, "3"),
+        (lambda: 2 * s * s * s + s**2 * s, "(3 * (s ** 3))"),
+        (lambda: s * lam + lam * s, "((2 * s) * lam)"),
+        (lambda: A @ x + A.T @ x, "((A + A') @ x)"),
+        (lambda: x * x, "(x ** 2)"),
+        (lambda: x - x, "zeros(n)"),
+        (lambda: op("exp")(x) / (1 + op("exp")(x)), "sigmoid(x)"),
+        (lambda: 1 / (1 + op("exp")(-x)), "sigmoid(x)"),
+        (lambda: op("log")(1 + op("exp")(x)), "softplus(x)"),
+        (lambda: op("exp")(x) / total(op("exp")(x)), "softmax(x, 0)"),
+        (lambda: op("exp")(op("log_softmax")(x, dim=0)), "softmax(x, 0)"),
+        (lambda: op("log")(op("softmax")(x, dim=0)), "log_softmax(x, 0)"),
+        (lambda: 1 - op("tanh")(x) * op("tanh")(x), "(1 - (tanh(x) ** 2))"),
+        (lambda: op("sigmoid")(x) * op("sigmoid")(-x), "(sigmoid(x) * (1 - sigmoid(x)))"),
+        (lambda: op("sinh")(x) / op("cosh")(x), "tanh(x)"),
+        (lambda: op("sin")(-x), "-sin(x)"),
+        (lambda: total(x), "sum(x)"),
+        (lambda: total(x * y), "(x @ y)"),
+        (lambda: total(x * 0 + 1), "n"),
+    ],
+    ids=map(str, range(20)),
+)
+def test_small_identities(make: Any, expected: str) -> None:
+    t = make()
+    found = canonical(t)
+    same_value(t, found)
+    assert text(found) == expected
+
+
+def test_numbers_are_kept_as_typed() -> None:
+    assert canonical(number(0.1) * s).args[0].number == 0.1
+    assert canonical(number(0.5) * s).args[1].number == 2
+    assert canonical(s * Fraction(1, 3)).args[1].number == 3
+    assert canonical(number(1e-5) + s).args[0].number == 1e-5
+
+
+def test_dialect_has_equal_shapes_in_elementwise_ops() -> None:
+    t = grad(total(op("exp")(X @ W + symbol("c", (p,))) * Y), W)
+    from symgrad.formula.term import postorder
+
+    for node in postorder([canonical(t)]):
+        if node.op.kind == "elementwise":
+            assert len({a.shape for a in node.args if a.shape}) <= 1
+        if node.op.name == "matmul":
+            assert (node.args[0].ndim, node.args[1].ndim) in ((2, 2), (2, 1), (1, 1))
+
+
+# ---------------------------------------------------------------------------------------------- random expressions
+
+
+class Maker:
+    """Random expressions of given shapes over the ops of the table."""
+
+    leaves: tuple[Term, ...] = (X, Y, W, A, Z, w, y, x, b, lam, s, symbol("v", (m,)), symbol("K", (m, m)))
+
+    def __init__(self, seed: int):
+        self.rng = np.random.default_rng(seed)
+
+    def make(self, shape: tuple[Any, ...], depth: int) -> Term:
+        if depth == 0 or self.rng.random() < 0.1:
+            return self._leaf(shape)
+        kinds = ["unary", "add", "sub", "mul", "ratio", "power", "scale", "where"]
+        kinds += ["total", "dot", "trace", "mean"] if not shape else []
+        kinds += ["matvec", "rowsum", "diagonal", "bias", "softmax"] * 2 if len(shape) == 1 else []
+        kinds += ["matmul", "outer", "transpose", "bias", "rows"] * 2 if len(shape) == 2 else []
+        kind = kinds[self.rng.integers(len(kinds))]
+        return getattr(self, kind)(shape, depth - 1)  # type: ignore[no-any-return]
+
+    def _leaf(self, shape: tuple[Any, ...]) -> Term:
+        fits = [t for t in self.leaves if t.shape == shape]
+        if fits:
+            return fits[self.rng.integers(len(fits))]
+        return contract((lam,), ((),), tuple(range(len(shape))), shape)  # type: ignore[no-any-return]
+
+    def _letter(self) -> str:
+        return str(self.rng.choice([n, m, p]))
+
+    def unary(self, shape: Any, d: int) -> Term:
+        name = self.rng.choice(["tanh", "sin", "cos", "sigmoid", "softplus", "neg", "square", "atan"])
+        return lookup(str(name))(self.make(shape, d))  # type: ignore[no-any-return]
+
+    def add(self, shape: Any, d: int) -> Term:
+        return self.make(shape, d) + self.make(shape, d)  # type: ignore[operator, no-any-return]
+
+    def sub(self, shape: Any, d: int) -> Term:
+        return self.make(shape, d) - self.make(shape, d)  # type: ignore[operator, no-any-return]
+
+    def mul(self, shape: Any, d: int) -> Term:
+        return self.make(shape, d) * self.make(shape, d)  # type: ignore[operator, no-any-return]
+
+    def ratio(self, shape: Any, d: int) -> Term:
+        return self.make(shape, d) / (2 + self.make(shape, d) ** 2)  # type: ignore[operator, no-any-return]
+
+    def power(self, shape: Any, d: int) -> Term:
+        return self.make(shape, d) ** int(self.rng.integers(2, 4))  # type: ignore[operator, no-any-return]
+
+    def scale(self, shape: Any, d: int) -> Term:
+        return self.make(shape, d) * self.make((), min(d, 1))  # type: ignore[operator, no-any-return]
+
+    def where(self, shape: Any, d: int) -> Term:
+        return lookup("where")(self.make(shape, d) > 0, self.make(shape, d), 0)  # type: ignore[operator, no-any-return]
+
+    def total(self, shape: Any, d: int) -> Term:
+        return total(self.make((self._letter(), self._letter()), d))
+
+    def mean(self, shape: Any, d: int) -> Term:
+        return mean(self.make((self._letter(),), d))
+
+    def dot(self, shape: Any, d: int) -> Term:
+        k = self._letter()
+        return self.make((k,), d) @ self.make((k,), d)  # type: ignore[operator, no-any-return]
+
+    def trace(self, shape: Any, d: int) -> Term:
+        k = self._letter()
+        return lookup("trace")(self.make((k, k), d))  # type: ignore[no-any-return]
+
+    def matvec(self, shape: Any, d: int) -> Term:
+        k = self._letter()
+        return self.make((*shape, k), d) @ self.make((k,), d)  # type: ignore[operator, no-any-return]
+
+    def rowsum(self, shape: Any, d: int) -> Term:
+        return total(self.make((self._letter(), *shape), d), (0,))
+
+    def diagonal(self, shape: Any, d: int) -> Term:
+        return lookup("diagonal")(self.make(shape * 2, d), offset=0, dim1=0, dim2=1)  # type: ignore[no-any-return]
+
+    def softmax(self, shape: Any, d: int) -> Term:
+        return lookup("softmax")(self.make(shape, d), dim=0)  # type: ignore[no-any-return]
+
+    def bias(self, shape: Any, d: int) -> Term:
+        return self.make(shape, d) + self.make(shape[1:], d)  # type: ignore[operator, no-any-return]
+
+    def matmul(self, shape: Any, d: int) -> Term:
+        k = self._letter()
+        return self.make((shape[0], k), d) @ self.make((k, shape[1]), d)  # type: ignore[operator, no-any-return]
+
+    def outer(self, shape: Any, d: int) -> Term:
+        return lookup("outer")(self.make(shape[:1], d), self.make(shape[1:], d))  # type: ignore[no-any-return]
+
+    def transpose(self, shape: Any, d: int) -> Term:
+        return self.make(shape[::-1], d).T
+
+    def rows(self, shape: Any, d: int) -> Term:
+        return lookup("unsqueeze")(self.make(shape[:1], d), dim=1) * self.make(shape, d)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_random_expressions_keep_their_value(seed: int) -> None:
+    shape = [(), (n,), (n, m), (m, m)][seed % 4]
+    t = Maker(seed).make(shape, 4)
+    same_value(t, canonical(t), (0, 1))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_gradients_keep_their_value(seed: int) -> None:
+    f = Maker(1000 + seed).make((), 4)
+    targets = [t for t in (X, A, x, w, lam) if t in symbols(f)]
+    for found in gradient(f, targets):
+        same_value(found, canonical(found), (0,))
+
+
+# ---------------------------------------------------------------------------------------------- size
+
+
+@pytest.mark.parametrize("kind", ["chain", "sum", "product", "residual"])
+def test_ten_thousand_ops_stay_linear(kind: str) -> None:
+    t: Any = x
+    steps = {"chain": 5000, "sum": 10000, "product": 3000, "residual": 1500}[kind]
+    for k in range(steps):
+        if kind == "chain":
+            t = op("sin")(t) * x
+        elif kind == "sum":
+            t = t + symbol(f"c{k}", (n,))
+        elif kind == "product":
+            t = t * op("cos")(t)
+        else:
+            t = t + op("tanh")(A @ t + b)
+    assert count(canonical(t)) < 40 * count(t)
+
+
+def test_result_does_not_depend_on_earlier_runs() -> None:
+    before = text(canonical(grad(total((X @ w - y) ** 2), w)))
+    for seed in range(5):
+        canonical(Maker(seed).make((n,), 3))
+    assert text(canonical(grad(total((X @ w - y) ** 2), w))) == before
