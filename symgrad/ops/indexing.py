@@ -252,6 +252,7 @@ one_hot_op = primitive(
     result=lambda _, classes, dtype: np.dtype(dtype),
     size_params=("classes",),
     domain="index",
+    latex=r"\operatorname{{onehot}}\left({0}\right)",
     doc="A new last axis with a 1 at the index; no derivative.",
 )
 
