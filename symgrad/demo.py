@@ -24,7 +24,7 @@ WIDTH = 80
 def loss(w: Any, X: Any, y: Any, lam: Any) -> Any:
     """Negative log-likelihood of logistic regression plus λ/2 ‖w‖²."""
     z = X @ w
-    return (sg.log1p(sg.exp(z)) - y * z).sum() + lam / 2 * (w @ w)
+    return (sg.logaddexp(0, z) - y * z).sum() + lam / 2 * (w @ w)
 
 
 def careless_gradient(w: Any, X: Any, y: Any, lam: Any) -> Any:  # noqa: ARG001
@@ -73,7 +73,7 @@ def _the_data(temperature: Any, damage: Any) -> None:
 def _numbers_and_formulas(args: tuple[Any, ...]) -> None:
     _title(2, "One run of ordinary code: the number and the formula")
     _say("Logistic regression with a penalty. X has a column of ones and one of (temperature - 70)/10.")
-    print("\n    z = X @ w\n    L = (log1p(exp(z)) - y * z).sum() + lam / 2 * (w @ w)\n    L.backward()\n")
+    print("\n    z = X @ w\n    L = (logaddexp(0, z) - y * z).sum() + lam / 2 * (w @ w)\n    L.backward()\n")
     w, X, y, lam = (tensor(a, name=n) for a, n in zip(args, ("w", "X", "y", "lam"), strict=True))
     L = loss(w.requires_grad_(), X, y, lam)
     L.backward()
@@ -82,20 +82,20 @@ def _numbers_and_formulas(args: tuple[Any, ...]) -> None:
     _show("w.grad", str(w.grad.numpy()))
     _show("", str(w.grad.expr))
     _show("LaTeX", w.grad.latex())
-    hessian = sg.func.hessian(loss)(*args)
-    _show("Hessian", str(hessian.numpy().tolist()))
-    _show("", str(hessian.expr))
-    _show("LaTeX", hessian.latex())
 
 
 def _programs(args: tuple[Any, ...]) -> dict[str, Any]:
-    _title(3, "The same derivatives, compiled to NumPy")
+    _title(3, "First and second derivatives, compiled to NumPy")
     programs = {
         "value": sg.compile(loss, *args),
         "gradient": sg.compile(sg.func.grad(loss), *args, name="gradient"),
         "hessian": sg.compile(sg.func.hessian(loss), *args, name="hessian"),
     }
-    print(textwrap.indent(programs["hessian"].source.strip(), "    "))
+    _show("Hessian", str(programs["hessian"](*args)).replace("\n", ""))
+    _show("LaTeX", programs["hessian"].formula)
+    print()
+    function = programs["hessian"].source.split("\n\n\n")[-1]  # what stands before it are its helpers
+    print(textwrap.indent(function.strip(), "    "))
     return programs
 
 
@@ -127,9 +127,13 @@ def _ship(gradient: Any) -> int:
         gradient.save(path)
         print(f"  saved       {path.name}, {len(path.read_text(encoding='utf-8').splitlines())} lines")
         done = subprocess.run(
-            [sys.executable, "-I", str(path)], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+            [sys.executable, "-I", str(path), "--selftest"],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            check=False,
         )
-    print(f"  self-test   python -I {path.name}: exit code {done.returncode}")
+    print(f"  self-test   python -I {path.name} --selftest: exit code {done.returncode}")
     for line in (done.stdout + done.stderr).strip().splitlines():
         print(f"              {line}")
     return done.returncode

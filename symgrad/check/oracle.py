@@ -126,8 +126,8 @@ def _require_scalar(output: Any) -> None:
 def _require_deterministic(value: Any, again: Any) -> None:
     if not np.array_equal(as_array(value), as_array(again), equal_nan=True):
         raise ArgumentError(
-            f"f is not deterministic: it gave {value} and then {again} for the same arguments. Fix its random seed inside "
-            "f."
+            f"f is not deterministic: it gave {value} and then {again} for the same arguments. Fix its random seed "
+            "inside f."
         )
 
 

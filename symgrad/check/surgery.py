@@ -32,13 +32,14 @@ class AlteredSweep(Sweep):
         # Wanting the root takes the careful path through every node, the one that asks ``_contribution``.
         wanted = [root, *_leaves(root)]
         super().__init__(
-            [(root, np.ones(output._value.shape, output.dtype)[()])],
-            wanted,
-            False,
-            True,
-            lambda _, saved: saved,
-            lambda _, g: g,
-            lambda _, g: g,
+            roots=[(root, np.ones(output._value.shape, output.dtype)[()])],
+            wanted=wanted,
+            create_graph=False,
+            keep_graph=True,
+            wrap=lambda node, saved: saved,
+            finish_leaf=lambda leaf, g: g,
+            run_hooks=lambda node, g: g,
+            run_post_hooks=lambda node, results, g: results,
         )
         self._edge = (node, i)
         self._skip = skip
