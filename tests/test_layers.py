@@ -58,7 +58,7 @@ def public_names() -> list[str]:
     """What ``dir(symgrad)`` offers whatever was imported before, and the methods and attributes of tensors."""
     lazy = {"autograd", "Variable", *sg._LAZY, *sg._MODULES}
     names = {n for n in dir(sg) if not n.startswith("_") and (n in lazy or not isinstance(vars(sg).get(n), ModuleType))}
-    names -= {"Any", "annotations", "importlib"}
+    names -= {"Any", "FUNCTIONS", "annotations", "importlib"}
     return sorted({*names, *(f"Tensor.{n}" for n in dir(sg.Tensor) if not n.startswith("_"))})
 
 

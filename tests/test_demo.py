@@ -1,0 +1,68 @@
+"""The command line: the demonstration, the card of an op, the version."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import symgrad as sg
+from symgrad.__main__ import main
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_demo(tmp_path):
+    """It runs as a newcomer runs it: warnings are errors, 80 columns are enough, and all it claims came out."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "symgrad", "demo"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT), "PATH": "", "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80, max(lines, key=len)
+    for promised in (
+        r"X^{\top} \left(\sigma\left(X w\right) - y\right) + \lambda w",
+        "-2.075789",
+        "self-test passed",
+        "d loss / d w: WRONG",
+        "comes from lam*(w @ w)/2 is missing",
+    ):
+        assert promised in done.stdout
+    assert not list(tmp_path.iterdir()), "the demonstration leaves nothing behind"
+
+
+def test_demo_does_not_depend_on_the_hash_seed():
+    outputs = set()
+    for seed in ("1", "2"):
+        env = {"PYTHONPATH": str(ROOT), "PATH": "", "PYTHONIOENCODING": "utf-8", "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-m", "symgrad", "demo"]
+        outputs.add(subprocess.run(command, env=env, capture_output=True, stdin=subprocess.DEVNULL, check=True).stdout)
+    assert len(outputs) == 1
+
+
+def test_version(capsys):
+    assert main(["version"]) == 0
+    assert capsys.readouterr().out == f"symgrad {sg.__version__}\n"
+
+
+def test_card_of_an_op(capsys):
+    assert main(["op", "tanh"]) == 0
+    assert "tanh" in capsys.readouterr().out
+    assert main(["op", "tahn"]) == 2
+    assert "tanh" in capsys.readouterr().err
+
+
+def test_wrong_command(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["fly"])
+    assert stopped.value.code == 2
+    assert "demo" in capsys.readouterr().err
