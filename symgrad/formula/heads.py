@@ -296,8 +296,8 @@ def head_text(self: Head, printer: Any) -> str:
     name, params, operands = self.op_name, self.params, self.operands
     if name == "matmul":
         chained = getattr(operands[0], "op_name", "") == "matmul"
-        left = printer._print(operands[0]) if chained else printer.parenthesize(operands[0], PRECEDENCE["Mul"])
-        return f"{left} @ {printer.parenthesize(operands[1], PRECEDENCE['Mul'])}"
+        left = printer._print(operands[0]) if chained else _factor_text(operands[0], printer)
+        return f"{left} @ {_factor_text(operands[1], printer)}"
     if name == "permute" and params["dims"] == (1, 0):
         return printer.parenthesize(operands[0], PRECEDENCE["Atom"], strict=True) + ".T"
     if name == "getitem":
@@ -311,6 +311,12 @@ def head_text(self: Head, printer: Any) -> str:
         return f"sum({texts[0]}{'' if whole else f', {axes[0]}' if len(axes) == 1 else f', {axes}'})"
     static = params_text(params, tuple(self.op.size_params or ()))
     return f"{name}({', '.join([*texts, *([static] if static else [])])})"
+
+
+def _factor_text(operand: Any, printer: Any) -> str:
+    """An operand of ``@``: bracketed unless it binds more (a reciprocal is printed as a quotient)."""
+    inverse = operand.is_Pow and operand.exp.could_extract_minus_sign()
+    return f"({printer._print(operand)})" if inverse else printer.parenthesize(operand, PRECEDENCE["Mul"])
 
 
 # ---------------------------------------------------------------------------------------------- NumPy code

@@ -39,9 +39,12 @@ def kind_of(shape: tuple[Any, ...]) -> str:
 class Writer:
     """Turns terms into pieces, arguments first; one writer per formula, so that names and indices agree."""
 
-    def __init__(self, names: dict[str, str], bold: bool = False):
+    def __init__(self, names: dict[str, str], bold: bool = False, sized: bool = False):
         self.names = names
         self.bold = bold
+        self.sized = sized
+        self.needs_sizes = False
+        self.open: dict[Term, bool] = {}
         self.images: dict[Term, Piece] = {}
 
     def taken(self, text: str) -> bool:
@@ -56,8 +59,46 @@ class Writer:
         """The piece of a term."""
         for t in postorder([root]):
             if t not in self.images:
+                self.open[t] = self._is_open(t)
                 self.images[t] = self._piece(t)
         return self.images[root]
+
+    def _is_open(self, t: Term) -> bool:
+        """Whether nothing in a term's text tells its size: it is made of ones and the identity."""
+        name = t.op.name
+        if name in ("full", "eye", "expand"):
+            return t.ndim > 0 and not self.sized
+        if name == "einsum" and not set(t.params["output"]) <= set().union(*map(set, t.params["inputs"])):
+            return not self.sized
+        if name == "outer":
+            return any(self.open[a] for a in t.args)
+        if t.op.kind == "elementwise" or name in ("matmul", "where", "permute", "squeeze", "unsqueeze", "einsum", "cast"):
+            arrays = [a for a in t.args if a.shape]
+            return bool(arrays) and all(self.open[a] for a in arrays)
+        return False
+
+    def closing(self, *terms: Term) -> None:
+        """Note that sizes are lost where these terms stand, unless ones and identities show theirs."""
+        if all(self.open[t] for t in terms):
+            self.needs_sizes = True
+
+    def ones(self, kind: str, shape: tuple[Any, ...]) -> Piece:
+        """Ones in the form of a kind, with their sizes where they are needed."""
+        rows, columns = (rf"\mathbf{{1}}_{{{s}}}" if self.sized else r"\mathbf{1}" for s in (shape[0], shape[-1]))
+        upright = columns if kind == "r" else rows
+        column, row = (upright, pieces.ATOM), (rf"{upright}^{{\top}}", pieces.POWER)
+        if kind == "c":
+            return Piece("c", *column, flip=row)
+        if kind == "r":
+            return Piece("r", *row, flip=column)
+        return Piece("m", rf"{rows} {columns}^{{\top}}", pieces.MUL)
+
+    def identity(self, size: Any) -> Piece | None:
+        """The identity matrix, unless a symbol is called I."""
+        if self.taken("I"):
+            return None
+        text = rf"I_{{{size}}}" if self.sized else "I"
+        return Piece("m", text, flip=(text, pieces.ATOM))
 
     def _piece(self, t: Term) -> Piece:
         from symgrad.formula.texops import WRITERS, called
@@ -108,10 +149,9 @@ class Writer:
             piece, shape = transposed(piece) if piece.kind == "c" else piece, (1, *shape)
         if shape == out:
             return piece
-        ones = Piece("c", r"\mathbf{1}", flip=(r"\mathbf{1}^{\top}", pieces.POWER))
         if piece.kind == "r":
-            return pieces.matrix_product("m", ones, piece)
-        return pieces.matrix_product("m", piece, transposed(ones))
+            return pieces.matrix_product("m", self.ones("c", out[:1]), piece)
+        return pieces.matrix_product("m", piece, self.ones("r", out[1:]))
 
 
 def latex(
@@ -140,8 +180,17 @@ def latex(
     long = _is_long(shown)
     head = "" if name is None else f"{name} = "
     if not (long if where is None else where):
-        return head + text_of(Writer(_names(shown), bold).write(shown))
+        return head + written(shown, _names(shown), bold)
     return _where_text(Statements(shown), lines, bold, name)
+
+
+def written(term: Term, names: dict[str, str], bold: bool = False, exact: bool = False) -> str:
+    """The text of one term; ``exact`` makes it tell its own size too."""
+    writer = Writer(names, bold)
+    piece = writer.write(term)
+    if writer.needs_sizes or (exact and writer.open[term]):
+        piece = Writer(names, bold, sized=True).write(term)
+    return text_of(piece)
 
 
 def _names(*roots: Term) -> dict[str, str]:
@@ -167,7 +216,7 @@ def _where_text(found: Statements, lines: int, bold: bool, name: str | None) -> 
     for k, (left, statement) in enumerate(kept):
         if left_out and k == len(kept) - 1:
             rows.append(rf"&\;\;\vdots \quad \text{{({left_out} more lines)}}")
-        text = text_of(Writer(names, bold).write(statement))
+        text = written(statement, names, bold, exact=left != result)
         if left == result and name is None:
             rows.append(rf"& {text}" if len(kept) > 1 else text)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -26,16 +27,6 @@ def writes(*names: str) -> Callable[[Rule], Rule]:
         return rule
 
     return note
-
-
-def ones(kind: str) -> Piece:
-    """The constant one in the form of a kind."""
-    column, row = (r"\mathbf{1}", ATOM), (r"\mathbf{1}^{\top}", POWER)
-    if kind == "c":
-        return Piece("c", *column, flip=row)
-    if kind == "r":
-        return Piece("r", *row, flip=column)
-    return Piece("m", r"\mathbf{1} \mathbf{1}^{\top}", MUL)
 
 
 # ---------------------------------------------------------------------------------------------- named functions
@@ -101,7 +92,8 @@ def reshaped(piece: Piece, shape: tuple[Any, ...]) -> Piece:
 
 
 def exact(w: Writer, t: Term) -> Piece:
-    """An argument whose axes of size 1 count; symbols know their shape."""
+    """An argument whose axes count one by one; symbols know their shape."""
+    w.closing(t)
     return w.operand(t) if t.op is SYMBOL else w.exact(w.operand(t), t.shape)
 
 
@@ -172,12 +164,16 @@ def _scaled_matrix(w: Writer, x: Term, y: Term, a: Piece, b: Piece) -> Piece | N
     if kinds[1] != "m":
         return None
     if kinds[0] == "c":
-        return pieces.matrix_product("m", diagonal_matrix(rows[0]), rows[1])
-    return pieces.matrix_product("m", rows[1], diagonal_matrix(transposed(rows[0])))
+        return pieces.matrix_product("m", diagonal_matrix(w, rows[0]), rows[1])
+    return pieces.matrix_product("m", rows[1], diagonal_matrix(w, transposed(rows[0])))
 
 
-def diagonal_matrix(column: Piece) -> Piece:
-    """diag(v), with the scalars of v in front."""
+def diagonal_matrix(w: Writer, column: Piece) -> Piece:
+    """diag(v), with the scalars of v in front; of ones the identity."""
+    found = re.fullmatch(r"\\mathbf\{1\}(?:_\{(.*)\})?", column.core)
+    unit = w.identity(found[1]) if found else None
+    if unit is not None:
+        return unit.with_lead(column.coef, column.top, column.bottom)
     text = operator("diag") + brackets(column.core)
     return Piece("m", text, flip=(text, ATOM)).with_lead(column.coef, column.top, column.bottom)
 
@@ -283,6 +279,7 @@ def _log_of(w: Writer, t: Term) -> Piece | None:
 def _softmax(w: Writer, t: Term) -> Piece | None:
     if t.params["dim"] != t.ndim - 1:
         return None
+    w.closing(t.args[0])
     return function(kind_of(t.shape), operator("softmax"), text_of(w.operand(t.args[0])))
 
 
@@ -381,12 +378,12 @@ def _full(w: Writer, t: Term) -> Piece | None:
     value, kind = t.params["value"], kind_of(t.shape)
     if kind == "s" or value == 0:
         return pieces.number_piece(value) if kind == "s" else Piece(kind, "0")
-    return None if kind == "t" else pieces.product(pieces.number_piece(value), ones(kind))
+    return None if kind == "t" else pieces.product(pieces.number_piece(value), w.ones(kind, t.shape))
 
 
 @writes("eye")
 def _eye(w: Writer, t: Term) -> Piece | None:
-    return None if w.taken("I") else Piece("m", "I", flip=("I", ATOM))
+    return w.identity(t.params["n"])
 
 
 @writes("permute")
@@ -404,6 +401,7 @@ def _matmul(w: Writer, t: Term) -> Piece | None:
     a, b = w.operand(x), w.operand(y)
     if a.kind == "s" or b.kind == "s":
         return pieces.product(a, b)
+    w.closing(x, y)
     kind = kind_of(t.shape)
     if x.ndim == 1 and y.ndim == 1:
         return pieces.matrix_product("s", transposed(a), b)
@@ -443,7 +441,7 @@ def _expand(w: Writer, t: Term) -> Piece | None:
     if kind == "s":
         return a
     if a.kind == "s":
-        return pieces.product(a, ones(kind))
+        return pieces.product(a, w.ones(kind, t.shape))
     if len(t.shape) == 1:
         return a
     return w.lifted(a, x.shape, t.shape)
@@ -457,18 +455,21 @@ def _sum_over(w: Writer, t: Term) -> Piece | None:
         return None
     if a.kind == "s":
         return a
+    w.closing(x)
+    sizes = x.shape if x.ndim == 2 else (*x.shape, *x.shape)
     if a.kind in "cr":
         if kind_of(t.shape) != "s":
             return transposed(a) if kind_of(t.shape) != a.kind else a
         column = a if a.kind == "c" else transposed(a)
-        return pieces.matrix_product("s", ones("r"), column)
+        long = sizes[0] if a.kind == "c" else sizes[1]
+        return pieces.matrix_product("s", w.ones("r", (long,)), column)
     if axes == (0, 1):
-        return pieces.matrix_product("s", pieces.matrix_product("r", ones("r"), a), ones("c"))
+        return pieces.matrix_product("s", pieces.matrix_product("r", w.ones("r", sizes[:1]), a), w.ones("c", sizes[1:]))
     if axes == (1,):
-        return pieces.matrix_product("c", a, ones("c"))
+        return pieces.matrix_product("c", a, w.ones("c", sizes[1:]))
     if t.params["keepdim"]:
-        return pieces.matrix_product("r", ones("r"), a)
-    return pieces.matrix_product("c", transposed(a), ones("c"))
+        return pieces.matrix_product("r", w.ones("r", sizes[:1]), a)
+    return pieces.matrix_product("c", transposed(a), w.ones("c", sizes[:1]))
 
 
 @writes("diagonal", "trace", "det", "inv")
@@ -476,6 +477,7 @@ def _of_matrix(w: Writer, t: Term) -> Piece | None:
     x = t.args[0]
     if x.ndim != 2:
         return None
+    w.closing(x)
     a, kind = w.operand(x), kind_of(t.shape)
     if t.op.name == "inv":
         lead = Piece("s", coef=a.coef, top=a.top, bottom=a.bottom)
@@ -493,6 +495,7 @@ def _of_matrix(w: Writer, t: Term) -> Piece | None:
 def _logdet(w: Writer, t: Term) -> Piece | None:
     if t.args[0].ndim != 2:
         return None
+    w.closing(t.args[0])
     inner = r"\det" + brackets(text_of(w.operand(t.args[0])))
     if t.op.name == "logdet":
         return Piece("s", r"\log " + inner, OPEN)
@@ -522,6 +525,7 @@ def _norm(w: Writer, t: Term) -> Piece | None:
     x, p = t.args[0], t.params["p"]
     if t.params["dim"] != tuple(range(x.ndim)) or x.ndim > 2 or p not in (1, 2, math.inf):
         return None
+    w.closing(x)
     a = w.operand(x)
     if a.kind == "m" and p != 2:
         return None
@@ -536,6 +540,7 @@ def _reduced(w: Writer, t: Term) -> Piece | None:
     if t.params["keepdim"] and kind_of(t.shape) == "t":
         return None
     name = t.op.name
+    w.closing(t.args[0])
     if name == "logsumexp":
         if axes != (x.ndim - 1,) or x.ndim > 2:
             return None
@@ -582,7 +587,7 @@ _LETTERS = "ijklabcdefghpqrsuvwxyzmnot"
 def _einsum(w: Writer, t: Term) -> Piece | None:
     inputs, output = t.params["inputs"], t.params["output"]
     if inputs == ((0,),) and output == (0, 0) and t.args[0].ndim == 1 and kind_of(t.args[0].shape) == "c":
-        return diagonal_matrix(w.operand(t.args[0]))
+        return diagonal_matrix(w, w.operand(t.args[0]))
     if not set(output) <= set().union(*map(set, inputs)):
         return _spread(w, t)
     return index_notation(w, t)

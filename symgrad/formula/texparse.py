@@ -1,0 +1,643 @@
+r"""The reader of the LaTeX that :mod:`symgrad.formula.latex` prints.
+
+Grammar, loosest first: ``\vee``; ``\wedge``; ``\neg``; ``= \ne < \le > \ge``; ``+ -``; ``\odot``; juxtaposition and
+``\cdot``; superscripts and indices.  Atoms are symbols, numbers, brackets, ``\frac``, ``\sqrt``, ``e^{…}``, functions,
+``\operatorname{op}_{axes}\left(args; key=value\right)``, ``\lVert\rVert``, ``\left|\right|``, Iverson brackets, ``cases``,
+``\mathbf{1}``, ``I``, ``\left[\sum_{k} A_{i k} B_{k j}\right]_{i j}``, and ``x_{[index]}`` with NumPy's index.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import FormulaError
+from symgrad.formula.parse import Tokens, known_op, literal, plain_value, power, size_letters, symbol_table
+from symgrad.formula.term import Term, as_term, full, number, size_letter
+from symgrad.formula.texnames import bolded, texts
+from symgrad.formula.texvalues import Value, entrywise, op, product, scalar, transposed, value_of
+from symgrad.formula.texvalues import as_term as settled
+from symgrad.op import lookup
+from symgrad.ops.constants import PI
+from symgrad.ops.indexing import Index, static_index
+
+TOKEN = re.compile(
+    r"(?P<skip>\s+|\\[,;:! ]|\\displaystyle|\\quad)"
+    r"|(?P<begin>\\begin\{\w+\})|(?P<end>\\end\{\w+\})|(?P<name>\\operatorname\{(?:[^}\\]|\\_)*\})"
+    r"|(?P<word>\\(?:text|mathrm)\{(?:[^}\\]|\\_)*\})|(?P<ones>\\mathbf\{1\})"
+    r"|(?P<bar>\\left\||\\right\||\\left\\[lr]\w+|\\right\\[lr]\w+)|(?P<fence>\\left|\\right)"
+    r"|(?P<number>\d+(?:\.\d+)?\s*\\cdot\s*10\^\{-?\d+\}|\d+\.\d+|\d+)|(?P<row>\\\\)|(?P<command>\\[a-zA-Z]+)|(?P<char>.)",
+    re.DOTALL,
+)
+
+
+def tokenize(text: str) -> Tokens:
+    """The tokens of LaTeX; spacing and the size marks of brackets are dropped."""
+    items = []
+    for match in TOKEN.finditer(text):
+        kind = str(match.lastgroup)
+        if kind not in ("skip", "fence"):
+            items.append((kind, match[0], match.start()))
+    return Tokens(text, items)
+
+
+def from_latex(text: str, symbols: Mapping[str, Any] | Iterable[Term], shape: tuple[Any, ...] | None = None) -> Term:
+    r"""The term of LaTeX as this library prints it.
+
+    ``symbols`` state the shapes of the names, as in :func:`symgrad.formula.parse.symbol_table`; ``shape`` is the shape of
+    the whole formula, needed where the text leaves it open (a lone ``\mathbf{1}`` or ``I``).  Raises ``FormulaError``
+    where the text cannot be read or products do not fit.
+
+    >>> from_latex(r"X^{\top} \left(X w - y\right)", {"X": ("n", "m"), "w": ("m",), "y": ("n",)}).shape
+    ('m',)
+    """
+    reader = _TexReader(tokenize(text.strip().strip("$")), symbol_table(symbols))
+    found = reader.whole()
+    if reader.tokens.kind != "end":
+        raise reader.tokens.error(f"unexpected {reader.tokens.peek()!r}")
+    return settled(found, shape)
+
+
+_RELATIONS = {"=": "eq", r"\ne": "ne", "<": "lt", r"\le": "le", ">": "gt", r"\ge": "ge"}
+_FUNCTIONS = {
+    **{rf"\{n}": n for n in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "log", "exp")},
+    r"\arcsin": "asin", r"\arccos": "acos", r"\arctan": "atan", r"\sigma": "sigmoid", r"\psi": "digamma",
+}  # fmt: skip
+_OPERATORS = {"tr": "trace", "Re": "real", "Im": "imag", "clip": "clamp"}
+_FENCES = {r"\left\lfloor": (r"\right\rfloor", "floor"), r"\left\lceil": (r"\right\rceil", "ceil"), r"\left|": (r"\right|", "abs")}
+_AXES_TUPLE = ("sum", "mean", "var", "std", "amax", "amin", "norm", "logsumexp", "squeeze")
+_REDUCTIONS = (*_AXES_TUPLE[:-1], "prod", "argmax", "argmin")
+_STOP = (")", "}", "]", "&", ",", ";", "", r"\\", r"\right|", r"\rVert", r"\right\rfloor", r"\right\rceil", "+", "-", r"\odot",
+         r"\wedge", r"\vee", ":", *_RELATIONS)  # fmt: skip
+
+
+class _Indexed:
+    """A product in index notation: operands with their index letters, and pairs of equal indices."""
+
+    def __init__(self, operands: list[tuple[Term, tuple[str, ...]]], deltas: list[tuple[str, str]]):
+        self.operands = operands
+        self.deltas = deltas
+        self.kind = "indexed"
+
+    def times(self, other: Any) -> _Indexed:
+        if isinstance(other, _Indexed):
+            return _Indexed(self.operands + other.operands, self.deltas + other.deltas)
+        return _Indexed([*self.operands, (other.term, ())], self.deltas)
+
+    def contracted(self, free: tuple[str, ...]) -> Value:
+        """The array whose axes are the indices ``free``; all others are summed."""
+        same = {b: a for a, b in self.deltas}
+        labels: dict[str, int] = {}
+        rows = [tuple(labels.setdefault(x, len(labels)) for x in row) for _, row in self.operands]
+        sizes = {x: t.shape[k] for t, row in self.operands for k, x in enumerate(row)}
+        output = tuple(same.get(x, x) for x in free)
+        made = op(
+            "einsum", *(t for t, _ in self.operands), inputs=tuple(rows), output=tuple(labels[x] for x in output),
+            shape=tuple(sizes[x] for x in output),
+        )  # fmt: skip
+        return value_of(made)
+
+
+class _TexReader:
+    def __init__(self, tokens: Tokens, table: dict[str, Term]):
+        self.tokens = tokens
+        self.letters = size_letters(table)
+        self.names: list[tuple[list[str], Value, Term]] = []
+        self.bound: set[str] = set()
+        for name, text in texts(table).items():
+            for form in (text, bolded(text)):
+                self.define(form, table[name])
+
+    def define(self, text: str, term: Term) -> None:
+        """Let a text stand for a term; longer texts are tried first."""
+        self.names.append(([i[1] for i in tokenize(text).items], value_of(term), term))
+        self.names.sort(key=lambda entry: -len(entry[0]))
+
+    # -------------------------------------------------------------------------------------- statements
+
+    def whole(self) -> Any:
+        """A formula, or the statements of a where-list of which the last is the result."""
+        if self.tokens.found(r"\begin{aligned}"):
+            while True:
+                found = self.statement()
+                if self.tokens.found(r"\end{aligned}"):
+                    return found
+                self.tokens.expect(r"\\")
+        return self.condition()
+
+    def statement(self) -> Any:
+        tokens = self.tokens
+        start = tokens.at
+        while tokens.peek() not in ("&", ""):
+            tokens.at += 1
+        left = tokens.text[tokens.items[start][2] : tokens.items[tokens.at][2]] if tokens.at > start else ""
+        tokens.expect("&")
+        if left:
+            tokens.expect("=")
+        if tokens.peek() == r"\vdots":
+            raise tokens.error("lines were left out of this where-list; print it with more lines=")
+        found = self.condition()
+        if left:
+            self.define(left.strip(), settled(found, None))
+        return found
+
+    # -------------------------------------------------------------------------------------- levels
+
+    def condition(self) -> Any:
+        """Conditions, and everything that binds more."""
+        self.tokens.deeper()
+        out = self.conjunction()
+        while self.tokens.found(r"\vee"):
+            out = entrywise(lookup("logical_or"), out, self.conjunction())
+        self.tokens.depth -= 1
+        return out
+
+    def conjunction(self) -> Any:
+        out = self.relation()
+        while self.tokens.found(r"\wedge"):
+            out = entrywise(lookup("logical_and"), out, self.relation())
+        return out
+
+    def relation(self) -> Any:
+        if self.tokens.found(r"\neg"):
+            return entrywise(lookup("logical_not"), self.relation())
+        out = self.sum()
+        while self.tokens.peek() in _RELATIONS:
+            out = entrywise(lookup(_RELATIONS[self.tokens.take()]), out, self.sum())
+        return out
+
+    def sum(self) -> Any:
+        tokens = self.tokens
+        out = entrywise(lookup("neg"), self.hadamard()) if tokens.found("-") else self.hadamard()
+        while tokens.peek() in ("+", "-"):
+            name = "add" if tokens.take() == "+" else "sub"
+            out = entrywise(lookup(name), out, self.hadamard())
+        return out
+
+    def hadamard(self) -> Any:
+        out = self.juxtaposed()
+        while self.tokens.found(r"\odot"):
+            out = entrywise(lookup("mul"), out, self.juxtaposed())
+        return out
+
+    def juxtaposed(self) -> Any:
+        tokens = self.tokens
+        if tokens.peek() == r"\sum" and tokens.peek(1) == "_":
+            return self.summed()
+        out = self.factor()
+        while tokens.peek() not in _STOP and tokens.kind != "end":
+            tokens.found(r"\cdot")
+            right = self.summed() if tokens.peek() == r"\sum" else self.factor()
+            if isinstance(out, _Indexed) or isinstance(right, _Indexed):
+                out = out.times(right) if isinstance(out, _Indexed) else right.times(out)
+            else:
+                out = product(out, right)
+        return out
+
+    def summed(self) -> Any:
+        self.tokens.at += 1
+        letters = self.subscript()
+        before, self.bound = self.bound, self.bound | set(letters)
+        found = self.juxtaposed()
+        self.bound = before
+        free = {x for _, row in found.operands for x in row} - set(letters)
+        return found if free or found.deltas else found.contracted(())
+
+    def subscript(self) -> tuple[str, ...]:
+        """Index letters after ``_``."""
+        self.tokens.expect("_")
+        self.tokens.expect("{")
+        out = []
+        while not self.tokens.found("}"):
+            out.append(self.tokens.take())
+        return tuple(out)
+
+    # -------------------------------------------------------------------------------------- factors
+
+    def factor(self) -> Any:
+        out = self.atom()
+        tokens = self.tokens
+        while tokens.peek() in ("^", "_"):
+            if tokens.peek() == "_":
+                if tokens.peek(2) == "[":
+                    tokens.at += 3
+                    index = self.index()
+                    tokens.expect("}")
+                    out = value_of(op("getitem", self.plain(out), index=index))
+                else:
+                    out = _Indexed([(self.plain(out), self.subscript())], [])
+            else:
+                tokens.at += 1
+                out = self.raised(out)
+        return out
+
+    def plain(self, value: Any) -> Term:
+        """The term of a value, for places where its own axes count."""
+        term = getattr(value, "exact", None)
+        return settled(value, None) if term is None else term
+
+    def raised(self, base: Value) -> Value:
+        tokens = self.tokens
+        tokens.expect("{")
+        inverse = tokens.peek() == "-" and tokens.peek(1) == r"\top"
+        if inverse or tokens.peek() == r"\top":
+            tokens.at += 2 if inverse else 1
+            tokens.expect("}")
+            turned = transposed(base)
+            return Value("m", op("inv", turned.term)) if inverse else turned
+        entry = tokens.found(r"\odot")
+        exponent = self.condition()
+        tokens.expect("}")
+        if base.kind == "m" and not entry and exponent.term.number == -1:
+            return Value("m", op("inv", base.term))
+        if base.kind == "eye" and exponent.term.number == -1:
+            return Value("eye", op("div", 1, base.term))
+        if not entry and base.kind not in ("s", "o") and exponent.kind == "s":
+            raise tokens.error("a power of an array is written with \\odot; only ^{-1} and ^{\\top} are matrix powers here")
+        return entrywise(power, base, exponent)
+
+    def atom(self) -> Any:
+        tokens = self.tokens
+        named = self.symbol()
+        if named is not None:
+            return named
+        kind, text = tokens.kind, tokens.take()
+        if kind == "number":
+            return scalar(_literal(text))
+        rule = _ATOMS.get(text) or _KINDS.get(kind)
+        if rule is not None:
+            return rule(self, text)
+        if text in _FUNCTIONS:
+            return self.function(_FUNCTIONS[text])
+        if text in self.letters:
+            return Value("s", size_letter(text))
+        tokens.at -= 1
+        raise tokens.error(f"{text!r} is no symbol, size or function here" if text else "the text ends too early")
+
+    def symbol(self) -> Any:
+        """The symbol written at this place, the longest that fits."""
+        tokens = self.tokens
+        for parts, value, term in self.names:
+            if all(tokens.peek(k) == part for k, part in enumerate(parts)):
+                tokens.at += len(parts)
+                found = _Named(value.kind, value.term)
+                found.exact = term
+                return found
+        return None
+
+    def group(self) -> Any:
+        """A formula in braces."""
+        self.tokens.expect("{")
+        out = self.condition()
+        self.tokens.expect("}")
+        return out
+
+    # -------------------------------------------------------------------------------------- functions
+
+    def function(self, name: str) -> Any:
+        """An elementwise function with its exponent before the argument; ``\\log`` may stand before another one."""
+        tokens = self.tokens
+        exponent = None
+        if tokens.peek() == "^":
+            tokens.at += 1
+            if name == "digamma" and tokens.peek(1) == "(":
+                order = int(tokens.peek(2))
+                tokens.at += 5
+                return entrywise(lambda x: op("polygamma", x, n=order), self.bracketed())
+            exponent = self.group()
+        joined = self.joined_log() if name == "log" else None
+        if joined is not None:
+            return joined
+        argument = self.bracketed() if tokens.peek() == "(" else self.factor()
+        out = entrywise(lookup(name), argument)
+        return out if exponent is None else entrywise(power, out, exponent)
+
+    def joined_log(self) -> Any:
+        """``\\log`` of a function for which the table has one op."""
+        tokens = self.tokens
+        following = tokens.peek()
+        if following in (r"\sigma", r"\Gamma") and tokens.peek(1) == "(" and self.symbol_free():
+            tokens.at += 1
+            return entrywise(lookup("logsigmoid" if following == r"\sigma" else "lgamma"), self.bracketed())
+        if following == r"\operatorname{softmax}" and tokens.peek(1) == "(":
+            tokens.at += 1
+            return self.along_last("log_softmax", self.bracketed())
+        if following == r"\det":
+            tokens.at += 1
+            return Value("s", op("logdet", self.bracketed().term))
+        if following == r"\left|" and tokens.peek(1) == r"\det":
+            tokens.at += 2
+            out = Value("s", op("logabsdet", self.bracketed().term))
+            tokens.expect(r"\right|")
+            return out
+        return None
+
+    def symbol_free(self) -> bool:
+        """Whether no symbol starts at this place."""
+        at = self.tokens.at
+        found = self.symbol() is None
+        self.tokens.at = at
+        return found
+
+    def bracketed(self) -> Any:
+        """One argument in round brackets."""
+        self.tokens.expect("(")
+        out = self.condition()
+        self.tokens.expect(")")
+        return out
+
+    def along_last(self, name: str, a: Value) -> Value:
+        """A function along the last axis."""
+        made = op(name, a.term, dim=a.term.ndim - 1)
+        return Value(a.kind, made)
+
+    def arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        """Arguments, and after a semicolon the parameters, of a named function."""
+        tokens = self.tokens
+        tokens.expect("(")
+        args: list[Any] = []
+        params: dict[str, Any] = {}
+        if tokens.kind == "word" and tokens.peek(1) == "=":
+            tokens.at -= 1
+            tokens.items[tokens.at] = ("char", ";", tokens.items[tokens.at][2])
+        while tokens.peek() not in (")", ";"):
+            args.append(self.condition())
+            if not tokens.found(","):
+                break
+        if tokens.found(";"):
+            while tokens.peek() != ")":
+                key = _word(tokens.take())
+                tokens.expect("=")
+                params[key] = self.value()
+                tokens.found(",")
+        tokens.expect(")")
+        return args, params
+
+    def operator(self, text: str) -> Any:
+        """``\\operatorname{name}`` with its axes, arguments and parameters."""
+        name = _word(text)
+        tokens = self.tokens
+        axes = None
+        if tokens.found("_"):
+            axes = tuple(int(x) for x in self.axes())
+        exponent = None
+        if tokens.found("^"):
+            exponent = self.group()
+        args, params = self.arguments()
+        out = self.named(name, args, params, axes)
+        return out if exponent is None else entrywise(power, out, exponent)
+
+    def axes(self) -> list[str]:
+        self.tokens.expect("{")
+        out = []
+        while not self.tokens.found("}"):
+            out.append(self.tokens.take())
+            self.tokens.found(",")
+        return out
+
+    def named(self, name: str, args: list[Any], params: dict[str, Any], axes: tuple[int, ...] | None) -> Any:
+        if name == "diag":
+            a = args[0]
+            if a.kind == "m":
+                return Value("v", op("diagonal", a.term, offset=0, dim1=0, dim2=1))
+            n = a.term.shape[0]
+            return Value("m", op("einsum", a.term, inputs=((0,),), output=(0, 0), shape=(n, n)))
+        if name == "softmax" and axes is None:
+            return self.along_last(name, args[0])
+        name = _OPERATORS.get(name, name)
+        found = known_op(name, self.tokens)
+        if found.kind == "elementwise":
+            return entrywise(found, *args)
+        if name in _REDUCTIONS:
+            params.setdefault("keepdim", False)
+        terms = [self.plain(a) for a in args]
+        if name in _AXES_TUPLE:
+            every = (terms[0].ndim - 1,) if name == "logsumexp" else tuple(range(terms[0].ndim))
+            params["dim"] = every if axes is None else axes
+        elif axes is not None:
+            params["dim"] = axes[0]
+        elif name in ("prod", "argmax", "argmin"):
+            params["dim"] = 0
+        try:
+            return value_of(op(name, *terms, **params))
+        except (TypeError, KeyError) as error:
+            raise self.tokens.error(f"{name} cannot take these arguments: {error}") from error
+
+    # -------------------------------------------------------------------------------------- static values
+
+    def value(self) -> Any:
+        """A static parameter."""
+        tokens = self.tokens
+        if tokens.found("("):
+            out = []
+            while not tokens.found(")"):
+                out.append(self.value())
+                tokens.found(",")
+            return tuple(out)
+        if tokens.found("["):
+            return self.index()
+        if tokens.kind == "word":
+            word = _word(tokens.take())
+            return plain_value(word) if word in ("True", "False", "None") else word
+        return self.scrap()
+
+    def scrap(self) -> Any:
+        """The value of the text up to the next comma or bracket: a number or a size."""
+        text = ""
+        while self.tokens.peek() not in (",", ")", "]", ":", "}", ""):
+            text += self.tokens.take()
+        if text.startswith((r"\infty", r"-\infty")):
+            return math.inf if text[0] == "\\" else -math.inf
+        found = re.fullmatch(r"(-?)\\frac\{(\d+)\}\{(\d+)\}", text)
+        return plain_value(f"{found[1]}{found[2]}/{found[3]}" if found else text) if text else None
+
+    def index(self) -> Index:
+        """An index in NumPy's notation, after its opening bracket."""
+        parts: list[Any] = []
+        comma = False
+        tokens = self.tokens
+        while not tokens.found("]"):
+            if tokens.found(r"\ldots"):
+                parts.append(Ellipsis)
+            elif tokens.found("["):
+                parts.append(np.asarray(self.nested()))
+            elif tokens.kind == "word":
+                parts.append(plain_value(_word(tokens.take())))
+            else:
+                ends = [self.scrap()]
+                while tokens.found(":"):
+                    ends.append(self.scrap())
+                parts.append(slice(*ends) if len(ends) > 1 else ends[0])
+            comma = tokens.found(",") or comma
+        return static_index(tuple(parts) if comma or len(parts) != 1 else parts[0])
+
+    def nested(self) -> list[Any]:
+        """The rest of a list of numbers."""
+        out: list[Any] = []
+        while not self.tokens.found("]"):
+            if self.tokens.found("["):
+                out.append(self.nested())
+            elif self.tokens.kind == "word":
+                out.append(plain_value(_word(self.tokens.take())))
+            else:
+                out.append(self.scrap())
+            self.tokens.found(",")
+        return out
+
+
+class _Named(Value):
+    """A symbol, which also knows its term with all axes."""
+
+    __slots__ = ("exact",)
+    exact: Term
+
+
+def _literal(text: str) -> Any:
+    digits, _, exponent = text.replace(" ", "").partition(r"\cdot10^{")
+    return float(f"{digits}e{exponent[:-1]}") if exponent else literal(text)
+
+
+def _word(text: str) -> str:
+    return text[text.index("{") + 1 : -1].replace(r"\_", "_")
+
+
+# ---------------------------------------------------------------------------------------------- atoms
+
+
+def _bracket(r: _TexReader, _: str) -> Any:
+    r.tokens.at -= 1
+    return r.bracketed()
+
+
+def _iverson(r: _TexReader, _: str) -> Any:
+    found = r.condition()
+    r.tokens.expect("]")
+    if isinstance(found, _Indexed):
+        return found.contracted(r.subscript())
+    if r.tokens.peek() == "_" and r.tokens.peek(2) != "[":
+        return _Indexed([(r.plain(found), r.subscript())], [])
+    return found
+
+
+def _fraction(r: _TexReader, _: str) -> Any:
+    top, bottom = r.group(), r.group()
+    if bottom.kind == "s":
+        return Value(top.kind, op("div", top.term, bottom.term))
+    return entrywise(lookup("div"), top, bottom)
+
+
+def _root(r: _TexReader, _: str) -> Any:
+    if r.tokens.found("["):
+        r.tokens.at += 2
+        return entrywise(lookup("cbrt"), r.group())
+    return entrywise(lookup("sqrt"), r.group())
+
+
+def _letter_e(r: _TexReader, text: str) -> Any:
+    if r.tokens.found("^"):
+        return entrywise(lookup("exp"), r.group())
+    raise r.tokens.error("e is the base of exponentials and needs an exponent")
+
+
+def _fenced(r: _TexReader, text: str) -> Any:
+    right, name = _FENCES[text]
+    inner = r.condition()
+    r.tokens.expect(right)
+    return entrywise(lookup(name), inner)
+
+
+def _norm(r: _TexReader, _: str) -> Any:
+    inner = r.condition()
+    r.tokens.expect(r"\rVert")
+    p: Any = 2
+    if r.tokens.peek() == "_":
+        mark = "".join(r.subscript())
+        p = {"F": 2, "1": 1, r"\infty": math.inf}[mark]
+    return Value("s", op("norm", inner.term, p=p, dim=tuple(range(inner.term.ndim)), keepdim=False))
+
+
+def _cases(r: _TexReader, text: str) -> Any:
+    if text != r"\begin{cases}":
+        raise r.tokens.error(f"{text} cannot stand inside a formula")
+    rows = []
+    while True:
+        value = r.condition()
+        r.tokens.expect("&")
+        if _word(r.tokens.take()) == "otherwise":
+            break
+        rows.append((value, r.condition()))
+        r.tokens.expect(r"\\")
+    r.tokens.expect(r"\end{cases}")
+    for above, condition in reversed(rows):
+        value = entrywise(lookup("where"), condition, above, value)
+    return value
+
+
+def _extreme(r: _TexReader, text: str) -> Any:
+    args, _ = r.arguments()
+    if len(args) == 1:
+        name = "amax" if text == r"\max" else "amin"
+        return Value("s", op(name, args[0].term, dim=tuple(range(args[0].term.ndim)), keepdim=False))
+    return entrywise(lookup("maximum" if text == r"\max" else "minimum"), *args)
+
+
+def _delta(r: _TexReader, _: str) -> Any:
+    pair = r.subscript()
+    return _Indexed([], [(pair[0], pair[1])])
+
+
+def _word_atom(r: _TexReader, text: str) -> Any:
+    constants = {"i": 1j, "nan": math.nan}
+    if _word(text) not in constants:
+        r.tokens.at -= 1
+        raise r.tokens.error(f"{_word(text)!r} is no symbol here")
+    return scalar(constants[_word(text)])
+
+
+def _size(r: _TexReader) -> Any:
+    """The size after ``_``, if there is one."""
+    if not r.tokens.found("_"):
+        return None
+    r.tokens.expect("{")
+    size = r.scrap()
+    r.tokens.expect("}")
+    return size
+
+
+def _ones(r: _TexReader, _: str) -> Any:
+    size = _size(r)
+    return Value("o", number(1)) if size is None else Value("v", full((size,), 1, np.float64))
+
+
+def _identity(r: _TexReader, _: str) -> Any:
+    size = _size(r)
+    return Value("eye", number(1)) if size is None else Value("m", op("eye", n=size, dtype="float64"))
+
+
+_ATOMS: dict[str, Callable[[_TexReader, str], Any]] = {
+    "(": _bracket,
+    "[": _iverson,
+    r"\frac": _fraction,
+    r"\sqrt": _root,
+    "e": _letter_e,
+    r"\lVert": _norm,
+    r"\max": _extreme,
+    r"\min": _extreme,
+    r"\delta": _delta,
+    r"\overline": lambda r, _: entrywise(lambda x: op("conj", x), r.group()),
+    r"\det": lambda r, _: Value("s", op("det", r.bracketed().term)),
+    r"\pi": lambda r, _: Value("s", as_term(PI)),
+    r"\infty": lambda r, _: scalar(math.inf),
+    "I": _identity,
+    **dict.fromkeys(_FENCES, _fenced),
+}
+_KINDS: dict[str, Callable[[_TexReader, str], Any]] = {
+    "ones": _ones,
+    "begin": _cases,
+    "name": lambda r, text: r.operator(text),
+    "word": _word_atom,
+}
