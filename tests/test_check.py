@@ -490,3 +490,16 @@ def test_the_package_can_be_called_like_its_function():
 
     assert symgrad.check(lambda x: x.sum(), np.ones(2), np.ones(2)).ok
     assert sg.check(lambda x: x.sum(), np.ones(2), np.ones(2)).ok
+
+
+def test_large_gradients_are_diagnosed_within_a_budget():
+    def f(x, y):
+        for _ in range(30):
+            y = y * 1.0 + x
+        return (y * y).sum()
+
+    x, y = np.linspace(0, 1, 100_000), np.linspace(1, 2, 100_000)
+    right = 60 * (y + 30 * x)
+    assert check(f, right, x, y)
+    assert check(f, at(right, 77_777, 0.0), x, y).diagnosis.kind == "entry"
+    assert check(f, right + np.cos(1e5 * x), x, y).diagnosis.kind in ("precision", "unknown")

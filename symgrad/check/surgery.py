@@ -7,6 +7,7 @@ reproduces the gradient under check.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,7 +22,7 @@ from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded
 
 BUDGET = 60_000
-"""Node visits that a diagnosis may spend on altered sweeps."""
+"""What a diagnosis may spend on altered sweeps: visits of nodes, where a thousand entries count as one more."""
 
 
 class AlteredSweep(Sweep):
@@ -87,11 +88,12 @@ def gradient_without(output: Any, leaf: Any, node: Node, i: int, skip: bool = Fa
 def edges(output: Any) -> Iterator[tuple[Node, int]]:
     """The edges that gradients flow along, from the output down, within the budget."""
     nodes = _nodes(output._node)
+    cost = sum(1 + math.prod(node.shape) // 1000 for node in nodes)
     spent = 0
     for node in nodes:
         for i in range(len(node.args)):
             if node.mask >> i & 1:
-                spent += len(nodes)
+                spent += cost
                 if spent > BUDGET:
                     return
                 yield node, i
