@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from typing import Any
 
 import numpy as np
 
 import symgrad as sg
-from symgrad import kernels
 from symgrad.formula.derive import directional
 from symgrad.formula.term import Term, as_term, evaluate, symbol
 from symgrad.op import Op, TABLE
@@ -15,6 +16,16 @@ from symgrad.tape.formula import Reading, read
 from tests.optable.samples import FRESH, SIZES, Case, make_case
 
 STEP = 2.0**-11
+
+
+HELPERS = {
+    name: value
+    for module in list(sys.modules.values())
+    if (getattr(module, "__name__", None) or "").startswith("symgrad.kernels")
+    for name, value in vars(module).items()
+    if inspect.isfunction(value)
+}
+"""The functions that source text may call by name."""
 
 
 def is_leaf(value: Any) -> bool:
@@ -258,7 +269,7 @@ def code_text(op: Op, names: list[str], args: tuple[Any, ...], params: dict[str,
     options = "".join(f", {k}={v!r}" for k, v in params.items())
     if getattr(np, kernel.__name__, None) is kernel:
         return f"np.{kernel.__name__}({', '.join(names)}{options})"
-    assert getattr(kernels, kernel.__name__, None) is kernel, (
+    assert HELPERS.get(kernel.__name__) is kernel, (
         f"{op.name}: without `code` the kernel must be a function of numpy or of symgrad.kernels"
     )
     return f"{kernel.__name__}({', '.join(names)}{options})"
@@ -269,7 +280,7 @@ def code_law(op: Op, case: Case) -> None:
     args, params = case
     names = [f"a{i}" if is_data(a) else repr(a) for i, a in enumerate(args)]
     text = code_text(op, names, args, params)
-    scope = {"np": np, **{k: v for k, v in vars(kernels).items() if callable(v)}}
+    scope = {"np": np, **HELPERS}
     with np.errstate(all="ignore"):
         got = eval(text, scope, {f"a{i}": a for i, a in enumerate(args)})
     want = run_kernel(op, args, params)

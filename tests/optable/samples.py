@@ -335,6 +335,8 @@ def samples(op: Op) -> list[Sample]:
     """All samples of an op; empty when it has none."""
     if op.name in SAMPLES:
         return SAMPLES[op.name]
+    if op.sample is not None:
+        return [lambda _: op.sample]
     if op.domain in _MATRIX_DOMAINS:
         return _square(op.domain)
     return _elementwise(op) if op.domain and not callable(op.vjps) and op.kind != "multilinear" else []

@@ -1,0 +1,1 @@
+"""Comparisons with peers, skipped where they are not installed."""

@@ -1,0 +1,128 @@
+"""Values and gradients at kinks, origins and infinities: the decided conventions, one row each.
+
+Every point is tried eagerly, as a formula (the gradient's term, evaluated), and against torch where that is installed
+and has the same convention.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.formula.term import evaluate
+
+INF = math.inf
+
+
+def gradients(function: Callable[..., Any], values: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """The summed result's gradients by the tape; the formula must say the same."""
+    leaves = [sg.tensor(np.array(v, dtype=float), requires_grad=True, name=f"v{k}") for k, v in enumerate(values)]
+    with warnings.catch_warnings():
+        # A forward value may be infinite or nan, and then NumPy says so; backward is always silent.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        out = function(*leaves)
+    total = out.sum() if out.ndim else out
+    total.backward()
+    found = [np.zeros_like(x._value) if x.grad is None else x.grad._value for x in leaves]
+    named = {f"v{k}": np.array(v, dtype=float)[()] for k, v in enumerate(values)}
+    for x, got in zip(leaves, found, strict=True):
+        if x.grad is not None:
+            np.testing.assert_allclose(evaluate(x.grad.term, named), got, rtol=1e-12, err_msg="formula")
+    return out._value, found
+
+
+POINTS: dict[str, tuple[Callable[..., Any], list[Any], list[Any]]] = {
+    "abs": (sg.abs, [0.0], [0.0]),
+    "relu": (sg.relu, [0.0], [0.0]),
+    "maximum": (sg.maximum, [2.0, 2.0], [0.5, 0.5]),
+    "minimum": (sg.minimum, [2.0, 2.0], [0.5, 0.5]),
+    "amax": (sg.amax, [[1.0, 3.0, 3.0]], [[0.0, 0.5, 0.5]]),
+    "amin": (sg.amin, [[1.0, 1.0, 3.0]], [[0.5, 0.5, 0.0]]),
+    "max of all": (sg.max, [[3.0, 3.0]], [[0.5, 0.5]]),
+    "max along": (lambda x: sg.max(x, 0).values, [[3.0, 3.0]], [[1.0, 0.0]]),
+    "clamp low": (lambda x: x.clamp(1, 2), [1.0], [1.0]),
+    "clamp high": (lambda x: x.clamp(1, 2), [2.0], [1.0]),
+    "sign": (sg.sign, [0.0], [0.0]),
+    "round": (sg.round, [0.5], [0.0]),
+    "floor": (sg.floor, [1.0], [0.0]),
+    "ceil": (sg.ceil, [1.0], [0.0]),
+    "sqrt": (sg.sqrt, [0.0], [INF]),
+    "log": (sg.log, [0.0], [INF]),
+    "acos": (sg.acos, [1.0], [-INF]),
+    "norm": (sg.norm, [[0.0, 0.0]], [[0.0, 0.0]]),
+    "std": (sg.std, [[2.0, 2.0, 2.0]], [[0.0, 0.0, 0.0]]),
+    "prod one zero": (sg.prod, [[2.0, 0.0, 3.0]], [[0.0, 6.0, 0.0]]),
+    "prod two zeros": (sg.prod, [[0.0, 0.0, 3.0]], [[0.0, 0.0, 0.0]]),
+    "sinc": (sg.sinc, [0.0], [0.0]),
+    "atan2": (sg.atan2, [0.0, 0.0], [0.0, 0.0]),
+    "hypot": (sg.hypot, [0.0, 0.0], [0.0, 0.0]),
+    "0 ** 2": (sg.pow, [0.0, 2.0], [0.0, 0.0]),
+    "0 ** 0": (sg.pow, [0.0, 0.0], [0.0, 0.0]),
+    "-2 ** 3": (sg.pow, [-2.0, 3.0], [12.0, math.nan]),
+    "xlogy": (sg.xlogy, [0.0, 0.0], [0.0, math.nan]),
+    "where sqrt": (lambda x: sg.where(x > 0, sg.sqrt(x), 0), [[0.0, 4.0]], [[0.0, 0.25]]),
+    "where log": (lambda x: sg.where(x > 0, sg.log(x), 0), [[0.0, -1.0, 4.0]], [[0.0, 0.0, 0.25]]),
+    "where chain": (lambda x: sg.where(x > 0, sg.log(sg.sqrt(x) * 2), x), [[0.0, 4.0]], [[1.0, 0.125]]),
+    "logsumexp": (lambda x: sg.logsumexp(x, 0), [[-INF, -INF]], [[0.0, 0.0]]),
+    "softplus far": (sg.nn.functional.softplus, [1000.0], [1.0]),
+    "sigmoid far": (sg.sigmoid, [[-1000.0, 1000.0]], [[0.0, 0.0]]),
+    "logaddexp far": (sg.logaddexp, [1000.0, -1000.0], [1.0, 0.0]),
+}
+SAME_IN_TORCH = [
+    "abs", "relu", "maximum", "minimum", "amax", "amin", "sign", "round", "floor", "ceil", "sqrt", "log", "acos", "norm",
+    "std", "sinc", "atan2", "0 ** 2", "0 ** 0", "-2 ** 3", "xlogy", "prod one zero", "prod two zeros",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_gradient_at_the_point(name: str) -> None:
+    function, values, want = POINTS[name]
+    _, found = gradients(function, values)
+    for got, expected in zip(found, want, strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-12)
+
+
+FINITE = [n for n in POINTS if n not in ("log", "where sqrt", "where log", "where chain")]
+
+
+@pytest.mark.parametrize("name", FINITE)
+def test_no_warning_where_the_value_is_finite(name: str) -> None:
+    function, values, _ = POINTS[name]
+    leaves = [sg.tensor(np.array(v, dtype=float), requires_grad=True) for v in values]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        out = function(*leaves)
+        (out.sum() if out.ndim else out).backward()
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("name", SAME_IN_TORCH)
+def test_torch_says_the_same(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    _, values, want = POINTS[name]
+    function = getattr(torch, {"0 ** 2": "pow", "0 ** 0": "pow", "-2 ** 3": "pow"}.get(name, name.split()[0]))
+    leaves = [torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in values]
+    out = function(*leaves)
+    out.sum().backward()
+    for x, expected in zip(leaves, want, strict=True):
+        np.testing.assert_allclose(x.grad.numpy(), expected)
+
+
+@pytest.mark.xfail(strict=True, reason="0 * inf across two nodes is nan, as in torch: the sweep sees one node at a time")
+@pytest.mark.parametrize(
+    ("function", "values", "want"),
+    [
+        (lambda x: sg.log1p(sg.exp(x)), [1000.0], [1.0]),
+        (lambda x, y: sg.sqrt(x * x + y * y), [0.0, 0.0], [0.0, 0.0]),
+    ],
+    ids=["log1p of exp", "sqrt of squares"],
+)
+def test_composed_limits(function: Callable[..., Any], values: list[Any], want: list[Any]) -> None:
+    _, found = gradients(function, values)
+    np.testing.assert_array_equal(found, want)

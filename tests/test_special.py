@@ -1,0 +1,77 @@
+"""Kernels of special functions against 30-digit values, and the stable ones where the naive form breaks."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from symgrad import kernels
+from symgrad.op import TABLE
+
+POINTS = {
+    "erf": (-3.0, -0.5, 1e-8, 0.7, 2.5),
+    "erfc": (-3.0, -0.5, 0.7, 2.5, 10.0),
+    "lgamma": (0.1, 0.5, 2.5, 17.0, 300.0),
+    "digamma": (0.1, 0.5, 1.0, 2.5, 7.9, 8.0, 11.9, 40.0, 1e6, -0.5, -3.3),
+    "sinc": (1e-5, 0.3, 1.7, -2.2),
+    "dsinc": (1e-5, 0.1, 0.3, 1.7, -2.2),
+    "softplus": (-800.0, -40.0, -1.0, 0.0, 3.0, 800.0),
+    "logsigmoid": (-800.0, -1.0, 0.0, 3.0, 40.0),
+    "sigmoid": (-700.0, -30.0, 0.0, 2.0, 40.0),
+    "log1p": (1e-12, 0.5, 100.0),
+    "expm1": (1e-12, -0.5, 5.0),
+    "cbrt": (1e-9, 2.0, 1e9),
+}
+
+
+def exact(name: str, x: float) -> Any:
+    """The value to 30 digits."""
+    z = mpmath.mpf(x)
+    with mpmath.workdps(400 if name in ("softplus", "logsigmoid", "sigmoid") else 30):
+        forms = {
+            "erf": lambda: mpmath.erf(z),
+            "erfc": lambda: mpmath.erfc(z),
+            "lgamma": lambda: mpmath.loggamma(z),
+            "digamma": lambda: mpmath.digamma(z),
+            "sinc": lambda: mpmath.sincpi(z),
+            "dsinc": lambda: (mpmath.pi * z * mpmath.cospi(z) - mpmath.sinpi(z)) / (mpmath.pi * z * z),
+            "softplus": lambda: mpmath.log1p(mpmath.exp(z)),
+            "logsigmoid": lambda: -mpmath.log1p(mpmath.exp(-z)),
+            "sigmoid": lambda: 1 / (1 + mpmath.exp(-z)),
+            "log1p": lambda: mpmath.log1p(z),
+            "expm1": lambda: mpmath.expm1(z),
+            "cbrt": lambda: mpmath.cbrt(z),
+        }
+        return forms[name]()
+
+
+@pytest.mark.parametrize(("name", "x"), [(name, x) for name, points in POINTS.items() for x in points])
+def test_against_thirty_digits(name: str, x: float) -> None:
+    got = TABLE[name].kernel(np.float64(x))
+    want = float(exact(name, x))
+    assert got == pytest.approx(want, rel=2e-14, abs=1e-300)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+@pytest.mark.parametrize("x", [0.05, 0.3, 1.0, 2.5, 11.0, 80.0])
+def test_polygamma(n: int, x: float) -> None:
+    assert kernels.polygamma(np.float64(x), n) == pytest.approx(float(mpmath.psi(n, x)), rel=2e-14)
+
+
+def test_gamma_family_at_its_poles() -> None:
+    assert kernels.lgamma(np.float64(0.0)) == math.inf
+    assert kernels.digamma(np.float64(0.0)) == -math.inf
+    assert math.isnan(kernels.digamma(np.float64(-2.0)))
+
+
+def test_reductions_do_not_overflow() -> None:
+    x = np.array([1000.0, 1000.0])
+    assert kernels.logsumexp(x, (0,), False) == pytest.approx(1000 + math.log(2), rel=1e-15)
+    np.testing.assert_allclose(kernels.softmax(x, 0), [0.5, 0.5])
+    np.testing.assert_allclose(kernels.log_softmax(x, 0), [-math.log(2)] * 2, rtol=1e-15)
+    assert kernels.logsumexp(np.array([-math.inf, -math.inf]), (0,), False) == -math.inf
+    assert kernels.logsumexp(np.array([math.inf, 0.0]), (0,), False) == math.inf
