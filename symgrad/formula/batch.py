@@ -47,9 +47,7 @@ def _batched_op(term: Term, image: dict[Term, Term], lead: tuple[Any, ...]) -> T
     if op.kind == "multilinear":
         assert op.einsum is not None
         labels, output = op.einsum(*(a.shape for a in term.args), **term.params)
-        inputs = tuple(
-            (_labels(lead) + own) if a in image else own for own, a in zip(labels, term.args, strict=True)
-        )
+        inputs = tuple((_labels(lead) + own) if a in image else own for own, a in zip(labels, term.args, strict=True))
         out = _labels(lead) + tuple(x for x in output if x is not None)
         return contract(args, inputs, out, lead + term.shape)  # type: ignore[no-any-return]
     if op.name == "solve" and term.args[0] not in image:

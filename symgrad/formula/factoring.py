@@ -96,7 +96,11 @@ def _saving(form: Form, group: Sequence[Use]) -> int:
             bare += 1
         elif own.power == factor.power + (1 if factor.power > 0 else -1) != factor.power and abs(factor.power) == 1:
             weight -= 1
-    if bare and (factor.base.op in (SYMBOL, SIZE) or abs(factor.power) != 1 or bare == len(group)) and not factor.labels:
+    if (
+        bare
+        and (factor.base.op in (SYMBOL, SIZE) or abs(factor.power) != 1 or bare == len(group))
+        and not factor.labels
+    ):
         return 0
     if bare and any(x not in form.terms[use.term].out for use in group for x in use.factor.labels):
         return 0
@@ -123,7 +127,9 @@ def _taken_out(form: Form, group: Sequence[Use], run: Canonicaliser) -> Form:
     names = {x: _outer_label(p, first, axis) for x, axis in zip(inner.out, axes, strict=True)}
     fresh: dict[int, int] = {}
     factors = relabelled(inner.factors, lambda x: names[x] if x in names else fresh.setdefault(x, start + len(fresh)))
-    place = list(p.factors).index(next(f for f in p.factors if f.base is first.factor.base and f.labels == first.factor.labels))
+    place = list(p.factors).index(
+        next(f for f in p.factors if f.base is first.factor.base and f.labels == first.factor.labels)
+    )
     ordered = [*factors, first.factor] if place else [first.factor, *factors]
     whole = Product(inner.coef, ordered, p.out, inner.decimal)
     if len(set(inner.out)) < len(inner.out):

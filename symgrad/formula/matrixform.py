@@ -12,32 +12,37 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from symgrad.formula.chains import (
+    FLOAT,
+    Chain,
+    Layout,
+    Link,
+    call_op,
+    diagonal_matrix,
+    identity,
+    is_guard,
+    is_transpose,
+    ones,
+    powered,
+    rank_of,
+    region,
+    transposes,
+)
 from symgrad.formula.normal import Factor, Form, Power, Product, number_of
-from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, apply, full, number
-from symgrad.op import Labels, lookup
+from symgrad.formula.term import Term, full, number
+from symgrad.op import Labels
 from symgrad.ops.contraction import contract
 
-_FLOAT = np.dtype(float)
 
+class Edge:
+    """A chain of matrices between two vertices; two edges may have equal chains and are still two."""
 
-class Link(NamedTuple):
-    """One matrix of a chain."""
+    __slots__ = ("a", "b", "chain")
 
-    term: Term
-    turned: bool = False
-
-
-Chain = tuple[Link, ...]
-
-
-class Edge(NamedTuple):
-    """A chain of matrices between two vertices."""
-
-    a: int
-    b: int
-    chain: Chain
+    def __init__(self, a: int, b: int, chain: Chain):
+        self.a = a
+        self.b = b
+        self.chain = chain
 
 
 class Arrow(NamedTuple):
@@ -51,157 +56,6 @@ class Loop(NamedTuple):
     """A weight that is the diagonal of a chain."""
 
     chain: Chain
-
-
-def _op(name: str, *args: Any, **params: Any) -> Term:
-    return lookup(name)(*args, **params)  # type: ignore[no-any-return]
-
-
-def turned(term: Term) -> Term:
-    """The transpose of a matrix; a transpose is taken off again."""
-    if is_transpose(term):
-        return term.args[0]
-    return _op("permute", term, dims=(1, 0))
-
-
-def is_transpose(term: Term) -> bool:
-    """Whether a term is the transpose of a matrix."""
-    return term.op.name == "permute" and term.params["dims"] == (1, 0)
-
-
-def identity(size: Any) -> Term:
-    """The identity matrix."""
-    return apply(lookup("eye"), (), {"n": size, "dtype": "float64"})  # type: ignore[no-any-return]
-
-
-def ones(size: Any) -> Term:
-    """A vector of ones."""
-    return full((size,), 1, _FLOAT)
-
-
-def diagonal_matrix(vector: Term) -> Term:
-    """diag(v)."""
-    n = vector.shape[0]
-    return contract((vector,), ((0,),), (0, 0), (n, n))  # type: ignore[no-any-return]
-
-
-# ---------------------------------------------------------------------------------------------- regions
-
-
-def _rank(term: Term) -> int:
-    if term.op in (NUMBER, SIZE):
-        return 0
-    if term.op is SYMBOL or (term.op.name == "permute" and term.args[0].op is SYMBOL):
-        return 1
-    return 3 if term.op.name in ("add", "sub") else 2
-
-
-def powered(base: Term, power: Power) -> Term:
-    """``base ** power`` for a positive power."""
-    if power == 1:
-        return base
-    return _op("sqrt", base) if power == Fraction(1, 2) else _op("pow", base, number(number_of(power, True)))
-
-
-def is_guard(base: Term) -> bool:
-    """``ratio(1, y)``: one over y, and 0 where y is 0."""
-    return base.op.name == "ratio" and base.args[0].number == 1
-
-
-def _multiplied(terms: Sequence[Term]) -> Term | None:
-    out: Term | None = None
-    for t in terms:
-        out = t if out is None else _op("mul", out, t)
-    return out
-
-
-def region(parts: Sequence[tuple[Term, Power]], above: Term | None = None) -> Term:
-    """The elementwise product of powers as numerator over denominator; ``above`` is a first numerator factor.
-
-    Guarded reciprocals come last: ``ratio(numerator, y)``.
-    """
-    guards = [(b, p) for b, p in parts if is_guard(b)]
-    plain = sorted((x for x in parts if not is_guard(x[0])), key=lambda x: _rank(x[0]))
-    over = [powered(b, p) for b, p in plain if p > 0]
-    under = _multiplied([powered(b, -p) for b, p in plain if p < 0])
-    top = _multiplied([*([above] if above is not None else []), *over])
-    if under is not None:
-        top = _op("div", number(1) if top is None else top, under)
-    for base, power in guards:
-        # ratio(1, y)ᵏ = ratio(1, yᵏ) always.
-        top = _op("ratio", number(1) if top is None else top, powered(base.args[1], power))
-    return number(1) if top is None else top
-
-
-# ---------------------------------------------------------------------------------------------- chains
-
-
-class Layout:
-    """Products and sums as matrix terms; ``symmetric`` tells which matrices need no transpose."""
-
-    def __init__(self, symmetric: Callable[[Term], bool]):
-        self.symmetric = symmetric
-
-    def link(self, term: Term, flip: bool) -> Link:
-        """A matrix in a chain, with transposes moved into the flag."""
-        if is_transpose(term):
-            term, flip = term.args[0], not flip
-        return Link(term, flip and not self.symmetric(term))
-
-    def reverse(self, chain: Chain) -> Chain:
-        """The transpose of a chain."""
-        return tuple(self.link(x.term, not x.turned) for x in reversed(chain))
-
-    def chain_term(self, chain: Chain) -> Term:
-        """The matrix product of a chain, neighbouring inverses under one sign."""
-        out: Term | None = None
-        for x in self._collapsed(chain):
-            piece = turned(x.term) if x.turned else x.term
-            out = piece if out is None else _op("matmul", out, piece)
-        assert out is not None
-        return out
-
-    def _collapsed(self, chain: Chain) -> list[Link]:
-        """A⁻¹B⁻¹ = (BA)⁻¹ always; the transposes of two inverses multiply in the other order."""
-        links = list(chain)
-        k = 0
-        while k + 1 < len(links):
-            a, b = links[k], links[k + 1]
-            if a.term.op.name == b.term.op.name == "inv" and a.turned == b.turned and a.term is not b.term:
-                x, y = (a.term.args[0], b.term.args[0]) if a.turned else (b.term.args[0], a.term.args[0])
-                links[k : k + 2] = [Link(_op("inv", _op("matmul", x, y)), a.turned)]
-            else:
-                k += 1
-        return links
-
-    def applied(self, chain: Chain, vector: Term | None) -> Term:
-        """A chain times a vector, or its row sums."""
-        if vector is not None:
-            for x in reversed(self._collapsed(chain)):
-                vector = _op("matmul", turned(x.term) if x.turned else x.term, vector)
-            return vector
-        *rest, last = chain
-        sums = _op("sum", last.term, dim=(0 if last.turned else 1,), keepdim=False)
-        return self.applied(tuple(rest), sums) if rest else sums
-
-    def rotated(self, chain: Chain) -> Chain:
-        """The rotation of a cycle, or of its transpose, with the fewest transposes; the first in the alphabet of those.
-
-        tr(AB) = tr(BA) = tr((AB)ᵀ) always.
-        """
-        both = (chain, self.reverse(chain))
-        options = [c[k:] + c[:k] for c in both for k in range(len(c))]
-
-        def rank(c: Chain) -> tuple[Any, ...]:
-            quadratic = len(c) > 2 and c[0].term is c[-1].term and c[0].turned != c[-1].turned
-            return transposes(c), not quadratic, [x.term.name or "~" for x in c]
-
-        return min(options, key=rank)
-
-
-def transposes(chain: Chain) -> int:
-    """How many links are transposed."""
-    return sum(x.turned for x in chain)
 
 
 # ---------------------------------------------------------------------------------------------- elimination
@@ -263,7 +117,7 @@ class Graph:
     def diagonal(self, loop: Loop) -> Term:
         """The diagonal of a chain."""
         chain = min((loop.chain, self.layout.reverse(loop.chain)), key=transposes)
-        return _op("diagonal", self.layout.chain_term(chain), offset=0, dim1=0, dim2=1)
+        return call_op("diagonal", self.layout.chain_term(chain), offset=0, dim1=0, dim2=1)
 
     # ---------------------------------------------------------------- steps
 
@@ -314,19 +168,19 @@ class Graph:
                 # Σx² = xᵀx = ‖x‖², for real x.
                 # ‖|x|‖ = ‖x‖, for complex x too.
                 base = base.args[0] if base.op.name == "abs" else base
-                if _rank(base) == 1 and base.dtype.kind == "f":
-                    return _op("matmul", base, base)
-                return _op("pow", _op("norm", base, p=2, dim=(0,), keepdim=False), 2)
+                if rank_of(base) == 1 and base.dtype.kind == "f":
+                    return call_op("matmul", base, base)
+                return call_op("pow", call_op("norm", base, p=2, dim=(0,), keepdim=False), 2)
         elif len(parts) == 2 and all(p > 0 and not is_guard(b) for b, p in parts) and not _both_bool(parts):
-            left, right = sorted(parts, key=lambda x: _rank(x[0]))
-            return _op("matmul", powered(*left), powered(*right))
-        return _op("sum", region(parts), dim=(0,), keepdim=False)
+            left, right = sorted(parts, key=lambda x: rank_of(x[0]))
+            return call_op("matmul", powered(*left), powered(*right))
+        return call_op("sum", region(parts), dim=(0,), keepdim=False)
 
     def _total(self, arrow: Arrow) -> Term:
         """1ᵀ C v."""
         if arrow.vector is None and len(arrow.chain) == 1:
-            return _op("sum", arrow.chain[0].term, dim=(0, 1), keepdim=False)
-        return _op("sum", self.layout.applied(*arrow), dim=(0,), keepdim=False)
+            return call_op("sum", arrow.chain[0].term, dim=(0, 1), keepdim=False)
+        return call_op("sum", self.layout.applied(*arrow), dim=(0,), keepdim=False)
 
     def _form(self, chain: Chain, left: Term | None, right: Term | None) -> Term:
         """leftᵀ C right, read in the direction with fewer transposes."""
@@ -336,11 +190,11 @@ class Graph:
         if left is None and right is None:
             return self._total(Arrow(chain, None))
         if left is None:
-            return _op("sum", self.layout.applied(chain, right), dim=(0,), keepdim=False)
-        return _op("matmul", left, self.layout.applied(chain, right))
+            return call_op("sum", self.layout.applied(chain, right), dim=(0,), keepdim=False)
+        return call_op("matmul", left, self.layout.applied(chain, right))
 
     def _trace(self, chain: Chain) -> Term:
-        return _op("trace", self.layout.chain_term(self.layout.rotated(chain)))
+        return call_op("trace", self.layout.chain_term(self.layout.rotated(chain)))
 
     def _absorb(self, vertex: int) -> None:
         """A vertex with one edge is a matrix-vector product."""
@@ -384,7 +238,9 @@ class Graph:
         lonely = other not in self.outs and len(self.around(other)) == 2
         there, back = self.chain(first, other), self.chain(second, vertex)
         loop = there + back
-        cost = transposes(self.layout.rotated(loop)) if lonely else min(map(transposes, (loop, self.layout.reverse(loop))))
+        cost = (
+            transposes(self.layout.rotated(loop)) if lonely else min(map(transposes, (loop, self.layout.reverse(loop))))
+        )
         direct = (there, self.layout.reverse(back))
         entries = min(sum(map(transposes, direct)), sum(transposes(self.layout.reverse(c)) for c in direct))
         if cost == 0 or cost < entries or (lonely and (cost == entries or len(loop) > 2)):
@@ -435,16 +291,14 @@ def components(factors: Sequence[Factor]) -> list[list[Factor]]:
     return [[f for _, f in sorted(g[1], key=lambda x: x[0])] for g in groups]
 
 
-def product_term(p: Product, shape: tuple[Any, ...], layout: Layout, scalars_only: bool = False) -> Term:
-    """The matrix term of a product; ``scalars_only`` leaves one without arrays at shape ()."""
+def product_term(p: Product, shape: tuple[Any, ...], layout: Layout) -> Term:
+    """The matrix term of a product."""
     axes = [k for k, size in enumerate(shape) if size != 1]
     out = tuple(p.out[k] for k in axes)
     sizes = tuple(shape[k] for k in axes)
     scalars = [(f.base, f.power) for f in p.factors if not f.labels]
     arrays = [f for f in p.factors if f.labels]
-    body = None
-    if not (scalars_only and not arrays and len(set(out)) == len(out)):
-        body = _array_part(arrays, out, sizes, layout, scalars)
+    body = _array_part(arrays, out, sizes, layout, scalars)
     term = scaled(p.coef, p.decimal, scalars, body)
     return restored(term, shape) if body is not None and len(axes) < len(shape) else term
 
@@ -453,7 +307,7 @@ def restored(term: Term, shape: tuple[Any, ...]) -> Term:
     """Put axes of size 1 back."""
     for k, size in enumerate(shape):
         if size == 1:
-            term = _op("unsqueeze", term, dim=k)
+            term = call_op("unsqueeze", term, dim=k)
     return term
 
 
@@ -465,15 +319,15 @@ def scaled(coef: Any, decimal: bool, scalars: Sequence[tuple[Term, Power]], body
     if body is None or body.shape == ():
         parts = rest if body is None else [*rest, (body, 1)]
         if guards and coef < 0:
-            return _op("neg", region(guards, _quotient(number_of(-coef, decimal), parts)))
+            return call_op("neg", region(guards, _quotient(number_of(-coef, decimal), parts)))
         return region(guards, _quotient(value, parts))
     scale = _quotient(value, rest) if rest or value != 1 else None
     if scale is not None and scale.number == -1:
-        body = _op("neg", body)
+        body = call_op("neg", body)
     elif scale is not None and scale.op.name == "div" and scale.args[0].number == 1:
-        body = _op("div", body, scale.args[1])
+        body = call_op("div", body, scale.args[1])
     elif scale is not None:
-        body = _op("mul", scale, body)
+        body = call_op("mul", scale, body)
     return region(guards, body) if guards else body
 
 
@@ -490,7 +344,7 @@ def _quotient(value: Any, parts: Sequence[tuple[Term, Power]]) -> Term:
         value = value.numerator
     above = None if value == 1 and any(p > 0 for _, p in parts) else number(value)
     found = region([*parts, *under], above)
-    return _op("neg", found) if negative else found
+    return call_op("neg", found) if negative else found
 
 
 def _array_part(
@@ -538,7 +392,7 @@ def _graph_factor(graph: Graph) -> Factor:
 def index_term(factors: Sequence[Factor], out: Labels, sizes: tuple[Any, ...]) -> Term:
     """A general einsum with small labels; a delta that stands alone is an identity matrix among the factors."""
     if not factors and len(set(out)) == len(out):
-        return full(sizes, 1, _FLOAT)
+        return full(sizes, 1, FLOAT)
     factors, out = list(factors), tuple(out)
     covered = {x for f in factors for x in f.labels}
     for k, x in enumerate(out):
@@ -549,10 +403,14 @@ def index_term(factors: Sequence[Factor], out: Labels, sizes: tuple[Any, ...]) -
     numbers: dict[int, int] = {}
     inputs = tuple(tuple(numbers.setdefault(x, len(numbers)) for x in f.labels) for f in factors)
     output = tuple(numbers.setdefault(x, len(numbers)) for x in out)
-    bases = [powered(f.base, f.power) if f.power > 0 else _op("div", 1, powered(f.base, -f.power)) for f in factors]
-    if len(bases) == 1 and len(set(inputs[0])) == len(inputs[0]) and output == tuple(x for x in inputs[0] if x in output):
+    bases = [powered(f.base, f.power) if f.power > 0 else call_op("div", 1, powered(f.base, -f.power)) for f in factors]
+    if (
+        len(bases) == 1
+        and len(set(inputs[0])) == len(inputs[0])
+        and output == tuple(x for x in inputs[0] if x in output)
+    ):
         dims = tuple(k for k, x in enumerate(inputs[0]) if x not in output)
-        return _op("sum", bases[0], dim=dims, keepdim=False) if dims else bases[0]
+        return call_op("sum", bases[0], dim=dims, keepdim=False) if dims else bases[0]
     return contract(bases, inputs, output, sizes)  # type: ignore[no-any-return]
 
 
@@ -583,11 +441,11 @@ def _drawn(graphs: Sequence[Graph], wanted: Labels, size_of: dict[int, Any], lay
         for x in g.outs:
             w = g.weight(x)
             if w is not None:
-                weights[x] = w if x not in weights else _op("mul", weights[x], w)
+                weights[x] = w if x not in weights else call_op("mul", weights[x], w)
     if not weights:
-        return full((size_of[a], size_of[b]), 1, _FLOAT)
+        return full((size_of[a], size_of[b]), 1, FLOAT)
     left, right = (weights[x] if x in weights else ones(size_of[x]) for x in (a, b))
-    return _op("outer", left, right)
+    return call_op("outer", left, right)
 
 
 def _move_weights(source: Graph, target: Graph) -> None:
@@ -600,7 +458,7 @@ def _move_weights(source: Graph, target: Graph) -> None:
 def form_term(form: Form, layout: Layout, present: Callable[[Product], Product]) -> Term:
     """The matrix term of a sum: terms in order, a positive one first, one common factor of the coefficients outside."""
     if not form.terms:
-        return full(form.shape, 0, _FLOAT)
+        return full(form.shape, 0, FLOAT)
     terms = list(form.terms)
     if len(terms) == 1:
         return product_term(present(terms[0]), form.shape, layout)
@@ -612,10 +470,14 @@ def form_term(form: Form, layout: Layout, present: Callable[[Product], Product])
     for k, p in enumerate(map(present, terms)):
         negative = p.coef < 0 and k > 0
         shown = p.scaled(-1) if negative else p
-        pieces.append((negative, product_term(shown, form.shape, layout, scalars_only=True)))
+        if p.covered():
+            pieces.append((negative, product_term(shown, form.shape, layout)))
+        else:
+            # A number next to arrays broadcasts.
+            pieces.append((negative, product_term(shown.with_out(()), (), layout)))
     total: Term | None = None
     for negative, piece in _matrix_before_transpose(pieces):
-        total = piece if total is None else _op("sub" if negative else "add", total, piece)
+        total = piece if total is None else call_op("sub" if negative else "add", total, piece)
     assert total is not None
     return total
 

@@ -27,6 +27,11 @@ class Factor(NamedTuple):
     power: Power = 1
 
 
+def plain_power(power: Power) -> Power:
+    """An int where a Fraction is one."""
+    return int(power) if power == int(power) else power
+
+
 class Product:
     """A coefficient times labelled factors.  ``decimal`` remembers that a float went into the coefficient."""
 
@@ -91,9 +96,7 @@ class Form:
 
     def restricted(self, axes: Sequence[int]) -> Form:
         """Only the named axes, in that order; the others must not be covered."""
-        return Form(
-            [p.with_out(tuple(p.out[k] for k in axes)) for p in self.terms], tuple(self.shape[k] for k in axes)
-        )
+        return Form([p.with_out(tuple(p.out[k] for k in axes)) for p in self.terms], tuple(self.shape[k] for k in axes))
 
     def broadcast(self, shape: tuple[Any, ...]) -> Form:
         """The same value at a larger shape."""
@@ -286,7 +289,9 @@ def exact_number(value: Any) -> tuple[Fraction | int, bool] | None:
     if isinstance(value, float) and math.isfinite(value):
         # A fraction or the shortest decimal with the same bits: 1/3 is one third and 0.1 one tenth.
         near = Fraction(value).limit_denominator(12)
-        return near if float(near) == value else Fraction(repr(value)), True
+        # One rounding off is allowed for fractions that no decimal stands for: 1/3 - 1 means -2/3.
+        slack = 2 * math.ulp(value) if near.denominator in (3, 6, 7, 9, 11, 12) else 0
+        return near if abs(float(near) - value) <= slack else Fraction(repr(value)), True
     return None
 
 

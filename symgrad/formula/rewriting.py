@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.normal import Factor, Form, Product, relabelled, size_factors
+from symgrad.formula.normal import Factor, Form, Product, plain_power, relabelled, size_factors
 from symgrad.formula.term import Term
 from symgrad.op import Op, lookup
 
@@ -38,6 +38,8 @@ def merged(p: Product, run: Canonicaliser) -> Product:
     if any(f.power < 0 for f in p.factors):
         p = _logistic(p, run)
         p = _softmax(p, run)
+    if "exp" in names:
+        p = _against_exponential(p, run)
     if any(f.base.op.name == "sigmoid" for f in p.factors):
         p = _complements(p, run)
     if "ratio" in names:
@@ -53,14 +55,10 @@ def _powers(p: Product, run: Canonicaliser) -> Product:
     for f in p.factors:
         labels = tuple(sorted(f.labels)) if run.symmetric(f.base) else f.labels
         old = found.get((f.base, labels))
-        found[(f.base, labels)] = f if old is None else Factor(f.base, old.labels, _plain(old.power + f.power))
+        found[(f.base, labels)] = f if old is None else Factor(f.base, old.labels, plain_power(old.power + f.power))
     if len(found) == len(p.factors) and all(f.power for f in p.factors):
         return p
     return without(p, list(p.factors), [f for f in found.values() if f.power])
-
-
-def _plain(power: Any) -> Any:
-    return int(power) if power == int(power) else power
 
 
 def without(p: Product, old: Sequence[Factor], new: Sequence[Factor]) -> Product:
@@ -169,7 +167,12 @@ def exponent(p: Product, ndim: int, run: Canonicaliser) -> Form | None:
     if p.coef != 1 or len(p.factors) != 1:
         return None
     f = p.factors[0]
-    if f.base.op.name != "exp" or sorted(f.labels) != sorted(p.out) or len(p.out) != ndim or f.base not in run.arguments:
+    if (
+        f.base.op.name != "exp"
+        or sorted(f.labels) != sorted(p.out)
+        or len(p.out) != ndim
+        or f.base not in run.arguments
+    ):
         return None
     v = run.arguments[f.base][0].restricted(tuple(f.labels.index(x) for x in p.out))
     return v.scaled(f.power)
@@ -198,7 +201,7 @@ def _logistic(p: Product, run: Canonicaliser) -> Product:
         if used and up is not None:
             old.append(up)
             if up.power > used:
-                factors.append(Factor(up.base, up.labels, _plain(up.power - used)))
+                factors.append(Factor(up.base, up.labels, plain_power(up.power - used)))
         return _logistic(without(p, old, factors), run)
     return p
 
@@ -220,13 +223,23 @@ def _function_factor(run: Canonicaliser, name: str, v: Form, labels: tuple[int, 
 def _softmax(p: Product, run: Canonicaliser) -> Product:
     """e^u / Σe^u = softmax(u), always."""
     for f in p.factors:
-        if f.base.op.name != "sum" or f.power >= 0 or f.power != int(f.power) or f.base.args[0].op.name != "exp" or len(f.base.params["dim"]) != 1:
+        if (
+            f.base.op.name != "sum"
+            or f.power >= 0
+            or f.power != int(f.power)
+            or f.base.args[0].op.name != "exp"
+            or len(f.base.params["dim"]) != 1
+        ):
             continue
         dim = f.base.params["dim"][0]
         for g in p.factors:
-            if g.base is f.base.args[0] and g.power == 1 and tuple(x for k, x in enumerate(g.labels) if k != dim) == f.labels:
+            if (
+                g.base is f.base.args[0]
+                and g.power == 1
+                and tuple(x for k, x in enumerate(g.labels) if k != dim) == f.labels
+            ):
                 made = lookup("softmax")(g.base.args[0], dim=dim)
-                left = [Factor(f.base, f.labels, _plain(f.power + 1))] if f.power != -1 else []
+                left = [Factor(f.base, f.labels, plain_power(f.power + 1))] if f.power != -1 else []
                 return _softmax(without(p, [f, g], [Factor(made, g.labels), *left]), run)
     return p
 
@@ -239,7 +252,7 @@ def _complements(p: Product, run: Canonicaliser) -> Product:
         for g in p.factors:
             if g.base.op.name == "exp" and g.power == 1 and f.power >= 1 and _same_exponent(g, f, v.scaled(-1), run):
                 # e^v·σ(-v) = σ(v), always.
-                left = [Factor(f.base, f.labels, _plain(f.power - 1))] if f.power > 1 else []
+                left = [Factor(f.base, f.labels, plain_power(f.power - 1))] if f.power > 1 else []
                 made = _function_factor(run, "sigmoid", v.scaled(-1), f.labels, 1)
                 return merged(without(p, [f, g], [made, *left]), run)
         for g in sigmoids[k + 1 :]:
@@ -258,6 +271,27 @@ def _complements(p: Product, run: Canonicaliser) -> Product:
     return p
 
 
+def _against_exponential(p: Product, run: Canonicaliser) -> Product:
+    """e^v·(1 - σ(v)) = σ(v), always."""
+    for f in p.factors:
+        inside = run.insides.get(f.base)
+        if inside is None or f.power < 1 or len(inside.terms) != 2:
+            continue
+        one, other = inside.terms if inside.terms[0].constant else inside.terms[::-1]
+        if not one.constant or one.coef != 1 or other.coef != -1 or len(other.factors) != 1:
+            continue
+        s = other.factors[0]
+        if s.base.op.name != "sigmoid" or s.base not in run.arguments or sorted(s.labels) != sorted(other.out):
+            continue
+        v = run.arguments[s.base][0]
+        here = Factor(s.base, tuple(f.labels[other.out.index(x)] for x in s.labels))
+        for g in p.factors:
+            if g.base.op.name == "exp" and g.power == 1 and _same_exponent(g, here, v, run):
+                left = [Factor(f.base, f.labels, plain_power(f.power - 1))] if f.power != 1 else []
+                return merged(without(p, [f, g], [here, *left]), run)
+    return p
+
+
 def _guards(p: Product, run: Canonicaliser) -> Product:
     """Powers of y next to ratio(1, y), which is 1/y, and 0 where y is 0."""
     for f in p.factors:
@@ -269,13 +303,13 @@ def _guards(p: Product, run: Canonicaliser) -> Product:
                 continue
             if g.power < 0:
                 # Where 1/y stands already y is not 0, and both are the same.
-                return _guards(without(p, [f, g], [Factor(y, g.labels, _plain(g.power - f.power))]), run)
+                return _guards(without(p, [f, g], [Factor(y, g.labels, plain_power(g.power - f.power))]), run)
             if g.power > f.power:
                 # y²·ratio(1, y) = y always: both sides are 0 at y = 0.
-                return _guards(without(p, [f, g], [Factor(y, g.labels, _plain(g.power - f.power))]), run)
+                return _guards(without(p, [f, g], [Factor(y, g.labels, plain_power(g.power - f.power))]), run)
             if y.op.name == "norm" and any(_argument_of(y, h, run) for h in p.factors):
                 # x·‖x‖·ratio(1, ‖x‖) = x always: all are 0 where ‖x‖ = 0.
-                rest = [Factor(f.base, f.labels, _plain(f.power - g.power))] if f.power > g.power else []
+                rest = [Factor(f.base, f.labels, plain_power(f.power - g.power))] if f.power > g.power else []
                 return _guards(without(p, [f, g], rest), run)
     return p
 
@@ -296,7 +330,7 @@ def _signs(p: Product, run: Canonicaliser) -> Product:
         for g in p.factors:
             same = g.base.op.name == "sign" and g.base.args[0] is f.base.args[0] and g.labels == f.labels
             if same and g.power == 1 and f.power >= 1:
-                rest = [Factor(f.base, f.labels, _plain(f.power - 1))] if f.power > 1 else []
+                rest = [Factor(f.base, f.labels, plain_power(f.power - 1))] if f.power > 1 else []
                 return merged(without(p, [f, g], [inner, *rest]), run)
         if f.power % 2 == 0 and f.power > 0 and _real(f.base.args[0]):
             return merged(without(p, [f], [Factor(inner.base, inner.labels, f.power)]), run)
@@ -326,7 +360,7 @@ def _exponentials(p: Product, run: Canonicaliser) -> Product:
         v = run.arguments[f.base][0]
         for g in found[k + 1 :]:
             if _same_exponent(g, f, v.scaled(-1), run):
-                rest = _plain(f.power - g.power)
+                rest = plain_power(f.power - g.power)
                 keep = Factor(f.base, f.labels, rest) if rest > 0 else Factor(g.base, g.labels, -rest)
                 return _exponentials(without(p, [f, g], [keep] if rest else []), run)
     return p
@@ -385,7 +419,12 @@ def _exp(run: Canonicaliser, form: Form) -> Form | None:
         made = lookup("softmax")(f.base.args[0], dim=f.base.params["dim"])
         return Form([Product(1, [Factor(made, f.labels)], form.terms[0].out)], form.shape)
     for k, p in enumerate(form.terms):
-        if p.coef == -1 and len(p.factors) == 1 and p.factors[0].base.op.name == "logsumexp" and p.factors[0].power == 1:
+        if (
+            p.coef == -1
+            and len(p.factors) == 1
+            and p.factors[0].base.op.name == "logsumexp"
+            and p.factors[0].power == 1
+        ):
             found = _shifted(run, form, k)
             if found is not None:
                 return found

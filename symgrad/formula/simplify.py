@@ -8,12 +8,14 @@ All rewrites hold in exact arithmetic; the result may differ from the program in
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from symgrad.formula.chains import Layout, is_transpose
+from symgrad.formula.expanding import distributed, expanded
 from symgrad.formula.factoring import factored
-from symgrad.formula.matrixform import Layout, form_term, is_transpose
+from symgrad.formula.matrixform import form_term
 from symgrad.formula.normal import (
     Factor,
     Form,
@@ -22,10 +24,11 @@ from symgrad.formula.normal import (
     content,
     contract_products,
     exact_number,
+    plain_power,
     product_key,
-    size_factors,
 )
-from symgrad.formula.rewriting import inverse_of, merged, simpler_function
+from symgrad.formula.reading import READERS
+from symgrad.formula.rewriting import merged, simpler_function
 from symgrad.formula.term import NUMBER, SYMBOL, Term, number, postorder
 from symgrad.op import Op, lookup
 
@@ -44,7 +47,21 @@ _REDUCTIONS = frozenset({"norm", "logsumexp", "amax", "amin", "prod", "std", "ar
 """Primitives with ``keepdim``, which is written as an axis of its own."""
 
 _LINEAR = frozenset(
-    {"reshape", "getitem", "narrow", "embed", "flip", "cumsum", "select", "tril", "triu", "put", "gather", "real", "imag"}
+    {
+        "reshape",
+        "getitem",
+        "narrow",
+        "embed",
+        "flip",
+        "cumsum",
+        "select",
+        "tril",
+        "triu",
+        "put",
+        "gather",
+        "real",
+        "imag",
+    }
 )
 """Linear ops of one array: real factors in front are pulled out."""
 
@@ -149,7 +166,9 @@ class Canonicaliser:
             return p
         for k, f in enumerate(p.factors):
             inside = self.insides.get(f.base)
-            if inside is None or f.power != 1 or any(q.constant and q.coef > 0 for q in inside.terms):
+            if inside is None or f.power != 1 or sum(g.base is f.base for g in p.factors) > 1:
+                continue
+            if any(q.constant and q.coef > 0 for q in inside.terms):
                 continue  # 1 - x is not turned into x - 1
             if any(q.coef < 0 for q in inside.terms) and any(q.coef > 0 for q in inside.terms):
                 flipped = form_term(inside.scaled(-1), self.layout, self._presented)
@@ -222,7 +241,7 @@ class Canonicaliser:
         if op is SYMBOL:
             return self.opaque(term)
         args = [self.forms[a] for a in term.args]
-        reader = _READERS.get(op.name)
+        reader = READERS.get(op.name)
         if reader is not None:
             found = reader(self, term, args)
             if found is not None:
@@ -326,7 +345,7 @@ class Canonicaliser:
             # Transposes, broadcasts and diagonal embeddings distribute over sums.
             parts = [contract_products([p], specs, output, sizes) for p in forms[0].terms]
             return self.sum_of(parts, shape)
-        spread = self._distributed(forms, specs, output, sizes)
+        spread = distributed(forms, specs, output, sizes, self)
         if spread is not None:
             return self.sum_of(spread, shape)
         products = [self.product(f) for f in forms]
@@ -334,29 +353,7 @@ class Canonicaliser:
             k = max(range(len(products)), key=lambda i: len(products[i].factors))
             products[k] = self.packed(products[k], forms[k].shape)
         found = contract_products(products, specs, output, sizes)
-        return self.sum_of([merged(found, self)] if found.coef else (), shape)
-
-    def _distributed(
-        self, forms: Sequence[Form], specs: Sequence[tuple[int, ...]], output: tuple[int, ...], sizes: dict[int, Any]
-    ) -> list[Product] | None:
-        """Sums that are better off term by term.
-
-        One with diagonal terms, weighted by vectors: (diag(a) - M) diag(b) = diag(a ⊙ b) - M diag(b).  One with outer
-        products or scalar factors, in a trace: tr(A (u vᵀ + B)) = vᵀA u + tr(AB).
-        """
-        for k, form in enumerate(forms):
-            others = [f.terms[0] for i, f in enumerate(forms) if i != k and len(f.terms) == 1]
-            delta = any(len(set(p.out)) < len(p.out) for p in form.terms)
-            if not output and len(form.shape) == 2 and len(form.terms) < 5 and len(others) == len(forms) - 1:
-                if any(splits(p) for p in form.terms):
-                    rows = [[p if i == k else f.terms[0] for i, f in enumerate(forms)] for p in form.terms]
-                    return [merged(contract_products(row, specs, output, sizes), self) for row in rows]
-            if not delta or not 1 < len(form.terms) < 9 or len(others) < len(forms) - 1 or not set(specs[k]) <= set(output):
-                continue
-            if all(len(f.labels) < 2 for p in others for f in p.factors):
-                rows = [[p if i == k else f.terms[0] for i, f in enumerate(forms)] for p in form.terms]
-                return [merged(contract_products(row, specs, output, sizes), self) for row in rows]
-        return None
+        return self.sum_of(expanded(merged(found, self), self) if found.coef else (), shape)
 
     def packed(self, p: Product, shape: tuple[Any, ...]) -> Product:
         """A product as one opaque factor, its coefficient aside."""
@@ -384,7 +381,11 @@ class Canonicaliser:
         """A form to a constant power."""
         p = self.product(form)
         if not p.coef:
-            return Form((), form.shape) if power > 0 else self.elementwise(lookup("pow"), [form, constant_form(power)], {}, form.shape)
+            return (
+                Form((), form.shape)
+                if power > 0
+                else self.elementwise(lookup("pow"), [form, constant_form(power)], {}, form.shape)
+            )
         whole = power == int(power)
         if not p.elementwise or (not whole and len(p.factors) + (p.coef != 1) > 1) or (not whole and not p.factors):
             if not p.elementwise or p.factors:
@@ -398,7 +399,7 @@ class Canonicaliser:
                 term = lookup("pow")(self.term(Form([Product(p.coef, (), (), p.decimal)], ())), number(power))
                 return self.opaque(term).broadcast(form.shape)
             return Form([Product(root, (), p.out, p.decimal)], form.shape)
-        factors = [Factor(f.base, f.labels, plain(f.power * power)) for f in p.factors]
+        factors = [Factor(f.base, f.labels, plain_power(f.power * power)) for f in p.factors]
         coef = Fraction(p.coef) ** int(power) if whole else 1
         return self.sum_of([merged(Product(coef, factors, p.out, p.decimal), self)], form.shape)
 
@@ -472,17 +473,6 @@ def factor_out(factor: Factor) -> tuple[int, ...]:
     return tuple(range(len(factor.labels)))
 
 
-def splits(p: Product) -> bool:
-    """Whether a matrix product has scalar factors, or falls apart between its two axes."""
-    if any(not f.labels for f in p.factors):
-        return True
-    reached, size = {p.out[0]}, 0
-    while len(reached) > size:
-        size = len(reached)
-        reached.update(x for f in p.factors if reached.intersection(f.labels) for x in f.labels)
-    return p.out[1] not in reached
-
-
 def inner_shape(form: Form, axes: Sequence[int]) -> tuple[Any, ...]:
     """Sizes of some axes of a form."""
     return tuple(form.shape[k] for k in axes)
@@ -495,11 +485,6 @@ def count_transposes(term: Term) -> int:
         total += sum(is_transpose(t) for t in layer)
         layer = [a for t in layer if t.ndim == 2 for a in t.args if a.ndim == 2][:16]
     return total
-
-
-def plain(power: int | Fraction) -> int | Fraction:
-    """An int where a Fraction is one."""
-    return int(power) if power == int(power) else power
 
 
 def exact_power(value: Any, power: Any) -> Fraction | None:
@@ -515,205 +500,6 @@ def exact_power(value: Any, power: Any) -> Fraction | None:
 def constant_form(value: Any) -> Form:
     """A number as a form."""
     return Form([Product(value, (), ())] if value else (), ())
-
-
-# ---------------------------------------------------------------------------------------------- readers, by op
-
-Reader = Callable[[Canonicaliser, Term, Sequence[Form]], Form | None]
-
-
-def _read_sum(*signs: int) -> Reader:
-    def read(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
-        if term.dtype is not None and term.dtype.kind == "b":
-            return run.elementwise(term.op, args, {}, term.shape)
-        return run.plus(args, signs, term.shape)
-
-    return read
-
-
-def _read_mul(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
-    return run.times(*args)
-
-
-def _read_div(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    return run.times(args[0], run.power(args[1], -1)) if args[1].terms else None
-
-
-def _read_ratio(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
-    """ratio(x, y) = x · ratio(1, y) for finite x: both are 0 where y is 0.  Coefficients of y are pulled out."""
-    p = run.product(args[1])
-    if not p.coef:
-        return Form((), term.shape)
-    one = Form([Product(1, (), ())], ())
-    if p.constant:
-        return args[0].scaled(Fraction(1) / p.coef, p.decimal).broadcast(term.shape)
-    guard = one
-    if p.elementwise and all(f.power > 0 for f in p.factors):
-        for f in p.factors:
-            inner = Form([Product(1, [Factor(f.base, f.labels)], p.out)], args[1].shape)
-            guard = run.times(guard, run.power(run.elementwise(term.op, [one, inner], {}, args[1].shape), f.power))
-    else:
-        inner = Form([Product(1, p.factors, p.out)], args[1].shape)
-        guard = run.elementwise(term.op, [one, inner], {}, args[1].shape)
-    return run.times(args[0].scaled(Fraction(1) / p.coef, p.decimal), guard).broadcast(term.shape)
-
-
-def _read_pow(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    constant = args[1].constant
-    if constant is None:
-        return None
-    if constant.coef == 0:
-        return Form([Product(1, (), tuple(range(term.ndim)))], term.shape)
-    if abs(constant.coef) > 1000:
-        return None
-    return run.power(args[0].broadcast(term.shape), plain(Fraction(constant.coef)))
-
-
-def _read_sqrt(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
-    return run.power(args[0], Fraction(1, 2))
-
-
-def _read_full(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    value = exact_number(term.params["value"])
-    if value is None:
-        return None
-    return Form([Product(value[0], (), tuple(range(term.ndim)), value[1])] if value[0] else (), term.shape)
-
-
-def _read_eye(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    return None if term.dtype.kind == "b" else Form([Product(1, (), (0, 0))], term.shape)
-
-
-def _read_cast(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """A cast between float types, or of truth values and integers to them, does not show in a formula."""
-    source = term.args[0].dtype
-    if term.dtype.kind == "c" or (term.dtype.kind == "f" and (source is None or source.kind in "fiub")):
-        return args[0]
-    return None
-
-
-def _read_clone(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
-    return args[0]
-
-
-def _read_inv(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    return inverse_of(run, args[0]) if term.ndim == 2 else None
-
-
-def _read_solve(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """solve(A, B) = A⁻¹B for regular A."""
-    a, b = args
-    if len(a.shape) != 2 or len(b.shape) > 2:
-        return None
-    labels = (1,) if len(b.shape) == 1 else (1, 2)
-    return run.contract([inverse_of(run, a), b], [(0, 1), labels], (0, *labels[1:]), term.shape)
-
-
-def _read_det(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """det(Mᵀ) = det(M) always: the orientation of the opaque factor is the one shown."""
-    if len(args[0].shape) != 2:
-        return None
-    p = run.product(args[0])
-    if not p.coef or len(p.factors) != 1 or p.coef != 1 or set(p.out) != set(p.factors[0].labels) or p.factors[0].power != 1:
-        return None
-    base = p.factors[0].base
-    if base.op.name == "inv":
-        # det(M⁻¹) = 1/det(M), log|det(M⁻¹)| = -log|det M| for regular M.
-        inner = run.opaque(term.op(base.args[0]))
-        return run.power(inner, -1) if term.op.name == "det" else inner.scaled(-1)
-    return run.opaque(term.op(base))
-
-
-def _read_shifted_exp(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    return run.elementwise(
-        lookup("exp"), [run.plus(args, (1, -1), term.shape)], {}, term.shape
-    )
-
-
-def _read_softplus(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
-    """log σ(x) = -softplus(-x) always."""
-    inner = args[0].scaled(-1)
-    return run.elementwise(lookup("softplus"), [inner], {}, term.shape).scaled(-1)
-
-
-def _read_size(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
-    coef, factors = size_factors(term.params["name"])
-    return Form([Product(coef, factors, ())], ())
-
-
-def _read_where(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """where(c, k·x·a, 0) = k·x·where(c, a, 0) for numbers k and symbols x, which are finite; deltas likewise."""
-    condition, first, second = args
-    if bool(first.terms) == bool(second.terms):
-        return None
-    p = run.product((first if first.terms else second).broadcast(term.shape))
-    pulled = [f for f in p.factors if f.base.op is SYMBOL and f.power > 0 and all(x in p.out for x in f.labels)]
-    distinct = tuple(dict.fromkeys(p.out))
-    if p.coef == 1 and not pulled and distinct == p.out:
-        return None
-    shape = tuple(term.shape[p.out.index(x)] for x in distinct)
-    mask = run.contract([condition.broadcast(term.shape)], [p.out], distinct, shape) if condition.shape else condition
-    kept = Form([Product(1, [f for f in p.factors if f not in pulled], distinct)], shape)
-    zero = Form((), ())
-    inner = run.elementwise(term.op, [mask, kept, zero] if first.terms else [mask, zero, kept], {}, shape)
-    front = Form([Product(p.coef, pulled, distinct, p.decimal)], shape)
-    return run.contract([front, inner], [distinct, distinct], p.out, term.shape)
-
-
-def _new_axes(index: Any, ndim: int) -> list[bool] | None:
-    """For an index of whole axes and new ones only: which axes of the result are new."""
-    parts = index.value if isinstance(index.value, tuple) else (index.value,)
-    whole = sum(1 for p in parts if isinstance(p, slice))
-    out: list[bool] = []
-    for p in parts:
-        if p is None:
-            out.append(True)
-        elif p is Ellipsis:
-            out += [False] * (ndim - whole)
-        elif isinstance(p, slice) and p == slice(None):
-            out.append(False)
-        else:
-            return None
-    return out + [False] * (ndim - out.count(False))
-
-
-def _read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """x[:, None] only adds axes of size 1."""
-    new = _new_axes(term.params["index"], len(args[0].shape))
-    return None if new is None else args[0].spread([k for k, added in enumerate(new) if not added], term.shape)
-
-
-def _read_put(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """The transpose of x[:, None] takes those axes away."""
-    new = _new_axes(term.params["index"], term.ndim)
-    return None if new is None else args[0].restricted([k for k, added in enumerate(new) if not added])
-
-
-_READERS: dict[str, Reader] = {
-    "add": _read_sum(1, 1),
-    "sub": _read_sum(1, -1),
-    "neg": _read_sum(-1),
-    "mul": _read_mul,
-    "div": _read_div,
-    "ratio": _read_ratio,
-    "pow": _read_pow,
-    "sqrt": _read_sqrt,
-    "size": _read_size,
-    "full": _read_full,
-    "eye": _read_eye,
-    "cast": _read_cast,
-    "clone": _read_clone,
-    "inv": _read_inv,
-    "solve": _read_solve,
-    "det": _read_det,
-    "logdet": _read_det,
-    "logabsdet": _read_det,
-    "shifted_exp": _read_shifted_exp,
-    "logsigmoid": _read_softplus,
-    "where": _read_where,
-    "getitem": _read_getitem,
-    "put": _read_put,
-}
 
 
 __all__ = ["Canonicaliser", "canonical"]

@@ -1,0 +1,183 @@
+"""Pieces of matrix notation: elementwise regions, chains of matrices, and their transposes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from symgrad.formula.normal import Power, number_of, plain_power
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, apply, full, number
+from symgrad.op import lookup
+from symgrad.ops.contraction import contract
+
+FLOAT = np.dtype(float)
+"""The dtype of constants of a formula."""
+
+
+class Link(NamedTuple):
+    """One matrix of a chain."""
+
+    term: Term
+    turned: bool = False
+
+
+Chain = tuple[Link, ...]
+
+
+def call_op(name: str, *args: Any, **params: Any) -> Term:
+    """A term of the op of that name."""
+    return lookup(name)(*args, **params)  # type: ignore[no-any-return]
+
+
+def turned(term: Term) -> Term:
+    """The transpose of a matrix; a transpose is taken off again."""
+    if is_transpose(term):
+        return term.args[0]
+    return call_op("permute", term, dims=(1, 0))
+
+
+def is_transpose(term: Term) -> bool:
+    """Whether a term is the transpose of a matrix."""
+    return term.op.name == "permute" and term.params["dims"] == (1, 0)
+
+
+def identity(size: Any) -> Term:
+    """The identity matrix."""
+    return apply(lookup("eye"), (), {"n": size, "dtype": "float64"})  # type: ignore[no-any-return]
+
+
+def ones(size: Any) -> Term:
+    """A vector of ones."""
+    return full((size,), 1, FLOAT)
+
+
+def diagonal_matrix(vector: Term) -> Term:
+    """diag(v)."""
+    n = vector.shape[0]
+    return contract((vector,), ((0,),), (0, 0), (n, n))  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------------------------------------- regions
+
+
+def rank_of(term: Term) -> int:
+    if term.op in (NUMBER, SIZE):
+        return 0
+    if term.op is SYMBOL or (term.op.name == "permute" and term.args[0].op is SYMBOL):
+        return 1
+    return 3 if term.op.name in ("add", "sub") else 2
+
+
+def powered(base: Term, power: Power) -> Term:
+    """``base ** power`` for a positive power."""
+    if power == 1:
+        return base
+    return call_op("sqrt", base) if power == Fraction(1, 2) else call_op("pow", base, number(number_of(power, True)))
+
+
+def is_guard(base: Term) -> bool:
+    """``ratio(1, y)``: one over y, and 0 where y is 0."""
+    return base.op.name == "ratio" and base.args[0].number == 1
+
+
+def _multiplied(terms: Sequence[Term]) -> Term | None:
+    out: Term | None = None
+    for t in terms:
+        out = t if out is None else call_op("mul", out, t)
+    return out
+
+
+def region(parts: Sequence[tuple[Term, Power]], above: Term | None = None) -> Term:
+    """The elementwise product of powers as numerator over denominator; ``above`` is a first numerator factor.
+
+    Guarded reciprocals come last: ``ratio(numerator, y)``.
+    """
+    found: dict[Term, Power] = {}
+    for base, power in parts:
+        found[base] = found.get(base, 0) + power
+    parts = [(b, plain_power(p)) for b, p in found.items() if p]
+    guards = [(b, p) for b, p in parts if is_guard(b)]
+    plain = sorted((x for x in parts if not is_guard(x[0])), key=lambda x: rank_of(x[0]))
+    over = [powered(b, p) for b, p in plain if p > 0]
+    under = _multiplied([powered(b, -p) for b, p in plain if p < 0])
+    top = _multiplied([*([above] if above is not None else []), *over])
+    if under is not None:
+        top = call_op("div", number(1) if top is None else top, under)
+    for base, power in guards:
+        # ratio(1, y)ᵏ = ratio(1, yᵏ) always.
+        top = call_op("ratio", number(1) if top is None else top, powered(base.args[1], power))
+    return number(1) if top is None else top
+
+
+# ---------------------------------------------------------------------------------------------- chains
+
+
+class Layout:
+    """Products and sums as matrix terms; ``symmetric`` tells which matrices need no transpose."""
+
+    def __init__(self, symmetric: Callable[[Term], bool]):
+        self.symmetric = symmetric
+
+    def link(self, term: Term, flip: bool) -> Link:
+        """A matrix in a chain, with transposes moved into the flag."""
+        if is_transpose(term):
+            term, flip = term.args[0], not flip
+        return Link(term, flip and not self.symmetric(term))
+
+    def reverse(self, chain: Chain) -> Chain:
+        """The transpose of a chain."""
+        return tuple(self.link(x.term, not x.turned) for x in reversed(chain))
+
+    def chain_term(self, chain: Chain) -> Term:
+        """The matrix product of a chain, neighbouring inverses under one sign."""
+        out: Term | None = None
+        for x in self._collapsed(chain):
+            piece = turned(x.term) if x.turned else x.term
+            out = piece if out is None else call_op("matmul", out, piece)
+        assert out is not None
+        return out
+
+    def _collapsed(self, chain: Chain) -> list[Link]:
+        """A⁻¹B⁻¹ = (BA)⁻¹ always; the transposes of two inverses multiply in the other order."""
+        links = list(chain)
+        k = 0
+        while k + 1 < len(links):
+            a, b = links[k], links[k + 1]
+            if a.term.op.name == b.term.op.name == "inv" and a.turned == b.turned and a.term is not b.term:
+                x, y = (a.term.args[0], b.term.args[0]) if a.turned else (b.term.args[0], a.term.args[0])
+                links[k : k + 2] = [Link(call_op("inv", call_op("matmul", x, y)), a.turned)]
+            else:
+                k += 1
+        return links
+
+    def applied(self, chain: Chain, vector: Term | None) -> Term:
+        """A chain times a vector, or its row sums."""
+        if vector is not None:
+            for x in reversed(self._collapsed(chain)):
+                vector = call_op("matmul", turned(x.term) if x.turned else x.term, vector)
+            return vector
+        *rest, last = chain
+        sums = call_op("sum", last.term, dim=(0 if last.turned else 1,), keepdim=False)
+        return self.applied(tuple(rest), sums) if rest else sums
+
+    def rotated(self, chain: Chain) -> Chain:
+        """The rotation of a cycle, or of its transpose, with the fewest transposes; the first in the alphabet of those.
+
+        tr(AB) = tr(BA) = tr((AB)ᵀ) always.
+        """
+        both = (chain, self.reverse(chain))
+        options = [c[k:] + c[:k] for c in both for k in range(len(c))]
+
+        def rank(c: Chain) -> tuple[Any, ...]:
+            quadratic = len(c) > 2 and c[0].term is c[-1].term and c[0].turned != c[-1].turned
+            return transposes(c), not quadratic, [x.term.name or "~" for x in c]
+
+        return min(options, key=rank)
+
+
+def transposes(chain: Chain) -> int:
+    """How many links are transposed."""
+    return sum(x.turned for x in chain)

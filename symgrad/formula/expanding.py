@@ -1,0 +1,96 @@
+"""Sums that are better off term by term: products are distributed over them.
+
+Everywhere else sums stay factors, so that ``Xᵀ(Xw - y)`` stays as it is.  (a + b)·c = a·c + b·c holds always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from symgrad.formula.normal import Factor, Form, Product, contract_products
+from symgrad.formula.rewriting import merged
+
+if TYPE_CHECKING:
+    from symgrad.formula.simplify import Canonicaliser
+
+WIDEST = 5
+"""Sums with more terms are never distributed over."""
+
+_FUNCTIONS = frozenset({"exp", "cosh", "cos", "sigmoid"})
+"""Functions that meet their own kind in a sum and cancel there."""
+
+
+def distributed(
+    forms: Sequence[Form],
+    specs: Sequence[tuple[int, ...]],
+    output: tuple[int, ...],
+    sizes: dict[int, Any],
+    run: Canonicaliser,
+) -> list[Product] | None:
+    """A sum with diagonal terms, weighted by vectors: (diag(a) - M) diag(b) = diag(a ⊙ b) - M diag(b)."""
+    for k, form in enumerate(forms):
+        others = [f.terms[0] for i, f in enumerate(forms) if i != k and len(f.terms) == 1]
+        if len(others) < len(forms) - 1 or not 1 < len(form.terms) <= 2 * WIDEST or not set(specs[k]) <= set(output):
+            continue
+        delta = any(len(set(p.out)) < len(p.out) for p in form.terms)
+        if delta and all(len(f.labels) < 2 for p in others for f in p.factors):
+            rows = [[p if i == k else f.terms[0] for i, f in enumerate(forms)] for p in form.terms]
+            return [merged(contract_products(row, specs, output, sizes), run) for row in rows]
+    return None
+
+
+def expanded(p: Product, run: Canonicaliser, depth: int = 3) -> list[Product]:
+    """The product, or a sum of products that is shorter or that can go on simplifying."""
+    for f in p.factors if depth else ():
+        inside = run.insides.get(f.base)
+        if inside is None or f.power != 1 or len(inside.terms) > WIDEST:
+            continue
+        once = sum(g.base is f.base for g in p.factors) == 1
+        if _falls_apart(p, f, inside, once):
+            return [r for q in substituted(p, f, inside, run) for r in expanded(q, run, depth - 1)]
+        if once and any(g.base.op.name in _FUNCTIONS and set(g.labels) == set(f.labels) for g in p.factors):
+            found = substituted(p, f, inside, run)
+            if cost(found) < cost([p]) + cost(inside.terms) - 1:
+                return found
+    return [p]
+
+
+def cost(terms: Sequence[Product]) -> int:
+    """A measure of length."""
+    return sum(1 + sum(1 + (f.power != 1) for f in p.factors) for p in terms)
+
+
+def substituted(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> list[Product]:
+    """The products of the terms of a sum that is a factor."""
+    rest = [g for g in p.factors if g is not f]
+    own = tuple(dict.fromkeys([*p.out, *(x for g in rest for x in g.labels)]))
+    sizes = dict(zip(f.labels, inside.shape, strict=True))
+    others = Product(p.coef, rest, own, p.decimal)
+    made = [contract_products([others, q], [own, f.labels], p.out, sizes) for q in inside.terms]
+    return [merged(q, run) for q in made]
+
+
+def _falls_apart(p: Product, f: Factor, inside: Form, once: bool) -> bool:
+    """Whether terms of a sum become simpler scalars: outer products and scaled matrices in a trace, constants in a sum."""
+    if len(f.labels) == 2 and not p.out and once:
+        return any(_has_scalar(q) or q.out[1] not in _reached(q, q.out[:1]) for q in inside.terms)
+    if len(f.labels) == 1 and f.labels[0] not in p.out:
+        alone = not any(f.labels[0] in g.labels for g in p.factors if g is not f)
+        return alone and any(_has_scalar(q) for q in inside.terms)
+    return False
+
+
+def _has_scalar(p: Product) -> bool:
+    """Whether some factors are no part of the array."""
+    inside = _reached(p, p.out)
+    return any(not inside.intersection(f.labels) for f in p.factors)
+
+
+def _reached(p: Product, start: tuple[int, ...]) -> set[int]:
+    """Labels that are connected with some labels."""
+    reached, size = set(start), -1
+    while len(reached) > size:
+        size = len(reached)
+        reached.update(x for f in p.factors if reached.intersection(f.labels) for x in f.labels)
+    return reached

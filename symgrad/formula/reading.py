@@ -1,0 +1,219 @@
+"""How each op reads as a sum of products: the ops that the normal form knows by more than their einsum.
+
+A reader gets the run, the term and the forms of its arguments.  It answers None where the general reading is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from symgrad.formula.normal import Factor, Form, Product, exact_number, plain_power, size_factors
+from symgrad.formula.rewriting import inverse_of
+from symgrad.formula.term import SYMBOL, Term
+from symgrad.op import lookup
+
+if TYPE_CHECKING:
+    from symgrad.formula.simplify import Canonicaliser
+
+Reader = Callable[["Canonicaliser", Term, Sequence[Form]], Form | None]
+
+
+def _read_sum(*signs: int) -> Reader:
+    def read(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+        if term.dtype is not None and term.dtype.kind == "b":
+            return run.elementwise(term.op, args, {}, term.shape)
+        return run.plus(args, signs, term.shape)
+
+    return read
+
+
+def _read_mul(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    return run.times(*args)
+
+
+def _read_div(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    return run.times(args[0], run.power(args[1], -1)) if args[1].terms else None
+
+
+def _read_ratio(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    """ratio(x, y) = x · ratio(1, y) for finite x: both are 0 where y is 0.  Coefficients of y are pulled out."""
+    p = run.product(args[1])
+    if not p.coef:
+        return Form((), term.shape)
+    one = Form([Product(1, (), ())], ())
+    if p.constant:
+        return args[0].scaled(Fraction(1) / p.coef, p.decimal).broadcast(term.shape)
+    guard = one
+    if p.elementwise and all(f.power > 0 for f in p.factors):
+        for f in p.factors:
+            inner = Form([Product(1, [Factor(f.base, f.labels)], p.out)], args[1].shape)
+            guard = run.times(guard, run.power(run.elementwise(term.op, [one, inner], {}, args[1].shape), f.power))
+    else:
+        inner = Form([Product(1, p.factors, p.out)], args[1].shape)
+        guard = run.elementwise(term.op, [one, inner], {}, args[1].shape)
+    return run.times(args[0].scaled(Fraction(1) / p.coef, p.decimal), guard).broadcast(term.shape)
+
+
+def _read_pow(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    constant = args[1].constant
+    if constant is None:
+        return None
+    if constant.coef == 0:
+        return Form([Product(1, (), tuple(range(term.ndim)))], term.shape)
+    if abs(constant.coef) > 1000:
+        return None
+    return run.power(args[0].broadcast(term.shape), plain_power(Fraction(constant.coef)))
+
+
+def _read_sqrt(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    return run.power(args[0], Fraction(1, 2))
+
+
+def _read_full(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    value = exact_number(term.params["value"])
+    if value is None:
+        return None
+    return Form([Product(value[0], (), tuple(range(term.ndim)), value[1])] if value[0] else (), term.shape)
+
+
+def _read_eye(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    return None if term.dtype.kind == "b" else Form([Product(1, (), (0, 0))], term.shape)
+
+
+def _read_cast(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """A cast between float types, or of truth values and integers to them, does not show in a formula."""
+    source = term.args[0].dtype
+    if term.dtype.kind == "c" or (term.dtype.kind == "f" and (source is None or source.kind in "fiub")):
+        return args[0]
+    return None
+
+
+def _read_clone(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    return args[0]
+
+
+def _read_inv(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    return inverse_of(run, args[0]) if term.ndim == 2 else None
+
+
+def _read_solve(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """solve(A, B) = A⁻¹B for regular A."""
+    a, b = args
+    if len(a.shape) != 2 or len(b.shape) > 2:
+        return None
+    labels = (1,) if len(b.shape) == 1 else (1, 2)
+    return run.contract([inverse_of(run, a), b], [(0, 1), labels], (0, *labels[1:]), term.shape)
+
+
+def _read_det(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """det(Mᵀ) = det(M) always: the orientation of the opaque factor is the one shown."""
+    if len(args[0].shape) != 2:
+        return None
+    p = run.product(args[0])
+    if (
+        not p.coef
+        or len(p.factors) != 1
+        or p.coef != 1
+        or set(p.out) != set(p.factors[0].labels)
+        or p.factors[0].power != 1
+    ):
+        return None
+    base = p.factors[0].base
+    if base.op.name == "inv":
+        # det(M⁻¹) = 1/det(M), log|det(M⁻¹)| = -log|det M| for regular M.
+        inner = run.opaque(term.op(base.args[0]))
+        return run.power(inner, -1) if term.op.name == "det" else inner.scaled(-1)
+    return run.opaque(term.op(base))
+
+
+def _read_shifted_exp(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    return run.elementwise(lookup("exp"), [run.plus(args, (1, -1), term.shape)], {}, term.shape)
+
+
+def _read_softplus(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    """log σ(x) = -softplus(-x) always."""
+    inner = args[0].scaled(-1)
+    return run.elementwise(lookup("softplus"), [inner], {}, term.shape).scaled(-1)
+
+
+def _read_size(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    coef, factors = size_factors(term.params["name"])
+    return Form([Product(coef, factors, ())], ())
+
+
+def _read_where(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """where(c, k·x·a, 0) = k·x·where(c, a, 0) for numbers k and symbols x, which are finite; deltas likewise."""
+    condition, first, second = args
+    if bool(first.terms) == bool(second.terms):
+        return None
+    p = run.product((first if first.terms else second).broadcast(term.shape))
+    pulled = [f for f in p.factors if f.base.op is SYMBOL and f.power > 0 and all(x in p.out for x in f.labels)]
+    distinct = tuple(dict.fromkeys(p.out))
+    if p.coef == 1 and not pulled and distinct == p.out:
+        return None
+    shape = tuple(term.shape[p.out.index(x)] for x in distinct)
+    mask = run.contract([condition.broadcast(term.shape)], [p.out], distinct, shape) if condition.shape else condition
+    kept = Form([Product(1, [f for f in p.factors if f not in pulled], distinct)], shape)
+    zero = Form((), ())
+    inner = run.elementwise(term.op, [mask, kept, zero] if first.terms else [mask, zero, kept], {}, shape)
+    front = Form([Product(p.coef, pulled, distinct, p.decimal)], shape)
+    return run.contract([front, inner], [distinct, distinct], p.out, term.shape)
+
+
+def _new_axes(index: Any, ndim: int) -> list[bool] | None:
+    """For an index of whole axes and new ones only: which axes of the result are new."""
+    parts = index.value if isinstance(index.value, tuple) else (index.value,)
+    whole = sum(1 for p in parts if isinstance(p, slice))
+    out: list[bool] = []
+    for p in parts:
+        if p is None:
+            out.append(True)
+        elif p is Ellipsis:
+            out += [False] * (ndim - whole)
+        elif isinstance(p, slice) and p == slice(None):
+            out.append(False)
+        else:
+            return None
+    return out + [False] * (ndim - out.count(False))
+
+
+def _read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """x[:, None] only adds axes of size 1."""
+    new = _new_axes(term.params["index"], len(args[0].shape))
+    return None if new is None else args[0].spread([k for k, added in enumerate(new) if not added], term.shape)
+
+
+def _read_put(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """The transpose of x[:, None] takes those axes away."""
+    new = _new_axes(term.params["index"], term.ndim)
+    return None if new is None else args[0].restricted([k for k, added in enumerate(new) if not added])
+
+
+READERS: dict[str, Reader] = {
+    "add": _read_sum(1, 1),
+    "sub": _read_sum(1, -1),
+    "neg": _read_sum(-1),
+    "mul": _read_mul,
+    "div": _read_div,
+    "ratio": _read_ratio,
+    "pow": _read_pow,
+    "sqrt": _read_sqrt,
+    "size": _read_size,
+    "full": _read_full,
+    "eye": _read_eye,
+    "cast": _read_cast,
+    "clone": _read_clone,
+    "inv": _read_inv,
+    "solve": _read_solve,
+    "det": _read_det,
+    "logdet": _read_det,
+    "logabsdet": _read_det,
+    "shifted_exp": _read_shifted_exp,
+    "logsigmoid": _read_softplus,
+    "where": _read_where,
+    "getitem": _read_getitem,
+    "put": _read_put,
+}
+"""The reader of an op, by its name."""
