@@ -8,7 +8,7 @@ from typing import Any
 from symgrad.compiler.jit import jit
 from symgrad.compiler.program import Compiled, build
 from symgrad.compiler.specialise import Specialised
-from symgrad.compiler.trace import trace_tensor
+from symgrad.compiler.trace import collection_paused, trace_tensor
 from symgrad.errors import ArgumentError
 from symgrad.tape.record import Recorded
 
@@ -47,7 +47,8 @@ def compile(target: Any, *args: Any, name: str | None = None) -> Any:
         names: Sequence[str] | None = None
         if args:
             names = list(args) if all(isinstance(a, str) for a in args) else args[0]
-        return build(trace_tensor(target, names), name)
+        with collection_paused():
+            return build(trace_tensor(target, names), name)
     if isinstance(target, Callable):  # type: ignore[arg-type]
         made = Specialised(target, name)
         if args:

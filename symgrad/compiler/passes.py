@@ -22,15 +22,35 @@ _SAME = {"clone", "detach"}
 _SPREADS = {"where"}
 
 
-def optimise(outputs: Sequence[Term]) -> list[Term]:
-    """The outputs with every pass applied; dead code is what no output reaches, sharing is identity of terms."""
-    found: list[Term] = list(outputs)
-    for _ in range(2):
-        changed = rebuilt(found, _changed)
-        if all(a is b for a, b in zip(changed, found, strict=True)):
-            break
-        found = changed
-    return found
+def optimise(outputs: Sequence[Term], derived: bool = False) -> list[Term]:
+    """The outputs with every pass applied; dead code is what no output reaches, sharing is identity of terms.
+
+    ``derived`` programs are nobody's order of operations, so products in them may also be regrouped where that is
+    cheaper (:func:`_regrouped`).
+    """
+    found = rebuilt(outputs, _changed)
+    if derived:
+        found = rebuilt(found, _regrouped)
+    return rebuilt(found, _changed)
+
+
+def _regrouped(term: Term, args: tuple[Any, ...]) -> Term:
+    """a · (1/b) is a/b, with one rounding less; (A · v) · u is A · (v · u) where v and u are smaller than A."""
+    if term.op.name == "mul" and term.dtype is not None and term.dtype.kind in "fc":
+        a, u = args
+        if a.op.name == "mul" and a.shape == term.shape and a.dtype == term.dtype:
+            for big, v in (a.args, a.args[::-1]):
+                small = _broadcast((v, u))
+                if big.shape == term.shape and small is not None and len(small) < len(big.shape):
+                    dtype = v.dtype if is_weak(u) else u.dtype if is_weak(v) else term.dtype
+                    factor = _regrouped(make(a.op, (v, u), {}, small, dtype), (v, u))
+                    return make(a.op, (big, factor), {}, term.shape, term.dtype)
+        for a, b in (args, args[::-1]):
+            if b.op.name == "div" and b.args[0].number == 1 and (b.dtype is None or b.dtype == term.dtype) and not is_weak(a):
+                return make(b.op, (a, b.args[1]), {}, term.shape, term.dtype)
+    if all(a is b for a, b in zip(args, term.args, strict=True)):
+        return term
+    return make(term.op, args, term.params, term.shape, term.dtype)
 
 
 def _changed(term: Term, args: tuple[Any, ...]) -> Term:
@@ -171,12 +191,14 @@ def _square(term: Term, args: tuple[Any, ...]) -> Term | None:
 
 
 def _add(term: Term, args: tuple[Any, ...]) -> Term | None:
-    """a + (-b) is a - b, to the last bit."""
+    """a + (-b) is a - b, and a + a is 2 a, to the last bit."""
     a, b = args
     if b.op.name == "neg":
         return make(lookup("sub"), (a, b.args[0]), {}, term.shape, term.dtype)
     if a.op.name == "neg":
         return make(lookup("sub"), (b, a.args[0]), {}, term.shape, term.dtype)
+    if a is b and term.dtype is not None and term.dtype.kind in "fc":
+        return make(lookup("mul"), (number(2), a), {}, term.shape, term.dtype)
     return None
 
 
@@ -194,11 +216,45 @@ def _mul(term: Term, args: tuple[Any, ...]) -> Term | None:
             return other  # type: ignore[no-any-return]
         if one.number == -1 and not isinstance(one.number, str) and _fits(other, term):
             return make(lookup("neg"), (other,), {}, term.shape, term.dtype)
-    return None
+    return _negated(term, args)
 
 
 def _div(term: Term, args: tuple[Any, ...]) -> Term | None:
-    return args[0] if args[1].number == 1 and _fits(args[0], term) else None
+    if args[1].number == 1 and _fits(args[0], term):
+        return args[0]  # type: ignore[no-any-return]
+    return _negated(term, args)
+
+
+def _negated(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """(-a) · b is -(a · b) to the last bit, for products, quotients and contractions: signs move out and cancel."""
+    signs = [a.op.name == "neg" for a in args]
+    if not any(signs) or term.dtype is None:
+        return None
+    bare = tuple(a.args[0] if s else a for a, s in zip(args, signs, strict=True))
+    inner = make(term.op, bare, term.params, term.shape, term.dtype)
+    inner = _changed(inner, bare)
+    return inner if sum(signs) % 2 == 0 else _neg_of(inner)
+
+
+def _neg_of(term: Term) -> Term:
+    return term.args[0] if term.op.name == "neg" else make(lookup("neg"), (term,), {}, term.shape, term.dtype)
+
+
+def _neg(term: Term, args: tuple[Any, ...]) -> Term | None:
+    (x,) = args
+    if x.op.name == "sub":
+        return make(x.op, x.args[::-1], {}, term.shape, term.dtype)
+    return x.args[0] if x.op.name == "neg" else None  # type: ignore[no-any-return]
+
+
+def _sigmoid(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """The kernel's own formula, written out so that signs cancel."""
+    (x,) = args
+    if is_weak(x):
+        return None
+    power = make(lookup("exp"), (_neg_of(x),), {}, term.shape, term.dtype)
+    below = make(lookup("add"), (number(1), power), {}, term.shape, term.dtype)
+    return make(lookup("div"), (number(1), below), {}, term.shape, term.dtype)
 
 
 def _fits(found: Term, term: Term) -> bool:
@@ -281,6 +337,8 @@ class _Operands:
             self.value = self.value * x.params["value"]
             del self.xs[k], self.inputs[k]
             return True
+        if op == "eye" and len(self.xs) > 1:
+            return self._drop_identity(k, *labels)
         if op == "permute":
             dims = x.params["dims"]
             self.xs[k] = x.args[0]
@@ -295,6 +353,17 @@ class _Operands:
         if op == "einsum" and len(x.args) == 1:
             return self._inline(k, x, labels)
         return False
+
+    def _drop_identity(self, k: int, a: int, b: int) -> bool:
+        """A Kronecker delta renames one label to the other, unless both are labels of the result."""
+        if a == b or (a in self.output and b in self.output) or not any(
+            a in row or b in row for j, row in enumerate(self.inputs) if j != k
+        ):
+            return False
+        old, new = (b, a) if a in self.output else (a, b)
+        del self.xs[k], self.inputs[k]
+        self.inputs = [tuple(new if x == old else x for x in row) for row in self.inputs]
+        return True
 
     def _unexpand(self, k: int, x: Term, labels: tuple[int, ...]) -> bool:
         inner = x.args[0]
@@ -340,13 +409,13 @@ def _einsum(term: Term, args: tuple[Any, ...]) -> Term | None:
 def _matmul(term: Term, args: tuple[Any, ...]) -> Term | None:
     """A product with a broadcast, constant or diagonal matrix; any other product stays ``a @ b``."""
     if not any(a.op.name in ("full", "expand") or _is_delta(a) for a in args):
-        return None
+        return _negated(term, args)
     inputs, output = term.op.einsum(*(a.shape for a in args))
     return _contraction(term, args, inputs, output)
 
 
 def _is_delta(term: Term) -> bool:
-    return term.op is einsum_op and len(term.args) == 1
+    return (term.op is einsum_op and len(term.args) == 1) or term.op.name == "eye"
 
 
 def _contraction(term: Term, args: tuple[Any, ...], inputs: Any, output: Any) -> Term | None:
@@ -355,7 +424,8 @@ def _contraction(term: Term, args: tuple[Any, ...], inputs: Any, output: Any) ->
     while work.step():
         changed = True
     if not changed:
-        return None
+        delta = _constant_delta(term, args)
+        return _negated(term, args) if delta is None else delta
     core: Term | None = None
     if work.xs:
         core = _core(term, work)
@@ -370,6 +440,16 @@ def _contraction(term: Term, args: tuple[Any, ...], inputs: Any, output: Any) ->
     if core.shape != term.shape:
         core = make(lookup("expand"), (core,), {"shape": term.shape}, term.shape, term.dtype)
     return core
+
+
+def _constant_delta(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """Ones on a diagonal are the identity matrix."""
+    (x,) = args if len(args) == 1 else (None,)
+    if x is None or x.op.name != "full" or x.params["value"] != 1 or x.ndim != 1:
+        return None
+    if term.params.get("output") is None or term.params["output"] != term.params["inputs"][0] * 2:
+        return None
+    return make(lookup("eye"), (), {"n": term.shape[0], "dtype": term.dtype.name}, term.shape, term.dtype)
 
 
 def _core(term: Term, work: _Operands) -> Term | None:
@@ -398,6 +478,9 @@ _RULES: dict[str, Callable[[Term, tuple[Any, ...]], Term | None]] = {
     "sub": _sub,
     "mul": _mul,
     "div": _div,
+    "neg": _neg,
+    "sigmoid": _sigmoid,
+    "sum": _negated,
     "permute": _permute,
     "reshape": _reshape,
     "unsqueeze": _unsqueeze,

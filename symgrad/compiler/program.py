@@ -224,7 +224,8 @@ def build(trace: Trace, name: str | None = None, direct: bool | None = None) -> 
 def write(trace: Trace, name: str, direct: bool | None = None) -> tuple[str, list[Any]]:
     """The source of a trace as one function, and the constants that become default arguments."""
     outputs = [o.term for o in trace.outputs]
-    optimised = [type(o)(t, o.dtype, o.shape, o.derivative) for o, t in zip(trace.outputs, passes.optimise(outputs), strict=True)]
+    found = passes.optimise(outputs, trace.base is not None)
+    optimised = [type(o)(t, o.dtype, o.shape, o.derivative) for o, t in zip(trace.outputs, found, strict=True)]
     order = target.order_of([o.term for o in optimised])
     symbols = set(order)
     constants = [c for c in trace.constants if c.term in symbols or _letters_from(c, trace, optimised)]
@@ -236,7 +237,7 @@ def write(trace: Trace, name: str, direct: bool | None = None) -> tuple[str, lis
         [o.term for o in optimised], writer.names, writer.literal, target.Plain(writer), {*writer.taken, name}
     )
     text = target.body(writer, program, optimised, direct)
-    silent = target.silence(order, trace.base is not None)
+    silent = target.silence(target.order_of(outputs), trace.base is not None)
     return assembled(name, text, writer, constants, silent, trace), constants
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.program import Argument, Compiled, build
-from symgrad.compiler.trace import Output, Trace, argument_names, array_of, function_name, is_array, safe_name, trace
+from symgrad.compiler.trace import Output, Trace, argument_names, array_of, collection_paused, function_name, is_array, safe_name, trace
 from symgrad.errors import ArgumentError, CompileError, NameProblem
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded
@@ -120,6 +120,10 @@ class Specialised:
                 f"{self.name}() was unpickled without its Python function, so it serves only the dtypes and shapes it had "
                 "been compiled for; compile the function again for these."
             )
+        with collection_paused():
+            return self._trace(*args)
+
+    def _trace(self, *args: Any) -> Variant:
         key, _ = signature(args)
         found = trace(self.function, as_inputs(args))
         self.traces += 1

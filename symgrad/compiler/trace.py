@@ -7,8 +7,10 @@ values (branches, ``item()``, indices) become guards: terms with the value they 
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -89,6 +91,20 @@ class Trace:
         made.outputs, made.structure = list(outputs), structure
         made.base = self
         return made
+
+
+@contextlib.contextmanager
+def collection_paused() -> Iterator[None]:
+    """No garbage collection while a graph is turned into a program: everything made is alive, and looking at all of it
+    again and again would make the cost of large graphs quadratic.
+    """
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def safe_name(name: str) -> str:

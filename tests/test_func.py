@@ -1,0 +1,190 @@
+"""Derivatives of functions: any order, any nesting, any container."""
+
+import mpmath
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import ArgumentError, AutogradError, CompileError
+from symgrad.func import grad, hessian, jacfwd, jacobian, jacrev, jvp, value_and_grad, vjp
+
+rng = np.random.default_rng(1)
+
+
+def close(a, b, **tolerance):
+    np.testing.assert_allclose(a.numpy() if isinstance(a, sg.Tensor) else a, b, **({"rtol": 1e-12} | tolerance))
+
+
+def test_grad_of_numbers_arrays_and_tensors():
+    assert grad(lambda x: x**3)(2).item() == 12.0
+    assert grad(lambda x: x**3)(2.0).dtype == np.float64
+    x = np.array([1.0, 2.0], np.float32)
+    g = grad(lambda x: (x**2).sum())(x)
+    assert g.dtype == np.float32
+    assert g.tolist() == [2.0, 4.0]
+    assert not g.requires_grad
+
+
+def test_formulas_come_along():
+    g = grad(lambda x: (x**2).sum())(np.array([1.0, 2.0]))
+    assert repr(g.term) == "<term mul(2, x)>"
+    value, _ = value_and_grad(lambda w: (w**2).sum())(np.array([1.0]))
+    assert not value.requires_grad
+    assert value.term.op.name == "sum"
+
+
+def test_argnums_and_structures():
+    f = lambda p, x: (p["w"] * x).sum() + p["b"] ** 2
+    p = {"w": np.array([1.0, 2.0]), "b": 3.0}
+    g = grad(f)(p, np.array([5.0, 6.0]))
+    assert g["w"].tolist() == [5.0, 6.0]
+    assert g["b"].item() == 6.0
+    gp, gx = grad(f, argnums=(0, 1))(p, np.array([5.0, 6.0]))
+    assert gp["b"].item() == 6.0
+    assert gx.tolist() == [1.0, 2.0]
+    assert grad(f, argnums=-1)(p, np.array([5.0, 6.0])).tolist() == [1.0, 2.0]
+
+
+def test_has_aux():
+    f = lambda x: ((x**2).sum(), {"twice": x * 2})
+    g, aux = grad(f, has_aux=True)(np.array([1.0, 2.0]))
+    assert g.tolist() == [2.0, 4.0]
+    assert aux["twice"].tolist() == [2.0, 4.0]
+    (value, aux), g = value_and_grad(f, has_aux=True)(np.array([1.0, 2.0]))
+    assert value.item() == 5.0
+    compiled, aux = sg.compile(grad(f, has_aux=True))(np.array([1.0, 2.0]))
+    np.testing.assert_array_equal(compiled, [2.0, 4.0])
+    np.testing.assert_array_equal(aux["twice"], [2.0, 4.0])
+
+
+def test_unused_arguments_have_zero_gradient():
+    assert grad(lambda x, y: (x * 2).sum(), argnums=1)(np.ones(2), np.ones(3)).tolist() == [0, 0, 0]
+    assert grad(lambda x: 3.0)(1.0).item() == 0.0
+    np.testing.assert_array_equal(sg.compile(grad(lambda x, y: x * 2, argnums=1))(1.0, np.ones(3)), [0, 0, 0])
+
+
+ORDERS = {"tanh": (sg.tanh, mpmath.tanh), "x**x": (lambda x: x**x, lambda x: x**x)}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+@pytest.mark.parametrize("point", [0.7, 1.3])
+def test_orders_one_to_six(name, point):
+    f, exact = ORDERS[name]
+    with mpmath.workdps(50):
+        truth = [float(mpmath.diff(exact, mpmath.mpf(point), k)) for k in range(1, 7)]
+    for k in range(6):
+        f = grad(f)
+        np.testing.assert_allclose(f(point).item(), truth[k], rtol=1e-12)
+        np.testing.assert_allclose(sg.compile(f)(point), truth[k], rtol=1e-12)
+
+
+def test_perturbations_are_not_confused():
+    assert grad(lambda x: x * grad(lambda y: x + y)(x))(3.0).item() == 1.0
+    assert jvp(lambda x: x * jvp(lambda y: x + y, (x,), (1.0,))[1], (3.0,), (1.0,))[1].item() == 1.0
+    assert grad(lambda x: jvp(lambda y: x * y, (x,), (1.0,))[1])(3.0).item() == 1.0
+    assert jvp(lambda x: grad(lambda y: x * y * y)(x), (3.0,), (1.0,))[1].item() == 12.0
+    f = lambda x: x * grad(lambda y: y * y * x)(x)
+    np.testing.assert_allclose(sg.compile(grad(f))(3.0), grad(f)(3.0).item())
+
+
+def curved(x):
+    return (sg.sin(x) * x).sum() + x.prod()
+
+
+def test_hessian_vector_products_four_ways():
+    x, v = rng.standard_normal(4), rng.standard_normal(4)
+    H = hessian(curved)(x).numpy()
+    close(jvp(grad(curved), (x,), (v,))[1], H @ v, rtol=1e-10)
+    close(grad(lambda x: jvp(curved, (x,), (v,))[1])(x), H @ v, rtol=1e-10)
+    close(vjp(grad(curved), x)[1](v)[0], H @ v, rtol=1e-10)
+    close(jvp(lambda x: jvp(curved, (x,), (v,))[1], (x,), (v,))[1], v @ H @ v, rtol=1e-10)
+    close(sg.compile(hessian(curved))(x), H, rtol=1e-10, atol=1e-12)
+
+
+def test_jacobian_axes_are_outputs_then_inputs():
+    A, x = rng.standard_normal((3, 4)), rng.standard_normal(4)
+    f = lambda x: sg.tanh(sg.tensor(A) @ x)
+    J = (1 - np.tanh(A @ x) ** 2)[:, None] * A
+    for transform in (jacobian, jacrev, jacfwd):
+        close(transform(f)(x), J)
+    close(sg.compile(jacobian(f))(x), J)
+    assert jacobian(lambda x: {"a": x, "b": x.sum()})(x)["a"].shape == (4, 4)
+    Ja, Jb = jacobian(lambda a, b: sg.outer(a, b), argnums=(0, 1))(np.ones(2), np.ones(3))
+    assert Ja.shape == (2, 3, 2)
+    assert Jb.shape == (2, 3, 3)
+    assert jacobian(lambda x: x)(np.ones((0,))).shape == (0, 0)
+
+
+def test_vjp_and_jvp_are_adjoint():
+    x, v = rng.standard_normal((3, 3)), rng.standard_normal((3, 3))
+    for f in (
+        lambda x: sg.softmax(x, 1),
+        lambda x: sg.inv(x @ x.T + 1) @ x,
+        lambda x: sg.cumsum(x, 0).amax(1),
+        lambda x: sg.logsumexp(x, 0),
+        lambda x: sg.det(x) + sg.norm(x),
+        lambda x: sg.var(x, 0),
+        lambda x: sg.where(x > 0, x, x * x).prod(0),
+        lambda x: sg.cat([x[0], x[:, 1]], 0),
+        lambda x: sg.maximum(x, 0 * x) + sg.sigmoid(x),
+    ):
+        out, pushed = jvp(f, (x,), (v,))
+        again, pull = vjp(f, x)
+        close(out, again.numpy())
+        u = rng.standard_normal(out.shape)
+        np.testing.assert_allclose((pushed * u).sum().item(), (pull(u)[0] * v).sum().item(), rtol=1e-9)
+
+
+def test_vjp_of_several_results_and_aux():
+    out, pull, aux = vjp(lambda x, y: ((x * y, x.sum()), "note"), np.ones(2), np.ones(2) * 3, has_aux=True)
+    assert aux == "note"
+    gx, gy = pull((np.ones(2), 1.0))
+    assert gx.tolist() == [4.0, 4.0]
+    assert gy.tolist() == [1.0, 1.0]
+    assert out[1].item() == 2.0
+
+
+def test_complex_arguments():
+    z = np.array([1 + 2j])
+    close(grad(lambda z: (z.abs() ** 2).sum())(z), 2 * z)
+    close(jvp(lambda z: z * z, (z,), (np.array([1j]),))[1], 2 * z * 1j)
+
+
+def test_outer_leaves_stay_differentiable():
+    w = sg.tensor(2.0, requires_grad=True, dtype=np.float64)
+    g = grad(lambda x: w * x**2)(3.0)
+    g.backward()
+    assert w.grad.item() == 6.0
+    x = sg.tensor(3.0, requires_grad=True, dtype=np.float64)
+    grad(lambda x: x**3)(x).backward()
+    assert x.grad.item() == 18.0
+    with sg.no_grad():
+        assert not grad(lambda x: x**3)(x).requires_grad
+
+
+def test_transforms_inside_compiled_functions():
+    f = lambda x: grad(lambda y: (y**3).sum())(x) * 2 + jvp(lambda y: y * y, (x,), (x,))[1]
+    x = np.array([1.0, 2.0])
+    np.testing.assert_allclose(sg.compile(f)(x), 6 * x**2 + 2 * x * x)
+    np.testing.assert_allclose(sg.compile(f)(x + 1), 8 * (x + 1) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: grad(lambda x: x)(np.ones(2)), AutogradError, r"scalar result, but it gave shape \(2,\)"),
+        (lambda: grad(lambda x: x.sum())(np.arange(3)), ArgumentError, "dtype int64"),
+        (lambda: grad(lambda x: x, argnums=1)(1.0), ArgumentError, "argnums=1 is out of range"),
+        (lambda: grad(lambda x: x)("a"), ArgumentError, "holds str"),
+        (lambda: grad(lambda x: x, has_aux=True)(1.0), ArgumentError, "has_aux"),
+        (lambda: jvp(lambda x: x, 1.0, 1.0), ArgumentError, "takes tuples"),
+        (lambda: jvp(lambda x: x, (1.0,), (1.0, 2.0)), ArgumentError, "nested alike"),
+        (lambda: jvp(lambda x: x, (np.ones(2),), (np.ones(3),)), ArgumentError, "shape of its primal"),
+        (lambda: vjp(lambda x: x, np.ones(2))[1](np.ones(3)), AutogradError, "Mismatch in shape"),
+        (lambda: sg.compile(grad(lambda x: x), np.ones(2)), CompileError, "one scalar result"),
+        (lambda: sg.compile(grad(lambda x, k: x * k, argnums=1), 1.0, "a"), CompileError, "no array of floating dtype"),
+    ],
+)
+def test_errors(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
