@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.op import FRONTS, Op, lookup, register_carrier
+from symgrad.ops.naming import INPLACE
 from symgrad.tape import record
 from symgrad.tape.record import Recorded
 
@@ -104,7 +105,7 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         if entry.method and name not in cls.__dict__:
             setattr(cls, name, call)
     _bind_operators(cls)
-    for name in _INPLACE:
+    for name in (*_INPLACE, *INPLACE):
         setattr(cls, f"{name}_", _inplace(FRONTS[name].call))
     for name, dtype in _CASTS.items():
         setattr(cls, name, _caster(dtype))

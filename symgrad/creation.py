@@ -10,6 +10,7 @@ import numpy as np
 from symgrad import dtypes
 from symgrad.op import shape_of
 from symgrad.errors import ArgumentError
+from symgrad.ops.noise import SOURCE
 from symgrad.ops.shaping import size_args
 from symgrad.tape.names import check_name
 from symgrad.tape.record import call_site, plain
@@ -185,6 +186,8 @@ def generator() -> Any:
         note_problem("random numbers were drawn; draw them outside and pass them as an argument")
     return _GENERATOR[0]
 
+
+SOURCE[0] = generator
 
 randn = _filled(
     "randn", lambda s, d: np.asarray(generator().standard_normal(s)).astype(d), "Standard normal samples."

@@ -14,6 +14,7 @@ from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import shape_of
 from symgrad.ops.contraction import contract
 from symgrad.ops.linalg import diagonal as _diagonal
+from symgrad.ops.naming import SPACES
 from symgrad.ops.linalg import solve
 from symgrad.ops.reductions import amax, amin, axes_of, norm_op, sum_
 from symgrad.ops.select import abs_
@@ -120,6 +121,8 @@ def multi_dot(tensors: Any) -> Any:
     sizes = tuple(shape_of(tensors[0])[:-1]) + tuple(shape_of(tensors[-1])[1:])
     return contract(tuple(tensors), tuple(labels), outer[0] + outer[1], sizes)
 
+
+globals().update(SPACES.get("linalg", {}))
 
 __all__ = [
     "cholesky",

@@ -7,11 +7,7 @@ tensor(0.)
 
 from __future__ import annotations
 
-from typing import Any
-
-from symgrad.errors import ArgumentError
-from symgrad.ops.composite import entr, logit, xlog1py
-from symgrad.ops.special import polygamma_op
+from symgrad.ops.naming import SPACES
 from symgrad.tensor import FUNCTIONS
 
 erf = FUNCTIONS["erf"]
@@ -30,23 +26,10 @@ softmax = FUNCTIONS["softmax"]
 xlogy = FUNCTIONS["xlogy"]
 
 
-def polygamma(n: int, input: Any) -> Any:
-    """The n-th derivative of the digamma function at x > 0, of any shape.
+globals().update(SPACES["special"])
 
-    Raises ``ArgumentError`` for a negative ``n``.
-
-    >>> import numpy as np
-    >>> round(float(polygamma(1, np.float64(1.0))), 9)  # π²/6
-    1.644934067
-    """
-    if n < 0:
-        raise ArgumentError(f"polygamma(n, x) does not support negative n, got {n}.")
-    return polygamma_op(input, n=int(n))
-
-
-__all__ = [
+__all__ = sorted({
     "digamma",
-    "entr",
     "erf",
     "erfc",
     "exp2",
@@ -55,12 +38,10 @@ __all__ = [
     "gammaln",
     "log1p",
     "log_softmax",
-    "logit",
     "logsumexp",
-    "polygamma",
     "psi",
     "sinc",
     "softmax",
-    "xlog1py",
     "xlogy",
-]
+    *SPACES["special"],
+})  # noqa: PLE0605

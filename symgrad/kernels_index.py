@@ -1,0 +1,45 @@
+"""NumPy kernels of writing by index.  Every function stands alone, so that an exported file can carry its source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def scatter_set(x: Any, src: Any, index: Any, dim: int) -> Any:
+    """A copy of ``x`` with ``src`` written along the axis ``dim`` at the places ``index``."""
+    out = np.array(x)
+    grids = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    grids[dim] = index
+    out[tuple(grids)] = src
+    return out
+
+
+def scatter_combine(x: Any, src: Any, index: Any, dim: int, reduce: str, include_self: bool) -> Any:
+    """A copy of ``x`` with ``src`` combined in along the axis ``dim`` at the places ``index``: amax, amin or prod."""
+    out = np.array(x)
+    grids = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    grids[dim] = index
+    combine = {"amax": np.maximum, "amin": np.minimum, "prod": np.multiply}[reduce]
+    if not include_self:
+        out[tuple(grids)] = {"amax": -np.inf, "amin": np.inf, "prod": 1}[reduce]
+    combine.at(out, tuple(grids), src)
+    return out
+
+
+def windows(x: Any, dim: int, size: int, step: int, dilation: int) -> Any:
+    """Windows of ``size`` entries, ``dilation`` apart, along an axis, every ``step``-th; the last axis is inside them."""
+    span = (size - 1) * dilation + 1
+    view = np.lib.stride_tricks.sliding_window_view(x, span, dim)
+    return view[(slice(None),) * dim + (slice(None, None, step),)][..., ::dilation]
+
+
+def windows_sum(g: Any, dim: int, step: int, dilation: int, size: int) -> Any:
+    """Windows (inside the last axis) added back at their places in an axis of ``size`` entries."""
+    count = g.shape[dim]
+    out = np.zeros((*g.shape[:dim], size, *g.shape[dim + 1 : -1]), g.dtype)
+    for k in range(g.shape[-1]):
+        start = k * dilation
+        out[(slice(None),) * dim + (slice(start, start + (count - 1) * step + 1, step),)] += g[..., k]
+    return out

@@ -1,0 +1,211 @@
+"""Bessel functions of integer order, Lambert's W, and the functions around the normal distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from symgrad import kernels, kernels_special
+from symgrad.errors import ArgumentError
+from symgrad.op import Op, elementwise, front, primitive
+from symgrad.ops.constants import PI, exact
+from symgrad.ops.elementwise import exp, log, log1p, sqrt
+from symgrad.ops.naming import inplace, within
+from symgrad.ops.select import eq, isnan, sign, where
+from symgrad.ops.special import lgamma, polygamma_op, xlogy
+
+inplace("erfinv", "i0", "mvlgamma", "polygamma")
+
+
+def _order(name: str, kernel: Any, slope: Any, latex: str, doc: str) -> Op:
+    return primitive(
+        name,
+        kernel,
+        (lambda g, out, x, *, n: g * slope(out, x, n),),
+        jvp=(lambda t, out, x, *, n: t * slope(out, x, n),),
+        infer=lambda shape, n: shape,
+        dtypes="float",
+        domain="off-zero",
+        latex=latex,
+        doc=doc,
+    )
+
+
+def _bessel_j_slope(out: Any, x: Any, n: int) -> Any:
+    if n == 0:
+        return -bessel_j(x, n=1)
+    return (bessel_j(x, n=n - 1) - bessel_j(x, n=n + 1)) / 2
+
+
+def _bessel_i_slope(out: Any, x: Any, n: int) -> Any:
+    if n == 0:
+        return bessel_i(x, n=1)
+    return (bessel_i(x, n=n - 1) + bessel_i(x, n=n + 1)) / 2
+
+
+def _bessel_ie_slope(out: Any, x: Any, n: int) -> Any:
+    if n == 0:
+        return bessel_ie(x, n=1) - sign(x) * out
+    return (bessel_ie(x, n=n - 1) + bessel_ie(x, n=n + 1)) / 2 - sign(x) * out
+
+
+bessel_j = _order(
+    "bessel_j",
+    kernels.bessel_j,
+    _bessel_j_slope,
+    r"J_{{{n}}}\left({0}\right)",
+    "Bessel function of the first kind, integer order n >= 0.",
+)
+bessel_i = _order(
+    "bessel_i",
+    kernels.bessel_i,
+    _bessel_i_slope,
+    r"I_{{{n}}}\left({0}\right)",
+    "Modified Bessel function of the first kind, integer order n >= 0.",
+)
+bessel_ie = _order(
+    "bessel_ie",
+    kernels_special.bessel_ie,
+    _bessel_ie_slope,
+    r"e^{{-\left|{0}\right|}} I_{{{n}}}\left({0}\right)",
+    "e^(-|x|) times the modified Bessel function of the first kind, integer order n >= 0.",
+)
+lambertw = elementwise(
+    "lambertw",
+    kernels.lambertw,
+    lambda out, x: exp(-out) / (1 + out),
+    public=(),
+    dtypes="float",
+    sympy="LambertW",
+    domain="positive",
+    latex=r"W\left({0}\right)",
+    doc="Principal branch of Lambert's W: the solution w of w e^w = x.",
+)
+
+
+def _bessel(name: str, op: Op, n: int, method: bool = False) -> None:
+    def call(input: Any) -> Any:
+        return op(input, n=n)
+
+    call.__name__ = name
+    call.__doc__ = op.doc
+    within("special", name)(call)
+    if method:
+        front(name, op=op)(call)
+
+
+for _name, _op, _n in (
+    ("bessel_j0", bessel_j, 0),
+    ("bessel_j1", bessel_j, 1),
+    ("i0", bessel_i, 0),
+    ("i1", bessel_i, 1),
+    ("i0e", bessel_ie, 0),
+    ("i1e", bessel_ie, 1),
+):
+    _bessel(_name, _op, _n, _name == "i0")
+
+# ------------------------------------------------------------------------------------------ normal distribution
+
+
+def _density(x: Any) -> Any:
+    return exp(-(x**2) / 2) / sqrt(exact(2) * PI)
+
+
+def _special(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
+    op = elementwise(name, kernel, *partials, public=(), dtypes="float", **fields)
+    within("special", name)(op)
+    return op
+
+
+ndtr = _special(
+    "ndtr",
+    kernels.ndtr,
+    lambda out, x: _density(x),
+    domain="real",
+    latex=r"\Phi\left({0}\right)",
+    doc="Standard normal distribution function.",
+)
+log_ndtr = _special(
+    "log_ndtr",
+    kernels_special.log_ndtr,
+    lambda out, x: sqrt(2 / PI) / erfcx(-x / sqrt(exact(2))),
+    domain="real",
+    latex=r"\log\Phi\left({0}\right)",
+    doc="log of the standard normal distribution function, accurate far to the left.",
+)
+ndtri = _special(
+    "ndtri",
+    kernels_special.ndtri,
+    lambda out, x: sqrt(exact(2) * PI) * exp(out**2 / 2),
+    domain="probability",
+    latex=r"\Phi^{{-1}}\left({0}\right)",
+    doc="Standard normal quantile: the inverse of ndtr.",
+)
+erfcx = _special(
+    "erfcx",
+    kernels_special.erfcx,
+    lambda out, x: 2 * x * out - 2 / sqrt(PI),
+    domain="real",
+    latex=r"\operatorname{{erfcx}}\left({0}\right)",
+    doc="Scaled complementary error function e^(x²) erfc(x).",
+)
+erfinv = elementwise(
+    "erfinv",
+    kernels_special.erfinv,
+    lambda out, x: sqrt(PI) / 2 * exp(out**2),
+    dtypes="float",
+    sympy="erfinv",
+    domain="unit",
+    latex=r"\operatorname{{erf}}^{{-1}}\left({0}\right)",
+    doc="Inverse of the error function, on (-1, 1).",
+)
+within("special")(erfinv)
+
+
+@within("special")
+def entr(input: Any) -> Any:
+    """-x log x, 0 at 0, and -inf below.
+
+    >>> import numpy as np
+    >>> float(entr(np.float64(1.0)))
+    0.0
+    """
+    return where(input < 0, -math.inf, 0 - xlogy(input, input))
+
+
+@within("special")
+def xlog1py(input: Any, other: Any) -> Any:
+    """x log(1 + y), and 0 where x is 0 and y is a number.
+
+    >>> import numpy as np
+    >>> float(xlog1py(np.float64(0.0), np.float64(-1.0)))
+    0.0
+    """
+    zero = eq(input, 0) & ~isnan(other)
+    return where(zero, input * log1p(where(other > -1, other, 0)), input * log1p(where(zero, 0, other)))
+
+
+@front("polygamma")
+def polygamma(n: Any, input: Any) -> Any:
+    """The n-th derivative of the digamma function at x > 0; as a method ``x.polygamma(n)``.
+
+    >>> import numpy as np
+    >>> round(float(polygamma(1, np.float64(1.0))), 9)  # π²/6
+    1.644934067
+    """
+    if not isinstance(n, int):
+        n, input = input, n
+    if n < 0:
+        raise ArgumentError(f"polygamma(n, x) does not support negative n, got {n}.")
+    return polygamma_op(input, n=int(n))
+
+
+@front("mvlgamma", "multigammaln")
+def mvlgamma(input: Any, p: int) -> Any:
+    """The multivariate log-gamma function of dimension ``p``, for x > (p - 1)/2."""
+    total = sum((lgamma(input - exact(k) / 2) for k in range(1, p)), lgamma(input))
+    return total + exact(p * (p - 1)) / 4 * log(PI) if p > 1 else total
+
+
+within("special", "multigammaln")(mvlgamma)
+within("special")(polygamma)

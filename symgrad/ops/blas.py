@@ -1,0 +1,241 @@
+"""Products with sums: addmm and its family, addcmul, lerp, distances, cross products, covariance.
+
+No rules stand here: each is a plain function of ops.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ShapeError
+from symgrad.op import broadcast_shapes, front, is_complex, shape_of
+from symgrad.ops.arithmetic import static_number
+from symgrad.ops.complex import conj, imag, real
+from symgrad.ops.contraction import einsum
+from symgrad.ops.elementwise import sqrt
+from symgrad.ops.linalg import diag, inner, matmul, outer, tensordot
+from symgrad.ops.naming import inplace, within
+from symgrad.ops.reductions import mean, norm_op, sum_
+from symgrad.ops.select import clamp, clamp_min, where
+from symgrad.ops.shaping import axis_of, expand, mT, stack, unbind, unsqueeze
+
+inplace("addmm", "addmv", "addr", "addbmm", "baddbmm", "addcmul", "addcdiv", "lerp", "renorm")
+
+
+def _scaled(x: Any, factor: Any) -> Any:
+    return x if factor.__class__ is int and factor == 1 else x * factor
+
+
+def _plus(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """beta · input + alpha · product; with beta = 0 the input is not looked at, so its nan does not matter."""
+    total = _scaled(product, alpha)
+    if static_number(beta) == 0:
+        return total + where(np.zeros(shape_of(total), bool), input, 0)
+    return _scaled(input, beta) + total
+
+
+def _ranked(name: str, *pairs: tuple[Any, int]) -> None:
+    for x, rank in pairs:
+        if len(shape_of(x)) != rank:
+            raise ShapeError(f"{name}: expected a tensor with {rank} axes, got shape {tuple(shape_of(x))}.")
+
+
+@front("addmm")
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta · input + alpha · (mat1 @ mat2) of matrices."""
+    _ranked("addmm", (mat1, 2), (mat2, 2))
+    return _plus(input, matmul(mat1, mat2), beta, alpha)
+
+
+@front("addmv")
+def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta · input + alpha · (mat @ vec)."""
+    _ranked("addmv", (mat, 2), (vec, 1))
+    return _plus(input, matmul(mat, vec), beta, alpha)
+
+
+@front("addr")
+def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta · input + alpha · vec1 vec2ᵀ."""
+    return _plus(input, outer(vec1, vec2), beta, alpha)
+
+
+@front("baddbmm")
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta · input + alpha · (batch1 @ batch2) of batches of matrices."""
+    _ranked("baddbmm", (batch1, 3), (batch2, 3))
+    return _plus(input, matmul(batch1, batch2), beta, alpha)
+
+
+@front("addbmm")
+def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta · input + alpha · (the sum over the batch of batch1 @ batch2)."""
+    _ranked("addbmm", (batch1, 3), (batch2, 3))
+    return _plus(input, einsum("bij,bjk->ik", batch1, batch2), beta, alpha)
+
+
+@front("addcmul")
+def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """input + value · tensor1 · tensor2."""
+    return input + _scaled(tensor1 * tensor2, value)
+
+
+@front("addcdiv")
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """input + value · tensor1 / tensor2."""
+    return input + _scaled(tensor1 / tensor2, value)
+
+
+@front("lerp")
+def lerp(input: Any, end: Any, weight: Any) -> Any:
+    """input + weight · (end - input)."""
+    return input + weight * (end - input)
+
+
+@front("inner")
+def inner_(input: Any, other: Any) -> Any:
+    """Sums of products along the last axes."""
+    if not shape_of(input) or not shape_of(other):
+        return input * other
+    return tensordot(input, other, ([-1], [-1]))
+
+
+@front("vdot")
+def vdot(input: Any, other: Any) -> Any:
+    """Σ conj(input) · other of two vectors."""
+    return inner(conj(input), other)
+
+
+# ------------------------------------------------------------------------------------------ distances
+
+
+def _distance(difference: Any, p: float, dim: int, keepdim: bool = False) -> Any:
+    return norm_op(difference, p=p, dim=(dim,), keepdim=keepdim)
+
+
+@front("dist")
+def dist(input: Any, other: Any, p: float = 2) -> Any:
+    """The p-norm of the difference."""
+    difference = input - other
+    return norm_op(difference, p=p, dim=tuple(range(len(shape_of(difference)))), keepdim=False)
+
+
+@front("cdist", method=False)
+def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "") -> Any:
+    """p-norm distances between the rows of two (batches of) matrices; derivative 0 where rows coincide."""
+    difference = unsqueeze(x1, -2) - unsqueeze(x2, -3)
+    return _distance(difference, p, len(shape_of(difference)) - 1)
+
+
+@within("nn.functional")
+def pdist(input: Any, p: float = 2.0) -> Any:
+    """p-norm distances between all pairs of rows, as one vector."""
+    from symgrad.ops.indexing import getitem
+
+    first, second = np.triu_indices(shape_of(input)[0], 1)
+    return _distance(getitem(input, first) - getitem(input, second), p, 1)
+
+
+@within("nn.functional")
+def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+    """The p-norm of x1 - x2 + eps along the last axis."""
+    difference = x1 - x2 + eps
+    return _distance(difference, p, len(shape_of(difference)) - 1, keepdim)
+
+
+@within("nn.functional")
+def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    """x1 · x2 / (max(|x1|, eps) max(|x2|, eps)) along ``dim``."""
+    shape = broadcast_shapes(tuple(shape_of(x1)), tuple(shape_of(x2)))
+    axis = axis_of(dim, len(shape))
+    a, b = expand(x1, shape), expand(x2, shape)
+    return sum_(_unit(a, axis, eps) * _unit(b, axis, eps), axis)
+
+
+def _unit(x: Any, axis: int, eps: float) -> Any:
+    size = norm_op(x, p=2, dim=(axis,), keepdim=True)
+    return x / clamp_min(size, eps)
+
+
+@front("renorm")
+def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
+    """Slices along ``dim`` scaled down to a p-norm of at most ``maxnorm``."""
+    axis = axis_of(dim, len(shape_of(input)))
+    rest = tuple(k for k in range(len(shape_of(input))) if k != axis)
+    size = norm_op(input, p=p, dim=rest, keepdim=True)
+    return input * where(size > maxnorm, maxnorm / (size + 1e-7), 1)
+
+
+# ------------------------------------------------------------------------------------------ cross product
+
+
+def _cross(a: Any, b: Any, dim: int) -> Any:
+    if shape_of(a)[dim] != 3:
+        raise ShapeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {shape_of(a)[dim]}")
+    (a1, a2, a3), (b1, b2, b3) = unbind(a, dim), unbind(b, dim)
+    return stack([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1], dim)
+
+
+@front("cross")
+def cross(input: Any, other: Any, dim: int | None = None) -> Any:
+    """The cross product along an axis of size 3 (the first such one by default)."""
+    shape = broadcast_shapes(tuple(shape_of(input)), tuple(shape_of(other)))
+    if dim is None:
+        if 3 not in shape:
+            raise ShapeError("no dimension of size 3 in input")
+        dim = shape.index(3)
+    return _cross(expand(input, shape), expand(other, shape), axis_of(dim, len(shape)))
+
+
+@within("linalg", "cross")
+def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:
+    """The cross product along an axis of size 3."""
+    return cross(input, other, dim)
+
+
+@within("linalg")
+def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
+    """Σ conj(x) · y along an axis."""
+    return sum_(conj(x) * y, dim)
+
+
+# ------------------------------------------------------------------------------------------ covariance
+
+
+@front("cov")
+def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+    """The covariance matrix of variables in rows; observations in columns may be counted or weighted."""
+    x = input if len(shape_of(input)) == 2 else input.reshape(1, -1)
+    weights = fweights
+    if aweights is not None:
+        weights = aweights if fweights is None else fweights * aweights
+    if weights is None:
+        count: Any = shape_of(x)[1]
+        centred = x - mean(x, 1, True) if shape_of(x)[1] else x
+        weighted = centred
+        total = count - correction
+    else:
+        count = sum_(weights)
+        centred = x - sum_(x * weights, 1, True) / count
+        weighted = centred * weights
+        bias = 1 if aweights is None else sum_(weights * aweights) / count
+        total = count - correction * bias
+    product = matmul(weighted, conj(mT(centred)))
+    out = product / (max(total, 0) if isinstance(total, (int, float)) else clamp(total, 0))
+    return out.reshape(()) if len(shape_of(input)) < 2 else out
+
+
+@front("corrcoef")
+def corrcoef(input: Any) -> Any:
+    """Correlations of variables in rows."""
+    c = cov(input)
+    if not shape_of(c):
+        return c / c
+    scale = sqrt(real(diag(c)))
+    out = c / unsqueeze(scale, 1) / unsqueeze(scale, 0)
+    if is_complex(out):
+        return clamp(real(out), -1, 1) + 1j * clamp(imag(out), -1, 1)
+    return clamp(out, -1, 1)
+

@@ -1,0 +1,272 @@
+"""More functions of entries: sign copying, remainders, nan-aware extremes, angles, and complex numbers by parts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from symgrad.op import Op, elementwise, front, is_complex, primitive, publish
+from symgrad.ops.arithmetic import power, ratio, sub_scaled
+from symgrad.ops.complex import conj, imag, real
+from symgrad.ops.constants import PI, exact
+from symgrad.ops.elementwise import cos, exp2, log, round_, sigmoid, sin, trunc
+from symgrad.ops.naming import inplace, within
+from symgrad.ops.reductions import cast
+from symgrad.ops.select import abs_, clamp, eq, isnan, where
+from symgrad.ops.shaping import stack, unbind
+
+inplace(
+    "copysign", "fmod", "fmax", "fmin", "nextafter", "ldexp", "float_power", "deg2rad", "rad2deg", "nan_to_num", "logit",
+    "conj_physical", "sgn", "sign", "atan2", "arctan2", "hypot", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh",
+    "sinh", "tan", "exp2", "expm1", "log10", "log1p", "log2", "rsqrt", "frac", "clamp_max", "clamp_min", "remainder",
+    "digamma", "erf", "erfc", "lgamma", "sinc", "xlogy", "logical_not", "logical_and", "logical_or", "logical_xor",
+    "true_divide", "multiply", "subtract", "divide", "floor_divide", "negative", "absolute", "clip", "fix", "arccos",
+    "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "eq", "ne", "lt", "le", "gt", "ge", "heaviside",
+)  # fmt: skip
+
+
+def _extra(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
+    fields.setdefault("dtypes", "float")
+    return elementwise(name, kernel, *partials, **fields)
+
+
+copysign = _extra(
+    "copysign",
+    np.copysign,
+    lambda out, x, y: ratio(out, x),
+    0,
+    domain="off-zero",
+    kinks=(0,),
+    doc="|x| with the sign of y; derivative 0 at x = 0.",
+)
+fmod = _extra(
+    "fmod",
+    np.fmod,
+    1,
+    lambda out, x, y: -trunc(x / y),
+    dtypes=None,
+    domain="nonzero",
+    doc="x - y * trunc(x/y), with the sign of x.",
+)
+nextafter = _extra("nextafter", np.nextafter, None, None, domain="real", doc="The next number after x towards y; no derivative.")
+signbit = _extra(
+    "signbit",
+    np.signbit,
+    None,
+    dtypes=None,
+    result=lambda *_: np.dtype(bool),
+    domain="real",
+    doc="Whether the sign bit is set; no derivative.",
+)
+heaviside = _extra(
+    "heaviside", np.heaviside, 0, None, dtypes=None, domain="off-zero", doc="0 below 0, y at 0, 1 above; derivative 0."
+)
+
+
+def _nan_aware(name: str, kernel: Any, wins: Any) -> Op:
+    return _extra(
+        name,
+        kernel,
+        lambda out, x, y: wins(x, y) | isnan(y),
+        lambda out, x, y: ~(wins(x, y) | isnan(y)),
+        dtypes=None,
+        domain="real",
+        kinks=("x = y",),
+        doc=f"The {'larger' if name == 'fmax' else 'smaller'} entry, numbers before nan; a tie gives x the gradient.",
+    )
+
+
+fmax = _nan_aware("fmax", np.fmax, lambda x, y: x >= y)
+fmin = _nan_aware("fmin", np.fmin, lambda x, y: x <= y)
+logaddexp2 = _extra(
+    "logaddexp2",
+    np.logaddexp2,
+    lambda out, x, y: sigmoid((x - y) * log(exact(2))),
+    lambda out, x, y: sigmoid((y - x) * log(exact(2))),
+    domain="real",
+    doc="log2(2^x + 2^y) without overflow.",
+)
+deg2rad = _extra(
+    "deg2rad",
+    np.deg2rad,
+    lambda out, x: PI / 180,
+    public=("deg2rad", "radians"),
+    domain="real",
+    define=lambda x: x * (PI / 180),
+    doc="Degrees in radians.",
+)
+rad2deg = _extra(
+    "rad2deg",
+    np.rad2deg,
+    lambda out, x: 180 / PI,
+    public=("rad2deg", "degrees"),
+    domain="real",
+    define=lambda x: x * (180 / PI),
+    doc="Radians in degrees.",
+)
+mantissa_op = primitive(
+    "mantissa",
+    lambda x: np.frexp(x)[0],
+    (lambda g, out, x: g * ratio(out, x),),
+    jvp=(lambda t, out, x: t * ratio(out, x),),
+    infer=lambda shape: shape,
+    node="Frexp",
+    code=lambda x: f"np.frexp({x})[0]",
+    domain="off-zero",
+    doc="The mantissa m of x = m · 2^e with |m| in [1/2, 1).",
+)
+exponent_op = primitive(
+    "exponent",
+    lambda x: np.frexp(x)[1],
+    (None,),
+    infer=lambda shape: shape,
+    result=lambda dtype: np.dtype(np.int32),
+    node="Frexp",
+    code=lambda x: f"np.frexp({x})[1]",
+    domain="off-zero",
+    doc="The exponent e of x = m · 2^e; no derivative.",
+)
+
+
+class Frexp(tuple):  # type: ignore[type-arg]
+    """The pair (mantissa, exponent)."""
+
+    __slots__ = ()
+
+    @property
+    def mantissa(self) -> Any:
+        """m of x = m · 2^e."""
+        return self[0]
+
+    @property
+    def exponent(self) -> Any:
+        """e of x = m · 2^e."""
+        return self[1]
+
+
+@front("frexp", op=mantissa_op)
+def frexp(input: Any) -> Frexp:
+    """Mantissa in [1/2, 1) and exponent of two."""
+    return Frexp((mantissa_op(input), exponent_op(input)))
+
+
+@front("ldexp")
+def ldexp(input: Any, other: Any) -> Any:
+    """input · 2^other."""
+    return input * exp2(other)
+
+
+@front("float_power")
+def float_power(input: Any, exponent: Any) -> Any:
+    """input^exponent in double precision (complex when either is)."""
+    kind = np.complex128 if is_complex(input, exponent) else np.float64
+    base, top = (cast(x, kind) if hasattr(x, "dtype") else x for x in (input, exponent))
+    return power(base, top)
+
+
+@front("rsub")
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """other - alpha * input."""
+    return sub_scaled(other, input, alpha=alpha)
+
+
+@front("positive")
+def positive(input: Any) -> Any:
+    """The input itself."""
+    return input
+
+
+front("resolve_conj", "resolve_neg")(positive)
+
+
+@front("nan_to_num")
+def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
+    """Numbers in place of nan (0) and of the infinities (the largest finite numbers); their derivative is 0."""
+    if input.dtype.kind in "bui":
+        return input
+    limits = np.finfo(input.dtype)
+    high = float(limits.max) if posinf is None else posinf
+    low = float(limits.min) if neginf is None else neginf
+    out = where(isnan(input), 0.0 if nan is None else nan, input)
+    return where(eq(input, math.inf), high, where(eq(input, -math.inf), low, out))
+
+
+@front("logit")
+def logit(input: Any, eps: float | None = None) -> Any:
+    """log(x / (1 - x)), with x limited to [eps, 1 - eps] if given."""
+    if eps is None:
+        x = input
+    else:
+        x = clamp(input, eps, 1 - eps)
+    out = log(x / (1 - x))
+    return out if eps is not None else where((input < 0) | (input > 1), math.nan, out)
+
+
+within("special")(logit)
+
+# ------------------------------------------------------------------------------------------ complex numbers by parts
+
+angle_op = primitive(
+    "angle",
+    np.angle,
+    (lambda g, out, x: g * _angle_slope(x),),
+    jvp=(lambda t, out, x: real(conj(_angle_slope(x)) * t),),
+    infer=lambda shape: shape,
+    result=lambda dtype: np.zeros((), dtype).real.dtype,
+    dtypes="float",
+    code=lambda x: f"np.angle({x})",
+    domain="off-zero",
+    doc="The angle of a complex number; 0 or π for real ones, derivative 0 there and at 0.",
+)
+
+
+def _angle_slope(x: Any) -> Any:
+    return 1j * ratio(x, abs_(x) ** 2) if is_complex(x) else 0 * x
+
+
+publish(angle_op, "angle")
+
+
+@front("complex", method=False)
+def complex_(real: Any, imag: Any) -> Any:
+    """real + i·imag."""
+    return real + 1j * imag
+
+
+@front("polar", method=False)
+def polar(abs: Any, angle: Any) -> Any:
+    """abs · (cos angle + i·sin angle)."""
+    return abs * cos(angle) + 1j * (abs * sin(angle))
+
+
+@front("conj_physical")
+def conj_physical(input: Any) -> Any:
+    """Complex conjugate."""
+    return conj(input)
+
+
+@front("view_as_real", method=False)
+def view_as_real(input: Any) -> Any:
+    """Real and imaginary parts along a new last axis."""
+    return stack([real(input), imag(input)], -1)
+
+
+@front("view_as_complex", method=False)
+def view_as_complex(input: Any) -> Any:
+    """The last axis (of size 2) read as real and imaginary part."""
+    first, second = unbind(input, -1)
+    return first + 1j * second
+
+
+def _scaled_round(input: Any, decimals: int) -> Any:
+    factor = 10 ** abs(decimals)
+    return round_(input * factor) / factor if decimals > 0 else round_(input / factor) * factor
+
+
+@front("round")
+def rounded(input: Any, *, decimals: int = 0) -> Any:
+    """The nearest integer, or multiple of 10^-decimals; halves to even, derivative 0."""
+    return _scaled_round(input, decimals) if decimals else round_(input)
+

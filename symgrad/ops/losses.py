@@ -1,0 +1,451 @@
+"""Losses of ``nn.functional``: plain functions of ops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ArgumentError, ShapeError
+from symgrad.op import shape_of
+from symgrad.ops.blas import pairwise_distance
+from symgrad.ops.constants import PI, exact
+from symgrad.ops.elementwise import exp, log, logsigmoid, softplus
+from symgrad.ops.indexing import gather_op, getitem, one_hot_op
+from symgrad.ops.naming import within
+from symgrad.ops.reductions import cast, log_softmax, logsumexp, mean, sum_
+from symgrad.ops.select import abs_, clamp_min, minimum, where
+from symgrad.ops.shaping import expand, reshape, unsqueeze
+from symgrad.ops.special import xlogy
+
+
+def _reduced(value: Any, reduction: str) -> Any:
+    if reduction == "mean":
+        return mean(value)
+    if reduction == "sum":
+        return sum_(value)
+    if reduction == "none":
+        return value
+    raise ArgumentError(f"{reduction} is not a valid value for reduction: 'mean', 'sum' or 'none'.")
+
+
+def _legacy(reduction: str, size_average: Any, reduce: Any) -> str:
+    """torch's deprecated pair of flags, read as a reduction."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is not None and not reduce:
+        return "none"
+    return "mean" if size_average is None or size_average else "sum"
+
+
+def _loss(call: Callable[..., Any]) -> Any:
+    """Publish an entrywise loss ``call(input, target, …)`` with torch's weight, reduction and legacy flags."""
+
+    def function(
+        input: Any,
+        target: Any,
+        size_average: Any = None,
+        reduce: Any = None,
+        reduction: str = "mean",
+        *args: Any,
+        weight: Any = None,
+        **options: Any,
+    ) -> Any:
+        return _weighted(call(input, target, *args, **options), weight, _legacy(reduction, size_average, reduce))
+
+    function.__name__ = function.__qualname__ = call.__name__
+    function.__doc__ = call.__doc__
+    return within("nn.functional")(function)
+
+
+def _weighted(value: Any, weight: Any, reduction: str) -> Any:
+    """A reduction with weights; the weighted mean divides by their sum."""
+    if weight is None:
+        return _reduced(value, reduction)
+    if reduction == "mean":
+        return sum_(value * weight) / sum_(expand(weight, shape_of(value)))
+    return _reduced(value * weight, reduction)
+
+
+@_loss
+def mse_loss(input: Any, target: Any) -> Any:
+    """Squared differences, averaged, summed or as they are."""
+    difference = input - target
+    return difference * difference
+
+
+@_loss
+def l1_loss(input: Any, target: Any) -> Any:
+    """Absolute differences."""
+    return abs_(input - target)
+
+
+@_loss
+def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0) -> Any:
+    """d²/(2 beta) for |d| < beta, |d| - beta/2 beyond."""
+    d = abs_(input - target)
+    return d if beta == 0 else where(d < beta, d * d / (2 * beta), d - beta / 2)
+
+
+@within("nn.functional")
+def huber_loss(
+    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
+) -> Any:
+    """d²/2 for |d| <= delta, delta (|d| - delta/2) beyond."""
+    d = abs_(input - target)
+    return _weighted(where(d <= delta, d * d / 2, delta * (d - delta / 2)), weight, reduction)
+
+
+@within("nn.functional")
+def binary_cross_entropy(
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Any:
+    """-[t log p + (1 - t) log(1 - p)], with the logarithms limited to -100 from below."""
+    least = exp(exact(-100))
+    value = -(target * log(clamp_min(input, least)) + (1 - target) * log(clamp_min(1 - input, least)))
+    return _reduced(value if weight is None else value * weight, _legacy(reduction, size_average, reduce))
+
+
+@within("nn.functional")
+def binary_cross_entropy_with_logits(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    pos_weight: Any = None,
+) -> Any:
+    """-[t log σ(x) + (1 - t) log(1 - σ(x))] without overflow; ``pos_weight`` weighs the first part."""
+    if pos_weight is None:
+        value = softplus(input) - target * input
+    else:
+        value = (1 - target) * input - ((pos_weight - 1) * target + 1) * logsigmoid(input)
+    value = value if weight is None else value * weight
+    return _reduced(value, _legacy(reduction, size_average, reduce))
+
+
+@_loss
+def soft_margin_loss(input: Any, target: Any) -> Any:
+    """log(1 + e^(-t x))."""
+    return softplus(-(target * input))
+
+
+@within("nn.functional")
+def kl_div(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Any:
+    """t (log t - x) entry by entry, with x a logarithm; "batchmean" divides the sum by the first size."""
+    value = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
+    if reduction == "batchmean":
+        return sum_(value) / (shape_of(input)[0] if shape_of(input) else 1)
+    return _reduced(value, _legacy(reduction, size_average, reduce))
+
+
+@within("nn.functional")
+def poisson_nll_loss(
+    input: Any,
+    target: Any,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Any = None,
+    eps: float = 1e-8,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """e^x - t x (or x - t log x), with Stirling's term for t > 1 when ``full``."""
+    value = exp(input) - target * input if log_input else input - target * log(input + eps)
+    if full:
+        safe = where(target > 1, target, 1)
+        value = value + where(target > 1, safe * log(safe) - safe + log(2 * PI * safe) / 2, 0)
+    return _reduced(value, _legacy(reduction, size_average, reduce))
+
+
+@within("nn.functional")
+def gaussian_nll_loss(
+    input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Any:
+    """[log var + (x - t)²/var]/2, with var limited from below by eps (without gradient)."""
+    if not hasattr(var, "dtype"):
+        var = np.full(shape_of(input), var, input.dtype)
+    if shape_of(var) != shape_of(input):
+        if shape_of(input)[:-1] == shape_of(var):
+            var = unsqueeze(var, -1)
+        elif shape_of(input)[:-1] != shape_of(var)[:-1] or shape_of(var)[-1] != 1:
+            raise ShapeError(f"var is of incorrect size: {tuple(shape_of(var))} for input {tuple(shape_of(input))}.")
+    # The clamp has no gradient: the slope at var stays that of the formula with the clamped value.
+    limited = var + _constant(where(var < eps, eps - var, 0))
+    value = (log(limited) + (input - target) ** 2 / limited) / 2
+    return _reduced(value + math.log(2 * math.pi) / 2 if full else value, reduction)
+
+
+def _constant(x: Any) -> Any:
+    return x.detach() if hasattr(x, "detach") else x
+
+
+@within("nn.functional")
+def hinge_embedding_loss(
+    input: Any,
+    target: Any,
+    margin: float = 1.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """x where t = 1, max(0, margin - x) where t = -1."""
+    value = where(target != 1, clamp_min(margin - input, 0), 0) + where(target != -1, input, 0)
+    return _reduced(value, _legacy(reduction, size_average, reduce))
+
+
+@within("nn.functional")
+def margin_ranking_loss(
+    input1: Any,
+    input2: Any,
+    target: Any,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """max(0, -t (x1 - x2) + margin)."""
+    value = clamp_min(-target * (input1 - input2) + margin, 0)
+    return _reduced(value, _legacy(reduction, size_average, reduce))
+
+
+@within("nn.functional")
+def cosine_embedding_loss(
+    input1: Any,
+    input2: Any,
+    target: Any,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """1 - cos where t = 1, max(0, cos - margin) where t = -1."""
+    axis = len(shape_of(target))
+    dot, a, b = sum_(input1 * input2, axis), sum_(input1 * input1, axis), sum_(input2 * input2, axis)
+    cosine = dot / ((a + 1e-12) * (b + 1e-12)) ** 0.5
+    value = where(target == 1, 1 - cosine, 0) + where(target == -1, clamp_min(cosine - margin, 0), 0)
+    return _reduced(value, _legacy(reduction, size_average, reduce))
+
+
+@within("nn.functional")
+def triplet_margin_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin) with the p-norm distance."""
+
+    def distance(a: Any, b: Any) -> Any:
+        return pairwise_distance(a, b, p, eps)
+
+    return triplet_margin_with_distance_loss(
+        anchor,
+        positive,
+        negative,
+        distance_function=distance,
+        margin=margin,
+        swap=swap,
+        reduction=_legacy(reduction, size_average, reduce),
+    )
+
+
+@within("nn.functional")
+def triplet_margin_with_distance_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    *,
+    distance_function: Callable[[Any, Any], Any] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Any:
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin) with any distance."""
+    distance = distance_function or pairwise_distance
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = minimum(far, distance(positive, negative))
+    return _reduced(clamp_min(margin + near - far, 0), reduction)
+
+
+# ------------------------------------------------------------------------------------------ classes
+
+
+def _class_axis(input: Any) -> int:
+    return 0 if len(shape_of(input)) == 1 else 1
+
+
+@within("nn.functional")
+def nll_loss(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """-input at the target class (axis 1, or the only axis), weighted by class; "mean" divides by the weights' sum."""
+    axis = _class_axis(input)
+    classes = shape_of(input)[axis]
+    counted = target != ignore_index
+    safe = where(counted, target, 0)
+    _check_classes(safe, classes)
+    picked = _squeezed(gather_op(input, unsqueeze(safe, axis), dim=axis), axis)
+    if weight is None:
+        weights: Any = cast(counted, input.dtype)
+    else:
+        weights = where(counted, reshape(getitem(weight, _array(safe)), shape_of(safe)), 0)
+    value = where(counted, -picked * weights, 0)
+    reduction = _legacy(reduction, size_average, reduce)
+    return sum_(value) / sum_(weights) if reduction == "mean" else _reduced(value, reduction)
+
+
+def _all_counted(target: Any, ignore_index: int) -> bool:
+    return not np.any(_array(target) == ignore_index)
+
+
+def _array(x: Any) -> Any:
+    return np.asarray(_constant(x))
+
+
+def _squeezed(x: Any, axis: int) -> Any:
+    shape = shape_of(x)
+    return reshape(x, (*shape[:axis], *shape[axis + 1 :]))
+
+
+def _check_classes(target: Any, classes: int) -> None:
+    values = _array(target)
+    if values.size and (values.min() < 0 or values.max() >= classes):
+        wrong = values[(values < 0) | (values >= classes)].flat[0]
+        raise IndexError(f"Target {wrong} is out of bounds: there are {classes} classes (0 … {classes - 1}).")
+
+
+@within("nn.functional")
+def cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    """-log softmax(input) at the target class; ``target`` holds class numbers or class probabilities.
+
+    Classes are on axis 1 (on the only axis of a vector).
+    """
+    reduction = _legacy(reduction, size_average, reduce)
+    axis = _class_axis(input)
+    classes = shape_of(input)[axis]
+    last = axis == len(shape_of(input)) - 1
+    if last and weight is None and not label_smoothing and target.dtype.kind in "ui" and _all_counted(target, ignore_index):
+        # A row of a one-hot target sums to 1, so that the gradient is softmax(input) - target as it stands.
+        _check_classes(target, classes)
+        hot = one_hot_op(target, classes=classes, dtype=input.dtype.name)
+        return _reduced(logsumexp(input, -1) - sum_(hot * input, -1), reduction)
+    logs = log_softmax(input, axis)
+    along = None if weight is None else reshape(weight, *(1,) * axis, -1, *(1,) * (len(shape_of(input)) - axis - 1))
+    if shape_of(target) == shape_of(input) and target.dtype.kind == "f":
+        if label_smoothing:
+            target = target * (1 - label_smoothing) + label_smoothing / classes
+        value = -sum_(logs * target if along is None else logs * target * along, axis)
+        if reduction != "mean":
+            return _reduced(value, reduction)
+        return sum_(value) / (math.prod(shape_of(input)) // classes)
+    hard = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    if not label_smoothing:
+        return hard
+    smooth = where(target != ignore_index, -sum_(logs if along is None else logs * along, axis), 0)
+    if reduction == "mean":
+        chosen = cast(target != ignore_index, input.dtype)
+        if weight is not None:
+            safe = where(target != ignore_index, target, 0)
+            chosen = chosen * reshape(getitem(weight, _array(safe)), shape_of(safe))
+        smooth = sum_(smooth) / sum_(chosen)
+    else:
+        smooth = _reduced(smooth, reduction)
+    return (1 - label_smoothing) * hard + label_smoothing / classes * smooth
+
+
+@within("nn.functional")
+def multi_margin_loss(
+    input: Any,
+    target: Any,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """Σ max(0, margin - x_target + x_i)^p over the other classes, divided by their number."""
+    x = input if len(shape_of(input)) == 2 else reshape(input, 1, -1)
+    labels = reshape(target, -1)
+    classes = shape_of(x)[1]
+    own = gather_op(x, unsqueeze(labels, 1), dim=1)
+    gap = clamp_min(margin - own + x, 0)
+    gap = gap if p == 1 else gap**p
+    if weight is not None:
+        gap = gap * unsqueeze(getitem(weight, _array(labels)), 1)
+    others = one_hot_op(labels, classes=classes, dtype="bool")
+    value = sum_(where(others, 0, gap), 1) / classes
+    value = value if len(shape_of(input)) == 2 else reshape(value, ())
+    return _reduced(value, _legacy(reduction, size_average, reduce))
+
+
+@within("nn.functional")
+def multilabel_margin_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """Σ max(0, 1 - x_label + x_i) over labels (up to the first -1) and other classes, divided by their number."""
+    x = input if len(shape_of(input)) == 2 else reshape(input, 1, -1)
+    labels = _array(reshape(target, shape_of(x)))
+    classes = shape_of(x)[1]
+    listed = np.cumprod(labels >= 0, 1).astype(bool)
+    safe = np.where(listed, labels, 0)
+    own = gather_op(x, safe, dim=1)
+    is_label = np.zeros(labels.shape, bool)
+    np.logical_or.at(is_label, (np.arange(len(labels))[:, None], safe), listed)
+    pairs = listed[:, :, None] & ~is_label[:, None, :]
+    value = sum_(where(pairs, clamp_min(1 - unsqueeze(own, 2) + unsqueeze(x, 1), 0), 0), (1, 2)) / classes
+    value = value if len(shape_of(input)) == 2 else reshape(value, ())
+    return _reduced(value, _legacy(reduction, size_average, reduce))
+
+
+@within("nn.functional")
+def multilabel_soft_margin_loss(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The mean over classes of -[t log σ(x) + (1 - t) log σ(-x)]."""
+    value = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    value = value if weight is None else value * weight
+    return _reduced(mean(value, -1), _legacy(reduction, size_average, reduce))
+

@@ -1,0 +1,39 @@
+"""Where functions stand besides ``symgrad`` itself: torch's namespaces, and the in-place forms of methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+SPACES: dict[str, dict[str, Callable[..., Any]]] = {}
+"""Functions by namespace (``fft``, ``linalg``, ``special``, ``nn.functional``, ``masked``) and name."""
+
+INPLACE: list[str] = []
+"""Methods that have an in-place form ``name_`` too."""
+
+
+def within(space: str, *names: str) -> Callable[[Callable[..., Any]], Any]:
+    """Publish a function in a namespace, under ``names`` or its own name.
+
+    >>> within("nn.functional")(within).__name__ in SPACES["nn.functional"]
+    True
+    >>> del SPACES["nn.functional"]["within"]
+    """
+
+    def publish(call: Callable[..., Any]) -> Any:
+        for name in names or (getattr(call, "name", None) or call.__name__.rstrip("_"),):
+            SPACES.setdefault(space, {})[name] = call
+        return call
+
+    return publish
+
+
+def inplace(*names: str) -> None:
+    """Give methods of the table an in-place form."""
+    INPLACE.extend(names)
+
+
+def written(x: Any, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """``call(x, …)`` put back into ``x``: what ``inplace=True`` means.  Arrays and formulas cannot be written to."""
+    write = getattr(x, "_inplace", None)
+    return call(x, *args, **options) if write is None else write(call, *args, **options)

@@ -1,0 +1,186 @@
+"""Running results along an axis: products, log-sums, integrals and differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels_scan
+from symgrad.errors import ArgumentError
+from symgrad.op import front, primitive, shape_of
+from symgrad.ops.complex import conj
+from symgrad.ops.indexing import getitem
+from symgrad.ops.naming import inplace
+from symgrad.ops.reductions import cast, cumsum, cumsum_op, shifted_exp, sum_op
+from symgrad.ops.select import eq, ge, where
+from symgrad.ops.shaping import axis_of, cat, movedim, narrow, ones_like, unsqueeze_op
+
+inplace("cumsum", "cumprod")
+
+
+def _positions(x: Any, dim: int) -> Any:
+    """1, 2, 3 … along ``dim``, counted in the library's own ops so that sizes stay letters."""
+    return cumsum_op(ones_like(x), dim=dim)
+
+
+def _cumprod_vjp(g: Any, x: Any, dim: int) -> Any:
+    # Row i holds x with a 1 at i; its running products are the slopes of the outputs from i on.
+    places = _positions(x, dim)
+    mine, theirs = unsqueeze_op(places, dim=dim + 1), unsqueeze_op(places, dim=dim)
+    rows = where(eq(mine, theirs), 1, unsqueeze_op(x, dim=dim))
+    slopes = where(ge(theirs, mine), conj(cumprod_op(rows, dim=dim + 1)), 0)
+    return sum_op(unsqueeze_op(g, dim=dim) * slopes, dim=(dim + 1,), keepdim=False)
+
+
+cumprod_op = primitive(
+    "cumprod",
+    lambda x, dim: np.cumprod(x, dim),
+    (lambda g, out, x, *, dim: _cumprod_vjp(g, x, dim),),
+    infer=lambda shape, dim: shape,
+    result=lambda dtype, dim: np.dtype(np.int64) if dtype.kind in "bui" else dtype,
+    code=lambda x, dim: f"np.cumprod({x}, {dim})",
+    domain="real",
+    doc="Running product along an axis; right at zeros.",
+)
+
+
+def _logcumsumexp_vjp(g: Any, out: Any, x: Any, dim: int) -> Any:
+    places = _positions(x, dim)
+    mine, theirs = unsqueeze_op(places, dim=dim + 1), unsqueeze_op(places, dim=dim)
+    # e^(x_i - out_j) <= 1 for j >= i, so nothing overflows where it counts.
+    weights = shifted_exp(unsqueeze_op(x, dim=dim + 1), where(ge(theirs, mine), unsqueeze_op(out, dim=dim), np.inf))
+    return sum_op(unsqueeze_op(g, dim=dim) * conj(weights), dim=(dim + 1,), keepdim=False)
+
+
+logcumsumexp_op = primitive(
+    "logcumsumexp",
+    kernels_scan.logcumsumexp,
+    (lambda g, out, x, *, dim: _logcumsumexp_vjp(g, out, x, dim),),
+    infer=lambda shape, dim: shape,
+    dtypes="float",
+    domain="real",
+    doc="log of the running sum of e^x along an axis, without overflow.",
+)
+
+
+@front("cumprod", op=cumprod_op)
+def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Running product along the axis ``dim``."""
+    if dtype is not None:
+        input = cast(input, dtype)
+    ndim = len(shape_of(input))
+    return cumprod_op(input, dim=axis_of(dim, ndim)) if ndim else input
+
+
+@front("logcumsumexp", op=logcumsumexp_op)
+def logcumsumexp(input: Any, dim: int) -> Any:
+    """log of the running sum of e^x along the axis ``dim``."""
+    ndim = len(shape_of(input))
+    return logcumsumexp_op(input, dim=axis_of(dim, ndim)) if ndim else input
+
+
+# ------------------------------------------------------------------------------------------ differences and integrals
+
+
+@front("diff")
+def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Differences of neighbours along ``dim``, ``n`` times over.
+
+    >>> diff(np.array([1, 4, 9]))
+    array([3, 5])
+    """
+    axis = axis_of(dim, len(shape_of(input)))
+    parts = [x for x in (prepend, input, append) if x is not None]
+    out = cat(parts, axis) if len(parts) > 1 else input
+    for _ in range(min(n, shape_of(out)[axis])):
+        size = shape_of(out)[axis]
+        later, sooner = narrow(out, axis, 1, size - 1), narrow(out, axis, 0, size - 1)
+        out = later != sooner if out.dtype.kind == "b" else later - sooner
+    return out
+
+
+def _pieces(y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
+    """Areas of the trapezoids between neighbours along ``dim``."""
+    axis = axis_of(dim, len(shape_of(y)))
+    size = shape_of(y)[axis]
+    if not size:
+        return y, axis
+    ends = narrow(y, axis, 1, size - 1) + narrow(y, axis, 0, size - 1)
+    if x is None:
+        return ends * dx / 2 if dx != 1 else ends / 2, axis
+    if len(shape_of(x)) == 1:
+        if shape_of(x)[0] != size:
+            raise ArgumentError(f"trapezoid(): There must be one `x` value for each sample point, got {shape_of(x)[0]}.")
+        steps = diff(x)
+        for _ in range(len(shape_of(y)) - 1 - axis):
+            steps = unsqueeze_op(steps, dim=len(shape_of(steps)))
+    else:
+        steps = diff(x, 1, dim)
+    return steps * ends / 2, axis
+
+
+@front("trapezoid", "trapz")
+def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+    """The integral along ``dim`` by the trapezoidal rule, at points ``x`` or ``dx`` apart."""
+    areas, _ = _pieces(y, x, dx, dim)
+    axis = axis_of(dim, len(shape_of(areas)))
+    return sum_op(areas, dim=(axis,), keepdim=False)
+
+
+@front("cumulative_trapezoid")
+def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+    """The running integral along ``dim`` by the trapezoidal rule."""
+    areas, _ = _pieces(y, x, dx, dim)
+    return cumsum(areas, dim)
+
+
+def _slope(x: Any, step: Any, axis: int, edge_order: int) -> Any:
+    """Second-order differences along an axis; ``step`` is a distance or the points themselves."""
+    x = movedim(x, axis, -1)
+    size = shape_of(x)[-1]
+    if size < edge_order + 1:
+        raise ArgumentError(f"gradient: each dimension needs at least {edge_order + 1} entries, got {size}.")
+    steps = diff(step) if shape_of(step) else step
+    h = (lambda a, b: steps[..., a:b]) if shape_of(step) else (lambda a, b: steps)
+
+    def at(a: int, b: int | None) -> Any:
+        return getitem(x, (Ellipsis, slice(a, b)))
+
+    parts = []
+    if size > 2:
+        left, right = h(0, size - 2), h(1, size - 1)
+        parts.append(
+            (at(2, None) - at(0, -2)) / (left + right)
+            if not shape_of(step)
+            else -at(0, -2) * (right / (left * (left + right)))
+            + at(1, -1) * ((right - left) / (left * right))
+            + at(2, None) * (left / (right * (left + right)))
+        )
+    if edge_order == 1:
+        first = (at(1, 2) - at(0, 1)) / h(0, 1)
+        last = (at(size - 1, None) - at(size - 2, size - 1)) / h(size - 2, size - 1)
+    else:
+        a, b = h(0, 1), h(1, 2)
+        first = -at(0, 1) * ((2 * a + b) / (a * (a + b))) + at(1, 2) * ((a + b) / (a * b)) - at(2, 3) * (a / (b * (a + b)))
+        a, b = h(size - 2, size - 1), h(size - 3, size - 2)
+        last = (
+            at(size - 1, None) * ((2 * a + b) / (a * (a + b)))
+            - at(size - 2, size - 1) * ((a + b) / (a * b))
+            + at(size - 3, size - 2) * (a / (b * (a + b)))
+        )
+    return movedim(cat([first, *parts, last], -1), -1, axis)
+
+
+@front("gradient", method=False)
+def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> list[Any]:
+    """Slopes along every axis (or those in ``dim``) by central differences; one-sided at the edges.
+
+    ``spacing`` is one distance, one per axis, or the points along every axis.
+    """
+    ndim = len(shape_of(input))
+    axes = list(range(ndim)) if dim is None else [axis_of(d, ndim) for d in np.atleast_1d(dim)]
+    steps = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(axes)
+    if len(steps) != len(axes):
+        raise ArgumentError(f"gradient: {len(steps)} spacings for {len(axes)} axes.")
+    return [_slope(input, step, axis, edge_order) for step, axis in zip(steps, axes, strict=True)]

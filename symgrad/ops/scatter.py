@@ -1,0 +1,413 @@
+"""Writing by index: scatter, index_add, index_put, masked_fill and their relatives, and sliding windows.
+
+``scatter`` and ``scatter_combine`` have rules; the rest are plain functions of them and of the ops in ``indexing``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels_index
+from symgrad.errors import ArgumentError, ShapeError
+from symgrad.op import broadcast_shapes, front, primitive, shape_of
+from symgrad.ops.indexing import gather_op, getitem, index_put_op, put_op, scatter_op, static_index
+from symgrad.ops.naming import inplace
+from symgrad.ops.reductions import cast, cast_op
+from symgrad.ops.select import eq, where, where_op
+from symgrad.ops.shaping import axis_of, expand, permute, reshape
+
+inplace(
+    "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "index_fill", "index_reduce", "index_put",
+    "masked_fill", "masked_scatter", "put", "as_strided", "tril", "triu",
+)  # fmt: skip
+
+
+def _scatter_jvp_source(t: Any, out: Any, likex: Any, likes: Any, index: Any, *, dim: int) -> Any:
+    return scatter_set_op(0 * out, t, index, dim=dim)
+
+
+scatter_set_op = primitive(
+    "scatter",
+    kernels_index.scatter_set,
+    (
+        lambda g, out, likex, likes, index, *, dim: scatter_set_op(g, 0, index, dim=dim),
+        lambda g, out, likex, likes, index, *, dim: gather_op(g, index, dim=dim),
+        None,
+    ),
+    jvp=(
+        lambda t, out, likex, likes, index, *, dim: scatter_set_op(t, 0, index, dim=dim),
+        _scatter_jvp_source,
+        None,
+    ),
+    infer=lambda x, src, index, dim: x,
+    result=lambda x, src, index, dim: x,
+    code=lambda x, src, index, dim: f"scatter_set({x}, {src}, {index}, {dim})",
+    domain="real",
+    doc="A copy with values written along an axis by an index array.",
+)
+
+
+def _share(g: Any, out: Any, x: Any, src: Any, index: Any, dim: int, include_self: bool) -> tuple[Any, Any, Any]:
+    """Where the extreme was reached, by itself and by sources, and the cotangent of one of those that share it."""
+    mine = eq(x, out)
+    if not include_self:
+        mine = scatter_set_op(mine, np.bool_(False), index, dim=dim)
+    theirs = eq(src, gather_op(out, index, dim=dim))
+    ties = scatter_op(cast_op(theirs, dtype=g.dtype.name), index, dim=dim, shape=shape_of(x)) + mine
+    # Entries nobody wrote to keep their own value, which is a tie of one.
+    return mine, theirs, g / where(eq(ties, 0), 1, ties)
+
+
+def _product_of_others(out: Any, x: Any, src: Any, index: Any, dim: int, include_self: bool) -> Any:
+    """For every source the product of all else that fell on its place; right with one zero there and with more."""
+    zero = eq(src, 0)
+    zeros = scatter_op(cast_op(zero, dtype=src.dtype.name), index, dim=dim, shape=shape_of(x))
+    single = zero & eq(gather_op(zeros, index, dim=dim), 1)
+    filled = scatter_combine_op(x, where(single, 1, src), index, dim=dim, reduce="prod", include_self=include_self)
+    return where(single, gather_op(filled, index, dim=dim), gather_op(out, index, dim=dim) / where(zero, 1, src))
+
+
+def _combine_self(
+    g: Any, out: Any, x: Any, src: Any, index: Any, *, dim: int, reduce: str, include_self: bool
+) -> Any:
+    if reduce != "prod":
+        mine, _, share = _share(g, out, x, src, index, dim, include_self)
+        return where(mine, share, 0)
+    ones = where(eq(x, 0), 1, x)
+    rest = scatter_combine_op(ones, src, index, dim=dim, reduce=reduce, include_self=include_self) / ones
+    return g * rest if include_self else scatter_set_op(g * rest, 0, index, dim=dim)
+
+
+def _combine_source(
+    g: Any, out: Any, x: Any, src: Any, index: Any, *, dim: int, reduce: str, include_self: bool
+) -> Any:
+    if reduce != "prod":
+        _, theirs, share = _share(g, out, x, src, index, dim, include_self)
+        return where(theirs, gather_op(share, index, dim=dim), 0)
+    return gather_op(g, index, dim=dim) * _product_of_others(out, x, src, index, dim, include_self)
+
+
+scatter_combine_op = primitive(
+    "scatter_combine",
+    kernels_index.scatter_combine,
+    (_combine_self, _combine_source, None),
+    infer=lambda x, src, index, **_: x,
+    result=lambda x, src, index, **_: x,
+    node="ScatterReduce",
+    domain="real",
+    kinks=("ties",),
+    doc="A copy with values combined in along an axis by an index array: amax, amin or prod; ties share the gradient.",
+)
+
+
+def _like_source(x: Any, src: Any) -> Any:
+    """A source in the dtype of what it is written to."""
+    return src if not hasattr(src, "dtype") or src.dtype == x.dtype else cast(src, x.dtype)
+
+
+def _indexed(input: Any, dim: int, index: Any, src: Any) -> tuple[Any, int, Any, Any]:
+    """Arguments of a scatter as torch reads them: 0-d as 1-d, and the source cut to the size of the index."""
+    if not shape_of(input):
+        input = reshape(input, 1)
+    if not shape_of(index):
+        index = reshape(index, 1)
+    if hasattr(src, "dtype") or isinstance(src, (list, tuple)):
+        src = _like_source(input, src)
+        sizes = shape_of(index)
+        if shape_of(src) and shape_of(src) != sizes:
+            src = getitem(src, tuple(slice(0, n) for n in sizes))
+        elif not shape_of(src):
+            src = expand(src, sizes)
+    return input, axis_of(dim, len(shape_of(input))), index, src
+
+
+def _like(input: Any, out: Any) -> Any:
+    return out if shape_of(input) else reshape(out, ())
+
+
+@front("scatter", op=scatter_set_op)
+def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Any:
+    """``input`` with ``src`` (or one ``value``) written along ``dim`` at ``index``; ``reduce`` "add" or "multiply"."""
+    given = value if src is None else src
+    if reduce is not None:
+        name = {"add": "sum", "multiply": "prod"}.get(reduce)
+        if name is None:
+            raise ArgumentError("reduce argument must be either add or multiply.")
+        if not shape_of(given):
+            given = np.full(shape_of(index), given, input.dtype)
+        return scatter_reduce(input, dim, index, given, name)
+    x, axis, places, written = _indexed(input, dim, index, given)
+    return _like(input, scatter_set_op(x, written, places, dim=axis)) if math.prod(shape_of(places)) else input
+
+
+@front("scatter_add")
+def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
+    """``input`` with ``src`` added along ``dim`` at ``index``; repeated places add up."""
+    x, axis, places, added = _indexed(input, dim, index, src)
+    return _like(input, x + scatter_op(added, places, dim=axis, shape=shape_of(x)))
+
+
+@front("scatter_reduce")
+def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
+    """``input`` combined with ``src`` along ``dim`` at ``index``: "sum", "mean", "prod", "amax" or "amin".
+
+    Without ``include_self`` the entries written to do not count themselves.
+    """
+    x, axis, places, added = _indexed(input, dim, index, src)
+    if reduce in ("amax", "amin", "prod"):
+        out = scatter_combine_op(x, added, places, dim=axis, reduce=reduce, include_self=include_self)
+        return _like(input, out)
+    if reduce not in ("sum", "mean"):
+        raise ArgumentError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    kept = x if include_self else scatter_set_op(x, 0, places, dim=axis)
+    total = kept + scatter_op(added, places, dim=axis, shape=shape_of(x))
+    if reduce == "mean":
+        ones = np.ones(shape_of(places), x.dtype)
+        count = scatter_op(ones, places, dim=axis, shape=shape_of(x)) + (
+            1 if include_self else scatter_set_op(np.ones(shape_of(x), x.dtype), 0, places, dim=axis)
+        )
+        total = total / count
+    return _like(input, total)
+
+
+def _along(index: Any, src_shape: tuple[Any, ...], dim: int) -> Any:
+    """A vector of places along ``dim`` as an index array of the source's shape."""
+    flat = reshape(index, *(1,) * dim, -1, *(1,) * (len(src_shape) - dim - 1))
+    return expand(flat, src_shape)
+
+
+def _vector_form(input: Any, dim: int, index: Any, source: Any) -> tuple[Any, int, Any, Any]:
+    x = input if shape_of(input) else reshape(input, 1)
+    axis = axis_of(dim, len(shape_of(x)))
+    places = index if shape_of(index) else reshape(index, 1)
+    if len(shape_of(source)) < len(shape_of(x)):
+        source = reshape(source, *(1,) * (len(shape_of(x)) - len(shape_of(source))), *shape_of(source))
+    return x, axis, _along(places, shape_of(source), axis), _like_source(x, source)
+
+
+@front("index_add")
+def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    """``input`` with ``alpha`` times the slices of ``source`` added to its slices ``index`` of the axis ``dim``."""
+    x, axis, places, added = _vector_form(input, dim, index, source if alpha == 1 else source * alpha)
+    return _like(input, x + scatter_op(added, places, dim=axis, shape=shape_of(x)))
+
+
+@front("index_copy")
+def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
+    """``input`` with its slices ``index`` of the axis ``dim`` replaced by those of ``source``."""
+    x, axis, places, written = _vector_form(input, dim, index, source)
+    return _like(input, scatter_set_op(x, written, places, dim=axis))
+
+
+@front("index_fill")
+def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
+    """``input`` with its slices ``index`` of the axis ``dim`` filled with one value."""
+    x = input if shape_of(input) else reshape(input, 1)
+    axis = axis_of(dim, len(shape_of(x)))
+    places = np.atleast_1d(np.asarray(index))
+    shape = (*shape_of(x)[:axis], len(places), *shape_of(x)[axis + 1 :])
+    written = expand(_like_source(x, value), shape) if hasattr(value, "dtype") else value
+    return _like(input, scatter_set_op(x, written, _along(places, shape, axis), dim=axis)) if len(places) else input
+
+
+@front("index_reduce")
+def index_reduce(
+    input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
+) -> Any:
+    """``input`` combined with the slices of ``source`` at ``index`` of the axis ``dim``: "prod", "mean", "amax", "amin"."""
+    x, axis, places, added = _vector_form(input, dim, index, source)
+    return _like(input, scatter_reduce(x, axis, places, added, reduce, include_self=include_self))
+
+
+# ------------------------------------------------------------------------------------------ static indices
+
+
+@front("index_put")
+def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
+    """``input`` with ``values`` written at ``indices`` (a tuple, one per axis), or added to what is there."""
+    index = static_index(tuple(slice(None) if i is None else i for i in indices))
+    value = _like_source(input, values)
+    if not accumulate:
+        return index_put_op(input, value, index=index)
+    shape = np.broadcast_to(np.int8(0), shape_of(input))[index.value].shape
+    return input + put_op(expand(value, shape), index=index, shape=shape_of(input))
+
+
+@front("masked_fill")
+def masked_fill(input: Any, mask: Any, value: Any) -> Any:
+    """``value`` where ``mask`` holds, ``input`` elsewhere."""
+    return where_op(mask, _like_source(input, value), input)
+
+
+@front("masked_scatter")
+def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
+    """``input`` with the entries where ``mask`` holds replaced by those of ``source``, in order."""
+    shape = broadcast_shapes(tuple(shape_of(input)), tuple(shape_of(mask)))
+    here = np.broadcast_to(np.asarray(mask), shape)
+    count = int(here.sum())
+    flat = reshape(_like_source(input, source), -1)
+    if shape_of(flat)[0] < count:
+        raise ShapeError(f"masked_scatter: the mask holds at {count} places, but the source has {shape_of(flat)[0]}.")
+    return index_put_op(expand(input, shape), getitem(flat, slice(0, count)), index=static_index(here))
+
+
+@front("put", method=True)
+def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    """``input`` with ``source`` written at flat places ``index``, or added to what is there."""
+    flat = reshape(input, -1)
+    places, values = np.asarray(index).reshape(-1), reshape(source, -1)
+    return reshape(index_put(flat, (places,), values, accumulate), shape_of(input)) if len(places) else input
+
+
+@front("take")
+def take(input: Any, index: Any) -> Any:
+    """Entries at flat places, in the shape of ``index``."""
+    return getitem(reshape(input, -1), np.asarray(index))
+
+
+@front("take_along_dim")
+def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
+    """Entries along ``dim`` picked by ``indices``, which broadcasts against the other axes."""
+    if dim is None:
+        return gather_op(reshape(input, -1), reshape(indices, -1), dim=0)
+    axis = axis_of(dim, len(shape_of(input)))
+    old, places = tuple(shape_of(input)), tuple(shape_of(indices))
+    common = broadcast_shapes((*old[:axis], *old[axis + 1 :]), (*places[:axis], *places[axis + 1 :]))
+    wide = expand(input, (*common[:axis], old[axis], *common[axis:]))
+    return gather_op(wide, expand(indices, (*common[:axis], places[axis], *common[axis:])), dim=axis)
+
+
+def _within(axis: int, part: Any) -> tuple[Any, ...]:
+    return (*(slice(None),) * axis, part)
+
+
+@front("select_scatter")
+def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
+    """``input`` with the entry ``index`` of the axis ``dim`` replaced by ``src``."""
+    axis = axis_of(dim, len(shape_of(input)))
+    return index_put_op(input, src, index=static_index(_within(axis, index)))
+
+
+@front("slice_scatter")
+def slice_scatter(
+    input: Any, src: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Any:
+    """``input`` with a range of the axis ``dim`` replaced by ``src``."""
+    axis = axis_of(dim, len(shape_of(input)))
+    return index_put_op(input, src, index=static_index(_within(axis, slice(start, end, step))))
+
+
+@front("diagonal_scatter")
+def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """``input`` with a diagonal of two axes replaced by ``src``."""
+    shape = shape_of(input)
+    a, b = axis_of(dim1, len(shape)), axis_of(dim2, len(shape))
+    rest = [k for k in range(len(shape)) if k not in (a, b)]
+    front_order = (*rest, a, b)
+    back = tuple(front_order.index(k) for k in range(len(shape)))
+    rows = np.arange(max(0, min(shape[a] + min(offset, 0), shape[b] - max(offset, 0))))
+    index = static_index((Ellipsis, rows + max(-offset, 0), rows + max(offset, 0)))
+    return permute(index_put_op(permute(input, front_order), src, index=index), back)
+
+
+# ------------------------------------------------------------------------------------------ strides and windows
+
+
+def _strided(size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
+    index = np.full(tuple(size), offset, np.int64)
+    for axis, step in enumerate(stride):
+        index += (np.arange(size[axis]) * step).reshape(-1, *(1,) * (len(size) - axis - 1))
+    return index
+
+
+@front("as_strided", "as_strided_copy")
+def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Any:
+    """Entries of the (contiguous) input at ``storage_offset`` + Σ i_k · ``stride``_k."""
+    return getitem(reshape(input, -1), _strided(size, stride, storage_offset or 0))
+
+
+@front("as_strided_scatter")
+def as_strided_scatter(
+    input: Any, src: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Any:
+    """``input`` with the entries that ``as_strided`` would give replaced by ``src``."""
+    index = static_index(_strided(size, stride, storage_offset or 0))
+    return reshape(index_put_op(reshape(input, -1), src, index=index), shape_of(input))
+
+
+def _window_count(size: Any, window: int, step: int, dilation: int) -> Any:
+    span = (window - 1) * dilation
+    if isinstance(size, int):
+        return (size - span - 1) // step + 1
+    text = f"{size}-{span}" if span else size
+    return text if step == 1 else f"len(range({text})[::{step}])"
+
+
+windows_op = primitive(
+    "windows",
+    kernels_index.windows,
+    (
+        lambda g, out, like, *, dim, size, step, dilation: windows_sum_op(
+            g, dim=dim, step=step, dilation=dilation, size=shape_of(like)[dim]
+        ),
+    ),
+    jvp=(lambda t, out, like, **p: windows_op(t, **p),),
+    infer=lambda shape, dim, size, step, dilation: (
+        *shape[:dim],
+        _window_count(shape[dim], size, step, dilation),
+        *shape[dim + 1 :],
+        size,
+    ),
+    node="Unfold",
+    domain="real",
+    doc="Sliding windows along an axis; a new last axis runs inside them.",
+)
+windows_sum_op = primitive(
+    "windows_sum",
+    kernels_index.windows_sum,
+    (
+        lambda g, out, like, *, dim, step, dilation, size: windows_op(
+            g, dim=dim, size=shape_of(like)[-1], step=step, dilation=dilation
+        ),
+    ),
+    jvp=(lambda t, out, like, **p: windows_sum_op(t, **p),),
+    infer=lambda shape, dim, step, dilation, size: (*shape[:dim], size, *shape[dim + 1 : -1]),
+    size_params=("size",),
+    node="UnfoldBackward",
+    code=lambda g, dim, step, dilation, size: f"windows_sum({g}, {dim}, {step}, {dilation}, {size})",
+    domain="real",
+    doc="Windows added back at their places: the transpose of windows.",
+)
+
+
+def windowed(x: Any, dim: int, size: int, step: int = 1, dilation: int = 1) -> Any:
+    """Sliding windows along ``dim`` with a new last axis inside them."""
+    have = shape_of(x)[dim]
+    if (size - 1) * dilation + 1 > have:
+        raise ShapeError(f"A window of {(size - 1) * dilation + 1} entries does not fit into axis {dim} of size {have}.")
+    return windows_op(x, dim=dim, size=size, step=step, dilation=dilation)
+
+
+@front("unfold", "unfold_copy", op=windows_op)
+def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
+    """Windows of ``size`` entries along an axis, every ``step``-th, with a new last axis inside them."""
+    if not shape_of(input):
+        flat = reshape(input, 1)
+        return getitem(flat, slice(0, size)) if size <= 1 else windowed(flat, 0, size, step)
+    axis = axis_of(dimension, len(shape_of(input)))
+    if not size:
+        kept = (shape_of(input)[axis] // step) + 1
+        return getitem(input, (*(slice(None),) * axis, np.zeros((kept, 0), np.int64)))
+    return windowed(input, axis, size, step)
+
+
+@front("fill")
+def fill(input: Any, value: Any) -> Any:
+    """One value in the shape and dtype of ``input``; the gradient of ``input`` is zero."""
+    return where_op(np.zeros(shape_of(input), bool), input, _like_source(input, value))
+
+

@@ -1,0 +1,232 @@
+"""Order: sort, topk, median, quantiles, running extremes.
+
+The order itself is an integer array without derivative; values are gathered by it, so gradients go to the entries
+that were picked, as in torch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels_scan
+from symgrad.errors import ArgumentError
+from symgrad.op import front, primitive, shape_of
+from symgrad.ops.elementwise import ceil, floor
+from symgrad.ops.indexing import gather_op
+from symgrad.ops.reductions import Extremes, amax, amin, sum_op
+from symgrad.ops.select import isnan, where
+from symgrad.ops.shaping import axis_of, movedim, narrow, reshape, squeeze, unsqueeze
+
+_LONG = np.dtype(np.int64)
+
+
+def _order(name: str, kernel: Any, doc: str) -> Any:
+    return primitive(
+        name,
+        kernel,
+        (None,),
+        infer=lambda shape, **_: shape,
+        result=lambda *_, **__: _LONG,
+        domain="real",
+        doc=doc,
+    )
+
+
+argsort_op = _order("argsort", kernels_scan.argsort, "The places that sort an axis; nan counts as largest.")
+argcummax_op = _order("argcummax", kernels_scan.argcummax, "Places of the running maximum; the last of equal ones.")
+argcummin_op = _order("argcummin", kernels_scan.argcummin, "Places of the running minimum; the last of equal ones.")
+
+
+def _at(input: Any, indices: Any, dim: int, keepdim: bool) -> Extremes:
+    """The pair (values, indices) of one picked entry per row."""
+    values = gather_op(input, indices, dim=dim)
+    return Extremes((values, indices)) if keepdim else Extremes((squeeze(values, dim), squeeze(indices, dim)))
+
+
+@front("argsort", op=argsort_op)
+def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+    """The places that sort an axis.
+
+    >>> argsort(np.array([3.0, 1.0, 2.0]))
+    array([1, 2, 0])
+    """
+    x = input if shape_of(input) else reshape(input, 1)
+    out = argsort_op(x, dim=axis_of(dim, len(shape_of(x))), descending=descending)
+    return out if shape_of(input) else reshape(out, ())
+
+
+@front("sort")
+def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Extremes:
+    """Sorted values along ``dim`` and the places they came from."""
+    if not shape_of(input):
+        return Extremes((reshape(input, ()), argsort(input)))
+    indices = argsort(input, dim, descending)
+    return Extremes((gather_op(input, indices, dim=axis_of(dim, len(shape_of(input)))), indices))
+
+
+@front("msort")
+def msort(input: Any) -> Any:
+    """Sorted along the first axis."""
+    return sort(input, 0)[0]
+
+
+@front("topk")
+def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Extremes:
+    """The ``k`` largest (or smallest) entries along ``dim``, in order, and their places."""
+    if not shape_of(input):
+        return sort(input)
+    axis = axis_of(dim, len(shape_of(input)))
+    if not 0 <= k <= shape_of(input)[axis]:
+        raise ArgumentError(f"topk: selected index k out of range: k = {k} for an axis of size {shape_of(input)[axis]}")
+    indices = narrow(argsort_op(input, dim=axis, descending=largest), axis, 0, k)
+    return Extremes((gather_op(input, indices, dim=axis), indices))
+
+
+@front("kthvalue")
+def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Extremes:
+    """The ``k``-th smallest entry along ``dim`` (from 1) and its place."""
+    if not shape_of(input):
+        return sort(input)
+    axis = axis_of(dim, len(shape_of(input)))
+    if not 1 <= k <= shape_of(input)[axis]:
+        raise ArgumentError(f"kthvalue(): selected number k out of range for dimension {axis}: k = {k}")
+    return _at(input, narrow(argsort_op(input, dim=axis, descending=False), axis, k - 1, 1), axis, keepdim)
+
+
+def _middle(input: Any, dim: int | None, keepdim: bool, skip_nan: bool) -> Any:
+    if dim is None:
+        return _middle(reshape(input, -1), 0, False, skip_nan)[0]
+    if not shape_of(input):
+        return sort(input)
+    axis = axis_of(dim, len(shape_of(input)))
+    order = argsort_op(input, dim=axis, descending=False)
+    missing = isnan(input)
+    count = shape_of(input)[axis] - np.asarray(_plain(missing)).sum(axis, keepdims=True)
+    last = np.full_like(count, shape_of(input)[axis] - 1)
+    rank = (np.maximum(count, 1) - 1) // 2
+    if not skip_nan:
+        # Without skipping, a nan is the median; the first of them in the row, which the stable order keeps.
+        rank = np.where(count <= last, count, rank)
+    return _at(input, gather_op(order, rank, dim=axis), axis, keepdim)
+
+
+def _plain(x: Any) -> Any:
+    return x.detach().numpy() if hasattr(x, "detach") else x
+
+
+@front("median")
+def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The (lower) median of all entries, or along ``dim`` with its place; nan when an entry is."""
+    return _middle(input, dim, keepdim, False)
+
+
+@front("nanmedian")
+def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The (lower) median of the entries that are numbers."""
+    return _middle(input, dim, keepdim, True)
+
+
+@front("mode")
+def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Extremes:
+    """The commonest entry along ``dim`` (the smallest of equally common ones) and a place where it stands."""
+    if not shape_of(input):
+        return sort(input)
+    axis = axis_of(dim, len(shape_of(input)))
+    return _at(input, kernels_scan.argmode(_plain(input), axis), axis, keepdim)
+
+
+# ------------------------------------------------------------------------------------------ quantiles
+
+
+def _quantile(
+    input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool
+) -> Any:
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise ArgumentError(
+            f"quantile(): interpolation must be one of linear, lower, higher, midpoint or nearest, not {interpolation!r}."
+        )
+    ndim = len(shape_of(input))
+    axis = axis_of(dim, ndim) if dim is not None else 0
+    x = reshape(input, -1) if dim is None or not ndim else movedim(input, axis, -1)
+    scalar = not shape_of(q)
+    levels = q if hasattr(q, "dtype") else np.asarray(q, x.dtype)
+    levels = reshape(levels, *(1,) * (len(shape_of(x)) - 1), -1)
+    found = _levels(x, levels, interpolation, skip_nan)
+    out = movedim(found, -1, 0)
+    if keepdim:
+        out = reshape(out, -1, *(1,) * ndim) if dim is None else unsqueeze(out, axis + 1)
+    elif dim is None or not ndim:
+        out = reshape(out, -1)
+    return squeeze(out, 0) if scalar else out
+
+
+def _levels(x: Any, levels: Any, interpolation: str, skip_nan: bool) -> Any:
+    """Quantiles along the last axis; ``levels`` runs along it."""
+    ordered = sort(x, -1)[0]
+    missing = isnan(x)
+    last = len(shape_of(x)) - 1
+    count = shape_of(x)[-1] - sum_op(missing, dim=(last,), keepdim=True)
+    top = where(count > 1, count - 1, 0) if skip_nan else shape_of(x)[-1] - 1
+    ranks = levels * top
+    if interpolation == "lower":
+        ranks = floor(ranks)
+    elif interpolation == "higher":
+        ranks = ceil(ranks)
+    elif interpolation == "nearest":
+        ranks = np.rint(_plain(ranks))
+    if not skip_nan:
+        ranks = where(count < shape_of(x)[-1], shape_of(x)[-1] - 1, ranks)
+    below = np.floor(_plain(ranks)).astype(np.int64)
+    above = np.ceil(_plain(ranks)).astype(np.int64)
+    shape = (*shape_of(x)[:-1], np.broadcast_shapes(below.shape, (1,) * len(below.shape))[-1])
+    low, high = (gather_op(ordered, np.broadcast_to(k, shape), dim=last) for k in (below, above))
+    if interpolation in ("lower", "higher", "nearest"):
+        return low
+    weight = 1 / 2 if interpolation == "midpoint" else ranks - below
+    return low + weight * (high - low)
+
+
+@front("quantile")
+def quantile(
+    input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Any:
+    """The ``q``-quantiles (levels in [0, 1]) of all entries or along ``dim``; nan when an entry is."""
+    return _quantile(input, q, dim, keepdim, interpolation, False)
+
+
+@front("nanquantile")
+def nanquantile(
+    input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Any:
+    """The ``q``-quantiles of the entries that are numbers."""
+    return _quantile(input, q, dim, keepdim, interpolation, True)
+
+
+# ------------------------------------------------------------------------------------------ running extremes
+
+
+def _running(name: str, op: Any) -> Any:
+    def call(input: Any, dim: int) -> Extremes:
+        if not shape_of(input):
+            return sort(input)
+        axis = axis_of(dim, len(shape_of(input)))
+        indices = op(input, dim=axis)
+        return Extremes((gather_op(input, indices, dim=axis), indices))
+
+    call.__name__ = name
+    call.__doc__ = f"The running {name[3:]}imum along ``dim`` and its places."
+    return front(name, op=op)(call)
+
+
+cummax, cummin = _running("cummax", argcummax_op), _running("cummin", argcummin_op)
+
+
+@front("aminmax")
+def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> tuple[Any, Any]:
+    """The pair (min, max) of all entries or along ``dim``; ties share the gradient equally."""
+    if dim is None and keepdim:
+        dim = tuple(range(len(shape_of(input))))  # type: ignore[assignment]
+    return amin(input, () if dim is None else dim, keepdim), amax(input, () if dim is None else dim, keepdim)
+

@@ -1,0 +1,201 @@
+"""Functions of the spectrum: eigenvalues and vectors of symmetric matrices, singular values, the matrix exponential.
+
+Derivatives of eigenvectors need distinct eigenvalues; gaps below rounding give infinite entries, as they must.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.op import front, primitive, shape_of
+from symgrad.ops.linalg import _square, mH
+from symgrad.ops.reductions import eye_op
+from symgrad.ops.select import where
+from symgrad.ops.shaping import unsqueeze_op
+
+
+def _vectors_of(shape: tuple[Any, ...]) -> tuple[Any, ...]:
+    return shape
+
+
+def _scaled(vectors: Any, weights: Any) -> Any:
+    """Columns of ``vectors`` times ``weights``."""
+    return vectors * unsqueeze_op(weights, dim=len(shape_of(weights)) - 1)
+
+
+def _real(dtype: Any) -> Any:
+    return np.zeros((), dtype).real.dtype
+
+
+eigvalsh_op = primitive(
+    "eigvalsh",
+    np.linalg.eigvalsh,
+    (lambda g, out, x: _scaled(eigh_vectors_op(x), g) @ mH(eigh_vectors_op(x)),),
+    infer=lambda shape: shape[:-1],
+    result=_real,
+    node="LinalgEigh",
+    dtypes="float",
+    domain="symmetric",
+    code=lambda x: f"np.linalg.eigvalsh({x})",
+    latex=r"\lambda\left({0}\right)",
+    doc="Eigenvalues of symmetric (Hermitian) matrices in ascending order.",
+)
+
+
+def _gaps(values: Any) -> Any:
+    """1/(λ_j - λ_i) off the diagonal, 0 on it."""
+    n = shape_of(values)[-1]
+    ndim = len(shape_of(values))
+    eye = eye_op(n=n, dtype="bool")
+    difference = unsqueeze_op(values, dim=ndim - 1) - unsqueeze_op(values, dim=ndim)
+    return where(eye, 0, 1 / where(eye, 1, difference))
+
+
+def _eigh_vectors_vjp(g: Any, out: Any, x: Any) -> Any:
+    turned = mH(out) @ g
+    inside = _gaps(eigvalsh_op(x)) * (turned - mH(turned)) / 2
+    return out @ inside @ mH(out)
+
+
+eigh_vectors_op = primitive(
+    "eigh_vectors",
+    kernels.eigh_vectors,
+    (_eigh_vectors_vjp,),
+    infer=_vectors_of,
+    node="LinalgEigh",
+    dtypes="float",
+    domain="symmetric",
+    latex=r"\operatorname{{eigvec}}\left({0}\right)",
+    doc="Eigenvectors of symmetric matrices, as columns.",
+)
+
+svdvals_op = primitive(
+    "svdvals",
+    lambda x: np.linalg.svd(x, compute_uv=False),
+    (lambda g, out, x: _scaled(svd_u_op(x), g) @ svd_vh_op(x),),
+    infer=lambda shape: (*shape[:-2], _smaller(shape)),
+    result=_real,
+    node="LinalgSvd",
+    dtypes="float",
+    domain="matrix",
+    code=lambda x: f"np.linalg.svd({x}, compute_uv=False)",
+    latex=r"\sigma\left({0}\right)",
+    doc="Singular values in descending order.",
+)
+
+
+def _smaller(shape: tuple[Any, ...]) -> Any:
+    rows, columns = shape[-2:]
+    if isinstance(rows, int) and isinstance(columns, int):
+        return min(rows, columns)
+    return rows if rows == columns else f"min({rows},{columns})"
+
+
+svd_u_op = primitive(
+    "svd_u",
+    kernels.svd_u,
+    (None,),
+    infer=lambda shape: (*shape[:-1], _smaller(shape)),
+    dtypes="float",
+    domain="matrix",
+    latex=r"\operatorname{{U}}\left({0}\right)",
+    doc="Left singular vectors; only their use inside other rules is differentiable, once.",
+)
+svd_vh_op = primitive(
+    "svd_vh",
+    kernels.svd_vh,
+    (None,),
+    infer=lambda shape: (*shape[:-2], _smaller(shape), shape[-1]),
+    dtypes="float",
+    domain="matrix",
+    latex=r"\operatorname{{V}}\left({0}\right)^{{\top}}",
+    doc="Right singular vectors; only their use inside other rules is differentiable, once.",
+)
+
+matrix_exp_op = primitive(
+    "matrix_exp",
+    kernels.matrix_exp,
+    (lambda g, out, x: matrix_exp_frechet_op(mH(x), g),),
+    jvp=(lambda t, out, x: matrix_exp_frechet_op(x, t),),
+    infer=_vectors_of,
+    node="LinalgMatrixExp",
+    dtypes="float",
+    domain="square",
+    latex=r"e^{{{0}}}",
+    doc="The matrix exponential.",
+)
+
+
+def _frechet_vjp(g: Any, x: Any, e: Any) -> Any:
+    # The second derivative of e^X is symmetric, so the pullback to X is the block of a larger exponential.
+    from symgrad.ops.shaping import cat, narrow, zeros_like
+
+    n = shape_of(x)[-1]
+    h, zero = mH(x), zeros_like(x)
+    rows = [[h, g, zero, zero], [zero, h, mH(e), zero], [zero, zero, h, g], [zero, zero, zero, h]]
+    big = matrix_exp_op(cat([cat(row, -1) for row in rows], -2))
+    first = narrow(narrow(big, -2, 0, n), -1, 2 * n, n)
+    second = narrow(narrow(big, -2, n, n), -1, 3 * n, n)
+    return first + second
+
+
+matrix_exp_frechet_op = primitive(
+    "matrix_exp_frechet",
+    kernels.matrix_exp_frechet,
+    (
+        lambda g, out, x, e: _frechet_vjp(g, x, e),
+        lambda g, out, x, like: matrix_exp_frechet_op(mH(x), g),
+    ),
+    infer=lambda x, e: x,
+    dtypes="float",
+    domain="square",
+    latex=r"\mathrm{{L}}_{{\exp}}\left({0}, {1}\right)",
+    doc="The derivative of the matrix exponential along a direction.",
+)
+
+
+@front("matrix_exp", op=matrix_exp_op)
+def matrix_exp(A: Any) -> Any:
+    """The matrix exponential of square matrices (the last two axes)."""
+    _square(A, "matrix_exp")
+    return matrix_exp_op(A)
+
+
+def eigvalsh(A: Any) -> Any:
+    """Eigenvalues of symmetric (Hermitian) matrices in ascending order."""
+    _square(A, "eigvalsh")
+    return eigvalsh_op(A)
+
+
+def eigh(A: Any) -> tuple[Any, Any]:
+    """Eigenvalues and eigenvectors (columns) of symmetric (Hermitian) matrices."""
+    _square(A, "eigh")
+    return eigvalsh_op(A), eigh_vectors_op(A)
+
+
+def svdvals(A: Any) -> Any:
+    """Singular values in descending order."""
+    return svdvals_op(A)
+
+
+def matrix_power(A: Any, n: int) -> Any:
+    """A multiplied n times with itself; the inverse's power for negative n, the identity for 0."""
+    from symgrad.ops.linalg import inv
+
+    _square(A, "matrix_power")
+    if n < 0:
+        return matrix_power(inv(A), -n)
+    if n == 0:
+        return A * 0 + eye_op(n=shape_of(A)[-1], dtype=A.dtype.name)
+    out, square, power = None, A, n
+    while power:
+        if power & 1:
+            out = square if out is None else out @ square
+        power >>= 1
+        square = square @ square if power else square
+    return out
+
+
