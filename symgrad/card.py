@@ -91,7 +91,7 @@ def card(name: str) -> str:
     rows = [("kind", op.kind), ("domain", _plain(op.domain)), ("kinks", _plain(op.kinks))]
     if op.kind != "leaf":
         rows += _worked(op)
-    rows.append(("node", f"{_node(op)}Backward0" if op.kind != "leaf" else None))
+    rows.append(("node", _node(op) if op.kind != "leaf" else None))
     width = max(len(label) for label, _ in rows)
     lines = [f"{label:<{width}}  {text}" for label, text in rows if text is not None]
     return "\n".join([f"{op.name}: {op.doc or 'a leaf of formulas.'}", *lines])
@@ -140,10 +140,9 @@ def _derivatives(op: Op, out: Term, terms: list[Term], i: int, params: dict[str,
 
 
 def _node(op: Op) -> str:
-    if isinstance(op.node, str):
-        return op.node
     args, params = example(op)
-    return str(op.node(*map(np.shape, args), **params))
+    name = op.node if isinstance(op.node, str) else str(op.node(*map(np.shape, args), **params))
+    return name if "Backward" in name else f"{name}Backward0"
 
 
 def _value(value: Any) -> str:

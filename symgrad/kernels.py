@@ -102,15 +102,15 @@ def zeta(s: float, a: Any) -> Any:
 
 
 def digamma(x: Any) -> Any:
-    """ψ(x): recurrence up to x >= 8, then the asymptotic series (DLMF 5.11.2); reflection for x < 0."""
+    """ψ(x): recurrence up to x >= 12, then the asymptotic series (DLMF 5.11.2); reflection for x < 0."""
     x = np.asarray(x)
     work = x.astype(np.float64)
     negative = work < 0
     pole = (work <= 0) & (work == np.floor(work))
     y = np.where(negative, 1 - work, np.where(work == 0, 1.0, work))
     out = np.zeros_like(y)
-    for _ in range(8):
-        small = y < 8
+    for _ in range(12):
+        small = y < 12
         out = np.where(small, out - 1 / y, out)
         y = np.where(small, y + 1, y)
     t = 1 / (y * y)

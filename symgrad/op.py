@@ -59,7 +59,7 @@ class Op:
     code        ``(*argument texts, **params) -> text``; None means "call the kernel as a helper function"
     sympy       name of the SymPy function, for elementwise ops that SymPy has
     latex       format text with ``{0}``, ``{1}`` … for the LaTeX printer, where it is not the SymPy function's
-    node        torch's node name without ``Backward0``, or a function ``(*shapes, **params)`` giving it
+    node        torch's node name (without ``Backward0``), or a function ``(*shapes, **params)`` giving it
     structural  ``(i, *inputs) -> keep``: where the cotangent of input ``i`` is not a structural zero
     domain      sampling interval per input, for the op-table test and the docs card
     kinks       points where the derivative jumps, for the docs card and the tests

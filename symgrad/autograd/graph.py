@@ -180,4 +180,4 @@ def node_name(node: Node) -> str:
     name = node.op.node
     if callable(name):
         name = name(*(getattr(a, "shape", ()) for a in node.args), **(node.params or {}))
-    return f"{name}Backward0"
+    return name if "Backward" in name else f"{name}Backward0"

@@ -208,6 +208,7 @@ remainder = elementwise(
     np.remainder,
     1,
     lambda out, x, y: -(x // y),
+    node=lambda x, y: f"RemainderBackward{int(bool(y))}",
     code=lambda x, y: f"{closed(x)} % {closed(y)}",
     domain="nonzero",
     doc="x - y * floor(x/y), with the sign of y.",

@@ -58,6 +58,7 @@ log1p = _smooth(
     "log1p",
     np.log1p,
     lambda out, x: 1 / (1 + x),
+    node="Log1P",
     sympy=None,
     domain="positive",
     define=lambda x: log(1 + x),

@@ -66,6 +66,15 @@ def _sum_spec(shape: Any, *, dim: tuple[int, ...], keepdim: bool) -> Spec:
     return (labels,), tuple((100 + k if keepdim else None) if k in dim else k for k in labels if keepdim or k not in dim)  # type: ignore[return-value]
 
 
+def _overload(name: str) -> Any:
+    """torch numbers its overloads: 0 reduces everything, 1 takes axes."""
+
+    def node(shape: tuple[Any, ...], *, dim: tuple[int, ...], keepdim: bool, **_: Any) -> str:
+        return f"{name}Backward{int(keepdim or len(dim) < len(shape))}"
+
+    return node
+
+
 def _reduce_code(name: str) -> Any:
     def code(x: str, dim: tuple[int, ...], keepdim: bool) -> str:
         return f"{name}({x}, {dim}{', keepdims=True' if keepdim else ''})"
@@ -87,6 +96,7 @@ sum_op = multilinear(
     _sum_spec,
     infer=_reduced,
     result=_int_to_long,
+    node=_overload("Sum"),
     code=_reduce_code("np.sum"),
     doc="Sum over axes.",
 )
@@ -128,6 +138,7 @@ mean_op = primitive(
     (lambda g, out, like, *, dim, keepdim: spread(g / size(like, dim), like, dim, keepdim),),
     jvp=(lambda t, out, like, *, dim, keepdim: mean_op(t, dim=dim, keepdim=keepdim),),
     infer=_reduced,
+    node=_overload("Mean"),
     code=_reduce_code("np.mean"),
     define=lambda x, *, dim, keepdim: sum_op(x, dim=dim, keepdim=keepdim) / size(x, dim),
     domain="real",
@@ -261,6 +272,7 @@ prod_op = primitive(
     infer=lambda shape, dim, keepdim: _reduced(shape, dim=(dim,), keepdim=keepdim),
     result=_int_to_long,
     domain="real",
+    node=lambda shape, dim, keepdim: f"ProdBackward{int(keepdim or len(shape) > 1)}",
     code=_reduce_code("np.prod"),
     doc="Product over an axis; right at zeros.",
 )

@@ -190,6 +190,7 @@ clamp_op = elementwise(
     lambda out, x, lo, hi: (x < lo) & (lo < hi),
     lambda out, x, lo, hi: (x > hi) | (lo > hi),
     public=(),
+    node=lambda x, lo, hi: f"ClampBackward{int(lo == hi == ())}",
     code=lambda x, lo, hi: f"np.minimum(np.maximum({x}, {lo}), {hi})",
     domain="real",
     kinks=("x = lo", "x = hi"),

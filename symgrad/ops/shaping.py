@@ -146,13 +146,17 @@ def _permute_spec(shape: Any, *, dims: tuple[int, ...]) -> Spec:
     return (tuple(range(len(shape))),), dims
 
 
+def _is_swap(dims: tuple[int, ...]) -> bool:
+    return sum(k != d for k, d in enumerate(dims)) == 2
+
+
 permute_op = multilinear(
     "permute",
     lambda x, dims: np.transpose(x, dims),
     _permute_spec,
     infer=lambda shape, dims: tuple(shape[k] for k in dims),
     code=lambda x, dims: f"{closed(x)}.T" if dims == (1, 0) else f"np.transpose({x}, {dims})",
-    node=lambda shape, dims: "T" if dims == (1, 0) else "Permute",
+    node=lambda shape, dims: "T" if dims == (1, 0) else "Transpose" if _is_swap(dims) else "Permute",
     doc="Axes in another order.",
 )
 
@@ -491,10 +495,11 @@ flip_op = primitive(
 
 
 @front(op=flip_op)
-def flip(input: Any, *dims: Any) -> Any:
-    """The axes ``dims`` in reverse order."""
+def flip(input: Any, *axes: Any, dims: Any = ()) -> Any:
+    """The axes named, one by one or as a tuple ``dims``, in reverse order."""
     ndim = len(shape_of(input))
-    return flip_op(input, dims=tuple(axis_of(d, ndim) for d in size_args(dims)))
+    chosen = size_args(axes) or ((dims,) if isinstance(dims, int) else dims)
+    return flip_op(input, dims=tuple(axis_of(d, ndim) for d in chosen))
 
 
 @front("repeat", op=expand_op)
