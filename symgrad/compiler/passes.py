@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.formula.term import NUMBER, SIZE, Term, full, make, number, rebuilt
+from symgrad.formula.term import NUMBER, SIZE, Term, constant_value, full, make, number, rebuilt
 from symgrad.op import broadcast_shapes, lookup
 from symgrad.ops.contraction import einsum_op
 from symgrad.ops.shaping import squeeze_op, unsqueeze_op
@@ -120,7 +120,7 @@ def lean(term: Term) -> Term:
             return number(term.params["value"])
         if op in ("expand", "detach", "clone"):
             term = term.args[0]
-        elif op == "unsqueeze" and term.params["dim"] == 0:
+        elif op == "unsqueeze" and all(s == 1 for s in term.shape[: term.params["dim"]]):
             term = term.args[0]
         elif op == "einsum" and len(term.args) == 1:
             inner = _broadcast_of_einsum(term)
@@ -288,10 +288,8 @@ def _reshape(term: Term, args: tuple[Any, ...]) -> Term | None:
 
 
 def _unsqueeze(term: Term, args: tuple[Any, ...]) -> Term | None:
-    if args[0].op.name == "full":
-        value = args[0].params["value"]
-        return full(term.shape, value, term.dtype)
-    return None
+    value = constant_value(args[0])
+    return None if value is None or isinstance(value, str) else full(term.shape, value, term.dtype or np.float64)
 
 
 def _squeeze(term: Term, args: tuple[Any, ...]) -> Term | None:
@@ -471,6 +469,20 @@ def _mean(term: Term, args: tuple[Any, ...]) -> Term | None:
     return make(lookup("div"), (total, x.sizes(term.params["dim"])), {}, term.shape, term.dtype)
 
 
+def _norm(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """The 1- and 2-norms as the kernel computes them."""
+    (x,) = args
+    params = {"dim": term.params["dim"], "keepdim": term.params["keepdim"]}
+    if x.dtype.kind != "f" or x.dtype != term.dtype or term.params["p"] not in (1, 2):
+        return None
+    if term.params["p"] == 1:
+        size = make(lookup("abs"), (x,), {}, x.shape, x.dtype)
+        return make(lookup("sum"), (size,), params, term.shape, term.dtype)
+    square = make(lookup("mul"), (x, x), {}, x.shape, x.dtype)
+    total = make(lookup("sum"), (square,), params, term.shape, term.dtype)
+    return make(lookup("sqrt"), (total,), {}, term.shape, term.dtype)
+
+
 _RULES: dict[str, Callable[[Term, tuple[Any, ...]], Term | None]] = {
     "pow": _pow,
     "square": _square,
@@ -488,4 +500,5 @@ _RULES: dict[str, Callable[[Term, tuple[Any, ...]], Term | None]] = {
     "einsum": _einsum,
     "matmul": _matmul,
     "mean": _mean,
+    "norm": _norm,
 }

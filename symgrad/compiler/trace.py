@@ -231,13 +231,14 @@ def constants_of(reading: Reading, known: set[Term]) -> list[Input]:
         if term in known:
             continue
         tensor = leaf.ref() if isinstance(leaf, Source) else leaf
-        if tensor is None:
+        value = tensor._value if tensor is not None else leaf.kept
+        if value is None:
             raise CompileError(
                 f"the constant {term.name} of shape {tuple(leaf.shape)} was freed since the graph was recorded, so its "
                 "values are not known any more; keep the tensor, give it a name and list it among the arguments, or "
                 "compile the function instead of its result."
             )
-        found.append(Input(str(term.name), term, np.array(tensor._value)[()], tensor))
+        found.append(Input(str(term.name), term, np.array(value)[()], tensor))
     return found
 
 

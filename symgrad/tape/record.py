@@ -15,7 +15,7 @@ import numpy as np
 
 from symgrad.dtypes import float64, get_default_dtype, is_floating, promote, weak_with
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, shape_of
+from symgrad.op import Op, lookup, shape_of
 from symgrad.ops.constants import Constant
 from symgrad.tape.graph import Node, Size, Source, sequence
 from symgrad.tape.modes import MODE
@@ -24,13 +24,15 @@ from symgrad.tape.watch import WATCH, note_constant
 _new_node = Node.__new__
 _next = sequence.__next__
 _f64 = np.float64
+_SMALL = 4096
+"""Bytes up to which a constant's values are kept with the graph."""
 
 
 class Extra:
     """Rare things about a tensor; most tensors never get one."""
 
     __slots__ = (
-        "accumulate", "grad", "hooks", "name", "origin", "origin_at", "post", "retains", "site", "source", "structure", "version",
+        "accumulate", "grad", "hooks", "name", "origin", "origin_at", "post", "recipe", "retains", "site", "source", "structure", "version",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -41,6 +43,7 @@ class Extra:
         self.origin: Any = None
         self.origin_at = 0
         self.post: dict[int, Any] = {}
+        self.recipe: Any = None
         self.retains = False
         self.site: Any = None
         self.source: Source | None = None
@@ -74,6 +77,10 @@ class Recorded:
         if extra.source is None:
             extra.source = Source(self, shape_of(self._value), self._value.dtype, extra.name, extra.site)
             extra.source.structure = extra.structure
+            extra.source.recipe = extra.recipe
+            if self._value.nbytes <= _SMALL:
+                # The value, not the tensor: a tensor that knew a record which kept the tensor would be a cycle.
+                extra.source.kept = self._value
         return extra.source
 
     def edge(self) -> Any:
@@ -144,10 +151,12 @@ def apply(cls: type, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> A
         raise explain(op, args, error) from error
     if not keep:
         return plain(cls, out)
+    watched = False
     if MODE.exceptional and not MODE.local.enabled:
-        if not (WATCH.count and WATCH.local.stack):
+        watched = WATCH.count > 0 and bool(WATCH.local.stack)
+        if not watched:
             return plain(cls, out)
-        mask = 0  # a tracer sees what happens without grad, too, or it would freeze into a constant
+        mask = 0
     if mask and not is_floating(out.dtype):
         mask = 0
     for arg, value in zip(args, values, strict=True):
@@ -157,7 +166,11 @@ def apply(cls: type, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> A
             edges.append(plain(cls, value).source())
         else:
             edges.append(arg)
-    return _recorded(cls, op, out, tuple(edges), values, params, mask)
+    made = _recorded(cls, op, out, tuple(edges), values, params, mask)
+    if watched:
+        # A tracer sees what happens without grad, too, or it would freeze; what it sees is a constant to derivatives.
+        return _recorded(cls, lookup("detach"), out, (made._node,), [out], {}, 0)
+    return made
 
 
 def _recorded(cls: type, op: Op, out: Any, edges: Any, values: Any, params: Any, mask: int) -> Any:
