@@ -1,7 +1,8 @@
 """Text of tensors, as torch prints them.
 
 The numbers, brackets, line breaks and suffixes are torch's, character for character, with one difference: dtypes are
-NumPy's here, so the suffix reads ``dtype=float64`` where torch writes ``dtype=torch.float64``.
+NumPy's here, so the suffix reads ``dtype=float64`` where torch writes ``dtype=torch.float64``.  Lines break where torch's
+break, so taking ``torch.`` out of torch's text gives this one.
 """
 
 from __future__ import annotations
@@ -25,21 +26,26 @@ _PROFILES: dict[str, dict[str, Any]] = {
 _options = dict(_DEFAULTS)
 
 
-def set_printoptions(profile: str | None = None, **options: Any) -> None:
-    """Set how tensors print: ``precision``, ``threshold``, ``edgeitems``, ``linewidth``, ``sci_mode``.
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Set how tensors print; what is None stays as it is.
 
     ``profile`` is "default", "short" or "full".  ``sci_mode`` None chooses by the range of the values, and goes back
     to that at every call that does not name it, as in torch.
     """
-    if profile is not None and profile not in _PROFILES:
-        raise ArgumentError(f"set_printoptions: profile is one of {', '.join(_PROFILES)}, not {profile!r}.")
-    unknown = sorted(set(options) - set(_DEFAULTS))
-    if unknown:
-        raise ArgumentError(f"set_printoptions: unknown options {unknown}; the options are {sorted(_DEFAULTS)}.")
     if profile is not None:
+        if profile not in _PROFILES:
+            raise ArgumentError(f"set_printoptions: profile is one of {', '.join(_PROFILES)}, not {profile!r}.")
         _options.update(_PROFILES[profile])
-    _options["sci_mode"] = None
-    _options.update({key: value for key, value in options.items() if value is not None})
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    _options.update({key: value for key, value in given.items() if value is not None})
+    _options["sci_mode"] = sci_mode
 
 
 def get_printoptions() -> dict[str, Any]:
@@ -201,10 +207,11 @@ def tensor_text(t: Any) -> str:
     text = prefix + array_text(values, len(prefix))
     last = len(text) - text.rfind("\n") + 1
     for suffix in _suffixes(t, values):
-        if last + len(suffix) + 2 > _options["linewidth"]:
+        length = len(suffix) + (len("torch.") if suffix.startswith("dtype=") else 0)
+        if last + length + 2 > _options["linewidth"]:
             text += ",\n" + " " * len(prefix) + suffix
-            last = len(prefix) + len(suffix)
+            last = len(prefix) + length
         else:
             text += ", " + suffix
-            last += len(suffix) + 2
+            last += length + 2
     return text + ")"

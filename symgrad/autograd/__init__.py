@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symgrad.autograd import function, graph
+from symgrad.autograd import function, functional, graph
 from symgrad.autograd.function import Function
 from symgrad.autograd.sweeps import backward, grad
 from symgrad.autograd.variable import Variable
@@ -22,6 +22,7 @@ __all__ = [
     "backward",
     "enable_grad",
     "function",
+    "functional",
     "grad",
     "grad_mode",
     "graph",

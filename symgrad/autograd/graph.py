@@ -39,11 +39,11 @@ class GradFn:
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that receive this node's gradients: ``(node, output number)``; ``(None, 0)`` for constants."""
         node = self.node
-        numbers = node.op.name not in _NUMBERS_APART
+        numbers = node.op.name not in _NUMBERS_APART and not (node.op.name == "sub" and not _tensor_like(node.args[0]))
         return tuple(
             _edge(arg) if node.mask >> i & 1 else (None, 0)
             for i, arg in enumerate(node.args)
-            if _tensor_like(arg) or (numbers and i < 2)
+            if (_tensor_like(arg) and node.op.differentiable(i)) or (numbers and i < 2 and not _tensor_like(arg))
         )
 
     @property

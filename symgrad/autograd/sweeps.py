@@ -64,7 +64,7 @@ def _seeds(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool)
 def _ones(value: Any) -> Any:
     """The implicit cotangent as a tensor that formulas show as the constant 1."""
     made = plain(Tensor, value)
-    made.more().structure = "ones"
+    made.more().recipe = ("full", {"shape": value.shape, "value": 1, "dtype": value.dtype.name})
     return made
 
 
@@ -284,7 +284,7 @@ def grad(
     if materialize_grads and allow_unused is False:
         raise ArgumentError("Expected allow_unused to be True or not passed when materialize_grads=True")
     if not targets:
-        raise ArgumentError("grad requires non-empty inputs.")
+        raise AutogradError("`inputs` argument to `grad()` cannot be empty.")
     gradients = (None,) * len(outs) if grad_outputs is None else _sequence(grad_outputs)
     if is_grads_batched:
         return _batched(outs, targets, gradients, retain_graph, create_graph, allow_unused, materialize_grads)
@@ -311,8 +311,8 @@ def grad(
             g = np.zeros_like(t._value)[()]
         elif g is None and not allow_unused:
             raise AutogradError(
-                "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if "
-                f"this is the desired behavior. (input {k}, {t.name or 'unnamed'}, shape {tuple(t._value.shape)})"
+                f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set allow_unused=True "
+                f"if this is the desired behavior. ({t.name or 'unnamed'}, shape {tuple(t._value.shape)})"
             )
         if g is not None and not isinstance(g, Recorded):
             value = np.array(g)[()] if isinstance(g, np.ndarray) and g.base is not None else g

@@ -22,8 +22,8 @@ import numpy as np
 
 from symgrad.errors import FormulaError, SymgradWarning
 from symgrad.tape.graph import FREED, Node, NodeExtra, Source, sequence
-from symgrad.tape.origin import Origin
-from symgrad.tape.record import Extra, Recorded
+from symgrad.tape.origin import OWN, Origin, origin_of
+from symgrad.tape.record import Recorded
 
 _KINDS = (Recorded, Node, Source, Origin)
 
@@ -147,7 +147,7 @@ def _state(item: Any, ref: Any) -> tuple[Any, ...]:
     if isinstance(item, Source):
         alive = item.ref()
         return ("source", item.shape, item.dtype, _name(item), item.structure, None if alive is None else ref(alive))
-    return ("tensor", type(item), item._value, ref(item._node), item._requires_grad, _tensor_extra(item._extra, ref))
+    return ("tensor", type(item), item._value, ref(item._node), item._requires_grad, _tensor_extra(item, ref))
 
 
 def _name(item: Any) -> str | None:
@@ -158,12 +158,21 @@ def _name(item: Any) -> str | None:
     return found
 
 
-def _tensor_extra(extra: Extra | None, ref: Any) -> Any:
+def _passes(tensor: Any, ref: Any) -> Any:
+    """Where a gradient came from: its passes, "lost" beyond their limit, "own" where it is a symbol of its own."""
+    passes = origin_of(tensor)
+    if passes is FormulaError:
+        return "lost"
+    # Hooks that replaced gradients stay behind, and with them the formula of what they left.
+    if passes is not None and all(not passed.replaced for passed, _ in passes):
+        return [(ref(passed), ref(edge)) for passed, edge in passes]
+    return None if tensor._extra.origin is None else "own"
+
+
+def _tensor_extra(tensor: Any, ref: Any) -> Any:
+    extra = tensor._extra
     if extra is None:
         return None
-    origin = [(ref(a), ref(b)) for a, b in extra.origin] if isinstance(extra.origin, list) else None
-    if extra.origin is FormulaError:
-        origin = "lost"  # type: ignore[assignment]
     return {
         "name": extra.name,
         "assigned": _name(extra) if extra.name is None else None,
@@ -172,7 +181,7 @@ def _tensor_extra(extra: Extra | None, ref: Any) -> Any:
         "retains": extra.retains,
         "grad": ref(extra.grad),
         "source": ref(extra.source),
-        "origin": origin,
+        "origin": _passes(tensor, ref),
         "hooks": _named_hooks(extra.hooks),
         "post": _named_hooks(extra.post),
     }
@@ -262,7 +271,7 @@ def _fill_node(node: Node, state: Any, deref: Any, fresh: dict[int, int]) -> Non
 
 def _fill_origin(origin: Origin, state: Any, deref: Any, fresh: Any) -> None:  # noqa: ARG001  (one form for all)
     origin.roots, origin.seeds = tuple(map(deref, state[1])), tuple(map(deref, state[2]))
-    origin.cache = {}
+    origin.cache, origin.replaced, origin.known = {}, {}, True
 
 
 def _fill_source(source: Source, state: Any, deref: Any, fresh: Any) -> None:  # noqa: ARG001  (one form for all)
@@ -288,7 +297,9 @@ def _fill_tensor(tensor: Any, state: Any, deref: Any, fresh: Any) -> None:  # no
     more.structure, more.version, more.retains = extra["structure"], extra["version"], extra["retains"]
     more.grad, more.source = deref(extra["grad"]), deref(extra["source"])
     origin = extra["origin"]
-    more.origin = FormulaError if origin == "lost" else origin and [(deref(a), deref(b)) for a, b in origin]
+    marks = {"lost": FormulaError, "own": OWN, None: None}
+    more.origin = [(deref(a), deref(b)) for a, b in origin] if isinstance(origin, list) else marks[origin]
+    more.origin_at = next(sequence)
     more.hooks, more.post = dict(extra["hooks"]), dict(extra["post"])
     if more.retains and tensor._node is not None:
         tensor._node.more().retained = weakref.ref(tensor)

@@ -1,0 +1,155 @@
+"""NumPy's functions on tensors: the values NumPy gives, with gradients; and refusals in the library's words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import AutogradError, UnsupportedFunction
+
+RNG = np.random.default_rng(0)
+A = RNG.random((3, 3)) + 3 * np.eye(3)
+B = RNG.random((2, 3))
+V = RNG.random(3)
+
+CASES = {
+    "sin": (np.sin, A),
+    "exp": (np.exp, A),
+    "abs": (np.abs, A),
+    "hypot": (lambda x: np.hypot(x, 1.0), A),
+    "power": (lambda x: np.power(x, 2), A),
+    "logaddexp": (lambda x: np.logaddexp(x, A), A),
+    "maximum": (lambda x: np.maximum(x, 0.5), A),
+    "deg2rad": (np.deg2rad, A),
+    "add broadcast": (lambda x: np.add(x, B[0]), V),
+    "array + tensor": (lambda x: A + x, V),
+    "array @ tensor": (lambda x: A @ x, A),
+    "array / tensor": (lambda x: A / x, A),
+    "NumPy scalar * tensor": (lambda x: np.float64(2) * x, A),
+    "add.reduce": (np.add.reduce, A),
+    "multiply.reduce": (lambda x: np.multiply.reduce(x, axis=1), A),
+    "multiply.outer": (lambda x: np.multiply.outer(x, B), V),
+    "add.accumulate": (lambda x: np.add.accumulate(x, axis=1), A),
+    "sum": (np.sum, A),
+    "sum axis": (lambda x: np.sum(x, axis=0), A),
+    "sum keepdims": (lambda x: np.sum(x, axis=(0,), keepdims=True), A),
+    "mean": (np.mean, A),
+    "prod": (np.prod, A),
+    "prod axes": (lambda x: np.prod(x, axis=(0, 1)), A),
+    "max": (lambda x: np.max(x, axis=1), A),
+    "std": (np.std, A),
+    "std ddof": (lambda x: np.std(x, ddof=1, axis=1), A),
+    "var": (np.var, A),
+    "average": (lambda x: np.average(x, axis=0, weights=V), A),
+    "cumsum": (lambda x: np.cumsum(x, axis=0), A),
+    "cumsum flat": (np.cumsum, A),
+    "concatenate": (lambda x: np.concatenate([x, A]), A),
+    "concatenate flat": (lambda x: np.concatenate([x, x], axis=None), A),
+    "stack": (lambda x: np.stack([x, A], axis=1), A),
+    "vstack": (lambda x: np.vstack([x, B]), A),
+    "hstack": (lambda x: np.hstack([x, x]), A),
+    "hstack vectors": (lambda x: np.hstack([x, x]), V),
+    "column_stack": (lambda x: np.column_stack([x, x]), V),
+    "split": (lambda x: np.split(x, 3)[1], A),
+    "split at": (lambda x: np.split(x, [1], axis=1)[1], A),
+    "tile": (lambda x: np.tile(x, (2, 1)), A),
+    "tile vector": (lambda x: np.tile(x, (2, 2)), V),
+    "transpose": (np.transpose, B),
+    "swapaxes": (lambda x: np.swapaxes(x, 0, 1), B),
+    "moveaxis": (lambda x: np.moveaxis(x, 0, 1), B),
+    "reshape": (lambda x: np.reshape(x, (3, -1)), B),
+    "ravel": (np.ravel, B),
+    "expand_dims": (lambda x: np.expand_dims(x, (0, 2)), A),
+    "squeeze": (lambda x: np.squeeze(x[None]), A),
+    "broadcast_to": (lambda x: np.broadcast_to(x, (2, 3)), V),
+    "flip": (np.flip, A),
+    "flip axis": (lambda x: np.flip(x, 0), A),
+    "where": (lambda x: np.where(A > 1, x, 0), A),
+    "clip": (lambda x: np.clip(x, 0.2, 0.5), A),
+    "dot": (lambda x: np.dot(x, V), A),
+    "inner": (lambda x: np.inner(x, B), A),
+    "outer": (lambda x: np.outer(x, V), V),
+    "vdot": (lambda x: np.vdot(x, A), A),
+    "kron": (lambda x: np.kron(x, B), A),
+    "tensordot": (lambda x: np.tensordot(x, B, axes=([1], [1])), A),
+    "einsum": (lambda x: np.einsum("ij,kj->ik", x, B), A),
+    "trace": (np.trace, A),
+    "diag of matrix": (np.diag, A),
+    "diag of vector": (np.diag, V),
+    "tril": (np.tril, A),
+    "take": (lambda x: np.take(x, [0, 2], axis=1), A),
+    "take flat": (lambda x: np.take(x, [0, 5]), A),
+    "take_along_axis": (lambda x: np.take_along_axis(x, np.array([[0], [1], [2]]), 1), A),
+    "copy": (np.copy, A),
+    "ones_like": (lambda x: x * np.ones_like(x), A),
+    "inv": (np.linalg.inv, A),
+    "det": (np.linalg.det, A),
+    "slogdet": (lambda x: np.linalg.slogdet(x)[1], A),
+    "solve": (lambda x: np.linalg.solve(x, V), A),
+    "cholesky": (lambda x: np.linalg.cholesky(x @ np.transpose(x)), A),
+    "norm": (np.linalg.norm, A),
+    "norm axis": (lambda x: np.linalg.norm(x, ord=1, axis=0), A),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_value_and_gradient(case):
+    function, at = CASES[case]
+    x = sg.tensor(at, requires_grad=True)
+    y = function(x)
+    assert isinstance(y, sg.Tensor)
+    expected = function(at)
+    np.testing.assert_allclose(y.detach().numpy(), expected, rtol=1e-12)
+    assert tuple(y.shape) == np.shape(expected)
+    y.sum().backward()
+    direction = RNG.standard_normal(at.shape)
+    step = 1e-6
+    slope = (np.sum(function(at + step * direction)) - np.sum(function(at - step * direction))) / (2 * step)
+    np.testing.assert_allclose(np.sum(x.grad.numpy() * direction), slope, rtol=1e-4, atol=1e-6)
+
+
+def test_questions_give_plain_answers():
+    x = sg.tensor(V, requires_grad=True)
+    assert np.shape(x) == (3,)
+    assert np.ndim(x) == 1
+    assert np.size(x) == 3
+    assert np.allclose(x, V)
+    assert np.array_equal(x, V)
+    assert np.argsort(x).tolist() == np.argsort(V).tolist()
+    assert np.isnan(x).tolist() == [False] * 3
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (np.percentile, "np.percentile"),
+        (lambda x: np.modf(x), "np.modf"),
+        (lambda x: np.sum(x, where=np.array([True, False, True])), "where="),
+        (lambda x: np.add.at(x, 0, 1.0), "np.add.at"),
+        (lambda x: np.reshape(x, (3, 1), order="F"), "order='F'"),
+    ],
+    ids=["percentile", "modf", "where=", "add.at", "order"],
+)
+def test_unknown_functions_are_refused(call, named):
+    x = sg.tensor(V, requires_grad=True)
+    arguments = (x, 3) if named == "np.percentile" else (x,)
+    with pytest.raises(UnsupportedFunction) as caught:
+        call(*arguments)
+    assert named in str(caught.value)
+    assert "t.detach().numpy()" in str(caught.value)
+
+
+def test_out_cannot_carry_a_gradient():
+    x = sg.tensor(V, requires_grad=True)
+    with pytest.raises(AutogradError, match="don't support automatic differentiation"):
+        np.add(x, 1.0, out=np.zeros(3))
+    total = np.zeros(3)
+    total += sg.tensor(V)
+    assert total.tolist() == V.tolist()
+
+
+def test_bits_of_integers_are_not_taken_for_truth_values():
+    with pytest.raises(UnsupportedFunction, match="bitwise_and"):
+        np.bitwise_and(np.array([1, 2]), sg.tensor([3, 1]))
+    assert np.bitwise_and(np.array([True, True]), sg.tensor([True, False])).tolist() == [True, False]

@@ -1,0 +1,146 @@
+"""Tensors pickle and deep-copy with their graph; what they share stays shared, and deep graphs are no problem."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import SymgradWarning
+
+
+def through_pickle(value):
+    return pickle.loads(pickle.dumps(value))
+
+
+COPIERS = pytest.mark.parametrize("copied", [through_pickle, copy.deepcopy], ids=["pickle", "deepcopy"])
+
+
+class Scaled(sg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, k):
+        ctx.k = k
+        ctx.save_for_backward(x)
+        return x * x * k
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * ctx.k * x * g, None
+
+
+def doubled(g):
+    return g * 2
+
+
+@COPIERS
+def test_leaf(copied):
+    x = sg.tensor([1.0, 2.0], requires_grad=True, name="w")
+    x.grad = sg.tensor([3.0, 4.0])
+    y = copied(x)
+    assert y is not x
+    assert repr(y) == repr(x)
+    assert y.grad.tolist() == [3.0, 4.0]
+    assert y.name == "w"
+    y.data[0] = 9.0
+    y.grad.zero_()
+    assert x.tolist() == [1.0, 2.0]
+    assert x.grad.tolist() == [3.0, 4.0]
+
+
+@COPIERS
+def test_graph_goes_along(copied):
+    x = sg.tensor([1.0, 2.0], requires_grad=True)
+    y = (x.sin() * x).sum()
+    x2, y2 = copied((x, y))
+    assert repr(y2) == repr(y)
+    y2.backward()
+    assert x.grad is None
+    y.backward()
+    assert x2.grad.tolist() == x.grad.tolist()
+
+
+@COPIERS
+def test_shared_parts_stay_shared(copied):
+    x = sg.tensor([1.0, 2.0], requires_grad=True)
+    y = x * x
+    z = y.sum()
+    for order in ([z, y, x], [x, y, z]):
+        found = dict(zip(map(id, order), copied(order), strict=True))
+        (g,) = sg.autograd.grad(found[id(z)], found[id(y)], retain_graph=True)
+        assert g.tolist() == [1.0, 1.0]
+        found[id(z)].backward()
+        assert found[id(x)].grad.tolist() == [2.0, 4.0]
+
+
+@COPIERS
+def test_formulas_go_along(copied):
+    x = sg.tensor([1.0, 2.0], requires_grad=True)
+    (x * x).sum().backward()
+    y = copied(x)
+    assert str(y.grad.expr) == str(x.grad.expr) == "2*x"
+
+
+@COPIERS
+def test_gradient_with_a_graph(copied):
+    x = sg.tensor(2.0, requires_grad=True)
+    (g,) = sg.autograd.grad(x**3, x, create_graph=True)
+    x2, g2 = copied((x, g))
+    assert sg.autograd.grad(g2, x2)[0].item() == 12.0
+
+
+@COPIERS
+def test_custom_function(copied):
+    x = sg.tensor([1.0, 2.0], requires_grad=True)
+    x2, y2 = copied((x, Scaled.apply(x, 3).sum()))
+    y2.backward()
+    assert x2.grad.tolist() == [6.0, 12.0]
+
+
+@COPIERS
+def test_deep_chain(copied):
+    x = sg.tensor([1.0, 2.0], requires_grad=True)
+    y = x
+    for _ in range(100_000):
+        y = y * 1.0
+    x2, y2 = copied((x, y))
+    y2.sum().backward()
+    assert x2.grad.tolist() == [1.0, 1.0]
+
+
+@COPIERS
+def test_importable_hooks_go_along(copied):
+    x = sg.tensor([1.0, 2.0], requires_grad=True)
+    x.register_hook(doubled)
+    y = copied(x)
+    (y * 1).sum().backward()
+    assert y.grad.tolist() == [2.0, 2.0]
+
+
+@COPIERS
+def test_other_hooks_are_dropped_with_a_warning(copied):
+    x = sg.tensor([1.0, 2.0], requires_grad=True)
+    x.register_hook(lambda g: g * 2)
+    with pytest.warns(SymgradWarning, match="left out of the copy or pickle"):
+        y = copied(x)
+    (y * 1).sum().backward()
+    assert y.grad.tolist() == [1.0, 1.0]
+
+
+@COPIERS
+def test_freed_graphs_stay_freed(copied):
+    x = sg.tensor([1.0, 2.0], requires_grad=True)
+    y = (x * x).sum()
+    y.backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        copied(y).backward()
+
+
+def test_deepcopy_keeps_shared_memory():
+    x = sg.tensor(np.ones(3))
+    x2, y2 = copy.deepcopy((x, x.detach()))
+    x2[0] = 5.0
+    assert y2.tolist() == [5.0, 1.0, 1.0]
