@@ -65,6 +65,8 @@ def tensor(
         extra.name = None if name is None else check_name(name)
         extra.structure = structure
     made.more().site = call_site(1)
+    if not value.ndim:
+        made.more().recipe = ("number", {"value": value.item()})
     return made.requires_grad_() if requires_grad else made
 
 
@@ -147,29 +149,40 @@ def legacy_value(data: tuple[Any, ...]) -> Any:
     return np.array(_as_array(data[0] if data else [], None), dtypes.get_default_dtype())
 
 
-def _filled(name: str, fill: Callable[[Any, Any], Any], doc: str) -> Callable[..., Tensor]:
+def _filled(name: str, fill: Callable[[Any, Any], Any], doc: str, value: Any = None) -> Callable[..., Tensor]:
     def make(
-        *size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None, device: Any = None
+        *size: Any,
+        dtype: Any = None,
+        requires_grad: bool = False,
+        name: str | None = None,
+        device: Any = None,
+        _depth: int = 2,
     ) -> Tensor:
         shape = tuple(int(s) for s in size_args(size))
-        value = fill(shape, dtype or dtypes.get_default_dtype())
-        return _finish(value, requires_grad, name)
+        array = fill(shape, dtype or dtypes.get_default_dtype())
+        return _finish(array, requires_grad, name, _constant(array, value), _depth)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
     return make
 
 
-def _finish(value: Any, requires_grad: bool, name: str | None, depth: int = 2) -> Tensor:
+def _constant(array: Any, value: Any) -> Any:
+    """How formulas make a constant array; None for values that are data."""
+    return None if value is None else ("full", {"shape": array.shape, "value": value, "dtype": array.dtype.name})
+
+
+def _finish(value: Any, requires_grad: bool, name: str | None, recipe: Any = None, depth: int = 2) -> Tensor:
     made = plain(Tensor, value if value.ndim else value[()])
     extra = made.more()
     extra.site = call_site(depth)
     extra.name = None if name is None else check_name(name)
+    extra.recipe = recipe
     return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
 
 
-zeros = _filled("zeros", np.zeros, "Zeros of a shape: ``zeros(2, 3)`` or ``zeros((2, 3))``.")
-ones = _filled("ones", np.ones, "Ones of a shape.")
+zeros = _filled("zeros", np.zeros, "Zeros of a shape: ``zeros(2, 3)`` or ``zeros((2, 3))``.", 0)
+ones = _filled("ones", np.ones, "Ones of a shape.", 1)
 empty = _filled("empty", np.zeros, "Room for a shape (zeros, so that nothing is undefined).")
 _GENERATOR = [np.random.default_rng()]
 
@@ -200,7 +213,8 @@ def full(
 ) -> Tensor:
     """One value everywhere."""
     shape = tuple(size) if isinstance(size, (tuple, list)) else (size,)
-    return _finish(np.full(shape, fill_value, dtype or dtypes.for_python_number(fill_value)), requires_grad, name)
+    array = np.full(shape, fill_value, dtype or dtypes.for_python_number(fill_value))
+    return _finish(array, requires_grad, name, _constant(array, fill_value))
 
 
 def arange(*ends: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None) -> Tensor:
@@ -222,13 +236,14 @@ def eye(
     n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False, name: str | None = None
 ) -> Tensor:
     """The identity matrix."""
-    return _finish(np.eye(n, m, dtype=dtype or dtypes.get_default_dtype()), requires_grad, name)
+    array = np.eye(n, m, dtype=dtype or dtypes.get_default_dtype())
+    recipe = ("eye", {"n": int(n), "dtype": array.dtype.name}) if m is None or m == n else None
+    return _finish(array, requires_grad, name, recipe)
 
 
 def _like(name: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def call(input: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-        made = make(*shape_of(input), dtype=dtype or input.dtype)
-        return made.requires_grad_() if requires_grad else made
+        return make(*shape_of(input), dtype=dtype or input.dtype, requires_grad=requires_grad, _depth=3)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"``{make.__name__}`` of the shape and dtype of ``input``."
@@ -244,4 +259,5 @@ empty_like = _like("empty_like", empty)
 
 def full_like(input: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """One value everywhere, in the shape and dtype of ``input``."""
-    return full(tuple(shape_of(input)), fill_value, dtype=dtype or input.dtype, requires_grad=requires_grad)
+    array = np.full(shape_of(input), fill_value, dtype or input.dtype)
+    return _finish(array, requires_grad, None, _constant(array, fill_value))

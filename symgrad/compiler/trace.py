@@ -207,9 +207,7 @@ def _read(made: Trace, tensors: Sequence[Any], names: Sequence[str], results: Se
     given = {id(t): name for t, name in zip(tensors, names, strict=True)}
     reading = Reading(roots, given)
     made.sizes = {letter: n for n, letter in reading.letters.items()}
-    made.inputs = [
-        Input(name, reading[t.edge()], t._value) for t, name in zip(tensors, names, strict=True)
-    ]
+    made.inputs = [Input(name, reading[t.edge()], t._value) for t, name in zip(tensors, names, strict=True)]
     made.constants = constants_of(reading, {i.term for i in made.inputs})
     for r, out in zip(results, outs, strict=True):
         made.outputs.append(_output(reading, r, out))
@@ -277,7 +275,9 @@ def targets_of(made: Trace, argnums: int | Sequence[int]) -> list[Input]:
     found = []
     for number in numbers:
         if not -len(made.arguments) <= number < len(made.arguments):
-            raise CompileError(f"argnums={number} is out of range: {made.name}() was given {len(made.arguments)} arguments.")
+            raise CompileError(
+                f"argnums={number} is out of range: {made.name}() was given {len(made.arguments)} arguments."
+            )
         mine = made.arguments[number][0]
         if not mine or any(made.inputs[k].dtype.kind not in "fc" for k in mine):
             raise CompileError(
@@ -303,5 +303,3 @@ def zeros_of(target: Input) -> Term:
 def input_symbol(name: str, shape: Sequence[Any], dtype: Any) -> Term:
     """A symbol for an input that no trace has made (cotangents and tangents)."""
     return symbol(safe_name(name), tuple(shape), dtype)
-
-

@@ -6,8 +6,8 @@ that are not sizes stay numbers.  The walk is linear in the graph and not recurs
 
 from __future__ import annotations
 
-import itertools
 import copy
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,8 +15,8 @@ import numpy as np
 
 from symgrad.errors import FormulaError
 from symgrad.formula.derive import Derivation
-from symgrad.formula.term import Term, as_term, full, make, number, size_product, symbol
-from symgrad.op import Op
+from symgrad.formula.term import Term, apply, as_term, full, make, number, size_product, symbol
+from symgrad.op import Op, lookup
 from symgrad.ops.indexing import Index, indexed_shape
 from symgrad.tape.graph import Node, Size, Source
 from symgrad.tape.hooked import marked, through_hooks
@@ -62,8 +62,8 @@ class Reading:
 
     def __init__(self, roots: Sequence[Any], names: dict[int, str] | None = None):
         self.nodes, leaves = nodes_below(roots)
-        ones = [leaf for leaf in leaves if isinstance(leaf, Source) and leaf.structure == "ones"]
-        self.leaves = [leaf for leaf in leaves if not any(leaf is one for one in ones)]
+        made = {id(leaf): leaf for leaf in leaves if isinstance(leaf, Source) and _recipe_holds(leaf, names or {})}
+        self.leaves = [leaf for leaf in leaves if id(leaf) not in made]
         self.letters: dict[int, str] = {}
         self.terms: dict[int, Term] = {}
         self.sources: dict[str, Any] = {}
@@ -71,8 +71,8 @@ class Reading:
         chosen = self._name_leaves(names or {})
         self._letter_sizes()
         self._make_symbols(chosen)
-        for leaf in ones:
-            self.terms[id(leaf)] = full(self.shape(leaf.raw_shape), 1, leaf.dtype)
+        for leaf in made.values():
+            self.terms[id(leaf)] = self._made(leaf)
         for node in self.nodes:
             self.terms[id(node)] = self._term(node)
 
@@ -97,7 +97,10 @@ class Reading:
                 if n > 1 and n not in self.letters:
                     self.letters[n] = next(free)
         for node in self.nodes:
-            if node.params and "index" in node.params and isinstance(node.params["index"], Index):
+            if node.op.name == "stack":
+                # As many as there are arguments: a number of the program, whatever leaf has that size.
+                self.letters.pop(len(node.args), None)
+            elif node.params and isinstance(node.params.get("index"), Index):
                 self._pin_sizes(node)
 
     def _pin_sizes(self, node: Node) -> None:
@@ -161,6 +164,17 @@ class Reading:
         self._taken.add(found)
         return found
 
+    def _made(self, leaf: Source) -> Term:
+        """A constant as the op that made it, with sizes as letters."""
+        name, params = leaf.recipe  # type: ignore[misc]
+        if name == "number":
+            return number(params["value"])
+        if name == "full":
+            return full(self.shape(leaf.raw_shape), params["value"], leaf.dtype)
+        op = lookup(name)
+        sizes = {k: self.letters.get(params[k], params[k]) for k in op.size_params or ()}
+        return apply(op, (), params | sizes)  # type: ignore[no-any-return]
+
     @property
     def symbols(self) -> list[Term]:
         """The symbols of the leaves and constants, used in the formula or not."""
@@ -218,6 +232,20 @@ class Reading:
                 if len(letters) > 1 and None not in letters:
                     products.setdefault(size, "*".join(letters))  # type: ignore[arg-type]
         return tuple(self.letters.get(n) or products.get(n, n) for n in new)
+
+
+def _recipe_holds(leaf: Source, given: dict[int, str]) -> bool:
+    """Whether a constant is shown as what made it: it has no name and still has the values it was made with."""
+    if leaf.recipe is None or site_name(leaf.name, leaf.site) is not None:
+        return False
+    alive = leaf.ref()
+    if alive is not None and id(alive) in given:
+        return False
+    value = leaf.kept if alive is None else alive._value
+    name, params = leaf.recipe
+    if value is None or name == "number":
+        return value is None or bool(value == params["value"] or value != value)
+    return np.array_equal(value, lookup(name)(**params))
 
 
 def term_of(tensor: Any, names: dict[int, str] | None = None) -> Term:

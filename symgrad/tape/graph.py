@@ -87,9 +87,13 @@ class NodeExtra:
 
 
 class Source:
-    """A constant of the graph: what a formula needs to know of it, without keeping its values alive."""
+    """A constant of the graph: what a formula needs to know of it, without keeping large values alive.
 
-    __slots__ = ("__weakref__", "dtype", "name", "ref", "shape", "site", "structure")
+    recipe    (op, params) of an unnamed constant made by ``eye``, ``ones``, ``full``, a number …: formulas show that
+    kept      the value when it is small, so that a temporary constant does not lose its values
+    """
+
+    __slots__ = ("__weakref__", "dtype", "kept", "name", "recipe", "ref", "shape", "site", "structure")
 
     def __init__(self, tensor: Any, shape: tuple[int, ...], dtype: Any, name: str | None, site: Any):
         self.ref = weakref.ref(tensor)
@@ -98,6 +102,8 @@ class Source:
         self.name = name
         self.site = site
         self.structure: str | None = None
+        self.recipe: tuple[str, dict[str, Any]] | None = None
+        self.kept: Any = None
 
     @property
     def raw_shape(self) -> tuple[int, ...]:
