@@ -207,6 +207,37 @@ def test_jacobians_have_output_axes_first() -> None:
     same_value(found, canonical(found))
 
 
+@pytest.mark.parametrize(
+    ("output", "target"),
+    [
+        (op("where")(op("gt")(x, 0), op("sin")(x), x**3), x),
+        (op("outer")(x, op("exp")(x)), x),
+        (op("softmax")(A @ x, dim=0), x),
+        (op("cumsum")(x * x, dim=0), x),
+        (op("solve")(A, x * x), x),
+        (op("reshape")(op("tanh")(X), shape=("n*m",)), X),
+        (op("cat")(x * x, y, dim=0), x),
+        (op("norm")(X, p=2, dim=(1,), keepdim=False), X),
+        (op("inv")(A), A),
+        (x[1:] * x[:-1], x),
+    ],
+    ids=map(str, range(10)),
+)
+def test_jacobian_is_the_gradient_of_every_entry(output: Term, target: Term) -> None:
+    found = jacobian(output, target)
+    assert found.shape == output.shape + target.shape
+    values, sizes = arrays([output], 3)
+    sizes["n-1"] = sizes["n"] - 1
+    got, shape = evaluate(found, values, sizes), np.shape(evaluate(output, values, sizes))
+    c = symbol("c", output.shape)
+    (pulled,) = gradient(output, [target], c)
+    for index in np.ndindex(shape):
+        unit = np.zeros(shape)
+        unit[index] = 1
+        np.testing.assert_allclose(got[index], evaluate(pulled, {**values, "c": unit}, sizes), atol=1e-12)
+    np.testing.assert_allclose(evaluate(canonical(found), values, sizes), got, rtol=1e-8, atol=1e-10)
+
+
 # ---------------------------------------------------------------------------------------------- small algebra
 
 
@@ -248,6 +279,18 @@ def test_numbers_are_kept_as_typed() -> None:
     assert canonical(number(0.5) * s).args[1].number == 2
     assert canonical(s * Fraction(1, 3)).args[1].number == 3
     assert canonical(number(1e-5) + s).args[0].number == 1e-5
+
+
+def test_masks_are_numbers_in_sums_and_products() -> None:
+    mask = op("gt")(A, 0) * 1.0
+    for t in (mask + mask.T, -mask, mask @ mask, op("softmax")(mask, dim=0), total(mask * mask.T), op("exp")(mask)):
+        same_value(t, canonical(t))
+
+
+def test_what_where_leaves_out_stays_out() -> None:
+    t = op("where")(op("gt")(x, 0), 3 * op("log")(x) * y, 0)
+    found = evaluate(canonical(t), {"x": np.array([-1.0, np.e]), "y": np.array([np.nan, 2.0])})
+    np.testing.assert_allclose(found, [0, 6])
 
 
 def test_dialect_has_equal_shapes_in_elementwise_ops() -> None:
@@ -292,7 +335,9 @@ class Maker:
         return str(self.rng.choice([n, m, p]))
 
     def unary(self, shape: Any, d: int) -> Term:
-        name = self.rng.choice(["tanh", "sin", "cos", "sigmoid", "softplus", "neg", "square", "atan"])
+        name = self.rng.choice(["tanh", "sin", "sigmoid", "softplus", "neg", "square", "relu", "abs", "mask"])
+        if name == "mask":
+            return (self.make(shape, d) > 0) * 1.0  # type: ignore[operator, no-any-return]
         return lookup(str(name))(self.make(shape, d))  # type: ignore[no-any-return]
 
     def add(self, shape: Any, d: int) -> Term:

@@ -45,7 +45,6 @@ def _batched_op(term: Term, image: dict[Term, Term], lead: tuple[Any, ...]) -> T
         ranked = [_ranked(a, own, term.ndim, k) if own in image else a for a, own in zip(args, term.args, strict=True)]
         return op(*ranked, **term.params)  # type: ignore[no-any-return]
     if op.kind == "multilinear":
-        assert op.einsum is not None
         labels, output = op.einsum(*(a.shape for a in term.args), **term.params)
         inputs = tuple((_labels(lead) + own) if a in image else own for own, a in zip(labels, term.args, strict=True))
         out = _labels(lead) + tuple(x for x in output if x is not None)

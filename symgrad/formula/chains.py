@@ -54,6 +54,21 @@ def ones(size: Any) -> Term:
     return full((size,), 1, FLOAT)
 
 
+def is_truth(term: Term) -> bool:
+    """Whether a term is an array of truth values."""
+    return term.dtype is not None and term.dtype.kind == "b"
+
+
+def counted(term: Term) -> Term:
+    """Truth values as numbers, where NumPy would combine them by logic or refuse."""
+    return call_op("cast", term, dtype="float64") if is_truth(term) else term
+
+
+def matmul(a: Term, b: Term) -> Term:
+    """A matrix product; of truth values, as numbers."""
+    return call_op("matmul", counted(a) if is_truth(b) else a, b)
+
+
 def diagonal_matrix(vector: Term) -> Term:
     """diag(v)."""
     n = vector.shape[0]
@@ -64,6 +79,7 @@ def diagonal_matrix(vector: Term) -> Term:
 
 
 def rank_of(term: Term) -> int:
+    """Place in a product: numbers and sizes, symbols, functions, sums."""
     if term.op in (NUMBER, SIZE):
         return 0
     if term.op is SYMBOL or (term.op.name == "permute" and term.args[0].op is SYMBOL):
@@ -136,7 +152,7 @@ class Layout:
         out: Term | None = None
         for x in self._collapsed(chain):
             piece = turned(x.term) if x.turned else x.term
-            out = piece if out is None else call_op("matmul", out, piece)
+            out = piece if out is None else matmul(out, piece)
         assert out is not None
         return out
 
@@ -148,7 +164,7 @@ class Layout:
             a, b = links[k], links[k + 1]
             if a.term.op.name == b.term.op.name == "inv" and a.turned == b.turned and a.term is not b.term:
                 x, y = (a.term.args[0], b.term.args[0]) if a.turned else (b.term.args[0], a.term.args[0])
-                links[k : k + 2] = [Link(call_op("inv", call_op("matmul", x, y)), a.turned)]
+                links[k : k + 2] = [Link(call_op("inv", matmul(x, y)), a.turned)]
             else:
                 k += 1
         return links
@@ -157,7 +173,7 @@ class Layout:
         """A chain times a vector, or its row sums."""
         if vector is not None:
             for x in reversed(self._collapsed(chain)):
-                vector = call_op("matmul", turned(x.term) if x.turned else x.term, vector)
+                vector = matmul(turned(x.term) if x.turned else x.term, vector)
             return vector
         *rest, last = chain
         sums = call_op("sum", last.term, dim=(0 if last.turned else 1,), keepdim=False)

@@ -88,8 +88,8 @@ def gradient(output: Term, targets: Sequence[Term], seed: Term | None = None) ->
     if seed is None:
         if output.shape != ():
             raise FormulaError(
-                f"the gradient of a formula of shape {output.shape} needs a seed of that shape; only scalars have one of "
-                "their own"
+                f"the gradient of a formula of shape {output.shape} needs a seed of that shape; only scalars have one "
+                "of their own"
             )
         seed = full((), 1, output.dtype)
     found = Derivation([output], [seed], targets).adjoints

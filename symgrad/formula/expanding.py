@@ -72,7 +72,7 @@ def substituted(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> list
 
 
 def _falls_apart(p: Product, f: Factor, inside: Form, once: bool) -> bool:
-    """Whether terms of a sum become simpler scalars: outer products and scaled matrices in a trace, constants in a sum."""
+    """Whether terms become simpler scalars: outer products and scaled matrices in a trace, constants in a sum."""
     if len(f.labels) == 2 and not p.out and once:
         return any(_has_scalar(q) or q.out[1] not in _reached(q, q.out[:1]) for q in inside.terms)
     if len(f.labels) == 1 and f.labels[0] not in p.out:

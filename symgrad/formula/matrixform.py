@@ -18,10 +18,13 @@ from symgrad.formula.chains import (
     Layout,
     Link,
     call_op,
+    counted,
     diagonal_matrix,
     identity,
     is_guard,
     is_transpose,
+    is_truth,
+    matmul,
     ones,
     powered,
     rank_of,
@@ -119,6 +122,13 @@ class Graph:
         chain = min((loop.chain, self.layout.reverse(loop.chain)), key=transposes)
         return call_op("diagonal", self.layout.chain_term(chain), offset=0, dim1=0, dim2=1)
 
+    def take_weights(self, other: Graph) -> None:
+        """Move the weights of another component here."""
+        for x in other.outs:
+            weight = other.weight(x)
+            if weight is not None:
+                self.plain.setdefault(x, []).append((weight, 1))
+
     # ---------------------------------------------------------------- steps
 
     def eliminate(self) -> bool:
@@ -144,7 +154,7 @@ class Graph:
     def _close(self, vertex: int) -> None:
         """A vertex without edges is a sum of its weights."""
         self.summed.remove(vertex)
-        plain, arrows, loops = (d.pop(vertex, []) for d in (self.plain, self.arrows, self.loops))  # type: ignore[attr-defined]
+        plain, arrows, loops = self.plain.pop(vertex, []), self.arrows.pop(vertex, []), self.loops.pop(vertex, [])
         if len(loops) == 1 and not plain and not arrows:
             self.scalars.append(self._trace(loops[0].chain))
             return
@@ -169,11 +179,11 @@ class Graph:
                 # ‖|x|‖ = ‖x‖, for complex x too.
                 base = base.args[0] if base.op.name == "abs" else base
                 if rank_of(base) == 1 and base.dtype.kind == "f":
-                    return call_op("matmul", base, base)
+                    return matmul(base, base)
                 return call_op("pow", call_op("norm", base, p=2, dim=(0,), keepdim=False), 2)
-        elif len(parts) == 2 and all(p > 0 and not is_guard(b) for b, p in parts) and not _both_bool(parts):
+        elif len(parts) == 2 and all(p > 0 and not is_guard(b) for b, p in parts):
             left, right = sorted(parts, key=lambda x: rank_of(x[0]))
-            return call_op("matmul", powered(*left), powered(*right))
+            return matmul(powered(*left), powered(*right))
         return call_op("sum", region(parts), dim=(0,), keepdim=False)
 
     def _total(self, arrow: Arrow) -> Term:
@@ -191,7 +201,7 @@ class Graph:
             return self._total(Arrow(chain, None))
         if left is None:
             return call_op("sum", self.layout.applied(chain, right), dim=(0,), keepdim=False)
-        return call_op("matmul", left, self.layout.applied(chain, right))
+        return matmul(left, self.layout.applied(chain, right))
 
     def _trace(self, chain: Chain) -> Term:
         return call_op("trace", self.layout.chain_term(self.layout.rotated(chain)))
@@ -272,10 +282,6 @@ class Graph:
         return False
 
 
-def _both_bool(parts: Sequence[tuple[Term, Power]]) -> bool:
-    return all(b.dtype is not None and b.dtype.kind == "b" for b, _ in parts)
-
-
 # ---------------------------------------------------------------------------------------------- products and sums
 
 
@@ -322,7 +328,7 @@ def scaled(coef: Any, decimal: bool, scalars: Sequence[tuple[Term, Power]], body
             return call_op("neg", region(guards, _quotient(number_of(-coef, decimal), parts)))
         return region(guards, _quotient(value, parts))
     scale = _quotient(value, rest) if rest or value != 1 else None
-    if scale is not None and scale.number == -1:
+    if scale is not None and scale.number == -1 and not is_truth(body):
         body = call_op("neg", body)
     elif scale is not None and scale.op.name == "div" and scale.args[0].number == 1:
         body = call_op("div", body, scale.args[1])
@@ -411,6 +417,7 @@ def index_term(factors: Sequence[Factor], out: Labels, sizes: tuple[Any, ...]) -
     ):
         dims = tuple(k for k, x in enumerate(inputs[0]) if x not in output)
         return call_op("sum", bases[0], dim=dims, keepdim=False) if dims else bases[0]
+    bases = [counted(x) for x in bases] if len(bases) > 1 else bases
     return contract(bases, inputs, output, sizes)  # type: ignore[no-any-return]
 
 
@@ -434,7 +441,7 @@ def _drawn(graphs: Sequence[Graph], wanted: Labels, size_of: dict[int, Any], lay
         if len(g.outs) == 2:
             for other in graphs:
                 if other is not g:
-                    _move_weights(other, g)
+                    g.take_weights(other)
             return _between(layout, g, a, b)
     weights: dict[int, Term] = {}
     for g in graphs:
@@ -446,13 +453,6 @@ def _drawn(graphs: Sequence[Graph], wanted: Labels, size_of: dict[int, Any], lay
         return full((size_of[a], size_of[b]), 1, FLOAT)
     left, right = (weights[x] if x in weights else ones(size_of[x]) for x in (a, b))
     return call_op("outer", left, right)
-
-
-def _move_weights(source: Graph, target: Graph) -> None:
-    for mine, theirs in ((source.plain, target.plain), (source.arrows, target.arrows), (source.loops, target.loops)):
-        for x, parts in list(mine.items()):  # type: ignore[attr-defined]
-            theirs.setdefault(x, []).extend(parts)  # type: ignore[attr-defined]
-        mine.clear()  # type: ignore[attr-defined]
 
 
 def form_term(form: Form, layout: Layout, present: Callable[[Product], Product]) -> Term:
@@ -477,6 +477,7 @@ def form_term(form: Form, layout: Layout, present: Callable[[Product], Product])
             pieces.append((negative, product_term(shown.with_out(()), (), layout)))
     total: Term | None = None
     for negative, piece in _matrix_before_transpose(pieces):
+        piece = counted(piece)
         total = piece if total is None else call_op("sub" if negative else "add", total, piece)
     assert total is not None
     return total

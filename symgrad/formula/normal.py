@@ -45,7 +45,7 @@ class Product:
         self.key: Any = None
 
     def scaled(self, by: Fraction | int, decimal: bool = False) -> Product:
-        """This product times a number."""
+        """The product times a number."""
         found = Product(self.coef * by, self.factors, self.out, self.decimal or decimal)
         found.key = self.key
         return found
@@ -91,7 +91,7 @@ class Form:
         return sorted(set().union(*(p.covered() for p in self.terms))) if self.terms else []
 
     def scaled(self, by: Fraction | int, decimal: bool = False) -> Form:
-        """This form times a number."""
+        """The form times a number."""
         return Form([p.scaled(by, decimal) for p in self.terms] if by else (), self.shape)
 
     def restricted(self, axes: Sequence[int]) -> Form:

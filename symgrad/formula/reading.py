@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.normal import Factor, Form, Product, exact_number, plain_power, size_factors
 from symgrad.formula.rewriting import inverse_of
-from symgrad.formula.term import SYMBOL, Term
+from symgrad.formula.term import Term
 from symgrad.op import lookup
 
 if TYPE_CHECKING:
@@ -62,9 +62,8 @@ def _read_pow(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | No
         return None
     if constant.coef == 0:
         return Form([Product(1, (), tuple(range(term.ndim)))], term.shape)
-    if abs(constant.coef) > 1000:
-        return None
-    return run.power(args[0].broadcast(term.shape), plain_power(Fraction(constant.coef)))
+    power = plain_power(Fraction(constant.coef))
+    return run.power(args[0].broadcast(term.shape), power) if -1000 < power < 1000 else None
 
 
 def _read_sqrt(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
@@ -144,21 +143,23 @@ def _read_size(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
 
 
 def _read_where(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """where(c, k·x·a, 0) = k·x·where(c, a, 0) for numbers k and symbols x, which are finite; deltas likewise."""
+    """where(c, k·a, 0) = k·where(c, a, 0) for numbers k; a delta in ``a`` is a delta of the whole.
+
+    Arrays stay inside, because what is not selected may be infinite or no number.
+    """
     condition, first, second = args
     if bool(first.terms) == bool(second.terms):
         return None
     p = run.product((first if first.terms else second).broadcast(term.shape))
-    pulled = [f for f in p.factors if f.base.op is SYMBOL and f.power > 0 and all(x in p.out for x in f.labels)]
     distinct = tuple(dict.fromkeys(p.out))
-    if p.coef == 1 and not pulled and distinct == p.out:
+    if p.coef == 1 and distinct == p.out:
         return None
     shape = tuple(term.shape[p.out.index(x)] for x in distinct)
     mask = run.contract([condition.broadcast(term.shape)], [p.out], distinct, shape) if condition.shape else condition
-    kept = Form([Product(1, [f for f in p.factors if f not in pulled], distinct)], shape)
+    kept = Form([Product(1, p.factors, distinct)], shape)
     zero = Form((), ())
     inner = run.elementwise(term.op, [mask, kept, zero] if first.terms else [mask, zero, kept], {}, shape)
-    front = Form([Product(p.coef, pulled, distinct, p.decimal)], shape)
+    front = Form([Product(p.coef, (), distinct, p.decimal)], shape)
     return run.contract([front, inner], [distinct, distinct], p.out, term.shape)
 
 

@@ -116,7 +116,7 @@ def _inverse_pair(f: Factor, g: Factor, run: Canonicaliser) -> tuple[int, int, i
 
 
 def _identified(p: Product, f: Factor, g: Factor, pair: tuple[int, int, int]) -> Product:
-    inner, left, right = pair
+    _, left, right = pair
     rest = [x for x in p.factors if x is not f and x is not g]
     factors = relabelled(rest, lambda x: left if x == right else x)
     out = tuple(left if x == right else x for x in p.out)
@@ -391,7 +391,7 @@ def simpler_function(run: Canonicaliser, op: Op, args: Sequence[Form], shape: tu
         # |cx| = |c||x| and sign(cx) = sign(c)sign(x), always.
         c = form.terms[0].coef
         inner = run.elementwise(op, [form.scaled(Fraction(1) / c)], {}, shape)
-        return inner.scaled(abs(c) if name == "abs" else 1 if c > 0 else -1)
+        return inner.scaled((c if c > 0 else -c) if name == "abs" else 1 if c > 0 else -1)
     return None
 
 

@@ -7,12 +7,12 @@ All rewrites hold in exact arithmetic; the result may differ from the program in
 
 from __future__ import annotations
 
-import weakref
+import functools
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from symgrad.formula.chains import Layout, is_transpose
+from symgrad.formula.chains import Layout, counted, is_transpose, is_truth
 from symgrad.formula.expanding import distributed, expanded
 from symgrad.formula.factoring import factored
 from symgrad.formula.matrixform import form_term
@@ -35,10 +35,8 @@ from symgrad.op import Op, lookup
 INLINE = 12
 """Products with more factors than this enter others as one opaque factor, so that shared products stay shared."""
 
-TERMS = 64
+TERMS = 24
 """Sums with more terms than this enter others as one opaque term."""
-
-_CANONICAL: weakref.WeakKeyDictionary[Term, Term] = weakref.WeakKeyDictionary()
 
 _EXPANDED = frozenset({"mean", "square", "reciprocal", "rsqrt", "adjugate", "var", "hypot", "log1p", "expm1"})
 """Ops that formulas show by their definition."""
@@ -66,6 +64,7 @@ _LINEAR = frozenset(
 """Linear ops of one array: real factors in front are pulled out."""
 
 
+@functools.lru_cache(maxsize=256)
 def canonical(term: Term) -> Term:
     """The shortest textbook matrix form of a formula, as a term of the same shape.
 
@@ -77,12 +76,7 @@ def canonical(term: Term) -> Term:
     >>> canonical(A @ x + A.T @ x).op.name, canonical(A @ x + A.T @ x).args[0].op.name
     ('matmul', 'add')
     """
-    found = _CANONICAL.get(term)
-    if found is None:
-        found = Canonicaliser().run(term)
-        _CANONICAL[term] = found
-        _CANONICAL[found] = found
-    return found
+    return Canonicaliser().run(term)
 
 
 class Canonicaliser:
@@ -99,12 +93,8 @@ class Canonicaliser:
 
     def run(self, root: Term) -> Term:
         """The canonical term of ``root``."""
-        stack = [root]
-        while stack:
-            for term in postorder([stack.pop()]):
-                if term in self.forms:
-                    continue
-                self.forms[term] = self._read(term)
+        for term in postorder([root]):
+            self.forms[term] = self._read(term)
         return self.term(self.forms[root])
 
     # ---------------------------------------------------------------- bookkeeping
@@ -256,7 +246,6 @@ class Canonicaliser:
 
     def _defined(self, term: Term) -> Form:
         """An op by its definition, read in this run."""
-        assert term.op.define is not None
         definition = term.op.define(*term.args, **term.params)
         for t in postorder([definition]):
             if t not in self.forms:
@@ -288,14 +277,21 @@ class Canonicaliser:
             p = self.product(args[0])
             scalars = [f for f in p.factors if not f.labels and f.base.dtype is not None and f.base.dtype.kind != "c"]
             rest = Product(1, [f for f in p.factors if f not in scalars], p.out)
-            inner = self._applied(op, [self.term(Form([rest], args[0].shape))], params)
+            inner = self._applied(op, [self._like(term.args[0], Form([rest], args[0].shape))], params)
             return self.times(Form([Product(p.coef, scalars, (), p.decimal)] if p.coef else (), ()), inner)
         if op.name in _REDUCTIONS and params.get("keepdim"):
             dims = params["dim"] if isinstance(params["dim"], tuple) else (params["dim"],)
-            inner = self._applied(op, [self.term(a) for a in args], {**params, "keepdim": False})
+            inner = self._applied(
+                op, [self._like(t, a) for t, a in zip(term.args, args, strict=True)], {**params, "keepdim": False}
+            )
             rest_axes = [k for k in range(term.ndim) if k not in dims]
             return inner.spread(rest_axes, term.shape)
-        return self._applied(op, [self.term(a) for a in args], params)
+        return self._applied(op, [self._like(t, a) for t, a in zip(term.args, args, strict=True)], params)
+
+    def _like(self, raw: Term, form: Form) -> Term:
+        """The term of an argument; a mask that stood for numbers in the program does so here."""
+        found = self.term(form)
+        return found if is_truth(raw) else counted(found)
 
     def _applied(self, op: Op, terms: Sequence[Term], params: dict[str, Any]) -> Form:
         return self.opaque(op(*terms, **params))
@@ -318,7 +314,9 @@ class Canonicaliser:
             if not scale.shape and scale.constant is not None:
                 return other.scaled(scale.constant.coef, scale.constant.decimal)
         rank = max(len(a.shape), len(b.shape))
-        specs, sizes, out, fresh = [], {}, [], rank
+        specs: list[list[int]] = []
+        sizes: dict[int, Any] = {}
+        fresh = rank
         for form in (a, b):
             labels = []
             for k, size in enumerate(form.shape, rank - len(form.shape)):
@@ -329,8 +327,8 @@ class Canonicaliser:
             for place, size in enumerate(form.shape):
                 if size == 1 and sizes[labels[place]] != 1:
                     labels[place], fresh = fresh, fresh + 1
-        out = list(range(rank))
-        return self.contract([a, b], [tuple(x) for x in specs], tuple(out), tuple(sizes[k] for k in out))
+        out = tuple(range(rank))
+        return self.contract([a, b], [tuple(x) for x in specs], out, tuple(sizes[k] for k in out))
 
     def contract(
         self, forms: Sequence[Form], specs: Sequence[tuple[int, ...]], output: tuple[int, ...], shape: tuple[Any, ...]
@@ -364,32 +362,20 @@ class Canonicaliser:
         return whole.spread(axes, shape).terms[0]
 
     def _multilinear(self, term: Term, args: Sequence[Form]) -> Form:
-        assert term.op.einsum is not None
         specs, output = term.op.einsum(*(a.shape for a in args), **term.params)
-        if any(b.dtype is not None and b.dtype.kind == "b" for b in term.args) and len(args) > 1:
-            args = [self._counted(a, b) for a, b in zip(args, term.args, strict=True)]
-        output = tuple(x for x in output if x is not None)
-        return self.contract(args, specs, output, term.shape)
-
-    def _counted(self, form: Form, term: Term) -> Form:
-        """Truth values as numbers: a matrix product of booleans would be a boolean."""
-        if term.dtype is None or term.dtype.kind != "b":
-            return form
-        return self.opaque(lookup("cast")(self.term(form), dtype="float64"))
+        return self.contract(args, specs, tuple(x for x in output if x is not None), term.shape)
 
     def power(self, form: Form, power: int | Fraction) -> Form:
         """A form to a constant power."""
         p = self.product(form)
         if not p.coef:
-            return (
-                Form((), form.shape)
-                if power > 0
-                else self.elementwise(lookup("pow"), [form, constant_form(power)], {}, form.shape)
-            )
+            if power > 0:
+                return Form((), form.shape)
+            return self.elementwise(lookup("pow"), [form, constant_form(power)], {}, form.shape)
         whole = power == int(power)
-        if not p.elementwise or (not whole and len(p.factors) + (p.coef != 1) > 1) or (not whole and not p.factors):
-            if not p.elementwise or p.factors:
-                p = self._base(p, form.shape, keep_coef=not whole)
+        single = p.elementwise and (whole or (len(p.factors) == 1 and p.coef == 1))
+        if p.factors and not single:
+            p = self._base(p, form.shape, keep_coef=not whole)
         # (xy)ᵏ = xᵏyᵏ and (xᵃ)ᵏ = xᵃᵏ for integer k; for other k only where a is not an even power (then x ≥ 0).
         if not whole and p.factors and p.factors[0].power % 2 == 0:
             p = self._base(p, form.shape, keep_coef=True)
@@ -433,6 +419,8 @@ class Canonicaliser:
 
     def _function(self, op: Op, args: Sequence[Form], params: dict[str, Any], shape: tuple[Any, ...]) -> Factor | Form:
         terms = [self.term(a) for a in args]
+        if op.dtypes == "float":
+            terms = [counted(t) for t in terms]
         labels = tuple(range(len(shape)))
         if len(shape) == 2 and any(count_transposes(t) for t in terms):
             flipped = [self.term(a.restricted((1, 0))) if a.shape else t for a, t in zip(args, terms, strict=True)]
@@ -449,7 +437,7 @@ class Canonicaliser:
 
     def same(self, a: Form, b: Form) -> bool:
         """Whether two forms are equal."""
-        return self._form_key(a) == self._form_key(b)
+        return bool(self._form_key(a) == self._form_key(b))
 
     def note_symmetric(self, term: Term) -> None:
         """Remember that a matrix equals its transpose."""
