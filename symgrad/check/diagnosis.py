@@ -307,14 +307,12 @@ def _spread(case: Case) -> Diagnosis | None:
 
 
 def _shape_of_values(case: Case) -> Diagnosis | None:
-    """Values that went through a function afterwards: absolute value, clipping, a power, a product with x."""
+    """Values that went through a function afterwards: a sign, clipping, a power, a product with x."""
     g, c, x = case.g, case.c, case.x
     if g.dtype.kind == "c" or g.size < 2:
         return None
-    if case.meets(np.abs(g)):
-        return Diagnosis(
-            "absolute value", "Every entry is the absolute value of the exact one.", "abs() or a square root"
-        )
+    if case.meets(np.sign(g)):
+        return Diagnosis("function", "Every entry of the exact gradient is replaced by its sign.", "sign()")
     low, high = float(c.min()), float(c.max())
     clipped = ((c == low) | (c == high)) & (np.abs(c - g) > case.argument.tolerance)
     if case.meets(np.clip(g, low, high)) and clipped.any():
@@ -324,7 +322,6 @@ def _shape_of_values(case: Case) -> Diagnosis | None:
             (g * x, f"multiplied by {case.name}"),
             (g / x, f"divided by {case.name}"),
             (g * g, "squared"),
-            (np.sign(g), "replaced by its sign"),
         ]
     for prediction, text in functions:
         if np.isfinite(prediction).all() and case.meets(prediction):

@@ -28,7 +28,7 @@ class Diagnosis:
     hint: str = ""
 
     def __str__(self) -> str:
-        return f"{self.sentence} {self.hint}".strip()
+        return f"{self.sentence} Look for: {self.hint}." if self.hint else self.sentence
 
 
 @dataclass
