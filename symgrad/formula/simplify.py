@@ -262,6 +262,10 @@ class Canonicaliser:
         """A term as a factor of its own."""
         if term.op is NUMBER:
             return self._number(term)
+        if term.op.name == "full":
+            found = READERS["full"](self, term, ())
+            if found is not None:
+                return found
         axes = tuple(k for k, size in enumerate(term.shape) if size != 1)
         base = term
         if len(axes) < term.ndim:
@@ -279,14 +283,13 @@ class Canonicaliser:
             rest = Product(1, [f for f in p.factors if f not in scalars], p.out)
             inner = self._applied(op, [self._like(term.args[0], Form([rest], args[0].shape))], params)
             return self.times(Form([Product(p.coef, scalars, (), p.decimal)] if p.coef else (), ()), inner)
+        terms = [self._like(t, a) for t, a in zip(term.args, args, strict=True)]
         if op.name in _REDUCTIONS and params.get("keepdim"):
             dims = params["dim"] if isinstance(params["dim"], tuple) else (params["dim"],)
-            inner = self._applied(
-                op, [self._like(t, a) for t, a in zip(term.args, args, strict=True)], {**params, "keepdim": False}
-            )
+            inner = self._applied(op, terms, {**params, "keepdim": False})
             rest_axes = [k for k in range(term.ndim) if k not in dims]
             return inner.spread(rest_axes, term.shape)
-        return self._applied(op, [self._like(t, a) for t, a in zip(term.args, args, strict=True)], params)
+        return self._applied(op, terms, params)
 
     def _like(self, raw: Term, form: Form) -> Term:
         """The term of an argument; a mask that stood for numbers in the program does so here."""
@@ -339,8 +342,9 @@ class Canonicaliser:
         sizes: dict[int, Any] = {}
         for form, labels in zip(forms, specs, strict=True):
             sizes.update(zip(labels, form.shape, strict=True))
-        if len(forms) == 1 and len(set(specs[0])) == len(specs[0]) and set(specs[0]) <= set(output):
-            # Transposes, broadcasts and diagonal embeddings distribute over sums.
+        plain = len(set(output)) == len(output) and len(set(specs[0])) == len(specs[0])
+        if len(forms) == 1 and plain and set(specs[0]) <= set(output):
+            # Transposes and broadcasts distribute over sums.
             parts = [contract_products([p], specs, output, sizes) for p in forms[0].terms]
             return self.sum_of(parts, shape)
         spread = distributed(forms, specs, output, sizes, self)
