@@ -1,0 +1,20 @@
+"""The formula language: terms, their derivatives, canonical forms, and the ways out to SymPy and LaTeX and back in.
+
+The package is also the function :func:`symgrad.formulas.formula`, so ``symgrad.formula(t)`` gives the formula of ``t``.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+
+class _Package(types.ModuleType):
+    def __call__(self, tensor: Any) -> Any:
+        from symgrad.formulas import formula
+
+        return formula(tensor)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -12,6 +12,7 @@ from symgrad.formula import pieces
 from symgrad.formula.latex import Writer, kind_of
 from symgrad.formula.pieces import ATOM, LOGIC, MUL, OPEN, POWER, RELATION, Piece, brackets, closed, text_of, transposed
 from symgrad.formula.term import SYMBOL, Term, constant_value
+from symgrad.op import lookup
 from symgrad.ops.indexing import Index
 
 Rule = Callable[[Writer, Term], "Piece | None"]
@@ -228,7 +229,7 @@ def power(base: Piece, k: Fraction) -> Piece:
 _NAMED = {
     **{n: rf"\{n}" for n in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "log")},
     "asin": r"\arcsin", "acos": r"\arccos", "atan": r"\arctan", "erf": operator("erf"), "erfc": operator("erfc"),
-    "digamma": r"\psi", "relu": operator("relu"), "sign": operator("sign"), "softplus": operator("softplus"),
+    "digamma": r"\psi", "relu": operator("relu"), "sign": operator("sign"),
     "asinh": operator("asinh"), "acosh": operator("acosh"), "atanh": operator("atanh"), "sinc": operator("sinc"),
 }  # fmt: skip
 
@@ -251,10 +252,18 @@ def _sigmoid(w: Writer, t: Term) -> Piece:
 
 @writes("exp")
 def _exp(w: Writer, t: Term) -> Piece:
+    if constant_value(t.args[0]) == 0 and t.shape == ():
+        return Piece("s")
     argument = text_of(w.operand(t.args[0]))
     if w.taken("e"):
         return Piece(kind_of(t.shape), r"\exp" + brackets(argument), call=(r"\exp", argument))
     return Piece(kind_of(t.shape), rf"e^{{{argument}}}", POWER)
+
+
+@writes("softplus")
+def _softplus(w: Writer, t: Term) -> Piece:
+    x = t.args[0]
+    return w.write(lookup("log")(lookup("add")(1, lookup("exp")(x))))
 
 
 @writes("sqrt")
@@ -595,8 +604,6 @@ def _einsum(w: Writer, t: Term) -> Piece | None:
 
 def _spread(w: Writer, t: Term) -> Piece | None:
     """A contraction that also broadcasts: the contraction, then the broadcast."""
-    from symgrad.op import lookup
-
     inputs, output = t.params["inputs"], t.params["output"]
     known = set().union(*map(set, inputs))
     kept = tuple(x for x in dict.fromkeys(output) if x in known)

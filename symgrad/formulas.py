@@ -1,0 +1,235 @@
+"""Formulas of tensors and functions: LaTeX, SymPy, where-lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ArgumentError, NameProblem
+from symgrad.formula.derive import gradient
+from symgrad.formula.term import SYMBOL, Term, evaluate, postorder
+from symgrad.tape import containers
+from symgrad.tape.formula import Reading, read
+from symgrad.tape.modes import enable_grad
+from symgrad.tape.record import Recorded
+
+__all__ = ["Formula", "formula", "latex", "where_list"]
+
+
+class Formula:
+    """The formula of a value: text, SymPy, LaTeX and evaluation at other numbers.
+
+    ``term`` is the program as it was run, ``symbols`` are the arrays it is a function of.  In Jupyter it shows itself.
+    """
+
+    __slots__ = ("symbols", "term")
+
+    def __init__(self, term: Term, symbols: Sequence[Term] = ()):
+        self.term = term
+        self.symbols = list(symbols) or [t for t in postorder([term]) if t.op is SYMBOL]
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The sizes: ints and size letters."""
+        return self.term.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The NumPy dtype of the value."""
+        return self.term.dtype
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the symbols."""
+        return [t.params["name"] for t in self.symbols]
+
+    @property
+    def canonical(self) -> Term:
+        """The term in its shortest textbook form."""
+        from symgrad.formula.wherelist import canonical_or_raw
+
+        return canonical_or_raw(self.term)
+
+    @property
+    def expr(self) -> Any:
+        """The SymPy expression.  Raises ``FormulaTooDeep`` past the depth budget; :meth:`where_list` has none."""
+        from symgrad.formula.sympy_io import to_sympy
+
+        return to_sympy(self.term, symbols=self.symbols)
+
+    def latex(self, **options: Any) -> str:
+        """The LaTeX; options as for :func:`latex`."""
+        from symgrad.formula.latex import latex
+
+        return latex(self.term, **options)
+
+    def where_list(self) -> list[tuple[Any, Any]]:
+        """Named parts and the result, as ``(symbol, expression)`` pairs."""
+        from symgrad.formula.wherelist import where_list
+
+        return where_list(self.term)
+
+    def evaluate(self, **values: Any) -> Any:
+        """The number for other values of the symbols, of any fitting sizes.
+
+        >>> import symgrad as sg
+        >>> x = sg.tensor([1.0, 2.0], requires_grad=True, name="x")
+        >>> float(sg.formula((x * x).sum()).evaluate(x=np.array([1.0, 2.0, 3.0])))
+        14.0
+        """
+        return evaluate(self.term, {name: np.asarray(value)[()] for name, value in values.items()})
+
+    def __str__(self) -> str:
+        from symgrad.errors import FormulaTooDeep
+
+        try:
+            return str(self.expr)
+        except FormulaTooDeep:
+            pairs = self.where_list()
+            shown = pairs if len(pairs) <= 12 else [*pairs[:11], pairs[-1]]
+            rows = [f"{name} = {value}" for name, value in shown]
+            if len(pairs) > len(shown):
+                rows.insert(-1, f"… ({len(pairs) - len(shown)} more lines)")
+            return "\n".join(rows)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+
+def formula(tensor: Any) -> Formula:
+    """The formula of a tensor, with its text, SymPy expression, LaTeX and where-list.
+
+    >>> import symgrad as sg
+    >>> X = sg.tensor([[1.0, 2.0], [0.0, 1.0], [3.0, 1.0]], name="X")
+    >>> w = sg.tensor([1.0, 3.0], requires_grad=True, name="w")
+    >>> (X @ w).sum().backward()
+    >>> sg.formula(w.grad)
+    sum(X, 0)
+    """
+    if isinstance(tensor, Term):
+        return Formula(tensor)
+    if not isinstance(tensor, Recorded):
+        raise ArgumentError(f"formula() takes a tensor, not {type(tensor).__name__}; latex(f, *args) takes functions.")
+    reading, term = read(tensor)
+    return Formula(term, reading.symbols)
+
+
+def where_list(tensor: Any) -> list[tuple[Any, Any]]:
+    """A formula as short statements: ``(symbol, expression)`` pairs in SymPy, parts t1, t2, … first and the result last.
+
+    Every part that occurs more than once or lies deep has a name, so the list is linear in the computation and never too
+    deep to print.
+
+    >>> import symgrad as sg
+    >>> x = sg.tensor(0.5, requires_grad=True, name="x")
+    >>> y = x.sin() * x
+    >>> sg.where_list(y.exp() + y)
+    [(t1, x*sin(x)), (t2, t1 + exp(t1))]
+    """
+    return formula(tensor).where_list()
+
+
+def latex(value: Any, *args: Any, wrt: str | int | None = None, header: bool = False, **options: Any) -> str:
+    r"""The LaTeX of a tensor's formula, or of a function's.
+
+    A function is run once on tensors called like its parameters: on ``args``, which are arrays, numbers, nested containers
+    of them, or shapes (tuples of ints).  ``wrt`` (a parameter's name or position) gives the gradient by it, which needs a
+    scalar result.  ``header=True`` prints what it is on the left of ``=``.  Further options: ``canonical=False`` (as it was
+    run), ``where=`` and ``lines=`` (named parts), ``bold=True`` (arrays in bold).
+
+    >>> import symgrad as sg
+    >>> sg.latex(lambda X, w, y: ((X @ w - y) ** 2).sum(), (5, 3), (3,), (5,), wrt="w")
+    '2 X^{\\top} \\left(X w - y\\right)'
+    """
+    if not callable(value) or isinstance(value, Recorded):
+        if args or wrt is not None:
+            raise ArgumentError("latex(t) of a tensor takes no further arguments; of a function, latex(f, *args, wrt=...).")
+        return formula(value).latex(**options)
+    term, symbols, name = _run(value, args)
+    if wrt is None:
+        return Formula(term, symbols).latex(name=f"{name}" if header else None, **options)
+    target = _target(symbols, wrt, [*_parameters(value, len(args))])
+    if term.shape != ():
+        raise ArgumentError(
+            f"{_called(value)} gives an array of shape {term.shape}; the gradient with respect to {target.name} is that of a "
+            "scalar. Reduce the result, for example with .sum()."
+        )
+    found = gradient(term, [target])[0]
+    return Formula(found, symbols).latex(name=_header(name, target, symbols) if header else None, **options)
+
+
+def _called(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__name__", "")
+    return f"{name}()" if name.isidentifier() else "the function"
+
+
+def _parameters(function: Callable[..., Any], count: int) -> list[str]:
+    from symgrad.compiler.trace import argument_names
+
+    return argument_names(function, count)
+
+
+def _run(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Term, list[Term], str]:
+    """The term of a function's result, its inputs' symbols, and the LaTeX of its name."""
+    from symgrad.formula.texnames import name_latex
+
+    names: dict[int, str] = {}
+    tensors: list[Any] = []
+    call_args = []
+    for stem, arg in zip(_parameters(function, len(args)), args, strict=True):
+        leaves, structure = containers.flatten(_example(arg))
+        row = []
+        for name, leaf in zip(containers.paths(structure, stem), leaves, strict=True):
+            tensor = _input(leaf, name)
+            if tensor is not leaf:
+                names[id(tensor)] = name
+                tensors.append(tensor)
+            row.append(tensor)
+        call_args.append(containers.unflatten(structure, iter(row)))
+    with enable_grad():
+        result = function(*call_args)
+    if not isinstance(result, Recorded):
+        raise ArgumentError(f"{_called(function)} gives {type(result).__name__}; latex() prints the formula of one tensor.")
+    reading = Reading([result.edge(), *(t.edge() for t in tensors)], names)
+    name = getattr(function, "__name__", "f")
+    return reading[result.edge()], reading.symbols, name_latex(name) if name.isidentifier() else "f"
+
+
+def _example(arg: Any) -> Any:
+    """An argument, or for a shape an example array: its entries are near 1, where most functions are defined."""
+    if isinstance(arg, tuple) and all(isinstance(s, int) and not isinstance(s, bool) for s in arg):
+        steps = np.arange(int(np.prod(arg)), dtype=np.float64)
+        return (1 + 0.4 * np.sin(steps * steps + 1)).reshape(arg)
+    return arg
+
+
+def _input(leaf: Any, name: str) -> Any:
+    """A tensor of its own for an array or float; other arguments are passed as they are."""
+    from symgrad.creation import tensor
+
+    if isinstance(leaf, Recorded):
+        leaf = leaf._value
+    if isinstance(leaf, bool) or not isinstance(leaf, (np.ndarray, np.generic, float, complex)):
+        return leaf
+    array = np.asarray(leaf)
+    return tensor(array, name=name, requires_grad=array.dtype.kind in "fc")
+
+
+def _target(symbols: Sequence[Term], wrt: str | int, parameters: Sequence[str]) -> Term:
+    name = parameters[wrt] if isinstance(wrt, int) else wrt
+    for s in symbols:
+        if s.name == name:
+            return s
+    raise NameProblem(f"wrt={wrt!r} is no array argument; there are {', '.join(str(s.name) for s in symbols)}.")
+
+
+def _header(name: str, target: Term, symbols: Sequence[Term]) -> str:
+    from symgrad.formula.texnames import texts
+
+    text = texts(str(s.name) for s in symbols)[str(target.name)]
+    return rf"\frac{{\partial {name}}}{{\partial {text}}}"
