@@ -21,6 +21,7 @@ _NUMBERS = {
     "nonzero": -2.0,
     "off-zero": -0.5,
     "unit": 0.5,
+    "probability": 0.25,
     "above-one": 2.0,
     "off-integer": 1.25,
     "index": 1,
@@ -75,6 +76,23 @@ _EXAMPLES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "tril": ((_MATRIX,), {"k": 0}),
     "triu": ((_MATRIX,), {"k": 0}),
     "solve": ((_MATRIX, _VECTOR), {}),
+    "bessel_j": ((0.5,), {"n": 1}),
+    "bessel_i": ((0.5,), {"n": 1}),
+    "bessel_ie": ((0.5,), {"n": 1}),
+    "pad": ((_VECTOR,), {"widths": ((1, 0),), "value": 0}),
+    "scatter": ((_VECTOR, np.array([9.0]), np.array([1])), {"dim": 0}),
+    "scatter_combine": (
+        (_VECTOR, np.array([9.0]), np.array([1])),
+        {"dim": 0, "reduce": "prod", "include_self": True},
+    ),
+    "windows": ((np.array([1.0, 2.0, 3.0]),), {"dim": 0, "size": 2, "step": 1, "dilation": 1}),
+    "windows_sum": ((_MATRIX,), {"dim": 0, "step": 1, "dilation": 1, "size": 3}),
+    "roll": ((_VECTOR,), {"shifts": (1,), "dims": (0,)}),
+    "cumprod": ((_VECTOR,), {"dim": 0}),
+    "logcumsumexp": ((_VECTOR,), {"dim": 0}),
+    "argsort": ((_VECTOR,), {"dim": 0, "descending": False}),
+    "argcummax": ((_VECTOR,), {"dim": 0}),
+    "argcummin": ((_VECTOR,), {"dim": 0}),
 }
 """Arguments that show what an op with parameters does; other ops get numbers from their domain."""
 
@@ -98,13 +116,13 @@ def card(name: str) -> str:
 
 
 def example(op: Op) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Small arguments and parameters for an op."""
+    """Small arguments and parameters for an op: its ``sample``, the list above, or numbers from its domain."""
     if op.sample is not None:
         return op.sample  # type: ignore[no-any-return]
     if op.name in _EXAMPLES:
         return _EXAMPLES[op.name]
     kinds = op.domain if isinstance(op.domain, tuple) else (op.domain,) * len(op.vjps)  # type: ignore[arg-type]
-    values = [_MATRIX if kind in ("invertible", "positive-definite") else _NUMBERS[kind] for kind in kinds]
+    values = [_NUMBERS.get(kind, _MATRIX) for kind in kinds]
     if len(values) > 1 and not isinstance(values[1], np.ndarray):
         values[1] = _SECOND.get(kinds[1], values[1])
     return tuple(v if isinstance(v, np.ndarray) else np.asarray(v)[()] for v in values), {}

@@ -73,6 +73,10 @@ class Term:
         """A constant of this shape and dtype."""
         return full(self.shape, value, self.dtype)
 
+    def relabelled(self, shape: tuple[Any, ...]) -> Term:
+        """The same term with its sizes written otherwise."""
+        return make(self.op, self.args, self.params, tuple(shape), self.dtype)
+
     def __repr__(self) -> str:
         return f"<term {describe(self)}>"
 
@@ -206,7 +210,7 @@ def as_term(value: Any) -> Term:
 def _exact_constant(value: Constant) -> Term:
     if isinstance(value.op, str):
         return number(value.args[0]) if value.args else make(NUMBER, (), {"value": value.op}, (), None)
-    return apply(value.op, tuple(as_term(a) for a in value.args), value.params)
+    return apply(value.op, tuple(as_term(a) for a in value.args), value.params)  # type: ignore[no-any-return]
 
 
 def constant_value(term: Term) -> Any:
@@ -479,6 +483,11 @@ def evaluate(root: Term, values: dict[str, Any], sizes: dict[str, int] | None = 
                     raise FormulaError(
                         f"{t.params['name']} has size {n} where {letter} = {letters[letter]} was read from another symbol"
                     )
+    for t in terms:
+        if t.op is SIZE and t.params["name"] not in letters:
+            raise FormulaError(
+                f"the size {t.params['name']} stands in no symbol of the formula; give it with sizes={{{t.params['name']!r}: …}}"
+            )
     image: dict[Term, Any] = {}
     with np.errstate(all="ignore"):
         for t in terms:

@@ -31,6 +31,8 @@ def unbroadcast(g: Any, shape: tuple[Any, ...]) -> Any:
     if lead < 0 or any(a not in (1, b) for a, b in zip(shape, got[lead:], strict=True)):
         if _spreads(got, shape):
             return expand_op(g, shape=shape)
+        if _one_size(got, shape):
+            return g.relabelled(shape)
         if all(isinstance(s, int) for s in got) and _count(got) == _count(shape):
             return reshape_op(g, shape=shape)
         raise AutogradError(f"A gradient of shape {tuple(got)} does not fit a value of shape {tuple(shape)}.")
@@ -44,6 +46,14 @@ def _spreads(got: tuple[Any, ...], shape: tuple[Any, ...]) -> bool:
     """A rule may answer with something smaller that broadcasts to the input (a constant slope)."""
     offset = len(shape) - len(got)
     return offset >= 0 and all(a in (1, b) for a, b in zip(got, shape[offset:], strict=True))
+
+
+def _one_size(got: tuple[Any, ...], shape: tuple[Any, ...]) -> bool:
+    """Whether the shapes of two formulas differ only in how a size is written: ``n-1`` here, a letter of its own there."""
+    return len(got) == len(shape) and all(
+        a == b or (isinstance(a, str) and isinstance(b, str) and not (a.isalnum() and b.isalnum()))
+        for a, b in zip(got, shape, strict=True)
+    )
 
 
 def _count(shape: tuple[Any, ...]) -> int:

@@ -97,24 +97,28 @@ class Reading:
                 if n > 1 and n not in self.letters:
                     self.letters[n] = next(free)
         for node in self.nodes:
-            if node.op.name == "stack":
-                # As many as there are arguments: a number of the program, whatever leaf has that size.
-                self.letters.pop(len(node.args), None)
+            if node.op.name in ("stack", "cat"):
+                self._pin_joined(node)
             elif node.params and isinstance(node.params.get("index"), Index):
                 self._pin_sizes(node)
 
+    def _pin_joined(self, node: Node) -> None:
+        """As many as there are arguments: a number of the program, whatever leaf has that size."""
+        dim = node.params["dim"]  # type: ignore[index]
+        parts = [self.shape(a.raw_shape)[dim] for a in node.args] if node.op.name == "cat" else []
+        if all(isinstance(size, int) for size in parts):
+            self.letters.pop(node.shape[dim], None)
+
     def _pin_sizes(self, node: Node) -> None:
         """Sizes that an index fixes are numbers: a leaf of such a size, by value, belongs to that index alone."""
-        whole = node.params["shape"] if "shape" in node.params else node.args[0].raw_shape  # type: ignore[index]
-        index = node.params["index"]  # type: ignore[index]
+        params = node.params or {}
+        whole = params["shape"] if "shape" in params else node.args[0].raw_shape
+        index = params["index"]
         for letter, n in zip(
             indexed_shape(self.shape(whole), index), indexed_shape(tuple(whole), index), strict=True
         ):
-            if n in self.letters and letter != self.letters[n]:
-                del self.letters[n]
-                if isinstance(letter, str):
-                    for k in [k for k in whole if self.letters.get(k, "?") in letter]:
-                        del self.letters[k]
+            if isinstance(letter, int):
+                self.letters.pop(n, None)
 
     def shape(self, sizes: Sequence[int]) -> tuple[Any, ...]:
         """Sizes as letters where a leaf has that size."""
@@ -199,10 +203,19 @@ class Reading:
         return self._typed(found, node) if isinstance(found, Term) else as_term(found)
 
     def _typed(self, term: Term, node: Node) -> Term:
-        """The recorded dtype is the truth; inference may not know the default dtype of the time."""
-        if term.dtype != node.dtype and term.op.kind != "leaf" and term.dtype is not None:
-            return make(term.op, term.args, term.params, term.shape, node.dtype)
-        return term
+        """The recorded dtype is the truth; inference may not know the default dtype of the time.
+
+        A size that inference composes (``n+p`` of a join) and that a leaf has too, by value, gets the leaf's letter.
+        """
+        if term.op.kind == "leaf" or term.op.name == "full":
+            return term
+        shape = term.shape
+        if any(isinstance(s, str) and not s.isalnum() for s in shape):
+            shape = tuple(
+                self.letters.get(n, s) if isinstance(s, str) else s for s, n in zip(shape, node.shape, strict=True)
+            )
+        dtype = term.dtype if term.dtype is None else node.dtype
+        return term if (shape, dtype) == (term.shape, term.dtype) else make(term.op, term.args, term.params, shape, dtype)
 
     def params(self, node: Node) -> dict[str, Any]:
         """Static parameters with sizes as letters."""

@@ -16,7 +16,7 @@ from symgrad.op import TABLE, Op
 from symgrad.ops.indexing import Index
 
 # Sizes stay clear of the small numbers that stand in parameters: letters are read from recorded sizes by value.
-SIZES = {"n": 5, "m": 6, "p": 7, "q": 4}
+SIZES = {"n": 5, "m": 8, "p": 6, "q": 4}
 FRESH = {"n": 6, "m": 5, "p": 4, "q": 3}
 
 Case = tuple[tuple[Any, ...], dict[str, Any]]

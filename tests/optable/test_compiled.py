@@ -1,0 +1,62 @@
+"""Compiled code = the tape, for every op of the table: value, gradient, shape and dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.compiler.program import build
+from symgrad.compiler.trace import trace
+from symgrad.op import TABLE
+from tests.optable.laws import differentiable, is_data
+from tests.optable.samples import cases, make_case
+
+DTYPES = {"float64": np.float64, "float32": np.float32, "complex128": np.complex128}
+CASES = [("float64", *c) for c in cases()] + [("float32", *c) for c in cases()]
+CASES += [("complex128", *c) for c in cases(complex_too=True)]
+
+
+def equal(got: Any, want: Any, name: str) -> None:
+    want = want.detach().numpy() if isinstance(want, sg.Tensor) else np.asarray(want)
+    assert np.shape(got) == want.shape, name
+    assert np.asarray(got).dtype == want.dtype, name
+    assert isinstance(got, np.generic) == (want.shape == ()), name
+    double = want.dtype.itemsize >= 8 and want.dtype != np.complex64
+    scale = float(np.max(np.abs(want), initial=1.0, where=np.isfinite(want))) if want.dtype.kind in "fc" else 1.0
+    tolerance = 1e-11 if double else 2e-4
+    np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * scale, err_msg=name)
+
+
+@pytest.mark.parametrize(("dtype", "name", "k"), CASES)
+def test_compiled(dtype: str, name: str, k: int) -> None:
+    op = TABLE[name]
+    args, params = make_case(name, k, dtype=DTYPES[dtype])
+    arrays = [a for a in args if is_data(a)]
+
+    def f(*xs: Any) -> Any:
+        rest = iter(xs)
+        return op(*(next(rest) if is_data(a) else a for a in args), **params)
+
+    tensors = [sg.tensor(a, requires_grad=a.dtype.kind in "fc") for a in arrays]
+    with np.errstate(all="ignore"):
+        want = f(*tensors)
+        traced = trace(f, arrays)
+        program = build(traced)
+        assert program.source == build(traced, direct=True).source
+        equal(program(*arrays), want, name)
+    targets = [i for i, a in enumerate(arrays) if a.dtype.kind in "fc"]
+    if not targets or not differentiable(op, args) or want.dtype.kind not in "fc":
+        return
+
+    def total(*xs: Any) -> Any:
+        out = f(*xs)
+        out = sg.real(out * (1 + 0.5j)) if out.dtype.kind == "c" else out * 0.5
+        return (out * sg.sin(out)).sum()
+
+    found = sg.compile(sg.func.grad(total, argnums=tuple(targets)), *arrays)(*arrays)
+    expected = sg.func.grad(total, argnums=tuple(targets))(*arrays)
+    for got, g in zip(found, expected, strict=True):
+        equal(got, g, name)
