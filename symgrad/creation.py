@@ -67,7 +67,7 @@ def tensor(
     made.more().site = call_site(1)
     if not value.ndim:
         made.more().recipe = ("number", {"value": value.item()})
-    return made.requires_grad_() if requires_grad else made
+    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
 
 
 def _as_array(data: Any, dtype: Any) -> Any:
@@ -113,7 +113,7 @@ def _strip(data: Any) -> Any:
 def as_tensor(data: Any, dtype: Any = None) -> Tensor:
     """A tensor sharing memory with ``data`` where that is possible."""
     if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtype)  # type: ignore[no-any-return]
+        return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray) and (dtype is None or np.dtype(dtype) == data.dtype):
         return plain(Tensor, data)  # type: ignore[no-any-return]
     return tensor(data, dtype=dtype)

@@ -16,11 +16,12 @@ from __future__ import annotations
 import dis
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from symgrad.errors import ArgumentError, SymgradError
 
 Rule = Callable[..., Any]
+F = TypeVar("F", bound=Callable[..., Any])
 Labels = tuple[int, ...]
 Spec = tuple[tuple[Labels, ...], Labels]
 
@@ -97,6 +98,31 @@ class Op:
         "vjps",
     )
 
+    name: str
+    kind: str
+    kernel: Rule
+    vjps: Any
+    conj_vjps: Any
+    jvps: Any
+    scalar: Callable[[float], float] | None
+    partials: tuple[Any, ...] | None
+    einsum: Callable[..., Spec]
+    infer: Callable[..., Sequence[Any]] | None
+    result: Callable[..., Any] | None
+    dtypes: str | None
+    define: Rule | None
+    define_symbolic: Callable[..., Any] | None
+    code: Callable[..., str] | None
+    size_params: tuple[str, ...] | None
+    structural: Callable[..., Any] | None
+    sympy: str | None
+    latex: str | None
+    node: Any
+    domain: Any
+    kinks: Any
+    doc: str
+    variadic: bool
+
     def __init__(self, name: str, kind: str, kernel: Rule, vjps: Sequence[Rule | None] | Rule, **fields: Any):
         self.name = name
         self.kind = kind
@@ -105,6 +131,7 @@ class Op:
         self.conj_vjps = vjps
         self._needs: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
         self.variadic = callable(vjps)
+        self.node = None
         for field in Op.__slots__:
             if field not in ("name", "kind", "kernel", "vjps", "conj_vjps", "_needs", "variadic"):
                 setattr(self, field, fields.pop(field, None))
@@ -133,7 +160,7 @@ class Op:
         if callable(self.vjps):
             return self.vjps(i, g, out, *inputs, **params)
         rules = self.conj_vjps if is_complex(out, *inputs) else self.vjps
-        rule = rules[i]  # type: ignore[index]
+        rule = rules[i]
         return None if rule is None else rule(g, out, *inputs, **params)
 
     def differentiable(self, i: int) -> bool:
@@ -183,7 +210,8 @@ def read_arguments(rule: Rule, skip: int) -> tuple[set[int], set[int]]:
         if ins.opname.startswith(("LOAD_FAST", "LOAD_CLOSURE", "LOAD_DEREF"))
     }
     flat = {name for read in reads for name in (read if isinstance(read, tuple) else (read,))}
-    saved, shaped = set(), set()
+    saved: set[int] = set()
+    shaped: set[int] = set()
     for position, name in enumerate(names[skip:], start=-1):
         if name in flat:
             (shaped if name.startswith("like") else saved).add(position)
@@ -280,10 +308,10 @@ def lookup(name: str) -> Op:
 
 def front(
     *names: str, op: Op | None = None, method: bool = True, function: bool = True
-) -> Callable[[Callable[..., Any]], Any]:
+) -> Callable[[F], F]:
     """Publish a function under ``names`` (its own name when none is given) as function and tensor method."""
 
-    def publish(call: Callable[..., Any]) -> Any:
+    def publish(call: F) -> F:
         public = with_numpy_names(call)
         for name in names or (call.__name__.rstrip("_"),):
             FRONTS[name] = Front(name, public, op, method, function)

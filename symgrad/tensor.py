@@ -1,4 +1,4 @@
-"""The tensor users hold: data, flags, operators and methods bound from the op table, NumPy protocols.  No mathematics."""
+"""The tensor users hold: data, flags, methods bound from the op table, NumPy protocols.  No mathematics."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-import symgrad.ops  # noqa: F401  (fills the table)
+import symgrad.ops
 from symgrad import dtypes
 from symgrad.binding import bind
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
@@ -17,6 +17,7 @@ from symgrad.ops.reductions import cast
 from symgrad.ops.shaping import mT, permute
 from symgrad.tape import record
 from symgrad.tape.graph import Size
+from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.versions import changes, note_change, storage
 from symgrad.tape.watch import WATCH, note_read
@@ -112,8 +113,8 @@ class Tensor(Recorded):
         if self._requires_grad and self._node is not None:
             if not requires_grad:
                 raise AutogradError(
-                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
-                    "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+                    "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
                 )
             return self
         if requires_grad and not dtypes.is_floating(self.dtype):
@@ -155,9 +156,9 @@ class Tensor(Recorded):
             import warnings
 
             warnings.warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
-                "be populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
-                "non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated for "
+                "a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -241,7 +242,7 @@ class Tensor(Recorded):
             return lookup("detach")(self)  # type: ignore[no-any-return]
         out = plain(type(self), self._array())
         out.more().site = record.call_site(1)
-        return out
+        return out  # type: ignore[no-any-return]
 
     def detach_(self) -> Tensor:
         """Forget the history of this tensor."""
@@ -276,18 +277,14 @@ class Tensor(Recorded):
         if WATCH.count:
             note_read(self, "numpy()")
         if self._requires_grad and not force:
-            raise AutogradError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-            )
+            raise AutogradError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return self._array()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if WATCH.count:
             note_read(self, "np.asarray()")
         if self._requires_grad:
-            raise AutogradError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-            )
+            raise AutogradError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         value = np.asarray(self._value, dtype)
         return value.copy() if copy else value
 
@@ -357,7 +354,7 @@ class Tensor(Recorded):
 
     def _guard_inplace(self) -> bool:
         """True when the memory itself may be changed; raises for leaves that require grad."""
-        if self._requires_grad and record.MODE.local.enabled:
+        if self._requires_grad and MODE.local.enabled:
             if self._node is None:
                 name = self._extra.name if self._extra is not None else None
                 raise AutogradError(LEAF_INPLACE + (f" (the leaf is {name})" if name else ""))
@@ -394,7 +391,9 @@ class Tensor(Recorded):
 
     def fill_(self, value: Any) -> Tensor:
         """Fill with one value in place."""
-        return self._inplace(lambda x: x * 0 + value if x._requires_grad else plain(Tensor, np.full_like(x._value, value)))
+        return self._inplace(
+            lambda x: x * 0 + value if x._requires_grad else plain(Tensor, np.full_like(x._value, value))
+        )
 
     def copy_(self, source: Any) -> Tensor:
         """Copy another tensor's values into this one."""
@@ -438,14 +437,14 @@ class Tensor(Recorded):
 
     def full_like(self, value: Any) -> Tensor:
         """A constant tensor of this shape and dtype."""
-        return plain(type(self), np.full_like(self._value, value)[()])
+        return plain(type(self), np.full_like(self._value, value)[()])  # type: ignore[no-any-return]
 
     def to(self, *args: Any, dtype: Any = None, copy: bool = False, **_: Any) -> Any:
         """In another dtype; devices are accepted and ignored."""
         for arg in args:
             if isinstance(arg, Tensor):
                 dtype = arg.dtype
-            elif not isinstance(arg, (str, bool)) or (isinstance(arg, str) and arg not in ("cpu",)):
+            elif not isinstance(arg, (str, bool)) or (isinstance(arg, str) and arg != "cpu"):
                 dtype = arg
         if dtype is None or np.dtype(dtype) == self.dtype:
             return self.clone() if copy else self

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.op import elementwise, first, front, publish, second
+from symgrad.op import Op, elementwise, first, front, publish, second
 
 _ALL = "real"
 
@@ -53,13 +53,13 @@ def static_number(value: Any) -> Any:
     return value if isinstance(value, (int, float, complex, Fraction)) else None
 
 
-add = elementwise(
+add: Op = elementwise(
     "add", operator.add, 1, 1, public=(), code=_infix("+"), domain=_ALL, doc="x + y, with broadcasting."
 )
-sub = elementwise(
+sub: Op = elementwise(
     "sub", operator.sub, 1, -1, public=(), code=_infix("-"), domain=_ALL, doc="x - y, with broadcasting."
 )
-mul = elementwise(
+mul: Op = elementwise(
     "mul",
     operator.mul,
     second,
@@ -69,7 +69,7 @@ mul = elementwise(
     domain=_ALL,
     doc="x * y entry by entry, with broadcasting.",
 )
-div = elementwise(
+div: Op = elementwise(
     "div",
     operator.truediv,
     lambda out, x, y: 1 / y,
@@ -80,7 +80,7 @@ div = elementwise(
     domain="nonzero",
     doc="x / y entry by entry, with broadcasting.",
 )
-neg = elementwise(
+neg: Op = elementwise(
     "neg",
     operator.neg,
     -1,
@@ -125,7 +125,7 @@ def _power_code(x: str, y: str) -> str:
     return f"{closed(x)} ** {closed(y + '.0' if negative else y)}"
 
 
-power = elementwise(
+power: Op = elementwise(
     "pow",
     kernels.power,
     _pow_base,
@@ -135,7 +135,7 @@ power = elementwise(
     domain="positive",
     doc="x to the power y; x**0 has derivative 0 at x = 0, as torch.",
 )
-square = elementwise(
+square: Op = elementwise(
     "square",
     np.square,
     lambda out, x: 2 * x,
@@ -144,7 +144,7 @@ square = elementwise(
     define=lambda x: x**2,
     doc="x squared.",
 )
-reciprocal = elementwise(
+reciprocal: Op = elementwise(
     "reciprocal",
     lambda x: 1 / x,
     lambda out, x: -out * out,
@@ -154,7 +154,7 @@ reciprocal = elementwise(
     define=lambda x: 1 / x,
     doc="1/x.",
 )
-ratio = elementwise(
+ratio: Op = elementwise(
     "ratio",
     kernels.ratio,
     lambda out, x, y: ratio(1, y),
@@ -194,7 +194,7 @@ def div_rounded(input: Any, other: Any, *, rounding_mode: str | None = None) -> 
     return trunc(out) if rounding_mode == "trunc" else floor(out)
 
 
-floor_divide = elementwise(
+floor_divide: Op = elementwise(
     "floor_divide",
     np.floor_divide,
     None,
@@ -203,7 +203,7 @@ floor_divide = elementwise(
     domain="nonzero",
     doc="Quotient rounded down; no derivative.",
 )
-remainder = elementwise(
+remainder: Op = elementwise(
     "remainder",
     np.remainder,
     1,
@@ -213,9 +213,9 @@ remainder = elementwise(
     domain="nonzero",
     doc="x - y * floor(x/y), with the sign of y.",
 )
-detach = elementwise(
+detach: Op = elementwise(
     "detach", lambda x: x, None, public=(), code=lambda x: x, domain=_ALL, doc="The same values, as a constant."
 )
-clone = elementwise(
+clone: Op = elementwise(
     "clone", lambda x: np.copy(x)[()], 1, code=lambda x: f"np.copy({x})", domain=_ALL, doc="A copy with history."
 )

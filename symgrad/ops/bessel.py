@@ -70,7 +70,7 @@ bessel_ie = _order(
     r"e^{{-\left|{0}\right|}} I_{{{n}}}\left({0}\right)",
     "e^(-|x|) times the modified Bessel function of the first kind, integer order n >= 0.",
 )
-lambertw = elementwise(
+lambertw: Op = elementwise(
     "lambertw",
     kernels.lambertw,
     lambda out, x: exp(-out) / (1 + out),
@@ -117,7 +117,7 @@ def _special(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
     return op
 
 
-ndtr = _special(
+ndtr: Op = _special(
     "ndtr",
     kernels.ndtr,
     lambda out, x: _density(x),
@@ -125,7 +125,7 @@ ndtr = _special(
     latex=r"\Phi\left({0}\right)",
     doc="Standard normal distribution function.",
 )
-log_ndtr = _special(
+log_ndtr: Op = _special(
     "log_ndtr",
     kernels_special.log_ndtr,
     lambda out, x: sqrt(2 / PI) / erfcx(-x / sqrt(exact(2))),
@@ -133,7 +133,7 @@ log_ndtr = _special(
     latex=r"\log\Phi\left({0}\right)",
     doc="log of the standard normal distribution function, accurate far to the left.",
 )
-ndtri = _special(
+ndtri: Op = _special(
     "ndtri",
     kernels_special.ndtri,
     lambda out, x: sqrt(exact(2) * PI) * exp(out**2 / 2),
@@ -141,7 +141,7 @@ ndtri = _special(
     latex=r"\Phi^{{-1}}\left({0}\right)",
     doc="Standard normal quantile: the inverse of ndtr.",
 )
-erfcx = _special(
+erfcx: Op = _special(
     "erfcx",
     kernels_special.erfcx,
     lambda out, x: 2 * x * out - 2 / sqrt(PI),
@@ -149,7 +149,7 @@ erfcx = _special(
     latex=r"\operatorname{{erfcx}}\left({0}\right)",
     doc="Scaled complementary error function e^(x²) erfc(x).",
 )
-erfinv = elementwise(
+erfinv: Op = elementwise(
     "erfinv",
     kernels_special.erfinv,
     lambda out, x: sqrt(PI) / 2 * exp(out**2),

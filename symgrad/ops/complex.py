@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.op import front, is_complex, primitive, publish
+from symgrad.op import Op, front, is_complex, primitive, publish
 
 
 def _same(shape: tuple[Any, ...], *_: Any, **__: Any) -> tuple[Any, ...]:
@@ -20,11 +20,15 @@ def _real_dtype(dtype: np.dtype[Any], *_: Any, **__: Any) -> np.dtype[Any]:
     return np.zeros((), dtype).real.dtype
 
 
-conj_op = primitive(
+def _conjugated(g: Any, out: Any, like: Any) -> Any:
+    return conj(g)
+
+
+conj_op: Op = primitive(
     "conj",
     np.conj,
-    (lambda g, out, like: conj(g),),
-    jvp=(lambda t, out, like: conj(t),),
+    (_conjugated,),
+    jvp=(_conjugated,),
     infer=_same,
     domain="real",
     latex=r"\overline{{{0}}}",
@@ -42,11 +46,15 @@ def conj(x: Any) -> Any:
     return conj_op(x) if is_complex(x) else x
 
 
-real_op = primitive(
+def _real_tangent(t: Any, out: Any, like: Any) -> Any:
+    return real(t)
+
+
+real_op: Op = primitive(
     "real",
     np.real,
     (lambda g, out, like: g,),
-    jvp=(lambda t, out, like: real(t),),
+    jvp=(_real_tangent,),
     infer=_same,
     result=_real_dtype,
     domain="real",
@@ -61,7 +69,7 @@ def real(x: Any) -> Any:
     return real_op(x) if is_complex(x) else x
 
 
-imag = publish(
+imag: Op = publish(
     primitive(
         "imag",
         np.imag,

@@ -36,7 +36,7 @@ class Constant:
         return f"{self.op.name}({', '.join(map(repr, self.args))})"
 
     def __neg__(self) -> Constant:
-        return _apply(lookup("neg"), (self,), {})
+        return _apply(lookup("neg"), (self,), {})  # type: ignore[no-any-return]
 
     def __add__(self, other: Any) -> Any:
         return _binary("add", self, other)

@@ -255,7 +255,7 @@ def _infer_contract(*_: Any, shape: tuple[Any, ...], **__: Any) -> tuple[Any, ..
     return tuple(shape)
 
 
-einsum_op = multilinear(
+einsum_op: Op = multilinear(
     "einsum",
     _contract_kernel,
     _contract_spec,
@@ -281,7 +281,7 @@ def _parse_subscripts(equation: str, ranks: Sequence[int]) -> tuple[tuple[Labels
         [rank - len(t.replace("...", "")) for t, rank in zip(terms, ranks, strict=True) if "..." in t],
         default=0,
     )
-    labels = []
+    labels: list[Labels] = []
     for term, rank in zip(terms, ranks, strict=True):
         plain = term.replace("...", "")
         extra = rank - len(plain)

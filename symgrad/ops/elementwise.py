@@ -26,17 +26,17 @@ def _flat(name: str, kernel: Any, **fields: Any) -> Op:
     return _elementwise(name, kernel, 0, domain="off-integer", **fields)
 
 
-exp = _smooth("exp", np.exp, lambda out, x: out, scalar=math.exp, domain="real", doc="e to the x.")
-exp2 = _smooth(
+exp: Op = _smooth("exp", np.exp, lambda out, x: out, scalar=math.exp, domain="real", doc="e to the x.")
+exp2: Op = _smooth(
     "exp2", np.exp2, lambda out, x: out * log(exact(2)), sympy=None, domain="real", define=lambda x: exp(x * log(exact(2))), doc="2**x."
 )
-expm1 = _smooth(
+expm1: Op = _smooth(
     "expm1", np.expm1, lambda out, x: out + 1, sympy=None, domain="real", define=lambda x: exp(x) - 1, doc="e**x - 1."
 )
-log = _smooth(
+log: Op = _smooth(
     "log", np.log, lambda out, x: 1 / x, scalar=math.log, domain="positive", kinks=(0,), doc="Natural logarithm."
 )
-log2 = _smooth(
+log2: Op = _smooth(
     "log2",
     np.log2,
     lambda out, x: 1 / (x * log(exact(2))),
@@ -45,7 +45,7 @@ log2 = _smooth(
     define=lambda x: log(x) / log(exact(2)),
     doc="Logarithm to base 2.",
 )
-log10 = _smooth(
+log10: Op = _smooth(
     "log10",
     np.log10,
     lambda out, x: 1 / (x * log(exact(10))),
@@ -54,7 +54,7 @@ log10 = _smooth(
     define=lambda x: log(x) / log(exact(10)),
     doc="Logarithm to base 10.",
 )
-log1p = _smooth(
+log1p: Op = _smooth(
     "log1p",
     np.log1p,
     lambda out, x: 1 / (1 + x),
@@ -64,7 +64,7 @@ log1p = _smooth(
     define=lambda x: log(1 + x),
     doc="log(1 + x).",
 )
-sqrt = _smooth(
+sqrt: Op = _smooth(
     "sqrt",
     np.sqrt,
     lambda out, x: 1 / (2 * out),
@@ -73,7 +73,7 @@ sqrt = _smooth(
     kinks=(0,),
     doc="Square root; the derivative at 0 is +inf.",
 )
-rsqrt = _smooth(
+rsqrt: Op = _smooth(
     "rsqrt",
     lambda x: 1 / np.sqrt(x),
     lambda out, x: -out / (2 * x),
@@ -83,17 +83,17 @@ rsqrt = _smooth(
     define=lambda x: 1 / sqrt(x),
     doc="1/sqrt(x).",
 )
-cbrt = _smooth(
+cbrt: Op = _smooth(
     "cbrt", np.cbrt, lambda out, x: 1 / (3 * out * out), sympy=None, domain="positive", doc="Cube root."
 )
 
-sin = _smooth("sin", np.sin, lambda out, x: cos(x), scalar=math.sin, domain="real", doc="Sine (radians).")
-cos = _smooth("cos", np.cos, lambda out, x: -sin(x), scalar=math.cos, domain="real", doc="Cosine (radians).")
-tan = _smooth("tan", np.tan, lambda out, x: 1 + out**2, scalar=math.tan, domain="unit", doc="Tangent (radians).")
-asin = _smooth(
+sin: Op = _smooth("sin", np.sin, lambda out, x: cos(x), scalar=math.sin, domain="real", doc="Sine (radians).")
+cos: Op = _smooth("cos", np.cos, lambda out, x: -sin(x), scalar=math.cos, domain="real", doc="Cosine (radians).")
+tan: Op = _smooth("tan", np.tan, lambda out, x: 1 + out**2, scalar=math.tan, domain="unit", doc="Tangent (radians).")
+asin: Op = _smooth(
     "asin", np.arcsin, lambda out, x: 1 / sqrt(1 - x**2), public=("asin", "arcsin"), domain="unit", doc="Inverse sine."
 )
-acos = _smooth(
+acos: Op = _smooth(
     "acos",
     np.arccos,
     lambda out, x: -1 / sqrt(1 - x**2),
@@ -101,15 +101,15 @@ acos = _smooth(
     domain="unit",
     doc="Inverse cosine.",
 )
-atan = _smooth(
+atan: Op = _smooth(
     "atan", np.arctan, lambda out, x: 1 / (1 + x**2), public=("atan", "arctan"), domain="real", doc="Inverse tangent."
 )
-sinh = _smooth("sinh", np.sinh, lambda out, x: cosh(x), domain="real", doc="Hyperbolic sine.")
-cosh = _smooth("cosh", np.cosh, lambda out, x: sinh(x), domain="real", doc="Hyperbolic cosine.")
-tanh = _smooth(
+sinh: Op = _smooth("sinh", np.sinh, lambda out, x: cosh(x), domain="real", doc="Hyperbolic sine.")
+cosh: Op = _smooth("cosh", np.cosh, lambda out, x: sinh(x), domain="real", doc="Hyperbolic cosine.")
+tanh: Op = _smooth(
     "tanh", np.tanh, lambda out, x: 1 - out * out, scalar=math.tanh, domain="real", doc="Hyperbolic tangent."
 )
-asinh = _smooth(
+asinh: Op = _smooth(
     "asinh",
     np.arcsinh,
     lambda out, x: 1 / sqrt(x**2 + 1),
@@ -117,7 +117,7 @@ asinh = _smooth(
     domain="real",
     doc="Inverse hyperbolic sine.",
 )
-acosh = _smooth(
+acosh: Op = _smooth(
     "acosh",
     np.arccosh,
     lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)),
@@ -125,7 +125,7 @@ acosh = _smooth(
     domain="above-one",
     doc="Inverse hyperbolic cosine.",
 )
-atanh = _smooth(
+atanh: Op = _smooth(
     "atanh",
     np.arctanh,
     lambda out, x: 1 / (1 - x**2),
@@ -141,7 +141,7 @@ def _atan2_scale(x: Any, y: Any) -> Any:
 
 from symgrad.ops.arithmetic import ratio  # noqa: E402  (ratio's rules use nothing of this file)
 
-atan2 = _smooth(
+atan2: Op = _smooth(
     "atan2",
     np.arctan2,
     lambda out, y, x: ratio(x, _atan2_scale(x, y)),
@@ -151,7 +151,7 @@ atan2 = _smooth(
     kinks=((0, 0),),
     doc="Angle of the point (x, y); both derivatives are 0 at the origin.",
 )
-hypot = _smooth(
+hypot: Op = _smooth(
     "hypot",
     np.hypot,
     lambda out, x, y: ratio(x, out),
@@ -162,7 +162,7 @@ hypot = _smooth(
     define=lambda x, y: sqrt(x**2 + y**2),
     doc="sqrt(x² + y²).",
 )
-logaddexp = _smooth(
+logaddexp: Op = _smooth(
     "logaddexp",
     np.logaddexp,
     lambda out, x, y: sigmoid(x - y),
@@ -172,7 +172,7 @@ logaddexp = _smooth(
     define=lambda x, y: log(exp(x) + exp(y)),
     doc="log(e^x + e^y) without overflow.",
 )
-sigmoid = _smooth(
+sigmoid: Op = _smooth(
     "sigmoid",
     kernels.sigmoid,
     lambda out, x: out * (1 - out),
@@ -182,7 +182,7 @@ sigmoid = _smooth(
     latex=r"\sigma\left({0}\right)",
     doc="The logistic function 1/(1 + e^-x).",
 )
-softplus = _smooth(
+softplus: Op = _smooth(
     "softplus",
     kernels.softplus,
     lambda out, x: sigmoid(x),
@@ -192,7 +192,7 @@ softplus = _smooth(
     latex=r"\operatorname{{softplus}}\left({0}\right)",
     doc="log(1 + e^x) without overflow.",
 )
-logsigmoid = _smooth(
+logsigmoid: Op = _smooth(
     "logsigmoid",
     kernels.logsigmoid,
     lambda out, x: sigmoid(-x),
@@ -204,11 +204,11 @@ logsigmoid = _smooth(
     doc="log of the logistic function.",
 )
 
-floor = _flat("floor", np.floor, sympy="floor", doc="Largest integer not above x; derivative 0.")
-ceil = _flat("ceil", np.ceil, sympy="ceiling", doc="Smallest integer not below x; derivative 0.")
-round_ = _flat("round", np.rint, public=("round",), doc="Nearest integer, halves to even; derivative 0.")
-trunc = _flat("trunc", np.trunc, public=("trunc", "fix"), doc="Integer part; derivative 0.")
-frac = _elementwise(
+floor: Op = _flat("floor", np.floor, sympy="floor", doc="Largest integer not above x; derivative 0.")
+ceil: Op = _flat("ceil", np.ceil, sympy="ceiling", doc="Smallest integer not below x; derivative 0.")
+round_: Op = _flat("round", np.rint, public=("round",), doc="Nearest integer, halves to even; derivative 0.")
+trunc: Op = _flat("trunc", np.trunc, public=("trunc", "fix"), doc="Integer part; derivative 0.")
+frac: Op = _elementwise(
     "frac",
     lambda x: x - np.trunc(x),
     1,

@@ -106,7 +106,7 @@ rad2deg = _extra(
     define=lambda x: x * (180 / PI),
     doc="Radians in degrees.",
 )
-mantissa_op = primitive(
+mantissa_op: Op = primitive(
     "mantissa",
     lambda x: np.frexp(x)[0],
     (lambda g, out, x: g * ratio(out, x),),
@@ -117,7 +117,7 @@ mantissa_op = primitive(
     domain="off-zero",
     doc="The mantissa m of x = m · 2^e with |m| in [1/2, 1).",
 )
-exponent_op = primitive(
+exponent_op: Op = primitive(
     "exponent",
     lambda x: np.frexp(x)[1],
     (None,),
@@ -208,7 +208,7 @@ within("special")(logit)
 
 # ------------------------------------------------------------------------------------------ complex numbers by parts
 
-angle_op = primitive(
+angle_op: Op = primitive(
     "angle",
     np.angle,
     (lambda g, out, x: g * _angle_slope(x),),

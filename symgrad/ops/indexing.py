@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.op import front, primitive, shape_of
+from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.arithmetic import closed
-from symgrad.ops.shaping import axis_of, shape_text, zeros_like
+from symgrad.ops.shaping import axis_of, narrow_op, shape_text, zeros_like
 
 
 class Index:
@@ -128,7 +128,7 @@ def _cut(size: Any, part: slice) -> Any:
     return f"len(range({size})[{_part_text(part)}])"
 
 
-getitem_op = primitive(
+getitem_op: Op = primitive(
     "getitem",
     lambda x, index: x[index.value],
     (lambda g, out, like, *, index: put_op(g, index=index, shape=shape_of(like)),),
@@ -139,7 +139,7 @@ getitem_op = primitive(
     domain="real",
     doc="x[index]: basic, fancy and boolean indexing.",
 )
-put_op = primitive(
+put_op: Op = primitive(
     "put",
     lambda g, index, shape: kernels.put(g, index.value, shape),
     (lambda g, out, like, *, index, shape: getitem_op(g, index=index),),
@@ -195,7 +195,7 @@ def getitem(x: Any, index: Any) -> Any:
     return getitem_op(x, index=static_index(index))
 
 
-gather_op = primitive(
+gather_op: Op = primitive(
     "gather",
     lambda x, index, dim: np.take_along_axis(x, index, dim),
     (
@@ -213,10 +213,10 @@ gather_op = primitive(
 )
 
 
-scatter_op = primitive(
+scatter_op: Op = primitive(
     "scatter_into",
     kernels.scatter,
-    (lambda g, out, like, index, *, dim, shape: gather_op(g, index, dim=dim), None),
+    (lambda g, out, like, index, *, dim, shape: picked(g, index, dim), None),
     jvp=(lambda t, out, like, index, **p: scatter_op(t, index, **p), None),
     infer=lambda g, index, dim, shape: tuple(shape),
     result=lambda g, index, dim, shape: g,
@@ -226,6 +226,14 @@ scatter_op = primitive(
     domain="real",
     doc="Zeros with values added along an axis by an index array: the transpose of gather.",
 )
+
+
+def picked(x: Any, index: Any, dim: int) -> Any:
+    """Entries of ``x`` along ``dim`` at ``index``, whose other axes may be shorter: they are read from the start."""
+    for axis, (have, wanted) in enumerate(zip(shape_of(x), shape_of(index), strict=True)):
+        if axis != dim and have != wanted:
+            x = narrow_op(x, dim=axis, start=0, length=wanted)
+    return gather_op(x, index, dim=dim)
 
 
 def take_along(x: Any, index: Any, dim: int) -> Any:
@@ -244,7 +252,7 @@ def gather(input: Any, dim: int, index: Any) -> Any:
     return gather_op(input, index, dim=axis)
 
 
-one_hot_op = primitive(
+one_hot_op: Op = primitive(
     "one_hot",
     kernels.one_hot,
     (None,),
@@ -260,8 +268,12 @@ one_hot_op = primitive(
 @front("index_select", op=getitem_op)
 def index_select(input: Any, dim: int, index: Any) -> Any:
     """Entries ``index`` of the axis ``dim``."""
-    axis = axis_of(dim, len(shape_of(input)))
-    return getitem(input, (slice(None),) * axis + (index,))
+    from symgrad.ops.shaping import reshape
+
+    shape = shape_of(input)
+    if not shape:
+        return reshape(getitem(reshape(input, 1), np.asarray(index)), ())
+    return getitem(input, (slice(None),) * axis_of(dim, len(shape)) + (index,))
 
 
 @front("masked_select", op=getitem_op)
@@ -273,7 +285,7 @@ def masked_select(input: Any, mask: Any) -> Any:
     return getitem(expand(input, shape), np.broadcast_to(np.asarray(mask), shape))
 
 
-index_put_op = primitive(
+index_put_op: Op = primitive(
     "index_put",
     lambda x, value, index: kernels.index_put(x, value, index.value),
     (

@@ -57,7 +57,7 @@ def _matmul_node(a: Any, b: Any) -> str:
     return kinds.get((len(a), len(b)), "UnsafeView")
 
 
-matmul_op = multilinear(
+matmul_op: Op = multilinear(
     "matmul",
     np.matmul,
     _matmul_spec,
@@ -101,7 +101,7 @@ def _outer_spec(a: Any, b: Any) -> Spec:
     return ((0,), (1,)), (0, 1)
 
 
-outer_op = multilinear(
+outer_op: Op = multilinear(
     "outer",
     np.multiply.outer,
     _outer_spec,
@@ -131,7 +131,7 @@ def _diagonal_spec(shape: Any, *, offset: int, dim1: int, dim2: int) -> Spec:
     return (tuple(labels),), (*rest, dim1)
 
 
-diagonal_main = multilinear(
+diagonal_main: Op = multilinear(
     "diagonal",
     lambda x, offset, dim1, dim2: np.diagonal(x, offset, dim1, dim2),
     _diagonal_spec,
@@ -202,7 +202,7 @@ def _trace_spec(shape: Any) -> Spec:
     return ((0, 0),), ()
 
 
-trace_op = multilinear(
+trace_op: Op = multilinear(
     "trace",
     lambda x: np.trace(x),
     _trace_spec,
@@ -272,7 +272,7 @@ def _matrix(op: Op, name: str, *names: str) -> Any:
     return front(*names, op=op)(call)
 
 
-inv_op = primitive(
+inv_op: Op = primitive(
     "inv",
     np.linalg.inv,
     (lambda g, out, like: -(mH(out) @ g @ mH(out)),),
@@ -284,7 +284,7 @@ inv_op = primitive(
     code=lambda x: f"np.linalg.inv({x})",
     doc="Inverse of square matrices.",
 )
-solve_op = primitive(
+solve_op: Op = primitive(
     "solve",
     kernels.solve,
     (
@@ -319,7 +319,7 @@ def _scalar(g: Any) -> Any:
     return unsqueeze_op(unsqueeze_op(g, dim=ndim), dim=ndim + 1) if ndim else g
 
 
-adjugate_op = primitive(
+adjugate_op: Op = primitive(
     "adjugate",
     kernels.adjugate,
     (lambda g, out, x: _adjugate_vjp(g, x),),
@@ -340,7 +340,7 @@ def _adjugate_vjp(g: Any, x: Any) -> Any:
     return _scalar(conj(det_op(x))) * (inside * h - h @ g @ h)
 
 
-det_op = primitive(
+det_op: Op = primitive(
     "det",
     np.linalg.det,
     (_det_vjp,),
@@ -351,7 +351,7 @@ det_op = primitive(
     code=lambda x: f"np.linalg.det({x})",
     doc="Determinant of square matrices.",
 )
-logdet_op = primitive(
+logdet_op: Op = primitive(
     "logdet",
     kernels.logdet,
     (lambda g, out, x: _scalar(g) * mH(inv_op(x)),),
@@ -361,7 +361,7 @@ logdet_op = primitive(
     domain="positive-definite",
     doc="log det of square matrices; nan for a negative determinant.",
 )
-logabsdet_op = primitive(
+logabsdet_op: Op = primitive(
     "logabsdet",
     kernels.logabsdet,
     (lambda g, out, x: _scalar(g) * mH(inv_op(x)),),
@@ -373,7 +373,7 @@ logabsdet_op = primitive(
     latex=r"\log\left|\det\left({0}\right)\right|",
     doc="log|det| of square matrices.",
 )
-slogdet_sign_op = primitive(
+slogdet_sign_op: Op = primitive(
     "slogdet_sign",
     kernels.slogdet_sign,
     (lambda g, out, x: _phase_vjp(g, out, x),),
@@ -438,7 +438,7 @@ def _phi(x: Any) -> Any:
     return tril_op(x, k=0) - diag_embed(diagonal(x, 0, -2, -1)) / 2
 
 
-cholesky_op = primitive(
+cholesky_op: Op = primitive(
     "cholesky",
     np.linalg.cholesky,
     (lambda g, out, like: _cholesky_vjp(g, out),),
@@ -478,8 +478,8 @@ def _triangle(name: str, kernel: Any, lower: bool) -> Op:
     return op
 
 
-tril_op = _triangle("tril", np.tril, True)
-triu_op = _triangle("triu", np.triu, False)
+tril_op: Op = _triangle("tril", np.tril, True)
+triu_op: Op = _triangle("triu", np.triu, False)
 
 
 @front("tril", op=tril_op)

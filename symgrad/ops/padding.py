@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import front, primitive, shape_of
+from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.naming import within
 from symgrad.ops.shaping import cat, expand, flip, narrow, narrow_op
 
@@ -24,7 +24,7 @@ def _grown(size: Any, added: int) -> Any:
     return size + added if isinstance(size, int) or not added else f"{size}+{added}"
 
 
-pad_op = primitive(
+pad_op: Op = primitive(
     "pad",
     lambda x, widths, value: np.pad(x, widths, constant_values=value),
     (lambda g, out, like, *, widths, value: _cropped(g, like, widths),),

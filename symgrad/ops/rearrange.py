@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import broadcast_shapes, front, primitive, shape_of
+from symgrad.op import Op, broadcast_shapes, front, primitive, shape_of
 from symgrad.ops.indexing import getitem, index_select
 from symgrad.ops.linalg import diag_embed, diagonal
 from symgrad.ops.naming import inplace
@@ -43,7 +43,7 @@ inplace("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims")
 
 # ------------------------------------------------------------------------------------------ turning
 
-roll_op = primitive(
+roll_op: Op = primitive(
     "roll",
     lambda x, shifts, dims: np.roll(x, shifts, dims),
     (lambda g, out, like, *, shifts, dims: roll_op(g, shifts=tuple(-s for s in shifts), dims=dims),),
@@ -208,7 +208,6 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
         expand(reshape(x, *(1,) * k, -1, *(1,) * (len(xs) - 1 - k)), shape) for k, x in enumerate(xs)
     ]
     if swapped:
-        grids = [transpose(x, 0, 1) for x in grids]
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
 

@@ -63,7 +63,7 @@ def size(x: Any, dim: tuple[int, ...]) -> Any:
 
 def _sum_spec(shape: Any, *, dim: tuple[int, ...], keepdim: bool) -> Spec:
     labels = tuple(range(len(shape)))
-    return (labels,), tuple((100 + k if keepdim else None) if k in dim else k for k in labels if keepdim or k not in dim)  # type: ignore[return-value]
+    return (labels,), tuple(100 + k if k in dim else k for k in labels if keepdim or k not in dim)
 
 
 def _overload(name: str) -> Any:
@@ -90,7 +90,7 @@ def _sum_kernel(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     return np.sum(x, dim, keepdims=keepdim)
 
 
-sum_op = multilinear(
+sum_op: Op = multilinear(
     "sum",
     _sum_kernel,
     _sum_spec,
@@ -119,7 +119,7 @@ def cast(x: Any, dtype: Any) -> Any:
     return cast_op(x, dtype=np.dtype(dtype).name)
 
 
-cast_op = primitive(
+cast_op: Op = primitive(
     "cast",
     lambda x, dtype: np.asarray(x).astype(dtype)[()],
     (lambda g, out, like, *, dtype: g,),
@@ -132,7 +132,7 @@ cast_op = primitive(
     doc="The same values in another dtype; the engine casts the cotangent back.",
 )
 
-mean_op = primitive(
+mean_op: Op = primitive(
     "mean",
     lambda x, dim, keepdim: np.mean(x, dim, keepdims=keepdim),
     (lambda g, out, like, *, dim, keepdim: spread(g / size(like, dim), like, dim, keepdim),),
@@ -174,7 +174,7 @@ def _real_result(dtype: Any, **_: Any) -> Any:
     return np.zeros((), dtype).real.dtype
 
 
-var_op = primitive(
+var_op: Op = primitive(
     "var",
     kernels.var,
     (
@@ -188,7 +188,7 @@ var_op = primitive(
     domain="real",
     doc="Variance over axes: squared deviations over (n - correction).",
 )
-std_op = primitive(
+std_op: Op = primitive(
     "std",
     lambda x, dim, correction, keepdim: np.sqrt(kernels.var(x, dim, correction, keepdim)),
     (
@@ -225,7 +225,7 @@ std = _spread_front(std_op, "std")
 
 # ------------------------------------------------------------------------------------------ products
 
-prod_others_op = primitive(
+prod_others_op: Op = primitive(
     "prod_others",
     kernels.prod_others,
     (lambda g, out, x, *, dim: _prod_others_vjp(g, x, dim),),
@@ -250,7 +250,7 @@ def _identity(x: Any, dim: int) -> Any:
     return contract((ones_like(x),), (labels,), doubled, (*shape[: dim + 1], *shape[dim:])) > 0
 
 
-eye_op = primitive(
+eye_op: Op = primitive(
     "eye",
     lambda *, n, dtype: np.eye(n, dtype=dtype),
     (),
@@ -261,7 +261,7 @@ eye_op = primitive(
     domain="real",
     doc="The identity matrix.",
 )
-prod_op = primitive(
+prod_op: Op = primitive(
     "prod",
     lambda x, dim, keepdim: np.prod(x, dim, keepdims=keepdim),
     (
@@ -314,8 +314,8 @@ def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
     )
 
 
-amax_op = _extreme("amax", np.max, "np.max")
-amin_op = _extreme("amin", np.min, "np.min")
+amax_op: Op = _extreme("amax", np.max, "np.max")
+amin_op: Op = _extreme("amin", np.min, "np.min")
 
 
 @front(op=amax_op)
@@ -343,8 +343,8 @@ def _arg(name: str, kernel: Any) -> Op:
     )
 
 
-argmax_op = _arg("argmax", np.argmax)
-argmin_op = _arg("argmin", np.argmin)
+argmax_op: Op = _arg("argmax", np.argmax)
+argmin_op: Op = _arg("argmin", np.argmin)
 
 
 def _arg_front(op: Op) -> Any:
@@ -431,7 +431,7 @@ def _norm_vjp(g: Any, out: Any, x: Any, *, p: Any, dim: tuple[int, ...], keepdim
     return g * sign(x) * ratio(abs_(x), out) ** (p - 1)
 
 
-norm_op = primitive(
+norm_op: Op = primitive(
     "norm",
     kernels.norm,
     (_norm_vjp,),
@@ -460,7 +460,7 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
 
 # ------------------------------------------------------------------------------------------ softmax family
 
-shifted_exp = elementwise(
+shifted_exp: Op = elementwise(
     "shifted_exp",
     kernels.shifted_exp,
     lambda out, x, y: out,
@@ -470,7 +470,7 @@ shifted_exp = elementwise(
     domain="real",
     doc="e^(x - y), and 0 where both are -inf: the softmax as logsumexp's derivative.",
 )
-logsumexp_op = primitive(
+logsumexp_op: Op = primitive(
     "logsumexp",
     kernels.logsumexp,
     (
@@ -494,7 +494,7 @@ def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
     return logsumexp_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
 
 
-softmax_op = primitive(
+softmax_op: Op = primitive(
     "softmax",
     kernels.softmax,
     (lambda g, out, like, *, dim: out * (g - sum_op(g * out, dim=(dim,), keepdim=True)),),
@@ -503,7 +503,7 @@ softmax_op = primitive(
     domain="real",
     doc="e^x / Σ e^x along an axis.",
 )
-log_softmax_op = primitive(
+log_softmax_op: Op = primitive(
     "log_softmax",
     kernels.log_softmax,
     (lambda g, out, like, *, dim: g - exp(out) * sum_op(g, dim=(dim,), keepdim=True),),
@@ -533,7 +533,7 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
 
 # ------------------------------------------------------------------------------------------ cumulative
 
-cumsum_op = primitive(
+cumsum_op: Op = primitive(
     "cumsum",
     lambda x, dim: np.cumsum(x, dim),
     (lambda g, out, like, *, dim: flip(cumsum_op(flip(g, dim), dim=dim), dim),),

@@ -8,7 +8,7 @@ import numpy as np
 
 from symgrad import kernels_scan
 from symgrad.errors import ArgumentError
-from symgrad.op import front, primitive, shape_of
+from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.complex import conj
 from symgrad.ops.indexing import getitem
 from symgrad.ops.naming import inplace
@@ -33,7 +33,7 @@ def _cumprod_vjp(g: Any, x: Any, dim: int) -> Any:
     return sum_op(unsqueeze_op(g, dim=dim) * slopes, dim=(dim + 1,), keepdim=False)
 
 
-cumprod_op = primitive(
+cumprod_op: Op = primitive(
     "cumprod",
     lambda x, dim: np.cumprod(x, dim),
     (lambda g, out, x, *, dim: _cumprod_vjp(g, x, dim),),
@@ -53,7 +53,7 @@ def _logcumsumexp_vjp(g: Any, out: Any, x: Any, dim: int) -> Any:
     return sum_op(unsqueeze_op(g, dim=dim) * conj(weights), dim=(dim + 1,), keepdim=False)
 
 
-logcumsumexp_op = primitive(
+logcumsumexp_op: Op = primitive(
     "logcumsumexp",
     kernels_scan.logcumsumexp,
     (lambda g, out, x, *, dim: _logcumsumexp_vjp(g, out, x, dim),),

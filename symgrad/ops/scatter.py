@@ -13,8 +13,8 @@ import numpy as np
 
 from symgrad import kernels_index
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import broadcast_shapes, front, primitive, shape_of
-from symgrad.ops.indexing import gather_op, getitem, index_put_op, put_op, scatter_op, static_index
+from symgrad.op import Op, broadcast_shapes, front, primitive, shape_of
+from symgrad.ops.indexing import gather_op, getitem, index_put_op, picked, put_op, scatter_op, static_index
 from symgrad.ops.naming import inplace
 from symgrad.ops.reductions import cast, cast_op
 from symgrad.ops.select import eq, where, where_op
@@ -30,12 +30,12 @@ def _scatter_jvp_source(t: Any, out: Any, likex: Any, likes: Any, index: Any, *,
     return scatter_set_op(0 * out, t, index, dim=dim)
 
 
-scatter_set_op = primitive(
+scatter_set_op: Op = primitive(
     "scatter",
     kernels_index.scatter_set,
     (
         lambda g, out, likex, likes, index, *, dim: scatter_set_op(g, 0, index, dim=dim),
-        lambda g, out, likex, likes, index, *, dim: gather_op(g, index, dim=dim),
+        lambda g, out, likex, likes, index, *, dim: picked(g, index, dim),
         None,
     ),
     jvp=(
@@ -56,7 +56,7 @@ def _share(g: Any, out: Any, x: Any, src: Any, index: Any, dim: int, include_sel
     mine = eq(x, out)
     if not include_self:
         mine = scatter_set_op(mine, np.bool_(False), index, dim=dim)
-    theirs = eq(src, gather_op(out, index, dim=dim))
+    theirs = eq(src, picked(out, index, dim))
     ties = scatter_op(cast_op(theirs, dtype=g.dtype.name), index, dim=dim, shape=shape_of(x)) + mine
     # Entries nobody wrote to keep their own value, which is a tie of one.
     return mine, theirs, g / where(eq(ties, 0), 1, ties)
@@ -66,9 +66,9 @@ def _product_of_others(out: Any, x: Any, src: Any, index: Any, dim: int, include
     """For every source the product of all else that fell on its place; right with one zero there and with more."""
     zero = eq(src, 0)
     zeros = scatter_op(cast_op(zero, dtype=src.dtype.name), index, dim=dim, shape=shape_of(x))
-    single = zero & eq(gather_op(zeros, index, dim=dim), 1)
+    single = zero & eq(picked(zeros, index, dim), 1)
     filled = scatter_combine_op(x, where(single, 1, src), index, dim=dim, reduce="prod", include_self=include_self)
-    return where(single, gather_op(filled, index, dim=dim), gather_op(out, index, dim=dim) / where(zero, 1, src))
+    return where(single, picked(filled, index, dim), picked(out, index, dim) / where(zero, 1, src))
 
 
 def _combine_self(
@@ -87,11 +87,11 @@ def _combine_source(
 ) -> Any:
     if reduce != "prod":
         _, theirs, share = _share(g, out, x, src, index, dim, include_self)
-        return where(theirs, gather_op(share, index, dim=dim), 0)
-    return gather_op(g, index, dim=dim) * _product_of_others(out, x, src, index, dim, include_self)
+        return where(theirs, picked(share, index, dim), 0)
+    return picked(g, index, dim) * _product_of_others(out, x, src, index, dim, include_self)
 
 
-scatter_combine_op = primitive(
+scatter_combine_op: Op = primitive(
     "scatter_combine",
     kernels_index.scatter_combine,
     (_combine_self, _combine_source, None),
@@ -208,7 +208,7 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """``input`` with its slices ``index`` of the axis ``dim`` filled with one value."""
     x = input if shape_of(input) else reshape(input, 1)
     axis = axis_of(dim, len(shape_of(x)))
-    places = np.atleast_1d(np.asarray(index))
+    places = np.unique(np.asarray(index))
     shape = (*shape_of(x)[:axis], len(places), *shape_of(x)[axis + 1 :])
     written = expand(_like_source(x, value), shape) if hasattr(value, "dtype") else value
     return _like(input, scatter_set_op(x, written, _along(places, shape, axis), dim=axis)) if len(places) else input
@@ -347,7 +347,7 @@ def _window_count(size: Any, window: int, step: int, dilation: int) -> Any:
     return text if step == 1 else f"len(range({text})[::{step}])"
 
 
-windows_op = primitive(
+windows_op: Op = primitive(
     "windows",
     kernels_index.windows,
     (
@@ -366,7 +366,7 @@ windows_op = primitive(
     domain="real",
     doc="Sliding windows along an axis; a new last axis runs inside them.",
 )
-windows_sum_op = primitive(
+windows_sum_op: Op = primitive(
     "windows_sum",
     kernels_index.windows_sum,
     (

@@ -33,12 +33,12 @@ def _compare(name: str, kernel: Any, sign: str, *aliases: str) -> Op:
     )
 
 
-gt = _compare("gt", np.greater, ">", "greater")
-ge = _compare("ge", np.greater_equal, ">=", "greater_equal")
-lt = _compare("lt", np.less, "<", "less")
-le = _compare("le", np.less_equal, "<=", "less_equal")
-eq = _compare("eq", np.equal, "==")
-ne = _compare("ne", np.not_equal, "!=", "not_equal")
+gt: Op = _compare("gt", np.greater, ">", "greater")
+ge: Op = _compare("ge", np.greater_equal, ">=", "greater_equal")
+lt: Op = _compare("lt", np.less, "<", "less")
+le: Op = _compare("le", np.less_equal, "<=", "less_equal")
+eq: Op = _compare("eq", np.equal, "==")
+ne: Op = _compare("ne", np.not_equal, "!=", "not_equal")
 
 
 def _logical(name: str, kernel: Any, arity: int, *aliases: str) -> Op:
@@ -47,13 +47,13 @@ def _logical(name: str, kernel: Any, arity: int, *aliases: str) -> Op:
     )
 
 
-logical_and = _logical("logical_and", np.logical_and, 2)
-logical_or = _logical("logical_or", np.logical_or, 2)
-logical_xor = _logical("logical_xor", np.logical_xor, 2)
-logical_not = _logical("logical_not", np.logical_not, 1)
-isnan = _logical("isnan", np.isnan, 1)
-isinf = _logical("isinf", np.isinf, 1)
-isfinite = _logical("isfinite", np.isfinite, 1)
+logical_and: Op = _logical("logical_and", np.logical_and, 2)
+logical_or: Op = _logical("logical_or", np.logical_or, 2)
+logical_xor: Op = _logical("logical_xor", np.logical_xor, 2)
+logical_not: Op = _logical("logical_not", np.logical_not, 1)
+isnan: Op = _logical("isnan", np.isnan, 1)
+isinf: Op = _logical("isinf", np.isinf, 1)
+isfinite: Op = _logical("isfinite", np.isfinite, 1)
 
 
 def _keep(i: int, condition: Any, *_: Any) -> Any:
@@ -64,18 +64,18 @@ def _where_kernel(c: Any, x: Any, y: Any) -> Any:
     return np.where(c, x, y)[()]
 
 
-where_op = primitive(
+where_op: Op = primitive(
     "where",
     _where_kernel,
     (
         None,
-        lambda g, out, c, likex, likey: where(c, g, 0),
-        lambda g, out, c, likex, likey: where(c, 0, g),
+        lambda g, out, c, likex, likey: where_op(c, g, 0),
+        lambda g, out, c, likex, likey: where_op(c, 0, g),
     ),
     jvp=(
         None,
-        lambda t, out, c, likex, likey: where(c, t, 0),
-        lambda t, out, c, likex, likey: where(c, 0, t),
+        lambda t, out, c, likex, likey: where_op(c, t, 0),
+        lambda t, out, c, likex, likey: where_op(c, 0, t),
     ),
     infer=broadcast_shapes,
     result=lambda c, x, y: np.result_type(x, y),
@@ -100,7 +100,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     return where_op(condition, input, other)
 
 
-sign = publish(
+sign: Op = publish(
     primitive(
         "sign",
         np.sign,
@@ -122,7 +122,7 @@ def _sign_vjp(g: Any, out: Any, x: Any) -> Any:
     return ratio(g - real(conj(g) * out) * out, abs_(x))
 
 
-abs_ = publish(
+abs_: Op = publish(
     primitive(
         "abs",
         np.abs,
@@ -139,7 +139,7 @@ abs_ = publish(
     "abs",
     "absolute",
 )
-relu = elementwise(
+relu: Op = elementwise(
     "relu",
     kernels.relu,
     lambda out, x: x > 0,
@@ -150,7 +150,7 @@ relu = elementwise(
     latex=r"\operatorname{{relu}}\left({0}\right)",
     doc="max(x, 0); derivative 0 at 0.",
 )
-step = elementwise(
+step: Op = elementwise(
     "step",
     kernels.step,
     0,
@@ -161,7 +161,7 @@ step = elementwise(
     latex=r"\mathbf{{1}}_{{{0} > {1}}}",
     doc="1 where x > y, 1/2 where equal, 0 elsewhere.",
 )
-maximum = elementwise(
+maximum: Op = elementwise(
     "maximum",
     np.maximum,
     lambda out, x, y: step(x, y),
@@ -172,7 +172,7 @@ maximum = elementwise(
     kinks=("x = y",),
     doc="The larger entry; a tie shares the gradient equally.",
 )
-minimum = elementwise(
+minimum: Op = elementwise(
     "minimum",
     np.minimum,
     lambda out, x, y: step(y, x),
@@ -183,7 +183,7 @@ minimum = elementwise(
     kinks=("x = y",),
     doc="The smaller entry; a tie shares the gradient equally.",
 )
-clamp_op = elementwise(
+clamp_op: Op = elementwise(
     "clamp",
     lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi),
     lambda out, x, lo, hi: (x >= lo) & (x <= hi),
@@ -197,7 +197,7 @@ clamp_op = elementwise(
     latex=r"\operatorname{{clip}}\left({0}, {1}, {2}\right)",
     doc="x limited to [lo, hi]; derivative 1 at the bounds.",
 )
-clamp_min = elementwise(
+clamp_min: Op = elementwise(
     "clamp_min",
     np.maximum,
     lambda out, x, lo: x >= lo,
@@ -208,7 +208,7 @@ clamp_min = elementwise(
     kinks=("x = lo",),
     doc="x limited from below; derivative 1 at the bound.",
 )
-clamp_max = elementwise(
+clamp_max: Op = elementwise(
     "clamp_max",
     np.minimum,
     lambda out, x, hi: x <= hi,

@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Spec, front, multilinear, primitive, shape_of
+from symgrad.op import Op, Spec, front, multilinear, primitive, shape_of
 from symgrad.ops.arithmetic import closed
 
 
@@ -38,7 +38,7 @@ def size_args(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
 
 # ------------------------------------------------------------------------------------------ reshape family
 
-reshape_op = primitive(
+reshape_op: Op = primitive(
     "reshape",
     lambda x, shape: np.reshape(x, shape),
     (lambda g, out, like, *, shape: reshape_op(g, shape=shape_of(like)),),
@@ -122,7 +122,7 @@ def _unsqueeze_spec(shape: Any, *, dim: int) -> Spec:
     return (labels,), (*labels[:dim], len(shape), *labels[dim:])
 
 
-squeeze_op = multilinear(
+squeeze_op: Op = multilinear(
     "squeeze",
     lambda x, dim: np.squeeze(x, dim),
     _squeeze_spec,
@@ -130,7 +130,7 @@ squeeze_op = multilinear(
     code=lambda x, dim: f"np.squeeze({x}, {dim})",
     doc="Without some axes of size 1.",
 )
-unsqueeze_op = multilinear(
+unsqueeze_op: Op = multilinear(
     "unsqueeze",
     lambda x, dim: np.expand_dims(x, dim),
     _unsqueeze_spec,
@@ -150,7 +150,7 @@ def _is_swap(dims: tuple[int, ...]) -> bool:
     return sum(k != d for k, d in enumerate(dims)) == 2
 
 
-permute_op = multilinear(
+permute_op: Op = multilinear(
     "permute",
     lambda x, dims: np.transpose(x, dims),
     _permute_spec,
@@ -222,7 +222,7 @@ def _expand_spec(old: Any, /, *, shape: Any) -> Spec:
     return (tuple(inside),), tuple(outside)
 
 
-expand_op = multilinear(
+expand_op: Op = multilinear(
     "expand",
     lambda x, shape: np.broadcast_to(x, shape),
     _expand_spec,
@@ -255,7 +255,7 @@ def expand_as(input: Any, other: Any) -> Any:
     return expand(input, shape_of(other))
 
 
-full_op = primitive(
+full_op: Op = primitive(
     "full",
     lambda *, shape, value, dtype: np.full(shape, value, dtype)[()],
     (),
@@ -288,7 +288,7 @@ def _constant_like(x: Any, value: int) -> Any:
 
 # ------------------------------------------------------------------------------------------ joining
 
-concat_op = primitive(
+concat_op: Op = primitive(
     "cat",
     lambda *xs, dim: np.concatenate(xs, dim),
     lambda i, g, out, *likes, dim: narrow_op(
@@ -324,7 +324,7 @@ def _narrow_index(ndim: int, dim: int, start: Any, length: Any) -> tuple[slice, 
     return tuple(slice(start, start + length) if k == dim else slice(None) for k in range(ndim))
 
 
-narrow_op = primitive(
+narrow_op: Op = primitive(
     "narrow",
     lambda x, dim, start, length: x[_narrow_index(x.ndim, dim, start, length)],
     (
@@ -342,7 +342,7 @@ narrow_op = primitive(
 )
 
 
-embed_op = primitive(
+embed_op: Op = primitive(
     "embed",
     kernels.embed,
     (
@@ -409,7 +409,7 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     return stack_op(*xs, dim=axis)
 
 
-stack_op = primitive(
+stack_op: Op = primitive(
     "stack",
     lambda *xs, dim: np.stack(xs, dim),
     lambda i, g, out, *likes, dim: select_op(g, dim=dim, index=i),
@@ -427,7 +427,7 @@ def _select_index(dim: int, index: int) -> str:
     return f"[{':, ' * dim}{index}]"
 
 
-select_op = primitive(
+select_op: Op = primitive(
     "select",
     lambda x, dim, index: x[(slice(None),) * dim + (index,)],
     (
@@ -482,7 +482,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
 
 # ------------------------------------------------------------------------------------------ flip
 
-flip_op = primitive(
+flip_op: Op = primitive(
     "flip",
     lambda x, dims: np.flip(x, dims),
     (lambda g, out, like, *, dims: flip_op(g, dims=dims),),

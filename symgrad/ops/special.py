@@ -16,7 +16,7 @@ def _special(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
     return elementwise(name, kernel, *partials, dtypes="float", **fields)
 
 
-erf = _special(
+erf: Op = _special(
     "erf",
     kernels.erf,
     lambda out, x: 2 / sqrt(PI) * exp(-(x**2)),
@@ -25,7 +25,7 @@ erf = _special(
     latex=r"\operatorname{{erf}}\left({0}\right)",
     doc="Error function.",
 )
-erfc = _special(
+erfc: Op = _special(
     "erfc",
     kernels.erfc,
     lambda out, x: -2 / sqrt(PI) * exp(-(x**2)),
@@ -34,7 +34,7 @@ erfc = _special(
     latex=r"\operatorname{{erfc}}\left({0}\right)",
     doc="Complementary error function 1 - erf(x).",
 )
-lgamma = _special(
+lgamma: Op = _special(
     "lgamma",
     kernels.lgamma,
     lambda out, x: digamma(x),
@@ -44,7 +44,7 @@ lgamma = _special(
     latex=r"\log\Gamma\left({0}\right)",
     doc="log|Γ(x)|.",
 )
-digamma = _special(
+digamma: Op = _special(
     "digamma",
     kernels.digamma,
     lambda out, x: polygamma_op(x, n=1),
@@ -54,7 +54,7 @@ digamma = _special(
     latex=r"\psi\left({0}\right)",
     doc="Derivative of log Γ.",
 )
-polygamma_op = primitive(
+polygamma_op: Op = primitive(
     "polygamma",
     kernels.polygamma,
     (lambda g, out, x, *, n: g * polygamma_op(x, n=n + 1),),
@@ -65,7 +65,7 @@ polygamma_op = primitive(
     latex=r"\psi^{{({n})}}\left({0}\right)",
     doc="n-th derivative of the digamma function, x > 0.",
 )
-xlogy = _special(
+xlogy: Op = _special(
     "xlogy",
     lambda x, y: np.where(np.equal(x, 0) & ~np.isnan(y), 0, x * np.log(np.where(np.equal(x, 0), 1, y)))[()],
     lambda out, x, y: _log_or_zero(x, y),
@@ -75,7 +75,7 @@ xlogy = _special(
     define=lambda x, y: x * log(y),
     doc="x log y, and 0 where x is 0.",
 )
-sinc = _special(
+sinc: Op = _special(
     "sinc",
     kernels.sinc,
     lambda out, x: dsinc(x),
@@ -83,7 +83,7 @@ sinc = _special(
     latex=r"\operatorname{{sinc}}\left({0}\right)",
     doc="sin(πx)/(πx), and 1 at 0.",
 )
-dsinc = _special(
+dsinc: Op = _special(
     "dsinc",
     kernels.dsinc,
     lambda out, x: -(PI**2) * sinc(x) - 2 * ratio(out, x) - _third_at_zero(x),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.op import front, primitive, shape_of
+from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.linalg import _square, mH
 from symgrad.ops.reductions import eye_op
 from symgrad.ops.select import where
@@ -30,7 +30,7 @@ def _real(dtype: Any) -> Any:
     return np.zeros((), dtype).real.dtype
 
 
-eigvalsh_op = primitive(
+eigvalsh_op: Op = primitive(
     "eigvalsh",
     np.linalg.eigvalsh,
     (lambda g, out, x: _scaled(eigh_vectors_op(x), g) @ mH(eigh_vectors_op(x)),),
@@ -60,7 +60,7 @@ def _eigh_vectors_vjp(g: Any, out: Any, x: Any) -> Any:
     return out @ inside @ mH(out)
 
 
-eigh_vectors_op = primitive(
+eigh_vectors_op: Op = primitive(
     "eigh_vectors",
     kernels.eigh_vectors,
     (_eigh_vectors_vjp,),
@@ -72,7 +72,7 @@ eigh_vectors_op = primitive(
     doc="Eigenvectors of symmetric matrices, as columns.",
 )
 
-svdvals_op = primitive(
+svdvals_op: Op = primitive(
     "svdvals",
     lambda x: np.linalg.svd(x, compute_uv=False),
     (lambda g, out, x: _scaled(svd_u_op(x), g) @ svd_vh_op(x),),
@@ -94,7 +94,7 @@ def _smaller(shape: tuple[Any, ...]) -> Any:
     return rows if rows == columns else f"min({rows},{columns})"
 
 
-svd_u_op = primitive(
+svd_u_op: Op = primitive(
     "svd_u",
     kernels.svd_u,
     (None,),
@@ -104,7 +104,7 @@ svd_u_op = primitive(
     latex=r"\operatorname{{U}}\left({0}\right)",
     doc="Left singular vectors; only their use inside other rules is differentiable, once.",
 )
-svd_vh_op = primitive(
+svd_vh_op: Op = primitive(
     "svd_vh",
     kernels.svd_vh,
     (None,),
@@ -115,7 +115,7 @@ svd_vh_op = primitive(
     doc="Right singular vectors; only their use inside other rules is differentiable, once.",
 )
 
-matrix_exp_op = primitive(
+matrix_exp_op: Op = primitive(
     "matrix_exp",
     kernels.matrix_exp,
     (lambda g, out, x: matrix_exp_frechet_op(mH(x), g),),
@@ -142,7 +142,7 @@ def _frechet_vjp(g: Any, x: Any, e: Any) -> Any:
     return first + second
 
 
-matrix_exp_frechet_op = primitive(
+matrix_exp_frechet_op: Op = primitive(
     "matrix_exp_frechet",
     kernels.matrix_exp_frechet,
     (

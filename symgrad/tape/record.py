@@ -111,7 +111,7 @@ def traced(tensor: Recorded) -> bool:
     )
 
 
-def plain(cls: type, value: Any) -> Any:
+def plain(cls: Any, value: Any) -> Any:
     """A tensor without history."""
     made = cls.__new__(cls)
     made._value = value
@@ -126,7 +126,7 @@ def scalarised(value: Any) -> Any:
     return value[()] if value.__class__ is np.ndarray and not value.ndim else value
 
 
-def apply(cls: type, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Run ``op`` on tensors, arrays and numbers, and record it if a gradient or a formula may be asked for."""
     values, edges, mask, keep = [], [], 0, False
     for i, arg in enumerate(args):
@@ -173,7 +173,7 @@ def apply(cls: type, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> A
     return made
 
 
-def _recorded(cls: type, op: Op, out: Any, edges: Any, values: Any, params: Any, mask: int) -> Any:
+def _recorded(cls: Any, op: Op, out: Any, edges: Any, values: Any, params: Any, mask: int) -> Any:
     node = _new_node(Node)
     node.op = op
     node.args = edges
@@ -248,7 +248,7 @@ def _promoted(op: Op, values: list[Any]) -> list[Any]:
         return values
     skip = {0} if op.name == "where" else set()
     return [
-        v.astype(target)[()] if isinstance(v, (np.ndarray, np.generic)) and i not in skip else v
+        v.astype(target)[()] if hasattr(v, "dtype") and i not in skip else v
         for i, v in enumerate(values)
     ]
 
@@ -320,7 +320,7 @@ def _kept(op: Op, mask: int, table: list[Any]) -> tuple[bool, ...]:
     return row
 
 
-def unary(cls: type, op: Op) -> Callable[[Any], Any]:
+def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
     """The fast path of an elementwise op of one argument."""
     new, kernel, scalar = cls.__new__, op.kernel, _scalar_kernel(op)
     kept: list[Any] = [None, None]
@@ -372,7 +372,7 @@ def unary(cls: type, op: Op) -> Callable[[Any], Any]:
     return call
 
 
-def binary(cls: type, op: Op) -> Callable[[Any, Any], Any]:
+def binary(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
     """The fast path of an elementwise op of two tensors; numbers and arrays take :func:`apply`."""
     new, kernel = cls.__new__, op.kernel
     kept: list[Any] = [None] * 4
