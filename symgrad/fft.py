@@ -1,0 +1,32 @@
+"""Discrete Fourier transforms under the names of ``torch.fft``: views of the op table.
+
+>>> import symgrad as sg
+>>> sg.fft.ifft(sg.fft.fft(sg.tensor([1.0, 2.0]))).real
+tensor([1., 2.])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad.dtypes import get_default_dtype
+from symgrad.ops.naming import SPACES
+from symgrad.tensor import Tensor
+from symgrad.tape.record import plain
+
+globals().update(SPACES["fft"])
+
+
+def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Tensor:
+    """The frequencies of ``fft`` for ``n`` samples ``d`` apart."""
+    return plain(Tensor, np.fft.fftfreq(n, d).astype(dtype or get_default_dtype()))  # type: ignore[no-any-return]
+
+
+def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Tensor:
+    """The frequencies of ``rfft`` for ``n`` samples ``d`` apart."""
+    return plain(Tensor, np.fft.rfftfreq(n, d).astype(dtype or get_default_dtype()))  # type: ignore[no-any-return]
+
+
+__all__ = sorted({"fftfreq", "rfftfreq", *SPACES["fft"]})  # noqa: PLE0605

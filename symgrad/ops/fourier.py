@@ -1,0 +1,250 @@
+"""Discrete Fourier transforms: one op for the complex transform; the real ones are made of it."""
+
+from __future__ import annotations
+
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ArgumentError, ShapeError
+from symgrad.op import front, is_complex, primitive, shape_of
+from symgrad.ops.complex import conj, real
+from symgrad.ops.naming import within
+from symgrad.ops.padding import pad, pad_axes
+from symgrad.ops.rearrange import roll
+from symgrad.ops.reductions import cast
+from symgrad.ops.scatter import windowed, windows_sum_op
+from symgrad.ops.shaping import axis_of, cat, flip, narrow, reshape, squeeze, transpose, unsqueeze
+
+_ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+def _transform(x: Any, dims: tuple[int, ...], inverse: bool, norm: str) -> Any:
+    return (np.fft.ifftn if inverse else np.fft.fftn)(x, axes=dims, norm=norm)
+
+
+def _code(x: str, dims: tuple[int, ...], inverse: bool, norm: str) -> str:
+    return f'np.fft.{"i" if inverse else ""}fftn({x}, axes={dims}, norm="{norm}")'
+
+
+fourier_op = primitive(
+    "fourier",
+    _transform,
+    (
+        lambda g, out, like, *, dims, inverse, norm: fourier_op(
+            g, dims=dims, inverse=not inverse, norm=_ADJOINT[norm]
+        ),
+    ),
+    jvp=(lambda t, out, like, **p: fourier_op(t, **p),),
+    infer=lambda shape, dims, inverse, norm: shape,
+    node="FftC2C",
+    code=_code,
+    domain="real",
+    doc="Discrete Fourier transform of complex arrays along axes, or its inverse.",
+)
+
+
+def _complexed(x: Any) -> Any:
+    if is_complex(x):
+        return x
+    return cast(x, np.complex64 if x.dtype == np.float32 else np.complex128)
+
+
+def _norm(norm: str | None) -> str:
+    if norm not in (None, "backward", "forward", "ortho"):
+        raise ArgumentError(f'Invalid normalization mode: "{norm}"; it is "backward", "forward" or "ortho".')
+    return norm or "backward"
+
+
+def _sized(x: Any, sizes: Sequence[int | None], dims: Sequence[int]) -> Any:
+    """Axes cut or filled up with zeros to the sizes asked for."""
+    change = {}
+    for size, dim in zip(sizes, dims, strict=True):
+        if size is not None and size != -1:
+            if size < 1:
+                raise ShapeError(f"Invalid number of data points ({size}) specified")
+            change[dim] = (0, size - shape_of(x)[dim])
+    return pad_axes(x, change) if change else x
+
+
+def _axes(x: Any, s: Any, dim: Any) -> tuple[list[int | None], tuple[int, ...]]:
+    """Sizes and axes as torch reads them: by default all axes, or the last ones when only sizes are given."""
+    ndim = len(shape_of(x))
+    if isinstance(s, int):
+        s = (s,)
+    if dim is None:
+        dims = tuple(range(ndim)) if s is None else tuple(range(ndim - len(s), ndim))
+    else:
+        dims = tuple(axis_of(d, ndim) for d in ((dim,) if isinstance(dim, int) else dim))
+    if len(set(dims)) < len(dims):
+        raise ArgumentError(f"FFT dims must be unique, got {dims}.")
+    sizes = [None] * len(dims) if s is None else list(s)
+    if len(sizes) != len(dims):
+        raise ArgumentError(f"When given, dim and shape arguments must have the same length, got {sizes} and {dims}.")
+    return sizes, dims
+
+
+def _c2c(x: Any, s: Any, dim: Any, norm: str | None, inverse: bool) -> Any:
+    sizes, dims = _axes(x, s, dim)
+    x = _sized(_complexed(x), sizes, dims)
+    return fourier_op(x, dims=dims, inverse=inverse, norm=_norm(norm)) if dims else x
+
+
+def _r2c(x: Any, s: Any, dim: Any, norm: str | None, inverse: bool) -> Any:
+    """The half of a real array's spectrum that says it all."""
+    if is_complex(x):
+        raise ArgumentError("rfft expects a real input tensor; use fft for complex ones.")
+    sizes, dims = _axes(x, s, dim)
+    x = _sized(x, sizes, dims)
+    out = fourier_op(_complexed(x), dims=dims, inverse=inverse, norm=_norm(norm))
+    return narrow(out, dims[-1], 0, shape_of(x)[dims[-1]] // 2 + 1)
+
+
+def _c2r(x: Any, s: Any, dim: Any, norm: str | None, inverse: bool) -> Any:
+    """The real array that half a spectrum belongs to."""
+    sizes, dims = _axes(x, s, dim)
+    last = dims[-1]
+    n = sizes[-1] if sizes[-1] not in (None, -1) else 2 * (shape_of(x)[last] - 1)
+    if n < 1:
+        raise ShapeError(f"Invalid number of data points ({n}) specified")
+    x = _sized(_complexed(x), [*sizes[:-1], n // 2 + 1], dims)
+    if len(dims) > 1:
+        x = fourier_op(x, dims=dims[:-1], inverse=inverse, norm=_norm(norm))
+    rest = n - n // 2 - 1
+    if rest:
+        # The other half mirrors the first without its ends.
+        x = cat([x, conj(flip(narrow(x, last, 1, rest), last))], last)
+    return real(fourier_op(x, dims=(last,), inverse=inverse, norm=_norm(norm)))
+
+
+def _family(name: str, kind: Any, inverse: bool, hermitian: bool, what: str) -> None:
+    """One transform in its three forms: one axis, two axes, any axes."""
+
+    def run(x: Any, s: Any, dim: Any, norm: str | None) -> Any:
+        if hermitian:
+            # hfft is irfft of the conjugate with the other normalisation, ihfft the conjugate of rfft.
+            swapped = _ADJOINT[_norm(norm)]
+            if kind is _r2c:
+                return conj(_r2c(x, s, dim, swapped, False))
+            return _c2r(conj(x), s, dim, swapped, True)
+        return kind(x, s, dim, norm, inverse)
+
+    def one(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+        return run(input, None if n is None else (n,), (dim,), norm)
+
+    def two(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+        return run(input, s, dim, norm)
+
+    def many(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+        return run(input, s, dim, norm)
+
+    for suffix, call, over in (("", one, "one axis"), ("2", two, "two axes"), ("n", many, "several axes")):
+        call.__name__ = call.__qualname__ = name + suffix
+        call.__doc__ = f"{what}, along {over}; ``norm`` is None, \"forward\" or \"ortho\"."
+        within("fft")(call)
+
+
+_family("fft", _c2c, False, False, "Discrete Fourier transform")
+_family("ifft", _c2c, True, False, "Inverse discrete Fourier transform")
+_family("rfft", _r2c, False, False, "Fourier transform of real input: half of the spectrum")
+_family("irfft", _c2r, True, False, "Inverse of rfft: real output")
+_family("hfft", _c2r, False, True, "Fourier transform of half a Hermitian signal: real output")
+_family("ihfft", _r2c, True, True, "Inverse of hfft")
+
+
+def _shift(name: str, direction: int) -> Any:
+    def call(input: Any, dim: Any = None) -> Any:
+        ndim = len(shape_of(input))
+        dims = range(ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
+        axes = [axis_of(d, ndim) for d in dims]
+        return roll(input, [(direction * (shape_of(input)[a] // 2)) for a in axes], axes) if axes else input
+
+    call.__name__ = name
+    call.__doc__ = f"The zero frequency moved to the {'middle' if direction > 0 else 'start'} of axes."
+    return within("fft")(call)
+
+
+fftshift, ifftshift = _shift("fftshift", 1), _shift("ifftshift", -1)
+
+# ------------------------------------------------------------------------------------------ short-time transforms
+
+
+def _window(window: Any, win_length: int, n_fft: int, dtype: Any) -> Any:
+    full = np.ones(win_length, dtype) if window is None else window
+    left = (n_fft - win_length) // 2
+    return pad_axes(full, {0: (left, n_fft - win_length - left)}) if win_length < n_fft else full
+
+
+@front("stft")
+def stft(
+    input: Any,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Any = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Any:
+    """Short-time Fourier transform of signals in the last axis: (…, frequencies, frames)."""
+    hop, length = hop_length or n_fft // 4, win_length or n_fft
+    x = input if len(shape_of(input)) == 2 else unsqueeze(input, 0)
+    if center:
+        x = squeeze(pad(unsqueeze(x, 1), (n_fft // 2, n_fft // 2), pad_mode), 1)
+    frames = windowed(x, 1, n_fft, hop) * _window(window, length, n_fft, real(x).dtype)
+    halved = (not is_complex(frames)) if onesided is None else onesided
+    norm = "ortho" if normalized else None
+    spectrum = _r2c(frames, None, (-1,), norm, False) if halved else _c2c(frames, None, (-1,), norm, False)
+    out = transpose(spectrum, 1, 2)
+    out = out if len(shape_of(input)) == 2 else squeeze(out, 0)
+    if return_complex is False:
+        from symgrad.ops.floats import view_as_real
+
+        return view_as_real(out)
+    return out
+
+
+@front("istft")
+def istft(
+    input: Any,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Any = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
+    return_complex: bool = False,
+) -> Any:
+    """Inverse short-time Fourier transform, by overlap and addition."""
+    hop, size = hop_length or n_fft // 4, win_length or n_fft
+    x = input if len(shape_of(input)) == 3 else unsqueeze(input, 0)
+    spectrum = transpose(x, 1, 2)
+    norm = "ortho" if normalized else None
+    halved = shape_of(x)[1] != n_fft if onesided is None else onesided
+    if return_complex or not halved:
+        frames = _c2c(spectrum, None, (-1,), norm, True)
+        frames = frames if return_complex else real(frames)
+    else:
+        frames = _c2r(spectrum, (n_fft,), (-1,), norm, True)
+    taper = _window(window, size, n_fft, real(frames).dtype)
+    count = shape_of(frames)[1]
+    total = n_fft + hop * (count - 1)
+    signal = windows_sum_op(frames * taper, dim=1, step=hop, dilation=1, size=total)
+    weight = reshape(taper * taper, 1, n_fft) * np.ones((count, 1), real(frames).dtype)
+    envelope = windows_sum_op(weight, dim=0, step=hop, dilation=1, size=total)
+    start = n_fft // 2 if center else 0
+    end = start + length if length is not None else total - (n_fft // 2 if center else 0)
+    kept = min(end, total) - start
+    out = narrow(signal, 1, start, kept) / narrow(envelope, 0, start, kept)
+    if end > total:
+        out = pad_axes(out, {1: (0, end - total)})
+    return out if len(shape_of(input)) == 3 else squeeze(out, 0)
+
+
