@@ -24,8 +24,8 @@ _BINARY = {
 }
 _COMPARE = ("lt", "le", "gt", "ge", "eq", "ne")
 _LOGIC = {"and": "logical_and", "or": "logical_or", "xor": "logical_xor"}
-_INPLACE = ("add", "sub", "mul", "div", "pow", "exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "neg", "abs",
-            "clamp", "square", "reciprocal", "floor", "ceil", "round", "trunc")  # fmt: skip
+_INPLACE = ("add", "sub", "mul", "div", "pow", "exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "neg",
+            "abs", "clamp", "square", "reciprocal", "floor", "ceil", "round", "trunc")  # fmt: skip
 _CASTS = {
     "double": "float64",
     "float": "float32",

@@ -1,8 +1,8 @@
 """Text of tensors, as torch prints them.
 
 The numbers, brackets, line breaks and suffixes are torch's, character for character, with one difference: dtypes are
-NumPy's here, so the suffix reads ``dtype=float64`` where torch writes ``dtype=torch.float64``.  Lines break where torch's
-break, so taking ``torch.`` out of torch's text gives this one.
+NumPy's here, so the suffix reads ``dtype=float64`` where torch writes ``dtype=torch.float64``.  Lines break where
+torch's break, so taking ``torch.`` out of torch's text gives this one.
 """
 
 from __future__ import annotations
@@ -150,7 +150,8 @@ def _row(values: Any, indent: int, summarize: bool, entry: Callable[[Any], str],
 def _block(values: Any, indent: int, summarize: bool, entry: Callable[[Any], str], length: int) -> str:
     # The depth of this recursion is the number of axes, which NumPy limits to 64.
     if not values.ndim:
-        return entry(values.item())
+        text: str = entry(values.item())
+        return text
     if values.ndim == 1:
         return _row(values, indent, summarize, entry, length)
     edge = _options["edgeitems"]
@@ -159,7 +160,8 @@ def _block(values: Any, indent: int, summarize: bool, entry: Callable[[Any], str
     rows = [_block(values[k], indent + 1, summarize, entry, length) for k in places]
     if cut:
         rows.insert(edge, "...")
-    return "[" + ("," + "\n" * (values.ndim - 1) + " " * (indent + 1)).join(rows) + "]"
+    separator: str = "," + "\n" * (values.ndim - 1) + " " * (indent + 1)
+    return "[" + separator.join(rows) + "]"
 
 
 def array_text(values: Any, indent: int = 0) -> str:

@@ -6,6 +6,7 @@ function that the table does not have is refused: converting to an array behind 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +29,12 @@ _UFUNC_NAMES = {
     "equal": "eq",
     "not_equal": "ne",
 }
-_BITS = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor", "invert": "logical_not"}
+_BITS = {
+    "bitwise_and": "logical_and",
+    "bitwise_or": "logical_or",
+    "bitwise_xor": "logical_xor",
+    "invert": "logical_not",
+}
 """On bools these are the logical operations; the table has none on the bits of integers."""
 _REDUCE = {"add": "sum", "multiply": "prod", "maximum": "amax", "minimum": "amin", "logaddexp": "logsumexp"}
 _IDLE = (None, "K", "same_kind", True, np._NoValue)
@@ -116,7 +122,7 @@ def _into(out: Any, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: di
             "but one of the arguments requires grad. Use the result instead of out=, or t.detach()."
         )
     bare = tuple(x._value if isinstance(x, Recorded) else x for x in inputs)
-    arrays = tuple(x._array() if isinstance(x, Recorded) else x for x in out)
+    arrays = tuple(x if isinstance(x, np.ndarray) else x.numpy() for x in out)
     getattr(ufunc, method)(*bare, out=arrays, **kwargs)
     return out[0] if len(out) == 1 else out
 
@@ -163,8 +169,9 @@ def _bare(value: Any) -> Any:
 
 _QUESTIONS = {
     np.shape, np.ndim, np.size, np.allclose, np.array_equal, np.array_equiv, np.isclose, np.result_type, np.can_cast,
-    np.array_repr, np.array_str, np.array2string, np.iscomplexobj, np.isrealobj, np.argsort, np.nonzero, np.count_nonzero,
-    np.searchsorted, np.may_share_memory, np.shares_memory, np.argwhere, np.flatnonzero, np.all, np.any,
+    np.array_repr, np.array_str, np.array2string, np.iscomplexobj, np.isrealobj, np.argsort, np.nonzero,
+    np.count_nonzero, np.searchsorted, np.may_share_memory, np.shares_memory, np.argwhere, np.flatnonzero,
+    np.all, np.any,
 }  # fmt: skip
 """Functions that ask about values and have no derivative: they run on the arrays and give arrays and numbers."""
 
@@ -249,25 +256,25 @@ def _cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
     return _front("cumsum")(a.ravel(), 0) if axis is None else _front("cumsum")(a, axis)
 
 
-def _concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = None) -> Any:
+def _concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa: ARG001
     _wanted("np.concatenate", {"out": out})
     parts = [_tensor(x) for x in arrays]
     joined = _front("cat")([x.ravel() for x in parts], 0) if axis is None else _front("cat")(parts, axis)
     return joined if dtype is None else joined.to(dtype)
 
 
-def _stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = None) -> Any:
+def _stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa: ARG001
     _wanted("np.stack", {"out": out})
     joined = _front("stack")([_tensor(x) for x in arrays], axis)
     return joined if dtype is None else joined.to(dtype)
 
 
-def _vstack(arrays: Any, *, dtype: Any = None, casting: Any = None) -> Any:
+def _vstack(arrays: Any, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa: ARG001
     rows = [_tensor(x) for x in arrays]
     return _concatenate([x.reshape(1, -1) if x.ndim < 2 else x for x in rows], 0, dtype=dtype)
 
 
-def _hstack(arrays: Any, *, dtype: Any = None, casting: Any = None) -> Any:
+def _hstack(arrays: Any, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa: ARG001
     parts = [x.reshape(1) if x.ndim == 0 else x for x in map(_tensor, arrays)]
     return _concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype)
 
@@ -329,7 +336,8 @@ def _outer(a: Any, b: Any, out: Any = None) -> Any:
     return _front("outer")(_tensor(a).ravel(), _tensor(b).ravel())
 
 
-def _einsum(*operands: Any, out: Any = None, optimize: Any = False, **rest: Any) -> Any:
+def _einsum(*operands: Any, out: Any = None, **rest: Any) -> Any:
+    rest.pop("optimize", None)  # the contraction order is planned here, whatever NumPy would do
     _wanted("np.einsum", {"out": out, **rest})
     return _front("einsum")(*operands)
 
@@ -380,6 +388,7 @@ def _array(name: str, value: int) -> Callable[..., Any]:
 
 
 def _full_like(a: Any, fill_value: Any, dtype: Any = None, **rest: Any) -> Any:
+    _wanted("np.full_like", {k: v for k, v in rest.items() if k not in ("order", "subok", "shape", "device")})
     made = a.detach().full_like(fill_value)
     return made if dtype is None else made.to(dtype)
 
@@ -392,7 +401,7 @@ def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
             raise ArgumentError(f"np.split: an axis of length {total} does not divide into {count} equal parts.")
         return list(ary.split(total // count, axis))
     ends = [0, *map(int, indices_or_sections), total]
-    return list(ary.split([b - a for a, b in zip(ends[:-1], ends[1:], strict=True)], axis))
+    return list(ary.split([b - a for a, b in itertools.pairwise(ends)], axis))
 
 
 def _take_along_axis(arr: Any, indices: Any, axis: int = -1) -> Any:
@@ -439,9 +448,7 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.squeeze: lambda a, axis=None: a.squeeze() if axis is None else a.squeeze(axis),
     np.broadcast_to: lambda array, shape, subok=False: array.expand(shape),
     np.flip: _flip,
-    np.tile: lambda A, reps: A.repeat(
-        (1,) * (A.ndim - np.size(reps)) + tuple(np.atleast_1d(reps).tolist())
-    ),
+    np.tile: lambda A, reps: A.repeat((1,) * (A.ndim - np.size(reps)) + tuple(np.atleast_1d(reps).tolist())),
     np.where: _where,
     np.clip: _clip,
     np.dot: _dot,

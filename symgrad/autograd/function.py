@@ -185,8 +185,8 @@ def _checked(g: Any, name: str, k: int, shape: tuple[int, ...], recorded: bool) 
     lead = len(got) - len(shape)
     if lead < 0 or any(want not in (1, have) for want, have in zip(shape, got[lead:], strict=True)):
         raise AutogradError(
-            f"Function {name} returned an invalid gradient at index {k} - got {list(got)} but expected shape compatible "
-            f"with {list(shape)}"
+            f"Function {name} returned an invalid gradient at index {k} - got {list(got)} but expected shape "
+            f"compatible with {list(shape)}"
         )
     return g if recorded else np.array(g._value)[()]
 
@@ -242,10 +242,10 @@ def _output_node(node: Node, index: int, value: Any) -> Node:
 class Function:
     """Base of custom functions: define static ``forward(ctx, …)`` and ``backward(ctx, *grads)``, call ``apply``.
 
-    ``forward`` may leave out ``ctx`` when a static ``setup_context(ctx, inputs, output)`` is defined.  ``backward`` gets
-    one gradient per output and returns one per argument of ``apply`` (None for those that have none).  The formula of a
-    result comes from running ``forward`` on formulas, that of its gradient from running ``backward`` on them; where one
-    of them needs values, its formula is an opaque function of that name.
+    ``forward`` may leave out ``ctx`` when a static ``setup_context(ctx, inputs, output)`` is defined.  ``backward``
+    gets one gradient per output and returns one per argument of ``apply`` (None for those that have none).  The formula
+    of a result comes from running ``forward`` on formulas, that of its gradient from running ``backward`` on them;
+    where one of them needs values, its formula is an opaque function of that name.
 
     >>> import symgrad as sg
     >>> class Cube(sg.autograd.Function):
@@ -339,7 +339,9 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
     several = isinstance(returned, tuple)
     signature = Signature(cls, args, len(outputs) if several else None)
     mask = sum(1 << k for k, t in enumerate(tensors) if t._requires_grad)
-    run = Run(signature, ctx, tuple((o._value.shape, o.dtype) if isinstance(o, Recorded) else None for o in outputs))
+    run = Run(
+        signature, ctx, tuple((o._value.shape, o._value.dtype) if isinstance(o, Recorded) else None for o in outputs)
+    )
     first = outputs[0]
     single = not several and isinstance(first, Recorded)
     node = _node(
@@ -408,7 +410,7 @@ ONCE = FunctionOp("once_differentiable_error", _refuse, _as_is)
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator for a ``backward`` that may not be differentiated: a second derivative is an error, not a wrong value."""
+    """Decorator for a ``backward`` that may not be differentiated: a second derivative is an error, never wrong."""
 
     @functools.wraps(backward)
     def wrapped(ctx: Any, *grads: Any) -> Any:

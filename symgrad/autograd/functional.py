@@ -24,7 +24,8 @@ def _tuple_of(value: Any, what: str, name: str) -> tuple[tuple[Any, ...], bool]:
         if not isinstance(t, Recorded):
             part = f" {what}" if not several else f" value at index {k} in the {what}"
             raise ArgumentError(
-                f"The{part} given to {name} must be either a Tensor or a tuple of Tensors but got type {type(t).__name__}."
+                f"The{part} given to {name} must be either a Tensor or a tuple of Tensors but got type "
+                f"{type(t).__name__}."
             )
     return row, several
 
@@ -54,8 +55,8 @@ def _gradients(
     kept = [(o, v) for o, v in zip(outputs, vectors, strict=True) if o._requires_grad]
     if strict and len(kept) < len(outputs):
         raise AutogradError(
-            f"Output of the user-provided function does not require gradients ({what}). The outputs must be computed in a "
-            "differentiable manner from the input when running in strict mode."
+            f"Output of the user-provided function does not require gradients ({what}). The outputs must be computed "
+            "in a differentiable manner from the input when running in strict mode."
         )
     if not kept:
         return tuple(map(_zeros, inputs))
@@ -63,14 +64,14 @@ def _gradients(
     for k, g in enumerate(found):
         if strict and g is None:
             raise AutogradError(
-                f"The output of the user-provided function is independent of input {k} ({what}). This is not allowed in "
-                "strict mode."
+                f"The output of the user-provided function is independent of input {k} ({what}). This is not allowed "
+                "in strict mode."
             )
     return tuple(_zeros(x) if g is None else g for g, x in zip(found, inputs, strict=True))
 
 
 def _out(rows: tuple[Any, ...], several: bool, create_graph: bool) -> Any:
-    rows = rows if create_graph else tuple(r.detach() if isinstance(r, Recorded) else r for r in rows)
+    rows = rows if create_graph else tuple(r.detach() for r in rows)
     return rows if several else rows[0]
 
 
@@ -78,8 +79,8 @@ def _vectors(v: Any, like: tuple[Any, ...], name: str, of: str) -> tuple[Any, ..
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             raise AutogradError(
-                f"The vector v can only be None if the {of} is a single Tensor with a single element ({name}); pass one "
-                f"of the shape of the {of}."
+                f"The vector v can only be None if the {of} is a single Tensor with a single element ({name}); pass "
+                f"one of the shape of the {of}."
             )
         return (like[0].detach().full_like(1),)
     row, _ = _tuple_of(v, "v", name)
@@ -171,7 +172,8 @@ def _rows(out: Any, inputs: tuple[Any, ...], create_graph: bool, strict: bool) -
     if not rows:
         return tuple(plain(Tensor, np.zeros((*shape, *x._value.shape), x.dtype)) for x in inputs)
     return tuple(
-        stack(column).reshape((*shape, *x._value.shape)) for column, x in zip(zip(*rows, strict=True), inputs, strict=True)
+        stack(column).reshape((*shape, *x._value.shape))
+        for column, x in zip(zip(*rows, strict=True), inputs, strict=True)
     )
 
 

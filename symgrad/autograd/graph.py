@@ -8,7 +8,6 @@ from typing import Any
 
 from symgrad.tape.graph import Node, NodeExtra
 
-
 _NUMBERS_APART = ("pow", "clamp", "clamp_min", "clamp_max", "remainder", "sum", "getitem")
 """Ops whose number arguments are settings in torch, not inputs: they have no place in ``next_functions``."""
 
@@ -23,7 +22,7 @@ def node_of(tensor: Any) -> Any:
 class GradFn:
     """A node of the graph: what ``grad_fn`` and ``next_functions`` give.  One object per node while it is held.
 
-    The class of every such object is named like the node, as in torch: ``type(y.grad_fn).__name__`` tells the operation.
+    The class of every such object is named like the node, as in torch: ``type(y.grad_fn).__name__`` is the operation.
     """
 
     __slots__ = ("__weakref__", "node")
@@ -125,7 +124,7 @@ def _tensor_like(arg: Any) -> bool:
     return not isinstance(arg, (int, float, complex)) and hasattr(arg, "dtype")
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _class_named(name: str) -> type[GradFn]:
     return type(name, (GradFn,), {"__slots__": (), "__doc__": GradFn.__doc__})
 
@@ -159,7 +158,7 @@ def _edge(arg: Any) -> tuple[Any, int]:
     return accumulator(arg), 0
 
 
-_NAMES_WITH_NUMBERS = {
+_NAMES_WITH_NUMBERS: dict[tuple[str, tuple[bool, ...]], str] = {
     ("sub", (True, False)): "RsubBackward1",
     ("pow", (False, False)): "PowBackward1",
     ("pow", (True, False)): "PowBackward2",

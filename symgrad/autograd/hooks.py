@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from symgrad.op import shape_of
 from symgrad.errors import ArgumentError, AutogradError
+from symgrad.op import shape_of
 from symgrad.tape.graph import Node
 from symgrad.tape.origin import Origin
 from symgrad.tape.record import Recorded, plain
@@ -23,7 +23,7 @@ class Handle:
 
     __slots__ = ("id", "table")
 
-    def __init__(self, table: dict[int, Any], hook: Callable[..., Any]):
+    def __init__(self, table: dict[int, Any], hook: Any):
         self.id = next(_numbers)
         self.table = table
         table[self.id] = hook
@@ -32,10 +32,10 @@ class Handle:
         """Take the hook away; a second call does nothing."""
         self.table.pop(self.id, None)
 
-    def __enter__(self) -> Handle:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self.remove()
 
 
@@ -106,7 +106,8 @@ def run_post_hooks(node: Node, results: list[Any], g: Any, cls: type, origin: Or
         rows = answer if isinstance(answer, (tuple, list)) else (answer,)
         if len(rows) != len(results):
             raise AutogradError(
-                f"hook {hook!r} has returned an incorrect number of values (got {len(rows)}, but expected {len(results)})"
+                f"hook {hook!r} has returned an incorrect number of values (got {len(rows)}, but expected "
+                f"{len(results)})"
             )
         results = [r if r is None or recorded else r._value for r in rows]
     return results

@@ -37,7 +37,8 @@ def _seeds(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool)
             if out._value.size != 1:
                 raise AutogradError(
                     "grad can be implicitly created only for scalar outputs "
-                    f"(this output has shape {tuple(out._value.shape)}; pass gradient= of that shape, or reduce it first)"
+                    f"(this output has shape {tuple(out._value.shape)}; pass gradient= of that shape, or "
+                    "reduce it first)"
                 )
             if out.dtype.kind == "c":
                 raise AutogradError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
@@ -64,7 +65,9 @@ def _seeds(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool)
 def _ones(value: Any) -> Any:
     """The implicit cotangent as a tensor that formulas show as the constant 1."""
     made = plain(Tensor, value)
-    made.more().recipe = ("full", {"shape": value.shape, "value": 1, "dtype": value.dtype.name})
+    extra = made.more()
+    extra.recipe = ("full", {"shape": value.shape, "value": 1, "dtype": value.dtype.name})
+    extra.structure = "ones"  # a structure makes what is computed from it part of the graph
     return made
 
 
@@ -82,9 +85,7 @@ def wrap_saved(node: Node, saved: Any) -> list[Any]:
             row.append(None)
         elif isinstance(arg, Node):
             row.append(_tensor_at(value, arg))
-        elif isinstance(arg, Recorded):
-            row.append(arg)
-        elif isinstance(arg, (int, float, complex)) or not hasattr(arg, "ref"):
+        elif isinstance(arg, (Recorded, int, float, complex)) or not hasattr(arg, "ref"):
             row.append(arg)
         else:
             row.append(_constant(arg, value))
@@ -179,10 +180,10 @@ def backward(
     _check(outputs)
     if create_graph:
         warnings.warn(
-            "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
-            "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
-            "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break "
-            "the cycle and avoid the leak.",
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+            "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
+            "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
+            "after use to break the cycle and avoid the leak.",
             UserWarning,
             stacklevel=3,
         )
@@ -311,8 +312,9 @@ def grad(
             g = np.zeros_like(t._value)[()]
         elif g is None and not allow_unused:
             raise AutogradError(
-                f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set allow_unused=True "
-                f"if this is the desired behavior. ({t.name or 'unnamed'}, shape {tuple(t._value.shape)})"
+                f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set "
+                f"allow_unused=True if this is the desired behavior. ({t.name or 'unnamed'}, shape "
+                f"{tuple(t._value.shape)})"
             )
         if g is not None and not isinstance(g, Recorded):
             value = np.array(g)[()] if isinstance(g, np.ndarray) and g.base is not None else g
@@ -333,4 +335,3 @@ def _batched(
         keep = True if k < count - 1 else retain_graph
         rows.append(grad(outs, targets, seeds, keep, create_graph, True, unused, False, materialize))
     return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
-

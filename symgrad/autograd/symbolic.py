@@ -270,7 +270,7 @@ def _collected(g: Term) -> dict[int, Term]:
 # ---------------------------------------------------------------------------------------------- backward
 
 
-def _pull_term(i: int, g: Any, out: Any, *args: Any, signature: Signature, **_: Any) -> Any:
+def _pull_term(i: int, g: Any, _: Any, *args: Any, signature: Signature, **__: Any) -> Any:
     """The user's ``backward`` on formulas; an opaque function where that is not possible."""
     key = ("backward", g, args)
     inside = forward_formula(signature, args)
@@ -310,7 +310,7 @@ def _absent(ctx: Any, like: Formal) -> Any:
     return like.full_like(0) if ctx.materialize_grads else None
 
 
-def _pull_opaque(i: int, g: Any, out: Any, *_: Any, signature: Signature, **__: Any) -> Any:  # noqa: ARG001
+def _pull_opaque(i: int, g: Any, *_: Any, signature: Signature, **__: Any) -> Any:  # noqa: ARG001
     name = signature.function.__name__
     raise FormulaError(
         f"the second derivative of {name} has no formula: its backward needs values. Write {name}.backward with tensor "

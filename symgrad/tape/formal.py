@@ -1,8 +1,8 @@
 """A formula with the face of a tensor, for running a user's code on formulas instead of numbers.
 
 Custom functions and hooks are written for tensors: they call methods and operators.  Run on :class:`Formal` arguments
-the same text gives a formula.  Whatever needs a value (``if``, ``.item()``, ``.numpy()``, a constant tensor) raises, and
-the caller falls back to an opaque function; a formula is never guessed.
+the same text gives a formula.  Whatever needs a value (``if``, ``.item()``, ``.numpy()``, a constant tensor) raises,
+and the caller falls back to an opaque function; a formula is never guessed.
 """
 
 from __future__ import annotations
@@ -101,6 +101,15 @@ class Formal:
             raise FormulaError(f"np.{ufunc.__name__} has no formula in this form")
         return entry.call(*inputs)
 
+    def __neg__(self) -> Any:
+        return lookup("neg")(self)
+
+    def __abs__(self) -> Any:
+        return lookup("abs")(self)
+
+    def __invert__(self) -> Any:
+        return lookup("logical_not")(self)
+
     def __bool__(self) -> bool:
         raise FormulaError("a formula has no truth value")
 
@@ -124,9 +133,6 @@ for _name, _op in {
     "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "eq": "eq", "ne": "ne", "and": "logical_and", "or": "logical_or",
 }.items():  # fmt: skip
     setattr(Formal, f"__{_name}__", _operator(_op))
-Formal.__neg__ = lambda self: lookup("neg")(self)  # type: ignore[attr-defined]
-Formal.__abs__ = lambda self: lookup("abs")(self)  # type: ignore[attr-defined]
-Formal.__invert__ = lambda self: lookup("logical_not")(self)  # type: ignore[attr-defined]
 
 
 def _apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:

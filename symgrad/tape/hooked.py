@@ -6,6 +6,7 @@ the gradient under its own name.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,7 +39,7 @@ class Hooks:
 def through_hooks(functions: Sequence[Any], g: Term) -> Term:
     """The gradient after its hooks."""
     for function in functions:
-        found = formula_of(lambda function=function, g=g: function(Formal(g)))
+        found = formula_of(functools.partial(function, Formal(g)))
         g = found.term if isinstance(found, Formal) else _named(function, g)
     return g
 

@@ -16,7 +16,7 @@ from symgrad.tape.graph import sequence
 from symgrad.tape.versions import changed_since
 
 LIMIT = 64
-"""Accumulated passes a gradient remembers; beyond that its formula is a symbol of its own, so that memory is bounded."""
+"""Accumulated passes a gradient remembers; beyond that its formula is a symbol of its own."""
 
 
 class Origin:
