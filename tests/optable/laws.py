@@ -95,8 +95,9 @@ def run_kernel(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
 
 
 def projection(op: Op, x: Any) -> Any:
-    """The input brought back to the op's domain after one entry was moved: Cholesky reads a Hermitian matrix."""
-    return (x + np.conj(np.swapaxes(x, -1, -2))) / 2 if op.name == "cholesky" else x
+    """The input brought back to the op's domain after one entry was moved, where that is the Hermitian matrices."""
+    hermitian = op.domain == "symmetric" or op.name == "cholesky"
+    return (x + np.conj(np.swapaxes(x, -1, -2))) / 2 if hermitian else x
 
 
 def moved_kernel(op: Op, case: Case, i: int) -> Any:
@@ -294,7 +295,7 @@ def single_law(name: str, k: int) -> None:
     args, params = make_case(name, k, SIZES, np.float32)
     params = {key: "float32" if v == "float64" and name == "cast" else v for key, v in params.items()}
     leaves, out, w, targets = gradients(op, (args, params))
-    wide = tuple(a.astype(np.float64)[()] if is_leaf(a) else a for a in args)
+    wide = tuple(a.astype(np.result_type(a.dtype, np.float64))[()] if is_leaf(a) else a for a in args)
     wide_params = {key: "float64" if v == "float32" else v for key, v in params.items()}
     wide_leaves = tensors(wide, targets)
     wide_out = op(*wide_leaves, **wide_params)
@@ -306,7 +307,7 @@ def single_law(name: str, k: int) -> None:
         assert out.term.dtype in (None, np.float32), f"{name}: formula of dtype {out.term.dtype}"
     if w is None:
         return
-    wide_out.backward(sg.tensor(w._value.astype(np.float64)))
+    wide_out.backward(sg.tensor(w._value.astype(wide_out.dtype)))
     for i in targets:
-        assert leaves[i].grad.dtype == np.float32, f"{name}: gradient of dtype {leaves[i].grad.dtype}"
+        assert leaves[i].grad.dtype == args[i].dtype, f"{name}: gradient of dtype {leaves[i].grad.dtype}"
         close(leaves[i].grad._value, wide_leaves[i].grad._value, 5e-5, f"{name}: gradient {i}")

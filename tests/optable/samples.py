@@ -49,7 +49,7 @@ class Maker:
         value = np.asarray(self._real(domain, shape))
         if self.dtype.kind == "c":
             imaginary = self.rng.uniform(-0.5, 0.5, shape)
-            if domain == "positive-definite":
+            if domain in ("positive-definite", "symmetric"):
                 part = imaginary - np.swapaxes(imaginary, -1, -2)
                 imaginary = part / 2
             value = value + 1j * imaginary
@@ -75,6 +75,15 @@ class Maker:
             return self.rng.integers(-3, 3, shape) + uniform(0.1, 0.4, shape) + 0.5 * self.rng.integers(0, 2, shape)
         if domain == "above":
             return uniform(-2.5, 2.5, shape) + 5
+        if domain == "in-binade":
+            return uniform(0.55, 0.95, shape) * 2.0 ** self.rng.integers(-2, 3, shape)
+        if domain == "probability":
+            return uniform(0.1, 0.9, shape)
+        if domain == "symmetric":
+            a = uniform(-1, 1, shape)
+            return (a + np.swapaxes(a, -1, -2)) / 2 + np.diag(2.0 * np.arange(shape[-1]))
+        if domain in ("matrix", "square"):
+            return uniform(-1, 1, shape) + np.eye(shape[-2], shape[-1]) * (1 + np.arange(shape[-1]))
         if domain in ("invertible", "positive-definite"):
             a = uniform(-1, 1, shape)
             if domain == "invertible":
@@ -179,6 +188,28 @@ def _einsum(inputs: Any, output: Any, *letters: Any) -> Sample:
 def _multiple(y: Any, factor: Any) -> Case:
     """x / y stays away from the integers, where the remainder jumps."""
     return (y * factor, y), {}
+
+
+def _scattered(constant: bool = False, **params: Any) -> Sample:
+    """Two places of every column, none of them twice."""
+
+    def sample(make: Maker) -> Case:
+        index = np.broadcast_to(np.array([[0], [2]]), make.shape(2, "m")).copy()
+        src = 9 if constant else make("real", 2, "m")
+        return (make("real", "n", "m"), src, index), {"dim": 0, **params}
+
+    return sample
+
+
+def _spectrum(dims: tuple[int, ...], inverse: bool) -> Sample:
+    """Complex values whatever the dtype asked for, in its precision."""
+
+    def sample(make: Maker) -> Case:
+        dtype = np.result_type(make.dtype, np.complex64)
+        value = make("real", "n", "m") + 1j * make("real", "n", "m")
+        return (value.astype(dtype),), {"dims": dims, "inverse": inverse, "norm": "backward"}
+
+    return sample
 
 
 def _gather(make: Maker) -> Case:
@@ -301,6 +332,27 @@ SAMPLES: dict[str, list[Sample]] = {
     "trace": [_one("real", "n", "n")],
     "tril": [*_square("real", k=0), _one("real", "n", "m", k=1)],
     "triu": [*_square("real", k=0), _one("real", "n", "m", k=-1)],
+    "bessel_j": [_one("off-zero", "n", "m", n=0), _one("off-zero", "n", n=2), _one("off-zero", n=1)],
+    "bessel_i": [_one("off-zero", "n", "m", n=0), _one("off-zero", "n", n=2), _one("off-zero", n=1)],
+    "bessel_ie": [_one("off-zero", "n", "m", n=0), _one("off-zero", "n", n=2), _one("off-zero", n=1)],
+    "pad": [_one("real", "n", "m", widths=((1, 2), (0, 3)), value=0), _one("real", "n", widths=((2, 0),), value=1)],
+    "roll": [_one("real", "n", "m", shifts=(1, -2), dims=(0, 1)), _one("real", "n", shifts=(2,), dims=(0,))],
+    "scatter": [_scattered(), _scattered(constant=True)],
+    "scatter_combine": [_scattered(reduce=r, include_self=True) for r in ("prod", "amax", "amin")],
+    "windows": [
+        _one("real", "m", dim=0, size=2, step=1, dilation=1),
+        _one("real", 7, "m", dim=0, size=3, step=2, dilation=1),
+        _one("real", "m", 7, dim=1, size=2, step=1, dilation=2),
+    ],
+    "windows_sum": [_one("real", 3, "m", 2, dim=0, step=2, dilation=1, size=7)],
+    "fourier": [_spectrum(dims, inverse) for dims in ((1,), (0, 1)) for inverse in (False, True)],
+    "mantissa": [_one("in-binade", "n", "m"), _one("in-binade")],
+    "exponent": [_one("in-binade", "n", "m"), _one("in-binade")],
+    "cumprod": _along(),
+    "logcumsumexp": _along(),
+    "argsort": _along(descending=False),
+    "argcummax": _along(),
+    "argcummin": _along(),
     "solve": [
         _many(("invertible", "n", "n"), ("real", "n")),
         _many(("invertible", "n", "n"), ("real", "n", "m")),
@@ -309,7 +361,7 @@ SAMPLES: dict[str, list[Sample]] = {
 }
 """Samples by op name; elementwise ops without an entry and matrix ops get theirs from the domain."""
 
-_MATRIX_DOMAINS = ("invertible", "positive-definite")
+_MATRIX_DOMAINS = ("invertible", "positive-definite", "symmetric", "square")
 
 
 def domains(op: Op) -> tuple[str, ...]:
@@ -338,7 +390,9 @@ def samples(op: Op) -> list[Sample]:
     if op.sample is not None:
         return [lambda _: op.sample]
     if op.domain in _MATRIX_DOMAINS:
-        return _square(op.domain)
+        return _square(op.domain) if len(op.vjps) == 1 else [_many((op.domain, "n", "n"), ("real", "n", "n"))]  # type: ignore[arg-type]
+    if op.domain == "matrix":
+        return [_one("matrix", "n", "n"), _one("matrix", "p", "q"), _one("matrix", "q", "n")]
     return _elementwise(op) if op.domain and not callable(op.vjps) and op.kind != "multilinear" else []
 
 
@@ -346,7 +400,7 @@ REAL_ONLY = frozenset(
     "floor_divide remainder exp2 cbrt atan2 hypot logaddexp softplus logsigmoid floor ceil round trunc frac one_hot gt ge "
     "lt le logical_and logical_or logical_xor logical_not relu step maximum minimum clamp clamp_min clamp_max amax amin "
     "argmax argmin softmax log_softmax erf erfc lgamma digamma polygamma xlogy sinc dsinc shifted_exp eye full "
-    "ratio where cast gather scatter_into".split()
+    "ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine".split()
 )
 """Ops without a complex form here (or in torch)."""
 
