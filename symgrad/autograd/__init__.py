@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from symgrad.autograd import function, functional, graph
 from symgrad.autograd.function import Function
+from symgrad.autograd.jacobians import jacobian
 from symgrad.autograd.sweeps import backward, grad
 from symgrad.autograd.variable import Variable
 from symgrad.tape import modes as grad_mode
@@ -29,6 +30,7 @@ __all__ = [
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "jacobian",
     "no_grad",
     "set_grad_enabled",
 ]

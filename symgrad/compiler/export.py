@@ -30,7 +30,7 @@ def _selftest():
         failures += not close
 '''
 
-_DIFFERENCES = '''    for k, (position, column) in enumerate(_DERIVATIVES):
+_DIFFERENCES = """    for k, (position, column) in enumerate(_DERIVATIVES):
         step = 6e-6 if _ARGUMENTS[position].dtype == np.float64 else 1e-2
         rng = np.random.default_rng(k)
         direction = rng.standard_normal(_ARGUMENTS[position].shape).astype(_ARGUMENTS[position].dtype)
@@ -46,9 +46,9 @@ _DIFFERENCES = '''    for k, (position, column) in enumerate(_DERIVATIVES):
         close = np.allclose(exact, numeric, rtol=_LOOSE, atol=_LOOSE * max(1.0, float(np.max(np.abs(exact), initial=0))), equal_nan=True)
         print(f"{name}: result {{column}}: {{'agrees with' if close else 'DIFFERS from'}} central differences")
         failures += not close
-'''
+"""
 
-_END = '''    print("self-test passed" if not failures else f"self-test FAILED: {{failures}} differences")
+_END = """    print("self-test passed" if not failures else f"self-test FAILED: {{failures}} differences")
     return 1 if failures else 0
 
 
@@ -58,7 +58,7 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--selftest"]:
         sys.exit(_selftest())
     print(__doc__)
-'''
+"""
 
 
 def save(program: Any, path: Any) -> None:
@@ -92,7 +92,9 @@ def text_of(program: Any) -> str:
     test = _SELFTEST.format(name=program.name)
     pairs = _derivatives(program)
     if base is not None and pairs:
-        lines.append(f"_LOOSE = {loose[1]}\n_DERIVATIVES = {[p[:2] for p in pairs]}\n_BASES = {[p[2] for p in pairs]}\n\n")
+        lines.append(
+            f"_LOOSE = {loose[1]}\n_DERIVATIVES = {[p[:2] for p in pairs]}\n_BASES = {[p[2] for p in pairs]}\n\n"
+        )
         test += _DIFFERENCES.format(name=program.name, base=base.name)
     else:
         lines.append("\n")
@@ -139,7 +141,9 @@ def array_text(value: Any) -> str:
     array = np.asarray(value)
     if array.size > _SMALL:
         data = base64.b64encode(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()).decode()
-        return f"np.frombuffer(base64.b64decode({data!r}), {array.dtype.newbyteorder('<').str!r}).reshape({array.shape})"
+        return (
+            f"np.frombuffer(base64.b64decode({data!r}), {array.dtype.newbyteorder('<').str!r}).reshape({array.shape})"
+        )
     if not array.size:
         return f"np.zeros({array.shape}, dtype={array.dtype.name!r})"
     return f"np.array({_nested(array)}, dtype={array.dtype.name!r})"
@@ -189,8 +193,13 @@ def _invented(program: Any, kind: int) -> list[Any] | None:
         if a.default is not None:
             row.append(a.default)
             continue
+        if a.shape == (...,):
+            row.append(np.zeros((), a.dtype)[()])
+            continue
         shape = tuple(
-            letters.setdefault(s, 3 + len(letters)) if isinstance(s, str) and s.isidentifier() else size_value(s, letters)
+            letters.setdefault(s, 3 + len(letters))
+            if isinstance(s, str) and s.isidentifier()
+            else size_value(s, letters)
             for s in a.shape
         )
         count = int(np.prod(shape, dtype=int))

@@ -37,6 +37,8 @@ class Argument:
 
 def shape_words(shape: Sequence[Any]) -> str:
     """A shape as text: letters without quotes, ``scalar`` for none."""
+    if shape == (...,):
+        return "(not used)"
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})" if shape else "scalar"
 
 
@@ -108,23 +110,31 @@ class Compiled:
     def _by_name(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         names = [a.name for a in self.arguments]
         if len(args) > len(names):
-            raise ArgumentError(f"{self.name}() takes {len(names)} arguments ({', '.join(names)}), but {len(args)} were given.")
+            raise ArgumentError(
+                f"{self.name}() takes {len(names)} arguments ({', '.join(names)}), but {len(args)} were given."
+            )
         values = dict(zip(names, args, strict=False))
         for name, value in named.items():
             if name not in names:
-                raise NameProblem(f"{self.name}() has no argument called {name!r}; its arguments are {', '.join(names)}.")
+                raise NameProblem(
+                    f"{self.name}() has no argument called {name!r}; its arguments are {', '.join(names)}."
+                )
             if name in values:
                 raise ArgumentError(f"{self.name}() got {name!r} twice, by position and by name.")
             values[name] = value
         missing = [a.name for a in self.arguments if a.name not in values and a.default is None]
         if missing:
-            raise ArgumentError(f"{self.name}() misses {', '.join(missing)}; its arguments are {', '.join(map(str, self.arguments))}.")
+            raise ArgumentError(
+                f"{self.name}() misses {', '.join(missing)}; its arguments are {', '.join(map(str, self.arguments))}."
+            )
         return tuple(values.get(a.name, a.default) for a in self.arguments)
 
     def _check(self, shapes: Sequence[tuple[int, ...]]) -> None:
         """Ranks, fixed sizes, and sizes that share a letter."""
         letters: dict[str, tuple[int, str]] = {}
         for a, shape in zip(self.arguments, shapes, strict=True):
+            if a.shape == (...,):
+                continue
             if len(shape) != len(a.shape):
                 raise ShapeError(
                     f"{self.name}(): {a.name} has shape {shape_words(shape)} with {len(shape)} axes, but was compiled as "
@@ -248,9 +258,7 @@ def _letters_from(constant: Any, trace: Trace, outputs: Sequence[Any]) -> bool:
     return any(letter in wanted and letter not in known for letter in constant.shape)
 
 
-def assembled(
-    name: str, text: str, writer: Any, constants: Sequence[Any], silent: str | None, trace: Trace
-) -> str:
+def assembled(name: str, text: str, writer: Any, constants: Sequence[Any], silent: str | None, trace: Trace) -> str:
     """The whole source: helpers, the guard against warnings, and the function under its own name."""
     _, _, rest = text.partition("\n")
     parameters = [i.name if i not in constants else f"{i.name}={i.name}" for i in writer.inputs]

@@ -240,6 +240,11 @@ def constants_of(reading: Reading, known: set[Term]) -> list[Input]:
     return found
 
 
+def _is_variable(leaf: Any) -> bool:
+    """Whether a leaf is a variable of the formula rather than a constant: it requires grad or was given a name."""
+    return isinstance(leaf, Recorded) or leaf.name is not None
+
+
 def trace_tensor(tensor: Any, names: Sequence[str] | None) -> Trace:
     """What was recorded of a tensor, as a function of its leaves called ``names`` (all named leaves by default)."""
     from symgrad.tape.formula import read
@@ -249,14 +254,20 @@ def trace_tensor(tensor: Any, names: Sequence[str] | None) -> Trace:
     made.sizes = {letter: n for n, letter in reading.letters.items()}
     leaves = {str(reading.terms[id(leaf)].name): leaf for leaf in reading.leaves}
     if names is None:
-        names = [name for name, leaf in leaves.items() if isinstance(leaf, Recorded) or leaf.name is not None]
+        names = [name for name, leaf in leaves.items() if _is_variable(leaf)]
+    unlisted = [name for name, leaf in leaves.items() if name not in names and _is_variable(leaf)]
     for name in names:
         if name not in leaves:
-            safe_name(name)
-            raise NameProblem(
-                f"the formula has no leaf called {name!r}; its leaves are {', '.join(leaves) or 'none'}. Give a tensor a "
-                "name with symgrad.tensor(..., name=...)."
-            )
+            if unlisted:
+                safe_name(name)
+                raise NameProblem(
+                    f"the formula has no leaf called {name!r}; its leaves are {', '.join(leaves)}, of which "
+                    f"{', '.join(unlisted)} was not listed. Give a tensor a name with symgrad.tensor(..., name=...)."
+                )
+            # Every variable is there, so this is one that the result does not depend on: it is taken and not read.
+            made.inputs.append(Input(safe_name(name), symbol(name), None))
+            made.inputs[-1].shape = (...,)
+            continue
         leaf = leaves[name]
         alive = leaf.ref() if isinstance(leaf, Source) else leaf
         made.inputs.append(Input(safe_name(name), reading.terms[id(leaf)], None if alive is None else alive._value))

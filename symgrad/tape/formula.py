@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import FormulaError
-from symgrad.formula.derive import Derivation
+from symgrad.formula.derive import Derivation, jacobian
 from symgrad.formula.term import Term, apply, as_term, full, make, number, size_product, symbol
 from symgrad.op import Op, lookup
 from symgrad.ops.indexing import Index, indexed_shape
@@ -294,6 +294,8 @@ def _gradient_reading(origin: list[tuple[Origin, Any]] | Any, names: dict[int, s
 def _pulled(reading: Reading, passed: Origin, target: Any) -> Term:
     if passed.replaced:
         reading = reading.hooked(passed.replaced)
+    if passed.jacobian:
+        return jacobian(reading[passed.roots[0]], reading[target])
     outputs = [reading[r] for r in passed.roots]
     seeds = [
         full(out.shape, 1, out.dtype) if seed is None else reading[seed]
