@@ -44,7 +44,7 @@ _LAZY = {
     "latex": "symgrad.formulas",
     "where_list": "symgrad.formulas",
 }
-_MODULES = ("func", "linalg", "nn", "special")
+_MODULES = ("fft", "func", "linalg", "masked", "nn", "special")
 
 globals().update(FUNCTIONS)
 globals().update({name: getattr(creation, name) for name in creation.__all__})

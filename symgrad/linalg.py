@@ -7,7 +7,6 @@ tensor(6.)
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from symgrad.errors import ArgumentError, ShapeError
@@ -15,16 +14,12 @@ from symgrad.op import shape_of
 from symgrad.ops.contraction import contract
 from symgrad.ops.linalg import diagonal as _diagonal
 from symgrad.ops.naming import SPACES
-from symgrad.ops.linalg import solve
-from symgrad.ops.reductions import amax, amin, axes_of, norm_op, sum_
-from symgrad.ops.select import abs_
-from symgrad.ops.shaping import axis_of, squeeze
+from symgrad.ops.reductions import axes_of, norm_op
 from symgrad.tensor import FUNCTIONS
 
 inv = FUNCTIONS["inverse"]
 det = FUNCTIONS["det"]
 slogdet = FUNCTIONS["slogdet"]
-cholesky = FUNCTIONS["cholesky"]
 matmul = FUNCTIONS["matmul"]
 
 
@@ -50,34 +45,7 @@ def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False) 
     return norm_op(x, p=ord, dim=axes_of(dim, len(shape_of(x))), keepdim=keepdim)
 
 
-def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False) -> Any:
-    """A norm of matrices: "fro", or 1, -1, inf, -inf for the largest or smallest sum of a column or row.
-
-    Raises ``ArgumentError`` for other orders and ``ShapeError`` unless ``dim`` names two axes.
-
-    >>> import numpy as np
-    >>> float(matrix_norm(np.array([[1.0, -2.0], [3.0, 4.0]]), 1))
-    6.0
-    """
-    ndim = len(shape_of(A))
-    rows, columns = _two_axes(dim, ndim)
-    if ord == "fro":
-        return norm_op(A, p=2, dim=axes_of((rows, columns), ndim), keepdim=keepdim)
-    if ord not in (1, -1, math.inf, -math.inf):
-        raise ArgumentError(f"linalg.matrix_norm: ord is 'fro', 1, -1, inf or -inf, not {ord!r}.")
-    summed, compared = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    sums = sum_(abs_(A), summed, True)
-    found = (amax if ord > 0 else amin)(sums, compared, True)
-    return found if keepdim else squeeze(found, (rows, columns))
-
-
-def _two_axes(dim: Any, ndim: int) -> tuple[int, int]:
-    if not isinstance(dim, (tuple, list)) or len(dim) != 2 or ndim < 2:
-        raise ShapeError(f"linalg.matrix_norm: dim names two axes of a matrix; got dim={dim!r} for {ndim} axes.")
-    rows, columns = axis_of(dim[0], ndim), axis_of(dim[1], ndim)
-    if rows == columns:
-        raise ShapeError(f"linalg.matrix_norm: the two axes must differ, got dim={dim!r}.")
-    return rows, columns
+matrix_norm = SPACES["linalg"]["matrix_norm"]
 
 
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Any:
@@ -122,10 +90,9 @@ def multi_dot(tensors: Any) -> Any:
     return contract(tuple(tensors), tuple(labels), outer[0] + outer[1], sizes)
 
 
-globals().update(SPACES.get("linalg", {}))
+globals().update(SPACES["linalg"])
 
-__all__ = [
-    "cholesky",
+__all__ = sorted({
     "det",
     "diagonal",
     "inv",
@@ -134,6 +101,6 @@ __all__ = [
     "multi_dot",
     "norm",
     "slogdet",
-    "solve",
     "vector_norm",
-]
+    *SPACES["linalg"],
+})  # noqa: PLE0605

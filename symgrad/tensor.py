@@ -226,8 +226,10 @@ class Tensor(Recorded):
 
     @property
     def data(self) -> Tensor:
-        """The same memory without history."""
-        return self.detach()
+        """The same memory without history; changes through it are not counted, so backward does not object."""
+        out = self.detach()
+        out.more().silent = True
+        return out
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -255,6 +257,10 @@ class Tensor(Recorded):
     def clone(self) -> Any:
         """A copy with history."""
         return lookup("clone")(self)
+
+    def new_tensor(self, data: Any, *, dtype: Any = None) -> Tensor:
+        """A new leaf from numbers or an array, in the dtype of this tensor unless ``dtype`` is given."""
+        return plain(type(self), record.scalarised(np.array(data, dtype or self.dtype)))  # type: ignore[no-any-return]
 
     def item(self) -> Any:
         """The value of a one-element tensor as a Python number."""
@@ -346,7 +352,7 @@ class Tensor(Recorded):
     def __setitem__(self, index: Any, value: Any) -> None:
         index = _plain_index(index)
         if self._guard_inplace():
-            note_change(self._array())
+            self._note()
             self._value[index] = value._value if isinstance(value, Tensor) else value
             return
         new = lookup("index_put")(self, value, index=symgrad.ops.indexing.static_index(index))
@@ -360,6 +366,9 @@ class Tensor(Recorded):
                 raise AutogradError(LEAF_INPLACE + (f" (the leaf is {name})" if name else ""))
             return False
         return True
+
+    def _note(self) -> None:
+        note_change(self._array(), self._extra is not None and self._extra.silent)
 
     def _become(self, new: Tensor) -> Tensor:
         self.more().version = self._version + 1
@@ -381,7 +390,7 @@ class Tensor(Recorded):
         if new._requires_grad:
             new._value = value.astype(self.dtype, copy=False)
             return self._become(new)
-        note_change(self._array())
+        self._note()
         self._value[...] = value
         return self
 
@@ -397,7 +406,12 @@ class Tensor(Recorded):
 
     def copy_(self, source: Any) -> Tensor:
         """Copy another tensor's values into this one."""
-        return self._inplace(lambda x: cast(symgrad.ops.shaping.expand(source, x._value.shape), x.dtype))
+        whole = symgrad.ops.indexing.static_index(Ellipsis)
+        return self._inplace(
+            lambda x: lookup("index_put")(
+                x, cast(symgrad.ops.shaping.expand(source, x._value.shape), x.dtype), index=whole
+            )
+        )
 
     @property
     def _version(self) -> int:

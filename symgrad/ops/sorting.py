@@ -42,6 +42,8 @@ argcummin_op = _order("argcummin", kernels_scan.argcummin, "Places of the runnin
 def _at(input: Any, indices: Any, dim: int, keepdim: bool) -> Extremes:
     """The pair (values, indices) of one picked entry per row."""
     values = gather_op(input, indices, dim=dim)
+    if isinstance(indices, np.ndarray) and hasattr(input, "new_tensor"):
+        indices = input.new_tensor(indices, dtype=indices.dtype)
     return Extremes((values, indices)) if keepdim else Extremes((squeeze(values, dim), squeeze(indices, dim)))
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.op import Op, front, primitive, shape_of
-from symgrad.ops.linalg import _square, mH
+from symgrad.op import Op, front, is_complex, primitive, shape_of
+from symgrad.ops.linalg import _square, diag_embed, diagonal, inv, mH
 from symgrad.ops.reductions import eye_op
 from symgrad.ops.select import where
-from symgrad.ops.shaping import unsqueeze_op
+from symgrad.ops.shaping import expand, unsqueeze_op
 
 
 def _vectors_of(shape: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -94,25 +94,60 @@ def _smaller(shape: tuple[Any, ...]) -> Any:
     return rows if rows == columns else f"min({rows},{columns})"
 
 
+def _turned(g: Any, vectors: Any, values: Any) -> tuple[Any, Any]:
+    """What turns singular vectors against each other, over the gaps of squared values, and what turns their phase."""
+    inside = mH(vectors) @ g
+    skew = inside - mH(inside)
+    square = values * values
+    ndim = len(shape_of(values))
+    gaps = unsqueeze_op(square, dim=ndim - 1) - unsqueeze_op(square, dim=ndim)
+    eye = eye_op(n=shape_of(values)[-1], dtype="bool")
+    phase = diag_embed(diagonal(skew, 0, -2, -1) / (4 * values)) if is_complex(skew) else 0
+    return where(eye, 0, skew / where(eye, 1, gaps)), phase
+
+
+def _outside(g: Any, vectors: Any) -> Any:
+    """The part of ``g`` outside the span of orthonormal columns."""
+    return g - vectors @ (mH(vectors) @ g)
+
+
+def _svd_u_vjp(g: Any, u: Any, x: Any) -> Any:
+    # Townsend 2016; the phase of a pair of complex vectors is free, and each side carries half of its derivative.
+    s, vh = svdvals_op(x), svd_vh_op(x)
+    inside, phase = _turned(g, u, s)
+    columns = unsqueeze_op(s, dim=len(shape_of(s)) - 1)
+    return (u @ (inside * columns + phase) + _outside(g, u) / columns) @ vh
+
+
+def _svd_vh_vjp(g: Any, vh: Any, x: Any) -> Any:
+    s, u = svdvals_op(x), svd_u_op(x)
+    v, h = mH(vh), mH(g)
+    inside, phase = _turned(h, v, s)
+    columns = unsqueeze_op(s, dim=len(shape_of(s)) - 1)
+    return u @ mH(v @ (inside * columns + phase) + _outside(h, v) / columns)
+
+
 svd_u_op: Op = primitive(
     "svd_u",
     kernels.svd_u,
-    (None,),
+    (_svd_u_vjp,),
     infer=lambda shape: (*shape[:-1], _smaller(shape)),
+    node="LinalgSvd",
     dtypes="float",
     domain="matrix",
     latex=r"\operatorname{{U}}\left({0}\right)",
-    doc="Left singular vectors; only their use inside other rules is differentiable, once.",
+    doc="Left singular vectors, as columns.",
 )
 svd_vh_op: Op = primitive(
     "svd_vh",
     kernels.svd_vh,
-    (None,),
+    (_svd_vh_vjp,),
     infer=lambda shape: (*shape[:-2], _smaller(shape), shape[-1]),
+    node="LinalgSvd",
     dtypes="float",
     domain="matrix",
     latex=r"\operatorname{{V}}\left({0}\right)^{{\top}}",
-    doc="Right singular vectors; only their use inside other rules is differentiable, once.",
+    doc="Right singular vectors, as conjugated rows.",
 )
 
 matrix_exp_op: Op = primitive(
@@ -164,32 +199,13 @@ def matrix_exp(A: Any) -> Any:
     return matrix_exp_op(A)
 
 
-def eigvalsh(A: Any) -> Any:
-    """Eigenvalues of symmetric (Hermitian) matrices in ascending order."""
-    _square(A, "eigvalsh")
-    return eigvalsh_op(A)
-
-
-def eigh(A: Any) -> tuple[Any, Any]:
-    """Eigenvalues and eigenvectors (columns) of symmetric (Hermitian) matrices."""
-    _square(A, "eigh")
-    return eigvalsh_op(A), eigh_vectors_op(A)
-
-
-def svdvals(A: Any) -> Any:
-    """Singular values in descending order."""
-    return svdvals_op(A)
-
-
 def matrix_power(A: Any, n: int) -> Any:
     """A multiplied n times with itself; the inverse's power for negative n, the identity for 0."""
-    from symgrad.ops.linalg import inv
-
     _square(A, "matrix_power")
     if n < 0:
         return matrix_power(inv(A), -n)
     if n == 0:
-        return A * 0 + eye_op(n=shape_of(A)[-1], dtype=A.dtype.name)
+        return expand(eye_op(n=shape_of(A)[-1], dtype=A.dtype.name), shape_of(A)) + A * 0
     out, square, power = None, A, n
     while power:
         if power & 1:
@@ -197,5 +213,3 @@ def matrix_power(A: Any, n: int) -> Any:
         power >>= 1
         square = square @ square if power else square
     return out
-
-
