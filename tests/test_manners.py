@@ -111,6 +111,25 @@ def test_in_place_on_a_result(t):
     assert values(x.grad) == [4.0, 4.0]
 
 
+def test_copy_into_a_result(t):
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 3
+    y.copy_(t.tensor([5.0, 6.0]))
+    assert y.requires_grad
+    (y * y).sum().backward()
+    assert values(y) == [5.0, 6.0]
+    assert values(x.grad) == [0.0, 0.0]
+
+
+def test_changes_through_data_are_not_noticed(t):
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    c = t.tensor([3.0, 4.0])
+    y = x * c
+    c.data.add_(1)
+    y.sum().backward()
+    assert values(x.grad) == [4.0, 5.0]
+
+
 def test_changed_value_needed_for_backward(t):
     x = t.tensor([1.0, 2.0], requires_grad=True)
     c = t.tensor([3.0, 4.0])
@@ -257,6 +276,7 @@ def test_detach_shares_memory(t):
     assert x._version == y._version == 1
     x.data.zero_()
     assert values(y) == [0.0, 0.0]
+    assert x._version == 1
 
 
 def test_item_and_data(t):

@@ -32,7 +32,8 @@ class Extra:
     """Rare things about a tensor; most tensors never get one."""
 
     __slots__ = (
-        "accumulate", "grad", "hooks", "name", "origin", "origin_at", "post", "recipe", "retains", "site", "source", "structure", "version",
+        "accumulate", "grad", "hooks", "name", "origin", "origin_at", "post", "recipe", "retains", "silent", "site",
+        "source", "structure", "version",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -45,6 +46,7 @@ class Extra:
         self.post: dict[int, Any] = {}
         self.recipe: Any = None
         self.retains = False
+        self.silent = False
         self.site: Any = None
         self.source: Source | None = None
         self.structure: str | None = None

@@ -14,8 +14,8 @@ import numpy as np
 from symgrad.errors import AutogradError
 from symgrad.tape.graph import FREED, Node, sequence
 
-_changed: dict[int, tuple[weakref.ref[Any], int, int]] = {}
-"""By the identity of the owner of some memory: the owner, when it was last changed, and how often."""
+_changed: dict[int, tuple[weakref.ref[Any], int, int, int]] = {}
+"""By the identity of the owner of some memory: the owner, when it last changed at all, when and how often openly."""
 
 
 def storage(array: Any) -> Any:
@@ -25,12 +25,15 @@ def storage(array: Any) -> Any:
     return array
 
 
-def note_change(array: Any) -> None:
-    """Remember that the memory of ``array`` was changed now."""
+def note_change(array: Any, silent: bool = False) -> None:
+    """Remember that the memory of ``array`` changed now; ``silent`` (through ``.data``): backward does not object."""
     owner = storage(array)
     if isinstance(owner, np.ndarray):
         key = id(owner)
-        _changed[key] = (weakref.ref(owner, lambda _: _changed.pop(key, None)), next(sequence), changes(owner) + 1)
+        note, now = _note(owner), next(sequence)
+        openly, count = (0, 0) if note is None else note[2:]
+        gone = weakref.ref(owner, lambda _: _changed.pop(key, None))
+        _changed[key] = (gone, now, openly, count) if silent else (gone, now, now, count + 1)
 
 
 def _note(array: Any) -> Any:
@@ -40,9 +43,9 @@ def _note(array: Any) -> Any:
 
 
 def changes(array: Any) -> int:
-    """How often the memory of ``array`` was changed in place."""
+    """How often the memory of ``array`` was openly changed in place: torch's version number."""
     note = _note(array)
-    return 0 if note is None else note[2]
+    return 0 if note is None else note[3]
 
 
 def changed_since(array: Any, number: int) -> bool:
@@ -61,10 +64,10 @@ def check_saved(node: Node) -> None:
     if node.saved is FREED:
         return
     for value in node.saved:
-        if isinstance(value, np.ndarray):
-            if changed_since(value, node.sequence_nr):
-                raise AutogradError(
-                    "one of the variables needed for gradient computation has been modified by an inplace operation: "
-                    f"[{value.dtype} {list(value.shape)}], saved by {node.op.name}, was changed after it was used. "
-                    "Hint: change a copy (x = x.clone()) or use the out-of-place operation."
-                )
+        note = _note(value) if isinstance(value, np.ndarray) else None
+        if note is not None and note[2] > node.sequence_nr:
+            raise AutogradError(
+                "one of the variables needed for gradient computation has been modified by an inplace operation: "
+                f"[{value.dtype} {list(value.shape)}], saved by {node.op.name}, was changed after it was used. "
+                "Hint: change a copy (x = x.clone()) or use the out-of-place operation."
+            )
