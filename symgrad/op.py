@@ -145,9 +145,19 @@ class Op:
             found = carrier_of(arg.__class__)
             if found is not None and (carrier is None or found.rank > carrier.rank):
                 carrier = found
+        if carrier is None and not args:
+            carrier = self._carrier_of_sizes(params)
         if carrier is None:
             return self.kernel(*args, **params)
         return carrier.apply(self, args, params)
+
+    def _carrier_of_sizes(self, params: dict[str, Any]) -> Carrier | None:
+        """An op without arrays (``eye``) is a formula when a size of it is a letter."""
+        for key in self.size_params or ():
+            sizes = params[key]
+            if any(isinstance(size, str) for size in (sizes if isinstance(sizes, tuple) else (sizes,))):
+                return carrier_of(str)
+        return None
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

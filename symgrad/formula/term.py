@@ -230,6 +230,7 @@ def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
 
 
 register_carrier(Term, 1, apply)
+register_carrier(str, 1, apply)  # size letters
 
 
 def _infer_shape(op: Op, terms: tuple[Term, ...], params: dict[str, Any]) -> tuple[Any, ...]:

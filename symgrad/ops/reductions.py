@@ -237,14 +237,14 @@ prod_others_op: Op = primitive(
 
 def _prod_others_vjp(g: Any, x: Any, dim: int) -> Any:
     # out_i is the product of the row y_i with y_ij = 1 at j = i and x_j elsewhere.
-    eye = _identity(x, dim)
+    eye = identity_mask(x, dim)
     rows = where(eye, 1, unsqueeze_op(x, dim=dim))
     slopes = conj(prod_others_op(rows, dim=dim + 1)) * unsqueeze_op(g, dim=dim + 1)
     return sum_op(where(eye, 0, slopes), dim=(dim,), keepdim=False)
 
 
-def _identity(x: Any, dim: int) -> Any:
-    """Where i = j on the axes (dim, dim + 1) of ``x`` with the axis ``dim`` doubled."""
+def identity_mask(x: Any, dim: int) -> Any:
+    """Where i = j on the axes (dim, dim + 1) of ``x`` with the axis ``dim`` doubled; for every carrier, of any size."""
     labels, shape = tuple(range(len(shape_of(x)))), tuple(shape_of(x))
     doubled = (*labels[: dim + 1], *labels[dim:])
     return contract((ones_like(x),), (labels,), doubled, (*shape[: dim + 1], *shape[dim:])) > 0
