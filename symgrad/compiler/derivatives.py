@@ -84,9 +84,7 @@ def _grad(function: Any, args: Sequence[Any], argnums: Any, has_aux: bool) -> Tr
     outputs, _, extra, aux = _split(inner, has_aux)
     found = _gradients(inner, _scalar_of(inner, outputs), argnums)
     structure = target_structure(inner, argnums)
-    return inner.derived(
-        f"grad_{inner.name}", [*found, *extra], _pair(structure, aux) if has_aux else structure
-    )
+    return inner.derived(f"grad_{inner.name}", [*found, *extra], _pair(structure, aux) if has_aux else structure)
 
 
 def _value_and_grad(function: Any, args: Sequence[Any], argnums: Any, has_aux: bool) -> Trace:

@@ -46,7 +46,12 @@ def _regrouped(term: Term, args: tuple[Any, ...]) -> Term:
                     factor = _regrouped(make(a.op, (v, u), {}, small, dtype), (v, u))
                     return make(a.op, (big, factor), {}, term.shape, term.dtype)
         for a, b in (args, args[::-1]):
-            if b.op.name == "div" and b.args[0].number == 1 and (b.dtype is None or b.dtype == term.dtype) and not is_weak(a):
+            if (
+                b.op.name == "div"
+                and b.args[0].number == 1
+                and (b.dtype is None or b.dtype == term.dtype)
+                and not is_weak(a)
+            ):
                 return make(b.op, (a, b.args[1]), {}, term.shape, term.dtype)
     if all(a is b for a, b in zip(args, term.args, strict=True)):
         return term
@@ -101,7 +106,9 @@ def _float(term: Term, values: Sequence[Any]) -> Term | None:
     numbers = [math.pi if isinstance(v, str) else float(v) if isinstance(v, Fraction) else v for v in values]
     with np.errstate(all="ignore"):
         try:
-            value = term.op.kernel(*(float(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in numbers))
+            value = term.op.kernel(
+                *(float(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in numbers)
+            )
         except (ArithmeticError, ValueError):
             return None
     if np.ndim(value) or np.asarray(value).dtype.kind not in "bf":
@@ -316,7 +323,7 @@ class _Operands:
 
     def covered(self, k: int, label: int) -> bool:
         """Whether a label stays known without operand ``k``: in another operand, or broadcast into the output."""
-        return label in self.output or any(label in row for j, row in enumerate(self.inputs) if j != k)
+        return self.output.count(label) == 1 or any(label in row for j, row in enumerate(self.inputs) if j != k)
 
     def step(self) -> bool:
         """One simplification; False when there is none."""
@@ -354,8 +361,10 @@ class _Operands:
 
     def _drop_identity(self, k: int, a: int, b: int) -> bool:
         """A Kronecker delta renames one label to the other, unless both are labels of the result."""
-        if a == b or (a in self.output and b in self.output) or not any(
-            a in row or b in row for j, row in enumerate(self.inputs) if j != k
+        if (
+            a == b
+            or (a in self.output and b in self.output)
+            or not any(a in row or b in row for j, row in enumerate(self.inputs) if j != k)
         ):
             return False
         old, new = (b, a) if a in self.output else (a, b)
@@ -457,7 +466,9 @@ def _core(term: Term, work: _Operands) -> Term | None:
     output = tuple(numbers.setdefault(a, len(numbers)) for a in work.output)
     if len(work.xs) == 1 and inputs[0] == output:
         return same_place(work.xs[0], term) if work.xs[0].shape == term.shape else work.xs[0]
-    return make(einsum_op, tuple(work.xs), {"inputs": inputs, "output": output, "shape": term.shape}, term.shape, term.dtype)
+    return make(
+        einsum_op, tuple(work.xs), {"inputs": inputs, "output": output, "shape": term.shape}, term.shape, term.dtype
+    )
 
 
 def _mean(term: Term, args: tuple[Any, ...]) -> Term | None:

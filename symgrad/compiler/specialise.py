@@ -14,7 +14,17 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.program import Argument, Compiled, build
-from symgrad.compiler.trace import Output, Trace, argument_names, array_of, collection_paused, function_name, is_array, safe_name, trace
+from symgrad.compiler.trace import (
+    Output,
+    Trace,
+    argument_names,
+    array_of,
+    collection_paused,
+    function_name,
+    is_array,
+    safe_name,
+    trace,
+)
 from symgrad.errors import ArgumentError, CompileError, NameProblem
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded
@@ -70,6 +80,7 @@ class Specialised:
         self.variants: dict[Any, list[Variant]] = {}
         self.programs: dict[str, Compiled] = {}
         self.traces = 0
+        self._plain: dict[Any, Callable[..., Any]] = {}
         self.__doc__ = getattr(function, "__doc__", None)
 
     def __repr__(self) -> str:
@@ -78,6 +89,18 @@ class Specialised:
     # -------------------------------------------------------------------------------------- calling
 
     def __call__(self, *args: Any, **named: Any) -> Any:
+        if not named:
+            row: list[Any] = []
+            for a in args:
+                if a.__class__ is np.ndarray or a.__class__ is np.float64:
+                    row.append(a.dtype)
+                    row.append(a.shape)
+                else:
+                    break
+            else:
+                plain = self._plain.get(tuple(row))
+                if plain is not None:
+                    return plain(*args)
         if named:
             args = self._positional(args, named)
         key, arrays = signature(args)
@@ -102,7 +125,9 @@ class Specialised:
         values = dict(zip(names, args, strict=False))
         for name, value in named.items():
             if name not in names:
-                raise NameProblem(f"{self.name}() has no argument called {name!r}; its arguments are {', '.join(names)}.")
+                raise NameProblem(
+                    f"{self.name}() has no argument called {name!r}; its arguments are {', '.join(names)}."
+                )
             if name in values:
                 raise ArgumentError(f"{self.name}() got {name!r} twice, by position and by name.")
             values[name] = value
@@ -138,6 +163,7 @@ class Specialised:
         kept = self.variants.setdefault(key, [])
         kept[:] = [v for v in kept if not any(where[k] is not value for where, k, value in v.surroundings)]
         kept.append(made)
+        self._note_plain(args, made, len(kept))
         if len(kept) > VARIANTS:
             self.variants[key] = []
             raise CompileError(
@@ -145,6 +171,17 @@ class Specialised:
                 f"did something else {VARIANTS} times; use where(condition, a, b), or run it without compiling."
             )
         return made
+
+    def _note_plain(self, args: Sequence[Any], made: Variant, variants: int) -> None:
+        """Signatures of arrays alone, with nothing to guard, are looked up and called at once."""
+        if not all(a.__class__ is np.ndarray or a.__class__ is np.float64 for a in args):
+            return
+        key = tuple(part for a in args for part in (a.dtype, a.shape))
+        bare = variants == 1 and made.guards is None and not made.surroundings and not made.live
+        if bare and made.program.structure == containers.LEAF:
+            self._plain[key] = made.program.function
+        else:
+            self._plain.pop(key, None)
 
     @property
     def program(self) -> Compiled:
@@ -174,10 +211,7 @@ class Specialised:
         self.program.save(path)
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {
-            key: [(v.program, v.guards, v.seen) for v in variants]
-            for key, variants in self.variants.items()
-        }
+        kept = {key: [(v.program, v.guards, v.seen) for v in variants] for key, variants in self.variants.items()}
         return {"name": self.name, "variants": kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -186,6 +220,7 @@ class Specialised:
         self.name = state["name"]
         self.programs = {}
         self.traces = 0
+        self._plain = {}
         self.variants = {key: [Variant(*row, [], []) for row in rows] for key, rows in state["variants"].items()}
         self.__doc__ = None
 

@@ -6,15 +6,16 @@ An op without text is called as a helper function, whose source travels with the
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
+import sys
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from symgrad import kernels
 from symgrad.compiler.schedule import Program
 from symgrad.compiler.trace import Input, Output
 from symgrad.dtypes import get_default_dtype, promote, weak_with
@@ -29,7 +30,19 @@ FRAME = "_lambdifygenerated"
 
 _PROMOTED = ("where", "cat", "stack", "solve")
 _ARITHMETIC = {"add", "sub", "mul", "div", "neg", "pow", "floor_divide", "remainder"}
-_VIEWS = {"permute", "reshape", "narrow", "select", "getitem", "diagonal", "squeeze", "unsqueeze", "expand", "flip", "real"}
+_VIEWS = {
+    "permute",
+    "reshape",
+    "narrow",
+    "select",
+    "getitem",
+    "diagonal",
+    "squeeze",
+    "unsqueeze",
+    "expand",
+    "flip",
+    "real",
+}
 _NOT_SCALAR = {"where", "reshape", "squeeze", "permute", "unsqueeze", "cast", "expand", "real", "imag", "conj"}
 _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 _HELPER = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\(")
@@ -49,8 +62,10 @@ class Writer:
         self.helpers: dict[str, Callable[..., Any]] = {}
         self.weak: set[Term] = set()
         for term in order:
-            if term.op is NUMBER or term.op is SIZE or (
-                term.op.kind == "elementwise" and term.args and all(a in self.weak for a in term.args)
+            if (
+                term.op is NUMBER
+                or term.op is SIZE
+                or (term.op.kind == "elementwise" and term.args and all(a in self.weak for a in term.args))
             ):
                 self.weak.add(term)
 
@@ -105,7 +120,7 @@ class Writer:
     def call(self, term: Term, texts: list[str]) -> str:
         """Source of one op applied to argument texts."""
         op = term.op
-        texts = self._cast(term, texts)
+        texts = self._numbers(term, self._cast(term, texts))
         params = self._params(op, term.params)
         if op.name == "cast":
             return self._cast_text(term, texts[0])
@@ -117,7 +132,8 @@ class Writer:
         elif op.code is not None:
             text = op.code(*texts, **params)
         else:
-            text = self._function(op) + f"({', '.join([*texts, *(f'{k}={_plain(v)}' for k, v in params.items())])})"
+            options = [f"{k}={v if k in (op.size_params or ()) and isinstance(v, str) else _plain(v)}" for k, v in params.items()]
+            text = f"{self._function(op)}({', '.join([*texts, *options])})"
         for name in _HELPER.findall(text):
             self._need(name)
         if op.size_params:
@@ -125,6 +141,21 @@ class Writer:
         if term in self.weak and op.name not in _ARITHMETIC:
             return f"float({text})"
         return text
+
+    def _numbers(self, term: Term, texts: list[str]) -> list[str]:
+        """Plain numbers as NumPy scalars where a Python number would not do.
+
+        Functions that change shape need an array; and a Python complex times a NumPy float is a Python complex.
+        """
+        if term.op.kind == "elementwise" or term.op.name in ("where", "einsum"):
+            return [
+                f"np.{_dtype_name(term.dtype)}({text})" if isinstance(a.number, complex) and term.dtype is not None else text
+                for a, text in zip(term.args, texts, strict=True)
+            ]
+        return [
+            f"np.{_dtype_name(a.dtype or term.dtype or np.float64)}({text})" if a in self.weak else text
+            for a, text in zip(term.args, texts, strict=True)
+        ]
 
     def _function(self, op: Op) -> str:
         kernel = op.kernel
@@ -143,9 +174,11 @@ class Writer:
 
     def _need(self, name: str) -> None:
         if name not in self.helpers:
-            found = getattr(kernels, name, None) or getattr(contraction, name, None)
-            if inspect.isfunction(found):
-                self.helpers[name] = found
+            for module in helper_modules():
+                found = vars(module).get(name)
+                if inspect.isfunction(found):
+                    self.helpers[name] = found
+                    return
 
     # -------------------------------------------------------------------------------------- dtypes
 
@@ -210,7 +243,7 @@ class Writer:
             return _as_dtype(text, output.dtype, term.shape)
         if _is_view(term):
             return f"{closed(text)}.copy()" + ("[()]" if not term.shape and term.op.name in _NOT_SCALAR else "")
-        if not term.shape and term.op.name in _NOT_SCALAR:
+        if not term.shape and (term.op.name in _NOT_SCALAR or text.startswith("np.einsum")):
             return f"{closed(text)}[()]"
         return text
 
@@ -233,6 +266,13 @@ class Writer:
                     lines.append((self.letters[letter], f"{i.name}.shape[{axis}]"))
                     done.add(letter)
         return lines
+
+
+@functools.cache
+def helper_modules() -> tuple[Any, ...]:
+    """The modules whose functions source text may call by name: the kernels, and the einsum's delta."""
+    names = sorted(name for name in sys.modules if name.startswith("symgrad.kernels"))
+    return (*(sys.modules[name] for name in names), contraction)
 
 
 _REDUCTIONS = {"sum": "np.sum", "amax": "np.max", "amin": "np.min"}
@@ -466,5 +506,3 @@ def _callees(function: Callable[..., Any]) -> list[tuple[str, Callable[..., Any]
 def order_of(outputs: Sequence[Term]) -> list[Term]:
     """All terms of a program, arguments first."""
     return postorder(outputs)
-
-
