@@ -137,7 +137,8 @@ def _state(item: Any, ref: Any) -> tuple[Any, ...]:
         return ("origin", tuple(map(ref, item.roots)), tuple(map(ref, item.seeds)))
     if isinstance(item, Source):
         alive = item.ref()
-        return ("source", item.shape, item.dtype, _name(item), item.structure, None if alive is None else ref(alive))
+        return ("source", item.shape, item.dtype, _name(item), item.structure, None if alive is None else ref(alive),
+                item.recipe, item.kept)  # fmt: skip
     return ("tensor", type(item), item._value, ref(item._node), item._requires_grad, _tensor_extra(item, ref))
 
 
@@ -168,6 +169,8 @@ def _tensor_extra(tensor: Any, ref: Any) -> Any:
         "name": extra.name,
         "assigned": _name(extra) if extra.name is None else None,
         "structure": extra.structure,
+        "recipe": extra.recipe,
+        "silent": extra.silent,
         "version": extra.version,
         "retains": extra.retains,
         "grad": ref(extra.grad),
@@ -266,7 +269,7 @@ def _fill_origin(origin: Origin, state: Any, deref: Any, fresh: Any) -> None:  #
 
 
 def _fill_source(source: Source, state: Any, deref: Any, fresh: Any) -> None:  # noqa: ARG001  (one form for all)
-    _, source.shape, source.dtype, source.name, source.structure, alive = state
+    _, source.shape, source.dtype, source.name, source.structure, alive, source.recipe, source.kept = state
     source.site = None
     owner = deref(alive)
     source.ref = weakref.ref(owner) if owner is not None else _gone  # type: ignore[assignment]
@@ -285,6 +288,7 @@ def _fill_tensor(tensor: Any, state: Any, deref: Any, fresh: Any) -> None:  # no
         return
     more = tensor.more()
     more.name = extra["name"] or extra["assigned"]
+    more.recipe, more.silent = extra["recipe"], extra["silent"]
     more.structure, more.version, more.retains = extra["structure"], extra["version"], extra["retains"]
     more.grad, more.source = deref(extra["grad"]), deref(extra["source"])
     origin = extra["origin"]
