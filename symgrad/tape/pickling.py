@@ -134,12 +134,19 @@ def _state(item: Any, ref: Any) -> tuple[Any, ...]:
         return ("node", item.op, args, item.params, inside, item.mask, item.shape, item.dtype, item.uniform,
                 item.sequence_nr, saved, extra)  # fmt: skip
     if isinstance(item, Origin):
-        return ("origin", tuple(map(ref, item.roots)), tuple(map(ref, item.seeds)))
+        return ("origin", tuple(map(ref, item.roots)), tuple(map(ref, item.seeds)), _plain_fields(item))
     if isinstance(item, Source):
         alive = item.ref()
-        return ("source", item.shape, item.dtype, _name(item), item.structure, None if alive is None else ref(alive),
-                item.recipe, item.kept)  # fmt: skip
+        return ("source", _name(item), None if alive is None else ref(alive), _plain_fields(item))
     return ("tensor", type(item), item._value, ref(item._node), item._requires_grad, _tensor_extra(item, ref))
+
+
+_OWN_FIELDS = {"__weakref__", "cache", "replaced", "roots", "seeds", "name", "ref", "site"}
+"""Fields of passes and constants that are written in a way of their own or made anew."""
+
+
+def _plain_fields(item: Any) -> dict[str, Any]:
+    return {field: getattr(item, field) for field in type(item).__slots__ if field not in _OWN_FIELDS}
 
 
 def _name(item: Any) -> str | None:
@@ -265,12 +272,16 @@ def _fill_node(node: Node, state: Any, deref: Any, fresh: dict[int, int]) -> Non
 
 def _fill_origin(origin: Origin, state: Any, deref: Any, fresh: Any) -> None:  # noqa: ARG001  (one form for all)
     origin.roots, origin.seeds = tuple(map(deref, state[1])), tuple(map(deref, state[2]))
-    origin.cache, origin.replaced, origin.known = {}, {}, True
+    origin.cache, origin.replaced = {}, {}
+    for field, value in state[3].items():
+        setattr(origin, field, value)
 
 
 def _fill_source(source: Source, state: Any, deref: Any, fresh: Any) -> None:  # noqa: ARG001  (one form for all)
-    _, source.shape, source.dtype, source.name, source.structure, alive, source.recipe, source.kept = state
+    _, source.name, alive, fields = state
     source.site = None
+    for field, value in fields.items():
+        setattr(source, field, value)
     owner = deref(alive)
     source.ref = weakref.ref(owner) if owner is not None else _gone  # type: ignore[assignment]
 
