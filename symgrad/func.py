@@ -1,4 +1,4 @@
-"""Derivatives of functions, under the names of ``torch.func`` and JAX: grad, value_and_grad, jacobian, hessian, vjp, jvp.
+"""Derivatives of functions, under the names of ``torch.func`` and JAX.
 
 The functions take tensors, arrays, numbers and nested tuples, lists and dicts of them, and give tensors.  They nest to
 any order, and ``symgrad.compile`` derives through them on formulas.
@@ -15,7 +15,7 @@ import numpy as np
 from symgrad import autograd
 from symgrad.compiler import trace as tracing
 from symgrad.compiler.derivatives import transformed
-from symgrad.dtypes import for_python_number, is_floating
+from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import Op, is_complex, lookup, shape_of
 from symgrad.ops.complex import conj
@@ -41,9 +41,11 @@ def _tensor(value: Any, name: str) -> Any:
     if isinstance(value, (Recorded, Dual)):
         return value
     if isinstance(value, (bool, int, float, complex)):
-        value = np.complex128(value) if for_python_number(value).kind == "c" else np.float64(value)
+        value = np.complex128(value) if isinstance(value, complex) else np.float64(value)
     elif not isinstance(value, (np.ndarray, np.generic)):
-        raise ArgumentError(f"{name} holds {type(value).__name__}; tensors, arrays and numbers can be differentiated by.")
+        raise ArgumentError(
+            f"{name} holds {type(value).__name__}; tensors, arrays and numbers can be differentiated by."
+        )
     return plain(Tensor, value)
 
 
@@ -131,7 +133,9 @@ def _call(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, A
     if not has_aux:
         return result, None
     if not isinstance(result, tuple) or len(result) != 2:
-        raise ArgumentError(f"has_aux=True needs a function that gives (output, aux), but it gave {type(result).__name__}.")
+        raise ArgumentError(
+            f"has_aux=True needs a function that gives (output, aux), but it gave {type(result).__name__}."
+        )
     return result
 
 
@@ -140,7 +144,7 @@ def _as_result(value: Any) -> Any:
 
 
 def _settled(value: Any) -> Any:
-    """A result whose derivative by the variables of this call is nobody's business: its formula stays, its grad goes."""
+    """A result that nobody outside differentiates: its formula stays, its grad goes."""
     if isinstance(value, Dual):
         return Dual(_settled(value.primal), _settled(value.tangent), value.tag)
     if not isinstance(value, Recorded) or not value._requires_grad or value._node is None:
@@ -176,15 +180,17 @@ def _pull(out: Any, variables: Sequence[Any], seed: Any, create: bool) -> list[A
     if isinstance(out, Recorded) and out._requires_grad:
         seeds = None if seed is None else [_tensor(seed, "the cotangent")]
         found = autograd.grad([out], variables, seeds, retain_graph=True, create_graph=create, allow_unused=True)
-    return [plain(Tensor, np.zeros_like(v._value)[()]) if g is None else g for g, v in zip(found, variables, strict=True)]
+    return [
+        plain(Tensor, np.zeros_like(v._value)[()]) if g is None else g for g, v in zip(found, variables, strict=True)
+    ]
 
 
 def _scalar(out: Any, name: str) -> Any:
     out = _as_result(out)
     if tuple(shape_of(out)) != ():
         raise AutogradError(
-            f"{name}() needs a function with a scalar result, but it gave shape {tuple(shape_of(out))}; sum or average it, "
-            "or use jacobian()."
+            f"{name}() needs a function with a scalar result, but it gave shape {tuple(shape_of(out))}; sum or average "
+            "it, or use jacobian()."
         )
     return out
 
@@ -287,7 +293,9 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
             [ 0., 12.]], dtype=float64)
     """
     second = jacobian(jacobian(func, argnums), argnums)
-    return transformed(functools.wraps(func)(lambda *args, **kwargs: second(*args, **kwargs)), "hessian", func, argnums, False)
+    return transformed(
+        functools.wraps(func)(lambda *args, **kwargs: second(*args, **kwargs)), "hessian", func, argnums, False
+    )
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
@@ -331,7 +339,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 def jvp(func: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False) -> Any:
     """``(output, tangent)``: the value and its derivative along ``tangents``, in one forward pass.
 
-    ``primals`` and ``tangents`` are tuples of equal structure and shapes.  With ``has_aux``: ``(output, tangent, aux)``.
+    ``primals`` and ``tangents`` are tuples of equal structure and shapes.  With ``has_aux`` the result is
+    ``(output, tangent, aux)``.
 
     >>> import symgrad as sg
     >>> sg.func.jvp(lambda x: x**3, (2.0,), (1.0,))
@@ -363,7 +372,7 @@ def jvp(func: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any
 
 
 def _transposed(op: Op, i: int, tangent: Any, out: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """The tangent of an op that has no rule for it: its vjp is linear in the cotangent, and is transposed on the tape."""
+    """The tangent of an op without a tangent rule: its vjp, linear in the cotangent, is transposed on the tape."""
 
     def pulled(cotangent: Any) -> Any:
         found = op.pullback(i, cotangent, out, inputs, params)

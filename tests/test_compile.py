@@ -33,7 +33,7 @@ def data(n=20, m=5, dtype=float):
     )
 
 
-# ------------------------------------------------------------------------------------------ values and source
+# ---------------------------------------------------------------------------- values and source
 
 
 def test_gradient_of_the_demo_reads_like_numpy():
@@ -145,8 +145,8 @@ def test_other_constants_become_defaults():
 
 
 def test_dead_constant_is_an_error():
-    x = sg.tensor([1.0, 2.0], requires_grad=True, name="x", dtype=np.float64)
-    y = (x * np.array([3.0, 4.0])).sum()
+    x = sg.tensor(np.ones(5000), requires_grad=True, name="x")
+    y = (x * np.arange(5000.0)).sum()
     with pytest.raises(CompileError, match="was freed"):
         sg.compile(y, ["x"])
 
@@ -156,7 +156,7 @@ def test_constants_of_a_function_are_kept_alive():
     assert f(np.array([1.0, 2.0])) == 11.0
 
 
-# ------------------------------------------------------------------------------------------ sizes, shapes, dtypes
+# ---------------------------------------------------------------------------- sizes, shapes, dtypes
 
 
 def test_a_size_in_a_python_number_serves_its_own_size_only():
@@ -184,7 +184,8 @@ def test_source_does_not_depend_on_the_size(n):
     x = np.ones(n)
     f = sg.compile(sg.func.grad(lambda w, x: sg.tanh(w * x).sum()), x, x)
     assert f.source == (
-        'def grad_f(w, x):\n    """w (n,), x (n,) -> (n,) float64."""\n    t1 = np.tanh(w * x)\n    return (1 - t1 * t1) * x\n'
+        'def grad_f(w, x):\n    """w (n,), x (n,) -> (n,) float64."""\n'
+        "    t1 = np.tanh(w * x)\n    return (1 - t1 * t1) * x\n"
     ).replace("grad_f", f.program.name)
 
 
@@ -216,11 +217,17 @@ def test_constants_do_not_widen(dtype):
 
 def test_mixed_dtypes_follow_the_library():
     a, b = np.ones(3, np.float32), np.float64(2)
-    f = lambda a, b: (a * b).sum()
+
+    def f(a, b):
+        return (a * b).sum()
+
     expected = f(sg.tensor(a, requires_grad=True), sg.tensor(b, requires_grad=True))
     assert sg.compile(f)(a, b).dtype == expected.dtype
     k = np.arange(3)
-    f = lambda k, a: k * a
+
+    def f(k, a):
+        return k * a
+
     assert sg.compile(f)(k, a).dtype == f(sg.tensor(k), sg.tensor(a)).dtype
 
 
@@ -234,11 +241,14 @@ def test_nested_containers_go_in_and_come_out():
     assert "p_w" in f.source
 
 
-# ------------------------------------------------------------------------------------------ warnings and singular points
+# ---------------------------------------------------------------------------- warnings and singular points
 
 
 def test_branch_not_taken_neither_leaks_nor_warns():
-    f = lambda x: sg.where(x > 0, sg.sqrt(x), 0).sum()
+
+    def f(x):
+        return sg.where(x > 0, sg.sqrt(x), 0).sum()
+
     x = np.array([0.0, 4.0])
     assert sg.compile(f)(x) == 2.0
     np.testing.assert_array_equal(sg.compile(sg.func.grad(f))(x), [0.0, 0.25])
@@ -263,7 +273,7 @@ def test_python_division_by_zero_is_numpys():
         assert f(0.0) == np.inf
 
 
-# ------------------------------------------------------------------------------------------ what a trace cannot see
+# ---------------------------------------------------------------------------- what a trace cannot see
 
 
 def test_branches_are_guards():
@@ -284,9 +294,10 @@ def test_values_read_are_guards():
 
 def test_function_of_values_is_refused_in_the_end():
     f = sg.compile(lambda x: x * x.item())
+    for k in range(16):
+        assert f(np.float64(k)) == k * k
     with pytest.raises(CompileError, match=r"looked at values of its arguments \(item\(\)\)"):
-        for k in range(40):
-            f(np.float64(k))
+        f(np.float64(99))
 
 
 def test_detach_and_no_grad_are_followed():
@@ -343,7 +354,7 @@ def test_outer_variables_are_watched():
     assert compiled(x) == 30.0
 
 
-# ------------------------------------------------------------------------------------------ errors
+# ---------------------------------------------------------------------------- errors
 
 
 def example():
@@ -360,7 +371,11 @@ def example():
         (lambda f: f(1, 2, 3), ArgumentError, "takes 2 arguments"),
         (lambda f: f(np.ones((2, 3)), np.ones(3), x=1), ArgumentError, "takes|twice"),
         (lambda f: f(np.ones(3), np.ones(3)), ShapeError, r"A has shape \(3,\) with 1 axes"),
-        (lambda f: f(np.ones((2, 4)), np.ones(3)), ShapeError, r"x of shape \(3,\) has size 3 in axis 0, where A has m = 4"),
+        (
+            lambda f: f(np.ones((2, 4)), np.ones(3)),
+            ShapeError,
+            r"x of shape \(3,\) has size 3 in axis 0, where A has m = 4",
+        ),
         (lambda f: f(np.ones((2, 3)) * 1j, np.ones(3)), DtypeError, "complex128"),
         (lambda f: f(np.ones((2, 3)), "abc"), DtypeError, "x has dtype"),
     ],
@@ -404,7 +419,7 @@ def test_compile_takes_tensors_and_functions():
         sg.compile(3)
 
 
-# ------------------------------------------------------------------------------------------ pickling, tracebacks, export
+# ---------------------------------------------------------------------------- pickling, tracebacks, export
 
 
 def test_pickle_round_trip():
@@ -448,7 +463,9 @@ def test_saved_file_stands_alone(kind, tmp_path):
     assert run.returncode == 0, run.stdout + run.stderr
     assert "self-test passed" in run.stdout
     assert ("central differences" in run.stdout) == (kind != "value")
-    assert "symgrad" not in [line.split()[1] for line in path.read_text().splitlines() if line.startswith(("import", "from"))]
+    assert "symgrad" not in [
+        line.split()[1] for line in path.read_text().splitlines() if line.startswith(("import", "from"))
+    ]
 
 
 def test_selftest_notices_a_change(tmp_path):
@@ -482,7 +499,9 @@ def test_bytes_do_not_depend_on_the_hash_seed(tmp_path):
     texts = set()
     for seed in ("0", "1", "77"):
         path = tmp_path / f"{seed}.py"
-        subprocess.run([sys.executable, "-c", PROGRAM, str(path)], check=True, env={**os.environ, "PYTHONHASHSEED": seed})
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM, str(path)], check=True, env={**os.environ, "PYTHONHASHSEED": seed}
+        )
         texts.add(path.read_bytes())
     assert len(texts) == 1
 
@@ -492,7 +511,7 @@ def test_importing_does_not_load_sympy():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-# ------------------------------------------------------------------------------------------ size of programs
+# ---------------------------------------------------------------------------- size of programs
 
 
 def deep(x, steps=3000):

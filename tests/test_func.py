@@ -34,7 +34,10 @@ def test_formulas_come_along():
 
 
 def test_argnums_and_structures():
-    f = lambda p, x: (p["w"] * x).sum() + p["b"] ** 2
+
+    def f(p, x):
+        return (p["w"] * x).sum() + p["b"] ** 2
+
     p = {"w": np.array([1.0, 2.0]), "b": 3.0}
     g = grad(f)(p, np.array([5.0, 6.0]))
     assert g["w"].tolist() == [5.0, 6.0]
@@ -46,7 +49,10 @@ def test_argnums_and_structures():
 
 
 def test_has_aux():
-    f = lambda x: ((x**2).sum(), {"twice": x * 2})
+
+    def f(x):
+        return ((x**2).sum(), {"twice": x * 2})
+
     g, aux = grad(f, has_aux=True)(np.array([1.0, 2.0]))
     assert g.tolist() == [2.0, 4.0]
     assert aux["twice"].tolist() == [2.0, 4.0]
@@ -83,7 +89,10 @@ def test_perturbations_are_not_confused():
     assert jvp(lambda x: x * jvp(lambda y: x + y, (x,), (1.0,))[1], (3.0,), (1.0,))[1].item() == 1.0
     assert grad(lambda x: jvp(lambda y: x * y, (x,), (1.0,))[1])(3.0).item() == 1.0
     assert jvp(lambda x: grad(lambda y: x * y * y)(x), (3.0,), (1.0,))[1].item() == 12.0
-    f = lambda x: x * grad(lambda y: y * y * x)(x)
+
+    def f(x):
+        return x * grad(lambda y: y * y * x)(x)
+
     np.testing.assert_allclose(sg.compile(grad(f))(3.0), grad(f)(3.0).item())
 
 
@@ -103,7 +112,10 @@ def test_hessian_vector_products_four_ways():
 
 def test_jacobian_axes_are_outputs_then_inputs():
     A, x = rng.standard_normal((3, 4)), rng.standard_normal(4)
-    f = lambda x: sg.tanh(sg.tensor(A) @ x)
+
+    def f(x):
+        return sg.tanh(sg.tensor(A) @ x)
+
     J = (1 - np.tanh(A @ x) ** 2)[:, None] * A
     for transform in (jacobian, jacrev, jacfwd):
         close(transform(f)(x), J)
@@ -163,7 +175,10 @@ def test_outer_leaves_stay_differentiable():
 
 
 def test_transforms_inside_compiled_functions():
-    f = lambda x: grad(lambda y: (y**3).sum())(x) * 2 + jvp(lambda y: y * y, (x,), (x,))[1]
+
+    def f(x):
+        return grad(lambda y: (y**3).sum())(x) * 2 + jvp(lambda y: y * y, (x,), (x,))[1]
+
     x = np.array([1.0, 2.0])
     np.testing.assert_allclose(sg.compile(f)(x), 6 * x**2 + 2 * x * x)
     np.testing.assert_allclose(sg.compile(f)(x + 1), 8 * (x + 1) ** 2)
@@ -182,7 +197,11 @@ def test_transforms_inside_compiled_functions():
         (lambda: jvp(lambda x: x, (np.ones(2),), (np.ones(3),)), ArgumentError, "shape of its primal"),
         (lambda: vjp(lambda x: x, np.ones(2))[1](np.ones(3)), AutogradError, "Mismatch in shape"),
         (lambda: sg.compile(grad(lambda x: x), np.ones(2)), CompileError, "one scalar result"),
-        (lambda: sg.compile(grad(lambda x, k: x * len(k), argnums=1), 1.0, "a"), CompileError, "no array of floating dtype"),
+        (
+            lambda: sg.compile(grad(lambda x, k: x * len(k), argnums=1), 1.0, "a"),
+            CompileError,
+            "no array of floating dtype",
+        ),
     ],
 )
 def test_errors(call, error, words):

@@ -35,7 +35,7 @@ def compile(target: Any, *args: Any, name: str | None = None) -> Any:
     >>> print(f.source)
     def program(A, x):
         \"\"\"A (n, n), x (n,) -> scalar float64.\"\"\"
-        return np.sum(np.tanh(A @ x), (0,))
+        return np.sum(np.tanh(A @ x))
     <BLANKLINE>
     """
     if isinstance(target, Recorded):

@@ -109,7 +109,7 @@ def _jacobian(function: Any, args: Sequence[Any], argnums: Any, has_aux: bool) -
     return inner.derived(name, [*rows, *extra], _pair(nested, aux) if has_aux else nested)
 
 
-def _hessian(function: Any, args: Sequence[Any], argnums: Any, has_aux: bool) -> Trace:
+def _hessian(function: Any, args: Sequence[Any], argnums: Any, _: bool) -> Trace:
     inner = trace(function, args)
     first = _gradients(inner, _scalar_of(inner, inner.outputs), argnums)
     inner_structure = target_structure(inner, argnums)
@@ -140,7 +140,7 @@ def _jacobian_terms(inner: Trace, out: Output, argnums: Any, number: int) -> lis
 
 def jacobian_term(out: Term, target: Term) -> Term:
     """The Jacobian as one term with axes (output…, input…): structure stays products and diagonals."""
-    return derive.jacobian(out, target)  # type: ignore[attr-defined,no-any-return]
+    return derive.jacobian(out, target)
 
 
 _MAKERS: dict[str, Callable[[Any, Sequence[Any], Any, bool], Trace]] = {

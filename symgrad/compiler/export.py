@@ -26,7 +26,8 @@ def _selftest():
     for k, (value, stored) in enumerate(zip(found, _RESULTS)):
         same_kind = np.shape(value) == stored.shape and np.asarray(value).dtype == stored.dtype
         close = same_kind and np.allclose(value, stored, rtol=_RTOL, atol=_RTOL, equal_nan=True)
-        print(f"{name}: result {{k}} of shape {{np.shape(value)}}: {{'as stored' if close else 'DIFFERS from the stored value'}}")
+        verdict = "as stored" if close else "DIFFERS from the stored value"
+        print(f"{name}: result {{k}} of shape {{np.shape(value)}}: {{verdict}}")
         failures += not close
 '''
 
@@ -43,7 +44,8 @@ _DIFFERENCES = """    for k, (position, column) in enumerate(_DERIVATIVES):
             ends.append(np.asarray(out[_BASES[k]] if isinstance(out, tuple) else out, np.float64))
         numeric = (ends[0] - ends[1]) / (2 * step)
         exact = np.tensordot(np.asarray(found[column], np.float64), np.asarray(direction, np.float64), direction.ndim)
-        close = np.allclose(exact, numeric, rtol=_LOOSE, atol=_LOOSE * max(1.0, float(np.max(np.abs(exact), initial=0))), equal_nan=True)
+        scale = max(1.0, float(np.max(np.abs(exact), initial=0)))
+        close = np.allclose(exact, numeric, rtol=_LOOSE, atol=_LOOSE * scale, equal_nan=True)
         print(f"{name}: result {{column}}: {{'agrees with' if close else 'DIFFERS from'}} central differences")
         failures += not close
 """
@@ -82,9 +84,7 @@ def text_of(program: Any) -> str:
     if lines[-1] != "from __future__ import annotations\n\n":
         lines.append("\n")
     lines.append("import numpy as np\n\n")
-    for a in program.arguments:
-        if a.default is not None:
-            lines.append(f"{a.name} = {array_text(a.default)}\n")
+    lines += [f"{a.name} = {array_text(a.default)}\n" for a in program.arguments if a.default is not None]
     lines.append("\n" + _without_repeats(body) + "\n\n")
     lines.append(f"_ARGUMENTS = [\n{''.join(f'    {array_text(a)},{chr(10)}' for a in arguments)}]\n")
     lines.append(f"_RESULTS = [\n{''.join(f'    {array_text(np.asarray(r))},{chr(10)}' for r in results)}]\n")
@@ -121,7 +121,7 @@ def _docstring(program: Any) -> str:
     if formula:
         lines += ["Formula (LaTeX)", *(f"    {line}" for line in formula.splitlines())]
     lines += ["", "`python -I <this file> --selftest` compares it with stored values.", ""]
-    return "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''").replace("'", "'")
+    return "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''")
 
 
 def _formula(program: Any) -> str:

@@ -45,6 +45,7 @@ class Jitted:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run the function: eagerly, or as a program where its guards hold."""
         if watching() is not None or self._differentiated(args, named):
             return self._eagerly(args, named)
         try:

@@ -125,9 +125,8 @@ def lean(term: Term) -> Term:
         op = term.op.name
         if op == "full" and not isinstance(term.params["value"], str):
             return number(term.params["value"])
-        if op in ("expand", "detach", "clone"):
-            term = term.args[0]
-        elif op == "unsqueeze" and all(s == 1 for s in term.shape[: term.params["dim"]]):
+        leading = op == "unsqueeze" and all(s == 1 for s in term.shape[: term.params["dim"]])
+        if leading or op in ("expand", "detach", "clone"):
             term = term.args[0]
         elif op == "einsum" and len(term.args) == 1:
             inner = _broadcast_of_einsum(term)
@@ -149,7 +148,7 @@ def _broadcast_of_einsum(term: Term) -> Term | None:
     for axis, label in enumerate(output[first:]):
         if label not in labels:
             found = unsqueeze_op(found, dim=axis)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _without_broadcasts(term: Term, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -251,7 +250,7 @@ def _neg(term: Term, args: tuple[Any, ...]) -> Term | None:
     (x,) = args
     if x.op.name == "sub":
         return make(x.op, x.args[::-1], {}, term.shape, term.dtype)
-    return x.args[0] if x.op.name == "neg" else None  # type: ignore[no-any-return]
+    return x.args[0] if x.op.name == "neg" else None
 
 
 def _sigmoid(term: Term, args: tuple[Any, ...]) -> Term | None:

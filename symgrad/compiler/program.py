@@ -14,8 +14,8 @@ from symgrad.compiler import passes, schedule
 from symgrad.compiler.targets import numpy as target
 from symgrad.compiler.trace import Trace
 from symgrad.errors import ArgumentError, DtypeError, NameProblem, ShapeError
-from symgrad.formula.term import rebuild, size_value
 from symgrad.formula.term import flatten as flatten_terms
+from symgrad.formula.term import rebuild, size_value
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded
 
@@ -84,6 +84,7 @@ class Compiled:
     # -------------------------------------------------------------------------------------- calling
 
     def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run the program on arrays, tensors or numbers."""
         row = self.prepared(args, named)
         out = self.function(*row)
         if self.structure == containers.LEAF:
@@ -137,22 +138,22 @@ class Compiled:
                 continue
             if len(shape) != len(a.shape):
                 raise ShapeError(
-                    f"{self.name}(): {a.name} has shape {shape_words(shape)} with {len(shape)} axes, but was compiled as "
-                    f"{shape_words(a.shape)} with {len(a.shape)}."
+                    f"{self.name}(): {a.name} has shape {shape_words(shape)} with {len(shape)} axes, but was "
+                    f"compiled as {shape_words(a.shape)} with {len(a.shape)}."
                 )
             for axis, (size, letter) in enumerate(zip(shape, a.shape, strict=True)):
                 if isinstance(letter, str):
                     known = letters.setdefault(letter, (size, a.name))
                     if known[0] != size:
                         raise ShapeError(
-                            f"{self.name}(): {a.name} of shape {shape_words(shape)} has size {size} in axis {axis}, where "
-                            f"{known[1]} has {letter} = {known[0]}; the program was compiled for "
+                            f"{self.name}(): {a.name} of shape {shape_words(shape)} has size {size} in axis {axis}, "
+                            f"where {known[1]} has {letter} = {known[0]}; the program was compiled for "
                             f"{', '.join(f'{b.name} {shape_words(b.shape)}' for b in self.arguments)}."
                         )
                 elif letter != size:
                     raise ShapeError(
-                        f"{self.name}(): {a.name} of shape {shape_words(shape)} has size {size} in axis {axis}, but was "
-                        f"compiled for size {letter} there."
+                        f"{self.name}(): {a.name} of shape {shape_words(shape)} has size {size} in axis {axis}, but "
+                        f"was compiled for size {letter} there."
                     )
 
     # -------------------------------------------------------------------------------------- text

@@ -117,10 +117,10 @@ def _inlined(
             reader = readers.get(term)
             if reader is None or plain(*reader):
                 found.add(term)
-    return _limited(order, found, weight)
+    return _limited(order, found)
 
 
-def _limited(order: Sequence[Term], found: set[Term], weight: dict[Term, int]) -> set[Term]:
+def _limited(order: Sequence[Term], found: set[Term]) -> set[Term]:
     """Take back what would make one statement too long: the heaviest operands get names of their own."""
     size: dict[Term, int] = {}
     for term in order:

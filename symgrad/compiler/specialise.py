@@ -34,7 +34,7 @@ VARIANTS = 16
 
 
 class Variant:
-    """One program, the guards under which it is right, and the tensors outside the function that it reads (``live``)."""
+    """One program, its guards, and the tensors outside the function that it reads (``live``)."""
 
     __slots__ = ("guards", "live", "program", "seen", "surroundings")
 
@@ -89,6 +89,7 @@ class Specialised:
     # -------------------------------------------------------------------------------------- calling
 
     def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run the program for these arguments, tracing the function if there is none."""
         if not named:
             row: list[Any] = []
             for a in args:
@@ -142,8 +143,8 @@ class Specialised:
         """Trace the function for these arguments and keep the program."""
         if self.function is None:
             raise CompileError(
-                f"{self.name}() was unpickled without its Python function, so it serves only the dtypes and shapes it had "
-                "been compiled for; compile the function again for these."
+                f"{self.name}() was unpickled without its Python function, so it serves only the dtypes and shapes it "
+                "had been compiled for; compile the function again for these."
             )
         with collection_paused():
             return self._trace(*args)
@@ -166,8 +167,9 @@ class Specialised:
         self._note_plain(args, made, len(kept))
         if len(kept) > VARIANTS:
             self.variants[key] = []
+            ways = sorted({how for _, _, how in found.guards})
             raise CompileError(
-                f"{self.name}() looked at values of its arguments ({', '.join(sorted({g[2] for g in found.guards}))}) and "
+                f"{self.name}() looked at values of its arguments ({', '.join(ways)}) and "
                 f"did something else {VARIANTS} times; use where(condition, a, b), or run it without compiling."
             )
         return made
@@ -221,7 +223,9 @@ class Specialised:
         self.programs = {}
         self.traces = 0
         self._plain = {}
-        self.variants = {key: [Variant(*row, [], []) for row in rows] for key, rows in state["variants"].items()}
+        self.variants = {
+            key: [Variant(row[0], row[1], row[2], [], []) for row in rows] for key, rows in state["variants"].items()
+        }
         self.__doc__ = None
 
 
@@ -255,8 +259,8 @@ _STATIC = (bool, int, str, bytes, type(None), type, type(Ellipsis), np.dtype, Fu
 def _static(leaf: Any) -> Any:
     if not isinstance(leaf, _STATIC):
         raise ArgumentError(
-            f"an argument of type {type(leaf).__name__} is neither an array nor a plain value, so a later call could not "
-            "be told from this one; pass arrays, numbers, strings, functions, or tuples, lists and dicts of them."
+            f"an argument of type {type(leaf).__name__} is neither an array nor a plain value, so a later call could "
+            "not be told from this one; pass arrays, numbers, strings, functions, or tuples, lists and dicts of them."
         )
     return leaf
 
@@ -295,7 +299,7 @@ class _Cells:
 
 
 def surroundings(function: Any) -> list[Any]:
-    """Outer variables of a function that hold tensors, arrays or numbers: (where, key, value) to compare by identity."""
+    """Outer variables that hold tensors, arrays or numbers: (where, key, value) to compare by identity."""
     inner = getattr(function, "__wrapped__", function)
     code = getattr(inner, "__code__", None)
     if code is None:

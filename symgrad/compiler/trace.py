@@ -95,8 +95,9 @@ class Trace:
 
 @contextlib.contextmanager
 def collection_paused() -> Iterator[None]:
-    """No garbage collection while a graph is turned into a program: everything made is alive, and looking at all of it
-    again and again would make the cost of large graphs quadratic.
+    """No garbage collection while a graph is turned into a program.
+
+    Everything made is alive, and looking at all of it again and again would make the cost of large graphs quadratic.
     """
     was = gc.isenabled()
     gc.disable()
@@ -198,8 +199,8 @@ def _read(made: Trace, tensors: Sequence[Any], names: Sequence[str], results: Se
     for r in results:
         if not isinstance(r, (Recorded, bool, int, float, complex, np.generic)):
             raise CompileError(
-                f"{made.name}() gave {type(r).__name__} {r!r:.40}; a compiled function gives tensors, arrays and numbers, "
-                "or nested tuples, lists and dicts of them."
+                f"{made.name}() gave {type(r).__name__} {r!r:.40}; a compiled function gives tensors, arrays and "
+                "numbers, or nested tuples, lists and dicts of them."
             )
     outs = [r.edge() if isinstance(r, Recorded) else r for r in results]
     roots = [o for o in outs if not isinstance(o, (bool, int, float, complex, np.generic))]
@@ -217,7 +218,7 @@ def _read(made: Trace, tensors: Sequence[Any], names: Sequence[str], results: Se
 
 def _output(reading: Reading, result: Any, out: Any) -> Output:
     if isinstance(result, Recorded):
-        return Output(reading[out], result.dtype)
+        return Output(reading[out], result._value.dtype)
     return Output(as_term(out), np.asarray(out).dtype)
 
 

@@ -186,7 +186,9 @@ def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
 
 def _pushed(op: Op, i: int, tangent: Any, out: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The tangent of the result when argument ``i`` moves along ``tangent``."""
-    inputs = tuple(np.asarray(x) if isinstance(x, (list, tuple)) else float(x) if isinstance(x, Fraction) else x for x in inputs)
+    inputs = tuple(
+        np.asarray(x) if isinstance(x, (list, tuple)) else float(x) if isinstance(x, Fraction) else x for x in inputs
+    )
     rules = op.jvps
     with np.errstate(all="ignore"):
         if callable(rules):
@@ -239,4 +241,4 @@ def _method(op: Op) -> Callable[..., Any]:
 
 
 _bind()
-Dual.__hash__ = object.__hash__  # type: ignore[method-assign]
+Dual.__hash__ = object.__hash__  # type: ignore[assignment,method-assign]

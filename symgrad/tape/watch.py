@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class Watch:
         self.inputs: set[int] = set()
         self.problems: list[str] = []
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> Self:
         WATCH.local.stack.append(self)
         with _LOCK:
             WATCH.count += 1

@@ -92,7 +92,7 @@ class Writer:
     def _note_sizes(self, term: Term, text: str) -> None:
         """The sizes that made it into the text of a call must be read first."""
         words = set(_IDENTIFIER.findall(text))
-        for key in term.op.size_params:
+        for key in term.op.size_params or ():
             value = term.params[key]
             for size in value if isinstance(value, tuple) else (value,):
                 if isinstance(size, str):
@@ -119,7 +119,7 @@ class Writer:
 
     def call(self, term: Term, texts: list[str]) -> str:
         """Source of one op applied to argument texts."""
-        op = term.op
+        op: Any = term.op
         texts = self._numbers(term, self._cast(term, texts))
         params = self._params(op, term.params)
         if op.name == "cast":
@@ -132,7 +132,10 @@ class Writer:
         elif op.code is not None:
             text = op.code(*texts, **params)
         else:
-            options = [f"{k}={v if k in (op.size_params or ()) and isinstance(v, str) else _plain(v)}" for k, v in params.items()]
+            options = [
+                f"{k}={v if k in (op.size_params or ()) and isinstance(v, str) else _plain(v)}"
+                for k, v in params.items()
+            ]
             text = f"{self._function(op)}({', '.join([*texts, *options])})"
         for name in _HELPER.findall(text):
             self._need(name)
@@ -140,7 +143,7 @@ class Writer:
             self._note_sizes(term, text)
         if term in self.weak and op.name not in _ARITHMETIC:
             return f"float({text})"
-        return text
+        return str(text)
 
     def _numbers(self, term: Term, texts: list[str]) -> list[str]:
         """Plain numbers as NumPy scalars where a Python number would not do.
@@ -149,7 +152,9 @@ class Writer:
         """
         if term.op.kind == "elementwise" or term.op.name in ("where", "einsum"):
             return [
-                f"np.{_dtype_name(term.dtype)}({text})" if isinstance(a.number, complex) and term.dtype is not None else text
+                f"np.{_dtype_name(term.dtype)}({text})"
+                if isinstance(a.number, complex) and term.dtype is not None
+                else text
                 for a, text in zip(term.args, texts, strict=True)
             ]
         return [
@@ -292,6 +297,7 @@ class Plain:
         self.known: dict[tuple[str, int], bool] = {}
 
     def __call__(self, term: Term, i: int) -> bool:
+        """Whether argument ``i`` stands once."""
         op = term.op
         if op.code is None or op.name in ("einsum", "cast"):
             return True
@@ -380,7 +386,8 @@ def _is_view(term: Term) -> bool:
 # ---------------------------------------------------------------------------------------------- guards of warnings
 
 _SINGULAR = {
-    "acos", "acosh", "asin", "atanh", "cosh", "div", "erfc", "exp", "exp2", "expm1", "floor_divide", "log", "log10", "log1p",
+    "acos", "acosh", "asin", "atanh", "cosh", "div", "erfc", "exp", "exp2", "expm1", "floor_divide", "log", "log10",
+    "log1p",
     "log2", "logsumexp", "norm", "pow", "prod", "reciprocal", "rsqrt", "sinh", "sqrt", "std", "tan", "var", "xlogy",
     "remainder",
 }  # fmt: skip
@@ -464,7 +471,7 @@ def through_sympy(writer: Writer, program: Program, outputs: Sequence[Output]) -
     function = sympy.lambdify(
         arguments, value, modules=[{"np": np}], printer=printer, cse=lambda _: (straight, value), docstring_limit=0
     )
-    return "".join(linecache.cache[function.__code__.co_filename][2])  # type: ignore[index,misc]
+    return "".join(linecache.getlines(function.__code__.co_filename))
 
 
 # ---------------------------------------------------------------------------------------------- helpers' source
@@ -495,7 +502,7 @@ def _callees(function: Callable[..., Any]) -> list[tuple[str, Callable[..., Any]
         code = codes.pop()
         names += code.co_names
         codes += [c for c in code.co_consts if inspect.iscode(c)]
-    found = []
+    found: list[tuple[str, Callable[..., Any]]] = []
     for name in dict.fromkeys(names):
         value = function.__globals__.get(name)
         if inspect.isfunction(value) and value.__module__.startswith("symgrad"):

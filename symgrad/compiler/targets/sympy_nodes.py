@@ -6,31 +6,33 @@ business.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from sympy import Expr, Integer, Symbol
 from sympy.printing.numpy import NumPyPrinter
 
 
-class CallNode(Expr):
+class CallNode(Expr):  # type: ignore[misc]
     """One op applied to symbols and other calls; opaque to SymPy's algebra."""
 
     call: Any
     is_commutative = True
 
-    def __new__(cls, call: Any, operands: list[Any]) -> CallNode:
+    def __new__(cls, call: Any, operands: list[Any]) -> Self:
+        """A node whose identity is the call's."""
         made = Expr.__new__(cls, Integer(id(call)), *operands)
         made.call = call
         return made  # type: ignore[no-any-return]
 
 
-class Result(Expr):
+class Result(Expr):  # type: ignore[misc]
     """A result of the program, in the shape and dtype it must have."""
 
     output: Any
     operand: Any
 
-    def __new__(cls, output: Any, operand: Any, node: Any) -> Result:
+    def __new__(cls, output: Any, operand: Any, node: Any) -> Self:
+        """A node whose identity is the output's."""
         made = Expr.__new__(cls, Integer(id(output)), node)
         made.output, made.operand = output, operand
         return made  # type: ignore[no-any-return]
