@@ -59,27 +59,30 @@ class Derivation:
             c = op.pullback(i, g, term, term.args, term.params)
             if c is None:
                 continue
-            c = fit(as_term(c), arg.shape, arg.dtype or term.dtype)
-            c = self._structural(term, i, g, c)
+            c = as_term(c)
+            c = self._structural(term, i, g, c, fit(c, arg.shape, arg.dtype or term.dtype))
             self.pending.setdefault(arg, []).append(c)
 
-    def _structural(self, term: Term, i: int, g: Term, c: Term) -> Term:
-        """Keep the zeros of a branch that was not taken outside of everything that meets them."""
+    def _structural(self, term: Term, i: int, g: Term, raw: Term, c: Term) -> Term:
+        """Keep the zeros of a branch that was not taken outside of everything that meets them.
+
+        ``raw`` is the contribution before broadcasting was undone, ``c`` after it.
+        """
         if term.op.structural is not None:
             if c.op is where_op:
                 self.structural.add(c)
             return c
-        if g in self.structural and term.op.kind == "elementwise" and c is not g and c.op.name != "full":
+        if g in self.structural and term.op.kind == "elementwise" and raw is not g and c.op.name != "full":
             condition, a, b = g.args
             flipped = a.number == 0
             inner = term.op.pullback(i, b if flipped else a, term, term.args, term.params)
-            if inner is None or as_term(inner).shape != c.shape or condition.shape not in ((), c.shape):
+            if inner is None or condition.shape not in ((), term.shape):
                 return c
             moved = where_op(condition, 0, inner) if flipped else where_op(condition, inner, 0)
-            self.structural.add(moved)
+            moved = fit(moved, c.shape, c.dtype)
+            if moved.op is where_op:
+                self.structural.add(moved)
             return moved  # type: ignore[no-any-return]
-        if c is g and g in self.structural:
-            return c
         return c
 
 

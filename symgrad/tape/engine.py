@@ -16,7 +16,9 @@ from symgrad.dtypes import float32, float64
 from symgrad.errors import AutogradError
 from symgrad.op import is_complex, same
 from symgrad.ops.fitting import fit, unbroadcast
+from symgrad.ops.reductions import cast_op
 from symgrad.ops.select import where_op
+from symgrad.ops.shaping import expand_op
 from symgrad.tape.graph import FREED, Masked, Node, Shaped
 from symgrad.tape.versions import any_changes, check_saved
 
@@ -206,19 +208,27 @@ class Sweep:
         inputs = node.saved
         return node.op.conj_vjps if node.dtype.kind == "c" or is_complex(*inputs) else node.op.vjps
 
-    def _contribution(self, node: Node, rules: Any, i: int, g: Any, saved: Any, params: Any) -> Any:
+    def _contribution(
+        self, node: Node, rules: Any, i: int, g: Any, saved: Any, params: Any, masked: Masked | None = None
+    ) -> Any:
         saved = self.arguments(node, saved)
+        inner = g if masked is None else masked.inner
         if callable(rules):
-            c = rules(i, g, *saved, **(params or {}))
+            c = rules(i, inner, *saved, **(params or {}))
         else:
             rule = rules[i]
             if rule is None:
                 return None
-            c = rule(g, *saved, **params) if params else rule(g, *saved)
+            c = rule(inner, *saved, **params) if params else rule(inner, *saved)
         if c is None:
             return None
         arg = node.args[i]
-        return fit(c if hasattr(c, "dtype") else np.asarray(c), arg.raw_shape, arg.dtype)
+        if masked is None:
+            return fit(c if hasattr(c, "dtype") else np.asarray(c), arg.raw_shape, arg.dtype)
+        # Before broadcasting is undone: a sum must not meet the derivative of a branch that was not taken.
+        zeroed = g if c is inner else where_op(masked.keep, c, 0)
+        fitted = fit(zeroed, arg.raw_shape, arg.dtype)
+        return Masked(fitted, masked.keep, c if fitted is zeroed else None)
 
     def arguments(self, node: Node, saved: Any) -> Any:
         """The saved values with stand-ins for the arguments that are read for their shape only."""
@@ -239,13 +249,13 @@ class Sweep:
 
     def _careful(self, node: Node, g: Any) -> None:
         """A node with hooks, structural zeros, a wanted gradient, or a recorded sweep."""
-        keep = None
+        zeros: Masked | None = None
         if g.__class__ is Masked:
-            g, keep = g.value, g.keep
+            g, zeros = g.value, g
         if node.extra is not None:
             hooked = self.run_hooks(node, g)
             if hooked is not g:
-                g, keep = hooked, None
+                g, zeros = hooked, None
         if node in self.wanted_nodes:
             self.found[node] = g
         bits = self.masks.get(node, node.mask)
@@ -257,26 +267,40 @@ class Sweep:
         op = node.op
         rules = op.vjps if callable(op.vjps) else self._rules(node)
         inputs = self.wrap(node, saved) if self.create_graph else saved
+        through = zeros if op.kind == "elementwise" else None
         results: list[Any] = []
+        inner: dict[int, Any] = {}
         for i in range(len(node.args)):
             if bits >> i & 1:
-                c = self._contribution(node, rules, i, g, inputs, node.params)
+                c = self._contribution(node, rules, i, g, inputs, node.params, through)
+                if c.__class__ is Masked:
+                    inner[i], c = c.inner, c.value
                 results.append(c)
             else:
                 results.append(None)
         hooked = results if node.extra is None else self.run_post_hooks(node, results, g)
         for i, (c, before) in enumerate(zip(hooked, results, strict=True)):
             if c is not None:
-                self._add(node.args[i], self._structural(node, i, c, keep) if c is before else c)
+                if c is before and (zeros is not None or op.structural is not None):
+                    c = self._structural(node, i, c, g, zeros, inputs, inner.get(i))
+                self._add(node.args[i], c)
 
-    def _structural(self, node: Node, i: int, c: Any, keep: Any) -> Any:
+    def _structural(self, node: Node, i: int, c: Any, g: Any, zeros: Masked | None, inputs: Any, inner: Any) -> Any:
         """Attach to a contribution which of its entries are structural zeros."""
-        if node.op.structural is not None:
-            own = np.broadcast_to(node.op.structural(i, *node.saved[1:]), node.shape)
-            keep = own if keep is None else own & keep
-        elif keep is None or node.op.kind != "elementwise":
-            return c
         shape = node.args[i].raw_shape
-        if keep.shape != shape:
-            keep = unbroadcast(keep.astype(np.int64), shape) > 0
-        return Masked(where_op(keep, c, 0), keep)
+        if node.op.structural is not None:
+            # In a recorded sweep the condition is a tensor, so the zeros follow it in formulas and programs.
+            keep = node.op.structural(i, *inputs[1:])
+            if keep.shape != node.shape:
+                keep = expand_op(keep, shape=node.shape)
+            inner = g
+            if zeros is not None:
+                keep, inner = keep & zeros.keep, zeros.inner
+                c = where_op(keep, inner, 0) if node.shape == shape and c.dtype == inner.dtype else c
+        elif zeros is None or node.op.kind != "elementwise":
+            return c
+        else:
+            keep = zeros.keep
+        if node.shape != shape:
+            return Masked(c, unbroadcast(cast_op(keep, dtype="int64"), shape) > 0)
+        return Masked(c, keep, inner if inner is not None and inner.dtype == c.dtype else None)

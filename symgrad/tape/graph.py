@@ -163,15 +163,17 @@ class Size(int):
 class Masked:
     """A cotangent some of whose entries are structural zeros: zero because the branch was not taken.
 
-    Whatever derivative meets such an entry, the product is zero, even 0 · inf.
+    Whatever derivative meets such an entry, the product is zero, even 0 · inf.  ``inner`` is the cotangent before the
+    zeros were put in: derivatives meet that one, and the zeros are put in again after them, once.
     """
 
-    __slots__ = ("keep", "value")
+    __slots__ = ("inner", "keep", "value")
     __array_ufunc__ = None
 
-    def __init__(self, value: Any, keep: Any):
+    def __init__(self, value: Any, keep: Any, inner: Any = None):
         self.value = value
         self.keep = keep
+        self.inner = value if inner is None else inner
 
     def __add__(self, other: Any) -> Any:
         if other.__class__ is Masked:
