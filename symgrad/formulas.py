@@ -148,7 +148,9 @@ def latex(value: Any, *args: Any, wrt: str | int | None = None, header: bool = F
     """
     if not callable(value) or isinstance(value, Recorded):
         if args or wrt is not None:
-            raise ArgumentError("latex(t) of a tensor takes no further arguments; of a function, latex(f, *args, wrt=...).")
+            raise ArgumentError(
+                "latex(t) of a tensor takes no further arguments; of a function, latex(f, *args, wrt=...)."
+            )
         return formula(value).latex(**options)
     term, symbols, name = _run(value, args)
     if wrt is None:
@@ -194,7 +196,9 @@ def _run(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Term, list[
     with enable_grad():
         result = function(*call_args)
     if not isinstance(result, Recorded):
-        raise ArgumentError(f"{_called(function)} gives {type(result).__name__}; latex() prints the formula of one tensor.")
+        raise ArgumentError(
+            f"{_called(function)} gives {type(result).__name__}; latex() prints the formula of one tensor."
+        )
     reading = Reading([result.edge(), *(t.edge() for t in tensors)], names)
     name = getattr(function, "__name__", "f")
     return reading[result.edge()], reading.symbols, name_latex(name) if name.isidentifier() else "f"

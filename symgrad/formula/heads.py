@@ -309,6 +309,14 @@ def head_text(self: Head, printer: Any) -> str:
         axes = params["dim"]
         whole = axes == tuple(range(len(shape_of(operands[0]))))
         return f"sum({texts[0]}{'' if whole else f', {axes[0]}' if len(axes) == 1 else f', {axes}'})"
+    if name == "einsum" and params["inputs"] == ((0,),) and params["output"] == (0, 0):
+        return f"diag({texts[0]})"
+    if name == "eye" and params["dtype"] == "float64":
+        return f"eye({params['n']})"
+    if params.get("keepdim") is False:
+        del params["keepdim"]
+    if name == "norm" and params["p"] == 2 and params["dim"] == tuple(range(len(shape_of(operands[0])))):
+        params = {}
     static = params_text(params, tuple(self.op.size_params or ()))
     return f"{name}({', '.join([*texts, *([static] if static else [])])})"
 

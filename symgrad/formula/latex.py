@@ -72,7 +72,15 @@ class Writer:
             return not self.sized
         if name == "outer":
             return any(self.open[a] for a in t.args)
-        if t.op.kind == "elementwise" or name in ("matmul", "where", "permute", "squeeze", "unsqueeze", "einsum", "cast"):
+        if t.op.kind == "elementwise" or name in (
+            "matmul",
+            "where",
+            "permute",
+            "squeeze",
+            "unsqueeze",
+            "einsum",
+            "cast",
+        ):
             arrays = [a for a in t.args if a.shape]
             return bool(arrays) and all(self.open[a] for a in arrays)
         return False
@@ -135,7 +143,7 @@ class Writer:
 
     def exact(self, piece: Piece, shape: tuple[Any, ...]) -> Piece:
         """A piece whose text has this very shape, for places where an axis of size 1 counts."""
-        from symgrad.formula.texops import reshaped
+        from symgrad.formula.texcalls import reshaped
 
         return reshaped(piece, shape) if 1 in shape else piece
 
@@ -211,7 +219,9 @@ def _where_text(found: Statements, lines: int, bold: bool, name: str | None) -> 
     kept = found.parts if len(found.parts) <= lines else [*found.parts[: lines - 1], found.parts[-1]]
     left_out = len(found.parts) - len(kept)
     result = found.parts[-1][0]
-    names = texts([*(t.params["name"] for t in found.symbols), *(n for n, _ in found.parts)])
+    # Only the names on the printed lines are made: a list of 10^5 parts prints a few of them.
+    printed = {t.params["name"] for _, part in kept for t in postorder([part]) if t.op is SYMBOL}
+    names = texts([*printed, *(t.params["name"] for t in found.symbols), *(n for n, _ in kept)])
     rows = []
     for k, (left, statement) in enumerate(kept):
         if left_out and k == len(kept) - 1:

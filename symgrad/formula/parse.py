@@ -164,6 +164,7 @@ ALIASES = {
     "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "transpose": "permute", "conjugate": "conj", "re": "real",
     "im": "imag",
 }  # fmt: skip
+REDUCTIONS = ("sum", "mean", "var", "std", "amax", "amin", "norm", "logsumexp", "prod", "argmax", "argmin")
 _FOLDED = ("maximum", "minimum", "logical_and", "logical_or")
 
 
@@ -186,16 +187,26 @@ class _Reader:
                 left = power(left, self.expression(_UNARY))
             elif sign in _INFIX and _INFIX[sign][0] >= level:
                 tokens.take()
-                left = _INFIX[sign][1](left, self.expression(_INFIX[sign][0] + 1))
-            elif sign == "." and tokens.peek(1) == "T":
-                tokens.at += 2
-                left = lookup("permute")(left, dims=tuple(reversed(range(left.ndim))))
+                left = self.infix(sign, left, self.expression(_INFIX[sign][0] + 1))
+            elif sign == ".":
+                left = self.attribute(left)
             elif sign == "[":
                 tokens.take()
                 left = lookup("getitem")(left, index=self.index())
             else:
                 tokens.depth -= 1
                 return left
+
+    def infix(self, sign: str, left: Any, right: Any) -> Any:
+        """The value of an operator between two operands."""
+        return _INFIX[sign][1](left, right)
+
+    def attribute(self, left: Any) -> Any:
+        """What stands after a dot: the transpose is the one attribute of printed formulas."""
+        if self.tokens.peek(1) != "T":
+            raise self.tokens.error("unexpected '.'")
+        self.tokens.at += 2
+        return lookup("permute")(left, dims=tuple(reversed(range(left.ndim))))
 
     def prefix(self) -> Any:
         tokens = self.tokens
@@ -270,7 +281,16 @@ class _Reader:
             dims = axes if isinstance(axes, tuple) else (axes,)
             plain = tuple(d if isinstance(d, int) else d.number for d in dims)
             return lookup("sum")(args[0], dim=plain, keepdim=False)
+        if name == "eye" and args:
+            return apply(lookup("eye"), (), {"n": _size(args[0]), "dtype": "float64"})
+        if name == "diag":
+            return diagonal_matrix(args[0])
         op = known_op(name, self.tokens)
+        if name in REDUCTIONS:
+            params.setdefault("keepdim", False)
+        if name == "norm":
+            params.setdefault("p", 2)
+            params.setdefault("dim", tuple(range(args[0].ndim)))
         if name in _FOLDED:
             out = args[0]
             for a in args[1:]:
@@ -399,6 +419,12 @@ def piecewise(pairs: list[Any]) -> Any:
     for value, condition in reversed(pairs[:-1]):
         out = lookup("where")(condition, value, out)
     return out
+
+
+def diagonal_matrix(v: Term) -> Any:
+    """The matrix with a vector on its diagonal."""
+    n = v.shape[0]
+    return apply(lookup("einsum"), (v,), {"inputs": ((0,),), "output": (0, 0), "shape": (n, n)})
 
 
 def known_op(name: str, tokens: Tokens) -> Op:

@@ -35,7 +35,7 @@ class Piece:
         core: str = "",
         level: int = ATOM,
         *,
-        coef: Fraction = Fraction(1),  # noqa: B008  (immutable)
+        coef: Fraction = Fraction(1),
         top: Sequence[Item] = (),
         bottom: Sequence[Item] = (),
         parts: list[Piece] | None = None,
@@ -214,15 +214,16 @@ def quotient(a: Piece, b: Piece) -> Piece:
 def hadamard(kind: str, a: Piece, b: Piece) -> Piece:
     """An entrywise product of arrays of one shape, scalars in front."""
     text = rf"{closed((a.core, a.level), HADAMARD)} \odot {closed((b.core, b.level), HADAMARD)}"
-    return Piece(
-        kind, text, HADAMARD, coef=a.coef * b.coef, top=(*a.top, *b.top), bottom=(*a.bottom, *b.bottom)
-    )
+    return Piece(kind, text, HADAMARD, coef=a.coef * b.coef, top=(*a.top, *b.top), bottom=(*a.bottom, *b.bottom))
 
 
 def fraction(kind: str, a: Piece, b: Piece) -> Piece:
     """An entrywise quotient by an array."""
     if a.kind == "s":
-        lead, above = Piece("s", coef=Fraction(a.coef.numerator < 0 and -1 or 1)), text_of(a.replaced(coef=abs(a.coef)))
+        lead, above = (
+            Piece("s", coef=Fraction((a.coef.numerator < 0 and -1) or 1)),
+            text_of(a.replaced(coef=abs(a.coef))),
+        )
     else:
         lead, above = Piece("s", coef=a.coef, top=a.top, bottom=a.bottom), a.core
     made = Piece(kind, rf"\frac{{{above}}}{{{b.core}}}", POWER)
@@ -249,7 +250,9 @@ def transposed(a: Piece) -> Piece:
     if kind == "s":
         return a
     if a.flip is not None:
-        return a.replaced(kind=kind, core=a.flip[0], level=a.flip[1], flip=(a.core, a.level), parts=None, call=None, power=None)
+        return a.replaced(
+            kind=kind, core=a.flip[0], level=a.flip[1], flip=(a.core, a.level), parts=None, call=None, power=None
+        )
     if a.power is not None:
         text = rf"{a.power[0]}^{{{a.power[1]}\top}}"
     else:

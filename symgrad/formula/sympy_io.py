@@ -17,7 +17,7 @@ import numpy as np
 import sympy as sp
 
 from symgrad.errors import FormulaError, FormulaTooDeep
-from symgrad.formula.heads import ArraySymbol, Head, SizeSymbol, Static, _WORD, head, shape_of
+from symgrad.formula.heads import _WORD, ArraySymbol, Head, SizeSymbol, Static, head, shape_of
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, apply, as_term, number, postorder, size_letter, symbol
 from symgrad.op import Op, lookup
 
@@ -93,9 +93,13 @@ def _family(t: Term) -> str | None:
 
 
 class Builder:
-    """Expressions of terms, bottom-up.  Sums and products are collected and made n-ary when something else needs them."""
+    """Expressions of terms, bottom-up.  Sums and products are collected and made n-ary when something else needs them.
 
-    def __init__(self, terms: Sequence[Term]):
+    ``evaluate=False`` leaves out SymPy's own simplification, which costs ten times the rest.
+    """
+
+    def __init__(self, terms: Sequence[Term], evaluate: bool = True):
+        self.evaluate = evaluate
         self.uses: dict[Term, int] = {}
         self.exprs: dict[Term, Any] = {}
         self.parts: dict[Term, list[Any]] = {}
@@ -121,7 +125,10 @@ class Builder:
         """The expression of a term whose arguments were added."""
         if t not in self.exprs:
             parts = self.parts.pop(t)
-            made = sp.Add(*parts) if _family(t) == "sum" else _product(parts)
+            if self.evaluate:
+                made = sp.Add(*parts) if _family(t) == "sum" else _product(parts)
+            else:
+                made = (sp.Add if _family(t) == "sum" else sp.Mul)(*parts, evaluate=False)
             self.exprs[t] = self._shaped(made, t)
         return self.exprs[t]
 
@@ -163,10 +170,12 @@ class Builder:
 
     def _shaped(self, expr: Any, t: Term) -> Any:
         """``expr``, broadcast where SymPy's simplification lost the shape (u - u is 0)."""
-        if shape_of(expr, self.shapes) == t.shape:
+        if not t.shape or shape_of(expr, self.shapes) == t.shape:
             return expr
         if expr.is_number:
-            return self._head("full", (), {"shape": t.shape, "value": _plain_number(expr), "dtype": str(t.dtype or "float64")})
+            return self._head(
+                "full", (), {"shape": t.shape, "value": _plain_number(expr), "dtype": str(t.dtype or "float64")}
+            )
         return self._head("expand", (expr,), {"shape": t.shape})
 
     def _head(self, name: str, operands: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -193,10 +202,10 @@ class Builder:
         if name in _LOGIC and len({a.shape for a in t.args}) == 1:
             return _LOGIC[name](*map(as_condition, args))
         if name == "where":
-            return sp.Piecewise(
-                (as_number(args[1]), as_condition(args[0])), (as_number(args[2]), True)
-            )
+            return sp.Piecewise((as_number(args[1]), as_condition(args[0])), (as_number(args[2]), True))
         numbers = [as_number(a) for a in args]
+        if not self.evaluate and name in _PLAIN:
+            return sp.Function.__new__(_class(name), *numbers, evaluate=False) if name != "sqrt" else sp.sqrt(*numbers)
         rule = _NODES.get(name)
         if rule is not None:
             return rule(t, *numbers)
@@ -301,8 +310,12 @@ def _cast(t: Term, x: Any) -> Any:
     return x
 
 
+def _class(name: str) -> Any:
+    return getattr(sp, lookup(name).sympy or name)
+
+
 def _function(name: str) -> Callable[..., Any]:
-    function = getattr(sp, lookup(name).sympy or name)
+    function = _class(name)
     return lambda t, *args: function(*args)
 
 
@@ -381,7 +394,7 @@ def _term(item: Any, args: list[Any], table: dict[str, Term]) -> Any:
         op = lookup("maximum" if isinstance(item, sp.Max) else "minimum")
         return _fold(op, args)
     if isinstance(item, sp.functions.elementary.piecewise.ExprCondPair) or item in (sp.true, sp.false):
-        return args if args else number(item is sp.true)
+        return args or number(item is sp.true)
     if isinstance(item, sp.Piecewise):
         out = args[-1][0]
         for value, condition in reversed(args[:-1]):

@@ -10,19 +10,28 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from symgrad.errors import FormulaError
-from symgrad.formula.parse import Tokens, known_op, literal, plain_value, power, size_letters, symbol_table
-from symgrad.formula.term import Term, as_term, full, number, size_letter
+from symgrad.formula.parse import (
+    REDUCTIONS,
+    Tokens,
+    diagonal_matrix,
+    known_op,
+    literal,
+    plain_value,
+    power,
+    size_letters,
+    symbol_table,
+)
+from symgrad.formula.term import Term, size_letter
+from symgrad.formula.texatoms import ATOMS, KINDS, word
 from symgrad.formula.texnames import bolded, texts
-from symgrad.formula.texvalues import Value, entrywise, op, product, scalar, transposed, value_of
+from symgrad.formula.texvalues import Indexed, Named, Value, entrywise, op, product, scalar, transposed, value_of
 from symgrad.formula.texvalues import as_term as settled
 from symgrad.op import lookup
-from symgrad.ops.constants import PI
 from symgrad.ops.indexing import Index, static_index
 
 TOKEN = re.compile(
@@ -68,38 +77,9 @@ _FUNCTIONS = {
     r"\arcsin": "asin", r"\arccos": "acos", r"\arctan": "atan", r"\sigma": "sigmoid", r"\psi": "digamma",
 }  # fmt: skip
 _OPERATORS = {"tr": "trace", "Re": "real", "Im": "imag", "clip": "clamp"}
-_FENCES = {r"\left\lfloor": (r"\right\rfloor", "floor"), r"\left\lceil": (r"\right\rceil", "ceil"), r"\left|": (r"\right|", "abs")}
 _AXES_TUPLE = ("sum", "mean", "var", "std", "amax", "amin", "norm", "logsumexp", "squeeze")
-_REDUCTIONS = (*_AXES_TUPLE[:-1], "prod", "argmax", "argmin")
 _STOP = (")", "}", "]", "&", ",", ";", "", r"\\", r"\right|", r"\rVert", r"\right\rfloor", r"\right\rceil", "+", "-", r"\odot",
          r"\wedge", r"\vee", ":", *_RELATIONS)  # fmt: skip
-
-
-class _Indexed:
-    """A product in index notation: operands with their index letters, and pairs of equal indices."""
-
-    def __init__(self, operands: list[tuple[Term, tuple[str, ...]]], deltas: list[tuple[str, str]]):
-        self.operands = operands
-        self.deltas = deltas
-        self.kind = "indexed"
-
-    def times(self, other: Any) -> _Indexed:
-        if isinstance(other, _Indexed):
-            return _Indexed(self.operands + other.operands, self.deltas + other.deltas)
-        return _Indexed([*self.operands, (other.term, ())], self.deltas)
-
-    def contracted(self, free: tuple[str, ...]) -> Value:
-        """The array whose axes are the indices ``free``; all others are summed."""
-        same = {b: a for a, b in self.deltas}
-        labels: dict[str, int] = {}
-        rows = [tuple(labels.setdefault(x, len(labels)) for x in row) for _, row in self.operands]
-        sizes = {x: t.shape[k] for t, row in self.operands for k, x in enumerate(row)}
-        output = tuple(same.get(x, x) for x in free)
-        made = op(
-            "einsum", *(t for t, _ in self.operands), inputs=tuple(rows), output=tuple(labels[x] for x in output),
-            shape=tuple(sizes[x] for x in output),
-        )  # fmt: skip
-        return value_of(made)
 
 
 class _TexReader:
@@ -192,8 +172,8 @@ class _TexReader:
         while tokens.peek() not in _STOP and tokens.kind != "end":
             tokens.found(r"\cdot")
             right = self.summed() if tokens.peek() == r"\sum" else self.factor()
-            if isinstance(out, _Indexed) or isinstance(right, _Indexed):
-                out = out.times(right) if isinstance(out, _Indexed) else right.times(out)
+            if isinstance(out, Indexed) or isinstance(right, Indexed):
+                out = out.times(right) if isinstance(out, Indexed) else right.times(out)
             else:
                 out = product(out, right)
         return out
@@ -229,7 +209,7 @@ class _TexReader:
                     tokens.expect("}")
                     out = value_of(op("getitem", self.plain(out), index=index))
                 else:
-                    out = _Indexed([(self.plain(out), self.subscript())], [])
+                    out = Indexed([(self.plain(out), self.subscript())], [])
             else:
                 tokens.at += 1
                 out = self.raised(out)
@@ -257,7 +237,9 @@ class _TexReader:
         if base.kind == "eye" and exponent.term.number == -1:
             return Value("eye", op("div", 1, base.term))
         if not entry and base.kind not in ("s", "o") and exponent.kind == "s":
-            raise tokens.error("a power of an array is written with \\odot; only ^{-1} and ^{\\top} are matrix powers here")
+            raise tokens.error(
+                "a power of an array is written with \\odot; only ^{-1} and ^{\\top} are matrix powers here"
+            )
         return entrywise(power, base, exponent)
 
     def atom(self) -> Any:
@@ -268,7 +250,7 @@ class _TexReader:
         kind, text = tokens.kind, tokens.take()
         if kind == "number":
             return scalar(_literal(text))
-        rule = _ATOMS.get(text) or _KINDS.get(kind)
+        rule = ATOMS.get(text) or KINDS.get(kind)
         if rule is not None:
             return rule(self, text)
         if text in _FUNCTIONS:
@@ -284,7 +266,7 @@ class _TexReader:
         for parts, value, term in self.names:
             if all(tokens.peek(k) == part for k, part in enumerate(parts)):
                 tokens.at += len(parts)
-                found = _Named(value.kind, value.term)
+                found = Named(value.kind, value.term)
                 found.exact = term
                 return found
         return None
@@ -370,7 +352,7 @@ class _TexReader:
                 break
         if tokens.found(";"):
             while tokens.peek() != ")":
-                key = _word(tokens.take())
+                key = word(tokens.take())
                 tokens.expect("=")
                 params[key] = self.value()
                 tokens.found(",")
@@ -379,7 +361,7 @@ class _TexReader:
 
     def operator(self, text: str) -> Any:
         """``\\operatorname{name}`` with its axes, arguments and parameters."""
-        name = _word(text)
+        name = word(text)
         tokens = self.tokens
         axes = None
         if tokens.found("_"):
@@ -404,15 +386,14 @@ class _TexReader:
             a = args[0]
             if a.kind == "m":
                 return Value("v", op("diagonal", a.term, offset=0, dim1=0, dim2=1))
-            n = a.term.shape[0]
-            return Value("m", op("einsum", a.term, inputs=((0,),), output=(0, 0), shape=(n, n)))
+            return Value("m", diagonal_matrix(a.term))
         if name == "softmax" and axes is None:
             return self.along_last(name, args[0])
         name = _OPERATORS.get(name, name)
         found = known_op(name, self.tokens)
         if found.kind == "elementwise":
             return entrywise(found, *args)
-        if name in _REDUCTIONS:
+        if name in REDUCTIONS:
             params.setdefault("keepdim", False)
         terms = [self.plain(a) for a in args]
         if name in _AXES_TUPLE:
@@ -441,8 +422,8 @@ class _TexReader:
         if tokens.found("["):
             return self.index()
         if tokens.kind == "word":
-            word = _word(tokens.take())
-            return plain_value(word) if word in ("True", "False", "None") else word
+            text = word(tokens.take())
+            return plain_value(text) if text in ("True", "False", "None") else text
         return self.scrap()
 
     def scrap(self) -> Any:
@@ -466,7 +447,7 @@ class _TexReader:
             elif tokens.found("["):
                 parts.append(np.asarray(self.nested()))
             elif tokens.kind == "word":
-                parts.append(plain_value(_word(tokens.take())))
+                parts.append(plain_value(word(tokens.take())))
             else:
                 ends = [self.scrap()]
                 while tokens.found(":"):
@@ -482,162 +463,13 @@ class _TexReader:
             if self.tokens.found("["):
                 out.append(self.nested())
             elif self.tokens.kind == "word":
-                out.append(plain_value(_word(self.tokens.take())))
+                out.append(plain_value(word(self.tokens.take())))
             else:
                 out.append(self.scrap())
             self.tokens.found(",")
         return out
 
 
-class _Named(Value):
-    """A symbol, which also knows its term with all axes."""
-
-    __slots__ = ("exact",)
-    exact: Term
-
-
 def _literal(text: str) -> Any:
     digits, _, exponent = text.replace(" ", "").partition(r"\cdot10^{")
     return float(f"{digits}e{exponent[:-1]}") if exponent else literal(text)
-
-
-def _word(text: str) -> str:
-    return text[text.index("{") + 1 : -1].replace(r"\_", "_")
-
-
-# ---------------------------------------------------------------------------------------------- atoms
-
-
-def _bracket(r: _TexReader, _: str) -> Any:
-    r.tokens.at -= 1
-    return r.bracketed()
-
-
-def _iverson(r: _TexReader, _: str) -> Any:
-    found = r.condition()
-    r.tokens.expect("]")
-    if isinstance(found, _Indexed):
-        return found.contracted(r.subscript())
-    if r.tokens.peek() == "_" and r.tokens.peek(2) != "[":
-        return _Indexed([(r.plain(found), r.subscript())], [])
-    return found
-
-
-def _fraction(r: _TexReader, _: str) -> Any:
-    top, bottom = r.group(), r.group()
-    if bottom.kind == "s":
-        return Value(top.kind, op("div", top.term, bottom.term))
-    return entrywise(lookup("div"), top, bottom)
-
-
-def _root(r: _TexReader, _: str) -> Any:
-    if r.tokens.found("["):
-        r.tokens.at += 2
-        return entrywise(lookup("cbrt"), r.group())
-    return entrywise(lookup("sqrt"), r.group())
-
-
-def _letter_e(r: _TexReader, text: str) -> Any:
-    if r.tokens.found("^"):
-        return entrywise(lookup("exp"), r.group())
-    raise r.tokens.error("e is the base of exponentials and needs an exponent")
-
-
-def _fenced(r: _TexReader, text: str) -> Any:
-    right, name = _FENCES[text]
-    inner = r.condition()
-    r.tokens.expect(right)
-    return entrywise(lookup(name), inner)
-
-
-def _norm(r: _TexReader, _: str) -> Any:
-    inner = r.condition()
-    r.tokens.expect(r"\rVert")
-    p: Any = 2
-    if r.tokens.peek() == "_":
-        mark = "".join(r.subscript())
-        p = {"F": 2, "1": 1, r"\infty": math.inf}[mark]
-    return Value("s", op("norm", inner.term, p=p, dim=tuple(range(inner.term.ndim)), keepdim=False))
-
-
-def _cases(r: _TexReader, text: str) -> Any:
-    if text != r"\begin{cases}":
-        raise r.tokens.error(f"{text} cannot stand inside a formula")
-    rows = []
-    while True:
-        value = r.condition()
-        r.tokens.expect("&")
-        if _word(r.tokens.take()) == "otherwise":
-            break
-        rows.append((value, r.condition()))
-        r.tokens.expect(r"\\")
-    r.tokens.expect(r"\end{cases}")
-    for above, condition in reversed(rows):
-        value = entrywise(lookup("where"), condition, above, value)
-    return value
-
-
-def _extreme(r: _TexReader, text: str) -> Any:
-    args, _ = r.arguments()
-    if len(args) == 1:
-        name = "amax" if text == r"\max" else "amin"
-        return Value("s", op(name, args[0].term, dim=tuple(range(args[0].term.ndim)), keepdim=False))
-    return entrywise(lookup("maximum" if text == r"\max" else "minimum"), *args)
-
-
-def _delta(r: _TexReader, _: str) -> Any:
-    pair = r.subscript()
-    return _Indexed([], [(pair[0], pair[1])])
-
-
-def _word_atom(r: _TexReader, text: str) -> Any:
-    constants = {"i": 1j, "nan": math.nan}
-    if _word(text) not in constants:
-        r.tokens.at -= 1
-        raise r.tokens.error(f"{_word(text)!r} is no symbol here")
-    return scalar(constants[_word(text)])
-
-
-def _size(r: _TexReader) -> Any:
-    """The size after ``_``, if there is one."""
-    if not r.tokens.found("_"):
-        return None
-    r.tokens.expect("{")
-    size = r.scrap()
-    r.tokens.expect("}")
-    return size
-
-
-def _ones(r: _TexReader, _: str) -> Any:
-    size = _size(r)
-    return Value("o", number(1)) if size is None else Value("v", full((size,), 1, np.float64))
-
-
-def _identity(r: _TexReader, _: str) -> Any:
-    size = _size(r)
-    return Value("eye", number(1)) if size is None else Value("m", op("eye", n=size, dtype="float64"))
-
-
-_ATOMS: dict[str, Callable[[_TexReader, str], Any]] = {
-    "(": _bracket,
-    "[": _iverson,
-    r"\frac": _fraction,
-    r"\sqrt": _root,
-    "e": _letter_e,
-    r"\lVert": _norm,
-    r"\max": _extreme,
-    r"\min": _extreme,
-    r"\delta": _delta,
-    r"\overline": lambda r, _: entrywise(lambda x: op("conj", x), r.group()),
-    r"\det": lambda r, _: Value("s", op("det", r.bracketed().term)),
-    r"\pi": lambda r, _: Value("s", as_term(PI)),
-    r"\infty": lambda r, _: scalar(math.inf),
-    "I": _identity,
-    **dict.fromkeys(_FENCES, _fenced),
-}
-_KINDS: dict[str, Callable[[_TexReader, str], Any]] = {
-    "ones": _ones,
-    "begin": _cases,
-    "name": lambda r, text: r.operator(text),
-    "word": _word_atom,
-}

@@ -73,7 +73,7 @@ def aligned(values: Sequence[Value]) -> tuple[str, list[Term]]:
         found = [a.kind for a in values if a.kind != "s"]
         kind = "s" if not found else found[0] if len(set(found)) == 1 else "oo"
         return kind, [a.term for a in values]
-    if "t" in kinds or len(kinds) == 1 and "eye" not in kinds:
+    if "t" in kinds or (len(kinds) == 1 and "eye" not in kinds):
         return ("t" if "t" in kinds else arrays[0].kind), [a.term for a in values]
     if kinds == {"eye"}:
         return "eye", [a.term for a in values]
@@ -127,7 +127,7 @@ def product(a: Value, b: Value) -> Value:
 
 def _said(a: Value) -> str:
     names = {"v": "a column", "r": "a row", "m": "a matrix", "t": "an array of more axes"}
-    return f"{names.get(a.kind, 'ones of unknown size')} {a.term.shape if a.term.shape else ''}".strip()
+    return f"{names.get(a.kind, 'ones of unknown size')} {a.term.shape or ''}".strip()
 
 
 def _dot(x: Term, y: Term) -> Term:
@@ -194,3 +194,37 @@ def as_term(a: Value, shape: tuple[Any, ...] | None) -> Term:
     if a.kind in ("v", "r", "s") and any(s == 1 for s in shape) and len([s for s in shape if s != 1]) == term.ndim:
         return op("reshape", term, shape=shape)  # type: ignore[no-any-return]
     return op("expand", term, shape=shape)  # type: ignore[no-any-return]
+
+
+class Indexed:
+    """A product in index notation: operands with their index letters, and pairs of equal indices."""
+
+    def __init__(self, operands: list[tuple[Term, tuple[str, ...]]], deltas: list[tuple[str, str]]):
+        self.operands = operands
+        self.deltas = deltas
+        self.kind = "indexed"
+
+    def times(self, other: Any) -> Indexed:
+        if isinstance(other, Indexed):
+            return Indexed(self.operands + other.operands, self.deltas + other.deltas)
+        return Indexed([*self.operands, (other.term, ())], self.deltas)
+
+    def contracted(self, free: tuple[str, ...]) -> Value:
+        """The array whose axes are the indices ``free``; all others are summed."""
+        same = {b: a for a, b in self.deltas}
+        labels: dict[str, int] = {}
+        rows = [tuple(labels.setdefault(x, len(labels)) for x in row) for _, row in self.operands]
+        sizes = {x: t.shape[k] for t, row in self.operands for k, x in enumerate(row)}
+        output = tuple(same.get(x, x) for x in free)
+        made = op(
+            "einsum", *(t for t, _ in self.operands), inputs=tuple(rows), output=tuple(labels[x] for x in output),
+            shape=tuple(sizes[x] for x in output),
+        )  # fmt: skip
+        return value_of(made)
+
+
+class Named(Value):
+    """A symbol, which also knows its term with all axes."""
+
+    __slots__ = ("exact",)
+    exact: Term

@@ -89,7 +89,7 @@ def where_list(term: Term) -> list[tuple[Any, Any]]:
     letters = Builder([*found.symbols, *(t for t in postorder([term]) if t.op is SYMBOL)]).letters
     pairs = []
     for name, statement in found.parts:
-        builder = Builder(())
+        builder = Builder((), evaluate=len(found.parts) <= CANONICAL_BUDGET)
         builder.letters = letters
         left = make(SYMBOL, (), {"name": name}, statement.shape, statement.dtype or np.dtype(float))
         pairs.append((symbol_expr(left), builder.built(postorder([statement]))))

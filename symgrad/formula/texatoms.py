@@ -1,0 +1,163 @@
+"""The atoms of LaTeX formulas: fractions, roots, norms, cases and the like, each read by a function of the reader."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad.formula.term import as_term, full, number
+from symgrad.formula.texvalues import Indexed, Value, entrywise, op, scalar
+from symgrad.op import lookup
+from symgrad.ops.constants import PI
+
+_FENCES = {
+    r"\left\lfloor": (r"\right\rfloor", "floor"),
+    r"\left\lceil": (r"\right\rceil", "ceil"),
+    r"\left|": (r"\right|", "abs"),
+}
+
+
+def word(text: str) -> str:
+    """What stands in the braces of ``\\text{…}`` and its like."""
+    return text[text.index("{") + 1 : -1].replace(r"\_", "_")
+
+
+# ---------------------------------------------------------------------------------------------- atoms
+
+
+def _bracket(r: Any, _: str) -> Any:
+    r.tokens.at -= 1
+    return r.bracketed()
+
+
+def _iverson(r: Any, _: str) -> Any:
+    found = r.condition()
+    r.tokens.expect("]")
+    if isinstance(found, Indexed):
+        return found.contracted(r.subscript())
+    if r.tokens.peek() == "_" and r.tokens.peek(2) != "[":
+        return Indexed([(r.plain(found), r.subscript())], [])
+    return found
+
+
+def _fraction(r: Any, _: str) -> Any:
+    top, bottom = r.group(), r.group()
+    if bottom.kind == "s":
+        return Value(top.kind, op("div", top.term, bottom.term))
+    return entrywise(lookup("div"), top, bottom)
+
+
+def _root(r: Any, _: str) -> Any:
+    if r.tokens.found("["):
+        r.tokens.at += 2
+        return entrywise(lookup("cbrt"), r.group())
+    return entrywise(lookup("sqrt"), r.group())
+
+
+def _letter_e(r: Any, text: str) -> Any:
+    if r.tokens.found("^"):
+        return entrywise(lookup("exp"), r.group())
+    raise r.tokens.error("e is the base of exponentials and needs an exponent")
+
+
+def _fenced(r: Any, text: str) -> Any:
+    right, name = _FENCES[text]
+    inner = r.condition()
+    r.tokens.expect(right)
+    return entrywise(lookup(name), inner)
+
+
+def _norm(r: Any, _: str) -> Any:
+    inner = r.condition()
+    r.tokens.expect(r"\rVert")
+    p: Any = 2
+    if r.tokens.peek() == "_":
+        mark = "".join(r.subscript())
+        p = {"F": 2, "1": 1, r"\infty": math.inf}[mark]
+    return Value("s", op("norm", inner.term, p=p, dim=tuple(range(inner.term.ndim)), keepdim=False))
+
+
+def _cases(r: Any, text: str) -> Any:
+    if text != r"\begin{cases}":
+        raise r.tokens.error(f"{text} cannot stand inside a formula")
+    rows = []
+    while True:
+        value = r.condition()
+        r.tokens.expect("&")
+        if word(r.tokens.take()) == "otherwise":
+            break
+        rows.append((value, r.condition()))
+        r.tokens.expect(r"\\")
+    r.tokens.expect(r"\end{cases}")
+    for above, condition in reversed(rows):
+        value = entrywise(lookup("where"), condition, above, value)
+    return value
+
+
+def _extreme(r: Any, text: str) -> Any:
+    args, _ = r.arguments()
+    if len(args) == 1:
+        name = "amax" if text == r"\max" else "amin"
+        return Value("s", op(name, args[0].term, dim=tuple(range(args[0].term.ndim)), keepdim=False))
+    return entrywise(lookup("maximum" if text == r"\max" else "minimum"), *args)
+
+
+def _delta(r: Any, _: str) -> Any:
+    pair = r.subscript()
+    return Indexed([], [(pair[0], pair[1])])
+
+
+def _word_atom(r: Any, text: str) -> Any:
+    constants = {"i": 1j, "nan": math.nan}
+    if word(text) not in constants:
+        r.tokens.at -= 1
+        raise r.tokens.error(f"{word(text)!r} is no symbol here")
+    return scalar(constants[word(text)])
+
+
+def _size(r: Any) -> Any:
+    """The size after ``_``, if there is one."""
+    if not r.tokens.found("_"):
+        return None
+    r.tokens.expect("{")
+    size = r.scrap()
+    r.tokens.expect("}")
+    return size
+
+
+def _ones(r: Any, _: str) -> Any:
+    size = _size(r)
+    return Value("o", number(1)) if size is None else Value("v", full((size,), 1, np.float64))
+
+
+def _identity(r: Any, _: str) -> Any:
+    size = _size(r)
+    return Value("eye", number(1)) if size is None else Value("m", op("eye", n=size, dtype="float64"))
+
+
+ATOMS: dict[str, Callable[[Any, str], Any]] = {
+    "(": _bracket,
+    "[": _iverson,
+    r"\frac": _fraction,
+    r"\sqrt": _root,
+    "e": _letter_e,
+    r"\lVert": _norm,
+    r"\max": _extreme,
+    r"\min": _extreme,
+    r"\delta": _delta,
+    r"\overline": lambda r, _: entrywise(lambda x: op("conj", x), r.group()),
+    r"\det": lambda r, _: Value("s", op("det", r.bracketed().term)),
+    r"\pi": lambda r, _: Value("s", as_term(PI)),
+    r"\infty": lambda r, _: scalar(math.inf),
+    "I": _identity,
+    **dict.fromkeys(_FENCES, _fenced),
+}
+KINDS: dict[str, Callable[[Any, str], Any]] = {
+    "ones": _ones,
+    "begin": _cases,
+    "name": lambda r, text: r.operator(text),
+    "word": _word_atom,
+}
