@@ -497,7 +497,7 @@ def evaluate(root: Term, values: dict[str, Any], sizes: dict[str, int] | None = 
     return np.broadcast_to(out, tuple(size_value(s, letters) for s in root.shape)) if shape_of(out) == () != root.shape else out
 
 
-_SLICED = re.compile(r"len\(range\((\w+)\)\[([-\d:]+)\]\)")
+_SLICED = re.compile(r"len\(range\(([\w+*-]+)\)\[([-\d:]+)\]\)")
 
 
 def _ends(text: str) -> slice:
@@ -509,7 +509,7 @@ def size_value(size: Any, letters: dict[str, int]) -> int:
     if isinstance(size, (int, np.integer)):
         return int(size)
     total, sign = 0, 1
-    size = _SLICED.sub(lambda m: str(len(range(letters[m[1]])[_ends(m[2])])), size)
+    size = _SLICED.sub(lambda m: str(len(range(size_value(m[1], letters))[_ends(m[2])])), size)
     for part in size.replace("-", "+-").split("+"):
         if not part:
             continue

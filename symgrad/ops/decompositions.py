@@ -17,11 +17,10 @@ from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.complex import conj, real
 from symgrad.ops.linalg import _square, cholesky, diag_embed, diagonal, inv, mH, solve, tril_op, triu_op
 from symgrad.ops.naming import within
-from symgrad.ops.reductions import amax, amin, eye_op, norm_op, sum_
+from symgrad.ops.reductions import amax, amin, eye_op, identity_mask, norm_op, sum_
 from symgrad.ops.select import where
 from symgrad.ops.shaping import axis_of, cat, expand, movedim, mT, narrow, reshape, squeeze, unsqueeze
 from symgrad.ops.spectral import (
-    _smaller,
     eigh_vectors_op,
     eigvalsh_op,
     matrix_exp,
@@ -89,7 +88,7 @@ def _complex_of(dtype: Any, *_: Any) -> Any:
 def _eig_middle(left: Any, values: Any) -> Any:
     """Entries off the diagonal over the conjugated gaps, zeros on it."""
     gaps = unsqueeze(values, -2) - unsqueeze(values, -1)
-    eye = eye_op(n=shape_of(values)[-1], dtype="bool")
+    eye = identity_mask(values, len(shape_of(values)) - 1)
     return where(eye, 0, left / conj(where(eye, 1, gaps)))
 
 
@@ -152,10 +151,16 @@ def _rest_of_basis(part: Any, full: Any) -> Any:
     return part if shape_of(full)[-1] == have else cat([part, full[..., have:]], -1)
 
 
+def _rank(A: Any) -> int:
+    """Number of singular values."""
+    return min(*shape_of(A)[-2:])
+
+
 @_linalg
 def svd(A: Any, full_matrices: bool = True, *, driver: Any = None) -> Named:
     """U, S and Vᴴ with A = U diag(S) Vᴴ; columns that only complete a basis have no derivative."""
-    u, s, vh = svd_u_op(A), svdvals_op(A), svd_vh_op(A)
+    k = _rank(A)
+    u, s, vh = svd_u_op(A, k=k), svdvals_op(A, k=k), svd_vh_op(A, k=k)
     if full_matrices:
         plain = np.asarray(A.detach() if hasattr(A, "detach") else A)
         full_u, _, full_vh = np.linalg.svd(plain, full_matrices=True)
@@ -167,7 +172,7 @@ def svd(A: Any, full_matrices: bool = True, *, driver: Any = None) -> Named:
 @_linalg
 def svdvals(A: Any, *, driver: Any = None) -> Any:
     """Singular values in descending order."""
-    return svdvals_op(A)
+    return svdvals_op(A, k=_rank(A))
 
 
 @front("svd")
@@ -176,7 +181,7 @@ def old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Named:
     if not compute_uv:
         shape = shape_of(input)
         zeros = [np.zeros((*shape[:-2], n, n), input.dtype) for n in shape[-2:]]
-        return OLD_SVD((zeros[0], svdvals_op(input), zeros[1]))
+        return OLD_SVD((zeros[0], svdvals(input), zeros[1]))
     u, s, vh = svd(input, not some)
     return OLD_SVD((u, s, mH(vh)))
 
@@ -196,23 +201,23 @@ qr_q_op: Op = primitive(
     "qr_q",
     kernels_linalg.qr_q,
     (lambda g, out, x: _qr_factor(g, out, qr_r_op(x), -(mH(g) @ out)),),
-    infer=lambda shape: (*shape[:-1], _smaller(shape)),
+    infer=lambda shape: shape,
     node="LinalgQr",
     dtypes="float",
     domain="tall",
     latex=r"\operatorname{{Q}}\left({0}\right)",
-    doc="Orthonormal factor of the reduced QR decomposition; at least as many rows as columns for a derivative.",
+    doc="Orthonormal factor of the reduced QR decomposition of matrices with at least as many rows as columns.",
 )
 qr_r_op: Op = primitive(
     "qr_r",
     kernels_linalg.qr_r,
     (lambda g, out, x: _qr_factor(None, qr_q_op(x), out, out @ mH(g)),),
-    infer=lambda shape: (*shape[:-2], _smaller(shape), shape[-1]),
+    infer=lambda shape: (*shape[:-2], shape[-1], shape[-1]),
     node="LinalgQr",
     dtypes="float",
     domain="tall",
     latex=r"\operatorname{{R}}\left({0}\right)",
-    doc="Triangular factor of the reduced QR decomposition.",
+    doc="Triangular factor of the reduced QR decomposition of matrices with at least as many rows as columns.",
 )
 
 
@@ -426,7 +431,7 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
     if ord == "fro":
         return norm_op(A, p=2, dim=tuple(sorted((rows, columns))), keepdim=keepdim)
     if ord in ("nuc", 2, -2):
-        values = svdvals_op(movedim(A, (rows, columns), (-2, -1)))
+        values = svdvals(movedim(A, (rows, columns), (-2, -1)))
         found = sum_(values, -1) if ord == "nuc" else (amax if ord == 2 else amin)(values, -1)
         if keepdim:
             for axis in sorted((rows, columns)):
@@ -444,7 +449,7 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
 def cond(A: Any, p: Any = None) -> Any:
     """The condition number: ratio of singular values, or ‖A‖ ‖A⁻¹‖ in another matrix norm."""
     if p in (None, 2, -2):
-        values = svdvals_op(A)
+        values = svdvals(A)
         largest, smallest = values[..., 0], values[..., -1]
         return smallest / largest if p == -2 else largest / smallest
     return matrix_norm(A, p) * matrix_norm(inv(A), p)

@@ -21,7 +21,9 @@ def _cropped(g: Any, like: Any, widths: tuple[tuple[int, int], ...]) -> Any:
 
 
 def _grown(size: Any, added: int) -> Any:
-    return size + added if isinstance(size, int) or not added else f"{size}+{added}"
+    if not added:
+        return size
+    return size + added if isinstance(size, int) else f"{size}+{added}"
 
 
 pad_op: Op = primitive(

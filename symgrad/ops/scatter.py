@@ -339,11 +339,10 @@ def as_strided_scatter(
     return reshape(index_put_op(reshape(input, -1), src, index=index), shape_of(input))
 
 
-def _window_count(size: Any, window: int, step: int, dilation: int) -> Any:
-    span = (window - 1) * dilation
-    if isinstance(size, int):
-        return (size - span - 1) // step + 1
-    text = f"{size}-{span}" if span else size
+def _window_count(size: Any, window: Any, step: int, dilation: int) -> Any:
+    if isinstance(size, int) and isinstance(window, int):
+        return (size - (window - 1) * dilation - 1) // step + 1
+    text = f"{size}-{dilation}*{window}+{dilation}" if isinstance(window, str) else f"{size}-{(window - 1) * dilation}"
     return text if step == 1 else f"len(range({text})[::{step}])"
 
 
@@ -362,7 +361,9 @@ windows_op: Op = primitive(
         *shape[dim + 1 :],
         size,
     ),
+    size_params=("size",),
     node="Unfold",
+    code=lambda x, dim, size, step, dilation: f"windows({x}, {dim}, {size}, {step}, {dilation})",
     domain="real",
     doc="Sliding windows along an axis; a new last axis runs inside them.",
 )

@@ -12,9 +12,9 @@ import numpy as np
 from symgrad import kernels
 from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.linalg import _square, diag_embed, diagonal, inv, mH
-from symgrad.ops.reductions import eye_op
+from symgrad.ops.reductions import eye_op, identity_mask
 from symgrad.ops.select import where
-from symgrad.ops.shaping import expand, unsqueeze_op
+from symgrad.ops.shaping import concat_op, expand, narrow_op, unsqueeze_op, zeros_like
 
 
 def _vectors_of(shape: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -26,7 +26,7 @@ def _scaled(vectors: Any, weights: Any) -> Any:
     return vectors * unsqueeze_op(weights, dim=len(shape_of(weights)) - 1)
 
 
-def _real(dtype: Any) -> Any:
+def _real(dtype: Any, **_: Any) -> Any:
     return np.zeros((), dtype).real.dtype
 
 
@@ -47,9 +47,8 @@ eigvalsh_op: Op = primitive(
 
 def _gaps(values: Any) -> Any:
     """1/(λ_j - λ_i) off the diagonal, 0 on it."""
-    n = shape_of(values)[-1]
     ndim = len(shape_of(values))
-    eye = eye_op(n=n, dtype="bool")
+    eye = identity_mask(values, ndim - 1)
     difference = unsqueeze_op(values, dim=ndim - 1) - unsqueeze_op(values, dim=ndim)
     return where(eye, 0, 1 / where(eye, 1, difference))
 
@@ -72,26 +71,21 @@ eigh_vectors_op: Op = primitive(
     doc="Eigenvectors of symmetric matrices, as columns.",
 )
 
+# The number of singular values is a parameter: which of two sizes is the smaller one, letters cannot tell.
 svdvals_op: Op = primitive(
     "svdvals",
-    lambda x: np.linalg.svd(x, compute_uv=False),
-    (lambda g, out, x: _scaled(svd_u_op(x), g) @ svd_vh_op(x),),
-    infer=lambda shape: (*shape[:-2], _smaller(shape)),
+    lambda x, k: np.linalg.svd(x, compute_uv=False),
+    (lambda g, out, x, *, k: _scaled(svd_u_op(x, k=k), g) @ svd_vh_op(x, k=k),),
+    infer=lambda shape, k: (*shape[:-2], k),
+    size_params=("k",),
     result=_real,
     node="LinalgSvd",
     dtypes="float",
     domain="matrix",
-    code=lambda x: f"np.linalg.svd({x}, compute_uv=False)",
+    code=lambda x, k: f"np.linalg.svd({x}, compute_uv=False)",
     latex=r"\sigma\left({0}\right)",
     doc="Singular values in descending order.",
 )
-
-
-def _smaller(shape: tuple[Any, ...]) -> Any:
-    rows, columns = shape[-2:]
-    if isinstance(rows, int) and isinstance(columns, int):
-        return min(rows, columns)
-    return rows if rows == columns else f"min({rows},{columns})"
 
 
 def _turned(g: Any, vectors: Any, values: Any) -> tuple[Any, Any]:
@@ -101,7 +95,7 @@ def _turned(g: Any, vectors: Any, values: Any) -> tuple[Any, Any]:
     square = values * values
     ndim = len(shape_of(values))
     gaps = unsqueeze_op(square, dim=ndim - 1) - unsqueeze_op(square, dim=ndim)
-    eye = eye_op(n=shape_of(values)[-1], dtype="bool")
+    eye = identity_mask(values, ndim - 1)
     phase = diag_embed(diagonal(skew, 0, -2, -1) / (4 * values)) if is_complex(skew) else 0
     return where(eye, 0, skew / where(eye, 1, gaps)), phase
 
@@ -111,16 +105,16 @@ def _outside(g: Any, vectors: Any) -> Any:
     return g - vectors @ (mH(vectors) @ g)
 
 
-def _svd_u_vjp(g: Any, u: Any, x: Any) -> Any:
+def _svd_u_vjp(g: Any, u: Any, x: Any, *, k: Any) -> Any:
     # Townsend 2016; the phase of a pair of complex vectors is free, and each side carries half of its derivative.
-    s, vh = svdvals_op(x), svd_vh_op(x)
+    s, vh = svdvals_op(x, k=k), svd_vh_op(x, k=k)
     inside, phase = _turned(g, u, s)
     columns = unsqueeze_op(s, dim=len(shape_of(s)) - 1)
     return (u @ (inside * columns + phase) + _outside(g, u) / columns) @ vh
 
 
-def _svd_vh_vjp(g: Any, vh: Any, x: Any) -> Any:
-    s, u = svdvals_op(x), svd_u_op(x)
+def _svd_vh_vjp(g: Any, vh: Any, x: Any, *, k: Any) -> Any:
+    s, u = svdvals_op(x, k=k), svd_u_op(x, k=k)
     v, h = mH(vh), mH(g)
     inside, phase = _turned(h, v, s)
     columns = unsqueeze_op(s, dim=len(shape_of(s)) - 1)
@@ -129,9 +123,11 @@ def _svd_vh_vjp(g: Any, vh: Any, x: Any) -> Any:
 
 svd_u_op: Op = primitive(
     "svd_u",
-    kernels.svd_u,
+    lambda x, k: kernels.svd_u(x),
     (_svd_u_vjp,),
-    infer=lambda shape: (*shape[:-1], _smaller(shape)),
+    infer=lambda shape, k: (*shape[:-1], k),
+    size_params=("k",),
+    code=lambda x, k: f"svd_u({x})",
     node="LinalgSvd",
     dtypes="float",
     domain="matrix",
@@ -140,9 +136,11 @@ svd_u_op: Op = primitive(
 )
 svd_vh_op: Op = primitive(
     "svd_vh",
-    kernels.svd_vh,
+    lambda x, k: kernels.svd_vh(x),
     (_svd_vh_vjp,),
-    infer=lambda shape: (*shape[:-2], _smaller(shape), shape[-1]),
+    infer=lambda shape, k: (*shape[:-2], k, shape[-1]),
+    size_params=("k",),
+    code=lambda x, k: f"svd_vh({x})",
     node="LinalgSvd",
     dtypes="float",
     domain="matrix",
@@ -165,16 +163,16 @@ matrix_exp_op: Op = primitive(
 
 
 def _frechet_vjp(g: Any, x: Any, e: Any) -> Any:
-    # The second derivative of e^X is symmetric, so the pullback to X is the block of a larger exponential.
-    from symgrad.ops.shaping import cat, narrow, zeros_like
-
-    n = shape_of(x)[-1]
+    # The second derivative of e^X is symmetric; it is the upper right block of the derivative at [[X, E], [0, X]].
+    n, last = shape_of(x)[-1], len(shape_of(x)) - 1
     h, zero = mH(x), zeros_like(x)
-    rows = [[h, g, zero, zero], [zero, h, mH(e), zero], [zero, zero, h, g], [zero, zero, zero, h]]
-    big = matrix_exp_op(cat([cat(row, -1) for row in rows], -2))
-    first = narrow(narrow(big, -2, 0, n), -1, 2 * n, n)
-    second = narrow(narrow(big, -2, n, n), -1, 3 * n, n)
-    return first + second
+
+    def blocks(main: Any, corner: Any) -> Any:
+        top, bottom = concat_op(main, corner, dim=last), concat_op(zero, main, dim=last)
+        return concat_op(top, bottom, dim=last - 1)
+
+    moved = matrix_exp_frechet_op(blocks(h, mH(e)), blocks(g, zero))
+    return narrow_op(narrow_op(moved, dim=last - 1, start=0, length=n), dim=last, start=n, length=n)
 
 
 matrix_exp_frechet_op: Op = primitive(

@@ -82,7 +82,9 @@ class Maker:
         if domain == "symmetric":
             a = uniform(-1, 1, shape)
             return (a + np.swapaxes(a, -1, -2)) / 2 + np.diag(2.0 * np.arange(shape[-1]))
-        if domain in ("matrix", "square"):
+        if domain == "distinct":
+            return uniform(-0.4, 0.4, shape) + np.diag(3.0 * np.arange(1, shape[-1] + 1))
+        if domain in ("matrix", "square", "tall"):
             return uniform(-1, 1, shape) + np.eye(shape[-2], shape[-1]) * (1 + np.arange(shape[-1]))
         if domain in ("invertible", "positive-definite"):
             a = uniform(-1, 1, shape)
@@ -220,6 +222,7 @@ def _scatter(make: Maker) -> Case:
     return (make("real", 2, "m"), make("index:n", 2, "m")), {"dim": 0, "shape": (9, make.size("m"))}
 
 
+_WIDE_AND_TALL: tuple[tuple[Any, ...], ...] = (("n", "n"), ("p", "q"), ("q", "n"), (2, "p", "q"))
 SAMPLES: dict[str, list[Sample]] = {
     "where": [
         _many(("bool", "n", "m"), ("real", "n", "m"), ("real", "n", "m")),
@@ -335,7 +338,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "bessel_j": [_one("off-zero", "n", "m", n=0), _one("off-zero", "n", n=2), _one("off-zero", n=1)],
     "bessel_i": [_one("off-zero", "n", "m", n=0), _one("off-zero", "n", n=2), _one("off-zero", n=1)],
     "bessel_ie": [_one("off-zero", "n", "m", n=0), _one("off-zero", "n", n=2), _one("off-zero", n=1)],
-    "pad": [_one("real", "n", "m", widths=((1, 2), (0, 3)), value=0), _one("real", "n", widths=((2, 0),), value=1)],
+    "pad": [_one("real", "n", "m", widths=((1, 2), (0, 0)), value=0), _one("real", "n", widths=((2, 0),), value=1)],
     "roll": [_one("real", "n", "m", shifts=(1, -2), dims=(0, 1)), _one("real", "n", shifts=(2,), dims=(0,))],
     "scatter": [_scattered(), _scattered(constant=True)],
     "scatter_combine": [_scattered(reduce=r, include_self=True) for r in ("prod", "amax", "amin")],
@@ -353,6 +356,13 @@ SAMPLES: dict[str, list[Sample]] = {
     "argsort": _along(descending=False),
     "argcummax": _along(),
     "argcummin": _along(),
+    **{
+        name: [_one("matrix", *sizes, k=lambda make, sizes=sizes: min(make.shape(*sizes[-2:]))) for sizes in _WIDE_AND_TALL]
+        for name in ("svdvals", "svd_u", "svd_vh")
+    },
+    "qr_q": [_one("tall", "n", "n"), _one("tall", "p", "q"), _one("tall", 2, "p", "q")],
+    "qr_r": [_one("tall", "n", "n"), _one("tall", "p", "q"), _one("tall", 2, "p", "q")],
+    "pinv": [_one("matrix", *sizes, atol=0.0, rtol=1e-12) for sizes in (("n", "n"), ("p", "q"), ("q", "n"))],
     "solve": [
         _many(("invertible", "n", "n"), ("real", "n")),
         _many(("invertible", "n", "n"), ("real", "n", "m")),
@@ -361,7 +371,7 @@ SAMPLES: dict[str, list[Sample]] = {
 }
 """Samples by op name; elementwise ops without an entry and matrix ops get theirs from the domain."""
 
-_MATRIX_DOMAINS = ("invertible", "positive-definite", "symmetric", "square")
+_MATRIX_DOMAINS = ("invertible", "positive-definite", "symmetric", "square", "distinct")
 
 
 def domains(op: Op) -> tuple[str, ...]:
@@ -400,9 +410,11 @@ REAL_ONLY = frozenset(
     "floor_divide remainder exp2 cbrt atan2 hypot logaddexp softplus logsigmoid floor ceil round trunc frac one_hot gt ge "
     "lt le logical_and logical_or logical_xor logical_not relu step maximum minimum clamp clamp_min clamp_max amax amin "
     "argmax argmin softmax log_softmax erf erfc lgamma digamma polygamma xlogy sinc dsinc shifted_exp eye full "
-    "ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine".split()
+    "ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine "
+    "lambertw ndtr log_ndtr erfcx erfinv copysign fmod nextafter signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg "
+    "argsort argcummax argcummin eigh_vectors svd_u svd_vh eig_vectors qr_q qr_r".split()
 )
-"""Ops without a complex form here (or in torch)."""
+"""Ops without a complex form here (or in torch), and vectors whose phase is free there."""
 
 
 def ops() -> list[Op]:

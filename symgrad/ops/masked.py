@@ -1,0 +1,184 @@
+"""Reductions over the entries where a mask holds (torch.masked): the others are filled with what does not count."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad.op import shape_of
+from symgrad.ops.elementwise import logaddexp as logaddexp_op
+from symgrad.ops.elementwise import sqrt
+from symgrad.ops.naming import within
+from symgrad.ops.reductions import amax as amax_all
+from symgrad.ops.reductions import amin as amin_all
+from symgrad.ops.reductions import argmax as argmax_all
+from symgrad.ops.reductions import argmin as argmin_all
+from symgrad.ops.reductions import axes_of, cast, norm_op, prod_op
+from symgrad.ops.reductions import cumsum as cumsum_all
+from symgrad.ops.reductions import log_softmax as log_softmax_all
+from symgrad.ops.reductions import logsumexp as logsumexp_all
+from symgrad.ops.reductions import softmax as softmax_all
+from symgrad.ops.reductions import sum_ as sum_all
+from symgrad.ops.scans import cumprod as cumprod_all
+from symgrad.ops.select import abs_, clamp_min, where
+from symgrad.ops.shaping import expand
+from symgrad.ops.sorting import nanmedian
+
+
+
+def _masked(name: Any) -> Any:
+    """Publish in ``masked``, under a name or the function's own."""
+    return within("masked")(name) if callable(name) else within("masked", name)
+
+
+
+def _filled(input: Any, mask: Any, value: Any, dtype: Any = None) -> Any:
+    x = input if dtype is None else cast(input, dtype)
+    return x if mask is None else where(expand(mask, shape_of(x)), x, value)
+
+
+def _counted(input: Any, mask: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
+    """How many entries count, as a plain array."""
+    here = np.ones(shape_of(input), bool) if mask is None else np.broadcast_to(np.asarray(mask), shape_of(input))
+    return here.sum(axes, keepdims=keepdim)
+
+
+@_masked("sum")
+def sum_(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    """Sum over axes; 0 where the mask leaves nothing."""
+    return sum_all(_filled(input, mask, 0, dtype), dim, keepdim)
+
+
+@_masked
+def prod(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    """Product over axes; 1 where the mask leaves nothing."""
+    x = _filled(input, mask, 1, dtype)
+    axes = axes_of(dim, len(shape_of(x)))
+    for axis in reversed(axes):
+        x = prod_op(x, dim=axis, keepdim=keepdim)
+    return x
+
+
+@_masked
+def mean(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    """Mean over axes; nan where the mask leaves nothing."""
+    count = _counted(input, mask, axes_of(dim, len(shape_of(input))), keepdim)
+    return sum_(input, dim, keepdim=keepdim, dtype=dtype, mask=mask) / count
+
+
+def _extreme(name: str, reduce: Callable[..., Any], empty: float) -> Any:
+    def call(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+        return reduce(_filled(input, mask, empty, dtype), () if dim is None else dim, keepdim)
+
+    call.__name__ = name
+    call.__doc__ = f"{name} over axes of the entries where the mask holds."
+    return _masked(call)
+
+
+amax, amin = _extreme("amax", amax_all, -math.inf), _extreme("amin", amin_all, math.inf)
+
+
+def _place(name: str, find: Callable[..., Any], empty: float) -> Any:
+    def call(input: Any, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+        return find(_filled(input, mask, empty, dtype), dim, keepdim)
+
+    call.__name__ = name
+    call.__doc__ = f"{name} among the entries where the mask holds."
+    return _masked(call)
+
+
+argmax, argmin = _place("argmax", argmax_all, -math.inf), _place("argmin", argmin_all, math.inf)
+
+
+@_masked
+def logsumexp(input: Any, dim: Any, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    """log Σ e^x over axes."""
+    return logsumexp_all(_filled(input, mask, -math.inf, dtype), dim, keepdim)
+
+
+@_masked
+def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Any = None, other_mask: Any = None) -> Any:
+    """log(e^x + e^y), where an entry that its mask hides counts as -inf."""
+    x, y = _filled(input, input_mask, -math.inf, dtype), _filled(other, other_mask, -math.inf, dtype)
+    return logaddexp_op(x, y)
+
+
+@_masked
+def norm(
+    input: Any, ord: float = 2.0, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
+) -> Any:
+    """The p-norm over axes."""
+    x = _filled(input, mask, math.inf if ord == -math.inf else 0, dtype)
+    return norm_op(x, p=ord, dim=axes_of(dim, len(shape_of(x))), keepdim=keepdim)
+
+
+def _variance(input: Any, dim: Any, unbiased: bool, keepdim: bool, dtype: Any, mask: Any) -> Any:
+    x = input if dtype is None else cast(input, dtype)
+    axes = axes_of(dim, len(shape_of(x)))
+    centre = sum_(x, axes, keepdim=True, mask=mask) / _counted(x, mask, axes, True)
+    apart = abs_(_filled(x - centre, mask, 0))
+    count = _counted(x, mask, axes, keepdim) - int(unbiased)
+    return sum_all(apart * apart, axes, keepdim) / np.maximum(count, 0)
+
+
+@_masked
+def var(
+    input: Any,
+    dim: Any = None,
+    unbiased: bool = True,
+    *,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Any = None,
+) -> Any:
+    """Variance over axes."""
+    return _variance(input, dim, bool(unbiased), keepdim, dtype, mask)
+
+
+@_masked
+def std(
+    input: Any,
+    dim: Any = None,
+    unbiased: bool = True,
+    *,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Any = None,
+) -> Any:
+    """Standard deviation over axes."""
+    return sqrt(_variance(input, dim, bool(unbiased), keepdim, dtype, mask))
+
+
+def _along(name: str, call_all: Callable[..., Any], value: float, negate: bool = False) -> Any:
+    def call(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
+        x = _filled(-input if negate else input, mask, value, dtype)
+        return call_all(x, dim)
+
+    call.__name__ = name
+    call.__doc__ = f"{name} along an axis over the entries where the mask holds."
+    return _masked(call)
+
+
+softmax = _along("softmax", softmax_all, -math.inf)
+log_softmax = _along("log_softmax", log_softmax_all, -math.inf)
+softmin = _along("softmin", softmax_all, -math.inf, True)
+cumsum = _along("cumsum", cumsum_all, 0)
+cumprod = _along("cumprod", cumprod_all, 1)
+
+
+@_masked
+def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    """The (lower) median along an axis."""
+    return nanmedian(_filled(input, mask, math.nan, dtype), dim, keepdim)[0]
+
+
+@_masked
+def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None) -> Any:
+    """Divided by the p-norm along an axis, taken as at least ``eps``."""
+    size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
+    return _filled(input, mask, 0, dtype) / clamp_min(size, eps)
+
+
