@@ -16,6 +16,7 @@ import sympy as sp
 from sympy.printing.precedence import PRECEDENCE
 
 from symgrad.errors import FormulaError
+from symgrad import kernels
 from symgrad.op import TABLE, Op, broadcast_shapes, lookup
 from symgrad.ops.arithmetic import closed
 from symgrad.ops.indexing import Index
@@ -329,21 +330,25 @@ def _factor_text(operand: Any, printer: Any) -> str:
 
 # ---------------------------------------------------------------------------------------------- NumPy code
 
-_NEEDS_HELPER = ("put", "std")
-
-
 def op_code(op: Op, operands: Any, params: dict[str, Any], letters: dict[str, str], printer: Any) -> str:
     """NumPy source of one op: its code template, or a call of its kernel, which the printer imports."""
-    texts = [printer.parenthesize(a, PRECEDENCE["Func"], strict=True) for a in operands]
+    texts = [_operand_code(a, op, printer) for a in operands]
     static = {k: _coded(v, letters) if k in (op.size_params or ()) else v for k, v in params.items()}
-    if op.code is not None and op.name not in _NEEDS_HELPER:
+    if op.code is not None and not _HELPER.search(op.code(*(f"x{k}" for k in range(len(texts))), **static)):
         text = op.code(*texts, **static)
-        if "_delta(" in text:
-            printer.module_imports["symgrad.ops.contraction"].add("_delta")
         return _numpy(text if op.name == "matmul" else closed(text))
     keywords = "".join(f", {k}={_source(v, k in (op.size_params or ()), printer)}" for k, v in static.items())
     arrays = ", ".join(f"numpy.asarray({t})" for t in texts)
-    return f"{_kernel(op, printer)}({arrays}{keywords})"
+    return f"{_kernel(op, printer)}({(arrays + keywords).removeprefix(', ')})"
+
+
+_HELPER = re.compile(r"(?<![\w.])[A-Za-z_]\w*\(")
+"""A call of a function that is not NumPy's: generated programs carry it with them, but lambdify's do not."""
+
+
+def _operand_code(a: Any, op: Op, printer: Any) -> str:
+    text = printer.parenthesize(a, PRECEDENCE["Func"], strict=True)
+    return f"numpy.asarray({text})" if a.is_number and op.kind != "elementwise" else str(text)
 
 
 def _numpy(text: str) -> str:
@@ -352,7 +357,7 @@ def _numpy(text: str) -> str:
 
 def _kernel(op: Op, printer: Any) -> str:
     name = getattr(op.kernel, "__name__", "")
-    if getattr(op.kernel, "__module__", "") == "symgrad.kernels":
+    if getattr(kernels, name, None) is op.kernel:
         printer.module_imports["symgrad"].add("kernels")
         return f"kernels.{name}"
     printer.module_imports["symgrad.op"].add("lookup")

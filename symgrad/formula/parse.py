@@ -3,7 +3,7 @@
 A tokenizer and an operator-precedence parser build terms; nothing of the text is ever evaluated as code.  Grammar of the
 text form, loosest first (all left-associative but ``**``)::
 
-    | ;  & ;  < <= > >= == != ;  + - ;  * @ / // % ;  unary - ~ ;  ** ;  x.T  x[index]  f(x, ..., key=value)
+    | ;  ^ ;  & ;  < <= > >= == != ;  + - ;  * @ / // % ;  unary - ~ ;  ** ;  x.T  x[index]  f(x, ..., key=value)
 
 Operators mean NumPy's; functions are the ops of the table and SymPy's names for them; size letters are names.
 """
@@ -28,7 +28,7 @@ MAX_NESTING = 180
 
 TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)|(?P<name>[^\W\d]\w*)|(?P<text>'[^']*'|\"[^\"]*\")"
-    r"|(?P<sign>\*\*|//|<=|>=|==|!=|\.\.\.|[-+*/%@()\[\],:.&|~<>=]))"
+    r"|(?P<sign>\*\*|//|<=|>=|==|!=|\.\.\.|[-+*/%@()\[\],:.&|^~<>=]))"
 )
 
 
@@ -144,18 +144,19 @@ def _apply(name: str) -> Callable[[Any, Any], Any]:
 
 _INFIX: dict[str, tuple[int, Callable[[Any, Any], Any]]] = {
     "|": (1, _apply("logical_or")),
-    "&": (2, _apply("logical_and")),
-    **{s: (3, _apply(n)) for s, n in {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}.items()},
-    "+": (4, _apply("add")),
-    "-": (4, _apply("sub")),
-    "*": (5, _apply("mul")),
-    "@": (5, _apply("matmul")),
-    "/": (5, _apply("div")),
-    "//": (5, _apply("floor_divide")),
-    "%": (5, _apply("remainder")),
+    "^": (2, _apply("logical_xor")),
+    "&": (3, _apply("logical_and")),
+    **{s: (4, _apply(n)) for s, n in {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}.items()},
+    "+": (5, _apply("add")),
+    "-": (5, _apply("sub")),
+    "*": (6, _apply("mul")),
+    "@": (6, _apply("matmul")),
+    "/": (6, _apply("div")),
+    "//": (6, _apply("floor_divide")),
+    "%": (6, _apply("remainder")),
 }
-_UNARY = 6
-_POWER = 7
+_UNARY = 7
+_POWER = 8
 
 ALIASES = {
     "Abs": "abs", "ceiling": "ceil", "Max": "maximum", "Min": "minimum", "Mod": "remainder", "loggamma": "lgamma",

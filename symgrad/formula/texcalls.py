@@ -98,7 +98,10 @@ def reshaped(piece: Piece, shape: tuple[Any, ...]) -> Piece:
 def exact(w: Writer, t: Term) -> Piece:
     """An argument whose axes count one by one; symbols know their shape."""
     w.closing(t)
-    return w.operand(t) if t.op is SYMBOL else w.exact(w.operand(t), t.shape)
+    piece = w.operand(t)
+    if t.op is SYMBOL:
+        return piece
+    return reshaped(piece, t.shape) if piece.bare and w.taken(piece.core) else w.exact(piece, t.shape)
 
 
 def called(w: Writer, t: Term) -> Piece:
@@ -108,11 +111,12 @@ def called(w: Writer, t: Term) -> Piece:
     if "dim" in params:
         dims = params.pop("dim")
         subscript = f"_{{{','.join(map(str, dims)) if isinstance(dims, tuple) else dims}}}"
-        if isinstance(dims, tuple) and dims == tuple(range(t.args[0].ndim)) and t.op.name not in ("squeeze",):
+        if isinstance(dims, tuple) and dims == tuple(range(t.args[0].ndim)) and (t.op.name != "squeeze" and (t.op.name != "logsumexp" or t.args[0].ndim == 1)):
             subscript = ""
     if params.get("keepdim") is False:
         del params["keepdim"]
-    args = ", ".join(text_of(exact(w, a)) for a in t.args)
+    spread = t.op.kind == "elementwise"
+    args = ", ".join(text_of(w.operand(a, t.shape) if spread else exact(w, a)) for a in t.args)
     rest = ", ".join(rf"\mathrm{{{k}}}={static_tex(v)}".replace("_", r"\_") for k, v in sorted(params.items()))
     return Piece(kind_of(t.shape), operator(t.op.name) + subscript + brackets("; ".join(x for x in (args, rest) if x)))
 

@@ -186,9 +186,9 @@ def _reduced(w: Writer, t: Term) -> Piece | None:
     name = t.op.name
     w.closing(t.args[0])
     if name == "logsumexp":
-        if axes != (x.ndim - 1,) or x.ndim > 2:
+        if axes != (x.ndim - 1,) or (x.ndim > 1 and kind_of(x.shape) != "m"):
             return None
-        return function(kind_of(t.shape), operator(name), text_of(w.operand(x)))
+        return function(kind_of(t.shape), operator(name), text_of(exact(w, x)))
     if axes != tuple(range(x.ndim)):
         return None
     return function(kind_of(t.shape), r"\max" if name == "amax" else r"\min", text_of(w.operand(x)))

@@ -9,7 +9,7 @@ from symgrad.formula import pieces, texmatrix
 from symgrad.formula.latex import Writer, kind_of
 from symgrad.formula.pieces import ATOM, LOGIC, OPEN, POWER, RELATION, Piece, brackets, closed, text_of, transposed
 from symgrad.formula.term import Term, constant_value
-from symgrad.formula.texcalls import WRITERS, called, diagonal_matrix, function, operator, power, writes
+from symgrad.formula.texcalls import WRITERS, called, diagonal_matrix, exact, function, operator, power, writes
 from symgrad.op import lookup
 
 # ---------------------------------------------------------------------------------------------- arithmetic
@@ -160,8 +160,7 @@ def _log_of(w: Writer, t: Term) -> Piece | None:
 def _softmax(w: Writer, t: Term) -> Piece | None:
     if t.params["dim"] != t.ndim - 1:
         return None
-    w.closing(t.args[0])
-    return function(kind_of(t.shape), operator("softmax"), text_of(w.operand(t.args[0])))
+    return function(kind_of(t.shape), operator("softmax"), text_of(exact(w, t.args[0])))
 
 
 @writes("polygamma")
@@ -231,7 +230,7 @@ def _relation(w: Writer, t: Term) -> Piece:
 @writes("logical_and", "logical_or")
 def _logical(w: Writer, t: Term) -> Piece:
     sign = r"\wedge" if t.op.name == "logical_and" else r"\vee"
-    sides = [w.raw(x) for x in t.args]
+    sides = [w.raw(x) if x.shape == t.shape else w.operand(x, t.shape) for x in t.args]
     a, b = (closed((text_of(p), p.level), RELATION) for p in sides)
     return Piece(kind_of(t.shape), f"{a} {sign} {b}", LOGIC)
 

@@ -29,7 +29,7 @@ from symgrad.formula.parse import (
 from symgrad.formula.term import Term, size_letter
 from symgrad.formula.texatoms import ATOMS, KINDS, word
 from symgrad.formula.texnames import bolded, texts
-from symgrad.formula.texvalues import Indexed, Named, Value, entrywise, op, product, scalar, transposed, value_of
+from symgrad.formula.texvalues import Indexed, Value, entrywise, op, product, scalar, transposed, value_of
 from symgrad.formula.texvalues import as_term as settled
 from symgrad.op import lookup
 from symgrad.ops.indexing import Index, static_index
@@ -86,7 +86,7 @@ class _TexReader:
     def __init__(self, tokens: Tokens, table: dict[str, Term]):
         self.tokens = tokens
         self.letters = size_letters(table)
-        self.names: list[tuple[list[str], Value, Term]] = []
+        self.names: list[tuple[list[str], Value]] = []
         self.bound: set[str] = set()
         for name, text in texts(table).items():
             for form in (text, bolded(text)):
@@ -94,7 +94,7 @@ class _TexReader:
 
     def define(self, text: str, term: Term) -> None:
         """Let a text stand for a term; longer texts are tried first."""
-        self.names.append(([i[1] for i in tokenize(text).items], value_of(term), term))
+        self.names.append(([i[1] for i in tokenize(text).items], value_of(term)))
         self.names.sort(key=lambda entry: -len(entry[0]))
 
     # -------------------------------------------------------------------------------------- statements
@@ -217,8 +217,8 @@ class _TexReader:
 
     def plain(self, value: Any) -> Term:
         """The term of a value, for places where its own axes count."""
-        term = getattr(value, "exact", None)
-        return settled(value, None) if term is None else term
+        exact: Term | None = value.exact
+        return settled(value, None) if exact is None else exact
 
     def raised(self, base: Value) -> Value:
         tokens = self.tokens
@@ -263,12 +263,10 @@ class _TexReader:
     def symbol(self) -> Any:
         """The symbol written at this place, the longest that fits."""
         tokens = self.tokens
-        for parts, value, term in self.names:
+        for parts, value in self.names:
             if all(tokens.peek(k) == part for k, part in enumerate(parts)):
                 tokens.at += len(parts)
-                found = Named(value.kind, value.term)
-                found.exact = term
-                return found
+                return value
         return None
 
     def group(self) -> Any:
@@ -428,6 +426,10 @@ class _TexReader:
 
     def scrap(self) -> Any:
         """The value of the text up to the next comma or bracket: a number or a size."""
+        negative = self.tokens.peek() == "-"
+        if "cdot" in self.tokens.peek(int(negative)):
+            self.tokens.at += 1 + negative
+            return _literal(self.tokens.peek(-1)) * (-1 if negative else 1)
         text = ""
         while self.tokens.peek() not in (",", ")", "]", ":", "}", ""):
             text += self.tokens.take()

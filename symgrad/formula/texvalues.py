@@ -26,13 +26,14 @@ def op(name: str, *args: Any, **params: Any) -> Any:
 
 
 class Value:
-    """A term with its kind."""
+    """A term with its kind; ``exact`` is the term with all its axes, where some of size 1 were dropped."""
 
-    __slots__ = ("kind", "term")
+    __slots__ = ("exact", "kind", "term")
 
-    def __init__(self, kind: str, term: Term):
+    def __init__(self, kind: str, term: Term, exact: Term | None = None):
         self.kind = kind
         self.term = term
+        self.exact = exact
 
 
 def value_of(term: Term) -> Value:
@@ -43,7 +44,7 @@ def value_of(term: Term) -> Value:
     if any(s == 1 and not isinstance(s, str) for s in shape):
         kept = [s for s in shape if s != 1]
         kind = "s" if not kept else "v" if shape[0] != 1 else "r"
-        return Value(kind, op("reshape", term, shape=tuple(kept)))
+        return Value(kind, op("reshape", term, shape=tuple(kept)), term)
     return Value("s" if not shape else "v" if len(shape) == 1 else "m", term)
 
 
@@ -221,10 +222,3 @@ class Indexed:
             shape=tuple(sizes[x] for x in output),
         )  # fmt: skip
         return value_of(made)
-
-
-class Named(Value):
-    """A symbol, which also knows its term with all axes."""
-
-    __slots__ = ("exact",)
-    exact: Term

@@ -30,7 +30,8 @@ def canonical_or_raw(term: Term) -> Term:
         from symgrad.formula.simplify import canonical
     except ImportError:
         return term
-    return canonical(term)
+    found = canonical(term)
+    return found if found.shape == term.shape else term
 
 
 class Statements:

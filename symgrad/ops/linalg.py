@@ -326,7 +326,7 @@ adjugate_op: Op = primitive(
     infer=lambda shape: shape,
     dtypes="float",
     domain="invertible",
-    define=lambda x: det_op(x) * inv_op(x),
+    define=lambda x: _scalar(det_op(x)) * inv_op(x),
     latex=r"\operatorname{{adj}}\left({0}\right)",
     doc="Transposed cofactors: det(X) X⁻¹, right for singular matrices too in value and first derivative of det.",
 )
