@@ -12,7 +12,7 @@ from symgrad.formula.term import Term, as_term, full, postorder
 from symgrad.op import lookup
 from symgrad.ops.contraction import contract
 from symgrad.ops.fitting import fit
-from symgrad.ops.select import where_op
+from symgrad.ops.select import guard, where_op
 
 
 def depends_on(order: Sequence[Term], targets: set[Term]) -> set[Term]:
@@ -69,21 +69,30 @@ class Derivation:
         ``raw`` is the contribution before broadcasting was undone, ``c`` after it.
         """
         if term.op.structural is not None:
-            if c.op is where_op:
+            if c.op in (where_op, guard):
                 self.structural.add(c)
             return c
         if g in self.structural and term.op.kind == "elementwise" and raw is not g and c.op.name != "full":
-            condition, a, b = g.args
-            flipped = a.number == 0
-            inner = term.op.pullback(i, b if flipped else a, term, term.args, term.params)
-            if inner is None or condition.shape not in ((), term.shape):
+            zeros = _zeros_of(g)
+            inner = None if zeros is None else term.op.pullback(i, zeros[1], term, term.args, term.params)
+            if zeros is None or inner is None or zeros[0].shape not in ((), term.shape):
                 return c
-            moved = where_op(condition, 0, inner) if flipped else where_op(condition, inner, 0)
-            moved = fit(moved, c.shape, c.dtype)
-            if moved.op is where_op:
+            moved = zeros[2](inner)
+            fitted = fit(moved, c.shape, c.dtype)
+            if fitted is moved:
                 self.structural.add(moved)
-            return moved  # type: ignore[no-any-return]
+            return fitted  # type: ignore[no-any-return]
         return c
+
+
+def _zeros_of(g: Term) -> tuple[Term, Term, Any] | None:
+    """The condition, the cotangent before zeros were put in, and how they are put in again."""
+    if g.op is where_op:
+        condition, a, b = g.args
+        if a.number == 0:
+            return condition, b, lambda inner: where_op(condition, 0, inner)
+        return condition, a, lambda inner: where_op(condition, inner, 0)
+    return (g.args[1], g.args[0], lambda inner: guard(inner, g.args[1])) if g.op is guard else None
 
 
 def gradient(output: Term, targets: Sequence[Term], seed: Term | None = None) -> list[Term]:

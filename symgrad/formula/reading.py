@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from symgrad.formula.branches import read_guard, read_where
 from symgrad.formula.normal import Factor, Form, Product, exact_number, plain_power, size_factors
 from symgrad.formula.rewriting import inverse_of
 from symgrad.formula.term import Term
@@ -142,27 +143,6 @@ def _read_size(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
     return Form([Product(coef, factors, ())], ())
 
 
-def _read_where(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """where(c, k·a, 0) = k·where(c, a, 0) for numbers k; a delta in ``a`` is a delta of the whole.
-
-    Arrays stay inside, because what is not selected may be infinite or no number.
-    """
-    condition, first, second = args
-    if bool(first.terms) == bool(second.terms):
-        return None
-    p = run.product((first if first.terms else second).broadcast(term.shape))
-    distinct = tuple(dict.fromkeys(p.out))
-    if p.coef == 1 and distinct == p.out:
-        return None
-    shape = tuple(term.shape[p.out.index(x)] for x in distinct)
-    mask = run.contract([condition.broadcast(term.shape)], [p.out], distinct, shape) if condition.shape else condition
-    kept = Form([Product(1, p.factors, distinct)], shape)
-    zero = Form((), ())
-    inner = run.elementwise(term.op, [mask, kept, zero] if first.terms else [mask, zero, kept], {}, shape)
-    front = Form([Product(p.coef, (), distinct, p.decimal)], shape)
-    return run.contract([front, inner], [distinct, distinct], p.out, term.shape)
-
-
 def _new_axes(index: Any, ndim: int) -> list[bool] | None:
     """For an index of whole axes and new ones only: which axes of the result are new."""
     parts = index.value if isinstance(index.value, tuple) else (index.value,)
@@ -213,7 +193,8 @@ READERS: dict[str, Reader] = {
     "logabsdet": _read_det,
     "shifted_exp": _read_shifted_exp,
     "logsigmoid": _read_softplus,
-    "where": _read_where,
+    "where": read_where,
+    "guard": read_guard,
     "getitem": _read_getitem,
     "put": _read_put,
 }

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.normal import Factor, Form, Product, plain_power, relabelled, size_factors
+from symgrad.formula.powers import gathered_powers
 from symgrad.formula.term import Term
 from symgrad.op import Op, lookup
 
@@ -46,6 +47,8 @@ def merged(p: Product, run: Canonicaliser) -> Product:
         p = _guards(p, run)
     if "sign" in names or "abs" in names:
         p = _signs(p, run)
+    if "pow" in names:
+        p = gathered_powers(p, run)
     return p
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from symgrad.formula.branches import joined
 from symgrad.formula.chains import Layout, counted, is_transpose, is_truth
 from symgrad.formula.expanding import distributed, expanded
 from symgrad.formula.factoring import factored
@@ -127,7 +128,12 @@ class Canonicaliser:
 
     def sum_of(self, terms: Sequence[Product], shape: tuple[Any, ...]) -> Form:
         """A form with like terms merged."""
-        return Form(collected(terms, self.key), shape)
+        found = collected(terms, self.key)
+        if sum(any(f.base.op.name == "where" for f in p.factors) for p in found) > 1:
+            together = joined(self, found, shape)
+            if together is not None:
+                return self.sum_of(together, shape)
+        return Form(found, shape)
 
     # ---------------------------------------------------------------- forms to terms and factors
 

@@ -94,9 +94,9 @@ neg: Op = elementwise(
 def _pow_base(out: Any, x: Any, y: Any) -> Any:
     number = static_number(y)
     if number is None:
-        from symgrad.ops.select import eq, where
+        from symgrad.ops.select import guard, ne
 
-        return where(eq(y, 0), 0, y * x ** (y - 1))
+        return guard(y * x ** (y - 1), ne(y, 0))
     if number == 0:
         return 0 * x
     if number == 1:
@@ -111,9 +111,9 @@ def _pow_exponent(out: Any, x: Any, y: Any) -> Any:
 
     if static_number(x) is not None and static_number(x) != 0:
         return out * log(x)
-    from symgrad.ops.select import eq, where
+    from symgrad.ops.select import eq, guard, logical_not
 
-    return where(eq(x, 0) & (y >= 0), 0, out * log(x))
+    return guard(out * log(x), logical_not(eq(x, 0) & (y >= 0)))
 
 
 def _power_code(x: str, y: str) -> str:

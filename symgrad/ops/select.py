@@ -100,6 +100,33 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     return where_op(condition, input, other)
 
 
+def _guarded(out: Any, x: Any, keep: Any) -> Any:
+    return guard(1, keep)
+
+
+def _guard_vjp(g: Any, out: Any, likex: Any, keep: Any) -> Any:
+    return guard(g, keep)
+
+
+def _excepts(i: int, x: Any, keep: Any) -> Any:
+    return keep
+
+
+guard: Op = elementwise(
+    "guard",
+    lambda x, keep: np.where(keep, x, 0)[()],
+    _guarded,
+    None,
+    public=(),
+    structural=_excepts,
+    code=lambda x, keep: f"np.where({keep}, {x}, 0)",
+    domain="real",
+    latex="{0}",
+    doc="x, and 0 at the points where keep does not hold: points that a rule excepts, at which x has no value of its own.",
+)
+guard.vjps = guard.conj_vjps = guard.jvps = (_guard_vjp, None)
+
+
 sign: Op = publish(
     primitive(
         "sign",

@@ -17,7 +17,7 @@ from symgrad.errors import AutogradError
 from symgrad.op import is_complex, same
 from symgrad.ops.fitting import fit, unbroadcast
 from symgrad.ops.reductions import cast_op
-from symgrad.ops.select import where_op
+from symgrad.ops.select import guard, where_op
 from symgrad.ops.shaping import expand_op
 from symgrad.tape.graph import FREED, Masked, Node, Shaped
 from symgrad.tape.versions import any_changes, check_saved
@@ -226,9 +226,9 @@ class Sweep:
         if masked is None:
             return fit(c if hasattr(c, "dtype") else np.asarray(c), arg.raw_shape, arg.dtype)
         # Before broadcasting is undone: a sum must not meet the derivative of a branch that was not taken.
-        zeroed = g if c is inner else where_op(masked.keep, c, 0)
+        zeroed = g if c is inner else masked.zeroing(masked.keep, c)
         fitted = fit(zeroed, arg.raw_shape, arg.dtype)
-        return Masked(fitted, masked.keep, c if fitted is zeroed else None)
+        return Masked(fitted, masked.keep, masked.zeroing, c if fitted is zeroed else None)
 
     def arguments(self, node: Node, saved: Any) -> Any:
         """The saved values with stand-ins for the arguments that are read for their shape only."""
@@ -293,14 +293,32 @@ class Sweep:
             keep = node.op.structural(i, *inputs[1:])
             if keep.shape != node.shape:
                 keep = expand_op(keep, shape=node.shape)
-            inner = g
-            if zeros is not None:
+            zeroing, inner = zeroing_of(node.op), g
+            if zeros is not None and zeros.zeroing is zeroing:
                 keep, inner = keep & zeros.keep, zeros.inner
-                c = where_op(keep, inner, 0) if node.shape == shape and c.dtype == inner.dtype else c
+                c = zeroing(keep, inner) if node.shape == shape and c.dtype == inner.dtype else c
+            elif zeros is not None and zeroing is excepted:
+                # Inside of a branch the points that a rule excepts stay in the value.
+                keep, zeroing, inner = zeros.keep, zeros.zeroing, zeroing(keep, zeros.inner)
         elif zeros is None or node.op.kind != "elementwise":
             return c
         else:
-            keep = zeros.keep
+            keep, zeroing = zeros.keep, zeros.zeroing
         if node.shape != shape:
-            return Masked(c, unbroadcast(cast_op(keep, dtype="int64"), shape) > 0)
-        return Masked(c, keep, inner if inner is not None and inner.dtype == c.dtype else None)
+            return Masked(c, unbroadcast(cast_op(keep, dtype="int64"), shape) > 0, zeroing)
+        return Masked(c, keep, zeroing, inner if inner is not None and inner.dtype == c.dtype else None)
+
+
+def branch_taken(keep: Any, c: Any) -> Any:
+    """A cotangent with zeros where a branch was not taken."""
+    return where_op(keep, c, 0)
+
+
+def excepted(keep: Any, c: Any) -> Any:
+    """A cotangent with zeros at the points that a rule excepts."""
+    return guard(c, keep)
+
+
+def zeroing_of(op: Any) -> Callable[[Any, Any], Any]:
+    """How the zeros of an op's cotangent are put in again."""
+    return excepted if op is guard else branch_taken

@@ -164,18 +164,20 @@ class Masked:
     """A cotangent some of whose entries are structural zeros: zero because the branch was not taken.
 
     Whatever derivative meets such an entry, the product is zero, even 0 · inf.  ``inner`` is the cotangent before the
-    zeros were put in: derivatives meet that one, and the zeros are put in again after them, once.
+    zeros were put in: derivatives meet that one, and the zeros are put in again after them, once, by ``zeroing(keep,
+    cotangent)``, which tells the branches of a ``where`` from points that a rule excepts.
     """
 
-    __slots__ = ("inner", "keep", "value")
+    __slots__ = ("inner", "keep", "value", "zeroing")
     __array_ufunc__ = None
 
-    def __init__(self, value: Any, keep: Any, inner: Any = None):
+    def __init__(self, value: Any, keep: Any, zeroing: Any, inner: Any = None):
         self.value = value
         self.keep = keep
+        self.zeroing = zeroing
         self.inner = value if inner is None else inner
 
     def __add__(self, other: Any) -> Any:
         if other.__class__ is Masked:
-            return Masked(self.value + other.value, self.keep | other.keep)
+            return Masked(self.value + other.value, self.keep | other.keep, self.zeroing)
         return self.value + other
