@@ -83,7 +83,7 @@ _EXAMPLES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "scatter": ((_VECTOR, np.array([9.0]), np.array([1])), {"dim": 0}),
     "scatter_combine": (
         (_VECTOR, np.array([9.0]), np.array([1])),
-        {"dim": 0, "reduce": "prod", "include_self": True},
+        {"dim": 0, "reduce": "amax", "include_self": True},
     ),
     "windows": ((np.array([1.0, 2.0, 3.0]),), {"dim": 0, "size": 2, "step": 1, "dilation": 1}),
     "windows_sum": ((_MATRIX,), {"dim": 0, "step": 1, "dilation": 1, "size": 3}),
@@ -93,6 +93,11 @@ _EXAMPLES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "argsort": ((_VECTOR,), {"dim": 0, "descending": False}),
     "argcummax": ((_VECTOR,), {"dim": 0}),
     "argcummin": ((_VECTOR,), {"dim": 0}),
+    "svdvals": ((_MATRIX,), {"k": 2}),
+    "svd_u": ((_MATRIX,), {"k": 2}),
+    "svd_vh": ((_MATRIX,), {"k": 2}),
+    "pinv": ((_MATRIX,), {"atol": 0.0, "rtol": 1e-15}),
+    "fourier": ((_VECTOR + 0j,), {"dims": (0,), "inverse": False, "norm": "backward"}),
 }
 """Arguments that show what an op with parameters does; other ops get numbers from their domain."""
 
@@ -116,9 +121,7 @@ def card(name: str) -> str:
 
 
 def example(op: Op) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Small arguments and parameters for an op: its ``sample``, the list above, or numbers from its domain."""
-    if op.sample is not None:
-        return op.sample  # type: ignore[no-any-return]
+    """Small arguments and parameters for an op: from the list above, or numbers from its domain."""
     if op.name in _EXAMPLES:
         return _EXAMPLES[op.name]
     kinds = op.domain if isinstance(op.domain, tuple) else (op.domain,) * len(op.vjps)  # type: ignore[arg-type]
@@ -140,7 +143,7 @@ def _worked(op: Op) -> list[tuple[str, str | None]]:
         out = op(*terms, **params)
         rows += [("expression", _sympy(out)), ("latex", _latex(out))]
         for i, term in enumerate(terms):
-            if op.differentiable(i) and term.dtype.kind == "f":
+            if op.differentiable(i) and term.dtype.kind in "fc":
                 rows += _derivatives(op, out, terms, i, params)
     rows.append(("code", _code(op, names, params)))
     return rows

@@ -114,7 +114,9 @@ def test_torch_says_the_same(name: str) -> None:
         np.testing.assert_allclose(x.grad.numpy(), expected)
 
 
-@pytest.mark.xfail(strict=True, reason="0 * inf across two nodes is nan, as in torch: the sweep sees one node at a time")
+@pytest.mark.xfail(
+    strict=True, reason="0 * inf across two nodes is nan, as in torch: the sweep sees one node at a time"
+)
 @pytest.mark.parametrize(
     ("function", "values", "want"),
     [

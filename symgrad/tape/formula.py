@@ -99,6 +99,10 @@ class Reading:
         for node in self.nodes:
             if node.op.name in ("stack", "cat"):
                 self._pin_joined(node)
+            elif node.op.name == "windows_sum":
+                # Its rules count with the length and number of windows.
+                for n in (*node.args[0].raw_shape, *node.shape):
+                    self.letters.pop(n, None)
             elif node.params and isinstance(node.params.get("index"), Index):
                 self._pin_sizes(node)
 
@@ -215,7 +219,9 @@ class Reading:
                 self.letters.get(n, s) if isinstance(s, str) else s for s, n in zip(shape, node.shape, strict=True)
             )
         dtype = term.dtype if term.dtype is None else node.dtype
-        return term if (shape, dtype) == (term.shape, term.dtype) else make(term.op, term.args, term.params, shape, dtype)
+        if (shape, dtype) == (term.shape, term.dtype):
+            return term
+        return make(term.op, term.args, term.params, shape, dtype)
 
     def params(self, node: Node) -> dict[str, Any]:
         """Static parameters with sizes as letters."""

@@ -397,8 +397,6 @@ def samples(op: Op) -> list[Sample]:
     """All samples of an op; empty when it has none."""
     if op.name in SAMPLES:
         return SAMPLES[op.name]
-    if op.sample is not None:
-        return [lambda _: op.sample]
     if op.domain in _MATRIX_DOMAINS:
         return _square(op.domain) if len(op.vjps) == 1 else [_many((op.domain, "n", "n"), ("real", "n", "n"))]  # type: ignore[arg-type]
     if op.domain == "matrix":

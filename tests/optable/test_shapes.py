@@ -93,7 +93,10 @@ def test_reductions(shape: Any, reduce: Any, keepdim: bool, data: Any) -> None:
     if reduce is sg.var:
         check(lambda x: reduce(x, dim=dim, keepdim=keepdim, correction=0), numbers(shape, 3))
     elif reduce is sg.logsumexp:
-        check(lambda x: reduce(x, dim=tuple(range(len(shape))) if dim is None else dim, keepdim=keepdim), numbers(shape, 3))
+        check(
+            lambda x: reduce(x, dim=tuple(range(len(shape))) if dim is None else dim, keepdim=keepdim),
+            numbers(shape, 3),
+        )
     else:
         check(lambda x: reduce(x, dim=dim, keepdim=keepdim), numbers(shape, 3))
 

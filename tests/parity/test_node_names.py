@@ -27,6 +27,7 @@ ONE_OP_FOR_SEVERAL = {
     ("unbind", "Select"), ("split", "Slice"), ("chunk", "Slice"), ("index_select", "Index"), ("masked_select", "Index"),
     ("vdot", "Dot"), ("bmm", "UnsafeView"), ("diag", "Diagonal"), ("cholesky", "LinalgCholeskyEx"),
     ("logdet", "Logdet"), ("repeat", "View"), ("permute", "Transpose"),
+    ("linalg.solve", "Squeeze"),
 }  # fmt: skip
 """Where one op of the table serves functions that torch names apart: (function, the name it gets here)."""
 

@@ -40,7 +40,7 @@ D = S @ S.T
 V = RNG.uniform(-2, 2, 4)
 W = RNG.uniform(-2, 2, 3)
 T3 = RNG.uniform(-2, 2, (2, 3, 4))
-I = np.array([0, 2, 1, 2])
+PICKS = np.array([0, 2, 1, 2])
 M = X > 0
 
 UNARY = {
@@ -132,7 +132,7 @@ CALLS: list[Call] = [
     ("concatenate", ([X, Y],), {"axis": 1}),
     ("stack", ([X, Y],), {"dim": 2}),
     ("gather", (X, 0, np.array([[0, 1, 2, 0]])), {}),
-    ("index_select", (X, 1, I), {}),
+    ("index_select", (X, 1, PICKS), {}),
     ("masked_select", (X, M), {}),
     ("matmul", (X, V), {}),
     ("matmul", (T3, V), {}),
@@ -215,7 +215,7 @@ CALLS: list[Call] = [
         ("nll_loss", (X, np.array([0, 3, 1])), {}),
         ("kl_div", (X, P), {"reduction": "batchmean"}),
         ("kl_div", (X, Y), {"reduction": "sum", "log_target": True}),
-        ("one_hot", (I,), {}),
+        ("one_hot", (PICKS,), {}),
         ("linear", (X, Y, W), {}),
         ("normalize", (X,), {}),
         ("cosine_similarity", (X, Y), {"dim": 1}),
@@ -309,7 +309,8 @@ ROOMS = (arithmetic, complex, contraction, elementwise, indexing, linalg, reduct
 def room_of(call: Any) -> Any:
     """The room that defines a public function or op, among those compared here."""
     return next((room for room in ROOMS if any(v is call for v in vars(room).values())), None) or next(
-        (room for room in ROOMS if getattr(call, "__module__", None) == room.__name__ and not isinstance(call, Op)), None
+        (room for room in ROOMS if getattr(call, "__module__", None) == room.__name__ and not isinstance(call, Op)),
+        None,
     )
 
 
@@ -364,7 +365,8 @@ INDICES: list[Any] = [
 @pytest.mark.parametrize("index", INDICES, ids=range(len(INDICES)))
 def test_indexing(index: Any) -> None:
     a, b = ours(X), theirs(X)
-    other = tuple(torch.tensor(i) if isinstance(i, np.ndarray) else i for i in (index if isinstance(index, tuple) else (index,)))
+    parts = index if isinstance(index, tuple) else (index,)
+    other = tuple(torch.tensor(i) if isinstance(i, np.ndarray) else i for i in parts)
     got, want = a[index], b[other if isinstance(index, tuple) else other[0]]
     np.testing.assert_array_equal(numpy_of(got), numpy_of(want))
     (got * got).sum().backward()
