@@ -124,7 +124,7 @@ def example(op: Op) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Small arguments and parameters for an op: from the list above, or numbers from its domain."""
     if op.name in _EXAMPLES:
         return _EXAMPLES[op.name]
-    kinds = op.domain if isinstance(op.domain, tuple) else (op.domain,) * len(op.vjps)  # type: ignore[arg-type]
+    kinds = op.domain if isinstance(op.domain, tuple) else (op.domain,) * len(op.vjps)
     values = [_NUMBERS.get(kind, _MATRIX) for kind in kinds]
     if len(values) > 1 and not isinstance(values[1], np.ndarray):
         values[1] = _SECOND.get(kinds[1], values[1])
