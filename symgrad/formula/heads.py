@@ -330,6 +330,7 @@ def _factor_text(operand: Any, printer: Any) -> str:
 
 # ---------------------------------------------------------------------------------------------- NumPy code
 
+
 def op_code(op: Op, operands: Any, params: dict[str, Any], letters: dict[str, str], printer: Any) -> str:
     """NumPy source of one op: its code template, or a call of its kernel, which the printer imports."""
     texts = [_operand_code(a, op, printer) for a in operands]

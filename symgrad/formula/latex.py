@@ -85,6 +85,14 @@ class Writer:
             return bool(arrays) and all(self.open[a] for a in arrays)
         return False
 
+    def _close_identities(self, t: Term) -> None:
+        """An identity enters sums and products as I; anything else does not keep its form."""
+        if t.op.kind == "elementwise" or t.op.name == "where":
+            linear = t.op.name in ("add", "sub", "neg", "mul") and all(a.shape == t.shape for a in t.args)
+            for a in t.args:
+                if self.images[a].core == "I" and not (linear or t.op.name == "mul"):
+                    self.closing(a)
+
     def closing(self, *terms: Term) -> None:
         """Note that sizes are lost where these terms stand, unless ones and identities show theirs."""
         if all(self.open[t] for t in terms):
@@ -115,6 +123,7 @@ class Writer:
             return self._name(t)
         if t.op is NUMBER:
             return pieces.number_piece(t.number)
+        self._close_identities(t)
         rule: Callable[[Writer, Term], Piece | None] | None = WRITERS.get(t.op.name)
         found = rule(self, t) if rule is not None else None
         return called(self, t) if found is None else found

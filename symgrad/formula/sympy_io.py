@@ -202,7 +202,7 @@ class Builder:
         if name in _LOGIC and len({a.shape for a in t.args}) == 1:
             return _LOGIC[name](*map(as_condition, args))
         if name == "where":
-            return sp.Piecewise((as_number(args[1]), as_condition(args[0])), (as_number(args[2]), True))
+            return chosen(as_condition(args[0]), as_number(args[1]), as_number(args[2]))
         numbers = [as_number(a) for a in args]
         if not self.evaluate and name in _PLAIN:
             return sp.Function.__new__(_class(name), *numbers, evaluate=False) if name != "sqrt" else sp.sqrt(*numbers)
@@ -258,10 +258,22 @@ def _plain_number(expr: Any) -> Any:
     return Fraction(int(expr.p), int(expr.q)) if expr.is_Rational else float(expr)
 
 
+def chosen(condition: Any, a: Any, b: Any) -> Any:
+    """``a`` where the condition holds, else ``b``: plain SymPy for scalars, NumPy's ``where`` for arrays.
+
+    SymPy's ``Piecewise`` solves and merges its conditions, which is right for numbers and not for arrays.
+    """
+    if condition in (sp.true, sp.false):
+        return a if condition is sp.true else b
+    if any(e.has(ArraySymbol, Head) for e in (condition, a, b)):
+        return head("where")(condition, a, b, Static(()))
+    return sp.Piecewise((a, condition), (b, True))
+
+
 def as_number(expr: Any) -> Any:
     """A condition as 1 and 0; anything else as it is."""
     if isinstance(expr, sp.logic.boolalg.Boolean) and not isinstance(expr, sp.Symbol):
-        return sp.Piecewise((sp.Integer(1), expr), (sp.Integer(0), True))
+        return chosen(expr, sp.Integer(1), sp.Integer(0))
     return expr
 
 
@@ -269,6 +281,8 @@ def as_condition(expr: Any) -> Any:
     """A number as the condition that it is not zero."""
     if isinstance(expr, sp.logic.boolalg.Boolean):
         return expr
+    if isinstance(expr, Head) and expr.op_name == "where" and expr.args[1:3] == (1, 0):
+        return expr.args[0]
     if isinstance(expr, sp.Piecewise) and expr.args[0][0] == 1 and expr.args[-1][0] == 0 and len(expr.args) == 2:
         return expr.args[0][1]
     return sp.Ne(expr, 0)

@@ -97,6 +97,8 @@ def reshaped(piece: Piece, shape: tuple[Any, ...]) -> Piece:
 
 def exact(w: Writer, t: Term) -> Piece:
     """An argument whose axes count one by one; symbols know their shape."""
+    if t.op.name == "full" and t.params["value"] == 0:
+        return called(w, t)
     w.closing(t)
     piece = w.operand(t)
     if t.op is SYMBOL:
@@ -111,7 +113,8 @@ def called(w: Writer, t: Term) -> Piece:
     if "dim" in params:
         dims = params.pop("dim")
         subscript = f"_{{{','.join(map(str, dims)) if isinstance(dims, tuple) else dims}}}"
-        if isinstance(dims, tuple) and dims == tuple(range(t.args[0].ndim)) and (t.op.name != "squeeze" and (t.op.name != "logsumexp" or t.args[0].ndim == 1)):
+        whole = isinstance(dims, tuple) and dims == tuple(range(t.args[0].ndim))
+        if whole and t.op.name != "squeeze" and (t.op.name != "logsumexp" or t.args[0].ndim == 1):
             subscript = ""
     if params.get("keepdim") is False:
         del params["keepdim"]
