@@ -194,13 +194,13 @@ def logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
 
 def softmax(x: Any, dim: int) -> Any:
     """e^x / Σ e^x along one axis, shifted by the maximum."""
-    e = np.exp(x - np.max(x, dim, keepdims=True))
+    e = np.exp(x - np.max(x, dim, keepdims=True, initial=-np.inf))
     return e / np.sum(e, dim, keepdims=True)
 
 
 def log_softmax(x: Any, dim: int) -> Any:
     """x - log Σ e^x along one axis, shifted by the maximum."""
-    y = x - np.max(x, dim, keepdims=True)
+    y = x - np.max(x, dim, keepdims=True, initial=-np.inf)
     return y - np.log(np.sum(np.exp(y), dim, keepdims=True))
 
 

@@ -33,3 +33,51 @@ def pinv(x: Any, atol: float, rtol: float) -> Any:
     limit = np.maximum(atol, rtol * s.max(-1, keepdims=True, initial=0))
     inverse = np.where(s > limit, 1 / np.where(s > limit, s, 1), 0)
     return np.conj(np.swapaxes(vh, -1, -2)) @ (inverse[..., None] * np.conj(np.swapaxes(u, -1, -2)))
+
+
+def lu_order(x: Any) -> Any:
+    """The order of rows that elimination with partial pivoting chooses: x[order] = L U."""
+    rows, columns = x.shape[-2:]
+    out = np.empty(x.shape[:-1], np.int64)
+    for index in np.ndindex(x.shape[:-2]):
+        a, order = np.array(x[index]), np.arange(rows)
+        for k in range(min(rows - 1, columns)):
+            # LAPACK compares complex numbers by |re| + |im|.
+            best = k + int(np.argmax(np.abs(a[k:, k].real) + np.abs(a[k:, k].imag)))
+            if a[best, k] != 0:
+                a[[k, best]], order[[k, best]] = a[[best, k]], order[[best, k]]
+                a[k + 1 :, k:] -= (a[k + 1 :, k] / a[k, k])[:, None] * a[k, k:]
+        out[index] = order
+    return out
+
+
+def lu_plain(x: Any) -> Any:
+    """L and U of square matrices without pivoting, in one array: L below the diagonal (its own is 1), U from it on."""
+    out = np.array(x)
+    for k in range(x.shape[-1] - 1):
+        out[..., k + 1 :, k] /= out[..., k, k, None]
+        out[..., k + 1 :, k + 1 :] -= out[..., k + 1 :, k, None] * out[..., k, None, k + 1 :]
+    return out
+
+
+def swaps_of(order: Any, count: int) -> Any:
+    """LAPACK's pivots of an order of rows: the k-th (from 1) says which row was exchanged with row k."""
+    out = np.empty((*order.shape[:-1], count), np.int32)
+    for index in np.ndindex(order.shape[:-1]):
+        current = list(range(order.shape[-1]))
+        for k in range(count):
+            place = current.index(int(order[index][k]))
+            current[k], current[place] = current[place], current[k]
+            out[(*index, k)] = place + 1
+    return out
+
+
+def order_of(swaps: Any, rows: int) -> Any:
+    """The order of rows that LAPACK's pivots stand for."""
+    out = np.empty((*swaps.shape[:-1], rows), np.int64)
+    for index in np.ndindex(swaps.shape[:-1]):
+        current = np.arange(rows)
+        for k, place in enumerate(swaps[index]):
+            current[[k, place - 1]] = current[[place - 1, k]]
+        out[index] = current
+    return out

@@ -50,6 +50,8 @@ from symgrad.ops import (
     shaping,
     sorting,
     special,
+    statistics,
+    triangular,
 )
 
 __all__ = [
@@ -84,4 +86,6 @@ __all__ = [
     "shaping",
     "sorting",
     "special",
+    "statistics",
+    "triangular",
 ]

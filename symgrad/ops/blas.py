@@ -224,7 +224,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         total = count - correction * bias
     product = matmul(weighted, conj(mT(centred)))
     out = product / (max(total, 0) if isinstance(total, (int, float)) else clamp(total, 0))
-    return out.reshape(()) if len(shape_of(input)) < 2 else out
+    return out.reshape(()) if shape_of(x)[0] == 1 else out
 
 
 @front("corrcoef")

@@ -17,7 +17,7 @@ from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.complex import conj, real
 from symgrad.ops.linalg import _square, cholesky, diag_embed, diagonal, inv, mH, solve, tril_op, triu_op
 from symgrad.ops.naming import within
-from symgrad.ops.reductions import amax, amin, eye_op, identity_mask, norm_op, sum_
+from symgrad.ops.reductions import amax, amin, cast, eye_op, identity_mask, mean, norm, norm_op, sum_
 from symgrad.ops.select import where
 from symgrad.ops.shaping import axis_of, cat, expand, movedim, mT, narrow, reshape, squeeze, unsqueeze
 from symgrad.ops.spectral import (
@@ -396,13 +396,14 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Named:
     values = np.linalg.svd(plain, compute_uv=False)
     limit = values.max(-1, keepdims=True, initial=0) * max(rows, columns) * np.finfo(values.dtype).eps
     ranks = (values > limit).sum(-1)
-    residuals: Any = np.zeros(0, values.dtype)
+    residuals: Any = real(narrow(reshape(A, -1), 0, 0, 0))
     if rows > columns and np.all(ranks == columns):
         gap = A @ found - right
         residuals = sum_(real(gap * conj(gap)), -2)
         residuals = residuals if not vector else squeeze(residuals, -1)
     solution = squeeze(found, -1) if vector else found
     result = _named("solution", "residuals", "rank", "singular_values")
+    ranks = ranks if driver != "gels" else np.zeros(0, np.int64)
     shown = values if driver in ("gelsd", "gelss") else np.zeros(0, values.dtype)
     return result((solution, _wrapped(A, residuals), _wrapped(A, ranks), _wrapped(A, shown)))
 
@@ -423,8 +424,6 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
     if not isinstance(dim, (tuple, list)) or len(dim) != 2 or len(shape_of(A)) < 2:
         raise ShapeError(f"linalg.matrix_norm: dim must be a 2-tuple of axes of a matrix, got {dim!r}.")
     if dtype is not None:
-        from symgrad.ops.reductions import cast
-
         A = cast(A, dtype)
     ndim = len(shape_of(A))
     rows, columns = (axis_of(d, ndim) for d in dim)
@@ -443,6 +442,33 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
     sums = norm_op(A, p=1, dim=(summed,), keepdim=True)
     found = (amax if ord > 0 else amin)(sums, compared, True)
     return found if keepdim else squeeze(found, (rows, columns))
+
+
+@front("norm", op=norm_op)
+def old_norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The p-norm of all entries, or over the axes ``dim``; "fro" is the 2-norm, "nuc" the sum of singular values.
+
+    >>> import numpy as np
+    >>> old_norm(np.array([3.0, 4.0]))
+    np.float64(5.0)
+    """
+    x = input if dtype is None else cast(input, dtype)
+    return matrix_norm(x, "nuc", (-2, -1) if dim is None else dim, keepdim) if p == "nuc" else norm(x, p, dim, keepdim)
+
+
+@front("svd_lowrank", method=False)
+def svd_lowrank(A: Any, q: int = 6, niter: int = 2, M: Any = None) -> Named:
+    """U, S and V of the ``q`` largest singular values of A (of A - M); exact here, so ``niter`` has no effect."""
+    u, s, vh = svd(A if M is None else A - M, False)
+    k = min(q, shape_of(s)[-1])
+    return OLD_SVD((narrow(u, -1, 0, k), narrow(s, -1, 0, k), narrow(mH(vh), -1, 0, k)))
+
+
+@front("pca_lowrank", method=False)
+def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Named:
+    """``svd_lowrank`` of a matrix whose columns are centred first."""
+    count = min(6, *shape_of(A)[-2:]) if q is None else q
+    return svd_lowrank(A - mean(A, -2, True) if center else A, count)
 
 
 @_linalg
@@ -484,6 +510,7 @@ def vander(x: Any, *, N: int | None = None) -> Any:
     """The powers 0 … N-1 of every entry along a new last axis."""
     from symgrad.ops.scans import cumprod_op
 
+    x = x if shape_of(x) else reshape(x, 1)
     n = shape_of(x)[-1] if N is None else N
     ndim = len(shape_of(x))
     ones = expand(np.ones((), x.dtype), (*shape_of(x), 1))
@@ -500,7 +527,10 @@ front("vander", method=False)(lambda x, N=None, increasing=False: vander(x, N=N)
 def householder_product(A: Any, tau: Any) -> Any:
     """The first columns of the product of the reflections I - tau_k v_k v_kᴴ, with v_k below the diagonal of A."""
     rows, columns = shape_of(A)[-2:]
-    full = _reflections(A, tau, expand(eye_op(n=rows, dtype=A.dtype.name), (*shape_of(A)[:-1], rows)))
+    if not shape_of(tau)[-1]:
+        return narrow(A, -1, 0, columns)
+    start = _wrapped(A, np.broadcast_to(np.eye(rows, dtype=A.dtype), (*shape_of(A)[:-1], rows)).copy())
+    full = _reflections(A, tau, start)
     return narrow(full, -1, 0, columns)
 
 

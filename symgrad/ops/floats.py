@@ -14,7 +14,7 @@ from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import cos, exp2, log, round_, sigmoid, sin, trunc
 from symgrad.ops.naming import inplace, within
 from symgrad.ops.reductions import cast
-from symgrad.ops.select import abs_, clamp, eq, isnan, where
+from symgrad.ops.select import abs_, clamp, eq, isnan, ne, where
 from symgrad.ops.shaping import stack, unbind
 
 inplace(
@@ -50,7 +50,15 @@ fmod = _extra(
     domain="nonzero",
     doc="x - y * trunc(x/y), with the sign of x.",
 )
-nextafter = _extra("nextafter", np.nextafter, None, None, domain="real", doc="The next number after x towards y; no derivative.")
+nextafter = _extra(
+    "nextafter",
+    np.nextafter,
+    lambda out, x, y: ne(x, y),
+    0,
+    domain="real",
+    kinks=("x = y",),
+    doc="The next number after x towards y: as x itself in derivatives.",
+)
 signbit = _extra(
     "signbit",
     np.signbit,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.op import shape_of
+from symgrad.ops.complex import conj
 from symgrad.ops.elementwise import logaddexp as logaddexp_op
 from symgrad.ops.elementwise import sqrt
 from symgrad.ops.naming import within
@@ -23,7 +24,7 @@ from symgrad.ops.reductions import logsumexp as logsumexp_all
 from symgrad.ops.reductions import softmax as softmax_all
 from symgrad.ops.reductions import sum_ as sum_all
 from symgrad.ops.scans import cumprod as cumprod_all
-from symgrad.ops.select import abs_, clamp_min, where
+from symgrad.ops.select import clamp_min, where
 from symgrad.ops.shaping import expand
 from symgrad.ops.sorting import nanmedian
 
@@ -115,41 +116,47 @@ def norm(
     return norm_op(x, p=ord, dim=axes_of(dim, len(shape_of(x))), keepdim=keepdim)
 
 
-def _variance(input: Any, dim: Any, unbiased: bool, keepdim: bool, dtype: Any, mask: Any) -> Any:
+def _correction(unbiased: bool | None, correction: float | None) -> float:
+    return correction if correction is not None else float(unbiased is None or unbiased)
+
+
+def _variance(input: Any, dim: Any, correction: float, keepdim: bool, dtype: Any, mask: Any) -> Any:
     x = input if dtype is None else cast(input, dtype)
     axes = axes_of(dim, len(shape_of(x)))
     centre = sum_(x, axes, keepdim=True, mask=mask) / _counted(x, mask, axes, True)
-    apart = abs_(_filled(x - centre, mask, 0))
-    count = _counted(x, mask, axes, keepdim) - int(unbiased)
-    return sum_all(apart * apart, axes, keepdim) / np.maximum(count, 0)
+    apart = _filled(x - centre, mask, 0)
+    count = _counted(x, mask, axes, keepdim) - correction
+    return sum_all(apart * conj(apart), axes, keepdim) / np.maximum(count, 0)
 
 
 @_masked
 def var(
     input: Any,
     dim: Any = None,
-    unbiased: bool = True,
+    unbiased: bool | None = None,
     *,
+    correction: float | None = None,
     keepdim: bool = False,
     dtype: Any = None,
     mask: Any = None,
 ) -> Any:
     """Variance over axes."""
-    return _variance(input, dim, bool(unbiased), keepdim, dtype, mask)
+    return _variance(input, dim, _correction(unbiased, correction), keepdim, dtype, mask)
 
 
 @_masked
 def std(
     input: Any,
     dim: Any = None,
-    unbiased: bool = True,
+    unbiased: bool | None = None,
     *,
+    correction: float | None = None,
     keepdim: bool = False,
     dtype: Any = None,
     mask: Any = None,
 ) -> Any:
     """Standard deviation over axes."""
-    return sqrt(_variance(input, dim, bool(unbiased), keepdim, dtype, mask))
+    return sqrt(_variance(input, dim, _correction(unbiased, correction), keepdim, dtype, mask))
 
 
 def _along(name: str, call_all: Callable[..., Any], value: float, negate: bool = False) -> Any:

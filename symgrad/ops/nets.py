@@ -16,6 +16,7 @@ from symgrad.ops.indexing import getitem, one_hot_op
 from symgrad.ops.linalg import matmul
 from symgrad.ops.naming import within
 from symgrad.ops.noise import dropout
+from symgrad.ops.padding import pad_axes
 from symgrad.ops.reductions import amax, mean, norm, softmax, sum_, var
 from symgrad.ops.scatter import windowed
 from symgrad.ops.select import clamp_min, where
@@ -196,8 +197,6 @@ def instance_norm(
 @_nn
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
     """x / (k + alpha · mean of squares over ``size`` neighbouring channels)^beta."""
-    from symgrad.ops.padding import pad_axes
-
     ndim = len(shape_of(input))
     if ndim < 3:
         raise ShapeError(f"Expected 3D or higher dimensionality input (got {ndim} dimensions)")
@@ -371,6 +370,9 @@ def multi_head_attention_forward(
         biases = [in_proj_bias[k * embed_dim_to_check : (k + 1) * embed_dim_to_check] for k in range(3)]
     q, k, v = (linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True))
     length, batch = shape_of(q)[:2]
+    if attn_mask is not None:
+        # Keys that are added after the given ones may be looked at.
+        attn_mask = pad_axes(attn_mask, {len(shape_of(attn_mask)) - 1: (0, (bias_k is not None) + add_zero_attn)})
     if bias_k is not None:
         k = cat([k, bias_k.expand(1, batch, -1)], 0)
         v = cat([v, bias_v.expand(1, batch, -1)], 0)

@@ -428,7 +428,9 @@ def _norm_vjp(g: Any, out: Any, x: Any, *, p: Any, dim: tuple[int, ...], keepdim
     if p in (math.inf, -math.inf):
         hit = eq(abs_(x), out)
         return where(hit, g * sign(x) / sum_op(hit, dim=dim, keepdim=True), 0)
-    return g * sign(x) * ratio(abs_(x), out) ** (p - 1)
+    slope = ratio(abs_(x), out) ** (p - 1)
+    # Below 1 the slope at 0 is infinite; the min-norm choice is 0, as torch.
+    return g * sign(x) * (where(eq(x, 0), 0, slope) if p < 1 else slope)
 
 
 norm_op: Op = primitive(

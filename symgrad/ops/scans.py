@@ -91,6 +91,8 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     array([3, 5])
     """
     axis = axis_of(dim, len(shape_of(input)))
+    if not n:
+        return input
     parts = [x for x in (prepend, input, append) if x is not None]
     out = cat(parts, axis) if len(parts) > 1 else input
     for _ in range(min(n, shape_of(out)[axis])):
@@ -180,6 +182,7 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
     """
     ndim = len(shape_of(input))
     axes = list(range(ndim)) if dim is None else [axis_of(d, ndim) for d in np.atleast_1d(dim)]
+    spacing = 1 if spacing is None else spacing
     steps = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(axes)
     if len(steps) != len(axes):
         raise ArgumentError(f"gradient: {len(steps)} spacings for {len(axes)} axes.")

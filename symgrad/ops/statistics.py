@@ -1,0 +1,39 @@
+"""Statistics that pass over nan, and pairs of mean and spread: plain functions of ops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symgrad.op import front
+from symgrad.ops.reductions import mean, std, sum_, var
+from symgrad.ops.select import isnan, where
+
+
+@front("nansum")
+def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Sum of the entries that are numbers.
+
+    >>> import numpy as np
+    >>> nansum(np.array([1.0, np.nan]))
+    np.float64(1.0)
+    """
+    return sum_(where(isnan(input), 0, input), dim, keepdim, dtype=dtype)
+
+
+@front("nanmean")
+def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Mean of the entries that are numbers."""
+    return nansum(input, dim, keepdim, dtype=dtype) / sum_(~isnan(input), dim, keepdim)
+
+
+def _pair(name: str, spread: Any) -> Any:
+    def call(input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, **options: Any) -> Any:
+        along = None if isinstance(dim, bool) else dim
+        return spread(input, dim, unbiased, keepdim, **options), mean(input, along, keepdim)
+
+    call.__name__ = name
+    call.__doc__ = f"The pair ({name.split('_')[0]}, mean) over axes."
+    return front(name)(call)
+
+
+std_mean, var_mean = _pair("std_mean", std), _pair("var_mean", var)
