@@ -41,6 +41,7 @@ _LAZY = {
     "compile": "symgrad.compiler",
     "jit": "symgrad.compiler",
     "formula": "symgrad.formulas",
+    "judge": "symgrad.judging",
     "latex": "symgrad.formulas",
     "where_list": "symgrad.formulas",
 }

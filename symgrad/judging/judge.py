@@ -1,0 +1,205 @@
+"""Judging a formula written by a person against the exact one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.check.report import Diagnosis
+from symgrad.errors import ArgumentError, FormulaError, SymgradError
+from symgrad.formula.simplify import canonical
+from symgrad.formula.term import Term, constant_value, count, postorder
+from symgrad.formula.term import SYMBOL
+from symgrad.judging.mistakes import explained
+from symgrad.judging.points import NEEDED, Point, random_points, sample, smallest, letters_of, value
+from symgrad.judging.readings import MISFITS, is_misfit, read_first, readings, repaired
+from symgrad.judging.verdict import Verdict
+from symgrad.sources import Source, source
+
+CANONICAL_SIZE = 3_000
+"""Nodes up to which canonical forms are compared."""
+
+
+def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None) -> Verdict:
+    """Whether a formula that a person wrote is the derivative of ``of`` by ``wrt``.
+
+    ``given`` is NumPy-like text, LaTeX, or a SymPy expression; nothing of it is evaluated as code.  ``of`` is a function
+    (run on ``args``: arrays, numbers or shapes; without them shapes are found by trying), a recorded tensor, or a text.
+    ``wrt`` names the variable (a tuple of names: one derivative after the other); without it the formula is compared with
+    the value of ``of`` itself.  ``shapes`` states shapes of arguments, as ``"X=n,m w=m"``.
+
+    The verdict is EQUAL (the same canonical form, or equal at many random points of several sizes), DIFFERENT (with the
+    smallest integer counterexample found, and the probable mistake) or UNDECIDED.  Raises ``FormulaError`` with a caret at
+    the place where the text cannot be read, and ``NameProblem`` for unknown names.
+
+    >>> import symgrad as sg
+    >>> verdict = sg.judge("2*A.T*(A*x-b)", of="norm(A@x-b)**2", wrt="x")
+    >>> verdict.verdict, verdict.proof
+    ('EQUAL', 'structural')
+    >>> print(sg.judge(r"A^T(Ax-b)", of="norm(A@x-b)**2", wrt="x"))
+    DIFFERENT: A^T(Ax-b) is not df/dx.
+      mistake     The formula is 1/2 times the exact one.
+      look for    the 2 from differentiating a square
+      at          A = [[1]], x = [1], b = [0]
+      given       [1]
+      exact       [2]
+      formula     df/dx = 2*(A.T @ (A @ x - b))
+    """
+    if given is None or callable(given) and not isinstance(given, str):
+        raise ArgumentError("judge() takes the formula first: judge('2*x', of=f, wrt='x').")
+    about = source(of, args, shapes, scalar=wrt is not None)
+    wrt = _name_of(wrt, about)
+    ours = about.derivative(wrt)
+    case = Case(given, about, wrt, ours)
+    return case.verdict()
+
+
+def _name_of(wrt: Any, about: Source) -> Any:
+    from symgrad.tape.record import Recorded
+
+    if not isinstance(wrt, Recorded):
+        return wrt
+    from symgrad.tape.formula import read
+
+    return read(wrt)[1].name
+
+
+class Case:
+    """One formula under judgement."""
+
+    def __init__(self, given: Any, about: Source, wrt: Any, ours: Term):
+        self.given = given
+        self.about = about
+        self.wrt = wrt
+        self.raw = ours
+        self.ours = within_budget(ours)
+        self.symbols = _with_letters(about.symbols, ours)
+        self.text = given if isinstance(given, str) else str(given)
+        self.target = _target_text(about.name, wrt)
+
+    def verdict(self) -> Verdict:
+        """The verdict on the first reading that is equal, or on the likeliest one."""
+        ways = readings(self.given, self.symbols, self.ours.shape)
+        terms, error = read_first(ways, self.ours.shape)
+        if not terms:
+            return self._unread(error)
+        results = []
+        for note, term in terms:
+            found = self._compared(term)
+            if found.verdict == "EQUAL":
+                found.notes += [note] * bool(note)
+                return found
+            results.append((found, term))
+            if term.shape == self.ours.shape and len(results) == 1 and "|" not in self.text:
+                break
+        found, term = results[0]
+        return self._explained(found, term)
+
+    def _made(self, verdict: str, proof: str, **fields: Any) -> Verdict:
+        return Verdict(verdict, proof, self.text, self.target, **fields)
+
+    def _compared(self, theirs: Term) -> Verdict:
+        if theirs.shape == self.ours.shape and self._same_form(theirs):
+            return self._made("EQUAL", "structural")
+        points = [p for p in random_points(theirs, self.raw, self.symbols) if p.known]
+        defined = [p for p in points if p.defined]
+        different = [p for p in defined if p.differs]
+        if different:
+            self.points = points
+            return self._made("DIFFERENT", "counterexample", points=len(defined))
+        agreeing = [p for p in defined if p.agrees]
+        if len(agreeing) >= min(NEEDED, max(1, len(points))) and len(agreeing) >= 3:
+            found = self._made("EQUAL", "numerical", points=len(agreeing))
+            if len(defined) < len(points):
+                found.notes.append(f"at {len(points) - len(defined)} of {len(points)} points only the exact formula has a value.")
+            return found
+        note = "the exact formula has no finite value at the points tried" if not points else (
+            f"the text has a value at {len(defined)} of {len(points)} points only"
+        )
+        return self._made("UNDECIDED", "", notes=[f"{note}; state shapes= or give example arguments in its domain."])
+
+    def _same_form(self, theirs: Term) -> bool:
+        mine = within_budget(theirs)
+        if mine is self.ours:
+            return True
+        if count(mine, self.ours) > CANONICAL_SIZE:
+            return False
+        try:
+            rest = canonical(self.ours - mine)  # type: ignore[operator]
+        except (SymgradError, RecursionError):
+            return False
+        return constant_value(rest) == 0 and not isinstance(constant_value(rest), str)
+
+    def _explained(self, found: Verdict, theirs: Term) -> Verdict:
+        found.formula, found.latex = self._formula()
+        if found.verdict != "DIFFERENT":
+            return found
+        shown = smallest(theirs, self.raw, self.symbols, next(p for p in self.points if p.differs))
+        found.counterexample = {str(s.name): shown.values[str(s.name)] for s in self.about.symbols}
+        found.theirs, found.ours = shown.theirs, shown.ours
+        generic = [p for p in self.points if p.defined]
+        found.diagnosis = explained(theirs, self.ours, generic, self.about.symbols, self.wrt)
+        return found
+
+    def _unread(self, error: Exception | None) -> Verdict:
+        """A text whose shapes do not fit is different; one that cannot be read is an error."""
+        if not is_misfit(error) or not isinstance(self.given, str):
+            raise error if isinstance(error, SymgradError) else FormulaError(f"cannot read the formula: {error}") from error
+        found = self._made("DIFFERENT", "shapes")
+        found.formula, found.latex = self._formula()
+        found.diagnosis = Diagnosis("shapes", _first_line(error), "a transpose, the order of factors, or ⊙")
+        for misfit, term in repaired(self.given, self.symbols, self.ours.shape):
+            if term.shape == self.ours.shape and self._compared(term).verdict == "EQUAL":
+                kind, sentence = MISFITS[misfit]
+                found.diagnosis = Diagnosis(kind, sentence, _first_line(error))
+                break
+        rng = np.random.default_rng(5)
+        sizes = {letter: 2 + k for k, letter in enumerate(letters_of(*self.symbols, self.ours))}
+        values = {k: np.asarray(np.round(v))[()] for k, v in sample(self.symbols, sizes, "integer", rng).items()}
+        found.counterexample = {str(s.name): values[str(s.name)] for s in self.about.symbols}
+        found.ours = value(self.raw, values, sizes)
+        return found
+
+    def _formula(self) -> tuple[str, str]:
+        from symgrad.formula.latex import latex
+        from symgrad.formula.sympy_io import to_sympy
+
+        try:
+            return str(to_sympy(self.raw, symbols=self.symbols)), latex(self.raw)
+        except SymgradError as error:
+            return f"(not shown: {error})", ""
+
+
+def _first_line(error: Exception | None) -> str:
+    text = str(error).splitlines()[0]
+    return text.partition(": ")[2] or text
+
+
+def within_budget(term: Term) -> Term:
+    """The canonical form of a formula that is not too large."""
+    if count(term) > CANONICAL_SIZE:
+        return term
+    try:
+        return canonical(term)
+    except (SymgradError, RecursionError):
+        return term
+
+
+def _with_letters(symbols: Sequence[Term], ours: Term) -> list[Term]:
+    known = {str(s.name) for s in symbols}
+    return [*symbols, *(t for t in postorder([ours]) if t.op is SYMBOL and str(t.name) not in known)]
+
+
+def _target_text(name: str, wrt: Any) -> str:
+    if wrt is None:
+        return name
+    names = [str(w) for w in (wrt if isinstance(wrt, (tuple, list)) else (wrt,))]
+    order = len(names)
+    if order == 1:
+        return f"d{name}/d{names[0]}"
+    return f"d^{order} {name}/({' '.join(f'd{n}' for n in names)})"
+
+
+__all__ = ["Case", "Point", "judge"]

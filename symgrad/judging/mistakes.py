@@ -1,0 +1,242 @@
+"""What is wrong with a formula, in a sentence: the hypotheses in order, the most telling first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from symgrad.check.constants import constant_name
+from symgrad.check.diagnosis import Case as Comparison
+from symgrad.check.diagnosis import diagnose
+from symgrad.check.oracle import Exact, Subject
+from symgrad.check.report import ArgumentReport, Diagnosis, number_text
+from symgrad.check.shapes import explain_shape
+from symgrad.errors import SymgradError
+from symgrad.formula.term import Term
+from symgrad.judging.points import Point, value
+from symgrad.judging.repairs import Change, Search, expanded_summands, near, summands
+
+
+def explained(theirs: Term, ours: Term, points: Sequence[Point], symbols: Sequence[Term], wrt: Any) -> Diagnosis | None:
+    """The probable mistake; kind "unknown" when nothing explains the difference."""
+    generic = sorted((p for p in points if not _degenerate(p)), key=lambda p: -p.ours.size)
+    chosen = (generic or list(points))[:4]
+    if not chosen:
+        return None
+    comparison = _comparison(chosen[0], symbols, wrt)
+    if any(p.theirs.shape != p.ours.shape for p in chosen):
+        return _of_shapes(theirs, ours, chosen, comparison)
+    for hypothesis in (_multiple, _turned, _one_term, _one_change):
+        found = hypothesis(theirs, ours, chosen, comparison)
+        if found is not None:
+            return found
+    with np.errstate(all="ignore"):
+        found = diagnose(comparison)
+    return _in_words(found)
+
+
+def _degenerate(p: Point) -> bool:
+    """Whether sizes of 1 or equal sizes make different mistakes look alike."""
+    sizes = list(p.sizes.values())
+    return 1 in sizes or len(set(sizes)) < len(sizes) or not np.any(p.ours)
+
+
+def _comparison(point: Point, symbols: Sequence[Term], wrt: Any) -> Comparison:
+    """The comparison of two arrays as the gradient checker sees it."""
+    names = [str(s.name) for s in symbols]
+    name = wrt[0] if isinstance(wrt, (tuple, list)) else wrt
+    position = names.index(str(name)) if str(name) in names else 0
+    given, exact = (np.asarray(a, dtype=complex if a.dtype.kind == "c" else float) for a in (point.theirs, point.ours))
+    tolerance = np.full(exact.shape, point.tolerance)
+    argument = ArgumentReport(str(name), given, exact, tolerance, 1, None, None)
+    subject = Subject(lambda *_: None, [np.asarray(point.values[n], dtype=float) if np.asarray(point.values[n]).dtype.kind != "c" else point.values[n] for n in names], [position], names)
+    return Comparison(argument, 0, subject, Exact("", None, [exact], [tolerance]))
+
+
+def _in_words(found: Diagnosis) -> Diagnosis:
+    return Diagnosis(found.kind, found.sentence.replace("The gradient", "The formula").replace("The given gradient", "The formula"), found.hint)
+
+
+def _of_shapes(theirs: Term, ours: Term, points: Sequence[Point], comparison: Comparison) -> Diagnosis:
+    if theirs.ndim == 2 and all(near(p.theirs.T, p.ours, p.tolerance) for p in points):
+        return Diagnosis("transpose", "The formula is the transpose of the exact one.", "the other layout, or A for Aᵀ")
+    for root, goals in ((theirs, [p.ours for p in points]), (ours, [p.theirs for p in points])):
+        change = Search(points).found(root, goals)
+        if change is not None:
+            return _sentence(change, of_theirs=root is theirs)
+    return _in_words(explain_shape(comparison))
+
+
+# ---------------------------------------------------------------------------------------------- the whole formula
+
+
+def _multiple(theirs: Term, ours: Term, points: Sequence[Point], comparison: Comparison) -> Diagnosis | None:
+    if not any(np.any(p.theirs) for p in points):
+        return Diagnosis("zero", "The formula is zero everywhere.", "a derivative taken for that of a constant")
+    ratios = [ratio(p.theirs, p.ours, p.tolerance) for p in points]
+    if any(r is None for r in ratios):
+        return None
+    k = ratios[0]
+    if all(abs(r - k) <= 1e-7 * abs(k) for r in ratios):  # type: ignore[operator]
+        if len(points) < 2 and points[0].ours.size < 2:
+            return None
+        if abs(k + 1) < 1e-7:  # type: ignore[operator]
+            return Diagnosis("sign", "The formula has the wrong sign.", "a minus, or a difference taken the other way round")
+        name = constant_name(k, comparison) if isinstance(k, float) else None
+        plain = Fraction(k).limit_denominator(60) if isinstance(k, float) else None
+        text = str(plain) if plain and abs(float(plain) - k) < 1e-7 else name or number_text(k)
+        hint = {"2": "a factor 2 too many", "1/2": "the 2 from differentiating a square"}.get(text, "a constant factor lost or added")
+        return Diagnosis("factor", f"The formula is {text} times the exact one.", hint)
+    names = {constant_name(r, comparison_at(p, comparison)) for r, p in zip(ratios, points, strict=True) if isinstance(r, float)}
+    if len(names) == 1 and None not in names and points[0].ours.size > 1:
+        return Diagnosis("factor", f"The formula is {names.pop()} times the exact one.", "a size: a mean for a sum")
+    return None
+
+
+def comparison_at(point: Point, like: Comparison) -> Comparison:
+    """The same comparison at another point."""
+    subject = like.subject
+    args = [np.asarray(point.values[n]) for n in subject.names]
+    moved = Subject(subject.f, args, subject.positions, subject.names)
+    tolerance = np.full(point.ours.shape, point.tolerance)
+    argument = ArgumentReport(like.name, point.theirs, point.ours, tolerance, 1, None, None)
+    return Comparison(argument, 0, moved, Exact("", None, [point.ours], [tolerance]))
+
+
+def ratio(a: Any, b: Any, tolerance: float) -> float | complex | None:
+    """``k`` with ``a = k b``; None when there is none."""
+    norm = float(np.sum(np.abs(b) ** 2))
+    if not norm or a.shape != b.shape:
+        return None
+    k = complex(np.sum(np.conj(b) * a) / norm)
+    plain = k.real if abs(k.imag) <= 1e-12 * abs(k) else k
+    return plain if plain and near(a, plain * b, tolerance * max(1.0, abs(k))) else None
+
+
+def _turned(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) -> Diagnosis | None:
+    if theirs.ndim == 2 and theirs.shape[0] == theirs.shape[1]:
+        if all(near(p.theirs.T, p.ours, p.tolerance) for p in points):
+            return Diagnosis("transpose", "The formula is the transpose of the exact one.", "A for Aᵀ, or the other layout")
+    return None
+
+
+# ---------------------------------------------------------------------------------------------- terms of a sum
+
+
+def _one_term(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) -> Diagnosis | None:
+    """The difference is a multiple of one term of either formula."""
+    exact = summands(ours)
+    if len(exact) < 2:
+        exact = expanded_summands(ours)
+    for part in [*exact, *expanded_summands(ours)] if len(exact) > 1 else []:
+        k = _multiple_of(part, points, lambda p: p.theirs - p.ours)
+        if k is not None:
+            text = text_of(part)
+            if abs(k + 1) < 1e-7:
+                return Diagnosis("term", f"The term {text} is missing.", "a term of the sum rule or of the product rule")
+            if abs(k + 2) < 1e-7:
+                return Diagnosis("sign", f"The term {text} has the wrong sign.", "its sign")
+            return Diagnosis("factor", f"The term {text} is {_fraction(1 + k)} times what it should be.", "its factor")
+    given = summands(theirs)
+    for part in given if len(given) > 1 else []:
+        k = _multiple_of(part, points, lambda p: p.theirs - p.ours)
+        if k is not None and abs(k - 1) < 1e-7:
+            return Diagnosis("extra term", f"The term {text_of(part)} is too much.", "a term counted twice or not there")
+        if k is not None and abs(k - 2) < 1e-7:
+            return Diagnosis("sign", f"The term {text_of(part)} has the wrong sign.", "its sign")
+        if k is not None and abs(k - 1) > 1e-7:
+            return Diagnosis("factor", f"The factor of the term {text_of(part)} is wrong.", "its factor")
+    return None
+
+
+def _multiple_of(part: Term, points: Sequence[Point], off: Any) -> float | None:
+    """The one ``k`` for which the difference is ``k`` times a term at all points."""
+    found: float | None = None
+    for p in points:
+        v = value(part, p.values, p.sizes)
+        if v is None:
+            return None
+        try:
+            v = np.broadcast_to(v, p.ours.shape)
+        except ValueError:
+            return None
+        k = ratio(np.asarray(off(p)), v, p.tolerance)
+        if not isinstance(k, float) or (found is not None and abs(k - found) > 1e-6 * abs(found)):
+            return None
+        found = k
+    return found
+
+
+def _fraction(k: float) -> str:
+    plain = Fraction(k).limit_denominator(60)
+    return str(plain) if abs(float(plain) - k) < 1e-6 else number_text(k)
+
+
+# ---------------------------------------------------------------------------------------------- one change
+
+
+def _one_change(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) -> Diagnosis | None:
+    search = Search(points)
+    for root, goals in ((theirs, [p.ours for p in points]), (ours, [p.theirs for p in points])):
+        change = search.found(root, goals)
+        if change is not None:
+            return _sentence(change, of_theirs=root is theirs)
+        search.left = max(search.left, 600)
+    return None
+
+
+def _sentence(change: Change, of_theirs: bool) -> Diagnosis:
+    """The words for a change that makes the given formula right, or the exact one into the given one."""
+    kind, part, _, extra = change
+    shown = text_of(part)
+    where = f"in {shown}" if of_theirs else f"where the exact formula has {shown}"
+    if kind == "term":
+        word = "is too much" if of_theirs else "is missing"
+        return Diagnosis("extra term" if of_theirs else "term", f"The term {text_of(extra)} {word}.", "a term of a sum")
+    if kind == "missing factor":
+        word = "is too much" if of_theirs else "is missing"
+        return Diagnosis("factor", f"The factor {text_of(extra)} {word} {where}.", "the chain rule")
+    if kind == "sign":
+        return Diagnosis("sign", f"A sign is wrong: that of {text_of(extra)}.", "a minus")
+    if kind == "transpose":
+        return Diagnosis("transpose", f"A transpose is wrong {where}.", "A for Aᵀ")
+    if kind == "order":
+        return Diagnosis("order", f"The factors stand in the wrong order {where}.", "matrix products do not commute")
+    if kind == "product":
+        used = part.op.name == "mul"
+        wrong = "entry by entry" if used == of_theirs else "a matrix product"
+        right = "a matrix product" if wrong == "entry by entry" else "entry by entry"
+        return Diagnosis("hadamard", f"A product is {wrong}, and should be {right}, {where}.", "* (⊙) and @")
+    if kind == "exponent":
+        return Diagnosis("exponent", f"An exponent is wrong {where}.", "the power rule")
+    if kind == "inverse":
+        return Diagnosis("inverse", f"An inverse is {'too much' if of_theirs else 'missing'} {where}.", "A for A⁻¹")
+    if kind == "function":
+        return Diagnosis("function", f"A function is wrong {where}.", "the derivative of a function, or the inner derivative")
+    if kind == "sum":
+        return Diagnosis("missing sum" if not of_theirs else "extra sum", f"A sum is {'missing' if not of_theirs else 'too much'} {where}.", "a sum over an axis")
+    if kind == "constant":
+        given, right = extra if of_theirs else extra[::-1]
+        return Diagnosis("factor", f"A number is wrong: {given} instead of {right}.", "a factor")
+    if kind == "diag":
+        return Diagnosis("diag", f"A diag is {'too much' if of_theirs else 'missing'} {where}.", "diag(x) and x")
+    factor = Fraction(extra)
+    text = str(1 / factor if of_theirs else factor)
+    return Diagnosis("factor", f"The part {shown} is {text} times what it should be.", "a factor")
+
+
+def text_of(term: Any) -> str:
+    """A short text of a part of a formula."""
+    from symgrad.formula.sympy_io import to_sympy
+    from symgrad.formula.term import describe
+
+    if not isinstance(term, Term):
+        return str(getattr(term, "name", term))
+    try:
+        text = str(to_sympy(term))
+    except (SymgradError, ValueError, TypeError, KeyError):
+        return describe(term)
+    return text if len(text) <= 60 else describe(term)

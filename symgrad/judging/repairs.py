@@ -1,0 +1,254 @@
+"""Mistakes in formulas: one change of a term that explains the difference between two formulas.
+
+A change is tried on the given formula (which would become right) and on the exact one (which would become the given
+one).  It is believed when it does so at several points of several sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import SymgradError
+from symgrad.formula.term import SYMBOL, Term, number, postorder, substitute
+from symgrad.judging.points import Point, value
+from symgrad.op import lookup
+
+BUDGET = 1500
+"""Changes that are tried for one diagnosis."""
+
+Change = tuple[str, Term, Any, Any]
+"""(kind, changed part, what it becomes, further words)"""
+
+
+class Later:
+    """An op with its arguments, applied when it is tried: many of them do not fit."""
+
+    def __init__(self, name: str, args: tuple[Any, ...], params: dict[str, Any]):
+        self.name = name
+        self.args = args
+        self.params = params
+
+    def term(self) -> Any:
+        """The term; errors of shapes come from here."""
+        return lookup(self.name)(*(a.term() if isinstance(a, Later) else a for a in self.args), **self.params)
+
+
+def op(name: str, *args: Any, **params: Any) -> Later:
+    """An op of the table on terms, for later."""
+    return Later(name, args, params)
+
+
+def changes(root: Term) -> Iterator[Change]:
+    """Every single mistake that can be made, or undone, in a formula; the likelier kinds first."""
+    order = list(reversed(postorder([root])))
+    for rules in _RULES:
+        for t in order:
+            for rule in rules:
+                yield from rule(t)
+
+
+def _terms(t: Term) -> Iterator[Change]:
+    if t.op.name not in ("add", "sub"):
+        return
+    a, b = t.args
+    minus = t.op.name == "sub"
+    if b.shape == t.shape or not b.shape:
+        yield "sign", t, op("add" if minus else "sub", a, b), b
+        if a.shape == t.shape:
+            yield "term", t, a, b
+    if a.shape == t.shape or not a.shape:
+        yield "sign", t, op("add" if not minus else "sub", op("neg", a), b) if not minus else op("neg", op("add", a, b)), a
+        if b.shape == t.shape:
+            yield "term", t, op("neg", b) if minus else b, a
+
+
+def _products(t: Term) -> Iterator[Change]:
+    name = t.op.name
+    if name == "mul" and all(a.ndim for a in t.args):
+        yield "product", t, op("matmul", *t.args), "@ for *"
+        if t.args[1].ndim == 2:
+            yield "product", t, op("matmul", t.args[0], t.args[1].T), "@ for *"
+    if name == "matmul":
+        a, b = t.args
+        yield "order", t, op("matmul", b, a), None
+        yield "product", t, op("mul", a, b), "* for @"
+        if a.ndim == 1 and b.ndim == 1:
+            yield "product", t, op("outer", a, b), "outer product for dot product"
+        yield "transpose", t, op("matmul", a.T, b), a
+        yield "transpose", t, op("matmul", a, b.T), b
+        yield "transpose", t, op("matmul", a.T, b.T), a
+    if name == "outer":
+        yield "order", t, op("outer", *reversed(t.args)), None
+    if name == "einsum" and len(t.args) == 1 and t.params["inputs"] == ((0,),) and t.params["output"] == (0, 0):
+        yield "diag", t, t.args[0], None
+
+
+def _transposes(t: Term) -> Iterator[Change]:
+    if t.op.name == "permute" and t.ndim == 2:
+        yield "transpose", t, t.args[0], t.args[0]
+    elif t.ndim == 2 and t.shape[0] == t.shape[1]:
+        yield "transpose", t, t.T, t
+
+
+def _powers(t: Term) -> Iterator[Change]:
+    if t.op.name == "pow" and t.args[1].number is not None:
+        base, exponent = t.args
+        p = exponent.number
+        if isinstance(p, (int, float, Fraction)) and not isinstance(p, bool):
+            p = Fraction(p).limit_denominator(1000) if not isinstance(p, Fraction) else p
+            for other in (p - 1, p + 1, -p, p * 2, p / 2, p - 2, p + 2, p - Fraction(1, 2), p + Fraction(1, 2)):
+                yield "exponent", t, op("pow", base, number(other)) if other else number(1), (p, other)
+    elif t.op.name in ("sqrt", "square", "reciprocal", "cbrt"):
+        yield "exponent", t, t.args[0], (t.op.name, 1)
+        if t.op.name == "sqrt":
+            yield "exponent", t, op("pow", t.args[0], number(Fraction(3, 2))), (Fraction(1, 2), Fraction(3, 2))
+            yield "exponent", t, op("mul", t.args[0], t.args[0]), (Fraction(1, 2), 2)
+    elif t.op.name == "inv":
+        yield "inverse", t, t.args[0], None
+    if t.op.name == "div":
+        yield "exponent", t, op("mul", t.args[0], t.args[1]), (-1, 1)
+        yield "exponent", t, op("div", op("div", *t.args), t.args[1]), (-1, -2)
+    if t.args and t.op.name in ("norm", "det") or (t.op is SYMBOL or t.op.kind == "elementwise") and t.op.name not in _PLAIN:
+        yield "exponent", t, op("mul", t, t), (1, 2)
+        yield "exponent", t, op("mul", op("mul", t, t), t), (1, 3)
+        yield "exponent", t, op("div", 1, t), (1, -1)
+        yield "exponent", t, op("sqrt", t), (1, Fraction(1, 2))
+
+
+_PLAIN = ("add", "sub", "mul", "div", "neg", "pow", "where", "cast")
+_TWINS = {
+    "sin": ("cos",), "cos": ("sin",), "tanh": ("sigmoid",), "sigmoid": ("tanh",), "exp": ("log",), "log": ("exp", "log2", "log10"),
+    "sinh": ("cosh",), "cosh": ("sinh",), "abs": ("sign",), "sign": ("abs",), "relu": ("sign",), "trace": ("sum",),
+    "logabsdet": ("det",), "det": ("logabsdet",), "erf": ("erfc",), "erfc": ("erf",),
+}  # fmt: skip
+
+
+def _functions(t: Term) -> Iterator[Change]:
+    if t.op.kind == "elementwise" and len(t.args) == 1 and t.op.name != "neg":
+        for twin in _TWINS.get(t.op.name, ()):
+            yield "function", t, op(twin, t.args[0]), (t.op.name, twin)
+        yield "function", t, t.args[0], (t.op.name, "")
+    if t.op.name in ("sum", "mean", "trace") and t.args[0].ndim:
+        yield "sum", t, t.args[0], None
+    if t.op is SYMBOL and t.ndim:
+        yield "function", t, op("sum", t, dim=tuple(range(t.ndim)), keepdim=False), ("", "sum")
+
+
+def _factors(t: Term) -> Iterator[Change]:
+    if t.op.name == "mul":
+        a, b = t.args
+        if a.shape == t.shape:
+            yield "missing factor", t, a, b
+        if b.shape == t.shape:
+            yield "missing factor", t, b, a
+    if t.op.name in ("matmul", "outer"):
+        for kept, gone in (t.args, t.args[::-1]):
+            if kept.shape == t.shape:
+                yield "missing factor", t, kept, gone
+    if t.op.name == "div" and t.args[0].shape == t.shape:
+        yield "missing factor", t, t.args[0], op("div", 1, t.args[1])
+    if t.op.name == "neg":
+        yield "sign", t, t.args[0], t.args[0]
+
+
+def _scaled(t: Term) -> Iterator[Change]:
+    if t.number is not None and isinstance(t.number, (int, Fraction, float)) and not isinstance(t.number, bool):
+        v = Fraction(t.number).limit_denominator(10**6)
+        for other in (-v, 2 * v, v / 2, v + 1, v - 1, 1 / v if v else v, 3 * v, v / 3):
+            if other != v:
+                yield "constant", t, number(other), (v, other)
+    elif t.op is not SYMBOL or t.args == ():
+        yield "sign", t, op("neg", t), t
+        yield "factor", t, op("mul", number(2), t), 2
+        yield "factor", t, op("mul", number(Fraction(1, 2)), t), Fraction(1, 2)
+
+
+_RULES: tuple[tuple[Callable[[Term], Iterator[Change]], ...], ...] = (
+    (_terms,),
+    (_products, _transposes),
+    (_powers,),
+    (_factors,),
+    (_functions,),
+    (_scaled,),
+)
+
+
+class Search:
+    """Single changes that make one formula equal to another at all points."""
+
+    def __init__(self, points: Sequence[Point]):
+        self.points = list(points)
+        self.left = BUDGET
+
+    def found(self, root: Term, goals: Sequence[Any]) -> Change | None:
+        """The first change of ``root`` whose values are ``goals``, one array per point."""
+        steps = changes(root)
+        for change in steps:
+            self.left -= 1
+            if self.left < 0:
+                return None
+            if self.meets(root, change, goals):
+                return change
+        return None
+
+    def meets(self, root: Term, change: Change, goals: Sequence[Any]) -> bool:
+        """Whether a changed formula has the wanted values."""
+        _, part, other, _ = change
+        try:
+            other = other.term() if isinstance(other, Later) else other
+            if not isinstance(other, Term) or part is other:
+                return False
+            (made,) = substitute([root], {part: other})
+        except (SymgradError, ValueError, TypeError, IndexError, KeyError):
+            return False
+        return isinstance(made, Term) and all(
+            near(value(made, p.values, p.sizes), goal, p.tolerance) for p, goal in zip(self.points, goals, strict=True)
+        )
+
+
+def near(found: Any, goal: Any, tolerance: float) -> bool:
+    """Whether an array is another within rounding."""
+    if found is None or goal is None or found.shape != goal.shape or not np.all(np.isfinite(found)):
+        return False
+    room = 20 * tolerance + 1e-9 * float(np.max(np.abs(goal), initial=0.0))
+    return bool(np.max(np.abs(found - goal), initial=0.0) <= room)
+
+
+def summands(root: Term) -> list[Term]:
+    """The terms of a sum with their signs."""
+    out: list[Term] = []
+    stack = [(root, False)]
+    while stack and len(out) < 40:
+        t, minus = stack.pop()
+        if t.op.name in ("add", "sub"):
+            stack.append((t.args[1], minus != (t.op.name == "sub")))
+            stack.append((t.args[0], minus))
+        elif t.op.name == "neg":
+            stack.append((t.args[0], not minus))
+        else:
+            out.append(lookup("neg")(t) if minus else t)
+    return out
+
+
+def expanded_summands(root: Term) -> list[Term]:
+    """The terms of a sum, with products of sums multiplied out where that is simple."""
+    parts = summands(root)
+    out: list[Term] = []
+    for part in parts:
+        out += _distributed(part)
+    return out if len(out) <= 24 else parts
+
+
+def _distributed(t: Term, depth: int = 0) -> list[Term]:
+    if t.op.name in ("add", "sub", "neg") and depth < 6:
+        return [x for s in summands(t) for x in (_distributed(s, depth + 1) if s is not t else [s])]
+    if depth < 6 and (t.op.name in ("mul", "matmul", "outer") or (t.op.name == "div")):
+        left = _distributed(t.args[0], depth + 1)
+        right = [t.args[1]] if t.op.name == "div" else _distributed(t.args[1], depth + 1)
+        if len(left) * len(right) > 1 and len(left) * len(right) <= 16:
+            return [t.op(a, b, **t.params) for a in left for b in right]
+    return [t]

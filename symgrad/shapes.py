@@ -1,0 +1,128 @@
+"""Shapes of the arguments of a function or text, found by trying: the most general ones for which it runs.
+
+Every axis starts as a size of its own.  Where the attempt fails, the pair of sizes is made equal that lets it get
+further; where no pair does, the ranks are changed, the least surprising first: capital letters are matrices, small
+letters vectors, Greek ones and words numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from symgrad.errors import ArgumentError, ShapeError
+from symgrad.formula.texnames import GREEK, _ALIASES
+
+Shapes = dict[str, tuple[Any, ...]]
+Attempt = Callable[[Shapes], tuple[bool, float]]
+
+TRIALS = 1500
+"""Attempts before the search gives up."""
+
+_LETTERS = ("n", "m", "p", "q", "r", "s", "d", "h", "l", "u", "v")
+
+
+def parse_shapes(text: str) -> Shapes:
+    """Shapes written as text: ``"X=n,m w=m lam="``.
+
+    >>> parse_shapes("X=n,m w=3 lam=")
+    {'X': ('n', 'm'), 'w': (3,), 'lam': ()}
+    """
+    out: Shapes = {}
+    for part in text.replace(";", " ").split():
+        name, equals, sizes = part.partition("=")
+        if not equals or not name.isidentifier():
+            raise ArgumentError(f"shapes are written like 'X=n,m w=m lam=', not {part!r}.")
+        listed = [s for s in sizes.strip("()").split(",") if s]
+        bad = [s for s in listed if not s.isdigit() and not s.isidentifier()]
+        if bad:
+            raise ArgumentError(f"a size is a number or a letter, not {bad[0]!r} (in {part!r}).")
+        out[name] = tuple(int(s) if s.isdigit() else s for s in listed)
+    return out
+
+
+def _costs(name: str) -> dict[int, int]:
+    """How surprising each rank of an argument of this name would be."""
+    stem = name.rstrip("0123456789_")
+    if stem[:1].isupper():
+        return {2: 0, 1: 3, 0: 4}
+    if _ALIASES.get(stem, stem) in GREEK or (len(stem) > 1 and stem.islower() and "_" not in stem):
+        return {0: 0, 1: 2, 2: 4}
+    return {1: 0, 0: 1, 2: 4}
+
+
+def infer_shapes(names: Sequence[str], attempt: Attempt, known: Shapes | None = None) -> Shapes:
+    """Shapes with which ``attempt(shapes)`` succeeds; it gives (success, how far it got).
+
+    Raises ``ShapeError`` when no shapes of up to two axes are found; ``known`` shapes are kept.
+    """
+    known = known or {}
+    free = [n for n in names if n not in known]
+    trials = 0
+    ranks = itertools.product(*(_costs(n).items() for n in free))
+    for choice in sorted(ranks, key=lambda c: sum(cost for _, cost in c))[:400]:
+        letters = itertools.count()
+        taken = {s for shape in known.values() for s in shape}
+        fresh = (x for x in _all_letters(letters) if x not in taken)
+        shapes = {n: known.get(n) for n in names}
+        for name, (rank, _) in zip(free, choice, strict=True):
+            shapes[name] = tuple(next(fresh) for _ in range(rank))
+        found, used = _merged(shapes, attempt, TRIALS - trials)  # type: ignore[arg-type]
+        trials += used
+        if found is not None:
+            return renamed(found, {s for shape in known.values() for s in shape})
+        if trials >= TRIALS:
+            break
+    raise ShapeError(
+        f"no shapes of {', '.join(names)} were found for which the formula gives a result of the needed kind; state them, "
+        "for example shapes='X=n,m w=m'."
+    )
+
+
+def axis_progress(error: Exception) -> float:
+    """How far broadcasting got before it failed: the axis that its message names."""
+    found = re.search(r"axis -(\d+)", str(error))
+    return 0.5 / int(found[1]) if found else 0.0
+
+
+def _all_letters(count: Any) -> Any:
+    return (f"_{k}" for k in count)
+
+
+def _merged(shapes: Shapes, attempt: Attempt, budget: int) -> tuple[Shapes | None, int]:
+    """Shapes with as few equal sizes as needed, and the number of attempts."""
+    good, reached = attempt(shapes)
+    used = 1
+    while not good:
+        sizes = sorted({s for shape in shapes.values() for s in shape}, key=str)
+        best: tuple[float, Shapes] | None = None
+        for a, b in itertools.combinations(sizes, 2):
+            if isinstance(a, int) and isinstance(b, int) or used >= budget:
+                continue
+            keep, gone = (a, b) if isinstance(a, int) or not str(a).startswith("_") else (b, a)
+            if isinstance(gone, int) or not str(gone).startswith("_"):
+                continue
+            tried = {n: tuple(keep if s == gone else s for s in shape) for n, shape in shapes.items()}
+            done, far = attempt(tried)
+            used += 1
+            if done:
+                return tried, used
+            if far > reached and (best is None or far > best[0]):
+                best = (far, tried)
+        if best is None:
+            return None, used
+        reached, shapes = best
+    return shapes, used
+
+
+def renamed(shapes: Shapes, taken: set[Any]) -> Shapes:
+    """The same shapes with plain size letters, in the order of the arguments."""
+    free = (x for x in (*_LETTERS, *(f"n{k}" for k in range(1, 200))) if x not in taken and x not in shapes)
+    names: dict[Any, str] = {}
+    for shape in shapes.values():
+        for s in shape:
+            if isinstance(s, str) and s.startswith("_") and s not in names:
+                names[s] = next(free)
+    return {n: tuple(names.get(s, s) for s in shape) for n, shape in shapes.items()}

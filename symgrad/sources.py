@@ -1,0 +1,236 @@
+"""What a formula is asked about: a function, a tensor or a text becomes a term over named symbols."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ArgumentError, FormulaError, NameProblem, ShapeError
+from symgrad.formula.derive import gradient, jacobian
+from symgrad.formula.people import OPERATORS, ProductMisfit, read_latex
+from symgrad.formula.peopletext import _FUNCTIONS, _MODULES, read_matrices, read_numpy, tokenize
+from symgrad.formula.parse import ALIASES
+from symgrad.formula.people import tokenize as tokenize_latex
+from symgrad.formula.term import Term, symbol, symbols
+from symgrad.formula.texnames import GREEK, name_latex
+from symgrad.formulas import _parameters, _run
+from symgrad.op import FRONTS, TABLE
+from symgrad.shapes import Shapes, axis_progress, infer_shapes, parse_shapes
+from symgrad.tape.formula import read
+from symgrad.tape.record import Recorded
+
+
+class Source:
+    """A value as a term, the symbols it is a function of, and a name for it."""
+
+    def __init__(self, term: Term, symbols: Sequence[Term], name: str):
+        self.term = term
+        self.symbols = list(symbols)
+        self.name = name
+
+    def target(self, wrt: Any) -> Term:
+        """The symbol called ``wrt`` (or the tensor's)."""
+        if isinstance(wrt, int) and not isinstance(wrt, bool) and 0 <= wrt < len(self.symbols):
+            return self.symbols[wrt]
+        for s in self.symbols:
+            if s.name == wrt or s is wrt:
+                return s
+        raise NameProblem(f"wrt={wrt!r} is no array argument; there are {', '.join(str(s.name) for s in self.symbols)}.")
+
+    def derivative(self, wrt: Any) -> Term:
+        """The derivative by ``wrt``; by each in turn for a tuple of names; the value itself for None."""
+        names = () if wrt is None else wrt if isinstance(wrt, (tuple, list)) else (wrt,)
+        term = self.term
+        for name in names:
+            target = self.target(name)
+            term = jacobian(term, target) if term.shape else gradient(term, [target])[0]
+        return term
+
+
+def source(of: Any, args: Sequence[Any] = (), shapes: Any = None, scalar: bool = False) -> Source:
+    """The term of a function (run on ``args``), of a recorded tensor, of a term, or of a text.
+
+    ``shapes`` states the shapes of a text's or function's arguments; those that are missing are found by trying.
+    ``scalar`` asks for shapes that give a number.
+    """
+    known = parse_shapes(shapes) if isinstance(shapes, str) else {k: tuple(v) for k, v in (shapes or {}).items()}
+    if isinstance(of, Recorded):
+        reading, term = read(of)
+        return Source(term, reading.symbols, "f")
+    if isinstance(of, Term):
+        return Source(of, symbols(of), "f")
+    if isinstance(of, str):
+        return _of_text(of, known, scalar)
+    if not callable(of):
+        raise ArgumentError(f"of= is a function, a tensor or a text, not {type(of).__name__}.")
+    if not args:
+        args = _example_args(of, known, scalar)
+    term, found, name = _run(of, tuple(args))
+    return Source(term, found, name if len(name) < 20 else "f")
+
+
+# ---------------------------------------------------------------------------------------------- texts
+
+
+def is_latex(text: str) -> bool:
+    """Whether a text is LaTeX rather than plain."""
+    return "\\" in text or "_{" in text or "^{" in text
+
+
+def names_in(text: str) -> list[str]:
+    """The names of a text that must be symbols, in order of appearance."""
+    if is_latex(text):
+        return _latex_names(text)
+    tokens = tokenize(text).items
+    found = []
+    for k, (kind, name, _) in enumerate(tokens):
+        following = tokens[k + 1][1] if k + 1 < len(tokens) else ""
+        before = tokens[k - 1][1] if k else ""
+        if kind != "name" or before == "." or following == "=" or name in _MODULES | {"pi", "E", "True", "False", "None"}:
+            continue
+        is_function = name in TABLE or name in FRONTS or name in OPERATORS or name in _FUNCTIONS or name in ALIASES
+        if following == "(" and (is_function or len(name) > 1):
+            continue
+        if name == "T" and before in ("^", "**"):
+            continue
+        found += _letters(name)
+    return list(dict.fromkeys(found))
+
+
+def _letters(name: str) -> list[str]:
+    """A name, or the letters of a product such as ``Ax`` written without a sign."""
+    product = name.isalpha() and 1 < len(name) <= 3 and any(c.isupper() for c in name) and name_latex(name)[1:] not in GREEK
+    return list(name) if product else [name]
+
+
+_LATEX_WORDS = {"e", "T", "I", "i", "d"}
+
+
+def _latex_names(text: str) -> list[str]:
+    found = []
+    items = tokenize_latex(text).items
+    for k, (kind, word, _) in enumerate(items):
+        before = items[k - 2][1] if k > 1 else ""
+        if word[1:] in GREEK and not (word == r"\sigma" and k + 1 < len(items) and items[k + 1][1] == "("):
+            found.append(word[1:])
+        elif kind == "char" and len(word) == 1 and word.isalpha() and word not in _LATEX_WORDS and before not in ("^", "_"):
+            sub = items[k + 3][1] if k + 4 < len(items) and items[k + 1][1] == "_" and items[k + 4][1] == "}" else ""
+            found.append(f"{word}_{sub}" if sub else word)
+    return list(dict.fromkeys(found))
+
+
+def _of_text(text: str, known: Shapes, scalar: bool) -> Source:
+    names = list(dict.fromkeys([*names_in(text), *known]))
+    unknown = [n for n in names if n not in known]
+
+    def attempt(shapes: Shapes) -> tuple[bool, float]:
+        try:
+            term = read_function(text, shapes)
+        except (ShapeError, ProductMisfit) as error:
+            return False, _position(error) + axis_progress(error)
+        return not scalar or term.shape == (), float("inf") if term.shape == () else 1e9 - len(term.shape)
+
+    shapes = infer_shapes(names, attempt, known) if unknown else known
+    term = read_function(text, shapes)
+    return Source(term, [symbol(n, shapes[n]) for n in names], "f")
+
+
+def _position(error: Exception) -> float:
+    found = re.search(r"position (\d+)", str(error))
+    return float(found[1]) if found else 0.0
+
+
+def read_function(text: str, shapes: Shapes) -> Term:
+    """The term of a function given as text."""
+    if is_latex(text):
+        return read_latex(text, shapes)
+    try:
+        return read_numpy(text, shapes)
+    except (FormulaError, NameProblem) as error:
+        try:
+            return read_matrices(text, shapes)
+        except (FormulaError, NameProblem) as other:
+            misfits = [e for e in (error, other) if isinstance(e, ProductMisfit)]
+            raise max(misfits or (error, other), key=_position) from None
+
+
+# ---------------------------------------------------------------------------------------------- functions
+
+_SIZES = (3, 4, 5, 6, 7, 2, 8, 9, 10, 11, 12)
+
+
+def _example_args(f: Callable[..., Any], known: Shapes, scalar: bool) -> list[Any]:
+    """Example arrays for the parameters of a function, of shapes with which it runs."""
+    from symgrad.creation import tensor
+    from symgrad.tape.modes import enable_grad
+
+    names = _all_parameters(f)
+
+    def attempt(shapes: Shapes) -> tuple[bool, float]:
+        values = [tensor(a, requires_grad=True) for a in _arrays(names, shapes)]
+        progress = _Progress()
+        with np.errstate(all="ignore"), enable_grad():
+            try:
+                out = f(*values)
+            except Exception as error:  # noqa: BLE001  (whatever the function does with arguments that do not fit)
+                return False, progress.made() + axis_progress(error)
+        good = isinstance(out, Recorded) and (not scalar or out.raw_shape == ())
+        return good, 1e9
+
+    return _arrays(names, infer_shapes(names, attempt, known))
+
+
+class _Progress:
+    """How many nodes were recorded since it was made."""
+
+    def __init__(self) -> None:
+        self.start = self._now()
+
+    @staticmethod
+    def _now() -> int:
+        from symgrad.creation import tensor
+
+        return int((tensor(1.0, requires_grad=True) * 2).edge().sequence_nr)
+
+    def made(self) -> float:
+        """The number of nodes so far."""
+        return float(self._now() - self.start)
+
+
+def _arrays(names: Sequence[str], shapes: Shapes) -> list[Any]:
+    from symgrad.formulas import _example
+
+    sizes: dict[Any, int] = {}
+    free = itertools.cycle(_SIZES)
+    out = []
+    for name in names:
+        row = []
+        for s in shapes[name]:
+            if isinstance(s, int):
+                row.append(s)
+            else:
+                if s not in sizes:
+                    sizes[s] = next(x for x in free if x not in sizes.values())
+                row.append(sizes[s])
+        out.append(_example(tuple(row)))
+    return out
+
+
+def _all_parameters(f: Callable[..., Any]) -> list[str]:
+    import inspect
+
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        raise ArgumentError("the parameters of this function cannot be read; pass example arguments.") from None
+    needed = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if not needed:
+        raise ArgumentError("this function has no positional parameters; pass example arguments.")
+    return [p.name for p in needed]
+
+
+__all__ = ["Source", "is_latex", "names_in", "read_function", "source"]
