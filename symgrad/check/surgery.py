@@ -45,9 +45,9 @@ class AlteredSweep(Sweep):
         self._edge = (node, i)
         self._skip = skip
 
-    def _contribution(self, node: Node, rules: Any, i: int, g: Any, saved: Any, params: Any) -> Any:
+    def _contribution(self, node: Node, rules: Any, i: int, g: Any, *rest: Any) -> Any:
         if (node, i) != self._edge:
-            return super()._contribution(node, rules, i, g, saved, params)
+            return super()._contribution(node, rules, i, g, *rest)
         if not self._skip:
             return None
         arg = node.args[i]
