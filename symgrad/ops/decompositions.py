@@ -528,7 +528,7 @@ def householder_product(A: Any, tau: Any) -> Any:
     """The first columns of the product of the reflections I - tau_k v_k v_kᴴ, with v_k below the diagonal of A."""
     rows, columns = shape_of(A)[-2:]
     if not shape_of(tau)[-1]:
-        return narrow(A, -1, 0, columns)
+        return where(np.zeros((), bool), A, np.eye(rows, columns, dtype=A.dtype))
     start = _wrapped(A, np.broadcast_to(np.eye(rows, dtype=A.dtype), (*shape_of(A)[:-1], rows)).copy())
     full = _reflections(A, tau, start)
     return narrow(full, -1, 0, columns)
