@@ -521,13 +521,14 @@ def deep(x, steps=3000):
 
 
 def test_deep_programs():
-    f = sg.compile(sg.func.value_and_grad(deep), 1.4)
-    value, gradient = f(1.4)
-    t = sg.tensor(np.float64(1.4), requires_grad=True)
+    f = sg.compile(sg.func.value_and_grad(deep), 1.7)
+    value, gradient = f(1.7)
+    t = sg.tensor(np.float64(1.7), requires_grad=True)
     y = deep(t)
     y.backward()
-    assert value == y.item()
-    assert gradient == t.grad.item()
+    assert value == y.item() > 1.5  # from 1.7 the chain stays above pi/2; from below it would vanish
+    np.testing.assert_allclose(gradient, t.grad.item(), rtol=1e-9)
+    assert gradient > 1e-12
     assert len(f.program.function.__code__.co_varnames) < 3 * 3000 + 10
 
 

@@ -96,10 +96,12 @@ def is_weak(term: Term) -> bool:
 
 def _folded(term: Term, args: tuple[Any, ...]) -> Term | None:
     """Functions of plain numbers are computed now: exactly where they are rational, else to the last bit of a float."""
-    if term.shape or not all(a.op is NUMBER for a in args) or term.op.kind != "elementwise":
+    if term.shape or not all(a.op is NUMBER for a in args):
+        return None
+    if term.op.kind != "elementwise" and term.op.name not in ("conj", "real", "imag"):
         return None
     values = [a.number for a in args]
-    return None if any(isinstance(v, complex) for v in values) else _float(term, values)
+    return _float(term, values)
 
 
 def _float(term: Term, values: Sequence[Any]) -> Term | None:
@@ -111,9 +113,11 @@ def _float(term: Term, values: Sequence[Any]) -> Term | None:
             )
         except (ArithmeticError, ValueError):
             return None
-    if np.ndim(value) or np.asarray(value).dtype.kind not in "bf":
+    if np.ndim(value) or np.asarray(value).dtype.kind not in "bfc":
         return None
-    return number(np.asarray(value).item(), term.dtype)
+    plain = np.asarray(value).item()
+    fits = term.dtype is None or term.dtype.kind == "c" or not isinstance(plain, complex)
+    return number(plain, term.dtype if fits else None)
 
 
 # ---------------------------------------------------------------------------------------------- broadcasts

@@ -151,15 +151,12 @@ class Writer:
         Functions that change shape need an array; and a Python complex times a NumPy float is a Python complex.
         """
         if term.op.kind == "elementwise" or term.op.name in ("where", "einsum"):
-            return [
-                f"np.{_dtype_name(term.dtype)}({text})"
-                if isinstance(a.number, complex) and term.dtype is not None
-                else text
-                for a, text in zip(term.args, texts, strict=True)
-            ]
+            wanted = [isinstance(a.number, complex) for a in term.args]
+        else:
+            wanted = [a in self.weak for a in term.args]
         return [
-            f"np.{_dtype_name(a.dtype or term.dtype or np.float64)}({text})" if a in self.weak else text
-            for a, text in zip(term.args, texts, strict=True)
+            f"np.{_number_dtype(a, term)}({text})" if typed else text
+            for a, text, typed in zip(term.args, texts, wanted, strict=True)
         ]
 
     def _function(self, op: Op) -> str:
@@ -315,6 +312,16 @@ class _Kind:
     def __init__(self, dtype: Any, ndim: int):
         self.dtype = dtype
         self.ndim = ndim
+
+
+def _number_dtype(number: Term, user: Term) -> str:
+    """The dtype of a plain number that must be a NumPy scalar: that of its user, but complex stays complex."""
+    dtype = number.dtype or user.dtype or np.dtype(np.float64)
+    if isinstance(number.number, complex) and dtype.kind != "c":
+        narrow = {np.dtype(np.float32), np.dtype(np.complex64)}
+        others = {a.dtype for a in user.args if a is not number and a.dtype is not None}
+        dtype = np.dtype(np.complex64 if others and others <= narrow else np.complex128)
+    return _dtype_name(dtype)
 
 
 def _free(name: str, taken: set[str]) -> str:
