@@ -109,7 +109,7 @@ def _guard_vjp(g: Any, out: Any, likex: Any, keep: Any) -> Any:
 
 
 def _excepts(i: int, x: Any, keep: Any) -> Any:
-    return keep
+    return keep if keep.dtype == _BOOL else ne(keep, 0)
 
 
 guard: Op = elementwise(
@@ -120,7 +120,7 @@ guard: Op = elementwise(
     public=(),
     structural=_excepts,
     code=lambda x, keep: f"np.where({keep}, {x}, 0)",
-    domain="real",
+    domain=("real", "bool"),
     latex="{0}",
     doc="x, and 0 at the points where keep does not hold: points that a rule excepts, at which x has no value of its own.",
 )

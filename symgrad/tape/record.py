@@ -217,17 +217,20 @@ def _reject_strangers(op: Op, values: list[Any]) -> None:
             )
 
 
+_CONDITIONS = {"where": 0, "guard": 1}
+"""Operands that choose and are not computed with: they stay bool."""
+
+
 def _promoted(op: Op, values: list[Any]) -> list[Any]:
     """Operands in their common dtype by torch's rules; Python numbers stay weak."""
     if op.kind == "primitive" and op.name not in ("where", "cat", "stack", "solve"):
         if op.dtypes == "float" and values and getattr(values[0], "dtype", float64).kind in "bui":
             return [values[0].astype(get_default_dtype()), *values[1:]]
         return values
-    arrays = [(i, v) for i, v in enumerate(values) if isinstance(v, (np.ndarray, np.generic))]
-    if op.name == "where":
-        arrays = [pair for pair in arrays if pair[0]]
+    aside = _CONDITIONS.get(op.name, -1)
+    arrays = [(i, v) for i, v in enumerate(values) if isinstance(v, (np.ndarray, np.generic)) and i != aside]
     if not arrays:
-        return [np.asarray(v)[()] for v in values] if op.name != "where" else values
+        return [np.asarray(v)[()] for v in values] if aside < 0 else values
     first = arrays[0][1]
     dtype = first.dtype
     uniform = True
@@ -240,7 +243,7 @@ def _promoted(op: Op, values: list[Any]) -> list[Any]:
             wide = np.empty((0,) * wide.ndim, dtype)
     target = dtype
     for i, v in enumerate(values):
-        if not isinstance(v, (np.ndarray, np.generic)) and not (op.name == "where" and i == 0):
+        if not isinstance(v, (np.ndarray, np.generic)) and i != aside:
             target = weak_with(v, target)
     if op.dtypes == "float" and target.kind in "bui":
         target = get_default_dtype()
@@ -248,11 +251,7 @@ def _promoted(op: Op, values: list[Any]) -> list[Any]:
         target = get_default_dtype()
     if uniform and target == dtype:
         return values
-    skip = {0} if op.name == "where" else set()
-    return [
-        v.astype(target)[()] if hasattr(v, "dtype") and i not in skip else v
-        for i, v in enumerate(values)
-    ]
+    return [v.astype(target)[()] if hasattr(v, "dtype") and i != aside else v for i, v in enumerate(values)]
 
 
 def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:
