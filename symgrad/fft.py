@@ -13,8 +13,8 @@ import numpy as np
 
 from symgrad.dtypes import get_default_dtype
 from symgrad.ops.naming import SPACES
-from symgrad.tensor import Tensor
 from symgrad.tape.record import plain
+from symgrad.tensor import Tensor
 
 globals().update(SPACES["fft"])
 

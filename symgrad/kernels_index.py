@@ -29,7 +29,7 @@ def scatter_combine(x: Any, src: Any, index: Any, dim: int, reduce: str, include
 
 
 def windows(x: Any, dim: int, size: int, step: int, dilation: int) -> Any:
-    """Windows of ``size`` entries, ``dilation`` apart, along an axis, every ``step``-th; the last axis is inside them."""
+    """Windows of ``size`` entries, ``dilation`` apart, every ``step``-th along an axis, inside a new last axis."""
     span = (size - 1) * dilation + 1
     view = np.lib.stride_tricks.sliding_window_view(x, span, dim)
     return view[(slice(None),) * dim + (slice(None, None, step),)][..., ::dilation]

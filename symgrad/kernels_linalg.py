@@ -1,4 +1,4 @@
-"""NumPy kernels of matrix decompositions.  Every function stands alone, so that an exported file can carry its source."""
+"""NumPy kernels of matrix decompositions.  Every function stands alone, for export."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ matrix_norm = SPACES["linalg"]["matrix_norm"]
 
 
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Any:
-    """A vector norm, or a matrix norm when two axes (or "fro") are asked for; without ``ord`` the 2-norm of the entries.
+    """A vector norm, or a matrix norm when two axes (or "fro") are asked for; without ``ord`` the entries' 2-norm.
 
     >>> import numpy as np
     >>> float(norm(np.array([[3.0, 0.0], [0.0, 4.0]])))
@@ -92,15 +92,5 @@ def multi_dot(tensors: Any) -> Any:
 
 globals().update(SPACES["linalg"])
 
-__all__ = sorted({
-    "det",
-    "diagonal",
-    "inv",
-    "matmul",
-    "matrix_norm",
-    "multi_dot",
-    "norm",
-    "slogdet",
-    "vector_norm",
-    *SPACES["linalg"],
-})  # noqa: PLE0605
+_OWN = ("det", "diagonal", "inv", "matmul", "matrix_norm", "multi_dot", "norm", "slogdet", "vector_norm")
+__all__ = sorted({*_OWN, *SPACES["linalg"]})  # noqa: PLE0605

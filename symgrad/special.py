@@ -28,7 +28,7 @@ xlogy = FUNCTIONS["xlogy"]
 
 globals().update(SPACES["special"])
 
-__all__ = sorted({
+_OWN = (
     "digamma",
     "erf",
     "erfc",
@@ -43,5 +43,5 @@ __all__ = sorted({
     "sinc",
     "softmax",
     "xlogy",
-    *SPACES["special"],
-})  # noqa: PLE0605
+)
+__all__ = sorted({*_OWN, *SPACES["special"]})  # noqa: PLE0605

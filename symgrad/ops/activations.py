@@ -19,7 +19,7 @@ from symgrad.ops.special import erf
 
 
 def _activation(*names: str, method: bool = False) -> Callable[[Callable[..., Any]], Any]:
-    """Publish an activation: in ``nn.functional`` with ``inplace=`` and as ``name_``, with ``method`` on tensors too."""
+    """Publish an activation in ``nn.functional`` with ``inplace=`` and as ``name_``; with ``method`` on tensors too."""
 
     def publish(call: Callable[..., Any]) -> Any:
         name = names[0] if names else call.__name__.rstrip("_")

@@ -238,4 +238,3 @@ def corrcoef(input: Any) -> Any:
     if is_complex(out):
         return clamp(real(out), -1, 1) + 1j * clamp(imag(out), -1, 1)
     return clamp(out, -1, 1)
-

@@ -72,8 +72,8 @@ def _conv(rank: int) -> Any:
         batch, channels = shape_of(x)[:2]
         if channels != shape_of(weight)[1] * groups:
             raise ShapeError(
-                f"Given groups={groups}, weight of size {list(shape_of(weight))}, expected input{list(shape_of(x))} to have "
-                f"{shape_of(weight)[1] * groups} channels, but got {channels} channels instead"
+                f"Given groups={groups}, weight of size {list(shape_of(weight))}, expected input{list(shape_of(x))} "
+                f"to have {shape_of(weight)[1] * groups} channels, but got {channels} channels instead"
             )
         seen = patches(pad_axes(x, {2 + k: w for k, w in enumerate(widths)}), sizes, steps, gaps)
         places = shape_of(seen)[2 : 2 + rank]
@@ -92,8 +92,8 @@ def _conv(rank: int) -> Any:
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = (
-        f"Cross-correlation over {rank} axes: input (batch, channels, …), weight (out, channels / groups, …); ``padding`` "
-        'may be "same" or "valid".'
+        f"Cross-correlation over {rank} axes: input (batch, channels, …), weight (out, channels / groups, …); "
+        '``padding`` may be "same" or "valid".'
     )
     front(name, method=False)(call)
     return within("nn.functional")(call)
@@ -158,15 +158,11 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
 
 
 @within("nn.functional")
-def fold(
-    input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
-) -> Any:
+def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Columns of patches added back into images of ``output_size``: the transpose of ``unfold``."""
     batched = len(shape_of(input)) == 3
     x = input if batched else unsqueeze(input, 0)
-    target, sizes, steps, gaps, widths = (
-        per_axis(v, 2) for v in (output_size, kernel_size, stride, dilation, padding)
-    )
+    target, sizes, steps, gaps, widths = (per_axis(v, 2) for v in (output_size, kernel_size, stride, dilation, padding))
     full = [n + 2 * w for n, w in zip(target, widths, strict=True)]
     places = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(full, sizes, steps, gaps, strict=True)]
     batch, rows, count = shape_of(x)
@@ -185,7 +181,9 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     *lead, channels, height, width = shape_of(input)
     r, n = upscale_factor, len(lead)
     if channels % (r * r):
-        raise ShapeError(f"pixel_shuffle expects its input's 'channel' dimension to be divisible by {r * r}, got {channels}")
+        raise ShapeError(
+            f"pixel_shuffle expects its input's 'channel' dimension to be divisible by {r * r}, got {channels}"
+        )
     x = reshape(input, *lead, channels // (r * r), r, r, height, width)
     x = permute(x, *range(n), n, n + 3, n + 1, n + 4, n + 2)
     return reshape(x, *lead, channels // (r * r), height * r, width * r)

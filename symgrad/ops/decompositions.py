@@ -7,6 +7,7 @@ values, and gaps below rounding give infinite entries, as they must.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,11 +32,9 @@ from symgrad.ops.spectral import (
 )
 
 
-
-def _linalg(*names: Any) -> Any:
-    """Publish in ``linalg``, under a name or the function's own."""
-    return within("linalg")(names[0]) if callable(names[0]) else within("linalg", *names)
-
+def _linalg(call: Callable[..., Any]) -> Any:
+    """Publish in ``linalg`` under the function's own name."""
+    return within("linalg")(call)
 
 
 class Named(tuple):  # type: ignore[type-arg]
@@ -153,7 +152,7 @@ def _rest_of_basis(part: Any, full: Any) -> Any:
 
 def _rank(A: Any) -> int:
     """Number of singular values."""
-    return min(*shape_of(A)[-2:])
+    return int(min(*shape_of(A)[-2:]))
 
 
 @_linalg
@@ -242,7 +241,7 @@ def qr(A: Any, mode: str = "reduced") -> Named:
 
 
 @front("qr")
-def old_qr(input: Any, some: bool = True) -> Named:
+def old_qr(input: Any, some: bool = True) -> Any:
     """Q and R with input = Q R, reduced if ``some``."""
     return qr(input, "reduced" if some else "complete")
 
@@ -251,9 +250,7 @@ def old_qr(input: Any, some: bool = True) -> Named:
 
 
 @_linalg
-def solve_triangular(
-    A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
-) -> Any:
+def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
     """X with A X = B (X A = B unless ``left``) for a triangular A, of which only that triangle is read."""
     if not left:
         return mT(solve_triangular(mT(A), mT(B), upper=not upper, unitriangular=unitriangular))
@@ -271,14 +268,14 @@ def _system(A: Any, B: Any) -> Any:
 
 
 @front("triangular_solve")
-def triangular_solve(b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Named:
+def triangular_solve(b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     """The pair (X, A) with A X = b for a triangular A."""
     matrix = mT(A) if transpose else A
     found = solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
     return _named("solution", "cloned_coefficient")((found, A))
 
 
-@_linalg("solve")
+@within("linalg", "solve")
 def linalg_solve(A: Any, B: Any, *, left: bool = True) -> Any:
     """X with A X = B (X A = B unless ``left``); B may be a batch of vectors."""
     _square(A, "solve")
@@ -308,7 +305,7 @@ def inv_ex(A: Any, *, check_errors: bool = False) -> Named:
     return _named("inverse", "info")((inv(A), _info(A)))
 
 
-@_linalg("cholesky")
+@within("linalg", "cholesky")
 def linalg_cholesky(A: Any, *, upper: bool = False) -> Any:
     """Lower triangular L with A = L Lᴴ, or upper triangular with A = Uᴴ U."""
     return mH(cholesky(A)) if upper else cholesky(A)
@@ -366,9 +363,7 @@ pinv_op: Op = primitive(
 
 
 @_linalg
-def pinv(
-    A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
-) -> Any:
+def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
     """The Moore-Penrose pseudo-inverse; singular values up to max(atol, rtol · the largest) count as zero."""
     relative = rcond if rtol is None else rtol
     absolute = 0.0 if atol is None else atol
@@ -536,7 +531,7 @@ def householder_product(A: Any, tau: Any) -> Any:
 
 def _reflections(A: Any, tau: Any, x: Any, adjoint: bool = False) -> Any:
     """The product of reflections (or its adjoint) times ``x``, one reflection at a time."""
-    eye = np.eye(*(int(n) for n in shape_of(A)[-2:]), dtype=bool)
+    eye = np.equal.outer(*(np.arange(n) for n in shape_of(A)[-2:]))
     vectors = where(eye, 1, tril_op(A, k=-1))
     order = range(shape_of(tau)[-1])
     for k in order if adjoint else reversed(order):
@@ -552,4 +547,3 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
     if left:
         return _reflections(input, tau, other, transpose)
     return mH(_reflections(input, tau, mH(other), not transpose))
-

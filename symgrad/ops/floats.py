@@ -18,12 +18,13 @@ from symgrad.ops.select import abs_, clamp, eq, isnan, ne, where
 from symgrad.ops.shaping import stack, unbind
 
 inplace(
-    "copysign", "fmod", "fmax", "fmin", "nextafter", "ldexp", "float_power", "deg2rad", "rad2deg", "nan_to_num", "logit",
-    "conj_physical", "sgn", "sign", "atan2", "arctan2", "hypot", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh",
-    "sinh", "tan", "exp2", "expm1", "log10", "log1p", "log2", "rsqrt", "frac", "clamp_max", "clamp_min", "remainder",
-    "digamma", "erf", "erfc", "lgamma", "sinc", "xlogy", "logical_not", "logical_and", "logical_or", "logical_xor",
-    "true_divide", "multiply", "subtract", "divide", "floor_divide", "negative", "absolute", "clip", "fix", "arccos",
-    "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "eq", "ne", "lt", "le", "gt", "ge", "heaviside",
+    "copysign", "fmod", "fmax", "fmin", "nextafter", "ldexp", "float_power", "deg2rad", "rad2deg", "nan_to_num",
+    "logit", "conj_physical", "sgn", "sign", "atan2", "arctan2", "hypot", "acos", "acosh", "asin", "asinh", "atan",
+    "atanh", "cosh", "sinh", "tan", "exp2", "expm1", "log10", "log1p", "log2", "rsqrt", "frac", "clamp_max",
+    "clamp_min", "remainder", "digamma", "erf", "erfc", "lgamma", "sinc", "xlogy", "logical_not", "logical_and",
+    "logical_or", "logical_xor", "true_divide", "multiply", "subtract", "divide", "floor_divide", "negative",
+    "absolute", "clip", "fix", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "eq", "ne", "lt", "le",
+    "gt", "ge", "heaviside",
 )  # fmt: skip
 
 
@@ -204,10 +205,7 @@ def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None
 @front("logit")
 def logit(input: Any, eps: float | None = None) -> Any:
     """log(x / (1 - x)), with x limited to [eps, 1 - eps] if given."""
-    if eps is None:
-        x = input
-    else:
-        x = clamp(input, eps, 1 - eps)
+    x = input if eps is None else clamp(input, eps, 1 - eps)
     out = log(x / (1 - x))
     return out if eps is not None else where((input < 0) | (input > 1), math.nan, out)
 
@@ -277,4 +275,3 @@ def _scaled_round(input: Any, decimals: int) -> Any:
 def rounded(input: Any, *, decimals: int = 0) -> Any:
     """The nearest integer, or multiple of 10^-decimals; halves to even, derivative 0."""
     return _scaled_round(input, decimals) if decimals else round_(input)
-

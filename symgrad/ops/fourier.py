@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import front, is_complex, primitive, shape_of
+from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.complex import conj, real
 from symgrad.ops.naming import within
 from symgrad.ops.padding import pad, pad_axes
@@ -21,7 +20,7 @@ from symgrad.ops.shaping import axis_of, cat, flip, narrow, reshape, squeeze, tr
 _ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
-def _transform(x: Any, dims: tuple[int, ...], inverse: bool, norm: str) -> Any:
+def _transform(x: Any, dims: tuple[int, ...], inverse: bool, norm: Any) -> Any:
     return (np.fft.ifftn if inverse else np.fft.fftn)(x, axes=dims, norm=norm)
 
 
@@ -29,14 +28,10 @@ def _code(x: str, dims: tuple[int, ...], inverse: bool, norm: str) -> str:
     return f'np.fft.{"i" if inverse else ""}fftn({x}, axes={dims}, norm="{norm}")'
 
 
-fourier_op = primitive(
+fourier_op: Op = primitive(
     "fourier",
     _transform,
-    (
-        lambda g, out, like, *, dims, inverse, norm: fourier_op(
-            g, dims=dims, inverse=not inverse, norm=_ADJOINT[norm]
-        ),
-    ),
+    (lambda g, out, like, *, dims, inverse, norm: fourier_op(g, dims=dims, inverse=not inverse, norm=_ADJOINT[norm]),),
     jvp=(lambda t, out, like, **p: fourier_op(t, **p),),
     infer=lambda shape, dims, inverse, norm: shape,
     node="FftC2C",
@@ -142,7 +137,7 @@ def _family(name: str, kind: Any, inverse: bool, hermitian: bool, what: str) -> 
 
     for suffix, call, over in (("", one, "one axis"), ("2", two, "two axes"), ("n", many, "several axes")):
         call.__name__ = call.__qualname__ = name + suffix
-        call.__doc__ = f"{what}, along {over}; ``norm`` is None, \"forward\" or \"ortho\"."
+        call.__doc__ = f'{what}, along {over}; ``norm`` is None, "forward" or "ortho".'
         within("fft")(call)
 
 
@@ -246,5 +241,3 @@ def istft(
     if end > total:
         out = pad_axes(out, {1: (0, end - total)})
     return out if len(shape_of(input)) == 3 else squeeze(out, 0)
-
-

@@ -92,7 +92,7 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Any:
-    """The axes from 2 on resampled: "nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear", "area"."""
+    """Axes from 2 on resampled: "nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear", "area"."""
     have = shape_of(input)[2:]
     wanted, factors = _sizes(have, size, scale_factor)
     if recompute_scale_factor:
@@ -231,7 +231,9 @@ def grid_sample(
         weight: Any = 1
         for place, low, side in zip(places, lows, corner, strict=True):
             weight = weight * (place - low if side else low + 1 - place)
-        total = total + _read(input, [low + side for low, side in zip(lows, corner, strict=True)]) * unsqueeze(weight, 1)
+        total = total + _read(input, [low + side for low, side in zip(lows, corner, strict=True)]) * unsqueeze(
+            weight, 1
+        )
     return total
 
 
@@ -261,5 +263,3 @@ def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = No
     base = np.stack([*reversed(grid), np.ones(grid[0].shape)], -1).astype(theta.dtype)
     flat = expand(base.reshape(1, -1, base.shape[-1]), size[0], -1, -1)
     return reshape(matmul(flat, mT(theta)), size[0], *tuple(size)[2:], len(axes))
-
-

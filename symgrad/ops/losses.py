@@ -90,9 +90,7 @@ def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0) -> Any:
 
 
 @within("nn.functional")
-def huber_loss(
-    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
-) -> Any:
+def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
     """d²/2 for |d| <= delta, delta (|d| - delta/2) beyond."""
     d = abs_(input - target)
     return _weighted(where(d <= delta, d * d / 2, delta * (d - delta / 2)), weight, reduction)
@@ -357,7 +355,13 @@ def cross_entropy(
     axis = _class_axis(input)
     classes = shape_of(input)[axis]
     last = axis == len(shape_of(input)) - 1
-    if last and weight is None and not label_smoothing and target.dtype.kind in "ui" and _all_counted(target, ignore_index):
+    if (
+        last
+        and weight is None
+        and not label_smoothing
+        and target.dtype.kind in "ui"
+        and _all_counted(target, ignore_index)
+    ):
         # A row of a one-hot target sums to 1, so that the gradient is softmax(input) - target as it stands.
         _check_classes(target, classes)
         hot = one_hot_op(target, classes=classes, dtype=input.dtype.name)
@@ -448,4 +452,3 @@ def multilabel_soft_margin_loss(
     value = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     value = value if weight is None else value * weight
     return _reduced(mean(value, -1), _legacy(reduction, size_average, reduce))
-

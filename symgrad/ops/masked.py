@@ -29,11 +29,9 @@ from symgrad.ops.shaping import expand
 from symgrad.ops.sorting import nanmedian
 
 
-
-def _masked(name: Any) -> Any:
-    """Publish in ``masked``, under a name or the function's own."""
-    return within("masked")(name) if callable(name) else within("masked", name)
-
+def _masked(call: Callable[..., Any]) -> Any:
+    """Publish in ``masked`` under the function's own name."""
+    return within("masked")(call)
 
 
 def _filled(input: Any, mask: Any, value: Any, dtype: Any = None) -> Any:
@@ -47,7 +45,7 @@ def _counted(input: Any, mask: Any, axes: tuple[int, ...], keepdim: bool) -> Any
     return here.sum(axes, keepdims=keepdim)
 
 
-@_masked("sum")
+@_masked
 def sum_(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """Sum over axes; 0 where the mask leaves nothing."""
     return sum_all(_filled(input, mask, 0, dtype), dim, keepdim)
@@ -187,5 +185,3 @@ def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: An
     """Divided by the p-norm along an axis, taken as at least ``eps``."""
     size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _filled(input, mask, 0, dtype) / clamp_min(size, eps)
-
-

@@ -127,8 +127,8 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
     shape = shape_of(input)
     if shape[1] % num_groups:
         raise ShapeError(
-            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {tuple(shape)} "
-            f"and num_groups={num_groups}"
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {tuple(shape)}"
+            f" and num_groups={num_groups}"
         )
     if not math.prod(shape):
         return input

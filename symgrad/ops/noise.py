@@ -46,9 +46,7 @@ def _kept(x: Any, p: float, axes: int | None, generator: Any) -> Any:
 
 
 def _dropout(name: str, axes: int | None) -> Any:
-    def call(
-        input: Any, p: float = 0.5, training: bool = True, inplace: bool = False, *, generator: Any = None
-    ) -> Any:
+    def call(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False, *, generator: Any = None) -> Any:
         _probability(p, name)
         if not training or not p:
             return input

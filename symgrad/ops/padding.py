@@ -48,7 +48,9 @@ def pad_axes(x: Any, widths: dict[int, tuple[int, int]], value: Any = 0) -> Any:
         if before < 0 or after < 0:
             left = shape_of(x)[axis] + min(before, 0) + min(after, 0)
             if left < 0:
-                raise ShapeError(f"pad: widths {(before, after)} cut more than axis {axis} of size {shape_of(x)[axis]} has.")
+                raise ShapeError(
+                    f"pad: widths {(before, after)} cut more than axis {axis} of size {shape_of(x)[axis]} has."
+                )
             x = narrow(x, axis, max(-before, 0), left)
         grown[axis] = (max(before, 0), max(after, 0))
     if not any(map(any, grown)):
@@ -75,8 +77,8 @@ def _bordered(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
     limit = {"reflect": size - 1, "circular": size}.get(mode, size * 10**9)
     if max(before, after) > limit:
         raise ShapeError(
-            f"Padding size should be less than the corresponding input dimension, but got: padding ({before}, {after}) at "
-            f"dimension {axis} of input {list(shape_of(x))}"
+            f"Padding size should be less than the corresponding input dimension, but got: padding ({before}, {after}) "
+            f"at dimension {axis} of input {list(shape_of(x))}"
         )
     parts = [x]
     if before > 0:

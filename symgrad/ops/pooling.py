@@ -42,15 +42,15 @@ def _windows(
 ) -> tuple[Any, list[int]]:
     """Padded windows of planes, as (batch, 1, places…, inside…), and the places."""
     have = shape_of(x)[2:]
-    counts = [
-        _extent(*row, ceil) for row in zip(have, sizes, steps, pads, gaps, strict=True)
-    ]
+    counts = [_extent(*row, ceil) for row in zip(have, sizes, steps, pads, gaps, strict=True)]
     widths = {}
     for k, count in enumerate(counts):
         need = (count - 1) * steps[k] + gaps[k] * (sizes[k] - 1) + 1
         widths[2 + k] = (pads[k], need - have[k] - pads[k])
     if min(counts) < 1:
-        raise ShapeError(f"pooling: windows {tuple(sizes)} do not fit into {tuple(have)}; the output would be {counts}.")
+        raise ShapeError(
+            f"pooling: windows {tuple(sizes)} do not fit into {tuple(have)}; the output would be {counts}."
+        )
     return patches(pad_axes(x, widths, value), sizes, steps, gaps), counts
 
 
@@ -84,9 +84,7 @@ def _avg_pool(rank: int) -> Any:
         pads = per_axis(padding, rank)
         seen, counts = _windows(x, sizes, steps, pads, (1,) * rank, ceil_mode, 0)
         total = sum_op(seen, dim=tuple(range(2 + rank, 2 + 2 * rank)), keepdim=False)
-        by = divisor_override or _divisors(
-            shape_of(x)[2:], counts, sizes, steps, pads, count_include_pad, input.dtype
-        )
+        by = divisor_override or _divisors(shape_of(x)[2:], counts, sizes, steps, pads, count_include_pad, input.dtype)
         return reshape(total / by, *lead, *counts)
 
     return _published(call, f"avg_pool{rank}d", f"Means over windows of the last {rank} axes.")
@@ -113,7 +111,9 @@ def _max_pool(rank: int) -> Any:
         steps = sizes if stride in (None, (), []) else per_axis(stride, rank)
         pads, gaps = per_axis(padding, rank), per_axis(dilation, rank)
         if any(p > n // 2 for p, n in zip(pads, sizes, strict=True)):
-            raise ArgumentError(f"pad should be at most half of effective kernel size, but got pad={pads}, kernel={sizes}")
+            raise ArgumentError(
+                f"pad should be at most half of effective kernel size, but got pad={pads}, kernel={sizes}"
+            )
         seen, counts = _windows(x, sizes, steps, pads, gaps, ceil_mode, -math.inf)
         flat = reshape(seen, -1, *counts, math.prod(sizes))
         place = argmax_op(flat, dim=rank + 1, keepdim=True)
@@ -134,7 +134,12 @@ def _max_pool(rank: int) -> Any:
 
 
 def _flat_places(
-    place: Any, have: Sequence[int], sizes: Sequence[int], steps: Sequence[int], pads: Sequence[int], gaps: Sequence[int]
+    place: Any,
+    have: Sequence[int],
+    sizes: Sequence[int],
+    steps: Sequence[int],
+    pads: Sequence[int],
+    gaps: Sequence[int],
 ) -> Any:
     """Places inside windows as places in the flattened plane."""
     rank = len(sizes)
@@ -253,16 +258,16 @@ def _unpool(rank: int) -> Any:
         pads = per_axis(padding, rank)
         target = output_size
         if target is None:
-            target = [
-                (n - 1) * s - 2 * p + k for n, s, p, k in zip(shape_of(x)[2:], steps, pads, sizes, strict=True)
-            ]
+            target = [(n - 1) * s - 2 * p + k for n, s, p, k in zip(shape_of(x)[2:], steps, pads, sizes, strict=True)]
         target = tuple(int(n) for n in tuple(target)[-rank:])
         batch = shape_of(x)[0]
         flat, places = reshape(x, batch, -1), reshape(indices, batch, -1)
         zeros = np.zeros((batch, math.prod(target)), input.dtype)
         return reshape(scatter_set_op(zeros, flat, places, dim=1), *lead, *target)
 
-    return _published(call, f"max_unpool{rank}d", f"Entries put back where ``max_pool{rank}d`` found them, zeros elsewhere.")
+    return _published(
+        call, f"max_unpool{rank}d", f"Entries put back where ``max_pool{rank}d`` found them, zeros elsewhere."
+    )
 
 
 max_unpool1d, max_unpool2d, max_unpool3d = map(_unpool, (1, 2, 3))

@@ -204,9 +204,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
     if swapped:
         xs[0], xs[1] = xs[1], xs[0]
     shape = tuple(shape_of(x)[0] for x in xs)
-    grids = [
-        expand(reshape(x, *(1,) * k, -1, *(1,) * (len(xs) - 1 - k)), shape) for k, x in enumerate(xs)
-    ]
+    grids = [expand(reshape(x, *(1,) * k, -1, *(1,) * (len(xs) - 1 - k)), shape) for k, x in enumerate(xs)]
     if swapped:
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
@@ -243,7 +241,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
 @front("split_with_sizes", "unsafe_split_with_sizes")
 def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple[Any, ...]:
     """Ranges of an axis of the sizes listed."""
-    return split(input, list(split_sizes), dim)  # type: ignore[no-any-return]
+    return split(input, list(split_sizes), dim)
 
 
 @front("tensor_split")
@@ -268,7 +266,7 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, **na
 def _axis_split(name: str, axis: int) -> Any:
     def call(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
         along = 0 if axis == 1 and len(shape_of(input)) == 1 else axis
-        return tensor_split(input, indices_or_sections, along)  # type: ignore[no-any-return]
+        return tensor_split(input, indices_or_sections, along)
 
     call.__name__ = name
     call.__doc__ = f"``tensor_split`` along axis {axis}{' (0 for vectors)' if axis == 1 else ''}."
@@ -291,8 +289,8 @@ def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
         new[new.index(-1)] = shape[axis] // rest if rest else 0
     if math.prod(new) != shape[axis]:
         raise ShapeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[axis]}) in the "
-            "input tensor"
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[axis]}) in "
+            "the input tensor"
         )
     return reshape(input, *shape[:axis], *new, *shape[axis + 1 :])
 
@@ -318,7 +316,7 @@ def diagflat(input: Any, offset: int = 0) -> Any:
 
 
 def _copied(call: Any, name: str) -> None:
-    front(f"{name}_copy", method=name in ("narrow",))(call)
+    front(f"{name}_copy", method=name == "narrow")(call)
 
 
 for _call, _name in (

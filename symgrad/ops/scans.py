@@ -113,7 +113,9 @@ def _pieces(y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
         return ends * dx / 2 if dx != 1 else ends / 2, axis
     if len(shape_of(x)) == 1:
         if shape_of(x)[0] != size:
-            raise ArgumentError(f"trapezoid(): There must be one `x` value for each sample point, got {shape_of(x)[0]}.")
+            raise ArgumentError(
+                f"trapezoid(): There must be one `x` value for each sample point, got {shape_of(x)[0]}."
+            )
         steps = diff(x)
         for _ in range(len(shape_of(y)) - 1 - axis):
             steps = unsqueeze_op(steps, dim=len(shape_of(steps)))
@@ -144,7 +146,9 @@ def _slope(x: Any, step: Any, axis: int, edge_order: int) -> Any:
     if size < edge_order + 1:
         raise ArgumentError(f"gradient: each dimension needs at least {edge_order + 1} entries, got {size}.")
     steps = diff(step) if shape_of(step) else step
-    h = (lambda a, b: steps[..., a:b]) if shape_of(step) else (lambda a, b: steps)
+
+    def h(a: int, b: int) -> Any:
+        return steps[..., a:b] if shape_of(step) else steps
 
     def at(a: int, b: int | None) -> Any:
         return getitem(x, (Ellipsis, slice(a, b)))
@@ -164,7 +168,9 @@ def _slope(x: Any, step: Any, axis: int, edge_order: int) -> Any:
         last = (at(size - 1, None) - at(size - 2, size - 1)) / h(size - 2, size - 1)
     else:
         a, b = h(0, 1), h(1, 2)
-        first = -at(0, 1) * ((2 * a + b) / (a * (a + b))) + at(1, 2) * ((a + b) / (a * b)) - at(2, 3) * (a / (b * (a + b)))
+        first = (
+            -at(0, 1) * ((2 * a + b) / (a * (a + b))) + at(1, 2) * ((a + b) / (a * b)) - at(2, 3) * (a / (b * (a + b)))
+        )
         a, b = h(size - 2, size - 1), h(size - 3, size - 2)
         last = (
             at(size - 1, None) * ((2 * a + b) / (a * (a + b)))

@@ -71,9 +71,7 @@ def _product_of_others(out: Any, x: Any, src: Any, index: Any, dim: int, include
     return where(single, picked(filled, index, dim), picked(out, index, dim) / where(zero, 1, src))
 
 
-def _combine_self(
-    g: Any, out: Any, x: Any, src: Any, index: Any, *, dim: int, reduce: str, include_self: bool
-) -> Any:
+def _combine_self(g: Any, out: Any, x: Any, src: Any, index: Any, *, dim: int, reduce: str, include_self: bool) -> Any:
     if reduce != "prod":
         mine, _, share = _share(g, out, x, src, index, dim, include_self)
         return where(mine, share, 0)
@@ -215,10 +213,8 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
 
 
 @front("index_reduce")
-def index_reduce(
-    input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
-) -> Any:
-    """``input`` combined with the slices of ``source`` at ``index`` of the axis ``dim``: "prod", "mean", "amax", "amin"."""
+def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
+    """``input`` combined ("prod", "mean", "amax", "amin") with the slices of ``source`` at ``index`` of an axis."""
     x, axis, places, added = _vector_form(input, dim, index, source)
     return _like(input, scatter_reduce(x, axis, places, added, reduce, include_self=include_self))
 
@@ -389,7 +385,9 @@ def windowed(x: Any, dim: int, size: int, step: int = 1, dilation: int = 1) -> A
     """Sliding windows along ``dim`` with a new last axis inside them."""
     have = shape_of(x)[dim]
     if (size - 1) * dilation + 1 > have:
-        raise ShapeError(f"A window of {(size - 1) * dilation + 1} entries does not fit into axis {dim} of size {have}.")
+        raise ShapeError(
+            f"A window of {(size - 1) * dilation + 1} entries does not fit into axis {dim} of size {have}."
+        )
     return windows_op(x, dim=dim, size=size, step=step, dilation=dilation)
 
 
@@ -410,5 +408,3 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
 def fill(input: Any, value: Any) -> Any:
     """One value in the shape and dtype of ``input``; the gradient of ``input`` is zero."""
     return where_op(np.zeros(shape_of(input), bool), input, _like_source(input, value))
-
-

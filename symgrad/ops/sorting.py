@@ -142,12 +142,10 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Extremes:
 # ------------------------------------------------------------------------------------------ quantiles
 
 
-def _quantile(
-    input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool
-) -> Any:
+def _quantile(input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool) -> Any:
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise ArgumentError(
-            f"quantile(): interpolation must be one of linear, lower, higher, midpoint or nearest, not {interpolation!r}."
+            f"quantile(): interpolation is linear, lower, higher, midpoint or nearest, not {interpolation!r}."
         )
     ndim = len(shape_of(input))
     axis = axis_of(dim, ndim) if dim is not None else 0
@@ -231,4 +229,3 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> tup
     if dim is None and keepdim:
         dim = tuple(range(len(shape_of(input))))  # type: ignore[assignment]
     return amin(input, () if dim is None else dim, keepdim), amax(input, () if dim is None else dim, keepdim)
-

@@ -197,6 +197,38 @@ def matrix_exp(A: Any) -> Any:
     return matrix_exp_op(A)
 
 
+def _power_vjp(g: Any, out: Any, x: Any, *, n: int) -> Any:
+    turned, total = mH(x), None
+    # d(Aⁿ) is the sum of Aᵏ dA Aⁿ⁻¹⁻ᵏ; for n < 0 that of -A⁻ᵏ dA Aⁿ⁻¹⁺ᵏ over k = 1 … -n.
+    pairs = [(k, n - 1 - k) for k in range(n)] if n > 0 else [(-k, n - 1 + k) for k in range(1, 1 - n)]
+    for left, right in pairs:
+        term = _to_the(turned, left) @ g @ _to_the(turned, right) if left and right else g
+        if bool(left) != bool(right):
+            term = _to_the(turned, left) @ g if left else g @ _to_the(turned, right)
+        total = term if total is None else total + term
+    if total is None:
+        return g * 0
+    return total if n > 0 else -total
+
+
+def _to_the(x: Any, n: int) -> Any:
+    return x if n == 1 else matrix_power_op(x, n=n)
+
+
+matrix_power_op: Op = primitive(
+    "matrix_power",
+    np.linalg.matrix_power,
+    (_power_vjp,),
+    infer=lambda shape, **_: shape,
+    node="MatrixPower",
+    dtypes="float",
+    domain="invertible",
+    define=lambda x, *, n: matrix_power(x, n),
+    code=lambda x, *, n: f"np.linalg.matrix_power({x}, {n})",
+    doc="A square matrix multiplied n times with itself; formulas show products of equal matrices so.",
+)
+
+
 def matrix_power(A: Any, n: int) -> Any:
     """A multiplied n times with itself; the inverse's power for negative n, the identity for 0."""
     _square(A, "matrix_power")

@@ -126,9 +126,7 @@ def old_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> tuple[Any, ..
 
 
 @front("lu_unpack", method=False)
-def lu_unpack(
-    LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
-) -> tuple[Any, ...]:
+def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, ...]:
     """P, L and U from the results of ``lu_factor``."""
     nothing = _wrapped(LU_data, np.zeros(0, LU_data.dtype))
     order = kernels_linalg.order_of(_plain(LU_pivots), shape_of(LU_data)[-2])
@@ -162,4 +160,3 @@ def _in_rows(x: Any, order: Any) -> Any:
 def old_lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
     """X with A X = b from the results of ``lu_factor``."""
     return linalg_lu_solve(LU_data, LU_pivots, b)
-
