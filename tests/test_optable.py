@@ -58,6 +58,11 @@ def test_code(name: str, k: int) -> None:
 
 
 @ALL
+def test_compiled(name: str, k: int) -> None:
+    laws.compiled_law(TABLE[name], make_case(name, k))
+
+
+@ALL
 def test_float32(name: str, k: int) -> None:
     laws.single_law(name, k)
 

@@ -287,6 +287,24 @@ def code_law(op: Op, case: Case) -> None:
     assert np.asarray(got).dtype == np.asarray(want).dtype, text
 
 
+def compiled_law(op: Op, case: Case) -> None:
+    """Compiled = number, for the value and for every gradient."""
+    args, params = case
+    leaves, out, w, targets = gradients(op, case)
+    if not leaves:
+        return
+    values = {f"x{i}": a for i, a in enumerate(args) if is_data(a)}
+    for tensor in (out, *(leaves[i].grad for i in targets if w is not None)):
+        if not is_leaf(tensor._value):
+            continue
+        named = values if tensor is out else {**values, "w": w._value}
+        program = sg.compile(tensor, list(named))
+        with np.errstate(all="ignore"):
+            got = program(*named.values())
+        close(got, tensor._value, 1e-12, f"{op.name}: compiled {program.source}")
+        assert np.asarray(got).dtype == tensor.dtype, f"{op.name}: compiled to {np.asarray(got).dtype}"
+
+
 def single_law(name: str, k: int) -> None:
     """float32 stays float32 in value and gradient, and is the float64 result rounded."""
     op = TABLE[name]
