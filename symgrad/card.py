@@ -32,6 +32,8 @@ _ALL = {"dim": (0,), "keepdim": False}
 _EXAMPLES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "where": ((True, 0.5, -1.0), {}),
     "clamp": ((2.0, -1, 1), {}),
+    "guard": ((0.5, True), {}),
+    "matrix_power": ((_MATRIX,), {"n": 3}),
     "polygamma": ((2.0,), {"n": 1}),
     "reshape": ((_MATRIX,), {"shape": (4,)}),
     "einsum": ((_MATRIX, _VECTOR), {"inputs": ((0, 1), (1,)), "output": (0,), "shape": (2,)}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -167,7 +168,20 @@ class Layout:
                 links[k : k + 2] = [Link(call_op("inv", matmul(x, y)), a.turned)]
             else:
                 k += 1
-        return links
+        return self._powers(links)
+
+    def _powers(self, links: Sequence[Link]) -> list[Link]:
+        """Equal neighbours as one power: AA = A², A⁻¹A⁻¹ = A⁻², always."""
+        found: list[Link] = []
+        for link, run in itertools.groupby(links):
+            n = len(list(run))
+            if n == 1:
+                found.append(link)
+            elif link.term.op.name == "inv":
+                found.append(Link(call_op("matrix_power", link.term.args[0], n=-n), link.turned))
+            else:
+                found.append(Link(call_op("matrix_power", counted(link.term), n=n), link.turned))
+        return found
 
     def applied(self, chain: Chain, vector: Term | None) -> Term:
         """A chain times a vector, or its row sums."""

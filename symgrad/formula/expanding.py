@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 WIDEST = 5
 """Sums with more terms are never distributed over."""
 
-_FUNCTIONS = frozenset({"exp", "cosh", "cos", "sigmoid"})
+_FUNCTIONS = frozenset({"exp", "cosh", "cos", "sigmoid", "pow"})
 """Functions that meet their own kind in a sum and cancel there."""
 
 
@@ -49,11 +49,32 @@ def expanded(p: Product, run: Canonicaliser, depth: int = 3) -> list[Product]:
         once = sum(g.base is f.base for g in p.factors) == 1
         if _falls_apart(p, f, inside, once):
             return [r for q in substituted(p, f, inside, run) for r in expanded(q, run, depth - 1)]
-        if once and any(g.base.op.name in _FUNCTIONS and set(g.labels) == set(f.labels) for g in p.factors):
-            found = substituted(p, f, inside, run)
-            if cost(found) < cost([p]) + cost(inside.terms) - 1:
-                return found
+        near = [g for g in p.factors if set(g.labels) == set(f.labels) and _meets(g, inside, run)] if once else []
+        if near:
+            small = Product(1, [f, *near], f.labels)
+            found = substituted(small, f, inside, run)
+            if cost(found) < cost([small]) + cost(inside.terms) - 1:
+                return _replaced(p, [f, *near], Form(run.sum_of(found, inside.shape).terms, inside.shape), run)
     return [p]
+
+
+def _meets(g: Factor, inside: Form, run: Canonicaliser) -> bool:
+    """Whether a factor may cancel against terms of a sum: functions against their kind, a base against its powers."""
+    if g.base.op.name in _FUNCTIONS:
+        return True
+    powers = [f for q in inside.terms for f in q.factors if f.base.op.name == "pow" and f.base in run.arguments]
+    return any(x.base is g.base for f in powers for q in run.arguments[f.base][0].terms for x in q.factors)
+
+
+def _replaced(p: Product, old: Sequence[Factor], new: Form, run: Canonicaliser) -> list[Product]:
+    """The product with some factors replaced by a form that has the labels of the first of them."""
+    rest = Product(p.coef, [g for g in p.factors if not any(g is x for x in old)], p.out, p.decimal)
+    alone = not rest.factors and p.out == old[0].labels
+    own = tuple(dict.fromkeys([*p.out, *(x for g in rest.factors for x in g.labels)]))
+    sizes = dict(zip(old[0].labels, new.shape, strict=True))
+    parts = new.terms if alone else [run.product(new)]
+    made = [contract_products([rest.with_out(own), q], [own, old[0].labels], p.out, sizes) for q in parts]
+    return [merged(q, run) for q in made if q.coef]
 
 
 def cost(terms: Sequence[Product]) -> int:

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from symgrad.formula.expanding import expanded
 from symgrad.formula.normal import Factor, Form, Power, Product, relabelled
 from symgrad.formula.term import SIZE, SYMBOL
+
+from symgrad.formula.shortening import shortened
 
 if TYPE_CHECKING:
     from symgrad.formula.simplify import Canonicaliser
@@ -39,6 +42,10 @@ class Use(NamedTuple):
 def factored(form: Form, run: Canonicaliser) -> Form:
     """The form with the most common factors taken out, until none is left that makes it shorter."""
     while 1 < len(form.terms) <= WIDEST:
+        shorter = shortened(form, run)
+        if shorter is not None:
+            form = shorter
+            continue
         group = _best_group(form, run)
         if group is None:
             return form
@@ -56,7 +63,9 @@ def _uses(form: Form, run: Canonicaliser) -> list[Use]:
         pattern = tuple(p.out.index(x) for x in p.out)
         for f in p.factors:
             summed = [x for x in f.labels if x not in p.out]
-            if len(summed) > 1 or (summed and (counts[summed[0]] < 2 or f.labels.count(summed[0]) > 1)):
+            if len(summed) > 1 or (summed and f.labels.count(summed[0]) > 1):
+                continue
+            if summed and counts[summed[0]] < 2 and (f.power != 1 or len(f.labels) < 2):
                 continue
             places = tuple(tuple(i for i, y in enumerate(p.out) if y == x) for x in f.labels)
             if run.symmetric(f.base):
@@ -102,18 +111,25 @@ def _saving(form: Form, group: Sequence[Use]) -> int:
         and not factor.labels
     ):
         return 0
-    if bare and any(x not in form.terms[use.term].out for use in group for x in use.factor.labels):
+    sums = [any(x not in form.terms[use.term].out for x in use.factor.labels) for use in group]
+    if sums[0] and all(_row_sum(form.terms[use.term], use.factor) for use in group):
         return 0
-    if bare and factor.labels and factor.base.op is SYMBOL:
+    if bare and factor.labels and factor.base.op is SYMBOL and not sums[0]:
         return 0
     return weight * (len(group) - 1) - 2 * (len(group) < len(form.terms))
+
+
+def _row_sum(p: Product, factor: Factor) -> bool:
+    """Whether nothing meets the summed axis of a factor: what is left is a sum along it."""
+    summed = [x for x in factor.labels if x not in p.out]
+    return sum(x == summed[0] for f in p.factors for x in f.labels) < 2
 
 
 def _taken_out(form: Form, group: Sequence[Use], run: Canonicaliser) -> Form:
     """The form with the group replaced by one product: the factor times the sum of the rests."""
     first = group[0]
     axes = _rest_axes(form, group)
-    rests = [_rest(form.terms[use.term], use, axes) for use in group]
+    rests = [q for use in group for q in expanded(_rest(form.terms[use.term], use, axes), run)]
     p = form.terms[first.term]
     shape = []
     for axis in axes:

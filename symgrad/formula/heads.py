@@ -161,6 +161,10 @@ class Head(sp.Expr):
         """Where SymPy's printers put brackets around this head."""
         return _MATMUL_LEVEL if self.op_name == "matmul" else PRECEDENCE["Atom"]
 
+    def cost(self) -> int:
+        """Operations that this node stands for: none for an identity matrix and for constant arrays."""
+        return 0 if self.op_name in ("eye", "full") else 1
+
     def _eval_derivative(self, s: Any) -> Any:
         if s in self.free_symbols:
             raise _refuse(str(s))

@@ -381,6 +381,9 @@ def _array_part(
     found = _drawn(graphs, wanted, size_of, layout)
     if len(wanted) == len(out):
         return ones(sizes[0]) if found is None else found
+    if found is not None and found.op.name == "diagonal" and found.args[0].ndim == 2:
+        # diag(diag(A)) = A ⊙ I, always.
+        return call_op("mul", found.args[0], identity(sizes[0]))
     return identity(sizes[0]) if found is None else diagonal_matrix(found)
 
 

@@ -47,6 +47,8 @@ def merged(p: Product, run: Canonicaliser) -> Product:
         p = _guards(p, run)
     if "sign" in names or "abs" in names:
         p = _signs(p, run)
+    if "conj" in names:
+        p = _conjugates(p, run)
     if "pow" in names:
         p = gathered_powers(p, run)
     return p
@@ -325,18 +327,38 @@ def _argument_of(y: Term, h: Factor, run: Canonicaliser) -> bool:
 def _signs(p: Product, run: Canonicaliser) -> Product:
     """|x|·sign(x) = x always, and |x|²ᵏ = x²ᵏ for real x."""
     for f in p.factors:
-        if f.base.op.name != "abs":
+        if f.base.op.name != "abs" or f.base not in run.arguments:
             continue
-        inner = run.opaque_factor(f.base.args[0], f.labels)
-        if inner is None:
+        inner = run.product(run.arguments[f.base][0])
+        if inner.coef != 1 or not inner.elementwise or len(inner.out) != len(f.labels):
             continue
+        names = dict(zip(inner.out, f.labels, strict=True))
+        whole = [Factor(x.base, tuple(names[y] for y in x.labels), x.power) for x in inner.factors]
         for g in p.factors:
             same = g.base.op.name == "sign" and g.base.args[0] is f.base.args[0] and g.labels == f.labels
             if same and g.power == 1 and f.power >= 1:
                 rest = [Factor(f.base, f.labels, plain_power(f.power - 1))] if f.power > 1 else []
-                return merged(without(p, [f, g], [inner, *rest]), run)
+                return merged(without(p, [f, g], [*whole, *rest]), run)
         if f.power % 2 == 0 and f.power > 0 and _real(f.base.args[0]):
-            return merged(without(p, [f], [Factor(inner.base, inner.labels, f.power)]), run)
+            return merged(
+                without(p, [f], [Factor(x.base, x.labels, plain_power(x.power * f.power)) for x in whole]), run
+            )
+    return p
+
+
+def _conjugates(p: Product, run: Canonicaliser) -> Product:
+    """z·conj(z) = |z|², always."""
+    for f in p.factors:
+        if f.base.op.name != "conj" or f.power < 1:
+            continue
+        for g in p.factors:
+            if g.base is f.base.args[0] and g.labels == f.labels and g.power >= 1:
+                k = min(f.power, g.power)
+                size = run.elementwise(lookup("abs"), [run.opaque(g.base)], {}, g.base.shape).terms[0]
+                names = dict(zip(size.out, g.labels, strict=True))
+                new = [Factor(x.base, tuple(names[y] for y in x.labels), 2 * k) for x in size.factors]
+                new += [Factor(x.base, x.labels, plain_power(x.power - k)) for x in (f, g) if x.power != k]
+                return merged(without(p, [f, g], new), run)
     return p
 
 

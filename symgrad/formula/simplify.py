@@ -39,7 +39,7 @@ INLINE = 12
 TERMS = 24
 """Sums with more terms than this enter others as one opaque term."""
 
-_EXPANDED = frozenset({"mean", "square", "reciprocal", "rsqrt", "adjugate", "var", "hypot", "log1p", "expm1"})
+_EXPANDED = frozenset({"mean", "square", "reciprocal", "rsqrt", "adjugate", "matrix_power", "var", "hypot", "log1p", "expm1"})
 """Ops that formulas show by their definition."""
 
 _REDUCTIONS = frozenset({"norm", "logsumexp", "amax", "amin", "prod", "std", "argmax", "argmin", "var"})

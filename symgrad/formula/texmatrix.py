@@ -135,6 +135,17 @@ def _of_matrix(w: Writer, t: Term) -> Piece | None:
     return made.with_lead(a.coef, a.top, a.bottom)
 
 
+@writes("matrix_power")
+def _matrix_power(w: Writer, t: Term) -> Piece | None:
+    if t.ndim != 2:
+        return None
+    w.closing(t.args[0])
+    a, n = w.operand(t.args[0]), t.params["n"]
+    if a.kind == "s":
+        return power(a, Fraction(n))
+    return Piece("m", rf"{closed((text_of(a), a.level), ATOM)}^{{{n}}}", POWER)
+
+
 @writes("logdet", "logabsdet")
 def _logdet(w: Writer, t: Term) -> Piece | None:
     if t.args[0].ndim != 2:
@@ -218,7 +229,9 @@ def _range(w: Writer, t: Term) -> Piece | None:
 def _indexed(w: Writer, t: Term, index: str) -> Piece:
     a = exact(w, t.args[0])
     text = text_of(a)
-    base = text if a.bare and a.level == ATOM and "_" not in text and "^" not in text else brackets(text)
+    plain = "_" not in text and "^" not in text
+    call = text.startswith(r"\operatorname") and text.endswith(r"\right)")
+    base = text if a.bare and a.level == ATOM and (plain or call) else brackets(text)
     return Piece(kind_of(t.shape), rf"{base}_{{{index}}}")
 
 

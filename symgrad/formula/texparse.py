@@ -234,11 +234,14 @@ class _TexReader:
         tokens.expect("}")
         if base.kind == "m" and not entry and exponent.term.number == -1:
             return Value("m", op("inv", base.term))
+        whole = exponent.term.number
+        if base.kind == "m" and not entry and isinstance(whole, int) and base.term.shape[0] == base.term.shape[1]:
+            return Value("m", op("matrix_power", base.term, n=whole))
         if base.kind == "eye" and exponent.term.number == -1:
             return Value("eye", op("div", 1, base.term))
         if not entry and base.kind not in ("s", "o") and exponent.kind == "s":
             raise tokens.error(
-                "a power of an array is written with \\odot; only ^{-1} and ^{\\top} are matrix powers here"
+                "a power of an array is written with \\odot; only ^{\\top} and whole powers of square matrices are matrix powers here"
             )
         return entrywise(power, base, exponent)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.op import Op, elementwise, first, front, publish, second
+from symgrad.ops.constants import exact
 
 _ALL = "real"
 
@@ -109,7 +110,12 @@ def _pow_base(out: Any, x: Any, y: Any) -> Any:
 def _pow_exponent(out: Any, x: Any, y: Any) -> Any:
     from symgrad.ops.elementwise import log
 
-    if static_number(x) is not None and static_number(x) != 0:
+    number = static_number(x)
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)
+    if isinstance(number, (int, Fraction)) and number > 0:
+        return out * log(exact(number))
+    if number is not None and number != 0:
         return out * log(x)
     from symgrad.ops.select import eq, guard, logical_not
 

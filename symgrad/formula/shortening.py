@@ -1,0 +1,118 @@
+"""Sums that are shorter as one power or one fraction: a² + 2ab + b² and 1/√u - x²/u^(3/2).
+
+Every candidate is worked out term by term and taken only when it is shorter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from symgrad.formula.expanding import cost, substituted
+from symgrad.formula.normal import Factor, Form, Power, Product, plain_power
+
+if TYPE_CHECKING:
+    from symgrad.formula.simplify import Canonicaliser
+
+WIDEST = 8
+"""Sums with more terms are left as they are."""
+
+
+def shortened(form: Form, run: Canonicaliser) -> Form | None:
+    """The form with one square completed, or some terms over a common denominator; None when neither is shorter."""
+    if not 1 < len(form.terms) <= WIDEST:
+        return None
+    return _square(form, run) or _one_fraction(form, run)
+
+
+# ---------------------------------------------------------------------------------------------- squares
+
+
+def _square(form: Form, run: Canonicaliser) -> Form | None:
+    """a² ± 2ab + b² = (a ± b)², always."""
+    if len(form.terms) < 3 or not all(p.elementwise for p in form.terms):
+        return None
+    roots = [(k, root) for k, p in enumerate(form.terms) if (root := _root(p)) is not None]
+    keys = {run.key(p): k for k, p in enumerate(form.terms)}
+    for i, (k, a) in enumerate(roots):
+        for m, b in roots[i + 1 :]:
+            (cross,) = run.times(Form([a], form.shape), Form([b], form.shape)).terms or (None,)
+            n = None if cross is None else keys.get(run.key(cross))
+            if n is None or n in (k, m) or cross is None or abs(form.terms[n].coef) != 2 * cross.coef:
+                continue
+            sign = 1 if form.terms[n].coef > 0 else -1
+            whole = run.power(run.sum_of([a, b.scaled(sign)], form.shape), 2)
+            rest = [p for x, p in enumerate(form.terms) if x not in (k, m, n)]
+            first = min(k, m, n)
+            return run.sum_of([*rest[:first], *whole.terms, *rest[first:]], form.shape)
+    return None
+
+
+def _root(p: Product) -> Product | None:
+    """A product whose square this is."""
+    value = Fraction(p.coef)
+    if value <= 0 or p.decimal or any(f.power % 2 for f in p.factors):
+        return None
+    top, bottom = math.isqrt(value.numerator), math.isqrt(value.denominator)
+    if top * top != value.numerator or bottom * bottom != value.denominator:
+        return None
+    return Product(Fraction(top, bottom), [Factor(f.base, f.labels, plain_power(f.power / 2)) for f in p.factors], p.out)
+
+
+# ---------------------------------------------------------------------------------------------- fractions
+
+
+def _one_fraction(form: Form, run: Canonicaliser) -> Form | None:
+    """Terms with different negative powers of one sum over the lowest of them: p/u + q/u² = (pu + q)/u² where u ≠ 0."""
+    powers: dict[Any, dict[int, Factor]] = {}
+    for k, p in enumerate(form.terms):
+        for f in p.factors:
+            if f.power < 0 and f.base in run.insides and p.elementwise:
+                places = tuple(p.out.index(x) for x in f.labels)
+                powers.setdefault((f.base, places), {})[k] = f
+    for uses in powers.values():
+        lowest = min(f.power for f in uses.values())
+        steps = [f.power - lowest for f in uses.values()]
+        if not any(steps) or any(s != int(s) or s > 2 for s in steps):
+            continue
+        found = _over(form, uses, lowest, run)
+        if found is not None:
+            return found
+    return None
+
+
+def _over(form: Form, uses: dict[int, Factor], lowest: Power, run: Canonicaliser) -> Form | None:
+    terms: list[Product] = []
+    for k, f in uses.items():
+        p = form.terms[k]
+        rest = Product(p.coef, [g for g in p.factors if g is not f], p.out, p.decimal)
+        terms += _multiplied(rest, f, int(f.power - lowest), run)
+    above = run.sum_of(terms, form.shape)
+    old = [form.terms[k] for k in uses]
+    if cost(above.terms) + 3 >= cost(old):
+        return None
+    first = next(iter(uses))
+    p, f = form.terms[first], uses[first]
+    below = Form([Product(1, [Factor(f.base, f.labels, lowest)], p.out)], form.shape)
+    whole = run.times(above, below)
+    rest_terms = [q for k, q in enumerate(form.terms) if k not in uses]
+    return run.sum_of([*rest_terms[:first], *whole.terms, *rest_terms[first:]], form.shape)
+
+
+def _multiplied(p: Product, f: Factor, times: int, run: Canonicaliser) -> Sequence[Product]:
+    """A product times a sum, term by term, some times over."""
+    terms = [p]
+    for _ in range(times):
+        one = Factor(f.base, f.labels)
+        placed = [(q, _place(q, p, one)) for q in terms]
+        wide = [(Product(q.coef, [*q.factors, x], q.out, q.decimal), x) for q, x in placed]
+        terms = [r for q, x in wide for r in substituted(q, x, run.insides[f.base], run)]
+    return terms
+
+
+def _place(q: Product, p: Product, f: Factor) -> Factor:
+    """The factor with the labels that the product ``p``'s axes have in ``q``."""
+    names = dict(zip(p.out, q.out, strict=True))
+    return Factor(f.base, tuple(names[x] for x in f.labels), f.power)
