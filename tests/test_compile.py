@@ -44,7 +44,7 @@ def test_gradient_of_the_demo_reads_like_numpy():
         '    """X (n, m), y (n,), w (m,), lam scalar -> (m,) float64."""\n'
         "    n = X.shape[0]\n"
         "    t1 = 1 / n / (1 + np.exp(y * (X @ w)))\n"
-        "    return 2 * (lam / 2 * w) - (t1 * y) @ X\n"
+        "    return lam * w - (t1 * y) @ X\n"
     )
 
 
@@ -471,7 +471,7 @@ def test_saved_file_stands_alone(kind, tmp_path):
 def test_selftest_notices_a_change(tmp_path):
     path = tmp_path / "file.py"
     sg.compile(sg.func.grad(loss, argnums=2), *data()).save(path)
-    path.write_text(path.read_text().replace("lam / 2 * w)", "lam / 3 * w)"))
+    path.write_text(path.read_text().replace("lam * w", "lam / 3 * w"))
     run = subprocess.run([sys.executable, "-I", str(path), "--selftest"], capture_output=True, text=True, check=False)
     assert run.returncode == 1
     assert run.stdout.count("DIFFERS") == 2

@@ -226,7 +226,34 @@ def _mul(term: Term, args: tuple[Any, ...]) -> Term | None:
             return other  # type: ignore[no-any-return]
         if one.number == -1 and not isinstance(one.number, str) and _fits(other, term):
             return make(lookup("neg"), (other,), {}, term.shape, term.dtype)
+        if _power_of_two(one.number) and one.dtype is None:
+            short = _absorbed(one.number, other, 4)
+            if short is not None and _fits(short, term):
+                return short
     return _negated(term, args)
+
+
+def _power_of_two(value: Any) -> bool:
+    return type(value) is int and value > 1 and not value & (value - 1)
+
+
+def _absorbed(c: int, x: Term, depth: int) -> Term | None:
+    """c · x where x is divided by a power of two somewhere: 2 · (a/2 · b) is a · b, to the last bit."""
+    if x.op.name == "div" and _power_of_two(x.args[1].number):
+        ratio = Fraction(c, x.args[1].number)
+        inner = x.args[0]
+        if ratio == 1:
+            return inner if _fits(inner, x) else None
+        by = number(ratio.numerator if ratio > 1 else ratio.denominator)
+        if ratio < 1:
+            return make(x.op, (inner, by), {}, x.shape, x.dtype)
+        return make(lookup("mul"), (by, inner), {}, x.shape, x.dtype)
+    if x.op.name == "mul" and depth:
+        for k, arg in enumerate(x.args):
+            short = _absorbed(c, arg, depth - 1)
+            if short is not None and _fits(short, arg):
+                return make(x.op, (short, x.args[1]) if not k else (x.args[0], short), {}, x.shape, x.dtype)
+    return None
 
 
 def _div(term: Term, args: tuple[Any, ...]) -> Term | None:

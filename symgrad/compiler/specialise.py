@@ -80,7 +80,7 @@ class Specialised:
         self.variants: dict[Any, list[Variant]] = {}
         self.programs: dict[str, Compiled] = {}
         self.traces = 0
-        self._plain: dict[Any, Callable[..., Any]] = {}
+        self._plain: dict[Any, tuple[Callable[..., Any], list[Any]]] = {}
         self.__doc__ = getattr(function, "__doc__", None)
 
     def __repr__(self) -> str:
@@ -101,11 +101,16 @@ class Specialised:
             else:
                 plain = self._plain.get(tuple(row))
                 if plain is not None:
-                    return plain(*args)
+                    for where, name, value in plain[1]:
+                        if where[name] is not value:
+                            break
+                    else:
+                        return plain[0](*args)
         if named:
             args = self._positional(args, named)
         key, arrays = signature(args)
         variant = self.variant(key, arrays, args)
+        self._note_plain(args, variant, len(self.variants[key]))
         program = variant.program
         out = program.function(*arrays, **{a.name: t._value for a, t in variant.live})
         if program.structure == containers.LEAF:
@@ -164,7 +169,6 @@ class Specialised:
         kept = self.variants.setdefault(key, [])
         kept[:] = [v for v in kept if not any(where[k] is not value for where, k, value in v.surroundings)]
         kept.append(made)
-        self._note_plain(args, made, len(kept))
         if len(kept) > VARIANTS:
             self.variants[key] = []
             ways = sorted({how for _, _, how in found.guards})
@@ -179,9 +183,9 @@ class Specialised:
         if not all(a.__class__ is np.ndarray or a.__class__ is np.float64 for a in args):
             return
         key = tuple(part for a in args for part in (a.dtype, a.shape))
-        bare = variants == 1 and made.guards is None and not made.surroundings and not made.live
+        bare = variants == 1 and made.guards is None and not made.live
         if bare and made.program.structure == containers.LEAF:
-            self._plain[key] = made.program.function
+            self._plain[key] = (made.program.function, made.surroundings)
         else:
             self._plain.pop(key, None)
 
