@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from symgrad.ops import (
     activations,
+    alignment,
     arithmetic,
     bessel,
     blas,
@@ -56,6 +57,7 @@ from symgrad.ops import (
 
 __all__ = [
     "activations",
+    "alignment",
     "arithmetic",
     "bessel",
     "blas",

@@ -14,6 +14,7 @@ from symgrad.ops.contraction import contract
 from symgrad.ops.convolution import patches, per_axis
 from symgrad.ops.indexing import gather_op, getitem
 from symgrad.ops.naming import within
+from symgrad.ops.noise import drawn
 from symgrad.ops.padding import pad_axes
 from symgrad.ops.reductions import argmax_op, sum_op
 from symgrad.ops.scatter import scatter_set_op
@@ -271,3 +272,67 @@ def _unpool(rank: int) -> Any:
 
 
 max_unpool1d, max_unpool2d, max_unpool3d = map(_unpool, (1, 2, 3))
+
+# ------------------------------------------------------------------------------------------ fractional steps
+
+
+def _starts(sample: Any, have: int, count: int, window: int) -> Any:
+    """Where the windows begin along an axis, for a random number in [0, 1) per plane (Graham 2014)."""
+    step = (have - window) / (count - 1) if count > 1 else 0.0
+    places = np.arange(count)
+    out = ((places + sample[:, None]) * step).astype(np.int64) - (sample[:, None] * step).astype(np.int64)
+    out[:, -1] = have - window
+    return out
+
+
+def _fractional(rank: int) -> Any:
+    def call(
+        input: Any,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Any = None,
+        *,
+        generator: Any = None,
+    ) -> Any:
+        x, lead = _planes(input, rank)
+        have, sizes = shape_of(x)[2:], per_axis(kernel_size, rank)
+        if (output_size is None) == (output_ratio is None):
+            raise ArgumentError("fractional_max_pool: exactly one of output_size and output_ratio must be given.")
+        ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else [output_ratio] * rank
+        if output_size is None:
+            target = tuple(int(n * r) for n, r in zip(have, ratios, strict=True))
+        else:
+            target = per_axis(output_size, rank)
+        if _random_samples is None:
+            samples = drawn(generator).random((shape_of(x)[0], rank))
+        else:
+            plain = _random_samples.detach() if hasattr(_random_samples, "detach") else _random_samples
+            samples = np.asarray(plain).reshape(-1, rank)
+        # In the plane torch takes the samples from the last axis backwards, in space from the first.
+        order = range(rank) if rank == 3 else range(rank - 1, -1, -1)
+        index: list[Any] = []
+        for k, sample in zip(range(rank), order, strict=True):
+            starts = _starts(samples[:, sample], have[k], target[k], sizes[k])
+            rows = starts[..., None] + np.arange(sizes[k])
+            shape = [len(rows), *[1] * (2 * rank)]
+            shape[1 + k], shape[1 + rank + k] = target[k], sizes[k]
+            index.append(rows.reshape(shape))
+        planes = np.arange(shape_of(x)[0]).reshape(-1, *(1,) * (2 * rank))
+        grid = np.broadcast_arrays(planes, *index)
+        flat = reshape(getitem(x, (grid[0], 0, *grid[1:])), -1, *target, math.prod(sizes))
+        place = argmax_op(flat, dim=rank + 1, keepdim=True)
+        out = reshape(gather_op(flat, place, dim=rank + 1), *lead, *target)
+        if not return_indices:
+            return out
+        flat_index = np.zeros(grid[0].shape, np.int64)
+        for k in range(rank):
+            flat_index = flat_index * have[k] + grid[1 + k]
+        shown = flat_index.reshape(shape_of(flat))
+        return out, reshape(gather_op(place * 0 + shown, place, dim=rank + 1), *lead, *target)
+
+    return _published(call, f"fractional_max_pool{rank}d", "Largest entries of windows at random, uneven steps.")
+
+
+fractional_max_pool2d, fractional_max_pool3d = map(_fractional, (2, 3))
