@@ -15,7 +15,7 @@ from symgrad.formula.people import OPERATORS, ProductMisfit, read_latex
 from symgrad.formula.peopletext import _FUNCTIONS, _MODULES, read_matrices, read_numpy, tokenize
 from symgrad.formula.parse import ALIASES
 from symgrad.formula.people import tokenize as tokenize_latex
-from symgrad.formula.term import Term, symbol, symbols
+from symgrad.formula.term import Term, substitute, symbol, symbols
 from symgrad.formula.texnames import GREEK, name_latex
 from symgrad.formulas import _parameters, _run
 from symgrad.op import FRONTS, TABLE
@@ -31,6 +31,13 @@ class Source:
         self.term = term
         self.symbols = list(symbols)
         self.name = name
+
+    def assuming(self, structures: dict[str, str]) -> Source:
+        """The same value of symbols that have a structure, such as ``{"W": "symmetric"}``."""
+        made = {self.target(n): symbol(n, self.target(n).shape, self.target(n).dtype, s) for n, s in structures.items()}
+        if not made:
+            return self
+        return Source(substitute([self.term], made)[0], [made.get(s, s) for s in self.symbols], self.name)
 
     def target(self, wrt: Any) -> Term:
         """The symbol called ``wrt`` (or the tensor's)."""

@@ -221,13 +221,12 @@ def read_tokens(tokens: Tokens, table: dict[str, Term], shape: tuple[Any, ...] |
         left = [item[1] for item in clause.items[:at]]
         clause.at = at + 1
         found = reader.finished()
-        if found.kind == "eye":
-            raise clause.error("the size of I is not known here")
-        plain = found.term if found.kind in ("o", "or", "oo", "rb", "cb") else settled(found, None)
-        named = Value(found.kind, plain) if plain is found.term else value_of(plain)
-        main.known.append((left, named))
+        main.known.append((left, found))
         main.known.sort(key=lambda entry: -len(entry[0]))
-    return settled(main.finished(), shape)
+    found = main.finished()
+    if found.kind in _OPEN or (shape is not None and [s for s in shape if s != 1] == list(found.term.shape)):
+        return settled(found, shape)
+    return found.term  # type: ignore[no-any-return]
 
 
 def _clauses(tokens: Tokens) -> list[Tokens]:
@@ -317,11 +316,12 @@ class PeopleReader(_TexReader):
             if tokens.found("/"):
                 out = self.quotient(out, self.signed())
                 continue
-            starred = tokens.found(r"\star")
-            if not starred:
-                tokens.found(r"\cdot")
+            sign = tokens.take() if tokens.peek() in (r"\cdot", r"\star", r"\entry", r"\ratio") else ""
             right = self.summed() if tokens.peek() == r"\sum" else self.signed()
-            out = self.starred(out, right) if starred else self.times(out, right)
+            if sign in (r"\entry", r"\ratio"):
+                out = self.entrywise(lookup("mul" if sign == r"\entry" else "div"), out, right)
+            else:
+                out = self.starred(out, right) if sign == r"\star" else self.times(out, right)
         return out
 
     def signed(self) -> Any:
@@ -360,6 +360,8 @@ class PeopleReader(_TexReader):
 
     def entrywise(self, function: Callable[..., Any], *values: Any) -> Any:
         """An entrywise operation, with a place in its error."""
+        if not all(isinstance(v, Value) for v in values):
+            raise self.tokens.error("entries with indices are summed or multiplied only; write the formula with matrices")
         try:
             return entrywise(function, *values)
         except (FormulaError, ShapeError) as error:
@@ -377,6 +379,8 @@ class PeopleReader(_TexReader):
 
     def raised(self, base: Any) -> Any:
         tokens = self.tokens
+        if not isinstance(base, Value):
+            raise tokens.error("an entry with indices has no power here; write the formula with matrices")
         place = tokens.at
         tokens.expect("{")
         minus = tokens.peek() == "-" and tokens.peek(2) == "}"
@@ -522,6 +526,10 @@ class PeopleReader(_TexReader):
         if a.kind != "m" or a.term.shape[0] != a.term.shape[1]:
             raise self.tokens.error(f"a square matrix is needed here, not an array of shape {_shape(a.term)}", ProductMisfit)
         return a.term  # type: ignore[no-any-return]
+
+
+_OPEN = ("eye", "o", "or", "oo", "rb", "cb")
+"""Kinds of values whose sizes the text leaves open."""
 
 
 class ProductMisfit(FormulaError):

@@ -276,7 +276,7 @@ def read_matrices(
 
 
 _PAPER = {
-    "*": r"\star", "·": r"\cdot", "@": r"\cdot", ".*": r"\odot", "⊙": r"\odot", "./": r"\oslash", "−": "-", "||": r"\|",
+    "*": r"\star", "·": r"\cdot", "@": r"\cdot", ".*": r"\entry", "⊙": r"\odot", "./": r"\ratio", "−": "-", "||": r"\|",
     "‖": r"\|", "<=": r"\le", ">=": r"\ge", "!=": r"\ne", "==": "=", "&": r"\wedge", "√": r"\sqrt",
 }  # fmt: skip
 
@@ -298,9 +298,9 @@ def _translated(tokens: PeopleTokens, table: dict[str, Term]) -> PeopleTokens:
             inner = [("char", r"\top", place)] if text == "ᵀ" else _digits(text, place)
             out += [("char", "^", place), ("char", "{", place), *inner, ("char", "}", place)]
         elif text in ("**", "^", ".^"):
-            k = _exponent(items, k, out, place, entrywise=text == ".^")
+            k = _exponent(items, k, out, place, entrywise=text == ".^" or (text == "**" and explicit))
         elif text == "*" and explicit:
-            out.append(("char", r"\odot", place))
+            out.append(("char", r"\entry", place))
         elif kind == "name":
             out += _name(text, place, following, table)
         elif kind == "sign" and text in _PAPER:
@@ -345,6 +345,8 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
     greek = next((name for name in table if name_latex(name) == name_latex(text)), None)
     if greek is not None:
         return [("char", greek, place)]
+    if re.fullmatch(r"I_\d", text) and following == "(":
+        return [("char", part, place) for part in ("I", "_", "{", text[2], "}")]
     known = text in TABLE or text in FRONTS or text in OPERATORS or text in _FUNCTIONS or text in ("tr", "relu")
     if text in ("pi", "π"):
         return [("command", r"\pi", place)]

@@ -22,13 +22,14 @@ CANONICAL_SIZE = 3_000
 """Nodes up to which canonical forms are compared."""
 
 
-def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None) -> Verdict:
+def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, assume: Any = None) -> Verdict:
     """Whether a formula that a person wrote is the derivative of ``of`` by ``wrt``.
 
     ``given`` is NumPy-like text, LaTeX, or a SymPy expression; nothing of it is evaluated as code.  ``of`` is a function
     (run on ``args``: arrays, numbers or shapes; without them shapes are found by trying), a recorded tensor, or a text.
     ``wrt`` names the variable (a tuple of names: one derivative after the other); without it the formula is compared with
-    the value of ``of`` itself.  ``shapes`` states shapes of arguments, as ``"X=n,m w=m"``.
+    the value of ``of`` itself.  ``shapes`` states shapes of arguments, as ``"X=n,m w=m"``, and ``assume`` structures, as
+    ``{"W": "symmetric"}``.
 
     The verdict is EQUAL (the same canonical form, or equal at many random points of several sizes), DIFFERENT (with the
     smallest integer counterexample found, and the probable mistake) or UNDECIDED.  Raises ``FormulaError`` with a caret at
@@ -49,7 +50,7 @@ def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None) 
     """
     if given is None or callable(given) and not isinstance(given, str):
         raise ArgumentError("judge() takes the formula first: judge('2*x', of=f, wrt='x').")
-    about = source(of, args, shapes, scalar=wrt is not None)
+    about = source(of, args, shapes, scalar=wrt is not None).assuming(assume or {})
     wrt = _name_of(wrt, about)
     ours = about.derivative(wrt)
     case = Case(given, about, wrt, ours)

@@ -29,7 +29,7 @@ def explained(theirs: Term, ours: Term, points: Sequence[Point], symbols: Sequen
     comparison = _comparison(chosen[0], symbols, wrt)
     if any(p.theirs.shape != p.ours.shape for p in chosen):
         return _of_shapes(theirs, ours, chosen, comparison)
-    for hypothesis in (_multiple, _turned, _one_term, _one_change):
+    for hypothesis in (_multiple, _turned, _assumption, _one_term, _one_change):
         found = hypothesis(theirs, ours, chosen, comparison)
         if found is not None:
             return found
@@ -113,7 +113,7 @@ def ratio(a: Any, b: Any, tolerance: float) -> float | complex | None:
         return None
     k = complex(np.sum(np.conj(b) * a) / norm)
     plain = k.real if abs(k.imag) <= 1e-12 * abs(k) else k
-    return plain if plain and near(a, plain * b, tolerance * max(1.0, abs(k))) else None
+    return plain if plain and abs(plain - 1) > 1e-9 and near(a, plain * b, tolerance * max(1.0, abs(k))) else None
 
 
 def _turned(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) -> Diagnosis | None:
@@ -121,6 +121,23 @@ def _turned(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) ->
         if all(near(p.theirs.T, p.ours, p.tolerance) for p in points):
             return Diagnosis("transpose", "The formula is the transpose of the exact one.", "A for Aᵀ, or the other layout")
     return None
+
+
+def _assumption(theirs: Term, ours: Term, points: Sequence[Point], comparison: Comparison) -> Diagnosis | None:
+    """The formula is right for symmetric matrices."""
+    square = [n for n, a in points[0].values.items() if np.ndim(a) == 2 and all(len(set(p.values[n].shape)) == 1 for p in points)]
+    for names in [*([n] for n in square), square] if len(square) > 1 else [square] * bool(square):
+        if all(_equal_if_symmetric(theirs, ours, names, p) for p in points):
+            listed = " and ".join(names)
+            return Diagnosis("assumption", f"The formula is right only if {listed} is symmetric.", f"a structure of {listed} taken for granted: state assume={{{names[0]!r}: 'symmetric'}}")
+    return None
+
+
+def _equal_if_symmetric(theirs: Term, ours: Term, names: Sequence[str], p: Point) -> bool:
+    values = {n: (a + a.T) / 2 if n in names else a for n, a in p.values.items()}
+    g = value(ours, values, p.sizes)
+    c = value(theirs, values, p.sizes)
+    return g is not None and bool(np.all(np.isfinite(g))) and near(c, g, p.tolerance)
 
 
 # ---------------------------------------------------------------------------------------------- terms of a sum

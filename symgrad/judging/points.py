@@ -81,10 +81,11 @@ def compared(theirs: Term, ours: Term, values: dict[str, Any], sizes: dict[str, 
     for _ in range(2):
         moved = {k: _moved(a, rng) for k, a in values.items()}
         for term, base in ((ours, g), (theirs, c)):
+            if base is None or not np.all(np.isfinite(base)):
+                continue
             other = value(term, moved, sizes)
-            if other is not None and base is not None and other.shape == base.shape:
-                off = np.abs(other - base)
-                tolerance = max(tolerance, float(np.max(np.where(np.isfinite(off), off, 0), initial=0.0)))
+            off = np.inf if other is None else float(np.max(np.abs(other - base), initial=0.0))
+            tolerance = max(tolerance, off if np.isfinite(off) else np.inf)
     return Point(values, sizes, c, g, tolerance)
 
 

@@ -41,7 +41,7 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...]) -> lis
         return ways
     text = split_definition(given)
     ways = [("", lambda: read_numpy(text, table))]
-    note = "* is read as the matrix product." if "*" in text else ""
+    note = "* is read as the matrix product." if "*" in text and "@" not in text else ""
     ways.append((note, lambda: read_matrices(text, table, shape)))
     return ways
 

@@ -183,6 +183,7 @@ class Search:
     def __init__(self, points: Sequence[Point]):
         self.points = list(points)
         self.left = BUDGET
+        self._users: tuple[Term | None, dict[Term, list[Term]]] = (None, {})
 
     def found(self, root: Term, goals: Sequence[Any]) -> Change | None:
         """The first change of ``root`` whose values are ``goals``, one array per point."""
@@ -202,10 +203,37 @@ class Search:
             other = other.term() if isinstance(other, Later) else other
             if not isinstance(other, Term) or part is other:
                 return False
-            (made,) = substitute([root], {part: other})
+            images = [substitute([root], {part: other})[0]]
         except (SymgradError, ValueError, TypeError, IndexError, KeyError):
-            return False
-        return isinstance(made, Term) and all(
+            images = []
+        images += self.single(root, part, other) if isinstance(other, Term) else []
+        return any(isinstance(made, Term) and self.reaches(made, goals) for made in images)
+
+    def single(self, root: Term, part: Term, other: Term) -> list[Term]:
+        """The formula with one use of a shared part changed."""
+        users = self.users(root).get(part, [])
+        out: list[Term] = []
+        for user in users if 1 < len(users) <= 4 else []:
+            try:
+                made = user.op(*(other if a is part else a for a in user.args), **user.params)
+                out.append(substitute([root], {user: made})[0])
+            except (SymgradError, ValueError, TypeError, IndexError, KeyError):
+                continue
+        return out
+
+    def users(self, root: Term) -> dict[Term, list[Term]]:
+        """The terms that use each term of a formula."""
+        if self._users[0] is not root:
+            found: dict[Term, list[Term]] = {}
+            for t in postorder([root]):
+                for a in dict.fromkeys(t.args):
+                    found.setdefault(a, []).append(t)
+            self._users = (root, found)
+        return self._users[1]
+
+    def reaches(self, made: Term, goals: Sequence[Any]) -> bool:
+        """Whether a formula has the wanted values at all points."""
+        return all(
             near(value(made, p.values, p.sizes), goal, p.tolerance) for p, goal in zip(self.points, goals, strict=True)
         )
 
@@ -250,5 +278,9 @@ def _distributed(t: Term, depth: int = 0) -> list[Term]:
         left = _distributed(t.args[0], depth + 1)
         right = [t.args[1]] if t.op.name == "div" else _distributed(t.args[1], depth + 1)
         if len(left) * len(right) > 1 and len(left) * len(right) <= 16:
-            return [t.op(a, b, **t.params) for a in left for b in right]
+            try:
+                return [t.op(a, b, **t.params) for a in left for b in right]
+            except SymgradError:
+                # A number in a sum of arrays was broadcast; on its own it has no matrix product.
+                return [t]
     return [t]
