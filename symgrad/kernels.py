@@ -138,7 +138,7 @@ def sinc(x: Any) -> Any:
 
 def dsinc(x: Any) -> Any:
     """The derivative of sinc, by its series near 0."""
-    t = np.pi * np.asarray(x, np.float64)
+    t = np.pi * np.asarray(x, np.result_type(x, np.float64))
     near = np.abs(t) < 0.5
     u = np.where(near, 1.0, t)
     t2 = t * t
@@ -183,9 +183,14 @@ def shifted_exp(x: Any, y: Any) -> Any:
     return np.exp(x - np.where(np.real(y) == -np.inf, 0, y))[()]
 
 
+def _largest(x: Any, dim: Any) -> Any:
+    """The maximum along axes that stay; -inf where there are no entries.  Integers have no such value."""
+    return np.max(x, dim, keepdims=True, **({"initial": -np.inf} if x.dtype.kind == "f" else {}))
+
+
 def logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     """log Σ e^x, shifted by the maximum; -inf for all -inf, +inf when an entry is."""
-    top = np.max(x.real, dim, keepdims=True, initial=-np.inf)
+    top = _largest(x.real, dim)
     top = np.where(np.isfinite(top), top, 0)
     with np.errstate(divide="ignore"):
         out = np.log(np.sum(np.exp(x - top), dim, keepdims=True)) + top
@@ -194,13 +199,13 @@ def logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
 
 def softmax(x: Any, dim: int) -> Any:
     """e^x / Σ e^x along one axis, shifted by the maximum."""
-    e = np.exp(x - np.max(x, dim, keepdims=True, initial=-np.inf))
+    e = np.exp(x - _largest(x, dim))
     return e / np.sum(e, dim, keepdims=True)
 
 
 def log_softmax(x: Any, dim: int) -> Any:
     """x - log Σ e^x along one axis, shifted by the maximum."""
-    y = x - np.max(x, dim, keepdims=True, initial=-np.inf)
+    y = x - _largest(x, dim)
     return y - np.log(np.sum(np.exp(y), dim, keepdims=True))
 
 
@@ -328,7 +333,8 @@ def ndtr(x: Any) -> Any:
 def matrix_exp(x: Any) -> Any:
     """e^X by scaling, squaring and the degree-13 Padé approximant (Higham 2005)."""
     b = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
-         10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0)  # fmt: skip
+         10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0,
+         1.0)  # fmt: skip
     dtype = x.dtype
     x = x.astype(np.result_type(dtype, np.float64))
     size = np.max(np.sum(np.abs(x), -2), initial=0.0)

@@ -45,6 +45,15 @@ def is_transpose(term: Term) -> bool:
     return term.op.name == "permute" and term.params["dims"] == (1, 0)
 
 
+def count_transposes(term: Term) -> int:
+    """Transposes in the first layers of a term, where its orientation shows."""
+    total, layer = 0, [term]
+    for _ in range(3):
+        total += sum(is_transpose(t) for t in layer)
+        layer = [a for t in layer if t.ndim == 2 for a in t.args if a.ndim == 2][:16]
+    return total
+
+
 def identity(size: Any) -> Term:
     """The identity matrix."""
     return apply(lookup("eye"), (), {"n": size, "dtype": "float64"})  # type: ignore[no-any-return]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from symgrad.formula.chains import count_transposes
 from symgrad.formula.branches import read_guard, read_where
 from symgrad.formula.normal import Factor, Form, Product, exact_number, plain_power, size_factors
 from symgrad.formula.rewriting import inverse_of
@@ -143,6 +144,48 @@ def _read_size(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
     return Form([Product(coef, factors, ())], ())
 
 
+def _read_frechet(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """The derivative of e^A along c·I is c·e^A, because A and I commute."""
+    direction = args[1]
+    p = direction.terms[0] if len(direction.terms) == 1 else None
+    if p is None or term.ndim != 2 or p.out[0] != p.out[1] or any(f.labels for f in p.factors):
+        return None
+    scale = Form([Product(p.coef, p.factors, (), p.decimal)], ())
+    return run.times(scale, _exponential(run, args[0]))
+
+
+def _read_matrix_exp(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    return _exponential(run, args[0]) if term.ndim == 2 else None
+
+
+def _exponential(run: Canonicaliser, form: Form) -> Form:
+    """e^(Aᵀ) = (e^A)ᵀ, always."""
+    inner, back = run.term(form), run.term(form.restricted((1, 0)))
+    if count_transposes(back) < count_transposes(inner):
+        return run.opaque(lookup("matrix_exp")(back)).restricted((1, 0))
+    return run.opaque(lookup("matrix_exp")(inner))
+
+
+def _read_prod(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """The product of all eigenvalues is the determinant, always; that of equal entries a power."""
+    p = args[0].terms[0] if len(args[0].terms) == 1 else None
+    if p is None or term.shape or len(p.factors) != 1 or p.coef != 1 or p.factors[0].power != 1 or len(p.out) != 1:
+        return None
+    base = p.factors[0].base
+    return run.opaque(lookup("det")(base.args[0])) if base.op.name == "eigvalsh" and base.ndim == 1 else None
+
+
+def _read_reshape(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """An identity whose two axes are split alike is a product of identities."""
+    p = args[0].terms[0] if len(args[0].terms) == 1 else None
+    half = term.ndim // 2
+    if p is None or len(p.out) != 2 or p.out[0] != p.out[1] or any(f.labels for f in p.factors):
+        return None
+    if term.ndim % 2 or term.shape[:half] != term.shape[half:] or half < 2:
+        return None
+    return Form([Product(p.coef, p.factors, (*range(half), *range(half)), p.decimal)], term.shape)
+
+
 def _new_axes(index: Any, ndim: int) -> list[bool] | None:
     """For an index of whole axes and new ones only: which axes of the result are new."""
     parts = index.value if isinstance(index.value, tuple) else (index.value,)
@@ -193,6 +236,10 @@ READERS: dict[str, Reader] = {
     "logabsdet": _read_det,
     "shifted_exp": _read_shifted_exp,
     "logsigmoid": _read_softplus,
+    "matrix_exp": _read_matrix_exp,
+    "matrix_exp_frechet": _read_frechet,
+    "prod": _read_prod,
+    "reshape": _read_reshape,
     "where": read_where,
     "guard": read_guard,
     "getitem": _read_getitem,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.normal import Factor, Form, Product, plain_power, relabelled, size_factors
 from symgrad.formula.powers import gathered_powers
+from symgrad.formula.spectra import orthogonal_axes, without_spectra
 from symgrad.formula.term import Term
 from symgrad.op import Op, lookup
 
@@ -34,6 +35,8 @@ def merged(p: Product, run: Canonicaliser) -> Product:
         p = _quotients(p)
     if "inv" in names:
         p = _inverses(p, run)
+    if any(orthogonal_axes(f.base) for f in p.factors):
+        p = without_spectra(p, run)
     if "softmax" in names:
         p = _probabilities(p)
     if any(f.power < 0 for f in p.factors):

@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 from symgrad.formula.branches import joined
-from symgrad.formula.chains import Layout, counted, is_transpose, is_truth
-from symgrad.formula.expanding import distributed, expanded
+from symgrad.formula.chains import Layout, count_transposes, counted, is_transpose, is_truth
+from symgrad.formula.expanding import WIDEST, distributed, expanded
 from symgrad.formula.factoring import factored
 from symgrad.formula.matrixform import form_term
 from symgrad.formula.normal import (
@@ -128,7 +128,7 @@ class Canonicaliser:
 
     def sum_of(self, terms: Sequence[Product], shape: tuple[Any, ...]) -> Form:
         """A form with like terms merged."""
-        found = collected(terms, self.key)
+        found = collected(flattened(terms, self.insides) if len(terms) > 1 else terms, self.key)
         if sum(any(f.base.op.name == "where" for f in p.factors) for p in found) > 1:
             together = joined(self, found, shape)
             if together is not None:
@@ -466,6 +466,22 @@ class Canonicaliser:
             )
 
 
+def flattened(terms: Sequence[Product], insides: dict[Term, Form]) -> list[Product]:
+    """A term that is nothing but a short sum in brackets goes in term by term."""
+    found: list[Product] = []
+    for p in terms:
+        f = p.factors[0] if len(p.factors) == 1 else None
+        inside = None if f is None or f.power != 1 else insides.get(f.base)
+        if f is None or inside is None or len(inside.terms) > WIDEST or len({*p.out, *f.labels}) > len(set(p.out)):
+            found.append(p)
+        elif len(set(p.out)) == len(p.out):
+            whole = inside.spread([p.out.index(x) for x in f.labels], (1,) * len(p.out))
+            found += [q.scaled(p.coef, p.decimal) for q in whole.terms]
+        else:
+            found.append(p)
+    return found
+
+
 def factor_out(factor: Factor) -> tuple[int, ...]:
     """The output of a form that is one factor with labels 0, 1 …."""
     return tuple(range(len(factor.labels)))
@@ -474,15 +490,6 @@ def factor_out(factor: Factor) -> tuple[int, ...]:
 def inner_shape(form: Form, axes: Sequence[int]) -> tuple[Any, ...]:
     """Sizes of some axes of a form."""
     return tuple(form.shape[k] for k in axes)
-
-
-def count_transposes(term: Term) -> int:
-    """Transposes in the first layers of a term, where its orientation shows."""
-    total, layer = 0, [term]
-    for _ in range(3):
-        total += sum(is_transpose(t) for t in layer)
-        layer = [a for t in layer if t.ndim == 2 for a in t.args if a.ndim == 2][:16]
-    return total
 
 
 def exact_power(value: Any, power: Any) -> Fraction | None:
