@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from symgrad import dtypes
-from symgrad.op import shape_of
 from symgrad.errors import ArgumentError
+from symgrad.op import shape_of
 from symgrad.ops.noise import SOURCE
 from symgrad.ops.shaping import size_args
 from symgrad.tape.names import check_name
@@ -88,8 +88,8 @@ def _as_array(data: Any, dtype: Any) -> Any:
     value = np.array(data, dtype)
     if value.dtype.kind not in "biufc":
         raise ArgumentError(
-            f"tensor() takes numbers, got {type(data).__name__} of dtype {value.dtype}; rows must have equal lengths and "
-            "hold numbers only."
+            f"tensor() takes numbers, got {type(data).__name__} of dtype {value.dtype}; rows must have equal lengths "
+            "and hold numbers only."
         )
     return value[()] if not value.ndim else value
 
@@ -145,7 +145,9 @@ def legacy_value(data: tuple[Any, ...]) -> Any:
     if data and all(isinstance(d, int) for d in data):
         return np.zeros(data, dtypes.get_default_dtype())
     if len(data) > 1 or (data and not hasattr(data[0], "__len__")):
-        raise ArgumentError(f"Tensor(): data must be a sequence (got {type(data[0]).__name__}); use tensor() for a number")
+        raise ArgumentError(
+            f"Tensor(): data must be a sequence (got {type(data[0]).__name__}); use tensor() for a number"
+        )
     return np.array(_as_array(data[0] if data else [], None), dtypes.get_default_dtype())
 
 
@@ -202,9 +204,7 @@ def generator() -> Any:
 
 SOURCE[0] = generator
 
-randn = _filled(
-    "randn", lambda s, d: np.asarray(generator().standard_normal(s)).astype(d), "Standard normal samples."
-)
+randn = _filled("randn", lambda s, d: np.asarray(generator().standard_normal(s)).astype(d), "Standard normal samples.")
 rand = _filled("rand", lambda s, d: np.asarray(generator().random(s)).astype(d), "Uniform samples from [0, 1).")
 
 

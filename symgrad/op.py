@@ -140,6 +140,7 @@ class Op:
         self.node = self.node or "".join(part.capitalize() for part in name.split("_"))
 
     def __call__(self, *args: Any, **params: Any) -> Any:
+        """Apply the op to what flows: the highest-ranked carrier among the arguments decides how."""
         carrier = None
         for arg in args:
             found = carrier_of(arg.__class__)
@@ -316,9 +317,7 @@ def lookup(name: str) -> Op:
     return TABLE[name]
 
 
-def front(
-    *names: str, op: Op | None = None, method: bool = True, function: bool = True
-) -> Callable[[F], F]:
+def front(*names: str, op: Op | None = None, method: bool = True, function: bool = True) -> Callable[[F], F]:
     """Publish a function under ``names`` (its own name when none is given) as function and tensor method."""
 
     def publish(call: F) -> F:
@@ -358,21 +357,21 @@ def publish(op: Op, *names: str, method: bool = True, function: bool = True) -> 
 # ---------------------------------------------------------------------------------------------- factories
 
 
-def first(out: Any, x: Any, y: Any) -> Any:
+def first(out: Any, x: Any, y: Any) -> Any:  # noqa: ARG001
     """The partial that is the first input."""
     return x
 
 
-def second(out: Any, x: Any, y: Any) -> Any:
+def second(out: Any, x: Any, y: Any) -> Any:  # noqa: ARG001
     """The partial that is the second input."""
     return y
 
 
-def _times_first(g: Any, out: Any, x: Any, y: Any) -> Any:
+def _times_first(g: Any, out: Any, x: Any, y: Any) -> Any:  # noqa: ARG001
     return g * x
 
 
-def _times_second(g: Any, out: Any, x: Any, y: Any) -> Any:
+def _times_second(g: Any, out: Any, x: Any, y: Any) -> Any:  # noqa: ARG001
     return g * y
 
 
@@ -398,9 +397,7 @@ def _times_conj(partial: Rule) -> Rule:
 
 def _elementwise_rules(partials: Iterable[Any], times: Callable[[Rule], Rule]) -> tuple[Rule | None, ...]:
     marks: dict[int, Rule] = {1: same, -1: negated, 0: zeroed}
-    return tuple(
-        None if p is None else marks[p] if isinstance(p, int) else times(p) for p in partials
-    )
+    return tuple(None if p is None else marks[p] if isinstance(p, int) else times(p) for p in partials)
 
 
 def elementwise(name: str, kernel: Rule, *partials: Any, public: Sequence[str] | bool = True, **fields: Any) -> Op:

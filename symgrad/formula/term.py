@@ -28,7 +28,9 @@ _INTERNED: weakref.WeakValueDictionary[Any, Term] = weakref.WeakValueDictionary(
 
 def _leaf(name: str) -> Op:
     def kernel(*_: Any, **__: Any) -> Any:
-        raise FormulaError(f"a formula's {name} has no value of its own; evaluate the formula with values for its symbols")
+        raise FormulaError(
+            f"a formula's {name} has no value of its own; evaluate the formula with values for its symbols"
+        )
 
     return register(Op(name, "leaf", kernel, ()))
 
@@ -100,7 +102,7 @@ class Term:
         return getitem(self, index)  # type: ignore[no-any-return]
 
     @property
-    def T(self) -> Term:
+    def T(self) -> Term:  # noqa: N802  (NumPy's name)
         """The axes in reverse order."""
         return lookup("permute")(self, dims=tuple(reversed(range(self.ndim))))  # type: ignore[no-any-return]
 
@@ -113,8 +115,8 @@ def _method(op: str, reflected: bool = False) -> Callable[[Term, Any], Any]:
 
 
 for _name, _op in {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "matmul", "floordiv": "floor_divide",
-    "mod": "remainder",
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "matmul",
+    "floordiv": "floor_divide", "mod": "remainder",
 }.items():  # fmt: skip
     setattr(Term, f"__{_name}__", _method(_op))
     setattr(Term, f"__r{_name}__", _method(_op, reflected=True))
@@ -127,9 +129,7 @@ for _name, _op in {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "and": "logic
 
 def frozen(params: dict[str, Any]) -> tuple[Any, ...]:
     """Hashable form of params; numbers keep their type, so that 1, 1.0 and True stay apart."""
-    return tuple(
-        (k, type(v).__name__, repr(v) if isinstance(v, float) else v) for k, v in sorted(params.items())
-    )
+    return tuple((k, type(v).__name__, repr(v) if isinstance(v, float) else v) for k, v in sorted(params.items()))
 
 
 def make(op: Op, args: tuple[Term, ...], params: dict[str, Any], shape: tuple[Any, ...], dtype: Any) -> Term:
@@ -247,10 +247,7 @@ def _infer_dtype(op: Op, terms: tuple[Term, ...], params: dict[str, Any]) -> Any
     out = None
     for t in terms[1:] if op.name == "where" else terms:
         if t.dtype is not None:
-            if out is None or out == t.dtype:
-                out = t.dtype
-            else:
-                out = dtypes.result_type(out, t.dtype)
+            out = t.dtype if out is None or out == t.dtype else dtypes.result_type(out, t.dtype)
     for t in terms:
         if t.dtype is None and out is not None and not isinstance(t.number, (str, Fraction)):
             out = dtypes.weak_with(t.number, out) if t.number is not None else out
@@ -374,8 +371,10 @@ def _short_einsum(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
         return full(shape, 0, dtype or _FLOAT)
     if len(t) == 1 and params["inputs"][0] == params["output"] and t[0].shape == shape:
         return t[0]  # type: ignore[no-any-return]
-    if len(t) == 1 and set(params["inputs"][0]) <= set(params["output"]) and len(set(params["output"])) == len(
-        params["output"]
+    if (
+        len(t) == 1
+        and set(params["inputs"][0]) <= set(params["output"])
+        and len(set(params["output"])) == len(params["output"])
     ):
         return _short_expand(t, shape, dtype, params) if constant_value(t[0]) is not None else None
     return None
@@ -482,19 +481,25 @@ def evaluate(root: Term, values: dict[str, Any], sizes: dict[str, int] | None = 
             for letter, n in zip(t.shape, shape_of(values[t.params["name"]]), strict=True):
                 if isinstance(letter, str) and letters.setdefault(letter, n) != n:
                     raise FormulaError(
-                        f"{t.params['name']} has size {n} where {letter} = {letters[letter]} was read from another symbol"
+                        f"{t.params['name']} has size {n} where {letter} = {letters[letter]} was read from another "
+                        "symbol"
                     )
     for t in terms:
         if t.op is SIZE and t.params["name"] not in letters:
             raise FormulaError(
-                f"the size {t.params['name']} stands in no symbol of the formula; give it with sizes={{{t.params['name']!r}: …}}"
+                f"the size {t.params['name']} stands in no symbol of the formula; give it with "
+                f"sizes={{{t.params['name']!r}: …}}"
             )
     image: dict[Term, Any] = {}
     with np.errstate(all="ignore"):
         for t in terms:
             image[t] = _value(t, [image[a] for a in t.args], values, letters)
     out = image[root]
-    return np.broadcast_to(out, tuple(size_value(s, letters) for s in root.shape)) if shape_of(out) == () != root.shape else out
+    return (
+        np.broadcast_to(out, tuple(size_value(s, letters) for s in root.shape))
+        if shape_of(out) == () != root.shape
+        else out
+    )
 
 
 _SLICED = re.compile(r"len\(range\(([\w+*-]+)\)\[([-\d:]+)\]\)")
@@ -569,5 +574,7 @@ def describe(term: Term, budget: int = 60) -> str:
         return str(term.params["name"])
     if term.op is NUMBER:
         return str(term.params["value"])
-    inner = ", ".join(a.params["name"] if a.op is SYMBOL else str(a.number) if a.op is NUMBER else "…" for a in term.args)
+    inner = ", ".join(
+        a.params["name"] if a.op is SYMBOL else str(a.number) if a.op is NUMBER else "…" for a in term.args
+    )
     return f"{term.op.name}({inner})"[:budget]

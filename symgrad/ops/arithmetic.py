@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.op import Op, elementwise, first, front, publish, second
+from symgrad.op import Op, elementwise, first, front, second
 from symgrad.ops.constants import exact
 
 _ALL = "real"

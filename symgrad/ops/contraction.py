@@ -36,6 +36,7 @@ class Piece:
         self.atom = atom
 
     def closed(self) -> str:
+        """The text, in brackets where it needs them."""
         return self.text if self.atom else f"({self.text})"
 
 
@@ -169,7 +170,8 @@ def _compiled(inputs: tuple[Labels, ...], output: Labels, broadcasts: bool, orde
         raise ArgumentError(f"A contraction to {output} both broadcasts and repeats a label ({text}).")
     text = plan_text(inputs, output, names, "shape", order)
     # The text is made from integer labels alone; nothing of a user's reaches it.
-    return eval(f"lambda {', '.join([*names, 'shape'])}: {text}", {"np": np, "_delta": _delta})  # type: ignore[no-any-return]
+    source = f"lambda {', '.join([*names, 'shape'])}: {text}"
+    return eval(source, {"np": np, "_delta": _delta})  # type: ignore[no-any-return]  # noqa: S307
 
 
 @functools.lru_cache(maxsize=4096)
@@ -286,7 +288,9 @@ def _parse_subscripts(equation: str, ranks: Sequence[int]) -> tuple[tuple[Labels
         plain = term.replace("...", "")
         extra = rank - len(plain)
         if extra < 0 or (extra and "..." not in term):
-            raise ShapeError(f"einsum({equation!r}): operand {len(labels)} has {rank} axes, {term!r} names {len(plain)}.")
+            raise ShapeError(
+                f"einsum({equation!r}): operand {len(labels)} has {rank} axes, {term!r} names {len(plain)}."
+            )
         head, _, tail = term.partition("...") if "..." in term else (term, "", "")
         ellipsis = tuple(range(1000 + dots - extra, 1000 + dots))
         labels.append((*map(ord, head), *ellipsis, *map(ord, tail)))

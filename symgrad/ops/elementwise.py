@@ -28,7 +28,13 @@ def _flat(name: str, kernel: Any, **fields: Any) -> Op:
 
 exp: Op = _smooth("exp", np.exp, lambda out, x: out, scalar=math.exp, domain="real", doc="e to the x.")
 exp2: Op = _smooth(
-    "exp2", np.exp2, lambda out, x: out * log(exact(2)), sympy=None, domain="real", define=lambda x: exp(x * log(exact(2))), doc="2**x."
+    "exp2",
+    np.exp2,
+    lambda out, x: out * log(exact(2)),
+    sympy=None,
+    domain="real",
+    define=lambda x: exp(x * log(exact(2))),
+    doc="2**x.",
 )
 expm1: Op = _smooth(
     "expm1", np.expm1, lambda out, x: out + 1, sympy=None, domain="real", define=lambda x: exp(x) - 1, doc="e**x - 1."
@@ -83,9 +89,7 @@ rsqrt: Op = _smooth(
     define=lambda x: 1 / sqrt(x),
     doc="1/sqrt(x).",
 )
-cbrt: Op = _smooth(
-    "cbrt", np.cbrt, lambda out, x: 1 / (3 * out * out), sympy=None, domain="positive", doc="Cube root."
-)
+cbrt: Op = _smooth("cbrt", np.cbrt, lambda out, x: 1 / (3 * out * out), sympy=None, domain="positive", doc="Cube root.")
 
 sin: Op = _smooth("sin", np.sin, lambda out, x: cos(x), scalar=math.sin, domain="real", doc="Sine (radians).")
 cos: Op = _smooth("cos", np.cos, lambda out, x: -sin(x), scalar=math.cos, domain="real", doc="Cosine (radians).")

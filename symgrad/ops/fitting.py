@@ -49,7 +49,7 @@ def _spreads(got: tuple[Any, ...], shape: tuple[Any, ...]) -> bool:
 
 
 def _one_size(got: tuple[Any, ...], shape: tuple[Any, ...]) -> bool:
-    """Whether the shapes of two formulas differ only in how a size is written: ``n-1`` here, a letter of its own there."""
+    """Whether two formulas' shapes differ only in how a size is written: ``n-1`` here, a letter of its own there."""
     return len(got) == len(shape) and all(
         a == b or (isinstance(a, str) and isinstance(b, str) and not (a.isalnum() and b.isalnum()))
         for a, b in zip(got, shape, strict=True)

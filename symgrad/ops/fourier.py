@@ -223,11 +223,12 @@ def istft(
     spectrum = transpose(x, 1, 2)
     norm = "ortho" if normalized else None
     halved = shape_of(x)[1] != n_fft if onesided is None else onesided
-    if return_complex or not halved:
+    if return_complex:
         frames = _c2c(spectrum, None, (-1,), norm, True)
-        frames = frames if return_complex else real(frames)
     else:
-        frames = _c2r(spectrum, (n_fft,), (-1,), norm, True)
+        # Of a full spectrum the first half is read, as torch.
+        half = spectrum if halved else narrow(spectrum, 2, 0, n_fft // 2 + 1)
+        frames = _c2r(half, (n_fft,), (-1,), norm, True)
     taper = _window(window, size, n_fft, real(frames).dtype)
     count = shape_of(frames)[1]
     total = n_fft + hop * (count - 1)

@@ -199,9 +199,7 @@ gather_op: Op = primitive(
     "gather",
     lambda x, index, dim: np.take_along_axis(x, index, dim),
     (
-        lambda g, out, like, index, *, dim: scatter_op(
-            g, index, dim=dim, shape=shape_of(like)
-        ),
+        lambda g, out, like, index, *, dim: scatter_op(g, index, dim=dim, shape=shape_of(like)),
         None,
     ),
     jvp=(lambda t, out, like, index, *, dim: gather_op(t, index, dim=dim), None),

@@ -117,7 +117,9 @@ def outer(input: Any, vec2: Any) -> Any:
     """The matrix input_i · vec2_j of two vectors."""
     for k, x in enumerate((input, vec2)):
         if len(shape_of(x)) != 1:
-            raise ShapeError(f"outer: Expected 1-D argument {'self' if k == 0 else 'vec2'}, but got {len(shape_of(x))}-D")
+            raise ShapeError(
+                f"outer: Expected 1-D argument {'self' if k == 0 else 'vec2'}, but got {len(shape_of(x))}-D"
+            )
     return outer_op(input, vec2)
 
 
@@ -235,6 +237,14 @@ def kron(input: Any, other: Any) -> Any:
     return reshape(blocks, *(p * q for p, q in zip(a, b, strict=True)))
 
 
+def contracted(x: Any, dim: int) -> Any:
+    """The sum along one axis, which stays at size 1."""
+    labels = tuple(range(len(shape_of(x))))
+    kept = tuple(k for k in labels if k != dim)
+    total = contract((x,), (labels,), kept, tuple(shape_of(x)[k] for k in kept))
+    return unsqueeze_op(total, dim=dim)
+
+
 @front("tensordot", method=False)
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """Sum over pairs of axes: the last ``dims`` of ``a`` with the first of ``b``, or the two lists given."""
@@ -245,6 +255,9 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     la = list(range(na))
     lb = [100 + k for k in range(nb)]
     for i, j in zip(left, right, strict=True):
+        if shape_of(a)[i] != shape_of(b)[j] and 1 in (shape_of(a)[i], shape_of(b)[j]):
+            # A size of 1 broadcasts, so that the other axis is summed on its own.
+            a, b = (contracted(x, k) for x, k in ((a, i), (b, j)))
         if shape_of(a)[i] != shape_of(b)[j]:
             raise ShapeError(f"tensordot: axis {i} of size {shape_of(a)[i]} meets axis {j} of size {shape_of(b)[j]}.")
         lb[j] = la[i]

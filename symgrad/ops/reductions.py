@@ -25,7 +25,9 @@ def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
     dims = dim if isinstance(dim, (tuple, list)) else (dim,)
     axes = tuple(sorted(axis_of(d, ndim) for d in dims))
     if len(set(axes)) < len(axes):
-        raise ArgumentError(f"dim {min(a for a in axes if axes.count(a) > 1)} appears multiple times in the list of dims")
+        raise ArgumentError(
+            f"dim {min(a for a in axes if axes.count(a) > 1)} appears multiple times in the list of dims"
+        )
     return axes if ndim else ()
 
 
@@ -199,7 +201,9 @@ std_op: Op = primitive(
     infer=_reduced,
     result=_real_result,
     kinks=("all equal",),
-    code=lambda x, dim, correction, keepdim: f"np.sqrt(var({x}, dim={dim}, correction={correction}, keepdim={keepdim}))",
+    code=lambda x, dim, correction, keepdim: (
+        f"np.sqrt(var({x}, dim={dim}, correction={correction}, keepdim={keepdim}))"
+    ),
     domain="real",
     doc="Standard deviation over axes; derivative 0 where all entries are equal.",
 )
@@ -264,11 +268,7 @@ eye_op: Op = primitive(
 prod_op: Op = primitive(
     "prod",
     lambda x, dim, keepdim: np.prod(x, dim, keepdims=keepdim),
-    (
-        lambda g, out, x, *, dim, keepdim: (
-            _keep(g, (dim,), keepdim) * conj(prod_others_op(x, dim=dim))
-        ),
-    ),
+    (lambda g, out, x, *, dim, keepdim: _keep(g, (dim,), keepdim) * conj(prod_others_op(x, dim=dim)),),
     infer=lambda shape, dim, keepdim: _reduced(shape, dim=(dim,), keepdim=keepdim),
     result=_int_to_long,
     domain="real",
@@ -390,6 +390,9 @@ def _extreme_front(name: str, reduce: Any, arg: Any, pairwise: str) -> Any:
             return lookup(pairwise)(input, dim)
         from symgrad.ops.indexing import take_along
 
+        if not shape_of(input):
+            axis_of(dim, 0)
+            return Extremes((reduce(input), arg(input)))
         indices = arg(input, dim, True)
         values = take_along(input, indices, dim)
         if not keepdim:
@@ -400,8 +403,8 @@ def _extreme_front(name: str, reduce: Any, arg: Any, pairwise: str) -> Any:
 
     call.__name__ = name
     call.__doc__ = (
-        f"Three forms, as torch: the {name} of all entries; with ``dim`` the pair (values, indices), where the gradient "
-        "goes to the entry returned; with a second tensor the entrywise one."
+        f"Three forms, as torch: the {name} of all entries; with ``dim`` the pair (values, indices), where the "
+        "gradient goes to the entry returned; with a second tensor the entrywise one."
     )
     return front(name)(call)
 
@@ -475,11 +478,7 @@ shifted_exp: Op = elementwise(
 logsumexp_op: Op = primitive(
     "logsumexp",
     kernels.logsumexp,
-    (
-        lambda g, out, x, *, dim, keepdim: (
-            _keep(g, dim, keepdim) * conj(shifted_exp(x, _keep(out, dim, keepdim)))
-        ),
-    ),
+    (lambda g, out, x, *, dim, keepdim: _keep(g, dim, keepdim) * conj(shifted_exp(x, _keep(out, dim, keepdim))),),
     infer=_reduced,
     domain="real",
     doc="log Σ e^x over axes, without overflow.",

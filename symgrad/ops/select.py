@@ -43,7 +43,13 @@ ne: Op = _compare("ne", np.not_equal, "!=", "not_equal")
 
 def _logical(name: str, kernel: Any, arity: int, *aliases: str) -> Op:
     return elementwise(
-        name, kernel, *[None] * arity, public=(name, *aliases), result=_bool, domain="bool", doc=f"{name}; no derivative."
+        name,
+        kernel,
+        *[None] * arity,
+        public=(name, *aliases),
+        result=_bool,
+        domain="bool",
+        doc=f"{name}; no derivative.",
     )
 
 
@@ -122,7 +128,7 @@ guard: Op = elementwise(
     code=lambda x, keep: f"np.where({keep}, {x}, 0)",
     domain=("real", "bool"),
     latex="{0}",
-    doc="x, and 0 at the points where keep does not hold: points that a rule excepts, at which x has no value of its own.",
+    doc="x, and 0 where keep does not hold: points that a rule excepts, at which x has no value of its own.",
 )
 guard.vjps = guard.conj_vjps = guard.jvps = (_guard_vjp, None)
 

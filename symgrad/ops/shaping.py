@@ -18,9 +18,7 @@ def axis_of(dim: Any, ndim: int) -> int:
     """A non-negative axis.  Raises ``IndexError`` in torch's words when it is out of range."""
     limit = max(ndim, 1)
     if not -limit <= dim < limit:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})"
-        )
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
     return int(dim) % limit
 
 
@@ -291,9 +289,7 @@ def _constant_like(x: Any, value: int) -> Any:
 concat_op: Op = primitive(
     "cat",
     lambda *xs, dim: np.concatenate(xs, dim),
-    lambda i, g, out, *likes, dim: narrow_op(
-        g, dim=dim, start=_offset(likes, i, dim), length=shape_of(likes[i])[dim]
-    ),
+    lambda i, g, out, *likes, dim: narrow_op(g, dim=dim, start=_offset(likes, i, dim), length=shape_of(likes[i])[dim]),
     jvp=lambda i, t, out, *likes, dim: _padded(t, likes, i, dim),
     infer=lambda *shapes, dim: (
         *shapes[0][:dim],
@@ -327,11 +323,7 @@ def _narrow_index(ndim: int, dim: int, start: Any, length: Any) -> tuple[slice, 
 narrow_op: Op = primitive(
     "narrow",
     lambda x, dim, start, length: x[_narrow_index(x.ndim, dim, start, length)],
-    (
-        lambda g, out, like, *, dim, start, length: embed_op(
-            g, dim=dim, start=start, size=shape_of(like)[dim]
-        ),
-    ),
+    (lambda g, out, like, *, dim, start, length: embed_op(g, dim=dim, start=start, size=shape_of(like)[dim]),),
     jvp=(lambda t, out, like, **p: narrow_op(t, **p),),
     infer=lambda shape, dim, start, length: (*shape[:dim], length, *shape[dim + 1 :]),
     size_params=("start", "length"),
@@ -345,11 +337,7 @@ narrow_op: Op = primitive(
 embed_op: Op = primitive(
     "embed",
     kernels.embed,
-    (
-        lambda g, out, like, *, dim, start, size: narrow_op(
-            g, dim=dim, start=start, length=shape_of(like)[dim]
-        ),
-    ),
+    (lambda g, out, like, *, dim, start, size: narrow_op(g, dim=dim, start=start, length=shape_of(like)[dim]),),
     jvp=(lambda t, out, like, **p: embed_op(t, **p),),
     infer=lambda shape, dim, start, size: (*shape[:dim], size, *shape[dim + 1 :]),
     size_params=("start", "size"),

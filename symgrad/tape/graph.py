@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from typing import Any
+from typing import Any, Self
 
 from symgrad.op import Op
 
@@ -145,7 +145,8 @@ class Size(int):
 
     factors: tuple[int, ...]
 
-    def __new__(cls, value: int, factors: tuple[int, ...] | None = None) -> Size:
+    def __new__(cls, value: int, factors: tuple[int, ...] | None = None) -> Self:
+        """A size, or a product of the sizes ``factors``."""
         made = super().__new__(cls, value)
         made.factors = (int(value),) if factors is None else factors
         return made

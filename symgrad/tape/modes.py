@@ -110,6 +110,7 @@ class no_grad(_Context):  # noqa: N801  (torch's name)
     enabled = False
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        """A context, or ``function`` wrapped in one: ``@no_grad`` works without brackets."""
         made = super().__new__(cls)
         if function is not None:
             made.__init__()  # type: ignore[misc]
@@ -136,7 +137,7 @@ class inference_mode(_Context):  # noqa: N801  (torch's name)
             super().__enter__()
             MODE.local.inference = True
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         if self.mode:
             MODE.local.inference = False
             super().__exit__(*error)
@@ -161,7 +162,7 @@ class set_grad_enabled(_Context):  # noqa: N801  (torch's name)
         return set_grad_enabled(self.enabled)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        # As a decorator the mode belongs to the calls, not to the line of the decoration.
+        """As a decorator the mode belongs to the calls, not to the line of the decoration."""
         if self._first is not None:
             _switch(self._first)
         return super().__call__(function)

@@ -22,8 +22,8 @@ def check_name(name: str) -> str:
     """``name`` if it may be a symbol: a Python identifier that is no keyword; else ``NameProblem``."""
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or name.startswith("__"):
         raise NameProblem(
-            f"{name!r} cannot name a tensor: a name is one identifier of letters, digits and underscores (Greek letters "
-            "are fine), because it goes into formulas and source text as it stands."
+            f"{name!r} cannot name a tensor: a name is one identifier of letters, digits and underscores (Greek "
+            "letters are fine), because it goes into formulas and source text as it stands."
         )
     return name
 
@@ -31,7 +31,7 @@ def check_name(name: str) -> str:
 @functools.lru_cache(maxsize=4096)
 def assigned_name(code: CodeType, last: int) -> str | None:
     """The variable that the value made by instruction ``last`` is stored in, if it is stored at once."""
-    passed = False
+    methods = 0
     for ins in dis.get_instructions(code):
         if ins.offset <= last:
             continue
@@ -40,15 +40,16 @@ def assigned_name(code: CodeType, last: int) -> str | None:
             return str(ins.argval)
         if name == "STORE_ATTR":
             return str(ins.argval)
-        if name in ("CACHE", "NOP", "EXTENDED_ARG", "COPY"):
+        if name in ("CACHE", "NOP", "EXTENDED_ARG", "COPY", "PRECALL"):
             continue
-        if name in ("LOAD_METHOD", "LOAD_ATTR", "PRECALL", "CALL", "PUSH_NULL", "LOAD_CONST", "KW_NAMES", "CALL_KW"):
-            if name in ("LOAD_METHOD", "LOAD_ATTR") and ins.argval not in ("requires_grad_", "double", "float", "to"):
-                return None
-            passed = True
-            continue
-        return None
-    return None if passed else None
+        if name in ("LOAD_METHOD", "LOAD_ATTR") and ins.argval in ("requires_grad_", "double", "float", "to"):
+            methods += 1
+        elif methods and name in ("CALL", "CALL_KW"):
+            methods -= 1
+        elif not methods or name not in ("PUSH_NULL", "LOAD_CONST", "KW_NAMES"):
+            # The value goes on into a call or an expression: the name that is stored next belongs to its result.
+            return None
+    return None
 
 
 def name_of(tensor: Any) -> str | None:
