@@ -1,0 +1,170 @@
+"""Promises of size: formulas independent of array sizes, graphs of any depth, gradients of bounded growth."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.formula.derive import gradient
+from symgrad.formula.term import count, evaluate
+
+
+def tanh_of_products(n):
+    w = sg.tensor(np.linspace(0.1, 1.0, n), requires_grad=True, name="w")
+    x = sg.tensor(np.linspace(-1.0, 1.0, n), name="x")
+    loss = (w * x).tanh().sum()
+    loss.backward()
+    return w, loss
+
+
+def test_formula_is_the_same_object_for_any_size():
+    small, _ = tanh_of_products(10)
+    large, _ = tanh_of_products(1_000_000)
+    assert small.grad.term is large.grad.term
+    assert str(small.grad.expr) == str(large.grad.expr)
+    assert small.grad.latex() == large.grad.latex()
+
+
+def test_generated_source_is_the_same_for_any_size():
+    sources = []
+    for n in (10, 1_000_000):
+        w, loss = tanh_of_products(n)
+        sources.append(sg.compile(w.grad, ["w", "x"]).source)
+    assert sources[0] == sources[1]
+
+
+def chain(depth):
+    x = start = sg.tensor(0.7, requires_grad=True, dtype=np.float64, name="x")
+    for _ in range(depth):
+        x = x.sin() * x
+    return start, x
+
+
+@pytest.mark.parametrize("depth", [3_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_deep_chain(depth):
+    limit = sys.getrecursionlimit()
+    assert limit <= 1000, "the promise is for the default recursion limit"
+    start, end = chain(depth)
+    end.backward(retain_graph=True)
+    assert np.isfinite(start.grad.item())
+    value, slope = end.term, start.grad.term
+    assert count(value) == 2 * depth + 1
+    assert count(slope) <= 5 * count(value)
+    assert evaluate(slope, {"x": 0.7}) == start.grad.item()
+
+    with pytest.raises(sg.errors.FormulaTooDeep, match="where_list"):
+        _ = end.expr
+    pairs = sg.where_list(end)
+    assert len(pairs) <= 2 * depth
+    text = end.latex(where=True, lines=20)
+    assert len(text.splitlines()) < 40
+    assert "grad_fn=<MulBackward0>" in repr(end)
+
+    program = sg.compile(end, ["x"])
+    assert program(0.7) == end.item()
+    again = pickle.loads(pickle.dumps(program))
+    assert again(0.7) == end.item()
+    assert again.source == program.source
+    other = pickle.loads(pickle.dumps(end))
+    other_start = copy.deepcopy(end)
+    assert other.item() == other_start.item() == end.item()
+    del start, end, other, other_start, value, slope, pairs, program, again
+    gc.collect()
+
+
+def test_deep_chain_gradient_compiles():
+    start, end = chain(3_000)
+    end.backward(retain_graph=True)
+    program = sg.compile(start.grad, ["x"])
+    assert program(0.7) == start.grad.item()
+
+
+def least_squares(X, w, y):
+    return ((X @ w - y) ** 2).sum()
+
+
+def logistic(X, w, y):
+    return sg.nn.functional.softplus(X @ w).sum() - (y * (X @ w)).sum() + 0.5 * (w @ w)
+
+
+def softmax_entropy(X, W, Y):
+    return -(Y * sg.log_softmax(X @ W, 1)).sum()
+
+
+def network(X, W1, W2, Y):
+    return (((X @ W1).tanh() @ W2 - Y) ** 2).sum() / 2
+
+
+def log_det(A):
+    return sg.logdet(A @ A.T)
+
+
+def quadratic(A, x):
+    return x @ A @ x
+
+
+SHAPES = {
+    least_squares: [(5, 3), (3,), (5,)],
+    logistic: [(5, 3), (3,), (5,)],
+    softmax_entropy: [(5, 3), (3, 4), (5, 4)],
+    network: [(5, 3), (3, 4), (4, 2), (5, 2)],
+    log_det: [(3, 3)],
+    quadratic: [(4, 4), (4,)],
+}
+
+
+@pytest.mark.parametrize("f", SHAPES, ids=lambda f: f.__name__)
+def test_gradient_is_at_most_five_times_the_function(f):
+    rng = np.random.default_rng(0)
+    args = [sg.tensor(rng.standard_normal(s), requires_grad=True, name=f"a{k}") for k, s in enumerate(SHAPES[f])]
+    loss = f(*args).term
+    from symgrad.formula.term import symbols
+
+    gradients = gradient(loss, symbols(loss))
+    assert count(*gradients) <= 5 * count(loss)
+
+
+def test_memory_per_recorded_operation():
+    import tracemalloc
+
+    y, a, b = (sg.tensor(v, requires_grad=True, dtype=np.float64) for v in (0.5, 1.3, 0.1))
+    gc.collect()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(1000):
+        y = (y * a + b).tanh()
+    after = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert (after - before) / 3000 <= 400
+
+
+def test_a_training_loop_does_not_grow():
+    import tracemalloc
+
+    rng = np.random.default_rng(0)
+    X, y = sg.tensor(rng.standard_normal((20, 3))), sg.tensor(rng.standard_normal(20))
+    w = sg.tensor(np.zeros(3), requires_grad=True)
+
+    def step():
+        loss = ((X @ w - y) ** 2).mean()
+        w.grad = None
+        loss.backward()
+        w.data = w.data - 0.1 * w.grad.data
+
+    for _ in range(50):
+        step()
+    gc.collect()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(200):
+        step()
+    gc.collect()
+    after = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert after - before < 20_000
