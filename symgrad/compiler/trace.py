@@ -268,6 +268,7 @@ def trace_tensor(tensor: Any, names: Sequence[str] | None) -> Trace:
             # Every variable is there, so this is one that the result does not depend on: it is taken and not read.
             made.inputs.append(Input(safe_name(name), symbol(name), None))
             made.inputs[-1].shape = (...,)
+            made.inputs[-1].dtype = np.dtype(complex)
             continue
         leaf = leaves[name]
         alive = leaf.ref() if isinstance(leaf, Source) else leaf

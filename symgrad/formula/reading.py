@@ -176,7 +176,10 @@ def _read_prod(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | N
 
 
 def _read_reshape(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """An identity whose two axes are split alike is a product of identities."""
+    """Axes of size 1 come and go; an identity whose two axes are split alike is a product of identities."""
+    old, new = ([k for k, size in enumerate(shape) if size != 1] for shape in (args[0].shape, term.shape))
+    if [args[0].shape[k] for k in old] == [term.shape[k] for k in new]:
+        return args[0].restricted(old).spread(new, term.shape)
     p = args[0].terms[0] if len(args[0].terms) == 1 else None
     half = term.ndim // 2
     if p is None or len(p.out) != 2 or p.out[0] != p.out[1] or any(f.labels for f in p.factors):

@@ -13,8 +13,13 @@ from typing import TYPE_CHECKING, Any
 from symgrad.formula.expanding import cost, substituted
 from symgrad.formula.normal import Factor, Form, Power, Product, plain_power
 
+from symgrad.formula.term import frozen
+
 if TYPE_CHECKING:
     from symgrad.formula.simplify import Canonicaliser
+
+LINEAR = frozenset({"tril", "triu", "flip", "cumsum", "narrow", "embed", "put", "getitem", "select", "gather"})
+"""Linear ops of one array that are taken out of sums."""
 
 WIDEST = 8
 """Sums with more terms are left as they are."""
@@ -24,7 +29,7 @@ def shortened(form: Form, run: Canonicaliser) -> Form | None:
     """The form with one square completed, or some terms over a common denominator; None when neither is shorter."""
     if not 1 < len(form.terms) <= WIDEST:
         return None
-    return _square(form, run) or _one_fraction(form, run)
+    return _square(form, run) or _one_fraction(form, run) or _one_call(form, run)
 
 
 # ---------------------------------------------------------------------------------------------- squares
@@ -59,6 +64,36 @@ def _root(p: Product) -> Product | None:
     if top * top != value.numerator or bottom * bottom != value.denominator:
         return None
     return Product(Fraction(top, bottom), [Factor(f.base, f.labels, plain_power(f.power / 2)) for f in p.factors], p.out)
+
+
+# ---------------------------------------------------------------------------------------------- linear ops
+
+
+def _one_call(form: Form, run: Canonicaliser) -> Form | None:
+    """L(a) + L(b) = L(a + b) for linear ops that formulas show as functions."""
+    calls: dict[Any, list[int]] = {}
+    for k, p in enumerate(form.terms):
+        f = p.factors[0] if len(p.factors) == 1 else None
+        linear = f is not None and f.base.op.name in LINEAR and f.base in run.arguments and f.power == 1
+        if f is not None and linear and f.labels == p.out and len(set(p.out)) == len(p.out):
+            calls.setdefault((f.base.op, frozen(f.base.params), f.base.args[0].shape), []).append(k)
+    for group in calls.values():
+        if len(group) > 1:
+            bases = [form.terms[k].factors[0].base for k in group]
+            parts = [
+                run.arguments[b][0].scaled(form.terms[k].coef, form.terms[k].decimal)
+                for b, k in zip(bases, group, strict=True)
+            ]
+            inner = run.plus(parts, [1] * len(parts), parts[0].shape)
+            if not inner.terms:
+                whole = Form((), form.shape)
+            else:
+                p = run.product(inner)
+                bare = Form([Product(1, p.factors, p.out)], inner.shape)
+                whole = run.linear(bases[0].op, run.term(bare), bare, bases[0].params).scaled(p.coef, p.decimal)
+            rest = [q for k, q in enumerate(form.terms) if k not in group]
+            return run.sum_of([*rest[: group[0]], *whole.terms, *rest[group[0] :]], form.shape)
+    return None
 
 
 # ---------------------------------------------------------------------------------------------- fractions

@@ -287,7 +287,7 @@ class Canonicaliser:
             p = self.product(args[0])
             scalars = [f for f in p.factors if not f.labels and f.base.dtype is not None and f.base.dtype.kind != "c"]
             rest = Product(1, [f for f in p.factors if f not in scalars], p.out)
-            inner = self._applied(op, [self._like(term.args[0], Form([rest], args[0].shape))], params)
+            inner = self.linear(op, self._like(term.args[0], Form([rest], args[0].shape)), Form([rest], args[0].shape), params)
             return self.times(Form([Product(p.coef, scalars, (), p.decimal)] if p.coef else (), ()), inner)
         terms = [self._like(t, a) for t, a in zip(term.args, args, strict=True)]
         if op.name in _REDUCTIONS and params.get("keepdim"):
@@ -296,6 +296,13 @@ class Canonicaliser:
             rest_axes = [k for k in range(term.ndim) if k not in dims]
             return inner.spread(rest_axes, term.shape)
         return self._applied(op, terms, params)
+
+    def linear(self, op: Op, argument: Term, form: Form, params: dict[str, Any]) -> Form:
+        """A linear op of one array, which remembers its argument for sums."""
+        made = op(argument, **params)
+        if made.op is op:
+            self.arguments[made] = [form]
+        return self.opaque(made)
 
     def _like(self, raw: Term, form: Form) -> Term:
         """The term of an argument; a mask that stood for numbers in the program does so here."""
