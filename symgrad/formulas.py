@@ -120,10 +120,10 @@ def formula(tensor: Any) -> Formula:
 
 
 def where_list(tensor: Any) -> list[tuple[Any, Any]]:
-    """A formula as short statements: ``(symbol, expression)`` pairs in SymPy, parts t1, t2, … first and the result last.
+    """A formula as short statements: ``(symbol, expression)`` pairs in SymPy, parts t1, t2, … first, the result last.
 
-    Every part that occurs more than once or lies deep has a name, so the list is linear in the computation and never too
-    deep to print.
+    Every part that occurs more than once or lies deep has a name, so the list is linear in the computation and never
+    too deep to print.
 
     >>> import symgrad as sg
     >>> x = sg.tensor(0.5, requires_grad=True, name="x")
@@ -137,10 +137,10 @@ def where_list(tensor: Any) -> list[tuple[Any, Any]]:
 def latex(value: Any, *args: Any, wrt: str | int | None = None, header: bool = False, **options: Any) -> str:
     r"""The LaTeX of a tensor's formula, or of a function's.
 
-    A function is run once on tensors called like its parameters: on ``args``, which are arrays, numbers, nested containers
-    of them, or shapes (tuples of ints).  ``wrt`` (a parameter's name or position) gives the gradient by it, which needs a
-    scalar result.  ``header=True`` prints what it is on the left of ``=``.  Further options: ``canonical=False`` (as it was
-    run), ``where=`` and ``lines=`` (named parts), ``bold=True`` (arrays in bold).
+    A function is run once on tensors called like its parameters: on ``args``, which are arrays, numbers, nested
+    containers of them, or shapes (tuples of ints).  ``wrt`` (a parameter's name or position) gives the gradient by it,
+    which needs a scalar result.  ``header=True`` prints what it is on the left of ``=``.  Further options:
+    ``canonical=False`` (as it was run), ``where=`` and ``lines=`` (named parts), ``bold=True`` (arrays in bold).
 
     >>> import symgrad as sg
     >>> sg.latex(lambda X, w, y: ((X @ w - y) ** 2).sum(), (5, 3), (3,), (5,), wrt="w")
@@ -158,8 +158,8 @@ def latex(value: Any, *args: Any, wrt: str | int | None = None, header: bool = F
     target = _target(symbols, wrt, [*_parameters(value, len(args))])
     if term.shape != ():
         raise ArgumentError(
-            f"{_called(value)} gives an array of shape {term.shape}; the gradient with respect to {target.name} is that of a "
-            "scalar. Reduce the result, for example with .sum()."
+            f"{_called(value)} gives an array of shape {term.shape}; the gradient with respect to {target.name} is "
+            "that of a scalar. Reduce the result, for example with .sum()."
         )
     found = gradient(term, [target])[0]
     return Formula(found, symbols).latex(name=_header(name, target, symbols) if header else None, **options)

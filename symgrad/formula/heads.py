@@ -9,14 +9,14 @@ Each prints itself as NumPy-like text, as LaTeX and as NumPy code through SymPy'
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import sympy as sp
 from sympy.printing.precedence import PRECEDENCE
 
-from symgrad.errors import FormulaError
 from symgrad import kernels
+from symgrad.errors import FormulaError
 from symgrad.op import TABLE, Op, broadcast_shapes, lookup
 from symgrad.ops.arithmetic import closed
 from symgrad.ops.indexing import Index
@@ -27,13 +27,13 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 def _refuse(name: str) -> FormulaError:
     return FormulaError(
-        f"SymPy cannot differentiate by the array {name}: one symbol stands for all its entries, and SymPy's rules are for "
-        "scalars. Differentiate the tensor instead, with symgrad.autograd.grad or backward(), and take the expr of the "
-        "result."
+        f"SymPy cannot differentiate by the array {name}: one symbol stands for all its entries, and SymPy's rules are "
+        "for scalars. Differentiate the tensor instead, with symgrad.autograd.grad or backward(), and take the expr "
+        "of the result."
     )
 
 
-class ArraySymbol(sp.Symbol):
+class ArraySymbol(sp.Symbol):  # type: ignore[misc]
     """One symbol for a whole array; ``shape`` holds ints and size letters.
 
     >>> ArraySymbol("x", ("n",)).shape
@@ -43,8 +43,9 @@ class ArraySymbol(sp.Symbol):
     __slots__ = ("shape",)
     shape: tuple[Any, ...]
 
-    def __new__(cls, name: str, shape: tuple[Any, ...] = ()) -> ArraySymbol:
-        made: ArraySymbol = sp.Symbol.__xnew__(cls, name)
+    def __new__(cls, name: str, shape: tuple[Any, ...] = ()) -> Self:
+        """A symbol for an array of a shape."""
+        made: Self = sp.Symbol.__xnew__(cls, name)
         made.shape = tuple(shape)
         return made
 
@@ -64,15 +65,16 @@ class ArraySymbol(sp.Symbol):
         return sp.S.Zero
 
 
-class SizeSymbol(sp.Symbol):
+class SizeSymbol(sp.Symbol):  # type: ignore[misc]
     """A size letter that knows an array and axis which have it, so that NumPy code can read it there."""
 
     __slots__ = ("array", "axis")
     array: ArraySymbol
     axis: int
 
-    def __new__(cls, letter: str, array: ArraySymbol, axis: int) -> SizeSymbol:
-        made: SizeSymbol = sp.Symbol.__xnew__(cls, letter, integer=True, positive=True)
+    def __new__(cls, letter: str, array: ArraySymbol, axis: int) -> Self:
+        """The size ``letter`` of an axis of ``array``."""
+        made: Self = sp.Symbol.__xnew__(cls, letter, integer=True, positive=True)
         made.array, made.axis = array, axis
         return made
 
@@ -91,15 +93,16 @@ class SizeSymbol(sp.Symbol):
         return f"{printer._module_format('numpy.shape')}({printer._print(self.array)})[{self.axis}]"
 
 
-class Static(sp.Atom):
+class Static(sp.Atom):  # type: ignore[misc]
     """The static parameters of a head: sorted ``(key, value)`` pairs, and the letters of the sizes that follow it."""
 
     __slots__ = ("letters", "pairs")
     pairs: tuple[tuple[str, Any], ...]
     letters: tuple[str, ...]
 
-    def __new__(cls, pairs: Any, letters: Any = ()) -> Static:
-        made: Static = sp.Atom.__new__(cls)
+    def __new__(cls, pairs: Any, letters: Any = ()) -> Self:
+        """Parameters, and the letters among them."""
+        made: Self = sp.Atom.__new__(cls)
         made.pairs, made.letters = tuple(pairs), tuple(letters)
         return made
 
@@ -109,13 +112,13 @@ class Static(sp.Atom):
     def _hashable_content(self) -> Any:
         return (params_text(dict(self.pairs)), ",".join(self.letters))
 
-    def _sympystr(self, printer: Any) -> str:
+    def _sympystr(self, _: Any) -> str:
         return params_text(dict(self.pairs))
 
     _sympyrepr = _latex = _sympystr
 
 
-class Head(sp.Expr):
+class Head(sp.Expr):  # type: ignore[misc]
     """An op of the table that is not elementwise, as an opaque commutative expression with a shape.
 
     ``args`` are the operands, one :class:`Static`, and the sizes whose letters the parameters use.
@@ -127,9 +130,11 @@ class Head(sp.Expr):
     op_name = ""
     _shape: tuple[Any, ...]
 
-    def __new__(cls, *args: Any) -> Head:
-        made: Head = sp.Expr.__new__(cls, *map(sp.sympify, args))
-        made._shape = tuple(made.op.infer(*map(shape_of, made.operands), **made.params))
+    def __new__(cls, *args: Any) -> Self:
+        """The op at operands, its parameters, and sizes."""
+        made: Self = sp.Expr.__new__(cls, *map(sp.sympify, args))
+        infer: Any = made.op.infer
+        made._shape = tuple(infer(*map(shape_of, made.operands), **made.params))
         return made
 
     @property
@@ -144,7 +149,7 @@ class Head(sp.Expr):
     @property
     def operands(self) -> tuple[Any, ...]:
         """The array arguments."""
-        return self.args[: self._static]
+        return tuple(self.args[: self._static])
 
     @property
     def params(self) -> dict[str, Any]:
@@ -159,7 +164,7 @@ class Head(sp.Expr):
     @property
     def precedence(self) -> int:
         """Where SymPy's printers put brackets around this head."""
-        return _MATMUL_LEVEL if self.op_name == "matmul" else PRECEDENCE["Atom"]
+        return int(_MATMUL_LEVEL) if self.op_name == "matmul" else PRECEDENCE["Atom"]
 
     def cost(self) -> int:
         """Operations that this node stands for: none for an identity matrix and for constant arrays."""
@@ -175,7 +180,7 @@ class Head(sp.Expr):
 
     _sympyrepr = _sympystr
 
-    def _latex(self, printer: Any) -> str:
+    def _latex(self, _: Any) -> str:
         from symgrad.formula.latex import latex
         from symgrad.formula.sympy_io import from_sympy_expr
 
@@ -191,7 +196,7 @@ class Head(sp.Expr):
         return op_code(self.op, self.operands, self.params, letters, printer)
 
 
-class Elementwise(sp.Function):
+class Elementwise(sp.Function):  # type: ignore[misc]
     """An elementwise op that SymPy has no function for (or none that NumPy code can be printed of)."""
 
     op_name = ""
@@ -202,7 +207,7 @@ class Elementwise(sp.Function):
 
         return partial(lookup(self.op_name), self.args, argindex - 1)
 
-    def _latex(self, printer: Any, exp: Any = None) -> str:
+    def _latex(self, _: Any, exp: Any = None) -> str:
         from symgrad.formula.latex import latex
         from symgrad.formula.sympy_io import from_sympy_expr
 
@@ -304,7 +309,7 @@ def head_text(self: Head, printer: Any) -> str:
         left = printer._print(operands[0]) if chained else _factor_text(operands[0], printer)
         return f"{left} @ {_factor_text(operands[1], printer)}"
     if name == "permute" and params["dims"] == (1, 0):
-        return printer.parenthesize(operands[0], PRECEDENCE["Atom"], strict=True) + ".T"
+        return f"{printer.parenthesize(operands[0], PRECEDENCE['Atom'], strict=True)}.T"
     if name == "getitem":
         return f"{printer.parenthesize(operands[0], PRECEDENCE['Atom'], strict=True)}[{params['index']!r}]"
     if name == "full" and params["dtype"] == "float64" and params["value"] in (0, 1):
@@ -329,7 +334,7 @@ def head_text(self: Head, printer: Any) -> str:
 def _factor_text(operand: Any, printer: Any) -> str:
     """An operand of ``@``: bracketed unless it binds more (a reciprocal is printed as a quotient)."""
     inverse = operand.is_Pow and operand.exp.could_extract_minus_sign()
-    return f"({printer._print(operand)})" if inverse else printer.parenthesize(operand, PRECEDENCE["Mul"])
+    return f"({printer._print(operand)})" if inverse else str(printer.parenthesize(operand, PRECEDENCE["Mul"]))
 
 
 # ---------------------------------------------------------------------------------------------- NumPy code
@@ -383,7 +388,7 @@ def _source(value: Any, sizes: bool, printer: Any) -> str:
         return f"({', '.join(_source(v, sizes, printer) for v in value)}{',' if len(value) == 1 else ''})"
     if isinstance(value, float) and not np.isfinite(value):
         return f"float('{value}')"
-    return value if sizes and isinstance(value, str) else repr(value)
+    return str(value) if sizes and isinstance(value, str) else repr(value)
 
 
 def _index_source(value: Any) -> str:

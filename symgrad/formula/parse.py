@@ -1,7 +1,7 @@
 """Readers of formulas: NumPy-like text (``str`` of an expression) here, LaTeX in :mod:`symgrad.formula.texparse`.
 
-A tokenizer and an operator-precedence parser build terms; nothing of the text is ever evaluated as code.  Grammar of the
-text form, loosest first (all left-associative but ``**``)::
+A tokenizer and an operator-precedence parser build terms; nothing of the text is ever evaluated as code.  Grammar of
+the text form, loosest first (all left-associative but ``**``)::
 
     | ;  ^ ;  & ;  < <= > >= == != ;  + - ;  * @ / // % ;  unary - ~ ;  ** ;  x.T  x[index]  f(x, ..., key=value)
 
@@ -124,8 +124,8 @@ def tokenize(text: str) -> Tokens:
 def parse_formula(text: str, symbols: Mapping[str, Any] | Iterable[Term]) -> Term:
     """The term of NumPy-like text, such as ``str(t.expr)``; ``symbols`` state the shapes of its names.
 
-    Raises ``FormulaError`` where the text cannot be read, and ``NameProblem`` for a name that is neither a symbol, a size
-    letter nor a function of the table.
+    Raises ``FormulaError`` where the text cannot be read, and ``NameProblem`` for a name that is neither a symbol, a
+    size letter nor a function of the table.
 
     >>> x = symbol("x", ("n",))
     >>> parse_formula("2*sin(x)**2 + 1", [x]).shape
@@ -161,9 +161,9 @@ _POWER = 8
 ALIASES = {
     "Abs": "abs", "ceiling": "ceil", "Max": "maximum", "Min": "minimum", "Mod": "remainder", "loggamma": "lgamma",
     "Eq": "eq", "Ne": "ne", "Gt": "gt", "Ge": "ge", "Lt": "lt", "Le": "le", "And": "logical_and", "Or": "logical_or",
-    "Not": "logical_not", "Xor": "logical_xor", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2",
-    "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "transpose": "permute", "conjugate": "conj", "re": "real",
-    "im": "imag",
+    "Not": "logical_not", "Xor": "logical_xor", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
+    "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "transpose": "permute",
+    "conjugate": "conj", "re": "real", "im": "imag",
 }  # fmt: skip
 REDUCTIONS = ("sum", "mean", "var", "std", "amax", "amin", "norm", "logsumexp", "prod", "argmax", "argmin")
 _FOLDED = ("maximum", "minimum", "logical_and", "logical_or")
@@ -385,7 +385,8 @@ _CONSTANTS: dict[str, Callable[[], Term]] = {
     "False": lambda: number(False),
 }
 _WORDS: dict[str, Any] = {
-    "True": True, "False": False, "None": None, "oo": float("inf"), "-oo": float("-inf"), "inf": float("inf"), "-inf": float("-inf"),
+    "True": True, "False": False, "None": None, "oo": float("inf"), "-oo": float("-inf"),
+    "inf": float("inf"), "-inf": float("-inf"),
 }  # fmt: skip
 
 

@@ -1,8 +1,8 @@
-"""The algebra of LaTeX texts: products with their scalars in front, sums with their signs, transposes that cancel.
+r"""The algebra of LaTeX texts: products with their scalars in front, sums with their signs, transposes that cancel.
 
-A :class:`Piece` reads ``coef · top/bottom · core``: an exact coefficient, scalar factors above and below a fraction bar,
-and one core, which is an array's text or (for scalars) empty.  Combining pieces keeps that form, so no printed formula
-has ``1 \\cdot``, ``- -`` or needless brackets.
+A :class:`Piece` reads ``coef · top/bottom · core``: an exact coefficient, scalar factors above and below a fraction
+bar, and one core, which is an array's text or (for scalars) empty.  Combining pieces keeps that form, so no printed
+formula has ``1 \cdot``, ``- -`` or needless brackets.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 LOGIC, RELATION, SUM, HADAMARD, MUL, OPEN, POWER, ATOM = range(8)
-"""How tightly a text holds together; OPEN is a function written without brackets, which must stand last in a product."""
+"""How tightly a text holds together; OPEN is a function without brackets, which must stand last in a product."""
 
 Item = tuple[str, int]
 
@@ -127,7 +127,7 @@ def shown(piece: Piece) -> tuple[int, Item]:
 def signed(piece: Piece) -> Item:
     """Text with its sign; a minus sign makes it a sum for bracketing."""
     if piece.coef == -1 and piece.parts is not None and not piece.top and not piece.bottom:
-        return _sum_text([p.replaced(coef=-p.coef) for p in piece.parts]), SUM
+        return _sum_text(_positive_first([p.replaced(coef=-p.coef) for p in piece.parts])), SUM
     sign, (text, level) = shown(piece)
     return (text, level) if sign > 0 else (f"-{text}", min(level, SUM))
 
@@ -181,9 +181,13 @@ def total(kind: str, parts: Sequence[Piece]) -> Piece:
     sign = Fraction(1)
     if all(p.coef < 0 for p in flat):
         flat, sign = [p.replaced(coef=-p.coef) for p in flat], Fraction(-1)
-    first = next(k for k, p in enumerate(flat) if p.coef >= 0)
-    flat.insert(0, flat.pop(first))
+    flat = _positive_first(flat)
     return Piece(kind, _sum_text(flat), SUM, coef=sign, parts=flat)
+
+
+def _positive_first(parts: list[Piece]) -> list[Piece]:
+    first = next((k for k, p in enumerate(parts) if p.coef >= 0), 0)
+    return [parts[first], *parts[:first], *parts[first + 1 :]]
 
 
 def _sum_text(parts: Sequence[Piece]) -> str:

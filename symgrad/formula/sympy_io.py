@@ -41,8 +41,8 @@ _PRODUCTS = ("mul", "div", "reciprocal")
 def to_sympy(term: Term, canonicalise: bool = True, symbols: Sequence[Term] = ()) -> Any:
     """The SymPy expression of a term, canonical form first unless ``canonicalise=False``.
 
-    ``symbols`` are further symbols of the computation, from whose axes size letters can be read where the formula itself
-    has none (``ones(n)``).  Raises ``FormulaTooDeep`` past ``DEPTH_BUDGET`` levels or ``TREE_BUDGET`` nodes.
+    ``symbols`` are further symbols of the computation, from whose axes size letters can be read where the formula
+    itself has none (``ones(n)``).  Raises ``FormulaTooDeep`` past ``DEPTH_BUDGET`` levels or ``TREE_BUDGET`` nodes.
 
     >>> x = symbol("x")
     >>> to_sympy(lookup("tanh")(x) * 2)
@@ -366,8 +366,8 @@ def partial(op: Op, args: Sequence[Any], i: int) -> Any:
 def from_sympy_expr(expr: Any, symbols: Any = None) -> Term:
     """The term of an expression made of SymPy's elementwise functions and heads; the inverse of :func:`to_sympy`.
 
-    ``symbols`` gives the shape and dtype of symbols, as ``{name: (shape, dtype)}`` or a list of symbol terms; others are
-    float64 scalars, or arrays of the shape their :class:`ArraySymbol` states.
+    ``symbols`` gives the shape and dtype of symbols, as ``{name: (shape, dtype)}`` or a list of symbol terms; others
+    are float64 scalars, or arrays of the shape their :class:`ArraySymbol` states.
 
     >>> from_sympy_expr(sp.sin(sp.Symbol("x")) ** 2)
     <term pow(…, 2)>

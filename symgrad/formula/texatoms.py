@@ -21,7 +21,7 @@ _FENCES = {
 
 
 def word(text: str) -> str:
-    """What stands in the braces of ``\\text{…}`` and its like."""
+    r"""What stands in the braces of ``\text{…}`` and its like."""
     return text[text.index("{") + 1 : -1].replace(r"\_", "_")
 
 

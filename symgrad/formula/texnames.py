@@ -51,14 +51,12 @@ GREEK = frozenset(
 )
 _ALIASES = {"lam": "lambda", "lamda": "lambda", "lmbda": "lambda", "eps": "epsilon"}
 _ACCENTS = {"hat": "hat", "bar": "bar", "tilde": "tilde", "dot": "dot", "vec": "vec"}
-_UNICODE = {
-    c: n
-    for c, n in zip(
-        "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩ",
-        ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Phi", "Psi", "Omega"],
-        strict=True,
-    )
-}  # fmt: skip
+_GREEK_LETTERS = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩ"
+_GREEK_NAMES = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi "
+    "omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"
+)
+_UNICODE = dict(zip(_GREEK_LETTERS, _GREEK_NAMES.split(), strict=True))
 
 
 def _stem(text: str) -> str:

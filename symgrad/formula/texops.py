@@ -213,7 +213,8 @@ def _transparent(w: Writer, t: Term) -> Piece | None:
 @writes("log1p", "expm1", "exp2", "log2", "log10", "hypot", "logaddexp", "shifted_exp", "xlogy", "adjugate", "mean")
 def _defined(w: Writer, t: Term) -> Piece | None:
     """Ops that the reader knows better by their definition."""
-    return w.write(t.op.define(*t.args, **t.params))
+    define: Any = t.op.define
+    return w.write(define(*t.args, **t.params))
 
 
 # ---------------------------------------------------------------------------------------------- conditions

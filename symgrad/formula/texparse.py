@@ -2,8 +2,9 @@ r"""The reader of the LaTeX that :mod:`symgrad.formula.latex` prints.
 
 Grammar, loosest first: ``\vee``; ``\wedge``; ``\neg``; ``= \ne < \le > \ge``; ``+ -``; ``\odot``; juxtaposition and
 ``\cdot``; superscripts and indices.  Atoms are symbols, numbers, brackets, ``\frac``, ``\sqrt``, ``e^{…}``, functions,
-``\operatorname{op}_{axes}\left(args; key=value\right)``, ``\lVert\rVert``, ``\left|\right|``, Iverson brackets, ``cases``,
-``\mathbf{1}``, ``I``, ``\left[\sum_{k} A_{i k} B_{k j}\right]_{i j}``, and ``x_{[index]}`` with NumPy's index.
+``\operatorname{op}_{axes}\left(args; key=value\right)``, ``\lVert\rVert``, ``\left|\right|``, Iverson brackets,
+``cases``, ``\mathbf{1}``, ``I``, ``\left[\sum_{k} A_{i k} B_{k j}\right]_{i j}``, and ``x_{[index]}`` with NumPy's
+index.
 """
 
 from __future__ import annotations
@@ -57,9 +58,9 @@ def tokenize(text: str) -> Tokens:
 def from_latex(text: str, symbols: Mapping[str, Any] | Iterable[Term], shape: tuple[Any, ...] | None = None) -> Term:
     r"""The term of LaTeX as this library prints it.
 
-    ``symbols`` state the shapes of the names, as in :func:`symgrad.formula.parse.symbol_table`; ``shape`` is the shape of
-    the whole formula, needed where the text leaves it open (a lone ``\mathbf{1}`` or ``I``).  Raises ``FormulaError``
-    where the text cannot be read or products do not fit.
+    ``symbols`` state the shapes of the names, as in :func:`symgrad.formula.parse.symbol_table`; ``shape`` is the shape
+    of the whole formula, needed where the text leaves it open (a lone ``\mathbf{1}`` or ``I``).  Raises
+    ``FormulaError`` where the text cannot be read or products do not fit.
 
     >>> from_latex(r"X^{\top} \left(X w - y\right)", {"X": ("n", "m"), "w": ("m",), "y": ("n",)}).shape
     ('m',)
@@ -78,8 +79,8 @@ _FUNCTIONS = {
 }  # fmt: skip
 _OPERATORS = {"tr": "trace", "Re": "real", "Im": "imag", "clip": "clamp"}
 _AXES_TUPLE = ("sum", "mean", "var", "std", "amax", "amin", "norm", "logsumexp", "squeeze")
-_STOP = (")", "}", "]", "&", ",", ";", "", r"\\", r"\right|", r"\rVert", r"\right\rfloor", r"\right\rceil", "+", "-", r"\odot",
-         r"\wedge", r"\vee", ":", *_RELATIONS)  # fmt: skip
+_STOP = (")", "}", "]", "&", ",", ";", "", r"\\", r"\right|", r"\rVert", r"\right\rfloor", r"\right\rceil", "+", "-",
+         r"\odot", r"\wedge", r"\vee", ":", *_RELATIONS)  # fmt: skip
 
 
 class _TexReader:
@@ -241,7 +242,8 @@ class _TexReader:
             return Value("eye", op("div", 1, base.term))
         if not entry and base.kind not in ("s", "o") and exponent.kind == "s":
             raise tokens.error(
-                "a power of an array is written with \\odot; only ^{\\top} and whole powers of square matrices are matrix powers here"
+                "a power of an array is written with \\odot; only ^{\\top} and whole powers of square matrices are "
+                "matrix powers here"
             )
         return entrywise(power, base, exponent)
 
@@ -282,7 +284,7 @@ class _TexReader:
     # -------------------------------------------------------------------------------------- functions
 
     def function(self, name: str) -> Any:
-        """An elementwise function with its exponent before the argument; ``\\log`` may stand before another one."""
+        r"""An elementwise function with its exponent before the argument; ``\log`` may stand before another one."""
         tokens = self.tokens
         exponent = None
         if tokens.peek() == "^":
@@ -300,7 +302,7 @@ class _TexReader:
         return out if exponent is None else entrywise(power, out, exponent)
 
     def joined_log(self) -> Any:
-        """``\\log`` of a function for which the table has one op."""
+        r"""``\log`` of a function for which the table has one op."""
         tokens = self.tokens
         following = tokens.peek()
         if following in (r"\sigma", r"\Gamma") and tokens.peek(1) == "(" and self.symbol_free():
@@ -361,7 +363,7 @@ class _TexReader:
         return args, params
 
     def operator(self, text: str) -> Any:
-        """``\\operatorname{name}`` with its axes, arguments and parameters."""
+        r"""``\operatorname{name}`` with its axes, arguments and parameters."""
         name = word(text)
         tokens = self.tokens
         axes = None

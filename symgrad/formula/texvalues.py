@@ -4,7 +4,8 @@ Vectors are columns, so ``x^{\top} y`` is a number, ``x y^{\top}`` a matrix, and
 number of rows is not known until it meets another one.  A :class:`Value` is a term with its kind:
 
 ``s`` scalar, ``v`` column, ``r`` row (held as a 1-D term), ``m`` matrix, ``t`` more axes, ``eye`` a multiple of ``I``,
-``o``/``or``/``oo`` a multiple of ones (column, row, matrix), ``rb`` a row for every row, ``cb`` a column for every column.
+``o``/``or``/``oo`` a multiple of ones (column, row, matrix), ``rb`` a row for every row, ``cb`` a column for every
+column.
 """
 
 from __future__ import annotations
@@ -206,6 +207,7 @@ class Indexed:
         self.kind = "indexed"
 
     def times(self, other: Any) -> Indexed:
+        """The product with another one, or with a scalar."""
         if isinstance(other, Indexed):
             return Indexed(self.operands + other.operands, self.deltas + other.deltas)
         return Indexed([*self.operands, (other.term, ())], self.deltas)

@@ -65,6 +65,7 @@ class Reading:
         made = {id(leaf): leaf for leaf in leaves if isinstance(leaf, Source) and _recipe_holds(leaf, names or {})}
         self.leaves = [leaf for leaf in leaves if id(leaf) not in made]
         self.letters: dict[int, str] = {}
+        self.composed: dict[int, str] = {}
         self.terms: dict[int, Term] = {}
         self.sources: dict[str, Any] = {}
         self._taken: set[str] = set()
@@ -126,7 +127,7 @@ class Reading:
 
     def shape(self, sizes: Sequence[int]) -> tuple[Any, ...]:
         """Sizes as letters where a leaf has that size."""
-        return tuple(self.letters.get(n, n) for n in sizes)
+        return tuple(self.letters.get(n) or self.composed.get(n, n) for n in sizes)
 
     def _name_leaves(self, given: dict[int, str]) -> dict[int, str]:
         """Given names first, then assigned ones, then x1, x2 … and c1, c2 …; a name belongs to one leaf."""
@@ -209,12 +210,16 @@ class Reading:
     def _typed(self, term: Term, node: Node) -> Term:
         """The recorded dtype is the truth; inference may not know the default dtype of the time.
 
-        A size that inference composes (``n+p`` of a join) and that a leaf has too, by value, gets the leaf's letter.
+        A size that inference composes (``n+p`` of a join) and that a leaf has too, by value, gets the leaf's letter; else
+        it stands for its value in what follows.
         """
         if term.op.kind == "leaf" or term.op.name == "full":
             return term
         shape = term.shape
         if any(isinstance(s, str) and not s.isalnum() for s in shape):
+            for s, n in zip(shape, node.shape, strict=True):
+                if isinstance(s, str) and n not in self.letters and n != 1:
+                    self.composed.setdefault(n, s)
             shape = tuple(
                 self.letters.get(n, s) if isinstance(s, str) else s for s, n in zip(shape, node.shape, strict=True)
             )

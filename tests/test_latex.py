@@ -1,0 +1,203 @@
+"""LaTeX of formulas: textbook forms, names, options, where-lists, and the reader that gives back the number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import ArgumentError, FormulaError, NameProblem
+from symgrad.formula.latex import latex
+from symgrad.formula.parse import from_latex
+from symgrad.formula.term import evaluate, symbol
+from symgrad.formula.texnames import name_latex, texts
+
+X, w, y = symbol("X", ("n", "m")), symbol("w", ("m",)), symbol("y", ("n",))
+A, B = symbol("A", ("n", "n")), symbol("B", ("n", "n"))
+v, u = symbol("v", ("n",)), symbol("u", ("n",))
+a, b = symbol("a"), symbol("b")
+
+
+def op(name, *args, **params):
+    return sg.op.lookup(name)(*args, **params)
+
+
+def total(x):
+    return op("sum", x, dim=tuple(range(x.ndim)), keepdim=False)
+
+
+RAW = [
+    (X @ w - y, r"X w - y"),
+    (X.T @ (X @ w - y), r"X^{\top} \left(X w - y\right)"),
+    (A @ B @ A, r"A B A"),
+    (A @ (B + A) @ v, r"A \left(B + A\right) v"),
+    ((A @ B).T, r"\left(A B\right)^{\top}"),
+    (A.T.T, r"A"),
+    (op("inv", A.T), r"\left(A^{\top}\right)^{-1}"),
+    (op("inv", A).T, r"A^{-\top}"),
+    (v @ u, r"v^{\top} u"),
+    ((v @ u) * A, r"\left(v^{\top} u\right) A"),
+    (op("outer", v, u), r"v u^{\top}"),
+    (op("outer", v, u).T, r"u v^{\top}"),
+    (v * u, r"v \odot u"),
+    (v * (u + 1), r"v \odot \left(u + 1\right)"),
+    (2 * v / 3, r"\frac{2}{3} v"),
+    (a * v / b, r"\frac{a}{b} v"),
+    (-(a - b), r"b - a"),
+    (a - (b - a), r"a - b + a"),
+    (-a - b, r"-a - b"),
+    (a * -b, r"-a b"),
+    (-(-(-a)), r"-a"),
+    (a / (b * 2), r"\frac{a}{2 b}"),
+    (a ** (b - 1), r"a^{b - 1}"),
+    ((a + b) ** 2, r"\left(a + b\right)^{2}"),
+    (a**-2, r"\frac{1}{a^{2}}"),
+    (v**2, r"v^{\odot 2}"),
+    (1 / v, r"\frac{1}{v}"),
+    (op("tanh", a) ** 2, r"\tanh^{2}\left(a\right)"),
+    (op("exp", -a), r"e^{-a}"),
+    (op("sigmoid", v), r"\sigma\left(v\right)"),
+    (total(v), r"\mathbf{1}^{\top} v"),
+    (total(X), r"\mathbf{1}^{\top} X \mathbf{1}"),
+    (X + w, r"X + \mathbf{1} w^{\top}"),
+    (X * w, r"X \operatorname{diag}\left(w\right)"),
+    (op("trace", A @ B), r"\operatorname{tr}\left(A B\right)"),
+    (op("logdet", A), r"\log \det\left(A\right)"),
+    (op("norm", v, p=2, dim=(0,), keepdim=False), r"\lVert v \rVert"),
+    (op("norm", A, p=2, dim=(0, 1), keepdim=False), r"\lVert A \rVert_{F}"),
+    (op("where", v > 0, v, 0), r"\begin{cases} v & \text{for}\: v > 0 \\ 0 & \text{otherwise} \end{cases}"),
+    (v * (v > 0), r"v \odot \left[v > 0\right]"),
+    (op("solve", A, v), r"A^{-1} v"),
+    (v[1:3], r"v_{[1:3]}"),
+    (op("cumsum", v, dim=0), r"\operatorname{cumsum}_{0}\left(v\right)"),
+]
+
+
+@pytest.mark.parametrize(("term", "text"), RAW, ids=[t for _, t in RAW])
+def test_as_run(term, text):
+    assert latex(term, canonical=False) == text
+
+
+@pytest.mark.parametrize("term", [t for t, _ in RAW], ids=[t for _, t in RAW])
+def test_as_run_reads_back(term, rng):
+    values = {
+        "X": rng.normal(size=(5, 3)), "w": rng.normal(size=3), "y": rng.normal(size=5), "A": rng.normal(size=(5, 5)),
+        "B": rng.normal(size=(5, 5)), "v": rng.normal(size=5), "u": rng.normal(size=5), "a": 1.7, "b": 0.6,
+    }  # fmt: skip
+    values["A"] = values["A"] @ values["A"].T + np.eye(5)
+    for canonical in (True, False):
+        text = latex(term, canonical=canonical)
+        again = from_latex(text, [X, w, y, A, B, v, u, a, b], shape=term.shape)
+        known = {s.name: values[s.name] for s in (X, w, y, A, B, v, u, a, b)}
+        np.testing.assert_allclose(evaluate(again, known), evaluate(term, known), rtol=1e-12)
+
+
+def test_index_notation(rng):
+    P, Q = symbol("P", ("p", "n", "m")), symbol("Q", ("p", "m", "q"))
+    term = op("matmul", P, Q)
+    text = latex(op("einsum", P, Q, inputs=((0, 1, 2), (0, 2, 3)), output=(0, 1, 3), shape=("p", "n", "q")))
+    assert text == r"\left[\sum_{l} P_{i j l} Q_{i l k}\right]_{i j k}"
+    values = {"P": rng.normal(size=(2, 3, 4)), "Q": rng.normal(size=(2, 4, 5))}
+    np.testing.assert_allclose(evaluate(from_latex(text, [P, Q]), values), evaluate(term, values))
+
+
+NAMES = {
+    "x": "x", "W2": "W_{2}", "w_1": "w_{1}", "beta": r"\beta", "beta_1": r"\beta_{1}", "lambda_": r"\lambda",
+    "lam": r"\lambda", "x_hat": r"\hat{x}", "x_hat_2": r"\hat{x}_{2}", "loss": r"\mathrm{loss}",
+    "w_new": r"w_{\mathrm{new}}", "Sigma": r"\Sigma",
+    "θ": r"\theta", "x_i_j": "x_{i,j}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text"), NAMES.items())
+def test_names(name, text):
+    assert name_latex(name) == text
+
+
+def test_no_two_names_look_alike():
+    found = texts(["beta1", "beta_1", "lam", "lambda_"])
+    assert len(set(found.values())) == 4
+
+
+def test_symbols_keep_their_meaning_beside_functions():
+    e, sigma, identity = symbol("e"), symbol("sigma"), symbol("I", ("n", "n"))
+    assert latex(op("exp", e), canonical=False) == r"\exp\left(e\right)"
+    assert latex(op("sigmoid", sigma), canonical=False) == r"\operatorname{sigmoid}\left(\sigma\right)"
+    assert latex(identity @ v + v, canonical=False) == "I v + v"
+
+
+def test_bold():
+    assert latex(X @ w * a, canonical=False, bold=True) == r"a \mathbf{X} \mathbf{w}"
+    assert latex(symbol("beta_1", ("n",)) * 2, canonical=False, bold=True) == r"2 \boldsymbol{\beta}_{1}"
+    assert from_latex(r"\mathbf{X} \mathbf{w}", [X, w]) is X @ w
+
+
+def test_functions():
+    f = lambda X, w, y: ((X @ w - y) ** 2).sum()  # noqa: E731
+    shapes = (5, 3), (3,), (5,)
+    assert sg.latex(f, *shapes) == r"\lVert X w - y \rVert^{2}"
+    assert sg.latex(f, *shapes, wrt="w") == r"2 X^{\top} \left(X w - y\right)"
+    assert sg.latex(f, *shapes, wrt=0) == r"2 \left(X w - y\right) w^{\top}"
+    assert sg.latex(f, *(np.ones(s) for s in shapes), wrt="w") == sg.latex(f, *shapes, wrt="w")
+
+    def loss(x):
+        return (x * x).sum()
+
+    assert sg.latex(loss, (4,), wrt="x", header=True) == r"\frac{\partial \mathrm{loss}}{\partial x} = 2 x"
+    with pytest.raises(NameProblem, match="wrt='z'"):
+        sg.latex(loss, (4,), wrt="z")
+    with pytest.raises(ArgumentError, match="scalar"):
+        sg.latex(lambda x: x * 2, (4,), wrt="x")
+    with pytest.raises(ArgumentError, match="takes no further arguments"):
+        sg.latex(sg.tensor(1.0), 3)
+
+
+def test_tensors():
+    x = sg.tensor([1.0, 2.0], requires_grad=True, name="x")
+    z = (x * x).sum()
+    z.backward()
+    assert z.latex() == r"x^{\top} x"
+    assert sg.latex(z) == z.latex()
+    assert x.grad.latex() == "2 x"
+    assert x.grad._repr_latex_() == r"$\displaystyle 2 x$"
+    shown = sg.formula(x.grad)
+    assert (str(shown), shown.shape, shown.names) == ("2*x", ("n",), ["x"])
+    np.testing.assert_array_equal(shown.evaluate(x=np.ones(5)), 2 * np.ones(5))
+
+
+def deep(depth):
+    x = end = sg.tensor(0.7, requires_grad=True, dtype=np.float64, name="x")
+    for _ in range(depth):
+        end = end.sin() * end
+    return x, end
+
+
+def test_where_list_of_lines():
+    _, end = deep(4_000)
+    text = end.latex(lines=10)
+    rows = text.splitlines()
+    assert (rows[0], rows[-1], len(rows)) == (r"\begin{aligned}", r"\end{aligned}", 13)
+    assert r"\text{(3990 more lines)}" in text
+    assert rows[2] == r"t_{2} &= \sin\left(t_{1}\right) t_{1} \\"
+    with pytest.raises(FormulaError, match="lines were left out"):
+        from_latex(text, {"x": ()})
+
+
+def test_whole_where_list_reads_back():
+    x, end = deep(12)
+    end.backward()
+    for t in (end, x.grad):
+        text = t.latex(where=True, lines=1_000)
+        assert evaluate(from_latex(text, {"x": ()}), {"x": 0.7}) == pytest.approx(t.item(), rel=1e-13)
+
+
+def test_where_can_be_refused():
+    x = sg.tensor([0.3, 0.4], requires_grad=True, name="x")
+    t = (x.sin() + 1) * (x.sin() + 1).exp()
+    assert "aligned" not in t.latex(where=False)
+    assert "aligned" in t.latex(where=True, canonical=False)
+
+
+def test_not_a_formula():
+    with pytest.raises(FormulaError, match="ndarray"):
+        latex(np.ones(3))  # type: ignore[arg-type]
