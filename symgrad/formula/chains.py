@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symgrad.formula.normal import Power, number_of, plain_power
-from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, apply, full, number
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, apply, full, number, postorder
 from symgrad.op import lookup
 from symgrad.ops.contraction import contract
 
@@ -52,6 +52,15 @@ def count_transposes(term: Term) -> int:
         total += sum(is_transpose(t) for t in layer)
         layer = [a for t in layer if t.ndim == 2 for a in t.args if a.ndim == 2][:16]
     return total
+
+
+def price(term: Term) -> int:
+    """The operations of a formula as printed, shared parts counted every time; numbers, symbols, I and 1 are free."""
+    prices: dict[Term, int] = {}
+    for t in postorder([term]):
+        own = 0 if t.op in (NUMBER, SIZE, SYMBOL) or t.op.name in ("eye", "full") else 1
+        prices[t] = min(own + sum(prices[a] for a in t.args), 10**9)
+    return prices[term]
 
 
 def identity(size: Any) -> Term:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from symgrad.formula.branches import joined
-from symgrad.formula.chains import Layout, count_transposes, counted, is_transpose, is_truth
+from symgrad.formula.chains import Layout, count_transposes, counted, is_transpose, is_truth, price, turned
 from symgrad.formula.expanding import WIDEST, distributed, expanded
 from symgrad.formula.factoring import factored
 from symgrad.formula.matrixform import form_term
@@ -96,7 +96,13 @@ class Canonicaliser:
         """The canonical term of ``root``."""
         for term in postorder([root]):
             self.forms[term] = self._read(term)
-        return self.term(self.forms[root])
+        form = self.forms[root]
+        found = self.term(form)
+        if len(form.shape) == 2 and 1 < len(form.terms) <= TERMS:
+            # (XB + BX)ᵀ rather than BᵀXᵀ + XᵀBᵀ: (A + B)ᵀ = Aᵀ + Bᵀ, always.
+            other = turned(self.term(form.restricted((1, 0))))
+            return other if price(other) < price(found) else found
+        return found
 
     # ---------------------------------------------------------------- bookkeeping
 
