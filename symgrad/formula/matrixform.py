@@ -402,7 +402,9 @@ def index_term(factors: Sequence[Factor], out: Labels, sizes: tuple[Any, ...]) -
     """A general einsum with small labels; a delta that stands alone is an identity matrix among the factors."""
     if not factors and len(set(out)) == len(out):
         return full(sizes, 1, FLOAT)
-    factors, out = list(factors), tuple(out)
+    # Indices say which axis is which: nothing is transposed among them.
+    factors = [Factor(f.base.args[0], f.labels[::-1], f.power) if is_transpose(f.base) else f for f in factors]
+    out = tuple(out)
     covered = {x for f in factors for x in f.labels}
     for k, x in enumerate(out):
         if x in out[:k] and x not in covered:

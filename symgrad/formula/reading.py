@@ -13,6 +13,7 @@ from symgrad.formula.chains import count_transposes
 from symgrad.formula.branches import read_guard, read_where
 from symgrad.formula.normal import Factor, Form, Product, exact_number, plain_power, size_factors
 from symgrad.formula.rewriting import inverse_of
+from symgrad.formula.structures import declared
 from symgrad.formula.term import Term
 from symgrad.op import lookup
 
@@ -166,6 +167,18 @@ def _exponential(run: Canonicaliser, form: Form) -> Form:
     return run.opaque(lookup("matrix_exp")(inner))
 
 
+def _read_triangle(structure: str) -> Reader:
+    def read(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+        """The lower (upper) triangle of a matrix that is declared lower (upper) triangular is the matrix."""
+        p = args[0].terms[0] if len(args[0].terms) == 1 else None
+        f = p.factors[0] if p is not None and len(p.factors) == 1 else None
+        if p is None or f is None or f.labels != p.out or f.power != 1 or term.params["k"] != 0:
+            return None
+        return args[0] if declared(f.base) in (structure, "diagonal") else None
+
+    return read
+
+
 def _read_prod(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
     """The product of all eigenvalues is the determinant, always; that of equal entries a power."""
     p = args[0].terms[0] if len(args[0].terms) == 1 else None
@@ -242,6 +255,8 @@ READERS: dict[str, Reader] = {
     "matrix_exp": _read_matrix_exp,
     "matrix_exp_frechet": _read_frechet,
     "prod": _read_prod,
+    "tril": _read_triangle("lower"),
+    "triu": _read_triangle("upper"),
     "reshape": _read_reshape,
     "where": read_where,
     "guard": read_guard,

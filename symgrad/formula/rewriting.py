@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from symgrad.formula.normal import Factor, Form, Product, plain_power, relabelled, size_factors
 from symgrad.formula.powers import gathered_powers
 from symgrad.formula.spectra import orthogonal_axes, without_spectra
-from symgrad.formula.term import Term
+from symgrad.formula.term import SYMBOL, Term
 from symgrad.op import Op, lookup
 
 if TYPE_CHECKING:
@@ -504,6 +504,8 @@ def _conj(run: Canonicaliser, form: Form) -> Form:
         for f in p.factors:
             if f.base.dtype is None or f.base.dtype.kind != "c":
                 factors.append(f)
+            elif run.hermitian(f.base):
+                factors.append(Factor(f.base, f.labels[::-1], f.power))
             elif f.base.op.name == "conj":
                 factors.append(Factor(f.base.args[0], f.labels, f.power))
             else:
@@ -557,6 +559,9 @@ def is_path(arrays: Sequence[Factor], out: tuple[int, ...], size: Any) -> bool:
 
 def _inverted(run: Canonicaliser, f: Factor) -> Factor:
     """The inverse of a matrix factor; its labels stand for the transposed roles."""
+    if f.base.op is SYMBOL and orthogonal_axes(f.base) == (0, 1):
+        # Q⁻¹ = Qᵀ for orthogonal Q.
+        return Factor(f.base, f.labels)
     if f.base.op.name == "inv":
         base = f.base.args[0]
     else:

@@ -25,13 +25,16 @@ from symgrad.formula.normal import (
     content,
     contract_products,
     exact_number,
+    multiple_of_pi,
     plain_power,
     product_key,
 )
 from symgrad.formula.reading import READERS
 from symgrad.formula.rewriting import merged, simpler_function
-from symgrad.formula.term import NUMBER, SYMBOL, Term, number, postorder
+from symgrad.formula.structures import is_hermitian, is_symmetric
+from symgrad.formula.term import NUMBER, SYMBOL, Term, as_term, number, postorder
 from symgrad.op import Op, lookup
+from symgrad.ops.constants import PI
 
 INLINE = 12
 """Products with more factors than this enter others as one opaque factor, so that shared products stay shared."""
@@ -120,13 +123,19 @@ class Canonicaliser:
 
     def _looks_symmetric(self, term: Term) -> bool:
         if term.op is SYMBOL:
-            return term.params.get("structure") == "symmetric"
+            return is_symmetric(term)
         name = term.op.name
         if name in ("eye", "full") or (name == "einsum" and term.params["output"] == (0, 0)):
             return True
         if term.op.kind == "elementwise" or name in ("inv", "permute", "abs", "sign", "where"):
             return all(a.ndim == 0 or self._symmetric.get(a, a.op is SYMBOL and self.symmetric(a)) for a in term.args)
         return False
+
+    def hermitian(self, term: Term) -> bool:
+        """Whether a complex matrix is declared equal to its conjugate transpose, or is the inverse of such a one."""
+        while term.op.name == "inv":
+            term = term.args[0]
+        return term.op is SYMBOL and is_hermitian(term)
 
     def key(self, p: Product) -> Any:
         """Key by which products with equal bodies are merged."""
@@ -265,6 +274,9 @@ class Canonicaliser:
         return self.forms[definition].broadcast(term.shape)
 
     def _number(self, term: Term) -> Form:
+        turns = multiple_of_pi(term.number)
+        if turns is not None:
+            return Form([Product(turns, [Factor(as_term(PI), ())], ())], ())
         value = exact_number(term.number)
         if value is None:
             return Form([Product(1, [Factor(term, ())], ())], ())

@@ -1,0 +1,106 @@
+"""Structures of matrices: what a tensor may be declared to be, what formulas make of it, and projected gradients.
+
+``symgrad.tensor(..., structure="symmetric")`` is a promise about the values.  Formulas use it (A + Aᵀ is 2A); numbers do
+not.  A derivative stays the derivative by all entries, as in torch; :func:`project` gives the part of it that keeps the
+structure.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symgrad.errors import ArgumentError
+from symgrad.op import carrier_of, shape_of
+from symgrad.ops.complex import conj
+from symgrad.ops.linalg import diag_embed, diagonal, tril_op, triu_op
+
+SYMMETRIC = frozenset({"symmetric", "diagonal", "psd", "spd"})
+"""Structures of real matrices that equal their transpose."""
+
+HERMITIAN = frozenset({"hermitian", "psd", "spd"})
+"""Structures of complex matrices that equal their conjugate transpose."""
+
+_NAMES = {"lower_triangular": "lower", "upper_triangular": "upper", "antisymmetric": "skew"}
+
+
+def declared(term: Any) -> str | None:
+    """The structure that a symbol was declared to have."""
+    structure = term.params.get("structure") if term.op.name == "symbol" else None
+    return _NAMES.get(structure, structure)
+
+
+def _complex(term: Any) -> bool:
+    return term.dtype is not None and term.dtype.kind == "c"
+
+
+def is_symmetric(term: Any) -> bool:
+    """Whether a symbol is declared to equal its transpose."""
+    structure = declared(term)
+    if _complex(term):
+        return structure in ("symmetric", "diagonal")
+    return structure in SYMMETRIC or structure == "hermitian"
+
+
+def is_hermitian(term: Any) -> bool:
+    """Whether a complex symbol is declared to equal its conjugate transpose."""
+    return _complex(term) and declared(term) in HERMITIAN
+
+
+def _turned(x: Any) -> Any:
+    return x.T
+
+
+def _adjoint(x: Any) -> Any:
+    return conj(x.T)
+
+
+_PROJECTIONS: dict[str, Any] = {
+    "symmetric": lambda g, _: (g + _turned(g)) / 2,
+    "hermitian": lambda g, _: (g + _adjoint(g)) / 2,
+    "psd": lambda g, _: (g + _adjoint(g)) / 2,
+    "spd": lambda g, _: (g + _adjoint(g)) / 2,
+    "skew": lambda g, _: (g - _turned(g)) / 2,
+    "diagonal": lambda g, _: diag_embed(diagonal(g, 0, 0, 1)),
+    "lower": lambda g, _: tril_op(g, k=0),
+    "upper": lambda g, _: triu_op(g, k=0),
+    "orthogonal": lambda g, at: (g - at @ _adjoint(g) @ at) / 2,
+}
+
+
+def project(grad: Any, structure: Any, at: Any = None) -> Any:
+    """The part of a gradient along matrices of a structure: the steepest ascent that keeps the structure.
+
+    ``grad`` is a square matrix (tensor, array or formula).  ``structure`` is ``"symmetric"`` or ``"psd"`` (G → (G + Gᵀ)/2),
+    ``"hermitian"`` ((G + Gᴴ)/2), ``"skew"`` ((G - Gᵀ)/2), ``"diagonal"``, ``"lower"``, ``"upper"`` (the entries there, zeros
+    elsewhere) or ``"orthogonal"`` ((G - Q Gᵀ Q)/2 at the point ``at`` = Q, the tangent space there).  A tensor with a
+    declared structure stands for that structure, and for the point.  The result has the shape and dtype of ``grad`` and
+    can be differentiated.  Raises ``ArgumentError`` for other structures and for gradients that are not square.
+
+    >>> import symgrad as sg
+    >>> A = sg.tensor([[2.0, 1.0], [1.0, 3.0]], requires_grad=True, name="A", structure="symmetric")
+    >>> b = sg.tensor([1.0, 2.0], name="b")
+    >>> (g,) = sg.autograd.grad(b @ A @ sg.tensor([1.0, 0.0], name="c"), A, create_graph=True)
+    >>> sg.project(g, A).latex()
+    '\\\\frac{1}{2} \\\\left(b c^{\\\\top} + c b^{\\\\top}\\\\right)'
+    """
+    if not isinstance(structure, str):
+        extra = getattr(structure, "_extra", None)
+        at, structure = structure if at is None else at, None if extra is None else extra.structure
+        if structure is None:
+            raise ArgumentError(
+                "project: this tensor was declared without a structure; give it one (structure='symmetric') or name the "
+                "structure: project(grad, 'symmetric')."
+            )
+    structure = _NAMES.get(structure, structure)
+    if structure not in _PROJECTIONS:
+        raise ArgumentError(f"project knows the structures {', '.join(_PROJECTIONS)}; got {structure!r}.")
+    shape = shape_of(grad)
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ArgumentError(f"project takes the gradient by a square matrix; this one has shape {tuple(shape)}.")
+    if structure == "orthogonal" and at is None:
+        raise ArgumentError("project: the tangent space of orthogonal matrices depends on the point; pass at=Q.")
+    if carrier_of(type(grad)) is None:
+        import numpy as np
+
+        grad = np.asarray(grad)
+    return _PROJECTIONS[structure](grad, at)
