@@ -19,6 +19,7 @@ import sympy as sp
 from symgrad.errors import FormulaError, FormulaTooDeep
 from symgrad.formula.heads import _WORD, ArraySymbol, Head, SizeSymbol, Static, head, shape_of
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, apply, as_term, number, postorder, size_letter, symbol
+from symgrad.formula.wherelist import canonical_or_raw
 from symgrad.op import Op, lookup
 
 __all__ = ["DEPTH_BUDGET", "TREE_BUDGET", "from_sympy_expr", "shape_of", "to_sympy"]
@@ -51,15 +52,8 @@ def to_sympy(term: Term, canonicalise: bool = True, symbols: Sequence[Term] = ()
     key = (canonicalise, tuple(symbols))
     cache = _CACHE.setdefault(term, {})
     if key not in cache:
-        cache[key] = _built(canonical_within_budget(term) if canonicalise else term, term, symbols)
+        cache[key] = _built(canonical_or_raw(term) if canonicalise else term, term, symbols)
     return cache[key]
-
-
-def canonical_within_budget(term: Term) -> Term:
-    """The canonical form, or the term itself where it is too large to be rewritten for reading."""
-    from symgrad.formula.wherelist import canonical_or_raw
-
-    return canonical_or_raw(term)
 
 
 def _built(term: Term, original: Term, symbols: Sequence[Term]) -> Any:

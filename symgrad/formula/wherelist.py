@@ -26,10 +26,8 @@ def canonical_or_raw(term: Term) -> Term:
     """The canonical form within ``CANONICAL_BUDGET``, else the program as it was run."""
     if len(postorder([term])) > CANONICAL_BUDGET:
         return term
-    try:
-        from symgrad.formula.simplify import canonical
-    except ImportError:
-        return term
+    from symgrad.formula.simplify import canonical
+
     found = canonical(term)
     return found if found.shape == term.shape else term
 
