@@ -41,6 +41,7 @@ _LAZY = {
     "compile": "symgrad.compiler",
     "jit": "symgrad.compiler",
     "formula": "symgrad.formulas",
+    "derive": "symgrad.steps",
     "judge": "symgrad.judging",
     "latex": "symgrad.formulas",
     "where_list": "symgrad.formulas",

@@ -1,10 +1,12 @@
-"""The command line: ``python -m symgrad demo``, ``op NAME``, ``version``."""
+"""The command line: ``python -m symgrad latex VALUE``, ``derive``, ``judge``, ``demo``, ``op NAME``, ``version``."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
+
+from symgrad.commands import add_commands
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -19,7 +21,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from symgrad.demo import run
 
         return run()
-    return _card(options.name)
+    if options.command == "op":
+        return _card(options.name)
+    from symgrad.commands import run as run_command
+
+    return run_command(options)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -28,6 +34,7 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("demo", help="the main job on real data, in a few seconds")
     card = commands.add_parser("op", help="the card of an op: value, derivative, formula, code, domain")
     card.add_argument("name", metavar="NAME", help="the op's name in the table, such as tanh or matmul")
+    add_commands(commands)
     commands.add_parser("version", help="the version")
     return parser
 

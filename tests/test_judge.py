@@ -8,7 +8,7 @@ import copy
 import numpy as np
 import pytest
 import sympy as sp
-from textbook import TEXTBOOK
+from tests.judging.textbook import TEXTBOOK
 
 import symgrad as sg
 from symgrad.errors import FormulaError, NameProblem
@@ -177,3 +177,99 @@ def test_corrupted_formulas_are_different():
             unnamed.append((name, f, wrt, bad, str(verdict.diagnosis)))
     assert not wrong, wrong
     assert len(unnamed) <= 0.1 * len(cases), (len(unnamed), len(cases), unnamed)
+
+
+# ------------------------------------------------------------------------------------------ forms of a text
+
+
+LEAST = {"of": "norm(A@x-b)**2", "wrt": "x"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2*A.T*(A*x-b)", "2*A.T@(A@x-b)", "2 * A.T.dot(A.dot(x) - b)", "2*np.dot(A.T, np.dot(A, x) - b)", "2*A'*(A*x-b)",
+        "2*A^T*(A*x - b)", "2 A'(Ax - b)", "2 Aᵀ(Ax−b)", "2*transpose(A)*(A*x-b)", "2*A.T*A*x - 2*A.T*b",
+        "df/dx = 2*A.T*(A*x-b)", r"2A^T(Ax-b)", r"$2A^{\top}(Ax-b)$", r"\nabla f(x) = 2\,\mathbf{A}^\top(\mathbf{A}\mathbf{x}-\mathbf{b})",
+        r"2 A^\intercal r, \quad r = Ax - b", r"2\left(A^{\mathsf{T}} A x - A^{\mathrm{T}} b\right)",
+        r"\frac{\partial f}{\partial x} = -2\cdot A^T(b-A\cdot x)",
+    ],
+)  # fmt: skip
+def test_ways_to_write_it(text):
+    assert sg.judge(text, **LEAST)
+
+
+def test_sympy():
+    A, x, b = sp.MatrixSymbol("A", 3, 2), sp.MatrixSymbol("x", 2, 1), sp.MatrixSymbol("b", 3, 1)
+    assert sg.judge(2 * A.T * (A * x - b), **LEAST)
+    assert not sg.judge(2 * A.T * (A * x + b), **LEAST)
+    t = sp.Symbol("t")
+    assert sg.judge(2 * t * sp.cos(t**2), of="sin(t**2)", wrt="t").proof == "structural"
+    assert sg.judge(sp.diff(sp.exp(-(t**2)) * sp.tan(t), t), of="exp(-t**2)*tan(t)", wrt="t")
+
+
+def test_functions_tensors_and_hessians():
+    def loss(A, x, b):
+        return ((A @ x - b) ** 2).sum()
+
+    assert sg.judge("2*A.T@(A@x-b)", of=loss, wrt="x")
+    assert sg.judge("2*A.T@(A@x-b)", (5, 3), (3,), (5,), of=loss, wrt="x")
+    assert sg.judge(r"2A^TA", of=loss, wrt=("x", "x"))
+    x = sg.tensor([0.3, 0.4], requires_grad=True, name="x")
+    assert sg.judge("cos(x)", of=x.sin().sum(), wrt=x)
+    assert sg.judge("diag(cos(x))", of="sin(x)", wrt="x", shapes="x=n")
+    assert sg.judge("x*sin(x)", of="sin(x)*x")
+
+
+def test_assumptions():
+    verdict = sg.judge("2*W@x", of="x@W@x", wrt="x")
+    assert verdict.diagnosis.kind == "assumption"
+    assert "W is symmetric" in verdict.diagnosis.sentence
+    assert sg.judge("2*W@x", of="x@W@x", wrt="x", assume={"W": "symmetric"})
+
+
+def test_page():
+    verdict = sg.judge(r"A^T(Ax-b)", **LEAST)
+    assert str(verdict).splitlines()[:2] == [
+        "DIFFERENT: A^T(Ax-b) is not df/dx.",
+        "  mistake     The formula is 1/2 times the exact one.",
+    ]
+    assert max(map(len, str(verdict).splitlines())) <= 80
+    assert verdict.counterexample["A"].tolist() == [[1.0]]
+    assert (verdict.theirs.tolist(), verdict.ours.tolist()) == ([-1.0], [-2.0])
+    assert repr(sg.judge("2*x", of="x**2", wrt="x")).startswith("EQUAL: 2*x is df/dx")
+
+
+def test_numerical_proof_and_undecided():
+    verdict = sg.judge("where(x > 0, 2*x, 0)", of="sum(relu(x)**2)", wrt="x", shapes="x=n")
+    assert verdict.verdict == "EQUAL"
+    assert sg.judge("log(-1 - x**2)", of="x**2", wrt="x").verdict == "UNDECIDED"
+    assert sg.judge("x + log(1 + exp(-2*x))", of="log(exp(x) + exp(-x))").proof == "numerical"
+    assert sg.judge("abs(x)", of="sqrt(x**2)").verdict == "EQUAL"
+    assert sg.judge("x", of="sqrt(x**2)").verdict == "DIFFERENT"
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "column"),
+    [("2*(x", FormulaError, 4), ("2*q", NameProblem, 2), ("x $ 2", FormulaError, 2), (r"\frac{x}{", FormulaError, 9)],
+)
+def test_errors_show_the_place(text, error, column):
+    with pytest.raises(error) as caught:
+        sg.judge(text, of="x**2", wrt="x")
+    lines = str(caught.value).splitlines()
+    assert lines[-1].index("^") - lines[-2].index(text) == column
+
+
+def test_nothing_is_evaluated():
+    for text in ("__import__('os').getcwd()", "x.__class__", "(lambda: 1)()", "[x for x in x]", "open('f')"):
+        with pytest.raises((FormulaError, NameProblem)):
+            sg.judge(text, of="x**2", wrt="x")
+
+
+def test_shapes_are_found():
+    about = source("norm(Y - tanh(X@W1)@W2)**2", scalar=True)
+    assert {str(s.name): s.shape for s in about.symbols} == {
+        "Y": ("n", "m"), "X": ("n", "p"), "W1": ("p", "q"), "W2": ("q", "m"),
+    }  # fmt: skip
+    about = source(lambda X, w, y: sg.log(1 + sg.exp(-y * (X @ w))).sum(), scalar=True)
+    assert [len(s.shape) for s in about.symbols] == [2, 1, 1] or {s.name for s in about.symbols} == {"X", "w", "y"}

@@ -301,6 +301,10 @@ def _translated(tokens: PeopleTokens, table: dict[str, Term]) -> PeopleTokens:
             k = _exponent(items, k, out, place, entrywise=text == ".^" or (text == "**" and explicit))
         elif text == "*" and explicit:
             out.append(("char", r"\entry", place))
+        elif kind == "name" and text[0] == "T" and len(text) > 1 and out[-1:] and out[-1][1] == "^" and text not in table:
+            # ``A^TA``: the transpose, and what follows it.
+            out.append(("char", "T", place))
+            out += _name(text[1:], place + 1, following, table)
         elif kind == "name":
             out += _name(text, place, following, table)
         elif kind == "sign" and text in _PAPER:

@@ -16,8 +16,9 @@ from symgrad.check.report import ArgumentReport, Diagnosis, number_text
 from symgrad.check.shapes import explain_shape
 from symgrad.errors import SymgradError
 from symgrad.formula.term import Term
-from symgrad.judging.points import Point, value
+from symgrad.judging.points import Point
 from symgrad.judging.repairs import Change, Search, expanded_summands, near, summands
+from symgrad.sampling import value
 
 
 def explained(theirs: Term, ours: Term, points: Sequence[Point], symbols: Sequence[Term], wrt: Any) -> Diagnosis | None:

@@ -12,15 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import SymgradError
-from symgrad.formula.term import Term, evaluate
+from symgrad.formula.term import Term
+from symgrad.sampling import KINDS, letters_of, sample, shape_at, value, with_structure
 
 SIZES = (3, 2, 4, 5, 1)
-POINTS = 24
+POINTS = 28
 """Points that are looked at; a verdict of equality needs at least ``NEEDED`` at which both formulas have a value."""
 
 NEEDED = 5
-KINDS = ("normal", "positive", "unit", "integer", "spread", "definite")
 
 
 class Point:
@@ -53,22 +52,19 @@ class Point:
             np.max(np.abs(self.theirs - self.ours), initial=0.0) > 50 * self.tolerance
         )
 
+    def regular(self, shown: Term) -> bool:
+        """Whether another form of the exact formula has the same value here."""
+        other = value(shown, self.values, self.sizes)
+        if other is None or other.shape != self.ours.shape:
+            return False
+        return bool(np.max(np.abs(other - self.ours), initial=0.0) <= 50 * self.tolerance)
+
     @property
     def agrees(self) -> bool:
         """Whether both values are equal within rounding."""
         if not self.known or not self.defined or self.theirs.shape != self.ours.shape:
             return False
         return bool(np.max(np.abs(self.theirs - self.ours), initial=0.0) <= self.tolerance)
-
-
-def value(term: Term, values: dict[str, Any], sizes: dict[str, int]) -> Any:
-    """The value of a formula as an array; None where it cannot be computed (a singular matrix)."""
-    try:
-        with np.errstate(all="ignore"):
-            found = np.asarray(evaluate(term, values, sizes))
-    except (SymgradError, ValueError, ArithmeticError, IndexError, KeyError, TypeError, np.linalg.LinAlgError):
-        return None
-    return found if found.dtype.kind in "biufc" else None
 
 
 def compared(theirs: Term, ours: Term, values: dict[str, Any], sizes: dict[str, int], rng: Any) -> Point | None:
@@ -95,16 +91,6 @@ def _moved(array: Any, rng: Any) -> Any:
     return (array * (1 + 1e-13 * rng.uniform(-1, 1, array.shape)))[()]
 
 
-def letters_of(*terms: Term) -> list[str]:
-    """The size letters of the symbols of formulas."""
-    found: dict[str, None] = {}
-    for t in terms:
-        for s in t.shape:
-            if isinstance(s, str) and s.isalnum():
-                found[s] = None
-    return list(found)
-
-
 def random_points(theirs: Term, ours: Term, symbols: Sequence[Term], count: int = POINTS) -> Iterator[Point]:
     """Points of several sizes and kinds; always the same ones."""
     rng = np.random.default_rng(20240229)
@@ -119,71 +105,15 @@ def random_points(theirs: Term, ours: Term, symbols: Sequence[Term], count: int 
             yield point
 
 
-def shape_at(term: Term, sizes: dict[str, int]) -> tuple[int, ...]:
-    """The shape of a symbol at given sizes."""
-    from symgrad.formula.term import size_value
-
-    return tuple(size_value(s, sizes) for s in term.shape)
-
-
-def sample(symbols: Sequence[Term], sizes: dict[str, int], kind: str, rng: Any) -> dict[str, Any]:
-    """Random arrays for symbols; those with a structure have it."""
-    return {str(s.name): with_structure(_draw(s, shape_at(s, sizes), kind, rng), s) for s in symbols}
-
-
-def _draw(s: Term, shape: tuple[int, ...], kind: str, rng: Any) -> Any:
-    dtype = s.dtype or np.dtype(float)
-    if dtype.kind == "b":
-        return rng.integers(0, 2, shape).astype(bool)
-    if dtype.kind in "iu":
-        return rng.integers(0, 3, shape).astype(dtype)
-    if kind == "positive":
-        array = rng.uniform(0.3, 2.5, shape)
-    elif kind == "unit":
-        array = rng.uniform(0.05, 0.95, shape)
-    elif kind == "integer":
-        array = rng.integers(-4, 5, shape).astype(float)
-    elif kind == "spread":
-        array = 4 * rng.standard_normal(shape)
-    elif kind == "definite":
-        array = rng.uniform(0.3, 1.5, shape)
-        if len(shape) == 2 and shape[0] == shape[1]:
-            array = array @ array.T + np.eye(shape[0])
-    else:
-        array = rng.standard_normal(shape)
-    if dtype.kind == "c":
-        array = array + 1j * rng.standard_normal(shape)
-    return np.asarray(array)[()]
-
-
-def with_structure(array: Any, s: Term) -> Any:
-    """The array made to have the structure that a symbol states."""
-    structure = s.params.get("structure")
-    if structure is None or np.ndim(array) != 2:
-        return array
-    turned = array.T
-    made = {
-        "symmetric": lambda: array + turned,
-        "hermitian": lambda: array + turned.conj(),
-        "skew": lambda: array - turned,
-        "antisymmetric": lambda: array - turned,
-        "psd": lambda: array @ turned + np.eye(len(array)),
-        "spd": lambda: array @ turned + np.eye(len(array)),
-        "diagonal": lambda: np.diag(np.diag(array)),
-        "orthogonal": lambda: np.linalg.qr(array)[0],
-        "lower": lambda: np.tril(array),
-        "upper": lambda: np.triu(array),
-        "lower_triangular": lambda: np.tril(array),
-        "upper_triangular": lambda: np.triu(array),
-    }.get(structure)
-    return array if made is None else made()
-
-
 # ---------------------------------------------------------------------------------------------- counterexamples
 
 
-def smallest(theirs: Term, ours: Term, symbols: Sequence[Term], fallback: Point) -> Point:
-    """A point of small sizes and small integers at which the formulas differ; ``fallback`` when none is found."""
+def smallest(theirs: Term, ours: Term, shown: Term, symbols: Sequence[Term], fallback: Point) -> Point:
+    """A point of small sizes and small integers at which the formulas differ; ``fallback`` when none is found.
+
+    Points where the exact formula as ``shown`` has another value than the program ``ours`` are passed over: there the value
+    is a convention (``x**x`` at 0).
+    """
     rng = np.random.default_rng(7)
     letters = letters_of(*symbols, theirs, ours)
     choices = itertools.product((1, 2, 3), repeat=min(len(letters), 5))
@@ -196,8 +126,8 @@ def smallest(theirs: Term, ours: Term, symbols: Sequence[Term], fallback: Point)
                     str(s.name): with_structure(_integers(s, shape_at(s, sizes), low, bound, rng), s) for s in symbols
                 }
                 point = compared(theirs, ours, values, sizes, rng)
-                if point is not None and point.differs:
-                    return _shrunk(theirs, ours, symbols, point, rng)
+                if point is not None and point.differs and point.regular(shown):
+                    return _shrunk(theirs, ours, shown, symbols, point, rng)
     return fallback
 
 
@@ -209,7 +139,7 @@ def _integers(s: Term, shape: tuple[int, ...], low: int, high: int, rng: Any) ->
     return np.asarray(array.astype(dtype if dtype.kind in "fc" else dtype))[()]
 
 
-def _shrunk(theirs: Term, ours: Term, symbols: Sequence[Term], point: Point, rng: Any) -> Point:
+def _shrunk(theirs: Term, ours: Term, shown: Term, symbols: Sequence[Term], point: Point, rng: Any) -> Point:
     """The same point with as many zeros and ones as keep the difference."""
     for s in symbols:
         name = str(s.name)
@@ -223,7 +153,7 @@ def _shrunk(theirs: Term, ours: Term, symbols: Sequence[Term], point: Point, rng
                 changed = np.array(point.values[name])
                 changed[index] = simpler
                 found = compared(theirs, ours, {**point.values, name: changed[()]}, point.sizes, rng)
-                if found is not None and found.differs:
+                if found is not None and found.differs and found.regular(shown):
                     point = found
                     break
     return point

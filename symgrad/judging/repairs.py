@@ -14,8 +14,9 @@ import numpy as np
 
 from symgrad.errors import SymgradError
 from symgrad.formula.term import SYMBOL, Term, number, postorder, substitute
-from symgrad.judging.points import Point, value
+from symgrad.judging.points import Point
 from symgrad.op import lookup
+from symgrad.sampling import value
 
 BUDGET = 1500
 """Changes that are tried for one diagnosis."""

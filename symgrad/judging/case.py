@@ -13,7 +13,8 @@ from symgrad.formula.simplify import canonical
 from symgrad.formula.term import Term, constant_value, count, postorder
 from symgrad.formula.term import SYMBOL
 from symgrad.judging.mistakes import explained
-from symgrad.judging.points import NEEDED, Point, random_points, sample, smallest, letters_of, value
+from symgrad.judging.points import NEEDED, Point, random_points, smallest
+from symgrad.sampling import letters_of, sample, value
 from symgrad.judging.readings import MISFITS, is_misfit, read_first, readings, repaired
 from symgrad.judging.verdict import Verdict
 from symgrad.sources import Source, source
@@ -43,10 +44,10 @@ def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, 
     DIFFERENT: A^T(Ax-b) is not df/dx.
       mistake     The formula is 1/2 times the exact one.
       look for    the 2 from differentiating a square
-      at          A = [[1]], x = [1], b = [0]
-      given       [1]
-      exact       [2]
-      formula     df/dx = 2*(A.T @ (A @ x - b))
+      at          A = [[1]], x = [0], b = [1]
+      given       [-1]
+      exact       [-2]
+      formula     df/dx = 2*(A.T @ (-b + A @ x))
     """
     if given is None or callable(given) and not isinstance(given, str):
         raise ArgumentError("judge() takes the formula first: judge('2*x', of=f, wrt='x').")
@@ -137,7 +138,7 @@ class Case:
         found.formula, found.latex = self._formula()
         if found.verdict != "DIFFERENT":
             return found
-        shown = smallest(theirs, self.raw, self.symbols, next(p for p in self.points if p.differs))
+        shown = smallest(theirs, self.raw, self.ours, self.symbols, next(p for p in self.points if p.differs))
         found.counterexample = {str(s.name): shown.values[str(s.name)] for s in self.about.symbols}
         found.theirs, found.ours = shown.theirs, shown.ours
         generic = [p for p in self.points if p.defined]

@@ -1,0 +1,96 @@
+"""Random arrays for the symbols of a formula, and its value there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import SymgradError
+from symgrad.formula.term import Term, evaluate, size_value
+
+KINDS = ("normal", "positive", "unit", "integer", "spread", "definite", "mixed")
+"""Kinds of random arrays."""
+
+
+def value(term: Term, values: dict[str, Any], sizes: dict[str, int]) -> Any:
+    """The value of a formula as an array; None where it cannot be computed (a singular matrix)."""
+    try:
+        with np.errstate(all="ignore"):
+            found = np.asarray(evaluate(term, values, sizes))
+    except (SymgradError, ValueError, ArithmeticError, IndexError, KeyError, TypeError, np.linalg.LinAlgError):
+        return None
+    return found if found.dtype.kind in "biufc" else None
+
+
+def letters_of(*terms: Term) -> list[str]:
+    """The size letters of the symbols of formulas."""
+    found: dict[str, None] = {}
+    for t in terms:
+        for s in t.shape:
+            if isinstance(s, str) and s.isalnum():
+                found[s] = None
+    return list(found)
+
+
+def shape_at(term: Term, sizes: dict[str, int]) -> tuple[int, ...]:
+    """The shape of a symbol at given sizes."""
+    return tuple(size_value(s, sizes) for s in term.shape)
+
+
+def sample(symbols: Sequence[Term], sizes: dict[str, int], kind: str, rng: Any) -> dict[str, Any]:
+    """Random arrays for symbols; those with a structure have it."""
+    return {str(s.name): with_structure(_draw(s, shape_at(s, sizes), kind, rng), s) for s in symbols}
+
+
+def _draw(s: Term, shape: tuple[int, ...], kind: str, rng: Any) -> Any:
+    dtype = s.dtype or np.dtype(float)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, shape).astype(bool)
+    if dtype.kind in "iu":
+        return rng.integers(0, 3, shape).astype(dtype)
+    if kind == "positive":
+        array = rng.uniform(0.3, 2.5, shape)
+    elif kind == "mixed":
+        array = 10.0 ** rng.integers(-2, 2) * rng.uniform(0.3, 1.5, shape)
+    elif kind == "unit":
+        array = rng.uniform(0.05, 0.95, shape)
+    elif kind == "integer":
+        array = rng.integers(-4, 5, shape).astype(float)
+    elif kind == "spread":
+        array = 4 * rng.standard_normal(shape)
+    elif kind == "definite":
+        array = rng.uniform(0.3, 1.5, shape)
+        if len(shape) == 2 and shape[0] == shape[1]:
+            array = array @ array.T + np.eye(shape[0])
+    else:
+        array = rng.standard_normal(shape)
+    if dtype.kind == "c":
+        array = array + 1j * rng.standard_normal(shape)
+    return np.asarray(array)[()]
+
+
+def with_structure(array: Any, s: Term) -> Any:
+    """The array made to have the structure that a symbol states."""
+    structure = s.params.get("structure")
+    if structure is None or np.ndim(array) != 2:
+        return array
+    turned = array.T
+    made = {
+        "symmetric": lambda: array + turned,
+        "hermitian": lambda: array + turned.conj(),
+        "skew": lambda: array - turned,
+        "antisymmetric": lambda: array - turned,
+        "psd": lambda: array @ turned + np.eye(len(array)),
+        "spd": lambda: array @ turned + np.eye(len(array)),
+        "diagonal": lambda: np.diag(np.diag(array)),
+        "orthogonal": lambda: np.linalg.qr(array)[0],
+        "lower": lambda: np.tril(array),
+        "upper": lambda: np.triu(array),
+        "lower_triangular": lambda: np.tril(array),
+        "upper_triangular": lambda: np.triu(array),
+    }.get(structure)
+    return array if made is None else made()
+
+

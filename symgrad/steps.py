@@ -1,0 +1,413 @@
+"""Derivations line by line: the reverse sweep, or the differential, as one would write them on a board.
+
+Values between the linear parts of a function get names; every line is a formula over these names, and every line is
+checked by numbers before it is shown: values against the program, derivatives against differences of the function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ArgumentError, FormulaError
+from symgrad.formula.derive import depends_on, directional, gradient
+from symgrad.formula.latex import written
+from symgrad.formula.term import SYMBOL, Term, evaluate, postorder, substitute, symbol
+from symgrad.formula.texnames import texts
+from symgrad.formula.wherelist import _free_prefix, canonical_or_raw
+from symgrad.op import lookup
+from symgrad.sources import Source, source
+
+CHECKS = 3
+"""Random points at which every line is checked."""
+
+_LINEAR = frozenset({"add", "sub", "neg", "cast", "permute", "reshape", "sum", "mean", "expand", "unsqueeze", "squeeze"})
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line: ``left = right``, what it is ("value", "adjoint", "differential", "result"), a word on where it comes from,
+    and the largest relative error that its check found."""
+
+    left: str
+    right: Term
+    kind: str
+    reason: str
+    checked: float
+
+
+class Derivation:
+    """A derivation: ``lines``, all checked (``checked``), printed as text, LaTeX (``align``), Markdown or in a notebook."""
+
+    def __init__(self, lines: Sequence[Line], names: dict[str, str], lefts: dict[str, str], result: Term):
+        self.lines = list(lines)
+        self.result = result
+        self._names = names
+        self._lefts = lefts
+
+    @property
+    def checked(self) -> bool:
+        """Whether every line agrees with numbers (otherwise it would not have been made)."""
+        return all(np.isfinite(line.checked) for line in self.lines)
+
+    def latex(self, bold: bool = False) -> str:
+        """The lines in an ``align`` environment."""
+        return f"\\begin{{align}}\n{self._rows(bold)}\n\\end{{align}}"
+
+    def _rows(self, bold: bool = False) -> str:
+        return " \\\\\n".join(f"{self._lefts[x.left]} &= {written(x.right, self._names, bold)}" for x in self.lines)
+
+    def _repr_latex_(self) -> str:
+        return f"$$\\begin{{aligned}}\n{self._rows()}\n\\end{{aligned}}$$"
+
+    def markdown(self) -> str:
+        """The lines as a numbered list."""
+        out = []
+        for k, x in enumerate(self.lines, 1):
+            tail = f" — {x.reason}" if x.reason else ""
+            out.append(f"{k}. ${self._lefts[x.left]} = {written(x.right, self._names)}${tail}")
+        return "\n".join(out)
+
+    def __str__(self) -> str:
+        from symgrad.formula.sympy_io import to_sympy
+
+        rows = [(x.left, str(to_sympy(x.right, canonicalise=False)), x.reason) for x in self.lines]
+        width = max(len(left) for left, _, _ in rows)
+        body = max(len(right) for _, right, _ in rows)
+        return "\n".join(
+            f"{left:>{width}} = {right:<{min(body, 48)}}{'   # ' + reason if reason else ''}".rstrip()
+            for left, right, reason in rows
+        )
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def derive(value: Any, *args: Any, wrt: Any, style: str = "reverse", shapes: Any = None) -> Derivation:
+    r"""The derivation of the gradient of a function, tensor or text with respect to ``wrt``, line by line.
+
+    ``value`` and ``args`` are as for :func:`symgrad.latex`, or a text such as ``"sum((X@w-y)**2)"`` with ``shapes``.
+    ``style`` is "reverse" (names for intermediate values, then adjoints from the result back) or "differential" (from
+    ``dX`` forward to ``df = tr(… dX)``).  Raises ``ArgumentError`` when the value is not a scalar, and ``FormulaError`` if a
+    line fails its check.
+
+    >>> import symgrad as sg
+    >>> print(sg.derive("norm(A@x-b)**2", wrt="x"))
+       z1 = -b + A @ x
+        f = norm(z1)**2
+    z1bar = 2*z1          # from f
+    df/dx = A.T @ z1bar   # from z1
+          = 2*(A.T @ (-b + A @ x))
+    """
+    if style not in ("reverse", "differential"):
+        raise ArgumentError(f"style is 'reverse' or 'differential', not {style!r}.")
+    about = source(value, args, shapes, scalar=True)
+    if about.term.shape != ():
+        raise ArgumentError(f"a derivation starts from a scalar, not from an array of shape {about.term.shape}; reduce it.")
+    target = about.target(about_name(wrt))
+    made = _Board(about, target)
+    return made.reverse() if style == "reverse" else made.differential()
+
+
+def about_name(wrt: Any) -> Any:
+    """The name of a variable that may be given as a tensor."""
+    from symgrad.tape.record import Recorded
+
+    if isinstance(wrt, Recorded):
+        from symgrad.tape.formula import read
+
+        return read(wrt)[1].name
+    return wrt
+
+
+def linear(t: Term, useful: set[Term]) -> bool:
+    """Whether a term is linear in those of its arguments that depend on the variable."""
+    moving = [k for k, a in enumerate(t.args) if a in useful]
+    if t.op.name in _LINEAR:
+        return True
+    if t.op.name == "div":
+        return moving == [0]
+    if t.op.kind == "multilinear" or t.op.name == "mul":
+        return len(moving) <= 1
+    return False
+
+
+class _Board:
+    """The named values of one function, and its lines."""
+
+    def __init__(self, about: Source, target: Term):
+        self.about = about
+        self.target = target
+        self.root = about.term
+        self.order = postorder([self.root])
+        self.useful = depends_on(self.order, {target})
+        self.prefix = _free_prefix(self.order) if any(_is_named(s, "z") for s in about.symbols) else "z"
+        self.named: list[tuple[Term, Term]] = []
+        self.bodies: dict[Term, Term] = {}
+        self._name_values()
+        self.points = _Points(about, self.root)
+        self.lines: list[Line] = []
+        self.lefts: dict[str, str] = {}
+        plain = texts([str(s.name) for s in (*about.symbols, *(z for _, z in self.named))])
+        self.names = dict(plain)
+        self.f = about.name if about.name.isidentifier() and about.name not in plain else "f"
+
+    def _name_values(self) -> None:
+        uses: dict[Term, int] = {}
+        users: dict[Term, Term] = {}
+        bent: set[Term] = set()
+        for t in self.order:
+            curved = t in self.useful and t.args and not linear(t, self.useful)
+            if curved:
+                bent.add(t)
+            for a in t.args:
+                uses[a] = uses.get(a, 0) + 1
+                users[a] = t
+                if curved and a in self.useful:
+                    bent.add(a)
+        image: dict[Term, Term] = {}
+        for t in self.order:
+            args = tuple(image[a] for a in t.args)
+            now = t if all(a is b for a, b in zip(args, t.args, strict=True)) else t.op(*args, **t.params)
+            shared = uses.get(t, 0) > 1
+            wanted = t in self.useful and (shared or (t in bent and not _goes_with(t, users.get(t))))
+            if t.args and t is not self.root and wanted and not _trivial(now):
+                z = symbol(f"{self.prefix}{len(self.named) + 1}", t.shape, t.dtype or np.dtype(float))
+                self.named.append((t, z))
+                self.bodies[z] = now
+                now = z
+            image[t] = now
+        self.body = image[self.root]
+
+    # -------------------------------------------------------------------------------------- lines
+
+    def add(self, left: str, tex: str, right: Term, kind: str, reason: str, error: float) -> None:
+        """Write a line down; one that failed its check is an error instead."""
+        if not error <= 1e-5:
+            raise FormulaError(f"the line {left} = … of this derivation failed its numerical check (error {error:.1e})")
+        self.lefts[left] = tex
+        self.lines.append(Line(left, right, kind, reason, error))
+
+    def forward(self) -> None:
+        """The named values."""
+        for original, z in self.named:
+            right = canonical_or_raw(self.bodies[z])
+            error = self.points.largest(lambda v, s, r=right, o=original: _off(evaluate(r, v, s), evaluate(o, v, s)), self)
+            self.add(str(z.name), self.names[str(z.name)], right, "value", "", error)
+        right = canonical_or_raw(self.body)
+        error = self.points.largest(lambda v, s: _off(evaluate(right, v, s), evaluate(self.root, v, s)), self)
+        self.add(self.f, self.f_tex, right, "value", "", error)
+
+    @property
+    def f_tex(self) -> str:
+        """The LaTeX of the function's name."""
+        from symgrad.formula.texnames import name_latex
+
+        return name_latex(self.f)
+
+    def reverse(self) -> Derivation:
+        """Values, then adjoints from the last to the variable."""
+        self.forward()
+        adjoint: dict[Term, Term] = {}
+        parts: dict[Term, list[tuple[Term, str]]] = {}
+        self._pull(self.body, None, self.f, parts)
+        for original, z in reversed(self.named):
+            found = self._total(parts.pop(z, []))
+            if found is None:
+                continue
+            right, reason = found
+            if right.op is SYMBOL or right.op.name in ("number", "full", "eye"):
+                bar = right
+            else:
+                name = f"{z.name}bar"
+                bar = symbol(name, z.shape, z.dtype)
+                tex = rf"\bar{{{self.prefix}}}_{{{str(z.name)[len(self.prefix) :]}}}"
+                self.names[name] = tex
+                self.add(name, tex, right, "adjoint", reason, self._slope(original, right, adjoint))
+                adjoint[bar] = right
+            self._pull(self.bodies[z], bar, str(z.name), parts)
+        found = self._total(parts.pop(self.target, []))
+        left, tex = f"{'d'}{self.f}/d{self.target.name}", rf"\frac{{\partial {self.f_tex}}}{{\partial {self.names[str(self.target.name)]}}}"
+        result = canonical_or_raw(gradient(self.root, [self.target])[0])
+        if found is not None and found[0] is not result:
+            self.add(left, tex, found[0], "result", found[1], self._slope(self.target, found[0], adjoint))
+            left, tex = "", ""
+        self.add(left, tex, result, "result", "", self._slope(self.target, result, adjoint))
+        return Derivation(self.lines, self.names, self.lefts, result)
+
+    def _pull(self, body: Term, seed: Term | None, name: str, parts: dict[Term, list[tuple[Term, str]]]) -> None:
+        """What one named value sends to the values it is made of."""
+        below = [t for t in postorder([body]) if t.op is SYMBOL and (t is self.target or t in self.bodies)]
+        if body in below:
+            parts.setdefault(body, []).append((seed if seed is not None else body, name))
+            return
+        for t, g in zip(below, gradient(body, below, seed), strict=True):
+            parts.setdefault(t, []).append((g, name))
+
+    def _total(self, parts: list[tuple[Term, str]]) -> tuple[Term, str] | None:
+        if not parts:
+            return None
+        total: Any = parts[-1][0]
+        for part, _ in reversed(parts[:-1]):
+            total = total + part
+        return canonical_or_raw(total), f"from {', '.join(n for _, n in reversed(parts))}"
+
+    def _slope(self, at: Term, right: Term, adjoint: dict[Term, Term]) -> float:
+        """The error of a line for the derivative by ``at``, against differences of the function."""
+        free = symbol("_value", at.shape, at.dtype or np.dtype(float))
+        (outer,) = substitute([self.root], {at: free})
+
+        def error(values: dict[str, Any], sizes: dict[str, int]) -> float:
+            base = np.asarray(evaluate(at, values, sizes), dtype=float)
+            direction = np.cos(1.0 + np.arange(base.size)).reshape(base.shape)
+            g = evaluate(right, values, sizes)
+            return _off(np.sum(np.asarray(g) * direction), _difference(outer, "_value", base, direction, values, sizes))
+
+        return self.points.largest(error, self, adjoint)
+
+    # -------------------------------------------------------------------------------------- differentials
+
+    def differential(self) -> Derivation:
+        """Values, then differentials from the variable to the result."""
+        self.forward()
+        moved: dict[Term, Term] = {self.target: self._d(self.target)}
+        for original, z in self.named:
+            below = [t for t in postorder([self.bodies[z]]) if t in moved]
+            right = canonical_or_raw(directional(self.bodies[z], below, [moved[t] for t in below]))
+            if right.op is SYMBOL:
+                moved[z] = right
+                continue
+            moved[z] = self._d(z)
+            self.add(f"d{z.name}", self.names[f"d{z.name}"], right, "differential", f"d of {z.name}", self._tangent(original, right))
+        below = [t for t in postorder([self.body]) if t in moved]
+        right = canonical_or_raw(directional(self.body, below, [moved[t] for t in below]))
+        left, tex = f"d{self.f}", rf"\mathrm{{d}}{self.f_tex}"
+        self.add(left, tex, right, "differential", f"d of {self.f}", self._tangent(self.root, right))
+        result = canonical_or_raw(gradient(self.root, [self.target])[0])
+        paired = _paired(result, moved[self.target])
+        form = {0: "… d{0}", 1: "(…)ᵀ d{0}", 2: "tr((…)ᵀ d{0})"}.get(result.ndim, "sum of … d{0}").format(self.target.name)
+        self.add("", "", paired, "differential", form, self._tangent(self.root, paired))
+        slope = rf"\frac{{\partial {self.f_tex}}}{{\partial {self.names[str(self.target.name)]}}}"
+        self.add(f"d{self.f}/d{self.target.name}", slope, result, "result", "", self._slope(self.target, result, {}))
+        return Derivation(self.lines, self.names, self.lefts, result)
+
+    def _d(self, t: Term) -> Term:
+        name = f"d{t.name}"
+        self.names[name] = rf"\mathrm{{d}}{self.names[str(t.name)]}"
+        return symbol(name, t.shape, t.dtype or np.dtype(float))
+
+    def _tangent(self, original: Term, right: Term) -> float:
+        """The error of a line for a differential, against differences along a direction."""
+
+        def error(values: dict[str, Any], sizes: dict[str, int]) -> float:
+            base = np.asarray(values[str(self.target.name)], dtype=float)
+            direction = np.cos(1.0 + np.arange(base.size)).reshape(base.shape)
+            return _off(
+                evaluate(right, values, sizes),
+                _difference(original, str(self.target.name), base, direction, values, sizes),
+            )
+
+        return self.points.largest(error, self)
+
+    def complete(self, values: dict[str, Any], sizes: dict[str, int], adjoint: dict[Term, Term]) -> dict[str, Any]:
+        """Values of all names of the board at a point: named values, differentials, and adjoints so far."""
+        out = dict(values)
+        for original, z in self.named:
+            out[str(z.name)] = evaluate(original, values, sizes)
+        base = np.asarray(values[str(self.target.name)], dtype=float)
+        direction = np.cos(1.0 + np.arange(base.size)).reshape(base.shape)
+        out[f"d{self.target.name}"] = direction[()]
+        for original, z in self.named:
+            tangent = directional(original, [self.target], [symbol(f"d{self.target.name}", self.target.shape)])
+            out[f"d{z.name}"] = evaluate(tangent, out, sizes)
+        for bar, right in adjoint.items():
+            if bar.op is SYMBOL and str(bar.name) not in out:
+                out[str(bar.name)] = evaluate(right, out, sizes)
+        return out
+
+
+def _trivial(t: Term) -> bool:
+    """Whether a value is not worth a name: a sign, a transpose, or a multiple of something named."""
+    if t.op is SYMBOL:
+        return True
+    if t.op.name in ("neg", "permute", "cast", "reshape"):
+        return _trivial(t.args[0])
+    return t.op.name in ("mul", "div") and any(a.number is not None for a in t.args) and all(
+        a.number is not None or _trivial(a) for a in t.args
+    )
+
+
+def _goes_with(t: Term, user: Term | None) -> bool:
+    """Whether a value stays inside the one line that uses it: a multiple of it, a sign, or a norm that is squared."""
+    if user is None:
+        return False
+    name = user.op.name
+    scaled = name in ("mul", "div") and any(a.number is not None for a in user.args) and user.args[0] is t or name == "neg"
+    squared = t.op.name == "norm" and name in ("pow", "square") and (name == "square" or user.args[1].number == 2)
+    return scaled or squared
+
+
+def _is_named(s: Term, letter: str) -> bool:
+    return str(s.name).rstrip("0123456789") == letter
+
+
+def _paired(g: Term, d: Term) -> Term:
+    """``tr(Gᵀ dX)``, ``gᵀ dx`` or ``g dx``."""
+    if g.ndim == 2:
+        return lookup("trace")(lookup("matmul")(_turned(g), d))  # type: ignore[no-any-return]
+    if g.ndim == 1:
+        return lookup("matmul")(g, d)  # type: ignore[no-any-return]
+    return lookup("sum")(g * d, dim=tuple(range(g.ndim)), keepdim=False) if g.ndim else g * d  # type: ignore[no-any-return, operator]
+
+
+def _turned(g: Term) -> Term:
+    return canonical_or_raw(g.T)
+
+
+def _off(found: Any, exact: Any) -> float:
+    found, exact = np.asarray(found), np.asarray(exact)
+    if found.shape != exact.shape:
+        return float("inf")
+    scale = 1.0 + float(np.max(np.abs(exact), initial=0.0))
+    return float(np.max(np.abs(found - exact), initial=0.0)) / scale
+
+
+def _difference(term: Term, name: str, base: Any, direction: Any, values: Any, sizes: Any) -> Any:
+    """The derivative of a term along a direction by differences of fourth order."""
+    h = 1e-3
+    rows = [
+        np.asarray(evaluate(term, {**values, name: (base + k * h * direction)[()]}, sizes)) for k in (-2, -1, 1, 2)
+    ]
+    return (rows[0] - 8 * rows[1] + 8 * rows[2] - rows[3]) / (12 * h)
+
+
+class _Points:
+    """Random points at which the function is smooth and has a value."""
+
+    def __init__(self, about: Source, root: Term):
+        from symgrad.sampling import KINDS, letters_of, sample, value
+
+        rng = np.random.default_rng(11)
+        letters = letters_of(*about.symbols, root)
+        self.found: list[tuple[dict[str, Any], dict[str, int]]] = []
+        for k in range(8 * len(KINDS)):
+            sizes = {letter: 2 + (k + 2 * j) % 4 for j, letter in enumerate(letters)}
+            values = sample(about.symbols, sizes, ("definite", "unit", "positive", "normal", "mixed")[k % 5], rng)
+            at = value(root, values, sizes)
+            if at is not None and np.all(np.isfinite(at)) and float(np.max(np.abs(at), initial=0.0)) < 1e6:
+                self.found.append((values, sizes))
+            if len(self.found) == CHECKS:
+                break
+        if not self.found:
+            raise FormulaError("no point was found at which the function has a finite value, so its lines cannot be checked")
+
+    def largest(self, error: Any, board: _Board, adjoint: dict[Term, Term] | None = None) -> float:
+        """The largest error over the points; infinite where a line has no value."""
+        worst = 0.0
+        for values, sizes in self.found:
+            found = error(board.complete(values, sizes, adjoint or {}), sizes)
+            worst = max(worst, found if np.isfinite(found) else float("inf"))
+        return worst

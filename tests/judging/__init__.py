@@ -1,0 +1,1 @@
+"""Textbook formulas, right and wrong."""

@@ -1,0 +1,73 @@
+"""Derivations: every line is right, the last one is the gradient, and the texts are what they say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.judging.textbook import TEXTBOOK
+
+import symgrad as sg
+from symgrad import steps
+from symgrad.errors import ArgumentError, FormulaError, NameProblem
+from symgrad.formula.term import evaluate
+from symgrad.sources import source
+
+
+@pytest.mark.parametrize("style", ["reverse", "differential"])
+@pytest.mark.parametrize("entry", TEXTBOOK, ids=lambda e: f"d {e[0]} / d {e[1]}")
+def test_textbook(entry, style):
+    f, wrt, _, _, shapes = entry
+    found = sg.derive(f, wrt=wrt, shapes=shapes, style=style)
+    assert found.checked
+    assert found.lines[-1].right is found.result
+    about = source(f, (), shapes)
+    values = {
+        str(s.name): np.linspace(0.4, 1.3, 2 ** len(s.shape)).reshape((2,) * len(s.shape))[()] for s in about.symbols
+    }
+    exact = evaluate(about.derivative(wrt), values)
+    np.testing.assert_allclose(evaluate(found.result, values), exact, rtol=1e-9, atol=1e-12)
+    assert found.latex().startswith("\\begin{align}\n")
+    assert found.latex().count(" &= ") == len(found.lines) == len(found.markdown().splitlines())
+
+
+def test_reverse_text():
+    found = sg.derive(lambda X, w, y: ((X @ w - y) ** 2).sum(), (5, 3), (3,), (5,), wrt="w")
+    assert str(found).splitlines() == [
+        "   z1 = -y + X @ w",
+        "   z2 = z1**2",
+        "    f = sum(z2)",
+        "z1bar = 2*z1                     # from z2",
+        "df/dw = X.T @ z1bar              # from z1",
+        "      = 2*(X.T @ (-y + X @ w))",
+    ]
+    assert repr(found) == str(found)
+
+
+def test_differential_latex():
+    found = sg.derive("trace(X.T @ A @ X)", wrt="X", style="differential")
+    assert r"\mathrm{d}f &= \operatorname{tr}\left(\mathrm{d}z_{2}\right)" in found.latex()
+    assert r"\operatorname{tr}\left(X^{\top} \left(A + A^{\top}\right) \mathrm{d}X\right)" in found.latex()
+    assert found._repr_latex_().startswith("$$\\begin{aligned}")
+
+
+def test_tensor():
+    x = sg.tensor([1.0, 2.0], requires_grad=True, name="x")
+    found = sg.derive((x.sin() * x).sum(), wrt=x)
+    assert str(found).endswith("x*cos(x) + sin(x)")
+
+
+def test_a_wrong_line_is_not_printed(monkeypatch):
+    """A rule that gave a wrong derivative is found by the differences."""
+    right = steps.gradient
+    monkeypatch.setattr(steps, "gradient", lambda *args: [g * 2 for g in right(*args)])
+    with pytest.raises(FormulaError, match="failed its numerical check"):
+        sg.derive("sum(sin(x))", wrt="x")
+
+
+def test_errors():
+    with pytest.raises(ArgumentError, match="scalar"):
+        sg.derive(lambda x: x * 2, (3,), wrt="x")
+    with pytest.raises(ArgumentError, match="style"):
+        sg.derive("x**2", wrt="x", style="forward")
+    with pytest.raises(NameProblem, match="no array argument"):
+        sg.derive("x**2", wrt="y")
