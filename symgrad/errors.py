@@ -51,6 +51,10 @@ class CheckFailed(SymgradError, AssertionError):
     """A gradient under check differs from the exact one."""
 
 
+class GradcheckError(AutogradError):
+    """``gradcheck`` found a derivative that differs from differences of the function."""
+
+
 class MissingExtra(SymgradError, ImportError):
     """An optional package is needed; the message names the extra that installs it."""
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from symgrad.autograd import function, functional, graph
+from symgrad.autograd import anomaly as anomaly_mode
+from symgrad.autograd import forward_ad, function, functional, graph, profiler
+from symgrad.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from symgrad.autograd.function import Function
+from symgrad.autograd.gradcheck import gradcheck, gradgradcheck
 from symgrad.autograd.jacobians import jacobian
 from symgrad.autograd.sweeps import backward, grad
 from symgrad.autograd.variable import Variable
@@ -20,17 +23,24 @@ from symgrad.tape.modes import (
 __all__ = [
     "Function",
     "Variable",
+    "anomaly_mode",
     "backward",
+    "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "function",
     "functional",
     "grad",
     "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "jacobian",
     "no_grad",
+    "profiler",
+    "set_detect_anomaly",
     "set_grad_enabled",
 ]

@@ -17,6 +17,7 @@ from symgrad.op import Op, shape_of
 from symgrad.tape.engine import SECOND_TIME
 from symgrad.tape.graph import FREED, Node, sequence
 from symgrad.tape.modes import MODE, is_grad_enabled, no_grad
+from symgrad.tape.observers import NODES, PackedRow, observed, unpacked
 from symgrad.tape.record import Recorded, plain, traced
 from symgrad.tape.versions import note_change
 from symgrad.tensor import LEAF_INPLACE, Tensor
@@ -71,7 +72,8 @@ class FunctionCtx:
         if node.saved is FREED:
             raise AutogradError(SECOND_TIME)
         return tuple(
-            _unpack(node, kind, place, value) for (kind, place), value in zip(self._kinds, node.saved, strict=True)
+            _unpack(node, kind, place, value)
+            for (kind, place), value in zip(self._kinds, unpacked(node.saved), strict=True)
         )
 
     @property
@@ -91,7 +93,7 @@ class FunctionCtx:
 def _unpack(node: Node, kind: str, place: Any, value: Any) -> Any:
     """A saved value as a tensor that stands where it stood in the graph."""
     if kind == "kept":
-        return place
+        return place if place is not None or value is None else plain(Tensor, value)
     if kind == "leaf":
         # A leaf whose data was replaced since: the value of the forward pass counts.
         return place if place._value is value else plain(Tensor, value)
@@ -349,6 +351,11 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
         first.dtype if single else None, (),
     )  # fmt: skip
     node.saved = _pack(ctx, tensors, outputs, several)
+    if NODES:
+        observed(node)
+        if node.saved.__class__ is PackedRow:
+            # A hook keeps the value in its own way; the tensor itself need not stay.
+            ctx._kinds = tuple((kind, None if kind == "kept" else place) for kind, place in ctx._kinds)
     ctx._node = weakref.ref(node)
     plain_ids = {id(t) for t in ctx.non_differentiable}
     done: dict[int, Any] = {}

@@ -1,12 +1,42 @@
-"""The graph as torch shows it: ``grad_fn``, ``next_functions``, ``AccumulateGrad``."""
+"""The graph as torch shows it: ``grad_fn``, ``next_functions``, ``AccumulateGrad``, edges; and what nodes save."""
 
 from __future__ import annotations
 
+import abc
 import functools
 import weakref
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from symgrad.tape.graph import Node, NodeExtra
+import numpy as np
+
+from symgrad.autograd.hooks import register_multi_grad_hook
+from symgrad.autograd.saving import (
+    allow_mutation_on_saved_tensors,
+    disable_saved_tensors_hooks,
+    save_on_cpu,
+    save_on_disk,
+    saved_tensors_hooks,
+)
+from symgrad.errors import ArgumentError, AutogradError
+from symgrad.tape import graph as tape
+from symgrad.tape.graph import NodeExtra
+from symgrad.tape.record import Recorded, plain
+from symgrad.tape.versions import note_change
+from symgrad.tensor import Tensor
+
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "save_on_disk",
+    "saved_tensors_hooks",
+]
 
 _NUMBERS_APART = ("pow", "clamp", "clamp_min", "clamp_max", "remainder", "sum", "getitem")
 """Ops whose number arguments are settings in torch, not inputs: they have no place in ``next_functions``."""
@@ -19,6 +49,11 @@ def node_of(tensor: Any) -> Any:
     return handle(tensor._node)
 
 
+class Node(abc.ABC):  # noqa: B024  (torch's name for "any node"; the classes below belong to it)
+    """Any node of the graph as users see it: ``isinstance(y.grad_fn, Node)``."""
+
+
+@Node.register
 class GradFn:
     """A node of the graph: what ``grad_fn`` and ``next_functions`` give.  One object per node while it is held.
 
@@ -27,7 +62,7 @@ class GradFn:
 
     __slots__ = ("__weakref__", "node")
 
-    def __init__(self, node: Node):
+    def __init__(self, node: tape.Node):
         self.node = node
 
     def name(self) -> str:
@@ -91,6 +126,7 @@ class GradFn:
         return hash(self.node)
 
 
+@Node.register
 class AccumulateGrad:
     """Where the gradients of a leaf end: ``variable`` is the leaf."""
 
@@ -129,7 +165,7 @@ def _class_named(name: str) -> type[GradFn]:
     return type(name, (GradFn,), {"__slots__": (), "__doc__": GradFn.__doc__})
 
 
-def handle(node: Node) -> GradFn:
+def handle(node: tape.Node) -> GradFn:
     """The one :class:`GradFn` of a node."""
     if node.op.name == "output":
         node = node.args[0]
@@ -152,7 +188,7 @@ def accumulator(leaf: Any) -> AccumulateGrad:
 
 
 def _edge(arg: Any) -> tuple[Any, int]:
-    if isinstance(arg, Node):
+    if isinstance(arg, tape.Node):
         number = arg.params["index"] if arg.op.name == "output" and arg.params else 0
         return handle(arg), number
     return accumulator(arg), 0
@@ -166,7 +202,7 @@ _NAMES_WITH_NUMBERS: dict[tuple[str, tuple[bool, ...]], str] = {
 """Names that depend on which arguments are Python numbers."""
 
 
-def node_name(node: Node) -> str:
+def node_name(node: tape.Node) -> str:
     """torch's name: the op's, or the label a composite or custom function gave."""
     if node.extra is not None and node.extra.label is not None:
         return node.extra.label
@@ -180,3 +216,64 @@ def node_name(node: Node) -> str:
     if callable(name):
         name = name(*(getattr(a, "shape", ()) for a in node.args), **(node.params or {}))
     return name if "Backward" in name else f"{name}Backward0"
+
+
+# ---------------------------------------------------------------------------------------------- edges
+
+
+class GradientEdge(NamedTuple):
+    """A place in the graph where a gradient flows: output ``output_nr`` of ``node``.
+
+    ``ownership_token`` keeps the place alive; it is what an edge of one of several outputs is found by.
+    """
+
+    node: Any
+    output_nr: int
+    ownership_token: Any = None
+
+
+def get_gradient_edge(tensor: Any) -> GradientEdge:
+    """The place of a tensor in the graph; ``autograd.grad`` and ``backward`` take it instead of the tensor.
+
+    Unlike the tensor it does not keep the value.  Raises ``ValueError`` for a tensor that does not require grad.
+
+    >>> import symgrad as sg
+    >>> x = sg.tensor(3.0, requires_grad=True)
+    >>> y = x * x
+    >>> edge = sg.autograd.graph.get_gradient_edge(y)
+    >>> sg.autograd.grad(y * 2, edge)
+    (tensor(2.),)
+    """
+    if not isinstance(tensor, Recorded):
+        raise ArgumentError(f"get_gradient_edge() takes a tensor, not {type(tensor).__name__}.")
+    if not tensor._requires_grad:
+        raise ArgumentError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    if tensor._node is None:
+        return GradientEdge(accumulator(tensor), 0)
+    node, number = _edge(tensor._node)
+    return GradientEdge(node, number, tensor._node)
+
+
+def tensor_at(edge: GradientEdge) -> Any:
+    """A tensor that stands at an edge, with zeros for its value, which an edge does not keep."""
+    if isinstance(edge.node, AccumulateGrad):
+        return edge.node.variable
+    if not isinstance(edge.node, GradFn):
+        raise ArgumentError(f"a GradientEdge holds a node of the graph, not {type(edge.node).__name__}.")
+    place = edge.node.node if edge.ownership_token is None else edge.ownership_token
+    if place.dtype is None:
+        raise AutogradError(
+            f"{edge.node.name()} has several outputs; make the edge of one of them with get_gradient_edge(tensor)"
+        )
+    made = plain(Tensor, np.broadcast_to(np.zeros((), place.dtype), place.shape)[()])
+    made._node = place
+    made._requires_grad = True
+    return made
+
+
+def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
+    """Say that the memory of a tensor (or of several) was changed by other means than its own methods."""
+    for t in tensor if isinstance(tensor, (list, tuple)) else (tensor,):
+        if not isinstance(t, Recorded):
+            raise ArgumentError(f"increment_version() takes tensors, not {type(t).__name__}.")
+        note_change(t._array())  # type: ignore[attr-defined]

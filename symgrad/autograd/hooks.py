@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
 from symgrad.tape.graph import Node
+from symgrad.tape.observers import RUNNING
 from symgrad.tape.origin import Origin
 from symgrad.tape.record import Recorded, plain
 
@@ -182,3 +183,69 @@ def _accumulate_retained(tensor: Any, g: Any, cls: type) -> None:
     new = g if isinstance(g, Recorded) else plain(cls, np.array(g)[()])
     extra = tensor.more()
     extra.grad = new if extra.grad is None else extra.grad + new
+
+
+# ---------------------------------------------------------------------------------------------- several tensors at once
+
+
+class Handles:
+    """The handle of a hook on several tensors."""
+
+    __slots__ = ("handles",)
+
+    def __init__(self, handles: Sequence[Handle]):
+        self.handles = tuple(handles)
+
+    def remove(self) -> None:
+        """Take the hook away from all of them."""
+        for one in self.handles:
+            one.remove()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.remove()
+
+
+class _Gathering:
+    """The gradients of several tensors in the sweeps under way, until the last of them has come."""
+
+    def __init__(self, tensors: Sequence[Any], fn: Callable[..., Any], first: bool):
+        self.edges = [t if t._node is None else t._node for t in tensors]
+        self.fn = fn
+        self.first = first
+        self.passes: weakref.WeakKeyDictionary[Any, dict[int, Any]] = weakref.WeakKeyDictionary()
+
+    def hook(self, k: int) -> Callable[[Any], None]:
+        """The tensor hook of tensor ``k``."""
+
+        def arrived(g: Any) -> None:
+            sweep = RUNNING.sweeps[-1]
+            found = self.passes.setdefault(sweep, {})
+            found[k] = g
+            if self.first:
+                if len(found) == 1:
+                    self.fn(g)
+            elif len(found) == sum(map(sweep.will_run, self.edges)):
+                self.fn([found.get(i) for i in range(len(self.edges))])
+
+        return arrived
+
+
+def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, mode: str = "all") -> Handles:
+    """Call ``fn`` once per backward pass with the gradients of several tensors.
+
+    With ``mode="all"`` it gets the list of them, None for a tensor that the pass does not reach, when the last one is
+    known; with ``mode="any"`` it gets the first gradient that is known.  The hook cannot replace gradients.
+
+    >>> import symgrad as sg
+    >>> a, b = (sg.tensor(v, requires_grad=True) for v in (2.0, 3.0))
+    >>> handle = sg.autograd.graph.register_multi_grad_hook((a, b), lambda grads: print(grads))
+    >>> (a * b).backward()
+    [tensor(3.), tensor(2.)]
+    """
+    if mode not in ("all", "any"):
+        raise ArgumentError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    gathering = _Gathering(tensors, fn, mode == "any")
+    return Handles([register_tensor_hook(t, gathering.hook(k)) for k, t in enumerate(tensors)])

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.autograd.anomaly import ANOMALY, CheckedSweep
+from symgrad.autograd.graph import GradientEdge, tensor_at
 from symgrad.autograd.hooks import accumulated, call_tensor_hook, prepared, run_node_hooks, run_post_hooks
+from symgrad.autograd.profiler import ACTIVE, watch_sweep
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
 from symgrad.tape.engine import Sweep
@@ -25,9 +28,16 @@ NO_GRAD = "element {} of tensors does not require grad and does not have a grad_
 
 
 def _sequence(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, GradientEdge):
+        return (value,)
     if isinstance(value, dict):
         return tuple(value.values())
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+
+
+def _placed(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Tensors, where places in the graph may stand for them."""
+    return tuple(tensor_at(t) if isinstance(t, GradientEdge) else t for t in row)
 
 
 def _seeds(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool) -> list[Any]:
@@ -128,7 +138,7 @@ def _run(
     origin: Origin,
     finish_leaf: Any,
 ) -> Sweep:
-    sweep = Sweep(
+    sweep = (CheckedSweep if ANOMALY.enabled else Sweep)(
         [(_root(out), seed) for out, seed in zip(outputs, seeds, strict=True)],
         wanted,
         create_graph,
@@ -138,6 +148,8 @@ def _run(
         lambda node, g: run_node_hooks(node, g, Tensor, origin),
         lambda node, results, g: run_post_hooks(node, results, g, Tensor, origin),
     )
+    if ACTIVE:
+        watch_sweep(sweep)
     mode = enable_grad() if create_graph else no_grad()
     with mode:
         sweep.run()
@@ -168,13 +180,13 @@ def backward(
     retain_graph, grad_tensors = _legacy(retain_graph, grad_tensors, grad_variables, legacy)
     if WATCH.count:
         note_problem("backward() adds into .grad, which a program cannot do; use autograd.grad or symgrad.func.grad")
-    outputs = _sequence(tensors)
+    outputs = _placed(_sequence(tensors))
     gradients = (None,) * len(outputs) if grad_tensors is None else _sequence(grad_tensors)
     if len(gradients) != len(outputs):
         raise AutogradError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
     targets = None
     if inputs is not None:
-        targets = _sequence(inputs)
+        targets = _placed(_sequence(inputs))
         if not targets:
             raise AutogradError("`inputs` argument to `backward()` cannot be empty.")
     _check(outputs)
@@ -277,7 +289,7 @@ def grad(
     >>> g, sg.autograd.grad(g, x)
     (tensor(6., grad_fn=<MulBackward0>), (tensor(2.),))
     """
-    targets, outs = _sequence(inputs), _sequence(outputs)
+    targets, outs = _placed(_sequence(inputs)), _placed(_sequence(outputs))
     if not only_inputs:
         warnings.warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True).", FutureWarning, stacklevel=2

@@ -91,6 +91,21 @@ class Dual:
 
         return mT(self)
 
+    @property
+    def real(self) -> Any:
+        """Real part."""
+        return lookup("real")(self) if self.dtype.kind == "c" else self
+
+    @property
+    def imag(self) -> Any:
+        """Imaginary part."""
+        return lookup("imag")(self)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the primal is a leaf of the tape."""
+        return bool(getattr(self.primal, "is_leaf", True))
+
     def detach(self) -> Any:
         """The primal without tangent."""
         return self.primal.detach() if hasattr(self.primal, "detach") else self.primal

@@ -20,6 +20,7 @@ from symgrad.ops.reductions import cast_op
 from symgrad.ops.select import guard, where_op
 from symgrad.ops.shaping import expand_op
 from symgrad.tape.graph import FREED, Masked, Node, Shaped
+from symgrad.tape.observers import PackedRow, running, unpacked
 from symgrad.tape.versions import any_changes, check_saved
 
 _age = attrgetter("sequence_nr")
@@ -74,6 +75,8 @@ class Sweep:
         self.leaves: dict[Any, int] = {}
         self.masks: dict[Node, int] = {}
         self.eager_leaves = False
+        self.nodes: list[Node] = []
+        self._node_set: set[Node] | None = None
 
     # -------------------------------------------------------------------------------------- order
 
@@ -140,10 +143,23 @@ class Sweep:
             for node in nodes:
                 check_saved(node)
         self.eager_leaves = any(leaf.has_hooks() for leaf in self.leaves)
-        for root, seed in self.roots:
-            self._add(root, seed)
-        with np.errstate(all="ignore"):
+        self.nodes = nodes
+        with np.errstate(all="ignore"), running(self):
+            for root, seed in self.roots:
+                self._add(root, seed)
             self._loop(nodes)
+            self._finish_leaves()
+        self.nodes = []
+
+    def will_run(self, edge: Any) -> bool:
+        """Whether the sweep computes the gradient of a node or leaf."""
+        if edge.__class__ is not Node:
+            return edge in self.leaves
+        if self._node_set is None:
+            self._node_set = set(self.nodes)
+        return edge in self._node_set
+
+    def _finish_leaves(self) -> None:
         for leaf in self.leaves:
             g = self.grads.pop(leaf, None)
             if g is not None:
@@ -192,7 +208,7 @@ class Sweep:
                 saved = nothing_saved(node)
             dtype = node.dtype
             op = node.op
-            rules = op.vjps if dtype is f64 or dtype is f32 else self._rules(node)
+            rules = op.vjps if dtype is f64 or dtype is f32 else self._rules(node, saved)
             bits = masks.get(node, node.mask) if masks else node.mask
             i = 0
             for arg in node.args:
@@ -204,9 +220,8 @@ class Sweep:
                 bits >>= 1
                 i += 1
 
-    def _rules(self, node: Node) -> Any:
-        inputs = node.saved
-        return node.op.conj_vjps if node.dtype.kind == "c" or is_complex(*inputs) else node.op.vjps
+    def _rules(self, node: Node, saved: Any) -> Any:
+        return node.op.conj_vjps if node.dtype.kind == "c" or is_complex(*saved) else node.op.vjps
 
     def _contribution(
         self, node: Node, rules: Any, i: int, g: Any, saved: Any, params: Any, masked: Masked | None = None
@@ -265,7 +280,9 @@ class Sweep:
         if saved is FREED:
             saved = nothing_saved(node)
         op = node.op
-        rules = op.vjps if callable(op.vjps) else self._rules(node)
+        if saved.__class__ is PackedRow and op.kind != "function":
+            saved = unpacked(saved)
+        rules = op.vjps if callable(op.vjps) else self._rules(node, saved)
         inputs = self.wrap(node, saved) if self.create_graph else saved
         through = zeros if op.kind == "elementwise" else None
         results: list[Any] = []

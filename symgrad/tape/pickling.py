@@ -22,6 +22,7 @@ import numpy as np
 
 from symgrad.errors import FormulaError, SymgradWarning
 from symgrad.tape.graph import FREED, Node, NodeExtra, Source, sequence
+from symgrad.tape.observers import unpacked
 from symgrad.tape.origin import OWN, Origin, origin_of
 from symgrad.tape.record import Recorded
 
@@ -127,7 +128,7 @@ def _inside(params: Any) -> list[Any]:
 
 def _state(item: Any, ref: Any) -> tuple[Any, ...]:
     if isinstance(item, Node):
-        saved = "freed" if item.saved is FREED else item.saved
+        saved = "freed" if item.saved is FREED else unpacked(item.saved)
         extra = _node_extra(item.extra)
         args = tuple(ref(a) for a in item.args)
         inside = tuple(ref(x) for x in _inside(item.params))

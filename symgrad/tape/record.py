@@ -19,6 +19,7 @@ from symgrad.op import Op, lookup, shape_of
 from symgrad.ops.constants import Constant
 from symgrad.tape.graph import Node, Size, Source, sequence
 from symgrad.tape.modes import MODE
+from symgrad.tape.observers import NODES, SWITCHES, observed
 from symgrad.tape.watch import WATCH, note_constant
 
 _new_node = Node.__new__
@@ -187,6 +188,8 @@ def _recorded(cls: Any, op: Op, out: Any, edges: Any, values: Any, params: Any, 
     node.extra = None
     node.uniform = False
     node.saved = select_saved(op, mask, out, values)
+    if NODES:
+        observed(node)
     made = cls.__new__(cls)
     made._value = out
     made._node = node
@@ -327,9 +330,14 @@ def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
     kept: list[Any] = [None, None]
     needs_float = op.dtypes == "float"
     differentiable = op.differentiable(0)
+    expected = cls
+
+    def switch(fast: bool) -> None:
+        nonlocal expected
+        expected = cls if fast else None
 
     def call(input: Any) -> Any:
-        if input.__class__ is not cls:
+        if input.__class__ is not expected:
             return op(input)
         x = input._value
         if x.__class__ is _f64:
@@ -368,6 +376,7 @@ def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
         out._requires_grad = True
         return out
 
+    SWITCHES.append(switch)
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.doc
     return call
@@ -379,9 +388,14 @@ def binary(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
     kept: list[Any] = [None] * 4
     can = (1 if op.differentiable(0) else 0) | (2 if op.differentiable(1) else 0)
     divides = op.dtypes == "float"
+    expected = cls
+
+    def switch(fast: bool) -> None:
+        nonlocal expected
+        expected = cls if fast else None
 
     def call(input: Any, other: Any) -> Any:
-        if input.__class__ is not cls or other.__class__ is not cls:
+        if input.__class__ is not expected or other.__class__ is not expected:
             return op(input, other)
         x, y = input._value, other._value
         a, b = input._node, other._node
@@ -431,6 +445,7 @@ def binary(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
         out._requires_grad = True
         return out
 
+    SWITCHES.append(switch)
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.doc
     return call

@@ -1,0 +1,279 @@
+"""Anomaly mode: the first nan of a backward pass is an error that names where it comes from.
+
+While the mode is on, every node keeps the stack of the call that made it, and every gradient that backward computes is
+looked at.  Nothing is kept or checked otherwise.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import warnings
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from symgrad.autograd.graph import node_name
+from symgrad.errors import AutogradError, SymgradError
+from symgrad.tape import observers
+from symgrad.tape.engine import Sweep
+from symgrad.tape.graph import Node
+from symgrad.tape.observers import RUNNING, unpacked
+from symgrad.tape.record import Recorded
+
+__all__ = ["detect_anomaly", "set_detect_anomaly"]
+
+_HERE = str(Path(__file__).parent.parent)
+_STARTED = (
+    "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
+)
+
+
+class _Anomaly:
+    __slots__ = ("check_nan", "enabled")
+
+    def __init__(self) -> None:
+        self.enabled = False
+        self.check_nan = True
+
+
+ANOMALY = _Anomaly()
+_TRACES: weakref.WeakKeyDictionary[Node, Trace] = weakref.WeakKeyDictionary()
+
+
+class Trace:
+    """Where a node was made: the user's frames, innermost last, and the node whose backward made it, if any."""
+
+    __slots__ = ("frames", "parent")
+
+    def __init__(self, frames: tuple[tuple[str, int, str], ...], parent: Any):
+        self.frames = frames
+        self.parent = parent
+
+    def __str__(self) -> str:
+        rows = []
+        for file, line, function in self.frames:
+            rows.append(f'  File "{file}", line {line}, in {function}')
+            text = linecache.getline(file, line).strip()
+            if text:
+                rows.append(f"    {text}")
+        return "\n".join(rows)
+
+
+def _note(node: Node) -> None:
+    """Keep where a node is made."""
+    frames = []
+    frame: Any = sys._getframe(2)
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith(_HERE):
+            frames.append((code.co_filename, frame.f_lineno, code.co_name))
+        frame = frame.f_back
+    sweep = RUNNING.sweeps[-1] if RUNNING.sweeps else None
+    parent = getattr(sweep, "current", None)
+    _TRACES[node] = Trace(tuple(reversed(frames)), None if parent is None else weakref.ref(parent))
+
+
+def _switch(enabled: bool) -> None:
+    if enabled and not ANOMALY.enabled:
+        observers.observe(_note)
+    elif ANOMALY.enabled and not enabled:
+        observers.unobserve(_note)
+    ANOMALY.enabled = enabled
+
+
+# ---------------------------------------------------------------------------------------------- the modes
+
+
+class detect_anomaly:  # noqa: N801  (torch's name)
+    """Context in which a nan in a backward pass is an error that names the forward operation and its line.
+
+    The error gives torch's words, the first wrong entry with what went into it, and the formula of the gradient; the
+    warning before it gives the stack of the forward call.  ``check_nan=False`` keeps the stacks (for errors raised by
+    backward itself) without looking for nan.
+
+    >>> import symgrad as sg, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> x = sg.tensor([1.0, 0.0], requires_grad=True)
+    >>> with sg.autograd.detect_anomaly():
+    ...     y = (x.sqrt() * 0).sum()
+    ...     y.backward()
+    Traceback (most recent call last):
+        ...
+    symgrad.errors.AutogradError: Function 'SqrtBackward0' returned nan values in its 0th output. ...
+    """
+
+    def __init__(self, check_nan: bool = True):
+        self.check_nan = check_nan
+        self._before: list[tuple[bool, bool]] = []
+        warnings.warn(_STARTED, stacklevel=2)
+
+    def __enter__(self) -> None:
+        self._before.append((ANOMALY.enabled, ANOMALY.check_nan))
+        _switch(True)
+        ANOMALY.check_nan = self.check_nan
+
+    def __exit__(self, *error: object) -> None:
+        enabled, ANOMALY.check_nan = self._before.pop()
+        _switch(enabled)
+
+
+class set_detect_anomaly:  # noqa: N801  (torch's name)
+    """Switch anomaly mode on or off: at once as a function, until the end of the block as a context.
+
+    >>> import symgrad as sg
+    >>> with sg.autograd.set_detect_anomaly(True):
+    ...     sg.autograd.anomaly_mode.is_anomaly_enabled()
+    True
+    >>> sg.autograd.anomaly_mode.is_anomaly_enabled()
+    False
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True):
+        self._before = (ANOMALY.enabled, ANOMALY.check_nan)
+        _switch(bool(mode))
+        ANOMALY.check_nan = check_nan
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *error: object) -> None:
+        enabled, ANOMALY.check_nan = self._before
+        _switch(enabled)
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly mode is on."""
+    return ANOMALY.enabled
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly mode, when on, looks for nan."""
+    return ANOMALY.check_nan
+
+
+# ---------------------------------------------------------------------------------------------- the checked sweep
+
+
+class CheckedSweep(Sweep):
+    """A backward pass that looks at every gradient."""
+
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        self.current: Node | None = None
+        after = self.run_post_hooks
+
+        def checked(node: Node, results: list[Any], g: Any) -> list[Any]:
+            found = after(node, results, g)
+            if ANOMALY.check_nan:
+                for i, c in enumerate(found):
+                    _check(node, i, c, g)
+            return found
+
+        self.run_post_hooks = checked
+
+    def _run_block(self, nodes: list[Node]) -> None:
+        for node in nodes:
+            g = self.grads.pop(node, None)
+            if g is None:
+                continue
+            node.more()  # hooks run, and with them the check, where a node has room for them
+            self.current = node
+            try:
+                self._careful(node, g)
+            except Exception:
+                warnings.warn(_report(node), stacklevel=2)
+                raise
+        self.current = None
+
+
+def _check(node: Node, i: int, c: Any, g: Any) -> None:
+    value = c._value if isinstance(c, Recorded) else c
+    if not hasattr(value, "dtype") or value.dtype is None or value.dtype.kind not in "fc":
+        return
+    wrong = np.isnan(value)
+    if wrong.any():
+        raise AutogradError(
+            f"Function '{node_name(node)}' returned nan values in its {i}th output. {_details(node, i, value, wrong, g)}"
+        )
+
+
+def _details(node: Node, i: int, value: Any, wrong: Any, g: Any) -> str:
+    """The entry, what went into it, the line, and the formula."""
+    where = tuple(int(k) for k in np.argwhere(wrong)[0]) if wrong.ndim else ()
+    rows = [
+        f"The gradient of {node.op.name}() by {_argument(node, i)} is nan in {int(wrong.sum())} of {wrong.size} "
+        f"entries, first at {list(where)}: {_went_in(node, where, value.shape, g)}"
+    ]
+    trace = _TRACES.get(node)
+    if trace is not None and trace.frames:
+        file, line, function = trace.frames[-1]
+        text = linecache.getline(file, line).strip()
+        rows.append(f'  created at File "{file}", line {line}, in {function}' + (f": {text}" if text else ""))
+    else:
+        rows.append("  the forward call ran outside of anomaly mode, so its line is not known")
+    rows.append(f"  formula: {_formula(node, i)}")
+    rows.append(
+        "Keep the value out of the singular point (clamp it, or select with where() before this operation), or give the "
+        "operation another derivative there with a custom Function."
+    )
+    return "\n".join(rows)
+
+
+def _argument(node: Node, i: int) -> str:
+    arg = node.args[i]
+    name = getattr(arg, "name", None)
+    return f"{name} (argument {i})" if isinstance(name, str) else f"argument {i}"
+
+
+def _went_in(node: Node, where: tuple[int, ...], shape: tuple[int, ...], g: Any) -> str:
+    incoming = g._value if isinstance(g, Recorded) else g
+    parts = [f"incoming gradient {_entry(incoming, where, shape)}"]
+    if node.op.kind != "function":
+        saved = unpacked(node.saved)
+        for k, v in enumerate(saved):
+            if isinstance(v, (np.ndarray, np.generic)):
+                parts.append(f"{'output' if not k else f'argument {k - 1}'} {_entry(v, where, shape)}")
+    return ", ".join(parts)
+
+
+def _entry(value: Any, where: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    """The entry of a value that meets an entry of the gradient, where their shapes tell which."""
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return f"of kind {type(value).__name__}"
+    if value.shape == shape:
+        return repr(value[where].item())
+    return repr(value.item()) if value.size == 1 else f"of shape {list(value.shape)}"
+
+
+def _formula(node: Node, i: int) -> str:
+    from symgrad.tape.formula import local_formula
+
+    try:
+        return str(local_formula(node)[f"x{i + 1}"])
+    except (SymgradError, KeyError, TypeError, ValueError):
+        return f"{node_name(node)}(g), which has none"
+
+
+def _report(node: Node) -> str:
+    """torch's warning before an error of backward: the stack of the forward call."""
+    text = f"Error detected in {node_name(node)}."
+    trace = _TRACES.get(node)
+    if trace is None:
+        return (
+            f"{text} No forward pass information available. Enable detect anomaly during forward pass for more "
+            "information."
+        )
+    text += f" Traceback of forward call that caused the error:\n{trace}"
+    seen = 0
+    while trace is not None and trace.parent is not None and seen < 10:
+        parent = trace.parent()
+        if parent is None:
+            break
+        trace = _TRACES.get(parent)
+        text += f"\nPrevious calculation was induced by {node_name(parent)}."
+        text += "" if trace is None else f" Traceback of forward call that induced the previous calculation:\n{trace}"
+        seen += 1
+    return text

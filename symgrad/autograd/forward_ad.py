@@ -1,0 +1,119 @@
+"""Forward mode by hand, as in ``torch.autograd.forward_ad``: duals made and taken apart inside a level.
+
+Every op knows how duals flow through it (:mod:`symgrad.tape.dual`).  The primal may require grad, so forward mode over
+reverse mode works; leaving the level takes the tangents away.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, NamedTuple
+
+from symgrad.dtypes import is_floating
+from symgrad.errors import ArgumentError, AutogradError
+from symgrad.op import shape_of
+from symgrad.tape import dual
+from symgrad.tape.dual import Dual
+from symgrad.tape.record import Recorded
+
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
+
+class UnpackedDualTensor(NamedTuple):
+    """A primal and its tangent; the tangent is None where a value does not depend on any dual of the level."""
+
+    primal: Any
+    tangent: Any
+
+
+class _Level(threading.local):
+    tag: int | None = None
+
+
+_LEVEL = _Level()
+
+
+def enter_dual_level() -> int:
+    """Open the level in which duals live; gives its number.  Levels do not nest (``func.jvp`` does)."""
+    if _LEVEL.tag is not None:
+        raise AutogradError(
+            "Nested forward mode AD is not supported at the moment: a dual level is open already; use symgrad.func.jvp, "
+            "which nests"
+        )
+    _LEVEL.tag = dual.new_tag()
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Close the level: the duals made in it have no tangent any more."""
+    if _LEVEL.tag is None:
+        raise AutogradError("Dual level must be a positive number: no level is open.")
+    if level not in (None, 0):
+        raise AutogradError(
+            f"Trying to exit a forward AD level that was not the last one that was created (level {level}, open is 0)."
+        )
+    _LEVEL.tag = None
+
+
+class dual_level:  # noqa: N801  (torch's name)
+    """Context in which forward derivatives are computed.
+
+    >>> import symgrad as sg
+    >>> import symgrad.autograd.forward_ad as fwAD
+    >>> with fwAD.dual_level():
+    ...     x = fwAD.make_dual(sg.tensor([1.0, 2.0]), sg.tensor([1.0, 0.0]))
+    ...     fwAD.unpack_dual(x * x)
+    UnpackedDualTensor(primal=tensor([1., 4.]), tangent=tensor([2., 0.]))
+    """
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *error: object) -> None:
+        exit_dual_level()
+
+
+def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
+    """``tensor`` moving along ``tangent``, of the same shape and dtype.
+
+    Raises ``RuntimeError`` outside of a level and for another shape or dtype, ``ArgumentError`` for integers.
+    """
+    tag = _opened(level, "make_dual")
+    for value, what in ((tensor, "primal"), (tangent, "tangent")):
+        if not isinstance(value, (Recorded, Dual)):
+            raise ArgumentError(f"make_dual() takes tensors, but its {what} is {type(value).__name__}.")
+    for value, what in ((tensor, "primal"), (tangent, "tangent")):
+        if not is_floating(value.dtype):
+            raise ArgumentError(f"Expected {what} to be floating point or complex, but got: {value.dtype}")
+    primal, _ = dual.parts(tensor, tag)
+    if tuple(shape_of(primal)) != tuple(shape_of(tangent)):
+        raise AutogradError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(shape_of(primal))} while the given forward gradient is of size "
+            f"{list(shape_of(tangent))}."
+        )
+    if primal.dtype != tangent.dtype:
+        raise AutogradError(
+            f"Trying to set a forward gradient of dtype {tangent.dtype} for a tensor of dtype {primal.dtype}; cast one "
+            "of them with .to()."
+        )
+    return dual.make_dual(primal, tangent, tag)
+
+
+def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
+    """``(primal, tangent)`` of a value of the open level; the tangent is None where there is none."""
+    if level not in (None, 0):
+        raise AutogradError(f"there is no forward AD level {level}; the open one is 0.")
+    if isinstance(tensor, Dual) and tensor.tag != _LEVEL.tag:
+        # Its level was left, or it belongs to a jvp around this level.
+        return UnpackedDualTensor(tensor.primal if _LEVEL.tag is None else tensor, None)
+    return UnpackedDualTensor(*dual.parts(tensor, -1 if _LEVEL.tag is None else _LEVEL.tag))
+
+
+def _opened(level: int | None, name: str) -> int:
+    if _LEVEL.tag is None or level not in (None, 0):
+        raise AutogradError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first "
+            f"({name} was called{'' if level is None else f' with level {level}'})."
+        )
+    return _LEVEL.tag

@@ -1,0 +1,631 @@
+"""``gradcheck`` and ``gradgradcheck``: derivatives against differences of the function itself.
+
+Complex arrays are pairs of real ones.  A Jacobian is kept per part of the output (real, imaginary), with entries
+``d part / d re + i d part / d im`` for complex inputs: that is exactly what backward gives for a unit cotangent, so both
+sides have one layout, ``(entries of the input, entries of the output)``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from symgrad.autograd import forward_ad
+from symgrad.autograd.function import Function
+from symgrad.autograd.sweeps import grad
+from symgrad.errors import ArgumentError, AutogradError, FormulaError, GradcheckError
+from symgrad.tape import dual
+from symgrad.tape.dual import Dual
+from symgrad.tape.modes import enable_grad
+from symgrad.tape.record import Recorded, plain
+from symgrad.tensor import Tensor
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,  # noqa: ARG001  (concerns sparse tensors, of which there are none)
+) -> bool:
+    """Whether the derivatives of ``func`` at ``inputs`` agree with central differences; the flags are torch's.
+
+    Inputs that require grad are checked, in all entries, or along one random direction per pair of input and output
+    with ``fast_mode``.  A disagreement raises :class:`GradcheckError`, or gives False without ``raise_exception``; it
+    says which entry is worst, the ratio there, and the formulas.  Raises ``ValueError`` when no input requires grad.
+
+    >>> import symgrad as sg
+    >>> x = sg.tensor([0.5, 2.0], dtype=sg.double, requires_grad=True)
+    >>> gradcheck(lambda x: x.sin() * x, (x,))
+    True
+    """
+    if not check_forward_ad and not check_backward_ad:
+        raise ArgumentError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    if check_batched_grad and not check_backward_ad:
+        raise ArgumentError("Setting check_batched_grad=True requires check_backward_ad to be True")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise ArgumentError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+    row = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+    subject = _Subject(func, tuple(row), eps)
+    try:
+        if check_grad_dtypes:
+            subject.check_dtypes()
+        if not subject.tracked:
+            return subject.check_constant()
+        check = _Fast(subject, atol, rtol) if fast_mode else _Slow(subject, atol, rtol)
+        if check_forward_ad:
+            check.forward(check_batched_forward_grad)
+        if check_backward_ad:
+            check.backward()
+            subject.check_repeatable(nondet_tol)
+            if check_batched_grad:
+                subject.check_batched()
+            subject.check_gradients()
+            if check_undefined_grad:
+                subject.check_undefined()
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Whether second derivatives agree with differences of the first ones; arguments as for :func:`gradcheck`.
+
+    The gradient of ``func`` is checked as a function of the inputs and of ``grad_outputs`` (random by default).
+
+    >>> import symgrad as sg
+    >>> x = sg.tensor([0.5, 2.0], dtype=sg.double, requires_grad=True)
+    >>> gradgradcheck(lambda x: x.exp().sum(), (x,))
+    True
+    """
+    if not check_fwd_over_rev and not check_rev_over_rev:
+        raise ArgumentError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    row = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    if grad_outputs is None:
+        seeds = _random_cotangents(func, row, gen_non_contig_grad_outputs)
+    else:
+        seeds = tuple(grad_outputs) if isinstance(grad_outputs, (tuple, list)) else (grad_outputs,)
+    count = len(seeds)
+
+    def gradient(*args: Any) -> Any:
+        given, cotangents = args[: len(args) - count], args[len(args) - count :]
+        if any(isinstance(x, Dual) for x in args):
+            return _moved_gradient(func, given, cotangents)
+        with enable_grad():
+            outputs = _tensors(func(*given), tracked=True)
+            wanted = [x for x in given if isinstance(x, Recorded) and x._requires_grad]
+            found = grad(outputs, wanted, list(cotangents), create_graph=True, allow_unused=True)
+        return tuple(g for g in found if g is not None)
+
+    return gradcheck(
+        gradient,
+        row + seeds,
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+        fast_mode=fast_mode,
+        masked=masked,
+    )
+
+
+def _moved_gradient(func: Callable[..., Any], inputs: tuple[Any, ...], cotangents: tuple[Any, ...]) -> Any:
+    """The gradient of a function of duals: of ``v . y`` and, for its tangent, of ``v . y' + v' . y``."""
+    tag = next(x.tag for x in (*inputs, *cotangents) if isinstance(x, Dual))
+    wanted = [p for p, _ in (dual.parts(x, tag) for x in inputs) if isinstance(p, Recorded) and p._requires_grad]
+    with enable_grad():
+        found = func(*inputs)
+    outs = [dual.parts(o, tag) for o in (found if isinstance(found, (tuple, list)) else (found,))]
+    outs = [(y, dy) for y, dy in outs if isinstance(y, Recorded) and y._requires_grad]
+    seeds = [dual.parts(v, tag) for v in cotangents]
+    pairs = [(y, v) for (y, _), (v, _) in zip(outs, seeds, strict=True)]
+    moved = [(dy, v) for (_, dy), (v, _) in zip(outs, seeds, strict=True) if dy is not None and dy._requires_grad]
+    moved += [(y, dv) for (y, _), (_, dv) in zip(outs, seeds, strict=True) if dv is not None]
+    first = _summed(pairs, wanted)
+    second = _summed(moved, wanted) if moved else (None,) * len(wanted)
+    return tuple(
+        g if t is None else dual.make_dual(g, t, tag) for g, t in zip(first, second, strict=True) if g is not None
+    )
+
+
+def _summed(pairs: list[Any], wanted: list[Any]) -> tuple[Any, ...]:
+    return grad([y for y, _ in pairs], wanted, [v for _, v in pairs], retain_graph=True, allow_unused=True)
+
+
+def _random_cotangents(func: Callable[..., Any], inputs: tuple[Any, ...], strided: bool) -> tuple[Any, ...]:
+    rng = np.random.default_rng(0)
+    seeds = []
+    for out in _tensors(func(*inputs), tracked=True):
+        value = _random(rng, out._value.shape, out.dtype)
+        if strided and value.ndim:
+            value = np.repeat(value, 2, axis=-1)[..., ::2]
+        seeds.append(_leaf(value, True))
+    return tuple(seeds)
+
+
+def _random(rng: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    value = rng.standard_normal(shape)
+    if dtype.kind == "c":
+        value = value + 1j * rng.standard_normal(shape)
+    return np.asarray(value).astype(dtype)[()]
+
+
+def _tensors(outputs: Any, tracked: bool) -> list[Any]:
+    row = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
+    return [o for o in row if isinstance(o, Recorded) and (o._requires_grad or not tracked)]
+
+
+def _leaf(value: Any, requires_grad: bool) -> Any:
+    made = plain(Tensor, value)
+    made._requires_grad = requires_grad
+    return made
+
+
+# ---------------------------------------------------------------------------------------------- the function at a point
+
+
+class _Subject:
+    """A function at a point: its inputs under check and its outputs there."""
+
+    def __init__(self, func: Callable[..., Any], inputs: tuple[Any, ...], eps: float):
+        self.func = func
+        self.inputs = inputs
+        self.eps = eps
+        self.checked = [k for k, x in enumerate(inputs) if isinstance(x, Recorded) and x._requires_grad]
+        self._look_at_inputs()
+        self.outputs = _tensors(self._call(), tracked=False)
+        self.tracked = [k for k, o in enumerate(self.outputs) if o._requires_grad]
+
+    def _look_at_inputs(self) -> None:
+        if not self.checked:
+            raise ArgumentError(
+                "gradcheck expects at least one input tensor to require gradient, but none of them have "
+                "requires_grad=True."
+            )
+        for k in self.checked:
+            value = self.inputs[k]._value
+            if value.dtype not in (np.float64, np.complex128):
+                warnings.warn(
+                    f"Input #{k} requires gradient and is not a double precision floating point or complex. This check "
+                    "will likely fail if all the inputs are not of double precision floating point or complex. ",
+                    stacklevel=4,
+                )
+            if any(s == 0 and n > 1 for s, n in zip(getattr(value, "strides", ()), value.shape, strict=False)):
+                raise AutogradError(
+                    f"The {k}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                    "non-overlapping to be able to compute the numerical gradients correctly. You should call "
+                    ".contiguous on the input before passing it to gradcheck."
+                )
+
+    def name(self, k: int) -> str:
+        """``input 0 (x)``."""
+        name = self.inputs[k].name
+        return f"input {k}" + (f" ({name})" if name else "")
+
+    def leaves(self, moves: dict[int, Any] | None = None) -> list[Any]:
+        """New leaves with the values of the inputs, some of them moved."""
+        row = []
+        for k, x in enumerate(self.inputs):
+            if not isinstance(x, Recorded):
+                row.append(x)
+                continue
+            value = np.array(x._value) if moves is None or k not in moves else x._value + moves[k]
+            made = _leaf(np.asarray(value, x.dtype)[()], x._requires_grad)
+            if x.name:
+                made.more().name = x.name
+            row.append(made)
+        return row
+
+    def _call(self) -> Any:
+        with enable_grad():
+            return self.func(*self.inputs)
+
+    def trace(self) -> tuple[list[Any], list[Any]]:
+        """``(leaves under check, outputs)`` of a run of its own."""
+        leaves = self.leaves()
+        with enable_grad():
+            # A function may change its arguments in place; what it is given is no leaf.
+            found = self.func(*(x.clone() if k in self.checked else x for k, x in enumerate(leaves)))
+        return [leaves[k] for k in self.checked], _tensors(found, tracked=False)
+
+    def moved(self, k: int, move: Any) -> list[Any]:
+        """The values of all outputs with input ``k`` moved."""
+        leaves = self.leaves({k: move})
+        with enable_grad():
+            found = self.func(*(x.clone() if i in self.checked else x for i, x in enumerate(leaves)))
+        return [np.array(o._value) for o in _tensors(found, tracked=False)]
+
+    def difference(self, k: int, direction: Any) -> list[Any]:
+        """The derivative of all outputs along ``direction`` of input ``k``, by central differences."""
+        low, high = self.moved(k, -self.eps * direction), self.moved(k, self.eps * direction)
+        return [(b - a) / (2 * self.eps) for a, b in zip(low, high, strict=True)]
+
+    def units(self, k: int) -> Iterator[tuple[int, bool, Any]]:
+        """The real directions of input ``k``: entry, whether it is the imaginary one, and the direction."""
+        value = self.inputs[k]._value
+        for entry in range(value.size):
+            unit = np.zeros(value.shape, value.dtype)
+            unit.flat[entry] = 1
+            yield entry, False, unit
+            if value.dtype.kind == "c":
+                yield entry, True, unit * 1j
+
+    def pullback(self, leaves: Any, out: Any, seed: Any) -> list[Any]:
+        """The gradients of the checked inputs for one cotangent, zero where there is none."""
+        if not out._requires_grad:
+            return [np.zeros_like(x._value) for x in leaves]
+        found = grad([out], leaves, [plain(Tensor, seed)], retain_graph=True, allow_unused=True)
+        return [
+            np.zeros_like(x._value) if g is None else np.array(g._value) for g, x in zip(found, leaves, strict=True)
+        ]
+
+    # -------------------------------------------------------------------------------------- the smaller checks
+
+    def check_dtypes(self) -> None:
+        """Inputs and outputs are all real or all complex, and of one precision."""
+        dtypes = {self.inputs[k].dtype for k in self.checked} | {self.outputs[k].dtype for k in self.tracked}
+        if len({np.empty(0, d).real.dtype for d in dtypes}) > 1:
+            raise GradcheckError(
+                f"the inputs and outputs under check have different precisions, {sorted(map(str, dtypes))}; gradients "
+                "of these dtypes cannot be compared exactly"
+            )
+
+    def check_constant(self) -> bool:
+        """Without differentiable output the derivative must be zero."""
+        for k in self.checked:
+            for entry, _, unit in self.units(k):
+                for j, d in enumerate(self.difference(k, unit)):
+                    if self.outputs[j].dtype.kind in "fc" and np.any(d != 0):
+                        raise GradcheckError(
+                            "Numerical gradient for function expected to be zero: output "
+                            f"{j} does not require grad, but moves by {_worst(d)!r} per unit of {self.name(k)} at entry "
+                            f"{_place(entry, self.inputs[k])}. It left the graph on the way (detach(), .data, item() or "
+                            "NumPy on values)."
+                        )
+        return True
+
+    def check_repeatable(self, tolerance: float) -> None:
+        """Two backward passes over one graph agree."""
+        leaves, outputs = self.trace()
+        rng = np.random.default_rng(0)
+        for j in self.tracked:
+            out = outputs[j]
+            seed = _random(rng, out._value.shape, out.dtype)
+            first, second = self.pullback(leaves, out, seed), self.pullback(leaves, out, seed)
+            for k, a, b in zip(self.checked, first, second, strict=True):
+                off = np.abs(a - b).max(initial=0.0)
+                if off > tolerance:
+                    raise GradcheckError(
+                        "Backward is not reentrant, i.e., running backward with same input and grad_output multiple "
+                        "times gives different values, although analytical gradient matches numerical gradient. "
+                        f"The tolerance for nondeterminism was {tolerance}. (output {j}, {self.name(k)}: {off:g} apart)"
+                    )
+
+    def check_batched(self) -> None:
+        """A batch of cotangents gives what they give one by one."""
+        leaves, outputs = self.trace()
+        rng = np.random.default_rng(1)
+        for j in self.tracked:
+            out = outputs[j]
+            seeds = np.stack([_random(rng, out._value.shape, out.dtype) for _ in range(2)])
+            together = grad(
+                [out], leaves, [plain(Tensor, seeds)], retain_graph=True, allow_unused=True, is_grads_batched=True
+            )
+            apart = [self.pullback(leaves, out, seed[()]) for seed in seeds]
+            for i, k in enumerate(self.checked):
+                one = np.stack([row[i] for row in apart])
+                both = np.zeros_like(one) if together[i] is None else together[i]._value
+                if not np.allclose(one, both):
+                    raise GradcheckError(
+                        f"Batched gradients of output {j} by {self.name(k)} differ from those computed one by one: "
+                        f"{_worst(one - both)!r} at the worst entry."
+                    )
+
+    def check_gradients(self) -> None:
+        """Gradients have the shape and dtype of their inputs, and zero cotangents give zeros."""
+        leaves, outputs = self.trace()
+        outs = [outputs[j] for j in self.tracked]
+        seeds = [plain(Tensor, np.zeros_like(o._value)) for o in outs]
+        found = grad(outs, leaves, seeds, retain_graph=True, allow_unused=True)
+        for k, x, g in zip(self.checked, leaves, found, strict=True):
+            if g is None:
+                continue
+            if g._value.shape != x._value.shape:
+                raise GradcheckError(f"grad has shape {g._value.shape}, but {self.name(k)} has {x._value.shape}")
+            if g.dtype != x.dtype:
+                raise GradcheckError(f"grad is of type {g.dtype}, but {self.name(k)} is of type {x.dtype}")
+            if np.any(g._value != 0):
+                raise GradcheckError(
+                    f"backward not multiplied by grad_output: zeros give {g._value} for {self.name(k)}"
+                )
+
+    def check_undefined(self) -> None:
+        """Undefined gradients of the outputs are taken, and give undefined gradients or zeros."""
+        groups = [self.tracked] if len(self.tracked) < 2 else [self.tracked, *([j] for j in self.tracked)]
+        for undefined in groups:
+            leaves, outputs = self.trace()
+            outs = [_Undefined.apply(o) if j in undefined else o for j, o in enumerate(outputs) if j in self.tracked]
+            seeds = [plain(Tensor, np.zeros_like(o._value)) for o in outs]
+            try:
+                found = grad(outs, leaves, seeds, allow_unused=True)
+            except Exception as error:
+                raise GradcheckError(
+                    "Expected backward function to handle undefined output grads. Please look at 'Notes about undefined "
+                    f"output gradients'; it raised {type(error).__name__}: {error}. (A custom Function gets None for "
+                    "them after ctx.set_materialize_grads(False).)"
+                ) from error
+            for k, g in zip(self.checked, found, strict=True):
+                if g is not None and np.any(g._value != 0):
+                    raise GradcheckError(
+                        "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
+                        f"Please look at 'Notes about undefined output gradients'; {self.name(k)} got {g._value}."
+                    )
+
+
+class _Undefined(Function):
+    """The identity; its gradient is undefined."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:  # type: ignore[override]  # noqa: ARG004
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]  # noqa: ARG004
+        return None
+
+
+# ---------------------------------------------------------------------------------------------- all entries
+
+
+class _Slow:
+    """The comparison entry by entry."""
+
+    def __init__(self, subject: _Subject, atol: float, rtol: float):
+        self.subject = subject
+        self.atol = atol
+        self.rtol = rtol
+        self._numeric: dict[int, list[Any]] | None = None
+
+    @property
+    def numeric(self) -> dict[int, list[Any]]:
+        """By input: per output the pair of Jacobians of its real and imaginary part, by differences."""
+        if self._numeric is None:
+            self._numeric = {k: self._assembled(k, self.subject.difference) for k in self.subject.checked}
+        return self._numeric
+
+    def _assembled(self, k: int, derivative: Callable[[int, Any], list[Any]]) -> list[Any]:
+        subject, x = self.subject, self.subject.inputs[k]
+        tables = [
+            [np.zeros((x._value.size, o._value.size), x.dtype) for _ in range(2 if o.dtype.kind == "c" else 1)]
+            for o in subject.outputs
+        ]
+        for entry, imaginary, unit in subject.units(k):
+            for table, d in zip(tables, derivative(k, unit), strict=True):
+                for part, values in zip(table, (d.real, d.imag), strict=False):
+                    part[entry] += values.ravel() * (1j if imaginary else 1)
+        return tables
+
+    def backward(self) -> None:
+        """Reverse mode against differences."""
+        subject = self.subject
+        leaves, outputs = subject.trace()
+        for j in subject.tracked:
+            out = outputs[j]
+            parts = 2 if out.dtype.kind == "c" else 1
+            tables = [[np.zeros((x._value.size, out._value.size), x.dtype) for _ in range(parts)] for x in leaves]
+            for entry in range(out._value.size):
+                for part in range(parts):
+                    seed = np.zeros(out._value.shape, out.dtype)
+                    seed.flat[entry] = 1j if part else 1
+                    for table, g in zip(tables, subject.pullback(leaves, out, seed[()]), strict=True):
+                        table[part][:, entry] = np.ravel(g)
+            for i, k in enumerate(subject.checked):
+                self._compare(j, k, tables[i], "Jacobian mismatch")
+
+    def forward(self, batched: bool) -> None:
+        """Forward mode against differences; ``batched``: also several tangents in one run of the linear map."""
+        subject = self.subject
+        for k in subject.checked:
+            tables = self._assembled(k, lambda k, unit: _pushed(subject, k, unit))
+            for j in subject.tracked:
+                self._compare(j, k, tables[j], "Jacobian computed with forward mode mismatch")
+            if batched:
+                _check_batched_forward(subject, k)
+
+    def _compare(self, j: int, k: int, analytic: Any, words: str) -> None:
+        for part, (a, n) in enumerate(zip(analytic, self.numeric[k][j], strict=True)):
+            close = np.isclose(a, n, self.rtol, self.atol)
+            if not close.all():
+                prefix = "While considering the imaginary part of complex outputs only, " if part else ""
+                raise GradcheckError(self._message(j, k, a, n, close, prefix + words))
+
+    def _message(self, j: int, k: int, a: Any, n: Any, close: Any, words: str) -> str:
+        """torch's words, then the worst entry and the formulas."""
+        subject = self.subject
+        with np.errstate(invalid="ignore"):
+            off = np.where(close, -1.0, np.nan_to_num(np.abs(a - n), nan=np.inf))
+        row, column = np.unravel_index(int(off.argmax()), off.shape)
+        return (
+            f"{words} for output {j} with respect to input {k},\nnumerical:{plain(Tensor, n)!r}\nanalytical:"
+            f"{plain(Tensor, a)!r}\n\n{int((~close).sum())} of {close.size} entries are wrong, the worst is the derivative "
+            f"of output {j}{_place(column, subject.outputs[j])} by {subject.name(k)}{_place(row, subject.inputs[k])}: "
+            f"analytical {a[row, column].item()!r}, numerical {n[row, column].item()!r}"
+            f"{_ratio(a[row, column], n[row, column])}.\n{_formulas(subject, j, k)}"
+        )
+
+
+def _pushed(subject: _Subject, k: int, direction: Any) -> list[Any]:
+    """The derivative of all outputs along a direction, by forward mode."""
+    leaves = subject.leaves()
+    with forward_ad.dual_level(), enable_grad():
+        tangent = plain(Tensor, np.asarray(direction, subject.inputs[k].dtype)[()])
+        row = [forward_ad.make_dual(x, tangent) if i == k else x for i, x in enumerate(leaves)]
+        found = subject.func(*row)
+        outs = found if isinstance(found, (tuple, list)) else (found,)
+        pairs = [forward_ad.unpack_dual(o) for o in outs if hasattr(o, "raw_shape")]
+        return [
+            np.zeros(p.raw_shape, p.dtype) if t is None else np.array(getattr(t, "_value", t), p.dtype)
+            for p, t in pairs
+        ]
+
+
+def _check_batched_forward(subject: _Subject, k: int) -> None:
+    """Forward mode is linear: the tangent of a sum is the sum of the tangents, whatever came before."""
+    rng = np.random.default_rng(2)
+    shape, dtype = subject.inputs[k]._value.shape, subject.inputs[k].dtype
+    u, v = _random(rng, shape, dtype), _random(rng, shape, dtype)
+    parts = zip(_pushed(subject, k, u), _pushed(subject, k, v), _pushed(subject, k, u + v), strict=True)
+    for j, (a, b, both) in enumerate(parts):
+        if not np.allclose(a + b, both):
+            raise GradcheckError(
+                f"Forward mode of output {j} is not linear in the tangent of {subject.name(k)}: the tangents of two "
+                f"directions and of their sum differ by {_worst(a + b - both)!r}."
+            )
+
+
+# ---------------------------------------------------------------------------------------------- one direction
+
+
+class _Fast:
+    """The comparison along one random direction per pair of input and output."""
+
+    def __init__(self, subject: _Subject, atol: float, rtol: float):
+        self.subject = subject
+        self.atol = atol
+        self.rtol = rtol
+        rng = np.random.default_rng(0)
+        self.directions = {
+            k: _unit(_random(rng, subject.inputs[k]._value.shape, subject.inputs[k].dtype)) for k in subject.checked
+        }
+        self.cotangents = [_unit(_random(rng, o._value.shape, o.dtype)) for o in subject.outputs]
+        self.numeric = {k: subject.difference(k, u) for k, u in self.directions.items()}
+
+    def backward(self) -> None:
+        """Reverse mode: ``Re(conj(v) J u)`` is ``Re(conj(g) u)`` with the gradient ``g`` for cotangent ``v``."""
+        subject = self.subject
+        leaves, outputs = subject.trace()
+        for j in subject.tracked:
+            v = self.cotangents[j]
+            for k, g in zip(subject.checked, subject.pullback(leaves, outputs[j], v), strict=True):
+                self._compare(j, k, _inner(g, self.directions[k]), "Jacobian mismatch", "backward")
+
+    def forward(self, batched: bool) -> None:
+        """Forward mode along the same directions."""
+        for k in self.subject.checked:
+            pushed = _pushed(self.subject, k, self.directions[k])
+            for j in self.subject.tracked:
+                found = _inner(self.cotangents[j], pushed[j])
+                self._compare(j, k, found, "Jacobian computed with forward mode mismatch", "forward")
+            if batched:
+                _check_batched_forward(self.subject, k)
+
+    def _compare(self, j: int, k: int, analytic: float, words: str, mode: str) -> None:
+        numeric = _inner(self.cotangents[j], self.numeric[k][j])
+        # The product adds as many rounding errors as the Jacobian has entries; they are as large as those of one entry.
+        scale = float(np.abs(self.cotangents[j]).sum() * np.abs(self.directions[k]).sum())
+        if np.isclose(analytic, numeric, self.rtol, self.atol * max(scale, 1.0)):
+            return
+        slow = _Slow(self.subject, self.atol, self.rtol)
+        try:
+            slow.backward() if mode == "backward" else slow.forward(False)
+            found = "the slow mode finds no entry beyond its tolerances: raise atol, or use fast_mode=False"
+        except GradcheckError as error:
+            found = str(error)
+        raise GradcheckError(
+            f"{words} for output {j} with respect to input {k},\nnumerical:{numeric!r}\nanalytical:{analytic!r}\n\nThe "
+            "above quantities relating the numerical and analytical jacobians are computed in fast mode. Below, we "
+            f"recompute numerical and analytical jacobians in slow mode:\n\n{found}"
+        )
+
+
+def _unit(value: Any) -> Any:
+    norm = np.linalg.norm(np.ravel(value))
+    return value / norm if norm else value
+
+
+def _inner(a: Any, b: Any) -> float:
+    """The real inner product."""
+    return float(np.real(np.vdot(np.ravel(a), np.ravel(b))))
+
+
+# ---------------------------------------------------------------------------------------------- words
+
+
+def _place(entry: int, of: Any) -> str:
+    shape = of._value.shape
+    return str([int(i) for i in np.unravel_index(int(entry), shape)]) if shape else ""
+
+
+def _worst(values: Any) -> Any:
+    values = np.ravel(values)
+    return values[np.nan_to_num(np.abs(values), nan=np.inf).argmax()].item()
+
+
+def _ratio(a: Any, n: Any) -> str:
+    if not np.isfinite(a) or not np.isfinite(n) or abs(n) < 1e-12:
+        return ""
+    ratio = a / n
+    return f", ratio {ratio.real if abs(ratio.imag) < 1e-9 * abs(ratio) else ratio:.6g}"
+
+
+def _formulas(subject: _Subject, j: int, k: int) -> str:
+    """The formula of the output and of the gradient that backward takes, where they can be written."""
+    leaves, outputs = subject.trace()
+    out = outputs[j]
+    if not out._requires_grad:
+        return ""
+    seed = plain(Tensor, np.ones_like(out._value))
+    seed.more().name = "v"
+    (g,) = grad([out], [leaves[subject.checked.index(k)]], [seed], retain_graph=True, allow_unused=True)
+    return f"formula of the output: {_text(out)}\nformula of its gradient, for the cotangent v: {_text(g)}"
+
+
+def _text(tensor: Any) -> str:
+    if tensor is None:
+        return "none, the output does not depend on the input"
+    try:
+        return str(tensor.expr)
+    except FormulaError as error:
+        return f"not available ({error})"

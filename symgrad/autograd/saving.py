@@ -1,0 +1,238 @@
+"""What nodes save for backward, in the user's hands: pack and unpack hooks, spilling to disk, copies.
+
+A pack hook sees every value that a rule will read and gives something to keep instead; the unpack hook turns that into
+a tensor again when backward needs it.  Formulas do not change: they read the graph, not the saved values.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from symgrad.errors import ArgumentError, AutogradError
+from symgrad.tape import observers
+from symgrad.tape.modes import no_grad
+from symgrad.tape.observers import Packed, PackedRow
+from symgrad.tape.record import Recorded, plain, scalarised
+from symgrad.tape.versions import changes
+from symgrad.tensor import Tensor
+
+__all__ = [
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "save_on_cpu",
+    "save_on_disk",
+    "saved_tensors_hooks",
+]
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.hooks: list[saved_tensors_hooks] = []
+        self.refusals: list[str] = []
+        self.busy = False
+
+
+_LOCAL = _Local()
+
+
+def _pack_node(node: Any) -> None:
+    """Give the saved values of a new node to the innermost pack hook of this thread."""
+    hooks = _LOCAL.hooks
+    if not hooks or _LOCAL.busy or not node.saved:
+        return
+    hook = hooks[-1]
+    _LOCAL.busy = True
+    try:
+        node.saved = PackedRow(hook.packed(v) if isinstance(v, (np.ndarray, np.generic)) else v for v in node.saved)
+    finally:
+        _LOCAL.busy = False
+    # Only the general path of the engine unpacks.
+    node.uniform = False
+
+
+class saved_tensors_hooks:  # noqa: N801  (torch's name)
+    """While active, values saved for backward go through ``pack_hook`` and come back through ``unpack_hook``.
+
+    ``pack_hook(tensor)`` may give anything; ``unpack_hook`` gets that and gives a tensor of the same shape and dtype.
+    The innermost pair of the thread counts.  A pack hook that changes its tensor in place, and an unpack hook that does
+    not give a tensor, are errors.
+
+    >>> import symgrad as sg
+    >>> a = sg.tensor([1.0, 2.0], requires_grad=True)
+    >>> with sg.autograd.graph.saved_tensors_hooks(lambda t: t.half(), lambda t: t.float()):
+    ...     y = (a * a).sum()
+    >>> y.backward()
+    >>> a.grad
+    tensor([2., 4.])
+    """
+
+    def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]):
+        if not callable(pack_hook) or not callable(unpack_hook):
+            raise ArgumentError("saved_tensors_hooks() takes two functions: pack_hook and unpack_hook.")
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def packed(self, value: Any) -> Packed:
+        """One saved value after the pack hook."""
+        shown = plain(Tensor, value)
+        before = changes(value)
+        with no_grad():
+            held = self.pack_hook(shown)
+        if changes(value) != before or shown._value is not value:
+            raise AutogradError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can "
+                "not be modified by in-place operations as this can lead to unexpected side-effects. Please open an "
+                "issue if you need to perform in-place operations on the input to a pack hook. "
+                f"(a value of shape {tuple(value.shape)}; give back a changed copy instead)"
+            )
+        return Packed(held, self._unpacked)
+
+    def _unpacked(self, held: Any) -> Any:
+        with no_grad():
+            found = self.unpack_hook(held)
+        if not isinstance(found, Recorded):
+            raise ArgumentError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(found).__name__}; turn it into one with symgrad.tensor()"
+            )
+        return scalarised(found._value)
+
+    def __enter__(self) -> Self:
+        if _LOCAL.refusals:
+            raise AutogradError(_LOCAL.refusals[-1])
+        _LOCAL.hooks.append(self)
+        observers.observe(_pack_node)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        observers.unobserve(_pack_node)
+        _LOCAL.hooks.pop()
+
+
+class disable_saved_tensors_hooks:  # noqa: N801  (torch's name)
+    """While active, entering ``saved_tensors_hooks`` is an error with the text ``error_message``.
+
+    >>> import symgrad as sg
+    >>> with sg.autograd.graph.disable_saved_tensors_hooks("no hooks here"):
+    ...     sg.autograd.graph.save_on_disk().__enter__()
+    Traceback (most recent call last):
+        ...
+    symgrad.errors.AutogradError: no hooks here
+    """
+
+    def __init__(self, error_message: str):
+        self.error_message = str(error_message)
+
+    def __enter__(self) -> None:
+        if _LOCAL.hooks:
+            raise AutogradError(self.error_message)
+        _LOCAL.refusals.append(self.error_message)
+
+    def __exit__(self, *error: object) -> None:
+        _LOCAL.refusals.pop()
+
+
+# ---------------------------------------------------------------------------------------------- spilling
+
+
+class _Spilled:
+    """One value in a file of its own, which goes when the last node that saved it goes."""
+
+    __slots__ = ("__weakref__", "dtype", "folder", "path", "shape")
+
+    def __init__(self, folder: _Folder, value: Any):
+        self.folder = folder
+        self.shape = value.shape
+        self.dtype = value.dtype
+        handle, path = tempfile.mkstemp(".bin", "saved-", folder.path)
+        with os.fdopen(handle, "wb") as file:
+            np.ascontiguousarray(value).tofile(file)
+        self.path = Path(path)
+        weakref.finalize(self, _remove, self.path)
+
+    def read(self) -> Any:
+        """The value, mapped from its file."""
+        return np.memmap(self.path, self.dtype, "r", shape=self.shape).view(np.ndarray)
+
+
+class _Folder:
+    """A directory for spilled values; a temporary one goes with the last of them."""
+
+    __slots__ = ("__weakref__", "path")
+
+    def __init__(self, directory: str | os.PathLike[str] | None):
+        self.path = tempfile.mkdtemp(prefix="symgrad-") if directory is None else os.fspath(directory)
+        if directory is None:
+            weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+
+
+class save_on_disk(saved_tensors_hooks):  # noqa: N801  (stands beside torch's names)
+    """Keep what nodes save for backward in files instead of memory.
+
+    ``directory`` (default: a temporary one) takes the files, one per value of at least ``min_bytes`` bytes; each is
+    removed when no node needs it any more.
+
+    >>> import symgrad as sg
+    >>> x = sg.ones(1000, requires_grad=True)
+    >>> with sg.autograd.graph.save_on_disk():
+    ...     y = x.exp().sum()
+    >>> y.backward()
+    >>> x.grad[:2]
+    tensor([2.7183, 2.7183])
+    """
+
+    def __init__(self, directory: str | os.PathLike[str] | None = None, min_bytes: int = 1):
+        folder = _Folder(directory)
+
+        def pack(tensor: Any) -> Any:
+            value = tensor._value
+            # A number or an empty array is no file's worth.
+            return tensor if not value.ndim or value.nbytes < max(1, min_bytes) else _Spilled(folder, value)
+
+        def unpack(held: Any) -> Any:
+            return plain(Tensor, held.read()) if isinstance(held, _Spilled) else held
+
+        super().__init__(pack, unpack)
+
+
+class save_on_cpu(save_on_disk):  # noqa: N801  (torch's name)
+    """torch moves saved tensors from the device to the host; here, where the host is the device, they go to disk.
+
+    ``pin_memory`` and ``device_type`` are taken as in torch and have no meaning for files.
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):  # noqa: ARG002  (torch's signature)
+        super().__init__()
+
+
+class allow_mutation_on_saved_tensors(saved_tensors_hooks):  # noqa: N801  (torch's name)
+    """Let tensors that backward needs be changed in place: nodes save copies.
+
+    torch copies when a change comes; here a copy is made when the value is saved, which costs memory and is never wrong.
+
+    >>> import symgrad as sg
+    >>> a = sg.ones(2, requires_grad=True)
+    >>> with sg.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     b = a.clone()
+    ...     out = (b**2).sum()
+    ...     _ = b.detach().zero_()
+    ...     out.backward()
+    >>> a.grad
+    tensor([2., 2.])
+    """
+
+    def __init__(self) -> None:
+        super().__init__(lambda tensor: plain(Tensor, tensor._value.copy()), lambda held: held)

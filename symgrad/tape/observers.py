@@ -1,0 +1,124 @@
+"""Who looks on while operations are recorded: anomaly mode, saved-tensor hooks, the profiler.
+
+Nothing is paid while nobody does.  The fast paths of elementwise ops compare the class of their arguments with a
+variable of their own; while somebody observes, that variable is empty, so every op takes the general path
+(:func:`symgrad.tape.record.apply`), and only the general path looks for observers.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+NODES: list[Callable[[Any], None]] = []
+"""Called with every node that is recorded, once its saved values are in place."""
+
+SWITCHES: list[Callable[[bool], None]] = []
+"""One per fast path: False makes it step aside."""
+
+TIMERS: list[Callable[[str, str], Any]] = []
+"""Of active profiles: ``(kind, name)`` to a context that measures what runs inside."""
+
+_LOCK = threading.Lock()
+_count = 0
+
+
+def step_aside() -> None:
+    """Lead every op over the general path, until :func:`step_back` was called as often."""
+    global _count
+    with _LOCK:
+        _count += 1
+        if _count == 1:
+            for switch in SWITCHES:
+                switch(False)
+
+
+def step_back() -> None:
+    """Undo one :func:`step_aside`."""
+    global _count
+    with _LOCK:
+        _count -= 1
+        if not _count:
+            for switch in SWITCHES:
+                switch(True)
+
+
+def observe(see: Callable[[Any], None]) -> None:
+    """Call ``see`` with every node that is recorded from now on."""
+    NODES.append(see)
+    step_aside()
+
+
+def unobserve(see: Callable[[Any], None]) -> None:
+    """Undo one :func:`observe`."""
+    NODES.remove(see)
+    step_back()
+
+
+def observed(node: Any) -> None:
+    """Show a new node to everybody who looks on."""
+    for see in tuple(NODES):
+        see(node)
+
+
+def timed(kind: str, name: str) -> Callable[[F], F]:
+    """Let profiles measure a function; for coarse work (reading formulas, writing code), not for ops."""
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            if not TIMERS:
+                return function(*args, **kwargs)
+            with TIMERS[-1](kind, name):
+                return function(*args, **kwargs)
+
+        return wrapper  # type: ignore[return-value]
+
+    return decorate
+
+
+class _Running(threading.local):
+    def __init__(self) -> None:
+        self.sweeps: list[Any] = []
+
+
+RUNNING = _Running()
+"""The reverse sweeps under way in this thread, outermost first."""
+
+
+@contextmanager
+def running(sweep: Any) -> Iterator[None]:
+    """Note that a sweep is under way."""
+    RUNNING.sweeps.append(sweep)
+    try:
+        yield
+    finally:
+        RUNNING.sweeps.pop()
+
+
+class Packed:
+    """A saved value as a pack hook left it, and how it becomes a value again."""
+
+    __slots__ = ("__weakref__", "held", "unpack")
+
+    def __init__(self, held: Any, unpack: Callable[[Any], Any]):
+        self.held = held
+        self.unpack = unpack
+
+
+class PackedRow(tuple):  # type: ignore[type-arg]
+    """The saved values of a node some of which were packed."""
+
+    __slots__ = ()
+
+
+def unpacked(saved: Any) -> Any:
+    """Saved values as the rules read them."""
+    if saved.__class__ is not PackedRow:
+        return saved
+    return tuple(v.unpack(v.held) if v.__class__ is Packed else v for v in saved)
