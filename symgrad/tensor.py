@@ -17,12 +17,13 @@ from symgrad.ops.reductions import cast
 from symgrad.ops.shaping import mT, permute
 from symgrad.tape import record
 from symgrad.tape.graph import Size
-from symgrad.tape.modes import MODE
+from symgrad.tape.inplace import inplace, view_of
 from symgrad.tape.record import Recorded, plain
-from symgrad.tape.versions import changes, note_change, storage
+from symgrad.tape.versions import changes, storage
 from symgrad.tape.watch import WATCH, note_read
 
-LEAF_INPLACE = "a leaf Variable that requires grad is being used in an in-place operation."
+_WHOLE = symgrad.ops.indexing.static_index(Ellipsis)
+_index_put = lookup("index_put")
 
 
 class Shape(tuple):  # type: ignore[type-arg]
@@ -218,12 +219,6 @@ class Tensor(Recorded):
 
     # -------------------------------------------------------------------------------------- leaving the graph
 
-    def _array(self) -> Any:
-        """The value as an array that others may share; a 0-d scalar becomes a 0-d array for good."""
-        if not isinstance(self._value, np.ndarray):
-            self._value = np.array(self._value)
-        return self._value
-
     @property
     def data(self) -> Tensor:
         """The same memory without history; changes through it are not counted, so backward does not object."""
@@ -247,7 +242,9 @@ class Tensor(Recorded):
         return out  # type: ignore[no-any-return]
 
     def detach_(self) -> Tensor:
-        """Forget the history of this tensor."""
+        """Forget the history of this tensor; a view cannot."""
+        if self._is_view():
+            raise AutogradError("Can't detach views in-place. Use detach() instead.")
         self._node = None
         self._requires_grad = False
         if self._extra is not None:
@@ -333,7 +330,7 @@ class Tensor(Recorded):
     def __iter__(self) -> Iterator[Any]:
         if not self.ndim:
             raise ArgumentError("iteration over a 0-d tensor")
-        return iter([self[k] for k in range(len(self))])
+        return iter(symgrad.ops.shaping.unbind(self))
 
     def __contains__(self, item: Any) -> bool:
         other = item._value if isinstance(item, Tensor) else item
@@ -350,49 +347,16 @@ class Tensor(Recorded):
         return getitem(self, _plain_index(index))
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        index = _plain_index(index)
-        if self._guard_inplace():
-            self._note()
-            self._value[index] = value._value if isinstance(value, Tensor) else value
-            return
-        new = lookup("index_put")(self, value, index=symgrad.ops.indexing.static_index(index))
-        self._become(new)
-
-    def _guard_inplace(self) -> bool:
-        """True when the memory itself may be changed; raises for leaves that require grad."""
-        if self._requires_grad and MODE.local.enabled:
-            if self._node is None:
-                name = self._extra.name if self._extra is not None else None
-                raise AutogradError(LEAF_INPLACE + (f" (the leaf is {name})" if name else ""))
-            return False
-        return True
-
-    def _note(self) -> None:
-        note_change(self._array(), self._extra is not None and self._extra.silent)
-
-    def _become(self, new: Tensor) -> Tensor:
-        self.more().version = self._version + 1
-        self._value, self._node, self._requires_grad = new._value, new._node, new._requires_grad
-        return self
+        chosen = symgrad.ops.indexing.static_index(_plain_index(index))
+        if not isinstance(value, Tensor):
+            value = plain(Tensor, np.asarray(value))
+        if self.dtype.kind != "c" and value.dtype.kind == "c":
+            raise DtypeError("value cannot be converted to type double without overflow")
+        self._inplace(lambda x: _index_put(x, value.to(x.dtype), index=chosen))
 
     def _inplace(self, op: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
-        """``op`` with the result put back into this tensor: into its memory when nothing is recorded."""
-        if not self._guard_inplace():
-            return self._become(op(self, *args, **kwargs))
-        new = op(self, *args, **kwargs)
-        value = new._value
-        if np.result_type(value, self._value) != self.dtype and value.dtype.kind != self.dtype.kind:
-            raise DtypeError(f"result type {value.dtype} can't be cast to the desired output type {self.dtype}")
-        if value.shape != self._value.shape:
-            raise AutogradError(
-                f"output with shape {list(self._value.shape)} doesn't match the broadcast shape {list(value.shape)}"
-            )
-        if new._requires_grad:
-            new._value = value.astype(self.dtype, copy=False)
-            return self._become(new)
-        self._note()
-        self._value[...] = value
-        return self
+        """``op`` with the result put back into this tensor's memory and history."""
+        return inplace(self, op, args, kwargs)  # type: ignore[no-any-return]
 
     def zero_(self) -> Tensor:
         """Fill with zeros in place."""
@@ -400,22 +364,30 @@ class Tensor(Recorded):
 
     def fill_(self, value: Any) -> Tensor:
         """Fill with one value in place."""
-        return self._inplace(
-            lambda x: x * 0 + value if x._requires_grad else plain(Tensor, np.full_like(x._value, value))
-        )
+        if getattr(value, "ndim", 0):
+            raise AutogradError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
+            )
+        return self._inplace(lambda x: _index_put(x, value, index=_WHOLE))
 
     def copy_(self, source: Any) -> Tensor:
-        """Copy another tensor's values into this one."""
-        whole = symgrad.ops.indexing.static_index(Ellipsis)
+        """Copy another tensor's values into this one, cast to its dtype."""
+        shape = self._value.shape
         return self._inplace(
-            lambda x: lookup("index_put")(
-                x, cast(symgrad.ops.shaping.expand(source, x._value.shape), x.dtype), index=whole
-            )
+            lambda x: _index_put(x, cast(symgrad.ops.shaping.expand(source, shape), x.dtype), index=_WHOLE)
         )
 
     @property
     def _version(self) -> int:
-        return changes(self._value) + (0 if self._extra is None else self._extra.version)
+        return changes(self._value)
+
+    @property
+    def _base(self) -> Any:
+        view = view_of(self)
+        return None if view is None else view.base
+
+    def _is_view(self) -> bool:
+        return view_of(self) is not None
 
     # -------------------------------------------------------------------------------------- views of shape
 

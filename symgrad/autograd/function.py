@@ -20,7 +20,8 @@ from symgrad.tape.modes import MODE, is_grad_enabled, no_grad
 from symgrad.tape.observers import NODES, PackedRow, observed, unpacked
 from symgrad.tape.record import Recorded, plain, traced
 from symgrad.tape.versions import note_change
-from symgrad.tensor import LEAF_INPLACE, Tensor
+from symgrad.tape.inplace import LEAF
+from symgrad.tensor import Tensor
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
@@ -333,7 +334,7 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
     if keep:
         for t in ctx.dirty_tensors:
             if isinstance(t, Recorded) and t._requires_grad and t._node is None:
-                raise AutogradError(LEAF_INPLACE)
+                raise AutogradError(LEAF)
     if not keep:
         for t in ctx.dirty_tensors:
             note_change(t._array())

@@ -59,6 +59,7 @@ real_op: Op = primitive(
     result=_real_dtype,
     domain="real",
     latex=r"\operatorname{{Re}}\left({0}\right)",
+    view=np.real,
     doc="Real part.",
 )
 
@@ -79,6 +80,7 @@ imag: Op = publish(
         result=_real_dtype,
         domain="real",
         latex=r"\operatorname{{Im}}\left({0}\right)",
+        view=np.imag,
         doc="Imaginary part.",
     ),
     method=False,

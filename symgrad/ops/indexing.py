@@ -128,6 +128,14 @@ def _cut(size: Any, part: slice) -> Any:
     return f"len(range({size})[{_part_text(part)}])"
 
 
+def _indexed_view(x: Any, index: Index) -> Any:
+    """``x[index]``, where a basic index gives a view even of one entry."""
+    parts = index.value if isinstance(index.value, tuple) else (index.value,)
+    if any(p is Ellipsis or isinstance(p, np.ndarray) for p in parts):
+        return x[index.value]
+    return x[(*parts, ...)]
+
+
 getitem_op: Op = primitive(
     "getitem",
     lambda x, index: x[index.value],
@@ -137,6 +145,7 @@ getitem_op: Op = primitive(
     node=lambda shape, index: _index_node(index),
     code=lambda x, index: f"{closed(x)}[{index!r}]",
     domain="real",
+    view=_indexed_view,
     doc="x[index]: basic, fancy and boolean indexing.",
 )
 put_op: Op = primitive(

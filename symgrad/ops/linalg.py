@@ -142,6 +142,7 @@ diagonal_main: Op = multilinear(
         _shorter(shape[dim1], shape[dim2]),
     ),
     code=lambda x, offset, dim1, dim2: f"np.diagonal({x}, {offset}, {dim1}, {dim2})",
+    view=lambda x, offset, dim1, dim2: np.diagonal(x, offset, dim1, dim2),
     doc="Main diagonal of two axes, as the last axis.",
 )
 

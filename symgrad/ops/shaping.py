@@ -46,6 +46,7 @@ reshape_op: Op = primitive(
     node="View",
     code=lambda x, shape: f"{closed(x)}.reshape({', '.join(map(str, shape)) or '()'})",
     domain="real",
+    view=np.reshape,
     doc="The same entries in row-major order under another shape.",
 )
 
@@ -126,6 +127,7 @@ squeeze_op: Op = multilinear(
     _squeeze_spec,
     infer=lambda shape, dim: tuple(s for k, s in enumerate(shape) if k not in dim),
     code=lambda x, dim: f"np.squeeze({x}, {dim})",
+    view=lambda x, dim: np.squeeze(x, dim),
     doc="Without some axes of size 1.",
 )
 unsqueeze_op: Op = multilinear(
@@ -134,6 +136,7 @@ unsqueeze_op: Op = multilinear(
     _unsqueeze_spec,
     infer=lambda shape, dim: (*shape[:dim], 1, *shape[dim:]),
     code=lambda x, dim: f"np.expand_dims({x}, {dim})",
+    view=lambda x, dim: np.expand_dims(x, dim),
     doc="With a new axis of size 1.",
 )
 
@@ -155,6 +158,7 @@ permute_op: Op = multilinear(
     infer=lambda shape, dims: tuple(shape[k] for k in dims),
     code=lambda x, dims: f"{closed(x)}.T" if dims == (1, 0) else f"np.transpose({x}, {dims})",
     node=lambda shape, dims: "T" if dims == (1, 0) else "Transpose" if _is_swap(dims) else "Permute",
+    view=lambda x, dims: np.transpose(x, dims),
     doc="Axes in another order.",
 )
 
@@ -227,6 +231,7 @@ expand_op: Op = multilinear(
     infer=lambda _, shape: tuple(shape),
     size_params=("shape",),
     code=lambda x, shape: f"np.broadcast_to({x}, {shape_text(shape)})",
+    view=lambda x, shape: np.broadcast_to(x, shape),
     doc="Broadcast to a larger shape.",
 )
 
@@ -330,6 +335,7 @@ narrow_op: Op = primitive(
     node="Slice",
     code=lambda x, dim, start, length: f"{closed(x)}[{':, ' * dim}{start}:{start} + {length}]",
     domain="real",
+    view=lambda x, dim, start, length: x[_narrow_index(x.ndim, dim, start, length)],
     doc="A range of an axis.",
 )
 
@@ -427,6 +433,7 @@ select_op: Op = primitive(
     infer=lambda shape, dim, index: (*shape[:dim], *shape[dim + 1 :]),
     code=lambda x, dim, index: closed(x) + _select_index(dim, index),
     domain="real",
+    view=lambda x, dim, index: x[(*(slice(None),) * dim, index, ...)],
     doc="One entry of an axis.",
 )
 

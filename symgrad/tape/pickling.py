@@ -179,7 +179,6 @@ def _tensor_extra(tensor: Any, ref: Any) -> Any:
         "structure": extra.structure,
         "recipe": extra.recipe,
         "silent": extra.silent,
-        "version": extra.version,
         "retains": extra.retains,
         "grad": ref(extra.grad),
         "source": ref(extra.source),
@@ -301,7 +300,7 @@ def _fill_tensor(tensor: Any, state: Any, deref: Any, fresh: Any) -> None:  # no
     more = tensor.more()
     more.name = extra["name"] or extra["assigned"]
     more.recipe, more.silent = extra["recipe"], extra["silent"]
-    more.structure, more.version, more.retains = extra["structure"], extra["version"], extra["retains"]
+    more.structure, more.retains = extra["structure"], extra["retains"]
     more.grad, more.source = deref(extra["grad"]), deref(extra["source"])
     origin = extra["origin"]
     marks = {"lost": FormulaError, "own": OWN, None: None}

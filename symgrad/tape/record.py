@@ -18,8 +18,10 @@ from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, lookup, shape_of
 from symgrad.ops.constants import Constant
 from symgrad.tape.graph import Node, Size, Source, sequence
+from symgrad.tape.inplace import View, note_view
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import NODES, SWITCHES, observed
+from symgrad.tape.versions import note_scalar, storage
 from symgrad.tape.watch import WATCH, note_constant
 
 _new_node = Node.__new__
@@ -34,7 +36,7 @@ class Extra:
 
     __slots__ = (
         "accumulate", "grad", "hooks", "name", "origin", "origin_at", "post", "recipe", "retains", "silent", "site",
-        "source", "structure", "version",
+        "source", "structure", "view", "views",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -51,7 +53,8 @@ class Extra:
         self.site: Any = None
         self.source: Source | None = None
         self.structure: str | None = None
-        self.version = 0
+        self.view: View | None = None
+        self.views: list[Any] | None = None
 
 
 class Recorded:
@@ -65,6 +68,13 @@ class Recorded:
     _extra: Extra | None
 
     __hash__ = object.__hash__
+
+    def _array(self) -> Any:
+        """The value as an array that others may share; a 0-d scalar becomes a 0-d array for good."""
+        value = self._value
+        if not isinstance(value, np.ndarray):
+            self._value = note_scalar(value)
+        return self._value
 
     def more(self) -> Extra:
         """The record of rare things, made on first use."""
@@ -131,7 +141,7 @@ def scalarised(value: Any) -> Any:
 
 def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Run ``op`` on tensors, arrays and numbers, and record it if a gradient or a formula may be asked for."""
-    values, edges, mask, keep = [], [], 0, False
+    values, mask, keep = [], 0, False
     for i, arg in enumerate(args):
         if isinstance(arg, Recorded):
             values.append(arg._value)
@@ -148,10 +158,32 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
             values.append(arg)
     _reject_strangers(op, values)
     values = _promoted(op, values)
+    cuts = op.view is not None and isinstance(args[0], Recorded)
+    if cuts:
+        values[0] = args[0]._array()
     try:
-        out = scalarised(op.kernel(*values, **params))
+        out = op.view(*values, **params) if cuts else op.kernel(*values, **params)  # type: ignore[misc]
     except (ValueError, TypeError, np.linalg.LinAlgError) as error:
         raise explain(op, args, error) from error
+    shared = out.__class__ is np.ndarray and _shared(out, values)
+    if shared and not cuts and op.name != "detach":
+        out = out.copy()
+    made = _made(cls, op, out if shared else scalarised(out), args, values, params, mask, keep)
+    if shared and cuts:
+        note_view(args[0], made, op, params)
+    return made
+
+
+def _shared(out: Any, values: list[Any]) -> bool:
+    """Whether a result lies in the memory of an operand."""
+    if out.base is None:
+        return any(out is v for v in values)
+    owner = storage(out)
+    return any(v.__class__ is np.ndarray and storage(v) is owner for v in values)
+
+
+def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask: int, keep: bool) -> Any:
+    """The tensor of a result, with its node where a gradient or a formula may be asked for."""
     if not keep:
         return plain(cls, out)
     watched = False
@@ -162,6 +194,7 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
         mask = 0
     if mask and not is_floating(out.dtype):
         mask = 0
+    edges = []
     for arg, value in zip(args, values, strict=True):
         if isinstance(arg, Recorded):
             edges.append(arg.edge())

@@ -6,6 +6,7 @@ there are such notes, and a node is stale when a storage it saved was changed af
 
 from __future__ import annotations
 
+import sys
 import weakref
 from typing import Any
 
@@ -16,6 +17,26 @@ from symgrad.tape.graph import FREED, Node, sequence
 
 _changed: dict[int, tuple[weakref.ref[Any], int, int, int]] = {}
 """By the identity of the owner of some memory: the owner, when it last changed at all, when and how often openly."""
+
+
+_scalars: dict[int, tuple[Any, Any]] = {}
+"""By identity: 0-d values that graphs may have saved, and the array that their tensor has now instead."""
+_room = 64
+_UNHELD = 2
+"""References to a scalar that no graph holds: the entry's own, and that of asking."""
+
+
+def note_scalar(value: Any) -> Any:
+    """A 0-d array for a NumPy scalar, which cannot be written to; nodes that saved the scalar see the array's changes."""
+    global _room
+    array = np.array(value)
+    if len(_scalars) >= _room:
+        for key, entry in list(_scalars.items()):
+            if sys.getrefcount(entry[0]) <= _UNHELD:
+                del _scalars[key]
+        _room = max(64, 2 * len(_scalars))
+    _scalars[id(value)] = (value, array)
+    return array
 
 
 def storage(array: Any) -> Any:
@@ -64,7 +85,11 @@ def check_saved(node: Node) -> None:
     if node.saved is FREED:
         return
     for value in node.saved:
-        note = _note(value) if isinstance(value, np.ndarray) else None
+        if isinstance(value, np.generic) and id(value) in _scalars:
+            array = _scalars[id(value)][1]
+            note = _note(array)
+        else:
+            note = _note(value) if isinstance(value, np.ndarray) else None
         if note is not None and note[2] > node.sequence_nr:
             raise AutogradError(
                 "one of the variables needed for gradient computation has been modified by an inplace operation: "

@@ -1,0 +1,328 @@
+"""In-place operations and views: memory really changes, history is rebased, and every alias stays true.
+
+A view remembers its base and the ops that cut it out.  An in-place operation computes its result out of place, writes
+it into the base's memory, gives the base a node that puts the changed part back into the whole, and records every living
+view anew; so ``y[0].mul_(2)``, ``y.T.add_(1)`` and ``y[1] = z`` are one mechanism.  Detached tensors and arrays share the
+memory and see the change.  Putting back is written in the table's ops, so changed tensors have formulas.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import AutogradError, DtypeError
+from symgrad.op import Op, lookup, shape_of
+from symgrad.tape.graph import Node, sequence
+from symgrad.tape.modes import MODE
+from symgrad.tape.versions import note_change, storage
+
+LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
+LEAF_VIEW = "a view of a leaf Variable that requires grad is being used in an in-place operation."
+NO_GRAD_VIEW = (
+    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is "
+    "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either "
+    "both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
+    "to be tracked)."
+)
+OVERLAP = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
+_SMALL = 4096
+"""Bytes up to which a constant's values are kept with the graph."""
+_PRUNED = 32
+"""Views of one base up to which nobody looks for dead ones."""
+
+
+class View:
+    """What a view knows: its base, the op that cut it out, and the view that this op was applied to, if any."""
+
+    __slots__ = ("base", "op", "params", "parent", "recorded")
+
+    def __init__(self, base: Any, parent: View | None, op: Op, params: dict[str, Any], recorded: bool):
+        self.base = base
+        self.parent = parent
+        self.op = op
+        self.params = params
+        self.recorded = recorded
+
+    def chain(self) -> list[tuple[Op, dict[str, Any]]]:
+        """The ops that cut the view out of its base, first to last."""
+        steps = []
+        at: View | None = self
+        while at is not None:
+            steps.append((at.op, at.params))
+            at = at.parent
+        steps.reverse()
+        return steps
+
+
+Chain = list[tuple[Op, dict[str, Any]]]
+
+
+def note_view(source: Any, made: Any, op: Op, params: dict[str, Any]) -> None:
+    """Remember that ``made`` shares the memory of ``source``, from which ``op`` cut it."""
+    parent = None if source._extra is None else source._extra.view
+    root = source if parent is None else parent.base
+    made.more().view = View(root, parent, op, params, not MODE.exceptional or MODE.local.enabled)
+    more = root.more()
+    if more.views is None:
+        more.views = []
+    elif len(more.views) > _PRUNED and not len(more.views) & (len(more.views) - 1):
+        more.views[:] = [ref for ref in more.views if ref() is not None]
+    more.views.append(weakref.ref(made))
+
+
+def view_of(tensor: Any) -> View | None:
+    """What a tensor knows of its base; None when it is no view."""
+    return None if tensor._extra is None else tensor._extra.view
+
+
+def region(array: Any, chain: Chain) -> Any:
+    """The memory of a view inside its base's array, as an array even when it is 0-d."""
+    for op, params in chain:
+        array = op.view(array, **params)  # type: ignore[misc]
+    return array
+
+
+# ------------------------------------------------------------------------------------------ the operation
+
+
+def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, casting: bool = False) -> Any:
+    """``op(tensor, …)`` with the result put into ``tensor``: its memory, its history and that of its aliases.
+
+    ``casting``: the result is cast to the dtype of ``tensor`` whatever it is, as copies are.
+    """
+    view = view_of(tensor)
+    recording = not MODE.exceptional or MODE.local.enabled
+    if recording:
+        _refuse(tensor, view, args, kwargs)
+    began, before = next(sequence), tensor._value
+    new = op(tensor, *args, **kwargs)
+    chain = [] if view is None else view.chain()
+    root = tensor if view is None else view.base
+    value = _fitting(tensor, new, casting)
+    target = _writable(region(root._array(), chain))
+    leaf = root._requires_grad and root._node is None
+    if not recording or leaf or new._node is None or not (new._requires_grad or root._requires_grad or root._node):
+        _write(root, target, value)
+        if root._node is not None and not root._requires_grad:
+            root._node = None
+        return tensor
+    fresh = _separate(new._node, began, before, value, target)
+    whole = new if view is None else _put_back(root, new, chain)
+    _settle_constant(root)
+    _write(root, target, value)
+    _rebase(root, whole, new._requires_grad or root._requires_grad, fresh)
+    _refresh(root)
+    return tensor
+
+
+def _refuse(tensor: Any, view: View | None, args: Any, kwargs: Any) -> None:
+    """Raise torch's errors for leaves, their views, and views that were made without grad."""
+    if view is not None:
+        if tensor._requires_grad and view.base._node is None and view.base._requires_grad:
+            raise AutogradError(LEAF_VIEW + _named(view.base))
+        others = (*args, *kwargs.values())
+        tracked = tensor._requires_grad or any(getattr(a, "_requires_grad", False) for a in others)
+        if tracked and not view.recorded:
+            raise AutogradError(NO_GRAD_VIEW)
+    if tensor._requires_grad and tensor._node is None:
+        raise AutogradError(LEAF + _named(tensor))
+
+
+def _named(tensor: Any) -> str:
+    name = tensor.name
+    return f" (the leaf is {name})" if name else ""
+
+
+_TORCH_NAMES = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+                "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
+                "complex64": "ComplexFloat", "complex128": "ComplexDouble"}  # fmt: skip
+
+
+def _fitting(tensor: Any, new: Any, casting: bool) -> Any:
+    """The result in the shape and dtype of the tensor it goes into.  Raises torch's errors where it does not fit."""
+    value, old = new._value, tensor._value
+    if value.shape != old.shape:
+        raise AutogradError(
+            f"output with shape {list(old.shape)} doesn't match the broadcast shape {list(value.shape)}"
+        )
+    if value.dtype == old.dtype:
+        return value
+    kinds = value.dtype.kind + old.dtype.kind
+    if not casting and (
+        (kinds[0] == "c" != kinds[1]) or (kinds[0] == "f" and kinds[1] in "ui") or (kinds[0] != "b" == kinds[1])
+    ):
+        names = [_TORCH_NAMES.get(d.name, d.name) for d in (value.dtype, old.dtype)]
+        raise DtypeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
+    if new._node is not None:
+        new._node.dtype, new._node.uniform = old.dtype, False
+    if kinds[0] == "c" != kinds[1]:
+        value = value.real
+    return value.astype(old.dtype)
+
+
+def _writable(target: Any) -> Any:
+    """The region with leave to write: views that NumPy marks read-only are memory of ours all the same."""
+    if any(step == 0 and size > 1 for step, size in zip(target.strides, target.shape, strict=True)):
+        raise AutogradError(OVERLAP)
+    if not target.flags.writeable:
+        target = target.view()
+        target.flags.writeable = True
+    return target
+
+
+def _write(root: Any, target: Any, value: Any) -> None:
+    note_change(root._array(), root._extra is not None and root._extra.silent)
+    target[...] = value
+
+
+def _separate(made: Node, began: int, old: Any, value: Any, target: Any) -> int:
+    """Let the nodes of this operation keep what they saved: of the old contents a copy, of the result the memory itself.
+
+    Returns the number after which nodes count as made after the change.  Nodes that saved other parts of the same memory
+    do not: they are stale from now on, as in torch.
+    """
+    kept: Any = None
+    stale, owner = False, storage(target)
+    for node in _younger(made, began):
+        row = []
+        for saved in node.saved:
+            if saved is old or (isinstance(saved, np.ndarray) and _same_place(saved, target)):
+                kept = target.copy()[()] if kept is None else kept
+                saved = kept
+            elif saved is value and node is made:
+                saved = target
+            elif isinstance(saved, np.ndarray) and storage(saved) is owner:
+                stale = True
+            row.append(saved)
+        node.saved = tuple(row)
+    return made.sequence_nr if stale else began
+
+
+def _same_place(a: Any, b: Any) -> bool:
+    return a.shape == b.shape and a.strides == b.strides and a.ctypes.data == b.ctypes.data
+
+
+def _younger(root: Any, began: int) -> list[Node]:
+    """The nodes below ``root`` that were made after ``began``, oldest first."""
+    seen: set[int] = set()
+    found, stack = [], [root]
+    while stack:
+        node = stack.pop()
+        if node.__class__ is Node and node.sequence_nr > began and id(node) not in seen:
+            seen.add(id(node))
+            found.append(node)
+            stack.extend(node.args)
+    found.sort(key=lambda node: node.sequence_nr)
+    return found
+
+
+def _settle_constant(root: Any) -> None:
+    """The constant that a tensor was, as others know it, keeps its contents; the tensor is a result from now on."""
+    extra = root._extra
+    if root._node is None and extra is not None and extra.source is not None:
+        if root._value.nbytes <= _SMALL:
+            extra.source.kept = root._value.copy()
+        extra.source.ref = _gone
+        extra.source = None
+
+
+def _rebase(root: Any, whole: Any, requires_grad: bool, fresh: int) -> None:
+    """Give ``root`` the history of ``whole``; its nodes count as made after the change of the memory."""
+    before, node = root._node, whole._node
+    for made in _younger(node, fresh):
+        made.sequence_nr = next(sequence)
+    extra = root._extra
+    if extra is not None:
+        extra.origin = None
+        if extra.retains and before is not None:
+            before.more().retained = None
+            node.more().retained = weakref.ref(root)
+    root._node, root._requires_grad = node, requires_grad
+
+
+def _gone() -> None:
+    """Stands for a reference whose tensor is another one now."""
+
+
+def _refresh(root: Any) -> None:
+    """Record every living view of the root again; their memory is right already."""
+    views = root._extra.views if root._extra is not None else None
+    if not views:
+        return
+    twin = type(root).__new__(type(root))
+    for ref in list(views):
+        alive = ref()
+        if alive is None:
+            continue
+        twin._value, twin._node, twin._requires_grad, twin._extra = root._value, root._node, root._requires_grad, None
+        made: Any = twin
+        for op, params in alive._extra.view.chain():
+            made = op(made, **params)
+        if alive._extra.retains and alive._node is not None:
+            alive._node.more().retained = None
+            made._node.more().retained = weakref.ref(alive)
+        alive._node, alive._requires_grad = made._node, made._requires_grad
+        alive._extra.view.recorded = True
+
+
+# ------------------------------------------------------------------------------------------ putting a part back
+
+
+def _put_back(root: Any, part: Any, chain: Chain) -> Any:
+    """``root`` with the part that ``chain`` cuts out of it replaced: a new tensor, recorded in the table's ops."""
+    twin = type(root).__new__(type(root))
+    twin._value, twin._node, twin._requires_grad, twin._extra = root._array(), root._node, root._requires_grad, None
+    if root._node is None:
+        twin._extra = root._extra and _as_constant(root)
+    levels = [twin]
+    for op, params in chain[:-1]:
+        levels.append(op(levels[-1], **params))
+    for whole, (op, params) in zip(reversed(levels), reversed(chain), strict=True):
+        part = put_into(whole, part, op, params)
+    part._node.more().label = "CopySlices"
+    return part
+
+
+def _as_constant(root: Any) -> Any:
+    """The record of a constant that is about to get a history: it keeps its place in formulas."""
+    from symgrad.tape.record import Extra
+
+    extra = Extra()
+    extra.name, extra.site, extra.source, extra.structure = (
+        root._extra.name, root._extra.site, root.source(), root._extra.structure
+    )  # fmt: skip
+    return extra
+
+
+def put_into(whole: Any, part: Any, op: Op, params: dict[str, Any]) -> Any:
+    """``whole`` with what ``op`` cuts out of it replaced by ``part``."""
+    from symgrad.ops.indexing import Index
+
+    name, put = op.name, lookup("index_put")
+    if name == "getitem":
+        return put(whole, part, index=params["index"])
+    if name in ("select", "narrow"):
+        start = int(params["index"] if name == "select" else params["start"])
+        chosen: Any = start if name == "select" else slice(start, start + int(params["length"]))
+        return put(whole, part, index=Index((slice(None),) * params["dim"] + (chosen,)))
+    if name == "permute":
+        return op(part, dims=tuple(int(k) for k in np.argsort(params["dims"])))
+    if name == "diagonal":
+        a, b = params["dim1"], params["dim2"]
+        rest = tuple(k for k in range(whole.ndim) if k not in (a, b))
+        ends = np.arange(shape_of(part)[-1])
+        moved = lookup("permute")(whole, dims=(*rest, a, b))
+        back = tuple(int(k) for k in np.argsort((*rest, a, b)))
+        return lookup("permute")(put(moved, part, index=Index((Ellipsis, ends, ends))), dims=back)
+    if name == "real":
+        return part + 1j * lookup("imag")(whole)
+    if name == "imag":
+        return lookup("real")(whole) + 1j * part
+    return lookup("reshape")(part, shape=shape_of(whole))
