@@ -304,7 +304,11 @@ def product_term(p: Product, shape: tuple[Any, ...], layout: Layout) -> Term:
     sizes = tuple(shape[k] for k in axes)
     scalars = [(f.base, f.power) for f in p.factors if not f.labels]
     arrays = [f for f in p.factors if f.labels]
-    body = _array_part(arrays, out, sizes, layout, scalars)
+    if arrays and all(f.labels == out for f in arrays) and len(set(out)) == len(out):
+        # Entry by entry: there is nothing to contract.
+        body: Term | None = region([(f.base, f.power) for f in arrays])
+    else:
+        body = _array_part(arrays, out, sizes, layout, scalars)
     term = scaled(p.coef, p.decimal, scalars, body)
     return restored(term, shape) if body is not None and len(axes) < len(shape) else term
 
