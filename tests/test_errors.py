@@ -1,0 +1,144 @@
+"""Bad input: every refusal says what happened, with which names, shapes and values, and what to do next."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad import errors
+
+
+def leaf(*shape, name=None):
+    return sg.tensor(np.ones(shape), requires_grad=True, name=name)
+
+
+def raised(kind, call, *parts):
+    """The message of the error, which names all of ``parts``."""
+    with pytest.raises(kind) as caught:
+        call()
+    text = str(caught.value)
+    for part in parts:
+        assert part in text, text
+    return text
+
+
+def test_shapes_that_do_not_broadcast():
+    a, b = leaf(3, name="a"), leaf(4, name="b")
+    raised(errors.ShapeError, lambda: a + b, "a of shape (3,)", "b of shape (4,)", "size of tensor a (3)", "(4)")
+
+
+def test_shapes_that_do_not_multiply():
+    raised(errors.ShapeError, lambda: leaf(2, 3) @ leaf(4, 5), "2x3", "4x5", "must equal")
+
+
+def test_einsum_operands():
+    raised(errors.ShapeError, lambda: sg.einsum("ij,jk->ik", leaf(2, 3), leaf(4, 5)), "ij,jk->ik", "(4, 5)", "3")
+    raised(errors.ArgumentError, lambda: sg.einsum("i;j", leaf(2)), "';'")
+
+
+def test_impossible_reshape():
+    raised(errors.ShapeError, lambda: leaf(6).reshape(4, 2), "[4, 2]", "size 6")
+
+
+@pytest.mark.parametrize("name", ["x; import os", "lambda", "", "1x", "a b", "__class__", "x\n"])
+def test_names_that_are_no_identifiers(name):
+    raised(errors.NameProblem, lambda: sg.tensor(1.0, name=name), repr(name), "identifier")
+
+
+def test_unknown_names_of_a_program():
+    x, w = leaf(3, name="x"), leaf(3, name="w")
+    y = (x * w).sum()
+    raised(errors.NameProblem, lambda: sg.compile(y, ["x", "v"]), "'v'", "x, w")
+    raised(errors.NameProblem, lambda: sg.compile(y, ["x", "w; import os"]), "import os")
+    program = sg.compile(y, ["x", "w"])
+    raised(errors.NameProblem, lambda: program(x=np.ones(3), u=np.ones(3)), "'u'", "x, w")
+    raised(errors.ArgumentError, lambda: program(np.ones(3)), "misses w")
+    raised(errors.ShapeError, lambda: program(np.ones(3), np.ones(4)), "(4,)", "x has n = 3")
+    raised(errors.ShapeError, lambda: program(np.ones((3, 1)), np.ones(3)), "2 axes")
+
+
+def test_unknown_op():
+    raised(errors.ArgumentError, lambda: _lookup("tanhh"), "'tanhh'", "tanh")
+
+
+def _lookup(name):
+    from symgrad.op import lookup
+
+    return lookup(name)
+
+
+def test_backward_of_several_entries():
+    x = leaf(2, 3)
+    raised(RuntimeError, (x * 2).backward, "only for scalar outputs", "(2, 3)", "gradient=")
+
+
+def test_backward_twice():
+    x = leaf(3)
+    y = (x * x).sum()
+    y.backward()
+    raised(RuntimeError, y.backward, "second time", "retain_graph=True")
+
+
+def test_backward_without_gradients():
+    raised(RuntimeError, sg.ones(3).sum().backward, "does not require grad")
+
+
+def test_unused_input():
+    x, z = leaf(3, name="x"), leaf(3, name="z")
+    raised(RuntimeError, lambda: sg.autograd.grad(x.sum(), z), "allow_unused=True", "z")
+
+
+def test_gradient_of_another_shape():
+    x = leaf(3)
+    raised(RuntimeError, lambda: (x * 2).backward(sg.ones(4)), "(4,)", "(3,)")
+
+
+def test_integers_have_no_gradient():
+    raised(RuntimeError, lambda: sg.tensor([1, 2], requires_grad=True), "floating point", "int64")
+
+
+def test_unsupported_numpy_function():
+    x = leaf(3)
+    text = raised(errors.UnsupportedFunction, lambda: np.histogram(x), "histogram")
+    assert "detach" in text
+    raised(errors.UnsupportedFunction, lambda: np.bitwise_count(x), "bitwise_count")
+
+
+def test_array_of_a_tensor_that_requires_grad():
+    raised(RuntimeError, lambda: np.asarray(leaf(3)), "detach")
+
+
+def test_in_place_on_a_leaf():
+    x = leaf(3, name="x")
+
+    def add():
+        nonlocal x
+        x += 1
+
+    raised(RuntimeError, add, "a leaf Variable that requires grad is being used in an in-place operation", "x")
+
+
+def test_saved_value_changed_in_place():
+    x = leaf(3)
+    y = x * 2
+    z = (y * y).sum()
+    with sg.no_grad():
+        y.mul_(3)
+    raised(RuntimeError, z.backward, "modified by an inplace operation", "clone")
+
+
+def test_singular_matrix():
+    raised(np.linalg.LinAlgError, lambda: sg.linalg.inv(leaf(2, 2)), "singular", "(2, 2)")
+
+
+def test_no_tensors_and_no_numbers():
+    raised(errors.ArgumentError, lambda: sg.cat([]), "non-empty")
+    raised(TypeError, lambda: leaf(3) + "a", "str")
+
+
+def test_formula_past_its_depth():
+    x = leaf()
+    for _ in range(3000):
+        x = x.sin() * x
+    raised(errors.FormulaTooDeep, lambda: x.expr, "where_list")
