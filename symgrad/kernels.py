@@ -185,7 +185,9 @@ def shifted_exp(x: Any, y: Any) -> Any:
 
 def _largest(x: Any, dim: Any) -> Any:
     """The maximum along axes that stay; -inf where there are no entries.  Integers have no such value."""
-    return np.max(x, dim, keepdims=True, **({"initial": -np.inf} if x.dtype.kind == "f" else {}))
+    if x.dtype.kind == "f":
+        return np.max(x, dim, keepdims=True, initial=-np.inf)
+    return np.max(x, dim, keepdims=True)
 
 
 def logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:

@@ -137,7 +137,7 @@ class inference_mode(_Context):  # noqa: N801  (torch's name)
             super().__enter__()
             MODE.local.inference = True
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, *error: Any) -> None:
         if self.mode:
             MODE.local.inference = False
             super().__exit__(*error)
