@@ -33,7 +33,9 @@ def add_commands(commands: Any) -> None:
     derive.add_argument("--format", choices=("text", "latex", "markdown"), default="text")
     judge = commands.add_parser("judge", help="whether a formula is the derivative of another (exit code 0, 1 or 3)")
     judge.add_argument("given", metavar="FORMULA", help="the formula to judge: plain text or LaTeX")
-    judge.add_argument("--of", metavar="VALUE", required=True, help="what it is the derivative of: a text or file.py:function")
+    judge.add_argument(
+        "--of", metavar="VALUE", required=True, help="what it is the derivative of: a text or file.py:function"
+    )
     judge.add_argument("--wrt", metavar="NAME", help="the variable; without it the values are compared")
     judge.add_argument("--shapes", metavar="SHAPES", help="as in 'X=n,m w=m'; found by trying where omitted")
     judge.add_argument("--assume", metavar="STRUCTURES", default="", help="as in 'W=symmetric'")

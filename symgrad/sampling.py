@@ -92,5 +92,3 @@ def with_structure(array: Any, s: Term) -> Any:
         "upper_triangular": lambda: np.triu(array),
     }.get(structure)
     return array if made is None else made()
-
-

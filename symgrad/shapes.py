@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.formula.texnames import GREEK, _ALIASES
+from symgrad.formula.texnames import _ALIASES, GREEK
 
 Shapes = dict[str, tuple[Any, ...]]
 Attempt = Callable[[Shapes], tuple[bool, float]]
@@ -99,7 +99,7 @@ def _merged(shapes: Shapes, attempt: Attempt, budget: int) -> tuple[Shapes | Non
         sizes = sorted({s for shape in shapes.values() for s in shape}, key=str)
         best: tuple[float, Shapes] | None = None
         for a, b in itertools.combinations(sizes, 2):
-            if isinstance(a, int) and isinstance(b, int) or used >= budget:
+            if (isinstance(a, int) and isinstance(b, int)) or used >= budget:
                 continue
             keep, gone = (a, b) if isinstance(a, int) or not str(a).startswith("_") else (b, a)
             if isinstance(gone, int) or not str(gone).startswith("_"):

@@ -11,13 +11,14 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, FormulaError, NameProblem, ShapeError
 from symgrad.formula.derive import gradient, jacobian
-from symgrad.formula.people import OPERATORS, ProductMisfit, read_latex
-from symgrad.formula.peopletext import _FUNCTIONS, _MODULES, read_matrices, read_numpy, tokenize
 from symgrad.formula.parse import ALIASES
-from symgrad.formula.people import tokenize as tokenize_latex
+from symgrad.formula.people import ProductMisfit, read_latex
+from symgrad.formula.peopletext import FUNCTIONS, MODULES, read_matrices, read_numpy, tokenize
+from symgrad.formula.peopletokens import OPERATORS
+from symgrad.formula.peopletokens import tokenize as tokenize_latex
 from symgrad.formula.term import Term, substitute, symbol, symbols
 from symgrad.formula.texnames import GREEK, name_latex
-from symgrad.formulas import _parameters, _run
+from symgrad.formulas import _run
 from symgrad.op import FRONTS, TABLE
 from symgrad.shapes import Shapes, axis_progress, infer_shapes, parse_shapes
 from symgrad.tape.formula import read
@@ -46,7 +47,9 @@ class Source:
         for s in self.symbols:
             if s.name == wrt or s is wrt:
                 return s
-        raise NameProblem(f"wrt={wrt!r} is no array argument; there are {', '.join(str(s.name) for s in self.symbols)}.")
+        raise NameProblem(
+            f"wrt={wrt!r} is no array argument; there are {', '.join(str(s.name) for s in self.symbols)}."
+        )
 
     def derivative(self, wrt: Any) -> Term:
         """The derivative by ``wrt``; by each in turn for a tuple of names; the value itself for None."""
@@ -97,9 +100,14 @@ def names_in(text: str) -> list[str]:
     for k, (kind, name, _) in enumerate(tokens):
         following = tokens[k + 1][1] if k + 1 < len(tokens) else ""
         before = tokens[k - 1][1] if k else ""
-        if kind != "name" or before == "." or following == "=" or name in _MODULES | {"pi", "E", "True", "False", "None"}:
+        if (
+            kind != "name"
+            or before == "."
+            or following == "="
+            or name in MODULES | {"pi", "E", "True", "False", "None"}
+        ):
             continue
-        is_function = name in TABLE or name in FRONTS or name in OPERATORS or name in _FUNCTIONS or name in ALIASES
+        is_function = name in TABLE or name in FRONTS or name in OPERATORS or name in FUNCTIONS or name in ALIASES
         if following == "(" and (is_function or len(name) > 1):
             continue
         if name == "T" and before in ("^", "**"):
@@ -110,7 +118,9 @@ def names_in(text: str) -> list[str]:
 
 def _letters(name: str) -> list[str]:
     """A name, or the letters of a product such as ``Ax`` written without a sign."""
-    product = name.isalpha() and 1 < len(name) <= 3 and any(c.isupper() for c in name) and name_latex(name)[1:] not in GREEK
+    product = (
+        name.isalpha() and 1 < len(name) <= 3 and any(c.isupper() for c in name) and name_latex(name)[1:] not in GREEK
+    )
     return list(name) if product else [name]
 
 
@@ -124,7 +134,13 @@ def _latex_names(text: str) -> list[str]:
         before = items[k - 2][1] if k > 1 else ""
         if word[1:] in GREEK and not (word == r"\sigma" and k + 1 < len(items) and items[k + 1][1] == "("):
             found.append(word[1:])
-        elif kind == "char" and len(word) == 1 and word.isalpha() and word not in _LATEX_WORDS and before not in ("^", "_"):
+        elif (
+            kind == "char"
+            and len(word) == 1
+            and word.isalpha()
+            and word not in _LATEX_WORDS
+            and before not in ("^", "_")
+        ):
             sub = items[k + 3][1] if k + 4 < len(items) and items[k + 1][1] == "_" and items[k + 4][1] == "}" else ""
             found.append(f"{word}_{sub}" if sub else word)
     return list(dict.fromkeys(found))

@@ -24,13 +24,16 @@ from symgrad.sources import Source, source
 CHECKS = 3
 """Random points at which every line is checked."""
 
-_LINEAR = frozenset({"add", "sub", "neg", "cast", "permute", "reshape", "sum", "mean", "expand", "unsqueeze", "squeeze"})
+_LINEAR = frozenset(
+    {"add", "sub", "neg", "cast", "permute", "reshape", "sum", "mean", "expand", "unsqueeze", "squeeze"}
+)
 
 
 @dataclass(frozen=True)
 class Line:
     """One line: ``left = right``, what it is ("value", "adjoint", "differential", "result"), a word on where it comes from,
-    and the largest relative error that its check found."""
+    and the largest relative error that its check found.
+    """
 
     left: str
     right: Term
@@ -106,7 +109,9 @@ def derive(value: Any, *args: Any, wrt: Any, style: str = "reverse", shapes: Any
         raise ArgumentError(f"style is 'reverse' or 'differential', not {style!r}.")
     about = source(value, args, shapes, scalar=True)
     if about.term.shape != ():
-        raise ArgumentError(f"a derivation starts from a scalar, not from an array of shape {about.term.shape}; reduce it.")
+        raise ArgumentError(
+            f"a derivation starts from a scalar, not from an array of shape {about.term.shape}; reduce it."
+        )
     target = about.target(about_name(wrt))
     made = _Board(about, target)
     return made.reverse() if style == "reverse" else made.differential()
@@ -195,7 +200,9 @@ class _Board:
         """The named values."""
         for original, z in self.named:
             right = canonical_or_raw(self.bodies[z])
-            error = self.points.largest(lambda v, s, r=right, o=original: _off(evaluate(r, v, s), evaluate(o, v, s)), self)
+            error = self.points.largest(
+                lambda v, s, r=right, o=original: _off(evaluate(r, v, s), evaluate(o, v, s)), self
+            )
             self.add(str(z.name), self.names[str(z.name)], right, "value", "", error)
         right = canonical_or_raw(self.body)
         error = self.points.largest(lambda v, s: _off(evaluate(right, v, s), evaluate(self.root, v, s)), self)
@@ -230,7 +237,10 @@ class _Board:
                 adjoint[bar] = right
             self._pull(self.bodies[z], bar, str(z.name), parts)
         found = self._total(parts.pop(self.target, []))
-        left, tex = f"{'d'}{self.f}/d{self.target.name}", rf"\frac{{\partial {self.f_tex}}}{{\partial {self.names[str(self.target.name)]}}}"
+        left, tex = (
+            f"{'d'}{self.f}/d{self.target.name}",
+            rf"\frac{{\partial {self.f_tex}}}{{\partial {self.names[str(self.target.name)]}}}",
+        )
         result = canonical_or_raw(gradient(self.root, [self.target])[0])
         if found is not None and found[0] is not result:
             self.add(left, tex, found[0], "result", found[1], self._slope(self.target, found[0], adjoint))
@@ -281,14 +291,23 @@ class _Board:
                 moved[z] = right
                 continue
             moved[z] = self._d(z)
-            self.add(f"d{z.name}", self.names[f"d{z.name}"], right, "differential", f"d of {z.name}", self._tangent(original, right))
+            self.add(
+                f"d{z.name}",
+                self.names[f"d{z.name}"],
+                right,
+                "differential",
+                f"d of {z.name}",
+                self._tangent(original, right),
+            )
         below = [t for t in postorder([self.body]) if t in moved]
         right = canonical_or_raw(directional(self.body, below, [moved[t] for t in below]))
         left, tex = f"d{self.f}", rf"\mathrm{{d}}{self.f_tex}"
         self.add(left, tex, right, "differential", f"d of {self.f}", self._tangent(self.root, right))
         result = canonical_or_raw(gradient(self.root, [self.target])[0])
         paired = _paired(result, moved[self.target])
-        form = {0: "… d{0}", 1: "(…)ᵀ d{0}", 2: "tr((…)ᵀ d{0})"}.get(result.ndim, "sum of … d{0}").format(self.target.name)
+        form = {0: "… d{0}", 1: "(…)ᵀ d{0}", 2: "tr((…)ᵀ d{0})"}.get(result.ndim, "sum of … d{0}").format(
+            self.target.name
+        )
         self.add("", "", paired, "differential", form, self._tangent(self.root, paired))
         slope = rf"\frac{{\partial {self.f_tex}}}{{\partial {self.names[str(self.target.name)]}}}"
         self.add(f"d{self.f}/d{self.target.name}", slope, result, "result", "", self._slope(self.target, result, {}))
@@ -335,8 +354,10 @@ def _trivial(t: Term) -> bool:
         return True
     if t.op.name in ("neg", "permute", "cast", "reshape"):
         return _trivial(t.args[0])
-    return t.op.name in ("mul", "div") and any(a.number is not None for a in t.args) and all(
-        a.number is not None or _trivial(a) for a in t.args
+    return (
+        t.op.name in ("mul", "div")
+        and any(a.number is not None for a in t.args)
+        and all(a.number is not None or _trivial(a) for a in t.args)
     )
 
 
@@ -345,7 +366,9 @@ def _goes_with(t: Term, user: Term | None) -> bool:
     if user is None:
         return False
     name = user.op.name
-    scaled = name in ("mul", "div") and any(a.number is not None for a in user.args) and user.args[0] is t or name == "neg"
+    scaled = (
+        name in ("mul", "div") and any(a.number is not None for a in user.args) and user.args[0] is t
+    ) or name == "neg"
     squared = t.op.name == "norm" and name in ("pow", "square") and (name == "square" or user.args[1].number == 2)
     return scaled or squared
 
@@ -378,9 +401,7 @@ def _off(found: Any, exact: Any) -> float:
 def _difference(term: Term, name: str, base: Any, direction: Any, values: Any, sizes: Any) -> Any:
     """The derivative of a term along a direction by differences of fourth order."""
     h = 1e-3
-    rows = [
-        np.asarray(evaluate(term, {**values, name: (base + k * h * direction)[()]}, sizes)) for k in (-2, -1, 1, 2)
-    ]
+    rows = [np.asarray(evaluate(term, {**values, name: (base + k * h * direction)[()]}, sizes)) for k in (-2, -1, 1, 2)]
     return (rows[0] - 8 * rows[1] + 8 * rows[2] - rows[3]) / (12 * h)
 
 
@@ -402,7 +423,9 @@ class _Points:
             if len(self.found) == CHECKS:
                 break
         if not self.found:
-            raise FormulaError("no point was found at which the function has a finite value, so its lines cannot be checked")
+            raise FormulaError(
+                "no point was found at which the function has a finite value, so its lines cannot be checked"
+            )
 
     def largest(self, error: Any, board: _Board, adjoint: dict[Term, Term] | None = None) -> float:
         """The largest error over the points; infinite where a line has no value."""

@@ -8,11 +8,11 @@ import copy
 import numpy as np
 import pytest
 import sympy as sp
-from tests.judging.textbook import TEXTBOOK
 
 import symgrad as sg
 from symgrad.errors import FormulaError, NameProblem
 from symgrad.sources import source
+from tests.judging.textbook import TEXTBOOK
 
 NAMES = {
     **{n: getattr(np, n) for n in ("exp", "log", "sin", "cos", "tanh", "sqrt", "trace", "outer", "sum", "abs", "sign")},

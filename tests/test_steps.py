@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.judging.textbook import TEXTBOOK
 
 import symgrad as sg
 from symgrad import steps
 from symgrad.errors import ArgumentError, FormulaError, NameProblem
 from symgrad.formula.term import evaluate
 from symgrad.sources import source
+from tests.judging.textbook import TEXTBOOK
 
 
 @pytest.mark.parametrize("style", ["reverse", "differential"])

@@ -8,190 +8,19 @@ where that suffices; what is left is a few more rules for atoms.  Text that is n
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from symgrad.errors import FormulaError, NameProblem, ShapeError
 from symgrad.formula.parse import Tokens, literal, power, symbol_table
+from symgrad.formula.peopleatoms import NAMED, PEOPLE
+from symgrad.formula.peopletokens import ADJOINT, OPERATORS, TURNED, PeopleTokens, tokenize
 from symgrad.formula.term import Term, number
 from symgrad.formula.texnames import texts
-from symgrad.formula.texatoms import ATOMS
 from symgrad.formula.texparse import _TexReader
 from symgrad.formula.texvalues import Value, entrywise, op, product, transposed, value_of
 from symgrad.formula.texvalues import as_term as settled
-from symgrad.op import FRONTS, TABLE, lookup
-from symgrad.ops.constants import PI
-
-Token = tuple[str, str, int]
-
-TOKEN = re.compile(
-    r"(?P<skip>\s+|\\[,;:! ]|~|\\(?:displaystyle|textstyle|limits|nolimits|quad|qquad|left|right|middle|[bB]igg?[lrm]?)"
-    r"(?![a-zA-Z])\.?)"
-    r"|(?P<begin>\\begin\{\w+\})|(?P<end>\\end\{\w+\})|(?P<name>\\operatorname\*?\{(?:[^}\\]|\\_)*\})"
-    r"|(?P<word>\\(?:text|mathrm|textrm|mathsf|mathtt)\{(?:[^}\\]|\\_)*\})"
-    r"|(?P<ones>\\(?:mathbf|boldsymbol|bm|mathbb)\s*(?:\{1\}|1))"
-    r"|(?P<number>\d+\.\d+|\.\d+|\d+)|(?P<row>\\\\)|(?P<norm>\\\||\\[lr]?Vert(?![a-zA-Z]))|(?P<command>\\[a-zA-Z]+)|(?P<char>.)",
-    re.DOTALL,
-)
-_FONTS = {rf"\{f}" for f in ("mathbf", "boldsymbol", "bm", "mathit", "mathcal", "mathsf", "vec", "mathrm", "mathbb", "bf")}
-_TURNED = {"T", r"\top", r"\intercal", r"\mathsf{T}", r"\mathrm{T}", r"\text{T}", r"\prime", "'", "⊤", "ᵀ"}
-_ADJOINT = {"H", r"\dagger", r"\mathsf{H}", r"\mathrm{H}", "*", r"\ast"}
-_SAME = {
-    r"\circ": r"\odot", r"\times": r"\cdot", "*": r"\cdot", "·": r"\cdot", "⊙": r"\odot", r"\ln": r"\log", r"\tfrac": r"\frac",
-    r"\dfrac": r"\frac", r"\leq": r"\le", r"\geq": r"\ge", r"\neq": r"\ne", r"\lvert": "|", r"\rvert": "|", r"\vert": "|",
-    r"\land": r"\wedge", r"\lor": r"\vee", "−": "-", r"\lbrack": "[", r"\rbrack": "]", r"\lbrace": "(", r"\rbrace": ")",
-    r"\{": "(", r"\}": ")", r"\tan^{-1}": r"\arctan", r"\bar": r"\bar", r"\trace": r"\operatorname{tr}",
-    r"\tr": r"\operatorname{tr}", r"\Tr": r"\operatorname{tr}", r"\diag": r"\operatorname{diag}",
-    r"\sign": r"\operatorname{sign}", r"\sgn": r"\operatorname{sign}", r"\softmax": r"\operatorname{softmax}",
-    r"\prime": "'", r"\mid": "|",
-}  # fmt: skip
-OPERATORS = {
-    "Tr": "trace", "trace": "trace", "sgn": "sign", "expm": "matrix_exp", "ReLU": "relu", "Diag": "diag", "log": "log",
-    "inv": "inv", "sech": "sech", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "arsinh": "asinh",
-    "artanh": "atanh", "asin": "asin", "softplus": "softplus", "logdet": "logdet", "sigmoid": "sigmoid", "ln": "log",
-    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "Abs": "abs", "fabs": "abs", "transpose": "transpose",
-    "det": "det", "avg": "mean", "exp": "exp", "vec": "vec",
-}  # fmt: skip
-_TAKES = {r"\frac": 2, r"\sqrt": 1, "^": 1, "_": 1, r"\hat": 1, r"\bar": 1, r"\tilde": 1, r"\overline": 1, r"\dot": 1}
-
-
-# ---------------------------------------------------------------------------------------------- tokens
-
-
-class PeopleTokens(Tokens):
-    """Tokens whose errors show the place with a caret."""
-
-    def error(self, problem: str, kind: type[Exception] = FormulaError) -> Exception:
-        """An error with the text and a caret below the place where reading stopped."""
-        place = self.items[self.at][2] if self.at < len(self.items) else len(self.text)
-        start = max(0, place - 50)
-        line = self.text[start : start + 72].replace("\n", " ")
-        return kind(f"cannot read the formula at position {place}: {problem}\n    {line}\n    {' ' * (place - start)}^")
-
-
-def tokenize(text: str) -> Tokens:
-    """The tokens of LaTeX typed by people, rewritten to the strict notation."""
-    items: list[Token] = []
-    for match in TOKEN.finditer(text):
-        kind = str(match.lastgroup)
-        if kind == "skip":
-            continue
-        found = match[0]
-        if kind == "word" and _inner(found) in ("T", "H"):
-            kind, found = "char", _inner(found)
-        elif kind == "word" and _inner(found) in ("otherwise", "else"):
-            found = r"\text{otherwise}"
-        elif kind == "word" and found.startswith(r"\text") and _inner(found).strip() in ("if", "for", "where", "with", "and", ""):
-            continue
-        elif kind == "word" and not found.startswith(r"\text") and (_inner(found) in TABLE or _inner(found) in OPERATORS | FRONTS or _inner(found) in ("tr", "diag")):
-            kind, found = "name", rf"\operatorname{{{_inner(found)}}}"
-        elif kind == "name":
-            found = found.replace("*{", "{")
-        elif kind == "ones":
-            found = r"\mathbf{1}"
-        elif kind == "norm":
-            kind, found = "char", r"\|"
-        found = _SAME.get(found, found)
-        kind = "name" if found.startswith(r"\operatorname") else kind
-        items.append((kind, found, match.start()))
-    return PeopleTokens(text, braced(primes(without_fonts(items))))
-
-
-def _inner(text: str) -> str:
-    return text[text.index("{") + 1 : -1].replace(r"\_", "_")
-
-
-def without_fonts(items: list[Token]) -> list[Token]:
-    """The tokens without commands for bold and other letters."""
-    out: list[Token] = []
-    closing: list[int] = []
-    depth = 0
-    k = 0
-    while k < len(items):
-        kind, text, place = items[k]
-        if text in _FONTS:
-            if k + 1 < len(items) and items[k + 1][1] == "{":
-                closing.append(depth)
-                depth += 1
-                k += 1
-        elif text == "}" and closing and closing[-1] == depth - 1:
-            closing.pop()
-            depth -= 1
-        else:
-            depth += (text == "{") - (text == "}")
-            out.append((kind, text, place))
-        k += 1
-    return out
-
-
-def primes(items: list[Token]) -> list[Token]:
-    """The tokens with ``A'`` as a transpose; ``\\sigma'`` stays the derivative of a function."""
-    out: list[Token] = []
-    for kind, text, place in items:
-        if text == "'" and not (out and (out[-1][1] == r"\sigma" or out[-1][0] == "name")):
-            out += [("char", part, place) for part in ("^", "{", r"\top", "}")]
-        else:
-            out.append((kind, text, place))
-    return out
-
-
-def braced(items: list[Token]) -> list[Token]:
-    """The tokens with braces around arguments of one token, as in ``\\frac12`` and ``x^2``."""
-    items = list(items)
-    out: list[Token] = []
-    k = 0
-    while k < len(items):
-        k = _unit(items, k, out)
-    return out
-
-
-def _unit(items: list[Token], k: int, out: list[Token]) -> int:
-    """Copy one token with its arguments; gives the place after them."""
-    text = items[k][1]
-    out.append(items[k])
-    k += 1
-    if text == r"\sqrt" and k < len(items) and items[k][1] == "[":
-        while k < len(items) and items[k - 1][1] != "]":
-            out.append(items[k])
-            k += 1
-    for _ in range(_TAKES.get(text, 0)):
-        k = _argument(items, k, out, split=text in (r"\frac", r"\sqrt"))
-    return k
-
-
-def _argument(items: list[Token], k: int, out: list[Token], split: bool) -> int:
-    if k >= len(items):
-        return k
-    kind, text, place = items[k]
-    if text == "{":
-        end = _matching(items, k)
-        out += [items[k], *braced(items[k + 1 : end])]
-        out += items[end : end + 1]
-        return end + 1
-    out.append(("char", "{", place))
-    if split and kind == "number" and text.isdigit() and len(text) > 1:
-        out.append((kind, text[0], place))
-        items[k] = (kind, text[1:], place + 1)
-    elif text == "-" and k + 1 < len(items):
-        out.append(items[k])
-        k = _unit(items, k + 1, out)
-    else:
-        k = _unit(items, k, out)
-    out.append(("char", "}", place))
-    return k
-
-
-def _matching(items: list[Token], k: int) -> int:
-    """The place of the brace that closes the one at ``k``; the end where there is none."""
-    depth = 0
-    for j in range(k, len(items)):
-        depth += (items[j][1] == "{") - (items[j][1] == "}")
-        if not depth:
-            return j
-    return len(items)
-
+from symgrad.op import lookup
 
 # ---------------------------------------------------------------------------------------------- the reader
 
@@ -235,7 +64,9 @@ def _clauses(tokens: Tokens) -> list[Tokens]:
     cuts = [-1]
     marks: list[list[int]] = [[]]
     for k, (_, text, _) in enumerate(tokens.items):
-        depth += (text in ("(", "{", "[") or text.startswith(r"\begin")) - (text in (")", "}", "]") or text.startswith(r"\end"))
+        depth += (text in ("(", "{", "[") or text.startswith(r"\begin")) - (
+            text in (")", "}", "]") or text.startswith(r"\end")
+        )
         if depth == 0 and text in (",", ";"):
             cuts.append(k)
             marks.append([])
@@ -361,7 +192,9 @@ class PeopleReader(_TexReader):
     def entrywise(self, function: Callable[..., Any], *values: Any) -> Any:
         """An entrywise operation, with a place in its error."""
         if not all(isinstance(v, Value) for v in values):
-            raise self.tokens.error("entries with indices are summed or multiplied only; write the formula with matrices")
+            raise self.tokens.error(
+                "entries with indices are summed or multiplied only; write the formula with matrices"
+            )
         try:
             return entrywise(function, *values)
         except (FormulaError, ShapeError) as error:
@@ -386,10 +219,10 @@ class PeopleReader(_TexReader):
         minus = tokens.peek() == "-" and tokens.peek(2) == "}"
         mark = tokens.peek(1 if minus else 0)
         ends = tokens.peek(2 if minus else 1) == "}"
-        if ends and mark in _TURNED | _ADJOINT and not (mark in ("T", "H") and self.is_scalar(mark)):
+        if ends and mark in TURNED | ADJOINT and not (mark in ("T", "H") and self.is_scalar(mark)):
             tokens.at += 3 if minus else 2
             turned = transposed(base)
-            if mark in _ADJOINT:
+            if mark in ADJOINT:
                 turned = entrywise(lambda x: op("conj", x), turned)
             return self.inverse(turned) if minus else turned
         entry = tokens.found(r"\odot")
@@ -437,7 +270,7 @@ class PeopleReader(_TexReader):
         named = self.symbol()
         if named is not None:
             return named
-        rule = _PEOPLE.get(text)
+        rule = PEOPLE.get(text)
         if rule is not None:
             tokens.take()
             return rule(self, text)
@@ -509,7 +342,7 @@ class PeopleReader(_TexReader):
 
     def named(self, name: str, args: list[Any], params: dict[str, Any], axes: tuple[int, ...] | None) -> Any:
         name = OPERATORS.get(name, name)
-        rule = _NAMED.get(name)
+        rule = NAMED.get(name)
         if rule is not None and not params and axes is None:
             return rule(self, args)
         try:
@@ -524,7 +357,9 @@ class PeopleReader(_TexReader):
     def square(self, a: Any) -> Term:
         """The term of a square matrix."""
         if a.kind != "m" or a.term.shape[0] != a.term.shape[1]:
-            raise self.tokens.error(f"a square matrix is needed here, not an array of shape {_shape(a.term)}", ProductMisfit)
+            raise self.tokens.error(
+                f"a square matrix is needed here, not an array of shape {tuple(a.term.shape)}", ProductMisfit
+            )
         return a.term  # type: ignore[no-any-return]
 
 
@@ -542,196 +377,3 @@ def _said(error: Exception) -> str:
 
 _RELATIONS = ("=", r"\ne", "<", r"\le", ">", r"\ge")
 _ENDS = (")", "}", "]", "&", ",", ";", "", r"\\", "+", "-", r"\odot", r"\oslash", r"\wedge", r"\vee", ":", *_RELATIONS)
-
-
-def _bars(r: PeopleReader, _: str) -> Any:
-    inner = r.between("|")
-    if inner.kind == "m" and r.bars == "det":
-        return Value("s", op("det", r.square(inner)))
-    return entrywise(lookup("abs"), inner)
-
-
-def _norm(r: PeopleReader, _: str) -> Any:
-    inner = r.between(r"\|")
-    p: Any = 2
-    if r.tokens.peek() == "_":
-        mark = "".join(r.subscript())
-        marks = {"F": 2, "2": 2, "1": 1, r"\infty": math.inf, "fro": 2, "F,2": 2}
-        if mark in ("*",) and inner.kind == "m":
-            total = op("svdvals", inner.term)
-            return Value("s", op("sum", total, dim=(0,), keepdim=False))
-        if mark not in marks and not mark.isdigit():
-            raise r.tokens.error(f"the norm with the index {mark!r} is not known here")
-        p = marks.get(mark, int(mark) if mark.isdigit() else 2)
-    dims = tuple(range(inner.term.ndim))
-    return Value("s", op("norm", inner.term, p=p, dim=dims, keepdim=False) if dims else op("abs", inner.term))
-
-
-def _inner_product(r: PeopleReader, _: str) -> Any:
-    a = r.condition()
-    r.tokens.expect(",")
-    b = r.between(r"\rangle")
-    both = entrywise(lookup("mul"), a, b)
-    return Value("s", _total(both.term))
-
-
-def _total(term: Term) -> Term:
-    return op("sum", term, dim=tuple(range(term.ndim)), keepdim=False) if term.ndim else term  # type: ignore[no-any-return]
-
-
-def _det(r: PeopleReader, _: str) -> Any:
-    return Value("s", op("det", r.square(r.argument())))
-
-
-def _cases(r: PeopleReader, text: str) -> Any:
-    rows: list[tuple[Any, Any]] = []
-    while True:
-        value = r.condition()
-        r.tokens.expect("&")
-        if r.tokens.peek() == r"\text{otherwise}":
-            r.tokens.take()
-            rows.append((value, None))
-        else:
-            rows.append((value, r.condition()))
-        r.tokens.found(",")
-        if r.tokens.found(r"\end{cases}"):
-            break
-        r.tokens.expect(r"\\")
-        if r.tokens.found(r"\end{cases}"):
-            break
-    value = rows[-1][0]
-    for above, condition in reversed(rows[:-1]):
-        value = r.entrywise(lookup("where"), condition, above, value)
-    return value
-
-
-def _exponential(r: PeopleReader, _: str) -> Any:
-    if r.tokens.found("^"):
-        return entrywise(lookup("exp"), r.group())
-    return Value("s", op("exp", number(1)))
-
-
-def _letter_i(r: PeopleReader, text: str) -> Any:
-    tokens = r.tokens
-    if tokens.peek() == "_" and tokens.peek(2).isdigit() and tokens.peek(4) == "(":
-        order = int(tokens.peek(2))
-        tokens.at += 4
-        return entrywise(lambda x: op("bessel_i", x, n=order), r.bracketed())
-    return ATOMS["I"](r, text)
-
-
-def _iverson(r: PeopleReader, text: str) -> Any:
-    before, r.inside = r.inside, []
-    found = r.condition()
-    r.inside = before
-    r.tokens.expect("]")
-    return found
-
-
-_PEOPLE: dict[str, Callable[[PeopleReader, str], Any]] = {
-    "|": _bars,
-    r"\|": _norm,
-    r"\langle": _inner_product,
-    r"\det": _det,
-    r"\begin{cases}": _cases,
-    "e": _exponential,
-    "I": _letter_i,
-    "[": _iverson,
-    "π": lambda r, _: Value("s", op("mul", 1, _pi())),
-}
-
-
-def _pi() -> Term:
-    from symgrad.formula.term import as_term
-
-    return as_term(PI)
-
-
-# ---------------------------------------------------------------------------------------------- named functions
-
-
-def _mean(r: PeopleReader, args: list[Any]) -> Any:
-    return Value("s", FRONTS["mean"].call(args[0].term))
-
-
-def _clamp(r: PeopleReader, args: list[Any]) -> Any:
-    low, high = (a.term.number for a in args[1:3])
-    return entrywise(lambda x: FRONTS["clamp"].call(x, low, high), args[0])
-
-
-def _along(name: str) -> Callable[[PeopleReader, list[Any]], Any]:
-    def rule(r: PeopleReader, args: list[Any]) -> Any:
-        term = args[0].term
-        found = FRONTS[name].call(term, term.ndim - 1)
-        return value_of(found) if name == "logsumexp" else Value(args[0].kind, found)
-
-    return rule
-
-
-def _on_matrix(name: str) -> Callable[[PeopleReader, list[Any]], Any]:
-    return lambda r, args: value_of(FRONTS[name].call(args[0].term))
-
-
-def _over_all(name: str) -> Callable[[PeopleReader, list[Any]], Any]:
-    def rule(r: PeopleReader, args: list[Any]) -> Any:
-        return Value("s", FRONTS[name].call(args[0].term))
-
-    return rule
-
-
-def _elementwise(name: str) -> Callable[[PeopleReader, list[Any]], Any]:
-    return lambda r, args: r.entrywise(FRONTS[name].call, *args)
-
-
-def _sech(r: PeopleReader, args: list[Any]) -> Any:
-    return entrywise(lambda x: op("div", 1, op("cosh", x)), args[0])
-
-
-def _diag(r: PeopleReader, args: list[Any]) -> Any:
-    return _TexReader.named(r, "diag", args, {}, None)
-
-
-def _dot(r: PeopleReader, args: list[Any]) -> Any:
-    a, b = args
-    return Value("s", op("matmul", a.term, b.term)) if a.kind == b.kind == "v" else r.times(a, b)
-
-
-def _trace(r: PeopleReader, args: list[Any]) -> Any:
-    a = args[0]
-    return a if a.kind == "s" else Value("s", op("trace", r.square(a)))
-
-
-def _shape(term: Term) -> str:
-    return str(tuple(term.shape)).replace("'", "")
-
-
-def _outer(r: PeopleReader, args: list[Any]) -> Any:
-    return Value("m", op("outer", args[0].term, args[1].term))
-
-
-_NAMED: dict[str, Callable[[PeopleReader, list[Any]], Any]] = {
-    "mean": _mean,
-    "clip": _clamp,
-    "clamp": _clamp,
-    "softmax": _along("softmax"),
-    "log_softmax": _along("log_softmax"),
-    "logsumexp": _along("logsumexp"),
-    "tril": _on_matrix("tril"),
-    "triu": _on_matrix("triu"),
-    "norm": _over_all("norm"),
-    "sum": lambda r, args: Value("s", _total(args[0].term)),
-    "sech": _sech,
-    "diag": _diag,
-    "dot": _dot,
-    "trace": _trace,
-    "tr": _trace,
-    "outer": _outer,
-    "transpose": lambda r, args: transposed(args[0]),
-    "inv": lambda r, args: r.inverse(args[0]),
-    "det": lambda r, args: Value("s", op("det", r.square(args[0]))),
-    "logdet": lambda r, args: Value("s", op("logdet", r.square(args[0]))),
-    "softplus": lambda r, args: entrywise(lambda x: op("softplus", x), args[0]),
-    **{name: _elementwise(name) for name in ("relu", "sigmoid", "sign", "sqrt", "square", "maximum", "minimum")},
-}
-
-__all__ = ["PeopleReader", "ProductMisfit", "read_latex", "read_tokens", "tokenize"]

@@ -14,7 +14,8 @@ from typing import Any
 
 from symgrad.errors import FormulaError, NameProblem, ShapeError
 from symgrad.formula.parse import ALIASES, _Reader, symbol_table
-from symgrad.formula.people import OPERATORS, PeopleTokens, ProductMisfit, braced, primes, read_tokens
+from symgrad.formula.people import ProductMisfit, read_tokens
+from symgrad.formula.peopletokens import OPERATORS, PeopleTokens, braced, primes
 from symgrad.formula.term import Term, apply, as_term, full
 from symgrad.formula.texnames import name_latex
 from symgrad.formula.texvalues import op
@@ -28,7 +29,7 @@ TOKEN = re.compile(
     r"|(?P<raised>⁻?ᵀ|⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
     r"|(?P<sign>\*\*|//|<=|>=|==|!=|\.\*|\./|\.\^|\.\.\.|\|\||[-+*/%@()\[\],:;.&|~<>=^'⊙·−√‖]))"
 )
-_MODULES = {"np", "numpy", "torch", "jnp", "sg", "sympy", "sp", "scipy", "linalg", "math", "special", "F", "nn"}
+MODULES = {"np", "numpy", "torch", "jnp", "sg", "sympy", "sp", "scipy", "linalg", "math", "special", "F", "nn"}
 _DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
@@ -51,8 +52,8 @@ def _without_modules(items: list[tuple[str, str, int]]) -> list[tuple[str, str, 
     out: list[tuple[str, str, int]] = []
     for k, item in enumerate(items):
         following = items[k + 1][1] if k + 1 < len(items) else ""
-        module = item[1] in _MODULES and following == "."
-        if not module and not (item[1] == "." and k and items[k - 1][1] in _MODULES):
+        module = item[1] in MODULES and following == "."
+        if not module and not (item[1] == "." and k and items[k - 1][1] in MODULES):
             out.append(item)
     return out
 
@@ -146,14 +147,14 @@ class NumpyReader(_Reader):
 
     def people(self, name: str, args: list[Any], params: dict[str, Any]) -> Any:
         """A function by its name in NumPy, torch or mathematics."""
-        own = _FUNCTIONS.get(name)
+        own = FUNCTIONS.get(name)
         if own is not None:
             return own(*args, **params)
         if name == "Piecewise":
             return self.applied(name, args, params)
         name = OPERATORS.get(name, ALIASES.get(name, name))
-        if name in _FUNCTIONS:
-            return _FUNCTIONS[name](*args, **params)
+        if name in FUNCTIONS:
+            return FUNCTIONS[name](*args, **params)
         if name in FRONTS:
             plain = [args[0], *(_static(a) for a in args[1:])] if args else []
             return FRONTS[name].call(*plain, **params)
@@ -232,7 +233,7 @@ def _elementwise(name: str) -> Callable[..., Any]:
     return lambda *args: apply(lookup(name), args, {})
 
 
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "trace": _trace,
     "tr": _trace,
     "diag": _diag,
@@ -301,7 +302,9 @@ def _translated(tokens: PeopleTokens, table: dict[str, Term]) -> PeopleTokens:
             k = _exponent(items, k, out, place, entrywise=text == ".^" or (text == "**" and explicit))
         elif text == "*" and explicit:
             out.append(("char", r"\entry", place))
-        elif kind == "name" and text[0] == "T" and len(text) > 1 and out[-1:] and out[-1][1] == "^" and text not in table:
+        elif (
+            kind == "name" and text[0] == "T" and len(text) > 1 and out[-1:] and out[-1][1] == "^" and text not in table
+        ):
             # ``A^TA``: the transpose, and what follows it.
             out.append(("char", "T", place))
             out += _name(text[1:], place + 1, following, table)
@@ -351,7 +354,7 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
         return [("char", greek, place)]
     if re.fullmatch(r"I_\d", text) and following == "(":
         return [("char", part, place) for part in ("I", "_", "{", text[2], "}")]
-    known = text in TABLE or text in FRONTS or text in OPERATORS or text in _FUNCTIONS or text in ("tr", "relu")
+    known = text in TABLE or text in FRONTS or text in OPERATORS or text in FUNCTIONS or text in ("tr", "relu")
     if text in ("pi", "π"):
         return [("command", r"\pi", place)]
     if text in ("σ", "sigma") and following in ("(", "'"):
@@ -362,8 +365,6 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
     if all(c in table for c in text):
         return [("char", c, place + j) for j, c in enumerate(text)]
     return [("char", text, place)]
-
-
 
 
 __all__ = ["NumpyReader", "read_matrices", "read_numpy", "split_definition", "tokenize"]

@@ -10,13 +10,12 @@ import numpy as np
 from symgrad.check.report import Diagnosis
 from symgrad.errors import ArgumentError, FormulaError, SymgradError
 from symgrad.formula.simplify import canonical
-from symgrad.formula.term import Term, constant_value, count, postorder
-from symgrad.formula.term import SYMBOL
+from symgrad.formula.term import SYMBOL, Term, constant_value, count, postorder
 from symgrad.judging.mistakes import explained
 from symgrad.judging.points import NEEDED, Point, random_points, smallest
-from symgrad.sampling import letters_of, sample, value
 from symgrad.judging.readings import MISFITS, is_misfit, read_first, readings, repaired
 from symgrad.judging.verdict import Verdict
+from symgrad.sampling import letters_of, sample, value
 from symgrad.sources import Source, source
 
 CANONICAL_SIZE = 3_000
@@ -49,7 +48,7 @@ def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, 
       exact       [-2]
       formula     df/dx = 2*(A.T @ (-b + A @ x))
     """
-    if given is None or callable(given) and not isinstance(given, str):
+    if given is None or (callable(given) and not isinstance(given, str)):
         raise ArgumentError("judge() takes the formula first: judge('2*x', of=f, wrt='x').")
     about = source(of, args, shapes, scalar=wrt is not None).assuming(assume or {})
     wrt = _name_of(wrt, about)
@@ -91,6 +90,7 @@ class Case:
         for note, term in terms:
             found = self._compared(term)
             if found.verdict == "EQUAL":
+                found.formula, found.latex = self._formula()
                 found.notes += [note] * bool(note)
                 return found
             results.append((found, term))
@@ -115,10 +115,14 @@ class Case:
         if len(agreeing) >= min(NEEDED, max(1, len(points))) and len(agreeing) >= 3:
             found = self._made("EQUAL", "numerical", points=len(agreeing))
             if len(defined) < len(points):
-                found.notes.append(f"at {len(points) - len(defined)} of {len(points)} points only the exact formula has a value.")
+                found.notes.append(
+                    f"at {len(points) - len(defined)} of {len(points)} points only the exact formula has a value."
+                )
             return found
-        note = "the exact formula has no finite value at the points tried" if not points else (
-            f"the text has a value at {len(defined)} of {len(points)} points only"
+        note = (
+            "the exact formula has no finite value at the points tried"
+            if not points
+            else (f"the text has a value at {len(defined)} of {len(points)} points only")
         )
         return self._made("UNDECIDED", "", notes=[f"{note}; state shapes= or give example arguments in its domain."])
 
@@ -148,7 +152,9 @@ class Case:
     def _unread(self, error: Exception | None) -> Verdict:
         """A text whose shapes do not fit is different; one that cannot be read is an error."""
         if not is_misfit(error) or not isinstance(self.given, str):
-            raise error if isinstance(error, SymgradError) else FormulaError(f"cannot read the formula: {error}") from error
+            raise (
+                error if isinstance(error, SymgradError) else FormulaError(f"cannot read the formula: {error}")
+            ) from error
         found = self._made("DIFFERENT", "shapes")
         found.formula, found.latex = self._formula()
         found.diagnosis = Diagnosis("shapes", _first_line(error), "a transpose, the order of factors, or ⊙")

@@ -53,12 +53,26 @@ def _comparison(point: Point, symbols: Sequence[Term], wrt: Any) -> Comparison:
     given, exact = (np.asarray(a, dtype=complex if a.dtype.kind == "c" else float) for a in (point.theirs, point.ours))
     tolerance = np.full(exact.shape, point.tolerance)
     argument = ArgumentReport(str(name), given, exact, tolerance, 1, None, None)
-    subject = Subject(lambda *_: None, [np.asarray(point.values[n], dtype=float) if np.asarray(point.values[n]).dtype.kind != "c" else point.values[n] for n in names], [position], names)
+    subject = Subject(
+        lambda *_: None,
+        [
+            np.asarray(point.values[n], dtype=float)
+            if np.asarray(point.values[n]).dtype.kind != "c"
+            else point.values[n]
+            for n in names
+        ],
+        [position],
+        names,
+    )
     return Comparison(argument, 0, subject, Exact("", None, [exact], [tolerance]))
 
 
 def _in_words(found: Diagnosis) -> Diagnosis:
-    return Diagnosis(found.kind, found.sentence.replace("The gradient", "The formula").replace("The given gradient", "The formula"), found.hint)
+    return Diagnosis(
+        found.kind,
+        found.sentence.replace("The gradient", "The formula").replace("The given gradient", "The formula"),
+        found.hint,
+    )
 
 
 def _of_shapes(theirs: Term, ours: Term, points: Sequence[Point], comparison: Comparison) -> Diagnosis:
@@ -85,13 +99,21 @@ def _multiple(theirs: Term, ours: Term, points: Sequence[Point], comparison: Com
         if len(points) < 2 and points[0].ours.size < 2:
             return None
         if abs(k + 1) < 1e-7:  # type: ignore[operator]
-            return Diagnosis("sign", "The formula has the wrong sign.", "a minus, or a difference taken the other way round")
+            return Diagnosis(
+                "sign", "The formula has the wrong sign.", "a minus, or a difference taken the other way round"
+            )
         name = constant_name(k, comparison) if isinstance(k, float) else None
         plain = Fraction(k).limit_denominator(60) if isinstance(k, float) else None
         text = str(plain) if plain and abs(float(plain) - k) < 1e-7 else name or number_text(k)
-        hint = {"2": "a factor 2 too many", "1/2": "the 2 from differentiating a square"}.get(text, "a constant factor lost or added")
+        hint = {"2": "a factor 2 too many", "1/2": "the 2 from differentiating a square"}.get(
+            text, "a constant factor lost or added"
+        )
         return Diagnosis("factor", f"The formula is {text} times the exact one.", hint)
-    names = {constant_name(r, comparison_at(p, comparison)) for r, p in zip(ratios, points, strict=True) if isinstance(r, float)}
+    names = {
+        constant_name(r, comparison_at(p, comparison))
+        for r, p in zip(ratios, points, strict=True)
+        if isinstance(r, float)
+    }
     if len(names) == 1 and None not in names and points[0].ours.size > 1:
         return Diagnosis("factor", f"The formula is {names.pop()} times the exact one.", "a size: a mean for a sum")
     return None
@@ -120,17 +142,27 @@ def ratio(a: Any, b: Any, tolerance: float) -> float | complex | None:
 def _turned(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) -> Diagnosis | None:
     if theirs.ndim == 2 and theirs.shape[0] == theirs.shape[1]:
         if all(near(p.theirs.T, p.ours, p.tolerance) for p in points):
-            return Diagnosis("transpose", "The formula is the transpose of the exact one.", "A for Aᵀ, or the other layout")
+            return Diagnosis(
+                "transpose", "The formula is the transpose of the exact one.", "A for Aᵀ, or the other layout"
+            )
     return None
 
 
 def _assumption(theirs: Term, ours: Term, points: Sequence[Point], comparison: Comparison) -> Diagnosis | None:
     """The formula is right for symmetric matrices."""
-    square = [n for n, a in points[0].values.items() if np.ndim(a) == 2 and all(len(set(p.values[n].shape)) == 1 for p in points)]
+    square = [
+        n
+        for n, a in points[0].values.items()
+        if np.ndim(a) == 2 and all(len(set(p.values[n].shape)) == 1 for p in points)
+    ]
     for names in [*([n] for n in square), square] if len(square) > 1 else [square] * bool(square):
         if all(_equal_if_symmetric(theirs, ours, names, p) for p in points):
             listed = " and ".join(names)
-            return Diagnosis("assumption", f"The formula is right only if {listed} is symmetric.", f"a structure of {listed} taken for granted: state assume={{{names[0]!r}: 'symmetric'}}")
+            return Diagnosis(
+                "assumption",
+                f"The formula is right only if {listed} is symmetric.",
+                f"a structure of {listed} taken for granted: state assume={{{names[0]!r}: 'symmetric'}}",
+            )
     return None
 
 
@@ -154,7 +186,9 @@ def _one_term(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) 
         if k is not None:
             text = text_of(part)
             if abs(k + 1) < 1e-7:
-                return Diagnosis("term", f"The term {text} is missing.", "a term of the sum rule or of the product rule")
+                return Diagnosis(
+                    "term", f"The term {text} is missing.", "a term of the sum rule or of the product rule"
+                )
             if abs(k + 2) < 1e-7:
                 return Diagnosis("sign", f"The term {text} has the wrong sign.", "its sign")
             return Diagnosis("factor", f"The term {text} is {_fraction(1 + k)} times what it should be.", "its factor")
@@ -162,7 +196,9 @@ def _one_term(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) 
     for part in given if len(given) > 1 else []:
         k = _multiple_of(part, points, lambda p: p.theirs - p.ours)
         if k is not None and abs(k - 1) < 1e-7:
-            return Diagnosis("extra term", f"The term {text_of(part)} is too much.", "a term counted twice or not there")
+            return Diagnosis(
+                "extra term", f"The term {text_of(part)} is too much.", "a term counted twice or not there"
+            )
         if k is not None and abs(k - 2) < 1e-7:
             return Diagnosis("sign", f"The term {text_of(part)} has the wrong sign.", "its sign")
         if k is not None and abs(k - 1) > 1e-7:
@@ -233,9 +269,15 @@ def _sentence(change: Change, of_theirs: bool) -> Diagnosis:
     if kind == "inverse":
         return Diagnosis("inverse", f"An inverse is {'too much' if of_theirs else 'missing'} {where}.", "A for A⁻¹")
     if kind == "function":
-        return Diagnosis("function", f"A function is wrong {where}.", "the derivative of a function, or the inner derivative")
+        return Diagnosis(
+            "function", f"A function is wrong {where}.", "the derivative of a function, or the inner derivative"
+        )
     if kind == "sum":
-        return Diagnosis("missing sum" if not of_theirs else "extra sum", f"A sum is {'missing' if not of_theirs else 'too much'} {where}.", "a sum over an axis")
+        return Diagnosis(
+            "missing sum" if not of_theirs else "extra sum",
+            f"A sum is {'missing' if not of_theirs else 'too much'} {where}.",
+            "a sum over an axis",
+        )
     if kind == "constant":
         given, right = extra if of_theirs else extra[::-1]
         return Diagnosis("factor", f"A number is wrong: {given} instead of {right}.", "a factor")

@@ -62,7 +62,12 @@ def _terms(t: Term) -> Iterator[Change]:
         if a.shape == t.shape:
             yield "term", t, a, b
     if a.shape == t.shape or not a.shape:
-        yield "sign", t, op("add" if not minus else "sub", op("neg", a), b) if not minus else op("neg", op("add", a, b)), a
+        yield (
+            "sign",
+            t,
+            op("add" if not minus else "sub", op("neg", a), b) if not minus else op("neg", op("add", a, b)),
+            a,
+        )
         if b.shape == t.shape:
             yield "term", t, op("neg", b) if minus else b, a
 
@@ -113,7 +118,9 @@ def _powers(t: Term) -> Iterator[Change]:
     if t.op.name == "div":
         yield "exponent", t, op("mul", t.args[0], t.args[1]), (-1, 1)
         yield "exponent", t, op("div", op("div", *t.args), t.args[1]), (-1, -2)
-    if t.args and t.op.name in ("norm", "det") or (t.op is SYMBOL or t.op.kind == "elementwise") and t.op.name not in _PLAIN:
+    if (t.args and t.op.name in ("norm", "det")) or (
+        (t.op is SYMBOL or t.op.kind == "elementwise") and t.op.name not in _PLAIN
+    ):
         yield "exponent", t, op("mul", t, t), (1, 2)
         yield "exponent", t, op("mul", op("mul", t, t), t), (1, 3)
         yield "exponent", t, op("div", 1, t), (1, -1)

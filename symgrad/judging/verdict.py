@@ -56,7 +56,7 @@ class Verdict:
             lines += _row("at", ", ".join(f"{k} = {array_text(v)}" for k, v in self.counterexample.items()))
             lines += _row("given", array_text(self.theirs) if self.theirs is not None else "has no value")
             lines += _row("exact", array_text(self.ours))
-        if self.formula:
+        if self.formula and not self:
             lines += _row("formula", f"{self.target} = {self.formula}")
         for note in self.notes:
             lines += _row("note", note)
