@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from symgrad import dtypes
 from symgrad.errors import ArgumentError
 from symgrad.op import shape_of
+from symgrad.ops.constants import named_pi
 from symgrad.ops.noise import SOURCE
 from symgrad.ops.shaping import size_args
 from symgrad.tape.names import check_name
@@ -20,16 +22,21 @@ from symgrad.tensor import Tensor
 __all__ = [
     "arange",
     "as_tensor",
+    "e",
     "empty",
     "empty_like",
     "eye",
     "from_numpy",
     "full",
     "full_like",
+    "inf",
     "linspace",
     "manual_seed",
+    "nan",
+    "newaxis",
     "ones",
     "ones_like",
+    "pi",
     "rand",
     "rand_like",
     "randn",
@@ -38,6 +45,13 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+
+pi = named_pi()
+e = math.e
+inf = math.inf
+nan = math.nan
+newaxis = None
 
 
 def tensor(

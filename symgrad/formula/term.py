@@ -20,7 +20,7 @@ import numpy as np
 from symgrad import dtypes
 from symgrad.errors import ArgumentError, FormulaError
 from symgrad.op import Op, lookup, register, register_carrier, shape_of
-from symgrad.ops.constants import Constant
+from symgrad.ops.constants import Constant, NamedFloat
 
 _FLOAT = dtypes.float64
 _INTERNED: weakref.WeakValueDictionary[Any, Term] = weakref.WeakValueDictionary()
@@ -196,6 +196,8 @@ def as_term(value: Any) -> Term:
     """A term of a number, an exact constant or a term."""
     if isinstance(value, Term):
         return value
+    if isinstance(value, NamedFloat):
+        value = value.exact
     if isinstance(value, Constant):
         return _exact_constant(value)
     if isinstance(value, (bool, int, float, complex, Fraction, np.generic)):

@@ -85,6 +85,22 @@ register_carrier(Constant, 0, _apply)
 PI = Constant("pi", (), math.pi)
 
 
+class NamedFloat(float):
+    """A Python float that formulas show exactly: ``symgrad.pi`` is ``math.pi`` in numbers and π in formulas."""
+
+    exact: Constant
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (named_pi, ())
+
+
+def named_pi() -> NamedFloat:
+    """The number π under its name."""
+    made = NamedFloat(math.pi)
+    made.exact = PI
+    return made
+
+
 def exact(value: int | Fraction) -> Constant:
     """An exact rational, so that ``log(exact(2))`` stays ``log(2)`` in a formula."""
     return Constant(str(value), (value,), float(value))
