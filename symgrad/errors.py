@@ -55,9 +55,5 @@ class GradcheckError(AutogradError):
     """``gradcheck`` found a derivative that differs from differences of the function."""
 
 
-class MissingExtra(SymgradError, ImportError):
-    """An optional package is needed; the message names the extra that installs it."""
-
-
 class SymgradWarning(UserWarning):
     """Base of the library's warnings."""
