@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from symgrad.op import FRONTS, Op, lookup, register_carrier
 from symgrad.ops.naming import INPLACE
 from symgrad.tape import record
+from symgrad.tape.inplace import one_of_several, reshape_inplace
 from symgrad.tape.record import Recorded
 
 _BINARY = {
@@ -25,7 +27,12 @@ _BINARY = {
 _COMPARE = ("lt", "le", "gt", "ge", "eq", "ne")
 _LOGIC = {"and": "logical_and", "or": "logical_or", "xor": "logical_xor"}
 _INPLACE = ("add", "sub", "mul", "div", "pow", "exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "neg",
-            "abs", "clamp", "square", "reciprocal", "floor", "ceil", "round", "trunc")  # fmt: skip
+            "abs", "clamp", "square", "reciprocal", "floor", "ceil", "round", "trunc",
+            "greater", "greater_equal", "less", "less_equal", "not_equal")  # fmt: skip
+_RESHAPE = ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims")
+"""Methods whose in-place form changes the shape and no memory."""
+_SEVERAL = {"unbind": "Unbind", "split": "Split", "chunk": "Split"}
+"""Functions that return several views, and torch's name of their node."""
 _CASTS = {
     "double": "float64",
     "float": "float32",
@@ -79,6 +86,24 @@ def _inplace(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return reshape_inplace(self, function, args, kwargs)
+
+    return call
+
+
+def _several(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that returns several views of a tensor."""
+
+    @functools.wraps(function)
+    def call(input: Any, *args: Any, **kwargs: Any) -> Any:
+        parts = function(input, *args, **kwargs)
+        return one_of_several(parts, name) if isinstance(input, Recorded) else parts
+
+    return call
+
+
 def _caster(dtype: str) -> Callable[[Any], Any]:
     def call(self: Any) -> Any:
         return self.to(dtype)
@@ -100,13 +125,15 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         call = entry.call
         if isinstance(call, Op):
             call = fast.setdefault(call.name, _fast(cls, call))
+        if name in _SEVERAL:
+            call = _several(_SEVERAL[name], call)
         if entry.function:
             functions[name] = call
         if entry.method and name not in cls.__dict__:
             setattr(cls, name, call)
     _bind_operators(cls)
     for name in (*_INPLACE, *INPLACE):
-        setattr(cls, f"{name}_", _inplace(FRONTS[name].call))
+        setattr(cls, f"{name}_", (_reshaping if name in _RESHAPE else _inplace)(FRONTS[name].call))
     for name, dtype in _CASTS.items():
         setattr(cls, name, _caster(dtype))
     return functions

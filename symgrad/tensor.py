@@ -330,7 +330,7 @@ class Tensor(Recorded):
     def __iter__(self) -> Iterator[Any]:
         if not self.ndim:
             raise ArgumentError("iteration over a 0-d tensor")
-        return iter(symgrad.ops.shaping.unbind(self))
+        return iter(self.unbind(0))
 
     def __contains__(self, item: Any) -> bool:
         other = item._value if isinstance(item, Tensor) else item
@@ -344,10 +344,17 @@ class Tensor(Recorded):
     # -------------------------------------------------------------------------------------- indexing and in-place
 
     def __getitem__(self, index: Any) -> Any:
-        return getitem(self, _plain_index(index))
+        index = _plain_index(index)
+        first, rest = _parted(index)
+        return getitem(self, index) if first is None else getitem(getitem(self, first), rest)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        chosen = symgrad.ops.indexing.static_index(_plain_index(index))
+        index = _plain_index(index)
+        first, rest = _parted(index)
+        if first is not None:
+            getitem(self, first)[rest] = value
+            return
+        chosen = symgrad.ops.indexing.static_index(index)
         if not isinstance(value, Tensor):
             value = plain(Tensor, np.asarray(value))
         if self.dtype.kind != "c" and value.dtype.kind == "c":
@@ -558,6 +565,26 @@ def _plain_index(index: Any) -> Any:
     if isinstance(index, list):
         return np.asarray([_plain_index(i) for i in index])
     return index
+
+
+def _parted(index: Any) -> tuple[Any, Any]:
+    """An index of integers and arrays in two: torch takes the integers first, and then only arrays place axes.
+
+    ``(None, index)`` where there is nothing to part.
+    """
+    parts = index if isinstance(index, tuple) else (index,)
+    if not any(isinstance(p, np.ndarray) for p in parts) or not any(map(_is_number, parts)):
+        return None, index
+    first: list[Any] = []
+    for p in parts:
+        arrays = isinstance(p, np.ndarray)
+        first += [slice(None)] * (p.ndim if p.dtype.kind == "b" else 1) if arrays else [p]
+    rest = (slice(None) if p is None or isinstance(p, slice) else p for p in parts if not _is_number(p))
+    return tuple(first), tuple(rest)
+
+
+def _is_number(part: Any) -> bool:
+    return isinstance(part, (int, np.integer)) and not isinstance(part, bool)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = bind(Tensor)

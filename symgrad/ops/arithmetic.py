@@ -192,22 +192,30 @@ def div_rounded(input: Any, other: Any, *, rounding_mode: str | None = None) -> 
     from symgrad.errors import ArgumentError
     from symgrad.ops.elementwise import floor, trunc
 
+    if rounding_mode not in (None, "trunc", "floor"):
+        raise ArgumentError(f"rounding_mode is None, 'trunc' or 'floor', not {rounding_mode!r}.")
+    if rounding_mode is not None and _integral(input) and _integral(other):
+        down = floor_divide(input, other)
+        return down if rounding_mode == "floor" else down + ((down < 0) & (down * other != input))
     out = div(input, other)
     if rounding_mode is None:
         return out
-    if rounding_mode not in ("trunc", "floor"):
-        raise ArgumentError(f"rounding_mode is None, 'trunc' or 'floor', not {rounding_mode!r}.")
     return trunc(out) if rounding_mode == "trunc" else floor(out)
+
+
+def _integral(x: Any) -> bool:
+    dtype = getattr(x, "dtype", None)
+    return isinstance(x, int) if dtype is None else dtype.kind in "bui"
 
 
 floor_divide: Op = elementwise(
     "floor_divide",
     np.floor_divide,
-    None,
-    None,
+    0,
+    0,
     code=lambda x, y: f"{closed(x)} // {closed(y)}",
     domain="nonzero",
-    doc="Quotient rounded down; no derivative.",
+    doc="Quotient rounded down; derivative 0.",
 )
 remainder: Op = elementwise(
     "remainder",

@@ -15,7 +15,7 @@ from symgrad.ops.complex import conj
 from symgrad.ops.contraction import contract
 from symgrad.ops.elementwise import exp
 from symgrad.ops.select import abs_, eq, sign, where
-from symgrad.ops.shaping import axis_of, expand_op, flip, ones_like, unsqueeze_op
+from symgrad.ops.shaping import axis_of, expand_op, flip, ones_like, reshape_op, unsqueeze_op
 
 
 def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
@@ -521,7 +521,7 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """e^x / Σ e^x along the axis ``dim``."""
     if dtype is not None:
         input = cast(input, dtype)
-    return softmax_op(input, dim=axis_of(dim, len(shape_of(input))))
+    return _along(softmax_op, input, dim)
 
 
 @front("log_softmax", op=log_softmax_op)
@@ -529,7 +529,15 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """x - log Σ e^x along the axis ``dim``, without overflow."""
     if dtype is not None:
         input = cast(input, dtype)
-    return log_softmax_op(input, dim=axis_of(dim, len(shape_of(input))))
+    return _along(log_softmax_op, input, dim)
+
+
+def _along(op: Op, input: Any, dim: int) -> Any:
+    """``op`` along one axis; a 0-d input has one entry along its axis."""
+    axis = axis_of(dim, len(shape_of(input)))
+    if shape_of(input):
+        return op(input, dim=axis)
+    return reshape_op(op(reshape_op(input, shape=(1,)), dim=0), shape=())
 
 
 # ------------------------------------------------------------------------------------------ cumulative

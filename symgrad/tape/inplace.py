@@ -28,6 +28,11 @@ NO_GRAD_VIEW = (
     "both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
     "to be tracked)."
 )
+SEVERAL = (
+    "Output {} of {} is a view and is being modified inplace. This view is the output of a function that returns multiple "
+    "views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation "
+    "by an out-of-place one."
+)
 OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
     "Please clone() the tensor before performing the operation."
@@ -39,9 +44,13 @@ _PRUNED = 32
 
 
 class View:
-    """What a view knows: its base, the op that cut it out, and the view that this op was applied to, if any."""
+    """What a view knows: its base, the op that cut it out, and the view that this op was applied to, if any.
 
-    __slots__ = ("base", "op", "params", "parent", "recorded")
+    recorded  whether it was made with grad enabled
+    several   where it is one of several views that a function returned: its place and the name of the function
+    """
+
+    __slots__ = ("base", "op", "params", "parent", "recorded", "several")
 
     def __init__(self, base: Any, parent: View | None, op: Op, params: dict[str, Any], recorded: bool):
         self.base = base
@@ -49,6 +58,7 @@ class View:
         self.op = op
         self.params = params
         self.recorded = recorded
+        self.several: tuple[int, str] | None = None
 
     def chain(self) -> list[tuple[Op, dict[str, Any]]]:
         """The ops that cut the view out of its base, first to last."""
@@ -125,12 +135,14 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, casting
 def _refuse(tensor: Any, view: View | None, args: Any, kwargs: Any) -> None:
     """Raise torch's errors for leaves, their views, and views that were made without grad."""
     if view is not None:
-        if tensor._requires_grad and view.base._node is None and view.base._requires_grad:
-            raise AutogradError(LEAF_VIEW + _named(view.base))
         others = (*args, *kwargs.values())
         tracked = tensor._requires_grad or any(getattr(a, "_requires_grad", False) for a in others)
+        if tracked and view.several is not None:
+            raise AutogradError(SEVERAL.format(*view.several))
         if tracked and not view.recorded:
             raise AutogradError(NO_GRAD_VIEW)
+        if tensor._requires_grad and view.base._node is None and view.base._requires_grad:
+            raise AutogradError(LEAF_VIEW + _named(view.base))
     if tensor._requires_grad and tensor._node is None:
         raise AutogradError(LEAF + _named(tensor))
 
@@ -270,6 +282,31 @@ def _refresh(root: Any) -> None:
             made._node.more().retained = weakref.ref(alive)
         alive._node, alive._requires_grad = made._node, made._requires_grad
         alive._extra.view.recorded = True
+
+
+def one_of_several(parts: tuple[Any, ...], name: str) -> tuple[Any, ...]:
+    """Mark views that one function returned together: torch names their node alike and refuses to change them."""
+    for k, part in enumerate(parts):
+        view = view_of(part)
+        if view is not None:
+            view.several = (k, name)
+        if part._node is not None:
+            part._node.more().label = f"{name}Backward0"
+    return parts
+
+
+def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """``t_``, ``squeeze_`` and their like: the tensor becomes a view of what it was; no memory changes."""
+    view = view_of(tensor)
+    if not MODE.exceptional or MODE.local.enabled:
+        _refuse(tensor, view, args, kwargs)
+    note_change(tensor._array())
+    made = op(tensor, *args, **kwargs)
+    if made is not tensor:
+        tensor._value, tensor._node, tensor._requires_grad = made._value, made._node, made._requires_grad
+        if view is not None:
+            tensor._extra.view = made._extra.view
+    return tensor
 
 
 # ------------------------------------------------------------------------------------------ putting a part back

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import float64, get_default_dtype, is_floating, promote, weak_with
-from symgrad.errors import ArgumentError, ShapeError
+from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import Op, lookup, shape_of
 from symgrad.ops.constants import Constant
 from symgrad.tape.graph import Node, Size, Source, sequence
@@ -305,6 +305,9 @@ def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:
                     f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}: "
                     f"{op.name}({named}). Reshape, unsqueeze or transpose one of them so that the axes line up."
                 )
+    dtypes = [getattr(a, "dtype", None) for a in args]
+    if isinstance(error, TypeError) and any(d is not None and d.kind == "c" for d in dtypes):
+        return DtypeError(f'"{op.name}_cpu" not implemented for complex numbers: {op.name}({named})')
     if isinstance(error, np.linalg.LinAlgError):
         return _linalg_error(op, named, error)
     return ShapeError(f"{op.name}({named}): {error}") if isinstance(error, ValueError) else ArgumentError(

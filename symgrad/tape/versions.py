@@ -27,7 +27,7 @@ _UNHELD = 2
 
 
 def note_scalar(value: Any) -> Any:
-    """A 0-d array for a NumPy scalar, which cannot be written to; nodes that saved the scalar see the array's changes."""
+    """A 0-d array for a NumPy scalar, which cannot be written to; nodes that saved the scalar see its changes."""
     global _room
     array = np.array(value)
     if len(_scalars) >= _room:
