@@ -1,7 +1,8 @@
 """The commands that print formulas: ``python -m symgrad latex``, ``derive`` and ``judge``.
 
-The value is a text such as ``"sum((X@w-y)**2)"`` or ``module.py:function``.  What was asked for goes to standard output,
-errors go to standard error.  Exit codes: 0, 2 for an error; ``judge`` gives 0 for EQUAL, 1 for DIFFERENT, 3 for UNDECIDED.
+The value is a text such as ``"sum((X@w-y)**2)"`` or ``module.py:function``.  What was asked for goes to standard
+output, errors go to standard error.  Exit codes: 0, 2 for an error; ``judge`` gives 0 for EQUAL, 1 for DIFFERENT, 3 for
+UNDECIDED.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def _derive(options: argparse.Namespace) -> int:
     from symgrad.steps import derive
 
     found = derive(loaded(options.value), wrt=options.wrt, style=options.style, shapes=options.shapes)
-    print({"text": str, "latex": lambda d: d.latex(), "markdown": lambda d: d.markdown()}[options.format](found))
+    print(found if options.format == "text" else found.latex() if options.format == "latex" else found.markdown())
     return 0
 
 

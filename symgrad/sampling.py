@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,7 @@ def with_structure(array: Any, s: Term) -> Any:
     if structure is None or np.ndim(array) != 2:
         return array
     turned = array.T
-    made = {
+    made: dict[str, Callable[[], Any]] = {
         "symmetric": lambda: array + turned,
         "hermitian": lambda: array + turned.conj(),
         "skew": lambda: array - turned,
@@ -90,5 +90,5 @@ def with_structure(array: Any, s: Term) -> Any:
         "upper": lambda: np.triu(array),
         "lower_triangular": lambda: np.tril(array),
         "upper_triangular": lambda: np.triu(array),
-    }.get(structure)
-    return array if made is None else made()
+    }
+    return made[structure]() if structure in made else array

@@ -76,8 +76,8 @@ def infer_shapes(names: Sequence[str], attempt: Attempt, known: Shapes | None = 
         if trials >= TRIALS:
             break
     raise ShapeError(
-        f"no shapes of {', '.join(names)} were found for which the formula gives a result of the needed kind; state them, "
-        "for example shapes='X=n,m w=m'."
+        f"no shapes of {', '.join(names)} were found for which the formula gives a result of the needed kind; state "
+        "them, for example shapes='X=n,m w=m'."
     )
 
 

@@ -201,7 +201,7 @@ def _example_args(f: Callable[..., Any], known: Shapes, scalar: bool) -> list[An
                 out = f(*values)
             except Exception as error:  # noqa: BLE001  (whatever the function does with arguments that do not fit)
                 return False, progress.made() + axis_progress(error)
-        good = isinstance(out, Recorded) and (not scalar or out.raw_shape == ())
+        good = isinstance(out, Recorded) and (not scalar or out._value.shape == ())
         return good, 1e9
 
     return _arrays(names, infer_shapes(names, attempt, known))
@@ -217,7 +217,8 @@ class _Progress:
     def _now() -> int:
         from symgrad.creation import tensor
 
-        return int((tensor(1.0, requires_grad=True) * 2).edge().sequence_nr)
+        probe: Any = tensor(1.0, requires_grad=True) * 2  # type: ignore[operator]
+        return int(probe.edge().sequence_nr)
 
     def made(self) -> float:
         """The number of nodes so far."""

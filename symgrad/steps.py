@@ -31,8 +31,10 @@ _LINEAR = frozenset(
 
 @dataclass(frozen=True)
 class Line:
-    """One line: ``left = right``, what it is ("value", "adjoint", "differential", "result"), a word on where it comes from,
-    and the largest relative error that its check found.
+    """One line: ``left = right``.
+
+    ``kind`` is "value", "adjoint", "differential" or "result", ``reason`` says where it comes from, and ``checked`` is
+    the largest relative error that its check found.
     """
 
     left: str
@@ -43,7 +45,7 @@ class Line:
 
 
 class Derivation:
-    """A derivation: ``lines``, all checked (``checked``), printed as text, LaTeX (``align``), Markdown or in a notebook."""
+    """A derivation: its lines, printed as text, LaTeX (``align``), Markdown, or in a notebook."""
 
     def __init__(self, lines: Sequence[Line], names: dict[str, str], lefts: dict[str, str], result: Term):
         self.lines = list(lines)
@@ -94,8 +96,8 @@ def derive(value: Any, *args: Any, wrt: Any, style: str = "reverse", shapes: Any
 
     ``value`` and ``args`` are as for :func:`symgrad.latex`, or a text such as ``"sum((X@w-y)**2)"`` with ``shapes``.
     ``style`` is "reverse" (names for intermediate values, then adjoints from the result back) or "differential" (from
-    ``dX`` forward to ``df = tr(… dX)``).  Raises ``ArgumentError`` when the value is not a scalar, and ``FormulaError`` if a
-    line fails its check.
+    ``dX`` forward to ``df = tr(… dX)``).  Raises ``ArgumentError`` when the value is not a scalar, and ``FormulaError``
+    if a line fails its check.
 
     >>> import symgrad as sg
     >>> print(sg.derive("norm(A@x-b)**2", wrt="x"))

@@ -1,13 +1,14 @@
-r"""The reader of formulas as people type them in LaTeX: a wider grammar in front of :mod:`symgrad.formula.texparse`.
+r"""The reader of formulas as people type them in LaTeX: a wider grammar before :mod:`symgrad.formula.texparse`.
 
-``A^T``, ``\mathbf{x}``, ``\|x\|_2^2``, ``\frac12``, ``\sin x``, ``x/2``, ``X^2``, ``|X|``, ``\circ``, ``\operatorname{tr} X``,
-``\langle x, y\rangle``, ``f' = …`` and ``…, \quad Y = A + X`` are understood.  Tokens are rewritten to the strict notation
-where that suffices; what is left is a few more rules for atoms.  Text that is not LaTeX comes here as tokens too
-(:mod:`symgrad.formula.peopletext`).
+``A^T``, ``\mathbf{x}``, ``\|x\|_2^2``, ``\frac12``, ``\sin x``, ``x/2``, ``X^2``, ``|X|``, ``\circ``,
+``\operatorname{tr} X``, ``\langle x, y\rangle``, ``f' = …`` and ``…, \quad Y = A + X`` are understood.  Tokens are
+rewritten to the strict notation where that suffices; what is left is a few more rules for atoms.  Text that is not LaTeX
+comes here as tokens too (:mod:`symgrad.formula.peopletext`).
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -73,8 +74,8 @@ def _clauses(tokens: Tokens) -> list[Tokens]:
         elif depth == 0 and text == "=":
             marks[-1].append(k)
     cuts.append(len(tokens.items))
-    parts = []
-    for j, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False)):
+    parts: list[Tokens] = []
+    for j, (a, b) in enumerate(itertools.pairwise(cuts)):
         start = a + 1
         if j == 0 and marks[0]:
             start = marks[0][0] + 1
@@ -89,14 +90,13 @@ class PeopleReader(_TexReader):
     """The strict reader with a wider grammar.
 
     ``bars`` says what ``|X|`` of a matrix means: "det" or "abs".  ``misfit`` says what is tried where a product has no
-    meaning: None raises, "entrywise", "swapped", "left" and "right" (transposed) make one, and ``repaired`` lists where.
+    meaning: None raises; "entrywise", "swapped", "left" and "right" (transposed) make one.
     """
 
     def __init__(self, tokens: Tokens, table: dict[str, Term], bars: str = "det", misfit: str | None = None):
         super().__init__(tokens, table)
         self.bars = bars
         self.misfit = misfit
-        self.repaired: list[str] = []
         self.inside: list[str] = []
         self.known: list[tuple[list[str], Value]] = []
         for name, text in texts(table).items():
@@ -132,6 +132,7 @@ class PeopleReader(_TexReader):
         return text in _ENDS or self.tokens.kind in ("end", "row") or text.startswith(r"\end")
 
     def hadamard(self) -> Any:
+        """Products entry by entry, of what stands side by side."""
         out = self.juxtaposed()
         while self.tokens.peek() in (r"\odot", r"\oslash"):
             name = "mul" if self.tokens.take() == r"\odot" else "div"
@@ -139,6 +140,7 @@ class PeopleReader(_TexReader):
         return out
 
     def juxtaposed(self) -> Any:
+        """Factors side by side, with the signs of products between them."""
         tokens = self.tokens
         if tokens.peek() == r"\sum":
             return self.summed()
@@ -162,6 +164,7 @@ class PeopleReader(_TexReader):
         return self.factor()
 
     def quotient(self, top: Any, bottom: Any) -> Any:
+        """A quotient; arrays divide entry by entry."""
         if bottom.kind == "s":
             return Value(top.kind, op("div", top.term, bottom.term))
         return self.entrywise(lookup("div"), top, bottom)
@@ -175,7 +178,6 @@ class PeopleReader(_TexReader):
         except (FormulaError, ShapeError) as error:
             if self.misfit is None:
                 raise self.tokens.error(f"this product does not fit: {_said(error)}", ProductMisfit) from None
-        self.repaired.append(self.misfit)
         if self.misfit == "entrywise":
             return entrywise(lookup("mul"), a, b)
         if self.misfit == "swapped":
@@ -184,9 +186,9 @@ class PeopleReader(_TexReader):
 
     def starred(self, a: Any, b: Any) -> Any:
         """What ``*`` means in plain text: the matrix product, or entry by entry where the shapes allow only that."""
-        if isinstance(a, Value) and isinstance(b, Value) and a.kind == b.kind and a.kind in ("v", "r", "m"):
-            if a.kind != "m" or a.term.shape[1] != b.term.shape[0]:
-                return self.entrywise(lookup("mul"), a, b)
+        alike = isinstance(a, Value) and isinstance(b, Value) and a.kind == b.kind and a.kind in ("v", "r", "m")
+        if alike and (a.kind != "m" or a.term.shape[1] != b.term.shape[0]):
+            return self.entrywise(lookup("mul"), a, b)
         return self.times(a, b)
 
     def entrywise(self, function: Callable[..., Any], *values: Any) -> Any:
@@ -201,6 +203,7 @@ class PeopleReader(_TexReader):
             raise self.tokens.error(f"this does not fit: {_said(error)}", ProductMisfit) from None
 
     def sum(self) -> Any:
+        """Terms of a sum."""
         tokens = self.tokens
         out = entrywise(lookup("neg"), self.hadamard()) if tokens.found("-") else self.hadamard()
         while tokens.peek() in ("+", "-"):
@@ -211,6 +214,7 @@ class PeopleReader(_TexReader):
     # -------------------------------------------------------------------------------------- powers
 
     def raised(self, base: Any) -> Any:
+        """A power, transpose or inverse, after its sign."""
         tokens = self.tokens
         if not isinstance(base, Value):
             raise tokens.error("an entry with indices has no power here; write the formula with matrices")
@@ -227,7 +231,7 @@ class PeopleReader(_TexReader):
             return self.inverse(turned) if minus else turned
         entry = tokens.found(r"\odot")
         exponent = self.condition()
-        turned = tokens.found(r"\top")
+        flipped = tokens.found(r"\top")
         tokens.expect("}")
         k = exponent.term.number
         if entry or base.kind in ("s", "o", "v", "r"):
@@ -237,12 +241,14 @@ class PeopleReader(_TexReader):
         else:
             tokens.at = place
             raise tokens.error(r"a power of a matrix is an integer here; entry by entry it is written A^{\odot p}")
-        return transposed(out) if turned else out
+        return transposed(out) if flipped else out
 
     def is_scalar(self, name: str) -> bool:
+        """Whether a name is that of a number."""
         return any(parts == [name] and value.kind == "s" for parts, value in self.known)
 
     def inverse(self, a: Any) -> Any:
+        """The inverse of a square matrix or of a number."""
         if a.kind == "eye":
             return Value("eye", op("div", 1, a.term))
         if a.kind == "s":
@@ -250,6 +256,7 @@ class PeopleReader(_TexReader):
         return Value("m", op("inv", self.square(a)))
 
     def matrix_power(self, base: Any, k: int) -> Any:
+        """An integer power of a square matrix."""
         if abs(k) > 64:
             raise self.tokens.error(f"the matrix power {k} is beyond what is read")
         if base.kind == "eye":
@@ -265,6 +272,7 @@ class PeopleReader(_TexReader):
     # -------------------------------------------------------------------------------------- functions
 
     def atom(self) -> Any:
+        """A symbol, number, bracket or function."""
         tokens = self.tokens
         text = tokens.peek()
         named = self.symbol()
@@ -279,6 +287,7 @@ class PeopleReader(_TexReader):
         return super().atom()
 
     def function(self, name: str) -> Any:
+        """A function with its exponent or prime before the argument."""
         tokens = self.tokens
         if name == "sigmoid" and tokens.found("'"):
             s = entrywise(lookup("sigmoid"), self.argument())
@@ -318,6 +327,7 @@ class PeopleReader(_TexReader):
         return found
 
     def group(self) -> Any:
+        """A formula in braces, where bars may stand for themselves again."""
         before, self.inside = self.inside, []
         found = super().group()
         self.inside = before
@@ -341,6 +351,7 @@ class PeopleReader(_TexReader):
         return found
 
     def named(self, name: str, args: list[Any], params: dict[str, Any], axes: tuple[int, ...] | None) -> Any:
+        """A function by its name."""
         name = OPERATORS.get(name, name)
         rule = NAMED.get(name)
         if rule is not None and not params and axes is None:

@@ -26,7 +26,7 @@ def _norm(r: Any, _: str) -> Any:
     if r.tokens.peek() == "_":
         mark = "".join(r.subscript())
         marks = {"F": 2, "2": 2, "1": 1, r"\infty": math.inf, "fro": 2, "F,2": 2}
-        if mark in ("*",) and inner.kind == "m":
+        if mark == "*" and inner.kind == "m":
             total = op("svdvals", inner.term)
             return Value("s", op("sum", total, dim=(0,), keepdim=False))
         if mark not in marks and not mark.isdigit():
@@ -45,7 +45,7 @@ def _inner_product(r: Any, _: str) -> Any:
 
 
 def _total(term: Term) -> Term:
-    return op("sum", term, dim=tuple(range(term.ndim)), keepdim=False) if term.ndim else term  # type: ignore[no-any-return]
+    return op("sum", term, dim=tuple(range(term.ndim)), keepdim=False) if term.ndim else term
 
 
 def _det(r: Any, _: str) -> Any:

@@ -93,6 +93,7 @@ class NumpyReader(_Reader):
     """The strict reader with NumPy's functions, methods, and the matrix product where ``*`` can mean nothing else."""
 
     def infix(self, sign: str, left: Any, right: Any) -> Any:
+        """The value of an operator; ``*`` is the matrix product where it can mean nothing else."""
         try:
             return super().infix(sign, left, right)
         except ShapeError as error:
@@ -104,6 +105,7 @@ class NumpyReader(_Reader):
             raise self.tokens.error(str(error).rstrip(".").replace("'", ""), ProductMisfit) from None
 
     def attribute(self, left: Any) -> Any:
+        """A transpose, or a method such as ``x.sum()``."""
         tokens = self.tokens
         name = tokens.peek(1)
         if name == "T" or tokens.peek(2) != "(":
@@ -112,6 +114,7 @@ class NumpyReader(_Reader):
         return self.call(name, [left])
 
     def call(self, name: str, before: Iterable[Any] = ()) -> Any:
+        """A function with its arguments."""
         tokens = self.tokens
         start = tokens.at
         args, params = self.arguments()

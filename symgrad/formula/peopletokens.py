@@ -25,8 +25,10 @@ _FONTS = {
 TURNED = {"T", r"\top", r"\intercal", r"\mathsf{T}", r"\mathrm{T}", r"\text{T}", r"\prime", "'", "⊤", "ᵀ"}
 ADJOINT = {"H", r"\dagger", r"\mathsf{H}", r"\mathrm{H}", "*", r"\ast"}
 _SAME = {
-    r"\circ": r"\odot", r"\times": r"\cdot", "*": r"\cdot", "·": r"\cdot", "⊙": r"\odot", r"\ln": r"\log", r"\tfrac": r"\frac",
-    r"\dfrac": r"\frac", r"\leq": r"\le", r"\geq": r"\ge", r"\neq": r"\ne", r"\lvert": "|", r"\rvert": "|", r"\vert": "|",
+    r"\circ": r"\odot", r"\times": r"\cdot", "*": r"\cdot", "·": r"\cdot", "⊙": r"\odot", r"\ln": r"\log",
+    r"\tfrac": r"\frac", r"\dfrac": r"\frac",
+    r"\leq": r"\le", r"\geq": r"\ge", r"\neq": r"\ne", r"\lvert": "|", r"\rvert": "|",
+    r"\vert": "|",
     r"\land": r"\wedge", r"\lor": r"\vee", "−": "-", r"\lbrack": "[", r"\rbrack": "]", r"\lbrace": "(", r"\rbrace": ")",
     r"\{": "(", r"\}": ")", r"\tan^{-1}": r"\arctan", r"\bar": r"\bar", r"\trace": r"\operatorname{tr}",
     r"\tr": r"\operatorname{tr}", r"\Tr": r"\operatorname{tr}", r"\diag": r"\operatorname{diag}",
@@ -120,7 +122,7 @@ def without_fonts(items: list[Token]) -> list[Token]:
 
 
 def primes(items: list[Token]) -> list[Token]:
-    """The tokens with ``A'`` as a transpose; ``\\sigma'`` stays the derivative of a function."""
+    r"""The tokens with ``A'`` as a transpose; ``\sigma'`` stays the derivative of a function."""
     out: list[Token] = []
     for kind, text, place in items:
         if text == "'" and not (out and (out[-1][1] == r"\sigma" or out[-1][0] == "name")):
@@ -131,7 +133,7 @@ def primes(items: list[Token]) -> list[Token]:
 
 
 def braced(items: list[Token]) -> list[Token]:
-    """The tokens with braces around arguments of one token, as in ``\\frac12`` and ``x^2``."""
+    r"""The tokens with braces around arguments of one token, as in ``\frac12`` and ``x^2``."""
     items = list(items)
     out: list[Token] = []
     k = 0

@@ -25,15 +25,15 @@ CANONICAL_SIZE = 3_000
 def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, assume: Any = None) -> Verdict:
     """Whether a formula that a person wrote is the derivative of ``of`` by ``wrt``.
 
-    ``given`` is NumPy-like text, LaTeX, or a SymPy expression; nothing of it is evaluated as code.  ``of`` is a function
-    (run on ``args``: arrays, numbers or shapes; without them shapes are found by trying), a recorded tensor, or a text.
-    ``wrt`` names the variable (a tuple of names: one derivative after the other); without it the formula is compared with
-    the value of ``of`` itself.  ``shapes`` states shapes of arguments, as ``"X=n,m w=m"``, and ``assume`` structures, as
-    ``{"W": "symmetric"}``.
+    ``given`` is NumPy-like text, LaTeX, or a SymPy expression; nothing of it is evaluated as code.  ``of`` is a
+    function (run on ``args``: arrays, numbers or shapes; without them shapes are found by trying), a recorded tensor,
+    or a text.  ``wrt`` names the variable (a tuple of names: one derivative after the other); without it the formula is
+    compared with the value of ``of`` itself.  ``shapes`` states shapes of arguments, as ``"X=n,m w=m"``, and ``assume``
+    structures, as ``{"W": "symmetric"}``.
 
     The verdict is EQUAL (the same canonical form, or equal at many random points of several sizes), DIFFERENT (with the
-    smallest integer counterexample found, and the probable mistake) or UNDECIDED.  Raises ``FormulaError`` with a caret at
-    the place where the text cannot be read, and ``NameProblem`` for unknown names.
+    smallest integer counterexample found, and the probable mistake) or UNDECIDED.  Raises ``FormulaError`` with a caret
+    at the place where the text cannot be read, and ``NameProblem`` for unknown names.
 
     >>> import symgrad as sg
     >>> verdict = sg.judge("2*A.T*(A*x-b)", of="norm(A@x-b)**2", wrt="x")

@@ -92,13 +92,14 @@ def _multiple(theirs: Term, ours: Term, points: Sequence[Point], comparison: Com
     if not any(np.any(p.theirs) for p in points):
         return Diagnosis("zero", "The formula is zero everywhere.", "a derivative taken for that of a constant")
     ratios = [ratio(p.theirs, p.ours, p.tolerance) for p in points]
-    if any(r is None for r in ratios):
+    known = [r for r in ratios if r is not None]
+    if len(known) < len(ratios):
         return None
-    k = ratios[0]
-    if all(abs(r - k) <= 1e-7 * abs(k) for r in ratios):  # type: ignore[operator]
+    k = known[0]
+    if all(abs(r - k) <= 1e-7 * abs(k) for r in known):
         if len(points) < 2 and points[0].ours.size < 2:
             return None
-        if abs(k + 1) < 1e-7:  # type: ignore[operator]
+        if abs(k + 1) < 1e-7:
             return Diagnosis(
                 "sign", "The formula has the wrong sign.", "a minus, or a difference taken the other way round"
             )
@@ -140,12 +141,10 @@ def ratio(a: Any, b: Any, tolerance: float) -> float | complex | None:
 
 
 def _turned(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) -> Diagnosis | None:
-    if theirs.ndim == 2 and theirs.shape[0] == theirs.shape[1]:
-        if all(near(p.theirs.T, p.ours, p.tolerance) for p in points):
-            return Diagnosis(
-                "transpose", "The formula is the transpose of the exact one.", "A for Aᵀ, or the other layout"
-            )
-    return None
+    square = theirs.ndim == 2 and theirs.shape[0] == theirs.shape[1]
+    if not square or not all(near(p.theirs.T, p.ours, p.tolerance) for p in points):
+        return None
+    return Diagnosis("transpose", "The formula is the transpose of the exact one.", "A for Aᵀ, or the other layout")
 
 
 def _assumption(theirs: Term, ours: Term, points: Sequence[Point], comparison: Comparison) -> Diagnosis | None:

@@ -73,7 +73,7 @@ def compared(theirs: Term, ours: Term, values: dict[str, Any], sizes: dict[str, 
     if g is None:
         return None
     c = value(theirs, values, sizes)
-    tolerance = 64 * np.finfo(float).eps * float(np.max(np.abs(np.where(np.isfinite(g), g, 0)), initial=0.0))
+    tolerance: float = 64 * np.finfo(float).eps * float(np.max(np.abs(np.where(np.isfinite(g), g, 0)), initial=0.0))
     for _ in range(2):
         moved = {k: _moved(a, rng) for k, a in values.items()}
         for term, base in ((ours, g), (theirs, c)):
@@ -111,8 +111,8 @@ def random_points(theirs: Term, ours: Term, symbols: Sequence[Term], count: int 
 def smallest(theirs: Term, ours: Term, shown: Term, symbols: Sequence[Term], fallback: Point) -> Point:
     """A point of small sizes and small integers at which the formulas differ; ``fallback`` when none is found.
 
-    Points where the exact formula as ``shown`` has another value than the program ``ours`` are passed over: there the value
-    is a convention (``x**x`` at 0).
+    Points where the exact formula as ``shown`` has another value than the program ``ours`` are passed over: there the
+    value is a convention (``x**x`` at 0).
     """
     rng = np.random.default_rng(7)
     letters = letters_of(*symbols, theirs, ours)
@@ -136,7 +136,7 @@ def _integers(s: Term, shape: tuple[int, ...], low: int, high: int, rng: Any) ->
     if dtype.kind == "b":
         return rng.integers(0, 2, shape).astype(bool)
     array = rng.integers(low, high + 1, shape)
-    return np.asarray(array.astype(dtype if dtype.kind in "fc" else dtype))[()]
+    return np.asarray(array.astype(dtype))[()]
 
 
 def _shrunk(theirs: Term, ours: Term, shown: Term, symbols: Sequence[Term], point: Point, rng: Any) -> Point:

@@ -129,7 +129,8 @@ def _powers(t: Term) -> Iterator[Change]:
 
 _PLAIN = ("add", "sub", "mul", "div", "neg", "pow", "where", "cast")
 _TWINS = {
-    "sin": ("cos",), "cos": ("sin",), "tanh": ("sigmoid",), "sigmoid": ("tanh",), "exp": ("log",), "log": ("exp", "log2", "log10"),
+    "sin": ("cos",), "cos": ("sin",), "tanh": ("sigmoid",), "sigmoid": ("tanh",), "exp": ("log",),
+    "log": ("exp", "log2", "log10"),
     "sinh": ("cosh",), "cosh": ("sinh",), "abs": ("sign",), "sign": ("abs",), "relu": ("sign",), "trace": ("sum",),
     "logabsdet": ("det",), "det": ("logabsdet",), "erf": ("erfc",), "erfc": ("erf",),
 }  # fmt: skip
