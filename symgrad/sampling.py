@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import SymgradError
-from symgrad.formula.term import Term, evaluate, size_value
+from symgrad.formula.term import Term, evaluate, postorder, size_value
 
 KINDS = ("normal", "positive", "unit", "integer", "spread", "definite", "mixed")
 """Kinds of random arrays."""
@@ -22,6 +22,20 @@ def value(term: Term, values: dict[str, Any], sizes: dict[str, int]) -> Any:
     except (SymgradError, ValueError, ArithmeticError, IndexError, KeyError, TypeError, np.linalg.LinAlgError):
         return None
     return found if found.dtype.kind in "biufc" else None
+
+
+def cancelled(term: Term, values: dict[str, Any], sizes: dict[str, int]) -> float:
+    """The largest number that is added to another on the way to a value: what may cancel, and leave its rounding."""
+    largest = 0.0
+    parts = {a for t in postorder([term]) if t.op.name in _ADDING for a in t.args if a.args}
+    for part in parts if len(parts) <= 40 else ():
+        found = value(part, values, sizes)
+        if found is not None and np.all(np.isfinite(found)):
+            largest = max(largest, float(np.max(np.abs(found), initial=0.0)))
+    return largest
+
+
+_ADDING = frozenset({"add", "sub", "sum", "matmul", "trace"})
 
 
 def letters_of(*terms: Term) -> list[str]:

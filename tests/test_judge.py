@@ -276,3 +276,12 @@ def test_shapes_are_found():
     }  # fmt: skip
     about = source(lambda X, w, y: sg.log(1 + sg.exp(-y * (X @ w))).sum(), scalar=True)
     assert [len(s.shape) for s in about.symbols] == [2, 1, 1] or {s.name for s in about.symbols} == {"X", "w", "y"}
+
+
+def test_cancellation_is_no_difference():
+    """Formulas that are equal and lose digits in rounding are not called different."""
+    assert sg.judge("(x*cos(x) - sin(x))/x**2", of="sin(x)/x", wrt="x")
+    assert sg.judge("2*sin(x/2)**2", of="1 - cos(x)").verdict == "EQUAL"
+    assert sg.judge("0*x", of="sin(x)**2 + cos(x)**2 - 1").verdict == "EQUAL"
+    assert sg.judge("(x + 1)**3 - x**3 - 3*x**2 - 3*x", of="exp(0*x)").verdict == "EQUAL"
+    assert sg.judge("1.00001*x", of="x*1").verdict == "DIFFERENT"

@@ -2,7 +2,7 @@ r"""The reader of formulas as people type them in LaTeX: a wider grammar before 
 
 ``A^T``, ``\mathbf{x}``, ``\|x\|_2^2``, ``\frac12``, ``\sin x``, ``x/2``, ``X^2``, ``|X|``, ``\circ``,
 ``\operatorname{tr} X``, ``\langle x, y\rangle``, ``f' = …`` and ``…, \quad Y = A + X`` are understood.  Tokens are
-rewritten to the strict notation where that suffices; what is left is a few more rules for atoms.  Text that is not LaTeX
+rewritten to the strict notation where that suffices; what is left is a few rules for atoms.  Text that is not LaTeX
 comes here as tokens too (:mod:`symgrad.formula.peopletext`).
 """
 

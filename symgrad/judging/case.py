@@ -108,7 +108,7 @@ class Case:
         points = [p for p in random_points(theirs, self.raw, self.symbols) if p.known]
         defined = [p for p in points if p.defined]
         different = [p for p in defined if p.differs]
-        if different:
+        if any(p.gap > 1e-3 for p in different) or 2 * len(different) > len(defined):
             self.points = points
             return self._made("DIFFERENT", "counterexample", points=len(defined))
         agreeing = [p for p in defined if p.agrees]
