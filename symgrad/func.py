@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import autograd
+from symgrad.batching import vmap
 from symgrad.compiler import trace as tracing
 from symgrad.compiler.derivatives import transformed
 from symgrad.dtypes import is_floating
@@ -28,7 +29,19 @@ from symgrad.tape.record import Recorded, _recorded, plain
 from symgrad.tape.watch import WATCH, watching
 from symgrad.tensor import Tensor
 
-__all__ = ["grad", "hessian", "jacfwd", "jacobian", "jacrev", "jvp", "value_and_grad", "vjp"]
+__all__ = [
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+]
 
 Argnums = int | Sequence[int]
 
@@ -237,6 +250,23 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     return transformed(both, "value_and_grad", func, argnums, has_aux)
 
 
+def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The function that gives ``(gradient, value)``, torch's order; with ``has_aux``, ``(gradient, (value, aux))``.
+
+    >>> import symgrad as sg
+    >>> sg.func.grad_and_value(lambda x: x**2)(3.0)
+    (tensor(6., dtype=float64), tensor(9., dtype=float64))
+    """
+    both = value_and_grad(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def swapped(*args: Any, **kwargs: Any) -> Any:
+        value, found = both(*args, **kwargs)
+        return found, value
+
+    return swapped
+
+
 def jacobian(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The function that gives the Jacobian: axes (output…, input…), nested as outputs of arguments.
 
@@ -369,6 +399,57 @@ def jvp(func: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any
     pushed = containers.unflatten(out_structure, iter(moved))
     aux = containers.tree_map(lambda a: dual.parts(a, tag)[0], aux)
     return (out, pushed, aux) if has_aux else (out, pushed)
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """``(output, push)``: the value, and the linear map that takes tangents of the primals to that of the output.
+
+    The function runs once; ``push(*tangents)`` costs no further run of it.
+
+    >>> import symgrad as sg
+    >>> out, push = sg.func.linearize(lambda x: x**3, 2.0)
+    >>> out, push(1.0), push(10.0)
+    (tensor(8., dtype=float64), tensor(12., dtype=float64), tensor(120., dtype=float64))
+    """
+    bound = _Bound(func, primals, tuple(range(len(primals))))
+    result, _ = _call(func, bound.args, {}, False)
+    leaves, structure = containers.flatten(result)
+    leaves = [_as_result(leaf) for leaf in leaves]
+    outer = bound.outer([part for leaf in leaves for part in _flat_parts(leaf)])
+    # A vector-Jacobian product is linear in its cotangent, so its derivative by the cotangent is the Jacobian.
+    probes = [_variable(plain(Tensor, np.zeros(shape_of(o), o.dtype)[()]), "probe", False)[0] for o in leaves]
+    pulled: list[Any] = [None] * len(bound.variables)
+    with enable_grad():
+        for leaf, probe in zip(leaves, probes, strict=True):
+            found = _pull(leaf, bound.variables, probe, True)
+            pulled = [g if total is None else total + g for total, g in zip(pulled, found, strict=True)]
+
+    def push(*tangents: Any) -> Any:
+        moves, given = containers.flatten(tangents)
+        wanted = ("tuple", tuple(range(len(bound.structures))), tuple(bound.structures))
+        if given != wanted:
+            raise ArgumentError(f"the tangents must be nested as the primals, {wanted}, but are {given}.")
+        pairs = []
+        for k, (g, move, v) in enumerate(zip(pulled, moves, bound.variables, strict=True)):
+            tangent = _tensor(move, f"tangent {k}")
+            if shape_of(tangent) != shape_of(v):
+                raise ArgumentError(f"tangent {k} has shape {shape_of(tangent)}, but its primal has {shape_of(v)}.")
+            if isinstance(g, Recorded) and g._requires_grad:
+                pairs.append((g, fit(tangent, shape_of(v), v.dtype)))
+        found: Sequence[Any] = [None] * len(probes)
+        if pairs:
+            seeds = [t for _, t in pairs]
+            found = autograd.grad(
+                [g for g, _ in pairs], probes, seeds, retain_graph=True, create_graph=outer, allow_unused=True
+            )
+        rows = [
+            plain(Tensor, np.zeros(shape_of(p), p.dtype)[()]) if g is None else g
+            for g, p in zip(found, probes, strict=True)
+        ]
+        return containers.unflatten(structure, iter(rows))
+
+    shown = result if outer else containers.unflatten(structure, iter([_settled(leaf) for leaf in leaves]))
+    return shown, push
 
 
 def _transposed(op: Op, i: int, tangent: Any, out: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:

@@ -196,16 +196,18 @@ def _check(node: Node, i: int, c: Any, g: Any) -> None:
     wrong = np.isnan(value)
     if wrong.any():
         raise AutogradError(
-            f"Function '{node_name(node)}' returned nan values in its {i}th output. {_details(node, i, value, wrong, g)}"
+            f"Function '{node_name(node)}' returned nan values in its {i}th output. "
+            + _details(node, i, value, wrong, g)
         )
 
 
 def _details(node: Node, i: int, value: Any, wrong: Any, g: Any) -> str:
     """The entry, what went into it, the line, and the formula."""
     where = tuple(int(k) for k in np.argwhere(wrong)[0]) if wrong.ndim else ()
+    count = f"{int(wrong.sum())} of {wrong.size}"
     rows = [
-        f"The gradient of {node.op.name}() by {_argument(node, i)} is nan in {int(wrong.sum())} of {wrong.size} "
-        f"entries, first at {list(where)}: {_went_in(node, where, value.shape, g)}"
+        f"The gradient of {node.op.name}() by {_argument(node, i)} is nan in {count} entries, first at {list(where)}:",
+        f"  {_went_in(node, where, value.shape, g)}",
     ]
     trace = _TRACES.get(node)
     if trace is not None and trace.frames:
@@ -216,8 +218,8 @@ def _details(node: Node, i: int, value: Any, wrong: Any, g: Any) -> str:
         rows.append("  the forward call ran outside of anomaly mode, so its line is not known")
     rows.append(f"  formula: {_formula(node, i)}")
     rows.append(
-        "Keep the value out of the singular point (clamp it, or select with where() before this operation), or give the "
-        "operation another derivative there with a custom Function."
+        "Keep the value out of the singular point (clamp it, or select with where() before this operation), or give "
+        "the operation another derivative there with a custom Function."
     )
     return "\n".join(rows)
 
@@ -241,7 +243,7 @@ def _went_in(node: Node, where: tuple[int, ...], shape: tuple[int, ...], g: Any)
 
 def _entry(value: Any, where: tuple[int, ...], shape: tuple[int, ...]) -> str:
     """The entry of a value that meets an entry of the gradient, where their shapes tell which."""
-    if not isinstance(value, (np.ndarray, np.generic)):
+    if not hasattr(value, "dtype"):
         return f"of kind {type(value).__name__}"
     if value.shape == shape:
         return repr(value[where].item())

@@ -37,8 +37,8 @@ def enter_dual_level() -> int:
     """Open the level in which duals live; gives its number.  Levels do not nest (``func.jvp`` does)."""
     if _LEVEL.tag is not None:
         raise AutogradError(
-            "Nested forward mode AD is not supported at the moment: a dual level is open already; use symgrad.func.jvp, "
-            "which nests"
+            "Nested forward mode AD is not supported at the moment: a dual level is open already; use "
+            "symgrad.func.jvp, which nests"
         )
     _LEVEL.tag = dual.new_tag()
     return 0

@@ -1,22 +1,21 @@
 """``gradcheck`` and ``gradgradcheck``: derivatives against differences of the function itself.
 
 Complex arrays are pairs of real ones.  A Jacobian is kept per part of the output (real, imaginary), with entries
-``d part / d re + i d part / d im`` for complex inputs: that is exactly what backward gives for a unit cotangent, so both
-sides have one layout, ``(entries of the input, entries of the output)``.
+``d part / d re + i d part / d im`` for complex inputs: that is exactly what backward gives for a unit cotangent, so
+both sides have one layout, ``(entries of the input, entries of the output)``.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from symgrad.autograd import forward_ad
-from symgrad.autograd.function import Function
+from symgrad.autograd.differences import Subject, new_leaf, place, random_values, tensors_of, worst
 from symgrad.autograd.sweeps import grad
-from symgrad.errors import ArgumentError, AutogradError, FormulaError, GradcheckError
+from symgrad.errors import ArgumentError, FormulaError, GradcheckError
 from symgrad.tape import dual
 from symgrad.tape.dual import Dual
 from symgrad.tape.modes import enable_grad
@@ -62,7 +61,7 @@ def gradcheck(
     if check_batched_forward_grad and not check_forward_ad:
         raise ArgumentError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     row = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
-    subject = _Subject(func, tuple(row), eps)
+    subject = Subject(func, tuple(row), eps)
     try:
         if check_grad_dtypes:
             subject.check_dtypes()
@@ -128,7 +127,7 @@ def gradgradcheck(
         if any(isinstance(x, Dual) for x in args):
             return _moved_gradient(func, given, cotangents)
         with enable_grad():
-            outputs = _tensors(func(*given), tracked=True)
+            outputs = tensors_of(func(*given), tracked=True)
             wanted = [x for x in given if isinstance(x, Recorded) and x._requires_grad]
             found = grad(outputs, wanted, list(cotangents), create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)
@@ -177,243 +176,12 @@ def _summed(pairs: list[Any], wanted: list[Any]) -> tuple[Any, ...]:
 def _random_cotangents(func: Callable[..., Any], inputs: tuple[Any, ...], strided: bool) -> tuple[Any, ...]:
     rng = np.random.default_rng(0)
     seeds = []
-    for out in _tensors(func(*inputs), tracked=True):
-        value = _random(rng, out._value.shape, out.dtype)
+    for out in tensors_of(func(*inputs), tracked=True):
+        value = random_values(rng, out._value.shape, out.dtype)
         if strided and value.ndim:
             value = np.repeat(value, 2, axis=-1)[..., ::2]
-        seeds.append(_leaf(value, True))
+        seeds.append(new_leaf(value, True))
     return tuple(seeds)
-
-
-def _random(rng: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    value = rng.standard_normal(shape)
-    if dtype.kind == "c":
-        value = value + 1j * rng.standard_normal(shape)
-    return np.asarray(value).astype(dtype)[()]
-
-
-def _tensors(outputs: Any, tracked: bool) -> list[Any]:
-    row = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
-    return [o for o in row if isinstance(o, Recorded) and (o._requires_grad or not tracked)]
-
-
-def _leaf(value: Any, requires_grad: bool) -> Any:
-    made = plain(Tensor, value)
-    made._requires_grad = requires_grad
-    return made
-
-
-# ---------------------------------------------------------------------------------------------- the function at a point
-
-
-class _Subject:
-    """A function at a point: its inputs under check and its outputs there."""
-
-    def __init__(self, func: Callable[..., Any], inputs: tuple[Any, ...], eps: float):
-        self.func = func
-        self.inputs = inputs
-        self.eps = eps
-        self.checked = [k for k, x in enumerate(inputs) if isinstance(x, Recorded) and x._requires_grad]
-        self._look_at_inputs()
-        self.outputs = _tensors(self._call(), tracked=False)
-        self.tracked = [k for k, o in enumerate(self.outputs) if o._requires_grad]
-
-    def _look_at_inputs(self) -> None:
-        if not self.checked:
-            raise ArgumentError(
-                "gradcheck expects at least one input tensor to require gradient, but none of them have "
-                "requires_grad=True."
-            )
-        for k in self.checked:
-            value = self.inputs[k]._value
-            if value.dtype not in (np.float64, np.complex128):
-                warnings.warn(
-                    f"Input #{k} requires gradient and is not a double precision floating point or complex. This check "
-                    "will likely fail if all the inputs are not of double precision floating point or complex. ",
-                    stacklevel=4,
-                )
-            if any(s == 0 and n > 1 for s, n in zip(getattr(value, "strides", ()), value.shape, strict=False)):
-                raise AutogradError(
-                    f"The {k}th input has a dimension with stride 0. gradcheck only supports inputs that are "
-                    "non-overlapping to be able to compute the numerical gradients correctly. You should call "
-                    ".contiguous on the input before passing it to gradcheck."
-                )
-
-    def name(self, k: int) -> str:
-        """``input 0 (x)``."""
-        name = self.inputs[k].name
-        return f"input {k}" + (f" ({name})" if name else "")
-
-    def leaves(self, moves: dict[int, Any] | None = None) -> list[Any]:
-        """New leaves with the values of the inputs, some of them moved."""
-        row = []
-        for k, x in enumerate(self.inputs):
-            if not isinstance(x, Recorded):
-                row.append(x)
-                continue
-            value = np.array(x._value) if moves is None or k not in moves else x._value + moves[k]
-            made = _leaf(np.asarray(value, x.dtype)[()], x._requires_grad)
-            if x.name:
-                made.more().name = x.name
-            row.append(made)
-        return row
-
-    def _call(self) -> Any:
-        with enable_grad():
-            return self.func(*self.inputs)
-
-    def trace(self) -> tuple[list[Any], list[Any]]:
-        """``(leaves under check, outputs)`` of a run of its own."""
-        leaves = self.leaves()
-        with enable_grad():
-            # A function may change its arguments in place; what it is given is no leaf.
-            found = self.func(*(x.clone() if k in self.checked else x for k, x in enumerate(leaves)))
-        return [leaves[k] for k in self.checked], _tensors(found, tracked=False)
-
-    def moved(self, k: int, move: Any) -> list[Any]:
-        """The values of all outputs with input ``k`` moved."""
-        leaves = self.leaves({k: move})
-        with enable_grad():
-            found = self.func(*(x.clone() if i in self.checked else x for i, x in enumerate(leaves)))
-        return [np.array(o._value) for o in _tensors(found, tracked=False)]
-
-    def difference(self, k: int, direction: Any) -> list[Any]:
-        """The derivative of all outputs along ``direction`` of input ``k``, by central differences."""
-        low, high = self.moved(k, -self.eps * direction), self.moved(k, self.eps * direction)
-        return [(b - a) / (2 * self.eps) for a, b in zip(low, high, strict=True)]
-
-    def units(self, k: int) -> Iterator[tuple[int, bool, Any]]:
-        """The real directions of input ``k``: entry, whether it is the imaginary one, and the direction."""
-        value = self.inputs[k]._value
-        for entry in range(value.size):
-            unit = np.zeros(value.shape, value.dtype)
-            unit.flat[entry] = 1
-            yield entry, False, unit
-            if value.dtype.kind == "c":
-                yield entry, True, unit * 1j
-
-    def pullback(self, leaves: Any, out: Any, seed: Any) -> list[Any]:
-        """The gradients of the checked inputs for one cotangent, zero where there is none."""
-        if not out._requires_grad:
-            return [np.zeros_like(x._value) for x in leaves]
-        found = grad([out], leaves, [plain(Tensor, seed)], retain_graph=True, allow_unused=True)
-        return [
-            np.zeros_like(x._value) if g is None else np.array(g._value) for g, x in zip(found, leaves, strict=True)
-        ]
-
-    # -------------------------------------------------------------------------------------- the smaller checks
-
-    def check_dtypes(self) -> None:
-        """Inputs and outputs are all real or all complex, and of one precision."""
-        dtypes = {self.inputs[k].dtype for k in self.checked} | {self.outputs[k].dtype for k in self.tracked}
-        if len({np.empty(0, d).real.dtype for d in dtypes}) > 1:
-            raise GradcheckError(
-                f"the inputs and outputs under check have different precisions, {sorted(map(str, dtypes))}; gradients "
-                "of these dtypes cannot be compared exactly"
-            )
-
-    def check_constant(self) -> bool:
-        """Without differentiable output the derivative must be zero."""
-        for k in self.checked:
-            for entry, _, unit in self.units(k):
-                for j, d in enumerate(self.difference(k, unit)):
-                    if self.outputs[j].dtype.kind in "fc" and np.any(d != 0):
-                        raise GradcheckError(
-                            "Numerical gradient for function expected to be zero: output "
-                            f"{j} does not require grad, but moves by {_worst(d)!r} per unit of {self.name(k)} at entry "
-                            f"{_place(entry, self.inputs[k])}. It left the graph on the way (detach(), .data, item() or "
-                            "NumPy on values)."
-                        )
-        return True
-
-    def check_repeatable(self, tolerance: float) -> None:
-        """Two backward passes over one graph agree."""
-        leaves, outputs = self.trace()
-        rng = np.random.default_rng(0)
-        for j in self.tracked:
-            out = outputs[j]
-            seed = _random(rng, out._value.shape, out.dtype)
-            first, second = self.pullback(leaves, out, seed), self.pullback(leaves, out, seed)
-            for k, a, b in zip(self.checked, first, second, strict=True):
-                off = np.abs(a - b).max(initial=0.0)
-                if off > tolerance:
-                    raise GradcheckError(
-                        "Backward is not reentrant, i.e., running backward with same input and grad_output multiple "
-                        "times gives different values, although analytical gradient matches numerical gradient. "
-                        f"The tolerance for nondeterminism was {tolerance}. (output {j}, {self.name(k)}: {off:g} apart)"
-                    )
-
-    def check_batched(self) -> None:
-        """A batch of cotangents gives what they give one by one."""
-        leaves, outputs = self.trace()
-        rng = np.random.default_rng(1)
-        for j in self.tracked:
-            out = outputs[j]
-            seeds = np.stack([_random(rng, out._value.shape, out.dtype) for _ in range(2)])
-            together = grad(
-                [out], leaves, [plain(Tensor, seeds)], retain_graph=True, allow_unused=True, is_grads_batched=True
-            )
-            apart = [self.pullback(leaves, out, seed[()]) for seed in seeds]
-            for i, k in enumerate(self.checked):
-                one = np.stack([row[i] for row in apart])
-                both = np.zeros_like(one) if together[i] is None else together[i]._value
-                if not np.allclose(one, both):
-                    raise GradcheckError(
-                        f"Batched gradients of output {j} by {self.name(k)} differ from those computed one by one: "
-                        f"{_worst(one - both)!r} at the worst entry."
-                    )
-
-    def check_gradients(self) -> None:
-        """Gradients have the shape and dtype of their inputs, and zero cotangents give zeros."""
-        leaves, outputs = self.trace()
-        outs = [outputs[j] for j in self.tracked]
-        seeds = [plain(Tensor, np.zeros_like(o._value)) for o in outs]
-        found = grad(outs, leaves, seeds, retain_graph=True, allow_unused=True)
-        for k, x, g in zip(self.checked, leaves, found, strict=True):
-            if g is None:
-                continue
-            if g._value.shape != x._value.shape:
-                raise GradcheckError(f"grad has shape {g._value.shape}, but {self.name(k)} has {x._value.shape}")
-            if g.dtype != x.dtype:
-                raise GradcheckError(f"grad is of type {g.dtype}, but {self.name(k)} is of type {x.dtype}")
-            if np.any(g._value != 0):
-                raise GradcheckError(
-                    f"backward not multiplied by grad_output: zeros give {g._value} for {self.name(k)}"
-                )
-
-    def check_undefined(self) -> None:
-        """Undefined gradients of the outputs are taken, and give undefined gradients or zeros."""
-        groups = [self.tracked] if len(self.tracked) < 2 else [self.tracked, *([j] for j in self.tracked)]
-        for undefined in groups:
-            leaves, outputs = self.trace()
-            outs = [_Undefined.apply(o) if j in undefined else o for j, o in enumerate(outputs) if j in self.tracked]
-            seeds = [plain(Tensor, np.zeros_like(o._value)) for o in outs]
-            try:
-                found = grad(outs, leaves, seeds, allow_unused=True)
-            except Exception as error:
-                raise GradcheckError(
-                    "Expected backward function to handle undefined output grads. Please look at 'Notes about undefined "
-                    f"output gradients'; it raised {type(error).__name__}: {error}. (A custom Function gets None for "
-                    "them after ctx.set_materialize_grads(False).)"
-                ) from error
-            for k, g in zip(self.checked, found, strict=True):
-                if g is not None and np.any(g._value != 0):
-                    raise GradcheckError(
-                        "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
-                        f"Please look at 'Notes about undefined output gradients'; {self.name(k)} got {g._value}."
-                    )
-
-
-class _Undefined(Function):
-    """The identity; its gradient is undefined."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:  # type: ignore[override]  # noqa: ARG004
-        return x.clone()
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:  # type: ignore[override]  # noqa: ARG004
-        return None
 
 
 # ---------------------------------------------------------------------------------------------- all entries
@@ -422,7 +190,7 @@ class _Undefined(Function):
 class _Slow:
     """The comparison entry by entry."""
 
-    def __init__(self, subject: _Subject, atol: float, rtol: float):
+    def __init__(self, subject: Subject, atol: float, rtol: float):
         self.subject = subject
         self.atol = atol
         self.rtol = rtol
@@ -486,17 +254,18 @@ class _Slow:
         subject = self.subject
         with np.errstate(invalid="ignore"):
             off = np.where(close, -1.0, np.nan_to_num(np.abs(a - n), nan=np.inf))
-        row, column = np.unravel_index(int(off.argmax()), off.shape)
+        row, column = map(int, np.unravel_index(int(off.argmax()), off.shape))
+        entry = f"output {j}{place(column, subject.outputs[j])} by {subject.name(k)}{place(row, subject.inputs[k])}"
         return (
             f"{words} for output {j} with respect to input {k},\nnumerical:{plain(Tensor, n)!r}\nanalytical:"
-            f"{plain(Tensor, a)!r}\n\n{int((~close).sum())} of {close.size} entries are wrong, the worst is the derivative "
-            f"of output {j}{_place(column, subject.outputs[j])} by {subject.name(k)}{_place(row, subject.inputs[k])}: "
+            f"{plain(Tensor, a)!r}\n\n{int((~close).sum())} of {close.size} entries are wrong, the worst is the "
+            f"derivative of {entry}: "
             f"analytical {a[row, column].item()!r}, numerical {n[row, column].item()!r}"
             f"{_ratio(a[row, column], n[row, column])}.\n{_formulas(subject, j, k)}"
         )
 
 
-def _pushed(subject: _Subject, k: int, direction: Any) -> list[Any]:
+def _pushed(subject: Subject, k: int, direction: Any) -> list[Any]:
     """The derivative of all outputs along a direction, by forward mode."""
     leaves = subject.leaves()
     with forward_ad.dual_level(), enable_grad():
@@ -511,17 +280,17 @@ def _pushed(subject: _Subject, k: int, direction: Any) -> list[Any]:
         ]
 
 
-def _check_batched_forward(subject: _Subject, k: int) -> None:
+def _check_batched_forward(subject: Subject, k: int) -> None:
     """Forward mode is linear: the tangent of a sum is the sum of the tangents, whatever came before."""
     rng = np.random.default_rng(2)
     shape, dtype = subject.inputs[k]._value.shape, subject.inputs[k].dtype
-    u, v = _random(rng, shape, dtype), _random(rng, shape, dtype)
+    u, v = random_values(rng, shape, dtype), random_values(rng, shape, dtype)
     parts = zip(_pushed(subject, k, u), _pushed(subject, k, v), _pushed(subject, k, u + v), strict=True)
     for j, (a, b, both) in enumerate(parts):
         if not np.allclose(a + b, both):
             raise GradcheckError(
                 f"Forward mode of output {j} is not linear in the tangent of {subject.name(k)}: the tangents of two "
-                f"directions and of their sum differ by {_worst(a + b - both)!r}."
+                f"directions and of their sum differ by {worst(a + b - both)!r}."
             )
 
 
@@ -531,15 +300,16 @@ def _check_batched_forward(subject: _Subject, k: int) -> None:
 class _Fast:
     """The comparison along one random direction per pair of input and output."""
 
-    def __init__(self, subject: _Subject, atol: float, rtol: float):
+    def __init__(self, subject: Subject, atol: float, rtol: float):
         self.subject = subject
         self.atol = atol
         self.rtol = rtol
         rng = np.random.default_rng(0)
         self.directions = {
-            k: _unit(_random(rng, subject.inputs[k]._value.shape, subject.inputs[k].dtype)) for k in subject.checked
+            k: _unit(random_values(rng, subject.inputs[k]._value.shape, subject.inputs[k].dtype))
+            for k in subject.checked
         }
-        self.cotangents = [_unit(_random(rng, o._value.shape, o.dtype)) for o in subject.outputs]
+        self.cotangents = [_unit(random_values(rng, o._value.shape, o.dtype)) for o in subject.outputs]
         self.numeric = {k: subject.difference(k, u) for k, u in self.directions.items()}
 
     def backward(self) -> None:
@@ -593,16 +363,6 @@ def _inner(a: Any, b: Any) -> float:
 # ---------------------------------------------------------------------------------------------- words
 
 
-def _place(entry: int, of: Any) -> str:
-    shape = of._value.shape
-    return str([int(i) for i in np.unravel_index(int(entry), shape)]) if shape else ""
-
-
-def _worst(values: Any) -> Any:
-    values = np.ravel(values)
-    return values[np.nan_to_num(np.abs(values), nan=np.inf).argmax()].item()
-
-
 def _ratio(a: Any, n: Any) -> str:
     if not np.isfinite(a) or not np.isfinite(n) or abs(n) < 1e-12:
         return ""
@@ -610,7 +370,7 @@ def _ratio(a: Any, n: Any) -> str:
     return f", ratio {ratio.real if abs(ratio.imag) < 1e-9 * abs(ratio) else ratio:.6g}"
 
 
-def _formulas(subject: _Subject, j: int, k: int) -> str:
+def _formulas(subject: Subject, j: int, k: int) -> str:
     """The formula of the output and of the gradient that backward takes, where they can be written."""
     leaves, outputs = subject.trace()
     out = outputs[j]

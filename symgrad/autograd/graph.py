@@ -276,4 +276,4 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     for t in tensor if isinstance(tensor, (list, tuple)) else (tensor,):
         if not isinstance(t, Recorded):
             raise ArgumentError(f"increment_version() takes tensors, not {type(t).__name__}.")
-        note_change(t._array())  # type: ignore[attr-defined]
+        note_change(t._array())

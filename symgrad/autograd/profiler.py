@@ -6,6 +6,7 @@ Nothing is paid while no profile is active: ops are measured by taking the place
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import threading
@@ -21,6 +22,7 @@ from symgrad.op import Op, shape_of
 from symgrad.tape import observers, record
 from symgrad.tape.engine import Sweep
 from symgrad.tape.record import Recorded
+from symgrad.timing import TIMERS
 
 __all__ = ["EventList", "FunctionEvent", "profile", "record_function"]
 
@@ -128,7 +130,7 @@ def _install(one: profile) -> None:
         ACTIVE.append(one)
         if len(ACTIVE) == 1:
             record.apply = _timed_apply
-            observers.TIMERS.append(_timer)
+            TIMERS.append(_timer)
     observers.step_aside()
 
 
@@ -138,7 +140,7 @@ def _uninstall(one: profile) -> None:
         ACTIVE.remove(one)
         if not ACTIVE:
             record.apply = _plain_apply
-            observers.TIMERS.remove(_timer)
+            TIMERS.remove(_timer)
 
 
 # ---------------------------------------------------------------------------------------------- what users see
@@ -221,20 +223,19 @@ class profile:  # noqa: N801  (torch's name)
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Write the time line as JSON for chrome://tracing or Perfetto."""
         threads: dict[int, int] = {}
-        rows = []
-        for event in self._finished():
-            rows.append(
-                {
-                    "name": event.name,
-                    "cat": event.kind,
-                    "ph": "X",
-                    "ts": (event.start - self._began) / 1000,
-                    "dur": event.cpu_time_total,
-                    "pid": "symgrad",
-                    "tid": threads.setdefault(event.thread, len(threads)),
-                    "args": {"phase": event.phase, "input shapes": [list(s) for s in event.input_shapes]},
-                }
-            )
+        rows = [
+            {
+                "name": event.name,
+                "cat": event.kind,
+                "ph": "X",
+                "ts": (event.start - self._began) / 1000,
+                "dur": event.cpu_time_total,
+                "pid": os.getpid(),
+                "tid": threads.setdefault(event.thread, len(threads)),
+                "args": {"phase": event.phase, "input shapes": [list(s) for s in event.input_shapes]},
+            }
+            for event in self._finished()
+        ]
         Path(path).write_text(json.dumps({"traceEvents": rows, "displayTimeUnit": "ms"}, indent=1), encoding="utf-8")
 
     def __str__(self) -> str:
@@ -382,7 +383,7 @@ class record_function:  # noqa: N801  (torch's name)
             block.__exit__(None, None, None)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        import functools
+        """The function with its calls named."""
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:

@@ -221,7 +221,7 @@ class save_on_cpu(save_on_disk):  # noqa: N801  (torch's name)
 class allow_mutation_on_saved_tensors(saved_tensors_hooks):  # noqa: N801  (torch's name)
     """Let tensors that backward needs be changed in place: nodes save copies.
 
-    torch copies when a change comes; here a copy is made when the value is saved, which costs memory and is never wrong.
+    torch copies when a change comes; here a copy is made when a value is saved, which costs memory and is right.
 
     >>> import symgrad as sg
     >>> a = sg.ones(2, requires_grad=True)

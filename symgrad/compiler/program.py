@@ -18,6 +18,7 @@ from symgrad.formula.term import flatten as flatten_terms
 from symgrad.formula.term import rebuild, size_value
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded
+from symgrad.timing import timed
 
 
 class Argument:
@@ -219,6 +220,7 @@ def load(source: str, name: str, constants: dict[str, Any]) -> Any:
 # ---------------------------------------------------------------------------------------------- building
 
 
+@timed("codegen", "write program")
 def build(trace: Trace, name: str | None = None, direct: bool | None = None) -> Compiled:
     """The program of a trace."""
     name = name or trace.name

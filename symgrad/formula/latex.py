@@ -17,6 +17,7 @@ from symgrad.formula.pieces import Piece, signed, text_of, transposed
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
 from symgrad.formula.texnames import bolded, texts
 from symgrad.formula.wherelist import Statements, canonical_or_raw
+from symgrad.timing import timed
 
 INLINE_SIZE = 150
 """Nodes a formula may have, shared parts written out, before its shared parts get names."""
@@ -171,6 +172,7 @@ class Writer:
         return pieces.matrix_product("m", piece, self.ones("r", out[1:]))
 
 
+@timed("symbolic", "latex")
 def latex(
     term: Term,
     *,

@@ -21,6 +21,7 @@ from symgrad.formula.heads import _WORD, ArraySymbol, Head, SizeSymbol, Static, 
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, apply, as_term, number, postorder, size_letter, symbol
 from symgrad.formula.wherelist import canonical_or_raw
 from symgrad.op import Op, lookup
+from symgrad.timing import timed
 
 __all__ = ["DEPTH_BUDGET", "TREE_BUDGET", "from_sympy_expr", "shape_of", "to_sympy"]
 
@@ -39,6 +40,7 @@ _SUMS = ("add", "sub", "neg")
 _PRODUCTS = ("mul", "div", "reciprocal")
 
 
+@timed("symbolic", "to_sympy")
 def to_sympy(term: Term, canonicalise: bool = True, symbols: Sequence[Term] = ()) -> Any:
     """The SymPy expression of a term, canonical form first unless ``canonicalise=False``.
 

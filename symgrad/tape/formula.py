@@ -23,6 +23,7 @@ from symgrad.tape.hooked import marked, through_hooks
 from symgrad.tape.names import site_name
 from symgrad.tape.origin import Origin, origin_of
 from symgrad.tape.record import Recorded
+from symgrad.timing import timed
 
 LETTERS = ("n", "m", "p", "q", "r", "s", "d", "h", "l", "u", "v")
 
@@ -119,9 +120,7 @@ class Reading:
         params = node.params or {}
         whole = params["shape"] if "shape" in params else node.args[0].raw_shape
         index = params["index"]
-        for letter, n in zip(
-            indexed_shape(self.shape(whole), index), indexed_shape(tuple(whole), index), strict=True
-        ):
+        for letter, n in zip(indexed_shape(self.shape(whole), index), indexed_shape(tuple(whole), index), strict=True):
             if isinstance(letter, int):
                 self.letters.pop(n, None)
 
@@ -277,6 +276,7 @@ def term_of(tensor: Any, names: dict[int, str] | None = None) -> Term:
     return read(tensor, names)[1]
 
 
+@timed("symbolic", "read the graph")
 def read(tensor: Any, names: dict[int, str] | None = None) -> tuple[Reading, Term]:
     """The reading of a tensor's graph and its term in it."""
     origin = origin_of(tensor) if tensor._node is None else None
@@ -344,4 +344,3 @@ def opaque(name: str, shape: tuple[int, ...], dtype: Any) -> Op:
         raise FormulaError(f"{name} is an opaque function: its formula is not known, so it cannot be evaluated")
 
     return Op(name, "opaque", kernel, (), infer=lambda *_, **__: shape, result=lambda *_, **__: np.dtype(dtype))
-

@@ -7,22 +7,16 @@ variable of their own; while somebody observes, that variable is empty, so every
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
-
-F = TypeVar("F", bound=Callable[..., Any])
+from typing import Any
 
 NODES: list[Callable[[Any], None]] = []
 """Called with every node that is recorded, once its saved values are in place."""
 
 SWITCHES: list[Callable[[bool], None]] = []
 """One per fast path: False makes it step aside."""
-
-TIMERS: list[Callable[[str, str], Any]] = []
-"""Of active profiles: ``(kind, name)`` to a context that measures what runs inside."""
 
 _LOCK = threading.Lock()
 _count = 0
@@ -64,22 +58,6 @@ def observed(node: Any) -> None:
     """Show a new node to everybody who looks on."""
     for see in tuple(NODES):
         see(node)
-
-
-def timed(kind: str, name: str) -> Callable[[F], F]:
-    """Let profiles measure a function; for coarse work (reading formulas, writing code), not for ops."""
-
-    def decorate(function: F) -> F:
-        @functools.wraps(function)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            if not TIMERS:
-                return function(*args, **kwargs)
-            with TIMERS[-1](kind, name):
-                return function(*args, **kwargs)
-
-        return wrapper  # type: ignore[return-value]
-
-    return decorate
 
 
 class _Running(threading.local):
