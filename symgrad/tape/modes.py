@@ -131,15 +131,17 @@ class inference_mode(_Context):  # noqa: N801  (torch's name)
         super().__init__()
         self.mode = mode
         self.enabled = not mode
+        self._outer: list[bool] = []
 
     def __enter__(self) -> None:
         if self.mode:
             super().__enter__()
+            self._outer.append(MODE.local.inference)
             MODE.local.inference = True
 
     def __exit__(self, *error: Any) -> None:
         if self.mode:
-            MODE.local.inference = False
+            MODE.local.inference = self._outer.pop()
             super().__exit__(*error)
 
     def _again(self) -> _Context:
