@@ -11,7 +11,7 @@ import numpy as np
 from symgrad.op import FRONTS, Op, lookup, register_carrier
 from symgrad.ops.naming import INPLACE
 from symgrad.tape import record
-from symgrad.tape.inplace import one_of_several, reshape_inplace
+from symgrad.tape.inplace import into, one_of_several, reshape_inplace
 from symgrad.tape.record import Recorded
 
 _BINARY = {
@@ -86,6 +86,19 @@ def _inplace(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _with_out(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that also takes ``out=``."""
+    code = getattr(function, "__code__", None)
+    if code is not None and "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+        return function
+
+    @functools.wraps(function)
+    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        return function(*args, **kwargs) if out is None else into(out, name, function, args, kwargs)
+
+    return call
+
+
 def _reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         return reshape_inplace(self, function, args, kwargs)
@@ -128,7 +141,7 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         if name in _SEVERAL:
             call = _several(_SEVERAL[name], call)
         if entry.function:
-            functions[name] = call
+            functions[name] = _with_out(name, call)
         if entry.method and name not in cls.__dict__:
             setattr(cls, name, call)
     _bind_operators(cls)

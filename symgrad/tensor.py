@@ -23,7 +23,6 @@ from symgrad.tape.versions import changes, storage
 from symgrad.tape.watch import WATCH, note_read
 
 _WHOLE = symgrad.ops.indexing.static_index(Ellipsis)
-_index_put = lookup("index_put")
 
 
 class Shape(tuple):  # type: ignore[type-arg]
@@ -330,7 +329,7 @@ class Tensor(Recorded):
     def __iter__(self) -> Iterator[Any]:
         if not self.ndim:
             raise ArgumentError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))
+        return iter(FUNCTIONS["unbind"](self))
 
     def __contains__(self, item: Any) -> bool:
         other = item._value if isinstance(item, Tensor) else item
@@ -359,7 +358,7 @@ class Tensor(Recorded):
             value = plain(Tensor, np.asarray(value))
         if self.dtype.kind != "c" and value.dtype.kind == "c":
             raise DtypeError("value cannot be converted to type double without overflow")
-        self._inplace(lambda x: _index_put(x, value.to(x.dtype), index=chosen))
+        self._inplace(lambda x: _put(x, value.to(x.dtype), chosen, "CopySlices"))
 
     def _inplace(self, op: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
         """``op`` with the result put back into this tensor's memory and history."""
@@ -367,7 +366,7 @@ class Tensor(Recorded):
 
     def zero_(self) -> Tensor:
         """Fill with zeros in place."""
-        return self.fill_(0)
+        return self._filled(0, "ZeroBackward0")
 
     def fill_(self, value: Any) -> Tensor:
         """Fill with one value in place."""
@@ -375,14 +374,15 @@ class Tensor(Recorded):
             raise AutogradError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
             )
-        return self._inplace(lambda x: _index_put(x, value, index=_WHOLE))
+        return self._filled(value, f"FillBackward{int(isinstance(value, Tensor))}")
+
+    def _filled(self, value: Any, node: str) -> Tensor:
+        return inplace(self, lambda x: _put(x, value, _WHOLE, node), (), {}, even=True)  # type: ignore[no-any-return]
 
     def copy_(self, source: Any) -> Tensor:
         """Copy another tensor's values into this one, cast to its dtype."""
-        shape = self._value.shape
-        return self._inplace(
-            lambda x: _index_put(x, cast(symgrad.ops.shaping.expand(source, shape), x.dtype), index=_WHOLE)
-        )
+        value = cast(symgrad.ops.shaping.expand(source, self._value.shape), self.dtype)
+        return self._inplace(lambda x: _put(x, value, _WHOLE, "CopyBackwards"))
 
     @property
     def _version(self) -> int:
@@ -565,6 +565,14 @@ def _plain_index(index: Any) -> Any:
     if isinstance(index, list):
         return np.asarray([_plain_index(i) for i in index])
     return index
+
+
+def _put(x: Any, value: Any, index: Any, node: str) -> Any:
+    """A copy of ``x`` with ``x[index] = value``, whose node has torch's name for what was written."""
+    made = lookup("index_put")(x, value, index=index)
+    if made._node is not None:
+        made._node.more().label = node
+    return made
 
 
 def _parted(index: Any) -> tuple[Any, Any]:

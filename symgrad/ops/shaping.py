@@ -494,7 +494,8 @@ def flip(input: Any, *axes: Any, dims: Any = ()) -> Any:
     """The axes named, one by one or as a tuple ``dims``, in reverse order."""
     ndim = len(shape_of(input))
     chosen = size_args(axes) or ((dims,) if isinstance(dims, int) else dims)
-    return flip_op(input, dims=tuple(axis_of(d, ndim) for d in chosen))
+    axes = tuple(axis_of(d, ndim) for d in chosen)
+    return flip_op(input, dims=axes if ndim else ())
 
 
 @front("repeat", op=expand_op)

@@ -1,9 +1,10 @@
 """In-place operations and views: memory really changes, history is rebased, and every alias stays true.
 
-A view remembers its base and the ops that cut it out.  An in-place operation computes its result out of place, writes
-it into the base's memory, gives the base a node that puts the changed part back into the whole, and records every living
-view anew; so ``y[0].mul_(2)``, ``y.T.add_(1)`` and ``y[1] = z`` are one mechanism.  Detached tensors and arrays share the
-memory and see the change.  Putting back is written in the table's ops, so changed tensors have formulas.
+A view remembers its base and the ops that cut it out.  An in-place operation computes its result out of place,
+writes it into the base's memory, gives the base a node that puts the changed part back into the whole, and records
+every living view anew; so ``y[0].mul_(2)``, ``y.T.add_(1)`` and ``y[1] = z`` are one mechanism.  Detached tensors and
+arrays share the memory and see the change.  Putting back is written in the table's ops, so changed tensors have
+formulas.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from symgrad.tape.versions import note_change, storage
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 LEAF_VIEW = "a view of a leaf Variable that requires grad is being used in an in-place operation."
 NO_GRAD_VIEW = (
-    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is "
-    "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either "
-    "both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
-    "to be tracked)."
+    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case "
+    "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
+    "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
+    "the inplace to be tracked)."
 )
 SEVERAL = (
-    "Output {} of {} is a view and is being modified inplace. This view is the output of a function that returns multiple "
-    "views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation "
-    "by an out-of-place one."
+    "Output {} of {} is a view and is being modified inplace. This view is the output of a function that returns "
+    "multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
+    "inplace operation by an out-of-place one."
 )
 OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
@@ -102,10 +103,10 @@ def region(array: Any, chain: Chain) -> Any:
 # ------------------------------------------------------------------------------------------ the operation
 
 
-def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, casting: bool = False) -> Any:
+def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: bool = False) -> Any:
     """``op(tensor, …)`` with the result put into ``tensor``: its memory, its history and that of its aliases.
 
-    ``casting``: the result is cast to the dtype of ``tensor`` whatever it is, as copies are.
+    ``even``: all entries of the result are equal, so that they may also share their memory.
     """
     view = view_of(tensor)
     recording = not MODE.exceptional or MODE.local.enabled
@@ -115,8 +116,8 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, casting
     new = op(tensor, *args, **kwargs)
     chain = [] if view is None else view.chain()
     root = tensor if view is None else view.base
-    value = _fitting(tensor, new, casting)
-    target = _writable(region(root._array(), chain))
+    value = _fitting(tensor, new)
+    target = _writable(region(root._array(), chain), even)
     leaf = root._requires_grad and root._node is None
     if not recording or leaf or new._node is None or not (new._requires_grad or root._requires_grad or root._node):
         _write(root, target, value)
@@ -157,7 +158,7 @@ _TORCH_NAMES = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short
                 "complex64": "ComplexFloat", "complex128": "ComplexDouble"}  # fmt: skip
 
 
-def _fitting(tensor: Any, new: Any, casting: bool) -> Any:
+def _fitting(tensor: Any, new: Any) -> Any:
     """The result in the shape and dtype of the tensor it goes into.  Raises torch's errors where it does not fit."""
     value, old = new._value, tensor._value
     if value.shape != old.shape:
@@ -167,21 +168,17 @@ def _fitting(tensor: Any, new: Any, casting: bool) -> Any:
     if value.dtype == old.dtype:
         return value
     kinds = value.dtype.kind + old.dtype.kind
-    if not casting and (
-        (kinds[0] == "c" != kinds[1]) or (kinds[0] == "f" and kinds[1] in "ui") or (kinds[0] != "b" == kinds[1])
-    ):
+    if (kinds[0] == "c" != kinds[1]) or (kinds[0] == "f" and kinds[1] in "ui") or (kinds[0] != "b" == kinds[1]):
         names = [_TORCH_NAMES.get(d.name, d.name) for d in (value.dtype, old.dtype)]
         raise DtypeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
     if new._node is not None:
         new._node.dtype, new._node.uniform = old.dtype, False
-    if kinds[0] == "c" != kinds[1]:
-        value = value.real
     return value.astype(old.dtype)
 
 
-def _writable(target: Any) -> Any:
+def _writable(target: Any, even: bool) -> Any:
     """The region with leave to write: views that NumPy marks read-only are memory of ours all the same."""
-    if any(step == 0 and size > 1 for step, size in zip(target.strides, target.shape, strict=True)):
+    if not even and any(step == 0 and size > 1 for step, size in zip(target.strides, target.shape, strict=True)):
         raise AutogradError(OVERLAP)
     if not target.flags.writeable:
         target = target.view()
@@ -195,10 +192,10 @@ def _write(root: Any, target: Any, value: Any) -> None:
 
 
 def _separate(made: Node, began: int, old: Any, value: Any, target: Any) -> int:
-    """Let the nodes of this operation keep what they saved: of the old contents a copy, of the result the memory itself.
+    """Let the nodes of this operation keep what they saved: old contents as a copy, the result in the memory itself.
 
-    Returns the number after which nodes count as made after the change.  Nodes that saved other parts of the same memory
-    do not: they are stale from now on, as in torch.
+    Returns the number after which nodes count as made after the change.  Nodes that saved other parts of the same
+    memory do not: they are stale from now on, as in torch.
     """
     kept: Any = None
     stale, owner = False, storage(target)
@@ -218,7 +215,7 @@ def _separate(made: Node, began: int, old: Any, value: Any, target: Any) -> int:
 
 
 def _same_place(a: Any, b: Any) -> bool:
-    return a.shape == b.shape and a.strides == b.strides and a.ctypes.data == b.ctypes.data
+    return bool(a.shape == b.shape and a.strides == b.strides and a.ctypes.data == b.ctypes.data)
 
 
 def _younger(root: Any, began: int) -> list[Node]:
@@ -268,7 +265,7 @@ def _refresh(root: Any) -> None:
     views = root._extra.views if root._extra is not None else None
     if not views:
         return
-    twin = type(root).__new__(type(root))
+    twin = _blank(root)
     for ref in list(views):
         alive = ref()
         if alive is None:
@@ -282,6 +279,23 @@ def _refresh(root: Any) -> None:
             made._node.more().retained = weakref.ref(alive)
         alive._node, alive._requires_grad = made._node, made._requires_grad
         alive._extra.view.recorded = True
+
+
+def into(out: Any, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """``function(…, out=out)``: the result written into a tensor or array, which takes its shape if need be."""
+    if isinstance(out, np.ndarray):
+        out[...] = getattr(function(*args, **kwargs), "_value", None)
+        return out
+    recording = not MODE.exceptional or MODE.local.enabled
+    if recording and any(getattr(a, "_requires_grad", False) for a in (*args, *kwargs.values(), out)):
+        raise AutogradError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
+    new = function(*args, **kwargs)
+    if new._value.shape != out._value.shape:
+        out._value = np.empty(new._value.shape, out._value.dtype)
+    return inplace(out, lambda _: new, (), {})
 
 
 def one_of_several(parts: tuple[Any, ...], name: str) -> tuple[Any, ...]:
@@ -314,7 +328,7 @@ def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any)
 
 def _put_back(root: Any, part: Any, chain: Chain) -> Any:
     """``root`` with the part that ``chain`` cuts out of it replaced: a new tensor, recorded in the table's ops."""
-    twin = type(root).__new__(type(root))
+    twin = _blank(root)
     twin._value, twin._node, twin._requires_grad, twin._extra = root._array(), root._node, root._requires_grad, None
     if root._node is None:
         twin._extra = root._extra and _as_constant(root)
@@ -325,6 +339,11 @@ def _put_back(root: Any, part: Any, chain: Chain) -> Any:
         part = put_into(whole, part, op, params)
     part._node.more().label = "CopySlices"
     return part
+
+
+def _blank(tensor: Any) -> Any:
+    cls: Any = type(tensor)
+    return cls.__new__(cls)
 
 
 def _as_constant(root: Any) -> Any:
@@ -362,4 +381,8 @@ def put_into(whole: Any, part: Any, op: Op, params: dict[str, Any]) -> Any:
         return part + 1j * lookup("imag")(whole)
     if name == "imag":
         return lookup("real")(whole) + 1j * part
+    if name == "expand":
+        sizes = (1,) * (part.ndim - whole.ndim) + tuple(shape_of(whole))
+        once = tuple(slice(0, 1) if s == 1 != n else slice(None) for s, n in zip(sizes, shape_of(part), strict=True))
+        part = lookup("getitem")(part, index=Index(once))
     return lookup("reshape")(part, shape=shape_of(whole))

@@ -16,9 +16,9 @@ import numpy as np
 from symgrad.dtypes import float64, get_default_dtype, is_floating, promote, weak_with
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import Op, lookup, shape_of
-from symgrad.ops.constants import Constant
+from symgrad.ops.constants import Constant, NamedFloat
 from symgrad.tape.graph import Node, Size, Source, sequence
-from symgrad.tape.inplace import View, note_view
+from symgrad.tape.inplace import View, into, note_view
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import NODES, SWITCHES, observed
 from symgrad.tape.versions import note_scalar, storage
@@ -148,7 +148,7 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
             if arg._requires_grad and op.differentiable(i):
                 mask |= 1 << i
             keep = keep or traced(arg)
-        elif isinstance(arg, (Constant, Fraction)):
+        elif isinstance(arg, (Constant, Fraction, NamedFloat)):
             values.append(float(arg))
         elif isinstance(arg, Size):
             values.append(int(arg))
@@ -372,7 +372,9 @@ def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
         nonlocal expected
         expected = cls if fast else None
 
-    def call(input: Any) -> Any:
+    def call(input: Any, *, out: Any = None) -> Any:
+        if out is not None:
+            return into(out, op.name, call, (input,), {})
         if input.__class__ is not expected:
             return op(input)
         x = input._value
@@ -430,7 +432,9 @@ def binary(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
         nonlocal expected
         expected = cls if fast else None
 
-    def call(input: Any, other: Any) -> Any:
+    def call(input: Any, other: Any, *, out: Any = None) -> Any:
+        if out is not None:
+            return into(out, op.name, call, (input, other), {})
         if input.__class__ is not expected or other.__class__ is not expected:
             return op(input, other)
         x, y = input._value, other._value
