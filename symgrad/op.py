@@ -64,8 +64,8 @@ class Op:
     structural  ``(i, *inputs) -> keep``: where the cotangent of input ``i`` is not a structural zero
     domain      sampling interval per input, for the op-table test and the docs card
     kinks       points where the derivative jumps, for the docs card and the tests
-    view        ``(array, **params)``: the memory of the array that the op shows, where its result is a view as in torch;
-                a result that NumPy had to copy is none
+    view        ``(array, **params)``: the memory of the array that the op shows, where its result is a view as in
+                torch; a result that NumPy had to copy is none
     variadic    True when the op takes any number of arrays (``cat``, ``stack``, ``einsum``)
     """
 

@@ -75,7 +75,8 @@ POINTS: dict[str, tuple[Callable[..., Any], list[Any], list[Any]]] = {
     "logaddexp far": (sg.logaddexp, [1000.0, -1000.0], [1.0, 0.0]),
 }
 SAME_IN_TORCH = [
-    "abs", "relu", "maximum", "minimum", "amax", "amin", "sign", "round", "floor", "ceil", "sqrt", "log", "acos", "norm",
+    "abs", "relu", "maximum", "minimum", "amax", "amin", "sign", "round", "floor", "ceil", "sqrt", "log", "acos",
+    "norm",
     "std", "sinc", "atan2", "0 ** 2", "0 ** 0", "-2 ** 3", "xlogy", "prod one zero", "prod two zeros",
 ]  # fmt: skip
 

@@ -209,8 +209,8 @@ class Reading:
     def _typed(self, term: Term, node: Node) -> Term:
         """The recorded dtype is the truth; inference may not know the default dtype of the time.
 
-        A size that inference composes (``n+p`` of a join) and that a leaf has too, by value, gets the leaf's letter; else
-        it stands for its value in what follows.
+        A size that inference composes (``n+p`` of a join) and that a leaf has too, by value, gets the leaf's letter;
+        else it stands for its value in what follows.
         """
         if term.op.kind == "leaf" or term.op.name == "full":
             return term
@@ -290,8 +290,8 @@ def read(tensor: Any, names: dict[int, str] | None = None) -> tuple[Reading, Ter
 def _gradient_reading(origin: list[tuple[Origin, Any]] | Any, names: dict[int, str] | None) -> tuple[Reading, Term]:
     if origin is FormulaError:
         raise FormulaError(
-            "this gradient has accumulated too many backward passes to keep their formulas; zero it (x.grad = None) and "
-            "run one pass"
+            "this gradient has accumulated too many backward passes to keep their formulas; zero it (x.grad = None) "
+            "and run one pass"
         )
     roots = [edge for passed, target in origin for edge in (*passed.roots, *(s for s in passed.seeds if s), target)]
     reading = Reading(roots, names)

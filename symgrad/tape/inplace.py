@@ -178,7 +178,8 @@ def _fitting(tensor: Any, new: Any) -> Any:
 
 def _writable(target: Any, even: bool) -> Any:
     """The region with leave to write: views that NumPy marks read-only are memory of ours all the same."""
-    if not even and any(step == 0 and size > 1 for step, size in zip(target.strides, target.shape, strict=True)):
+    spread = any(step == 0 and size > 1 for step, size in zip(target.strides, target.shape, strict=True))
+    if spread and target.size and not even:
         raise AutogradError(OVERLAP)
     if not target.flags.writeable:
         target = target.view()
@@ -268,7 +269,7 @@ def _refresh(root: Any) -> None:
     twin = _blank(root)
     for ref in list(views):
         alive = ref()
-        if alive is None:
+        if alive is None or alive._extra.view is None:
             continue
         twin._value, twin._node, twin._requires_grad, twin._extra = root._value, root._node, root._requires_grad, None
         made: Any = twin
@@ -296,6 +297,13 @@ def into(out: Any, name: str, function: Callable[..., Any], args: Any, kwargs: A
     if new._value.shape != out._value.shape:
         out._value = np.empty(new._value.shape, out._value.dtype)
     return inplace(out, lambda _: new, (), {})
+
+
+def of_its_own(made: Any) -> Any:
+    """The result of a function that torch lets copy, with memory of its own even where NumPy gave a view."""
+    if view_of(made) is not None:
+        made._value, made._extra.view = made._value.copy(), None
+    return made
 
 
 def one_of_several(parts: tuple[Any, ...], name: str) -> tuple[Any, ...]:

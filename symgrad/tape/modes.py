@@ -139,7 +139,7 @@ class inference_mode(_Context):  # noqa: N801  (torch's name)
             self._outer.append(MODE.local.inference)
             MODE.local.inference = True
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: Any) -> None:  # noqa: PYI036
         if self.mode:
             MODE.local.inference = self._outer.pop()
             super().__exit__(*error)

@@ -302,16 +302,18 @@ def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:
             if a != b and 1 not in (a, b):
                 dim = max(map(len, shapes)) - axis
                 return ShapeError(
-                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}: "
-                    f"{op.name}({named}). Reshape, unsqueeze or transpose one of them so that the axes line up."
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
+                    f"{dim}: {op.name}({named}). Reshape, unsqueeze or transpose one of them so that the axes line up."
                 )
     dtypes = [getattr(a, "dtype", None) for a in args]
     if isinstance(error, TypeError) and any(d is not None and d.kind == "c" for d in dtypes):
         return DtypeError(f'"{op.name}_cpu" not implemented for complex numbers: {op.name}({named})')
     if isinstance(error, np.linalg.LinAlgError):
         return _linalg_error(op, named, error)
-    return ShapeError(f"{op.name}({named}): {error}") if isinstance(error, ValueError) else ArgumentError(
-        f"{op.name}({named}): {error}"
+    return (
+        ShapeError(f"{op.name}({named}): {error}")
+        if isinstance(error, ValueError)
+        else ArgumentError(f"{op.name}({named}): {error}")
     )
 
 

@@ -362,7 +362,9 @@ SAMPLES: dict[str, list[Sample]] = {
     "argcummax": _along(),
     "argcummin": _along(),
     **{
-        name: [_one("matrix", *sizes, k=lambda make, sizes=sizes: min(make.shape(*sizes[-2:]))) for sizes in _WIDE_AND_TALL]
+        name: [
+            _one("matrix", *sizes, k=lambda make, sizes=sizes: min(make.shape(*sizes[-2:]))) for sizes in _WIDE_AND_TALL
+        ]
         for name in ("svdvals", "svd_u", "svd_vh")
     },
     "qr_q": [_one("tall", "n", "n"), _one("tall", "p", "q"), _one("tall", 2, "p", "q")],
@@ -410,11 +412,14 @@ def samples(op: Op) -> list[Sample]:
 
 
 REAL_ONLY = frozenset(
-    "floor_divide remainder exp2 cbrt atan2 hypot logaddexp softplus logsigmoid floor ceil round trunc frac one_hot gt ge "
-    "lt le logical_and logical_or logical_xor logical_not relu step maximum minimum clamp clamp_min clamp_max amax amin "
+    "floor_divide remainder exp2 cbrt atan2 hypot logaddexp softplus logsigmoid "
+    "floor ceil round trunc frac one_hot gt ge "
+    "lt le logical_and logical_or logical_xor logical_not relu step "
+    "maximum minimum clamp clamp_min clamp_max amax amin "
     "argmax argmin softmax log_softmax erf erfc lgamma digamma polygamma xlogy sinc dsinc shifted_exp eye full "
     "ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine "
-    "lambertw ndtr log_ndtr erfcx erfinv copysign fmod nextafter signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg "
+    "lambertw ndtr log_ndtr erfcx erfinv copysign fmod nextafter "
+    "signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg "
     "argsort argcummax argcummin eigh_vectors svd_u svd_vh eig_vectors qr_q qr_r".split()
 )
 """Ops without a complex form here (or in torch), and vectors whose phase is free there."""
