@@ -213,14 +213,14 @@ class Sweep:
             rules = op.vjps if dtype is f64 or dtype is f32 else self._rules(node, saved)
             bits = masks.get(node, node.mask) if masks else node.mask
             i = 0  # counted by hand: enumerate() costs more than the addition
-            for arg in node.args:  # noqa: SIM113
+            for arg in node.args:
                 if bits & 1:
                     rule = rules[i]
                     c = g if rule is passes else rule(g, *saved)
                     before = get(arg)
                     grads[arg] = c if before is None else before + c
                 bits >>= 1
-                i += 1
+                i += 1  # noqa: SIM113
 
     def _rules(self, node: Node, saved: Any) -> Any:
         return node.op.conj_vjps if node.dtype.kind == "c" or is_complex(*saved) else node.op.vjps
