@@ -11,7 +11,7 @@ import numpy as np
 from symgrad.op import FRONTS, Op, lookup, register_carrier
 from symgrad.ops.naming import INPLACE
 from symgrad.tape import record
-from symgrad.tape.inplace import into, one_of_several, reshape_inplace
+from symgrad.tape.inplace import into, of_its_own, one_of_several, reshape_inplace
 from symgrad.tape.record import Recorded
 
 _BINARY = {
@@ -33,6 +33,8 @@ _RESHAPE = ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims")
 """Methods whose in-place form changes the shape and no memory."""
 _SEVERAL = {"unbind": "Unbind", "split": "Split", "chunk": "Split"}
 """Functions that return several views, and torch's name of their node."""
+_COPYING = ("repeat", "tile", "diag", "index_select")
+"""Functions made of views whose result has memory of its own in torch."""
 _CASTS = {
     "double": "float64",
     "float": "float32",
@@ -117,6 +119,17 @@ def _several(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _copying(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function made of views whose result is none."""
+
+    @functools.wraps(function)
+    def call(input: Any, *args: Any, **kwargs: Any) -> Any:
+        made = function(input, *args, **kwargs)
+        return of_its_own(made) if isinstance(made, Recorded) and made is not input else made
+
+    return call
+
+
 def _caster(dtype: str) -> Callable[[Any], Any]:
     def call(self: Any) -> Any:
         return self.to(dtype)
@@ -138,6 +151,8 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         call = entry.call
         if isinstance(call, Op):
             call = fast.setdefault(call.name, _fast(cls, call))
+        if name in _COPYING:
+            call = _copying(call)
         if name in _SEVERAL:
             call = _several(_SEVERAL[name], call)
         if entry.function:

@@ -258,7 +258,7 @@ def _accumulate(leaf: Any, g: Any, create_graph: bool, origin: Origin) -> None:
         before = extra.grad
         settle(before)
         value = before._value + g
-        if isinstance(before._value, np.ndarray):
+        if isinstance(before._value, np.ndarray) and before._value.flags.writeable:
             before._value[...] = value
         else:
             before._value = value
