@@ -42,8 +42,11 @@ _LAZY = {
     "jit": "symgrad.compiler",
     "formula": "symgrad.formulas",
     "derive": "symgrad.steps",
+    "element": "symgrad.elements",
+    "explicit": "symgrad.elements",
     "judge": "symgrad.judging",
     "latex": "symgrad.formulas",
+    "project": "symgrad.formula.structures",
     "where_list": "symgrad.formulas",
 }
 _MODULES = ("fft", "func", "linalg", "masked", "nn", "special")

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symgrad.formula.expanding import expanded
 from symgrad.formula.normal import Factor, Form, Power, Product, relabelled
-from symgrad.formula.term import SIZE, SYMBOL
-
 from symgrad.formula.shortening import shortened
+from symgrad.formula.term import SIZE, SYMBOL
 
 if TYPE_CHECKING:
     from symgrad.formula.simplify import Canonicaliser

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.chains import count_transposes
 from symgrad.formula.branches import read_guard, read_where
+from symgrad.formula.chains import count_transposes
 from symgrad.formula.normal import Factor, Form, Product, exact_number, plain_power, size_factors
 from symgrad.formula.rewriting import inverse_of
 from symgrad.formula.structures import declared

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.expanding import cost, substituted
 from symgrad.formula.normal import Factor, Form, Power, Product, plain_power
-
 from symgrad.formula.term import frozen
 
 if TYPE_CHECKING:
@@ -63,7 +62,9 @@ def _root(p: Product) -> Product | None:
     top, bottom = math.isqrt(value.numerator), math.isqrt(value.denominator)
     if top * top != value.numerator or bottom * bottom != value.denominator:
         return None
-    return Product(Fraction(top, bottom), [Factor(f.base, f.labels, plain_power(f.power / 2)) for f in p.factors], p.out)
+    return Product(
+        Fraction(top, bottom), [Factor(f.base, f.labels, plain_power(Fraction(f.power) / 2)) for f in p.factors], p.out
+    )
 
 
 # ---------------------------------------------------------------------------------------------- linear ops

@@ -42,7 +42,9 @@ INLINE = 12
 TERMS = 24
 """Sums with more terms than this enter others as one opaque term."""
 
-_EXPANDED = frozenset({"mean", "square", "reciprocal", "rsqrt", "adjugate", "matrix_power", "var", "hypot", "log1p", "expm1"})
+_EXPANDED = frozenset(
+    {"mean", "square", "reciprocal", "rsqrt", "adjugate", "matrix_power", "var", "hypot", "log1p", "expm1"}
+)
 """Ops that formulas show by their definition."""
 
 _REDUCTIONS = frozenset({"norm", "logsumexp", "amax", "amin", "prod", "std", "argmax", "argmin", "var"})
@@ -267,6 +269,7 @@ class Canonicaliser:
 
     def _defined(self, term: Term) -> Form:
         """An op by its definition, read in this run."""
+        assert term.op.define is not None
         definition = term.op.define(*term.args, **term.params)
         for t in postorder([definition]):
             if t not in self.forms:
@@ -305,7 +308,9 @@ class Canonicaliser:
             p = self.product(args[0])
             scalars = [f for f in p.factors if not f.labels and f.base.dtype is not None and f.base.dtype.kind != "c"]
             rest = Product(1, [f for f in p.factors if f not in scalars], p.out)
-            inner = self.linear(op, self._like(term.args[0], Form([rest], args[0].shape)), Form([rest], args[0].shape), params)
+            inner = self.linear(
+                op, self._like(term.args[0], Form([rest], args[0].shape)), Form([rest], args[0].shape), params
+            )
             return self.times(Form([Product(p.coef, scalars, (), p.decimal)] if p.coef else (), ()), inner)
         terms = [self._like(t, a) for t, a in zip(term.args, args, strict=True)]
         if op.name in _REDUCTIONS and params.get("keepdim"):

@@ -1,8 +1,8 @@
 """Structures of matrices: what a tensor may be declared to be, what formulas make of it, and projected gradients.
 
-``symgrad.tensor(..., structure="symmetric")`` is a promise about the values.  Formulas use it (A + Aᵀ is 2A); numbers do
-not.  A derivative stays the derivative by all entries, as in torch; :func:`project` gives the part of it that keeps the
-structure.
+``symgrad.tensor(..., structure="symmetric")`` is a promise about the values.  Formulas use it (A + Aᵀ is 2A); numbers
+do not.  A derivative stays the derivative by all entries, as in torch; :func:`project` gives the part of it that keeps
+the structure.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NAMES = {"lower_triangular": "lower", "upper_triangular": "upper", "antisymmetr
 def declared(term: Any) -> str | None:
     """The structure that a symbol was declared to have."""
     structure = term.params.get("structure") if term.op.name == "symbol" else None
-    return _NAMES.get(structure, structure)
+    return structure if structure is None else _NAMES.get(structure, structure)
 
 
 def _complex(term: Any) -> bool:
@@ -68,28 +68,28 @@ _PROJECTIONS: dict[str, Any] = {
 
 
 def project(grad: Any, structure: Any, at: Any = None) -> Any:
-    """The part of a gradient along matrices of a structure: the steepest ascent that keeps the structure.
+    r"""The part of a gradient along matrices of a structure: the steepest ascent that keeps the structure.
 
-    ``grad`` is a square matrix (tensor, array or formula).  ``structure`` is ``"symmetric"`` or ``"psd"`` (G → (G + Gᵀ)/2),
-    ``"hermitian"`` ((G + Gᴴ)/2), ``"skew"`` ((G - Gᵀ)/2), ``"diagonal"``, ``"lower"``, ``"upper"`` (the entries there, zeros
-    elsewhere) or ``"orthogonal"`` ((G - Q Gᵀ Q)/2 at the point ``at`` = Q, the tangent space there).  A tensor with a
-    declared structure stands for that structure, and for the point.  The result has the shape and dtype of ``grad`` and
-    can be differentiated.  Raises ``ArgumentError`` for other structures and for gradients that are not square.
-
+    ``grad`` is a square matrix (tensor, array or formula).  ``structure`` is ``"symmetric"`` or ``"psd"`` (G becomes
+    (G + Gᵀ)/2), ``"hermitian"`` ((G + Gᴴ)/2), ``"skew"`` ((G - Gᵀ)/2), ``"diagonal"``, ``"lower"``, ``"upper"`` (the
+    entries there, zeros elsewhere) or ``"orthogonal"`` ((G - Q Gᵀ Q)/2 at the point ``at`` = Q, the
+    tangent space there).  A tensor with a declared structure stands for that structure, and for the point.  The
+    result has the shape and dtype of ``grad`` and can be differentiated.  Raises ``ArgumentError`` for other
+    structures and for gradients that are not square.
     >>> import symgrad as sg
     >>> A = sg.tensor([[2.0, 1.0], [1.0, 3.0]], requires_grad=True, name="A", structure="symmetric")
     >>> b = sg.tensor([1.0, 2.0], name="b")
     >>> (g,) = sg.autograd.grad(b @ A @ sg.tensor([1.0, 0.0], name="c"), A, create_graph=True)
     >>> sg.project(g, A).latex()
-    '\\\\frac{1}{2} \\\\left(b c^{\\\\top} + c b^{\\\\top}\\\\right)'
+    '\\frac{1}{2} \\left(b c^{\\top} + c b^{\\top}\\right)'
     """
     if not isinstance(structure, str):
         extra = getattr(structure, "_extra", None)
         at, structure = structure if at is None else at, None if extra is None else extra.structure
         if structure is None:
             raise ArgumentError(
-                "project: this tensor was declared without a structure; give it one (structure='symmetric') or name the "
-                "structure: project(grad, 'symmetric')."
+                "project: this tensor was declared without a structure; give it one (structure='symmetric') or name "
+                "the structure: project(grad, 'symmetric')."
             )
     structure = _NAMES.get(structure, structure)
     if structure not in _PROJECTIONS:

@@ -1,0 +1,151 @@
+"""Piecewise derivatives, powers, structures, projected gradients and element forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import ArgumentError, FormulaError
+from symgrad.formula.simplify import canonical
+from symgrad.formula.term import evaluate, symbol
+from symgrad.op import lookup
+
+x = symbol("x", ("n",))
+A, S = symbol("A", ("n", "n")), symbol("S", ("n", "n"), structure="symmetric")
+Q, L = symbol("Q", ("n", "n"), structure="orthogonal"), symbol("L", ("n", "n"), structure="lower")
+
+
+def grad(y: Any, leaf: Any) -> Any:
+    return sg.autograd.grad(y.sum(), leaf, create_graph=True)[0]
+
+
+def leaf(value: Any, name: str, **more: Any) -> Any:
+    return sg.tensor(value, dtype=sg.float64, requires_grad=True, name=name, **more)
+
+
+# ---------------------------------------------------------------------------------------------- branches
+
+
+def test_the_branches_of_a_derivative_are_one_where_of_any_order() -> None:
+    v = leaf([0.5, -2.0], "v")
+    g = grad(sg.where(v > 0, sg.sin(v), v**3), v)
+    gg = grad(g, v)
+    assert gg.latex().count(r"\begin{cases}") == 1
+    assert "c_{1}" not in gg.latex()
+    f = sg.compile(gg, ["v"])
+    at = np.array([-1.5, 2.0])
+    np.testing.assert_allclose(f(at), [-9.0, -np.sin(2.0)])
+
+
+def test_a_clipped_difference_is_recognised() -> None:
+    r = leaf([0.5, -2.0], "r")
+    g = grad(sg.where(sg.abs(r) < 1, 0.5 * r**2, sg.abs(r) - 0.5), r)
+    assert g.latex() == r"\operatorname{clip}\left(r, -1, 1\right)"
+
+
+def test_zeros_of_a_branch_do_not_meet_sums() -> None:
+    s, v = leaf(2.0, "s"), leaf([4.0, -1.0], "v")
+    with np.errstate(invalid="ignore"):
+        y = sg.where(v > 0, sg.sqrt(s * v), 0)
+    g = grad(y, s)
+    np.testing.assert_allclose(g.item(), 4 / (2 * np.sqrt(8)))
+    np.testing.assert_allclose(grad(g, s).item(), -16 / (4 * 8**1.5))
+
+
+def test_a_where_of_the_program_stays() -> None:
+    t = lookup("where")(lookup("eq")(x, 0), 0, x * x)
+    assert canonical(t).op.name == "where"
+
+
+def test_powers_print_as_in_textbooks_and_keep_their_points() -> None:
+    a, b = leaf(1.5, "a"), leaf(0.5, "b")
+    assert str(grad(a**a, a).expr) == "a**a*(log(a) + 1)"
+    assert str(grad(grad(a**b, a), b).expr) == "a**(b - 1)*(b*log(a) + 1)"
+    zero = leaf(0.0, "z")
+    assert grad(zero ** leaf(0.0, "e"), zero).item() == 0
+
+
+# ---------------------------------------------------------------------------------------------- sums and powers
+
+
+def test_squares_fractions_and_row_sums() -> None:
+    u = 1 + x * x
+    t = 1 / lookup("sqrt")(u) - x * x / (u * lookup("sqrt")(u))
+    values = {"x": np.array([0.3, -2.0, 1.1])}
+    found = canonical(t)
+    np.testing.assert_allclose(evaluate(found, values), evaluate(t, values))
+    assert found.op.name == "div"
+    assert found.args[1].op.name == "pow"
+
+
+def test_products_of_equal_matrices_are_powers() -> None:
+    assert canonical(A @ A @ A).op.name == "matrix_power"
+    assert canonical(lookup("inv")(A) @ (lookup("inv")(A) @ x)).args[0].params == {"n": -2}
+    assert canonical(canonical(A @ A @ A)) is canonical(A @ A @ A)
+
+
+def test_functions_of_eigenvalues() -> None:
+    m = leaf([[2.0, 0.5], [0.5, 1.0]], "M")
+    assert grad(sg.linalg.eigvalsh(m), m).latex() == "I"
+    assert grad(sg.linalg.eigvalsh(m) ** 2, m).latex() == "2 M"
+
+
+# ---------------------------------------------------------------------------------------------- structures
+
+
+def test_declared_structures() -> None:
+    assert canonical(S + S.T) is canonical(2 * S)
+    assert canonical(lookup("inv")(S).T) is canonical(lookup("inv")(S))
+    assert canonical(Q @ Q.T) is canonical(Q.T @ Q)
+    assert canonical(lookup("inv")(Q)) is canonical(Q.T)
+    assert canonical(lookup("tril")(L, k=0)) is L
+
+
+@pytest.mark.parametrize("name", ["symmetric", "skew", "diagonal", "lower", "upper", "hermitian", "psd", "orthogonal"])
+def test_projected_gradients_are_projections_with_the_structure(name: str) -> None:
+    rng = np.random.default_rng(0)
+    g, at = rng.normal(size=(3, 3)), np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    p = sg.project(g, name, at=at)
+    np.testing.assert_allclose(sg.project(p, name, at=at), p, atol=1e-12)
+    assert abs(np.sum((g - p) * p)) < 1e-12
+
+
+def test_projection_reads_the_structure_of_a_tensor_and_refuses_others() -> None:
+    m = leaf(np.eye(2), "M", structure="symmetric")
+    g = sg.project(sg.autograd.grad(m[0, 1], m)[0], m)
+    np.testing.assert_array_equal(g.numpy(), [[0, 0.5], [0.5, 0]])
+    with pytest.raises(ArgumentError, match="without a structure"):
+        sg.project(g, leaf(np.eye(2), "N"))
+    with pytest.raises(ArgumentError, match="knows the structures"):
+        sg.project(g, "round")
+    with pytest.raises(ArgumentError, match="square"):
+        sg.project(np.ones((2, 3)), "symmetric")
+    with pytest.raises(ArgumentError, match="at=Q"):
+        sg.project(np.eye(2), "orthogonal")
+
+
+# ---------------------------------------------------------------------------------------------- elements
+
+
+def test_element_form_and_explicit_form_agree_with_numbers() -> None:
+    import sympy as sp
+
+    a, v, b = leaf([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], "A"), leaf([0.5, -1.0], "x"), leaf([1.0, 2.0, 3.0], "b")
+    g = grad((a @ v - b) ** 2, v)
+    assert str(sg.element(g, "i")) == "2*Sum((-b[k] + Sum(A[k, l]*x[l], (l, 0, m - 1)))*A[k, i], (k, 0, n - 1))"
+    entries = sg.explicit(g)
+    arrays = {"A": a.detach().numpy(), "x": v.detach().numpy(), "b": b.detach().numpy()}
+    values = {sp.IndexedBase(n)[k]: t[k] for n, t in arrays.items() for k in np.ndindex(t.shape)}
+    got = [float(e.xreplace(values)) for e in entries]
+    np.testing.assert_allclose(got, g.detach().numpy())
+
+
+def test_element_form_refuses_what_does_not_fit() -> None:
+    v = leaf([0.5, -1.0], "x")
+    with pytest.raises(ArgumentError, match="1 axes"):
+        sg.element(v * 2, "i", "j")
+    with pytest.raises(FormulaError, match="at most"):
+        sg.explicit(leaf(np.ones(300), "x") * 2)
