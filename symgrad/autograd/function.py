@@ -16,11 +16,11 @@ from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import Op, shape_of
 from symgrad.tape.engine import SECOND_TIME
 from symgrad.tape.graph import FREED, Node, sequence
+from symgrad.tape.inplace import LEAF
 from symgrad.tape.modes import MODE, is_grad_enabled, no_grad
 from symgrad.tape.observers import NODES, PackedRow, observed, unpacked
 from symgrad.tape.record import Recorded, plain, traced
 from symgrad.tape.versions import note_change
-from symgrad.tape.inplace import LEAF
 from symgrad.tensor import Tensor
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]

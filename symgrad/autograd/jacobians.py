@@ -16,7 +16,7 @@ from symgrad.tensor import Tensor
 
 
 def jacobian(outputs: Any, inputs: Any, *, create_graph: bool = False) -> Any:
-    """The derivative of every entry of ``outputs`` by every entry of ``inputs``, of shape outputs.shape + inputs.shape.
+    r"""The derivative of every entry of ``outputs`` by every entry of ``inputs``, of shape outputs.shape + inputs.shape.
 
     Both are recorded tensors (for functions see ``autograd.functional.jacobian`` and ``func.jacobian``).  The numbers
     come from one backward pass per entry of ``outputs``, the formula from one derivation for all of them.  The graph is
@@ -28,7 +28,7 @@ def jacobian(outputs: Any, inputs: Any, *, create_graph: bool = False) -> Any:
     >>> x = sg.tensor([1.0, 1.0], requires_grad=True, name="x")
     >>> J = sg.autograd.jacobian((A @ x).tanh(), x)
     >>> J.shape, J.latex()
-    (torch.Size([2, 2]), '\\\\operatorname{diag}\\\\left(1 - \\\\tanh^{2}\\\\left(A x\\\\right)\\\\right) A')
+    (torch.Size([2, 2]), '\\operatorname{diag}\\left(1 - \\tanh^{2}\\left(A x\\right)\\right) A')
     """
     shape, wrt = outputs._value.shape, inputs._value.shape
     rows = []
