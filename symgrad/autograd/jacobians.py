@@ -16,7 +16,7 @@ from symgrad.tensor import Tensor
 
 
 def jacobian(outputs: Any, inputs: Any, *, create_graph: bool = False) -> Any:
-    r"""The derivative of every entry of ``outputs`` by every entry of ``inputs``, of shape outputs.shape + inputs.shape.
+    r"""The derivative of every entry of ``outputs`` by every entry of ``inputs``, of shape outputs + inputs.
 
     Both are recorded tensors (for functions see ``autograd.functional.jacobian`` and ``func.jacobian``).  The numbers
     come from one backward pass per entry of ``outputs``, the formula from one derivation for all of them.  The graph is
