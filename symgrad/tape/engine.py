@@ -198,6 +198,8 @@ class Sweep:
         plain = not (self.create_graph or self.eager_leaves or self.wanted_nodes)
         f64, f32, masked, freed, passes = float64, float32, Masked, FREED, same
         masks = self.masks
+        array = np.ndarray
+        owned: set[Any] = set()
         for node in nodes:
             g = take(node, None)
             if g is None:
@@ -218,7 +220,14 @@ class Sweep:
                     rule = rules[i]
                     c = g if rule is passes else rule(g, *saved)
                     before = get(arg)
-                    grads[arg] = c if before is None else before + c
+                    if before is None:
+                        grads[arg] = c
+                    elif arg in owned:
+                        before += c
+                    else:
+                        grads[arg] = total = before + c
+                        if total.__class__ is array:
+                            owned.add(arg)  # a sum made here: the next contribution may go into its memory
                 bits >>= 1
                 i += 1  # noqa: SIM113
 
