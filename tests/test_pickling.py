@@ -144,3 +144,12 @@ def test_deepcopy_keeps_shared_memory():
     x2, y2 = copy.deepcopy((x, x.detach()))
     x2[0] = 5.0
     assert y2.tolist() == [5.0, 1.0, 1.0]
+
+
+def test_sizes_pickle_as_ints_and_stay_sizes_in_a_graph():
+    x = sg.ones(3, 2, requires_grad=True, name="x")
+    rows = x.shape[0]
+    assert [type(n) for n in (through_pickle(rows), through_pickle(x.numel()))] == [int, int]
+    mean = x.sum() / rows
+    assert str(through_pickle(mean).term) == str(mean.term)
+    assert type(copy.deepcopy(rows)) is type(rows)

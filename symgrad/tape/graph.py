@@ -158,7 +158,14 @@ class Size(int):
         return int(self) * other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Size, (int(self), self.factors))
+        # Whoever is sent a shape need not have this library; only the record of a graph keeps sizes as sizes.
+        return (int, (int(self),))
+
+    def __copy__(self) -> Size:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Size:
+        return self
 
 
 class Masked:

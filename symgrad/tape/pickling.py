@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import FormulaError, SymgradWarning
-from symgrad.tape.graph import FREED, Node, NodeExtra, Source, sequence
+from symgrad.tape.graph import FREED, Node, NodeExtra, Size, Source, sequence
 from symgrad.tape.observers import unpacked
 from symgrad.tape.origin import OWN, Origin, origin_of
 from symgrad.tape.record import Recorded
@@ -69,7 +69,7 @@ def _bundled(root: Any) -> Bundle:
 
     def ref(item: Any) -> Any:
         if not isinstance(item, _KINDS):
-            return item
+            return _as_size(item)
         if id(item) in places:
             return (places[id(item)],)
         earlier = _live[id(item)]
@@ -132,7 +132,7 @@ def _state(item: Any, ref: Any) -> tuple[Any, ...]:
         extra = _node_extra(item.extra)
         args = tuple(ref(a) for a in item.args)
         inside = tuple(ref(x) for x in _inside(item.params))
-        return ("node", item.op, args, item.params, inside, item.mask, item.shape, item.dtype, item.uniform,
+        return ("node", item.op, args, _as_size(item.params), inside, item.mask, item.shape, item.dtype, item.uniform,
                 item.sequence_nr, saved, extra)  # fmt: skip
     if isinstance(item, Origin):
         return ("origin", tuple(map(ref, item.roots)), tuple(map(ref, item.seeds)), _plain_fields(item))
@@ -140,6 +140,32 @@ def _state(item: Any, ref: Any) -> tuple[Any, ...]:
         alive = item.ref()
         return ("source", _name(item), None if alive is None else ref(alive), _plain_fields(item))
     return ("tensor", type(item), item._value, ref(item._node), item._requires_grad, _tensor_extra(item, ref))
+
+
+class _KeptSize:
+    """A size that is still one after pickling: elsewhere a :class:`Size` pickles as the int it is."""
+
+    __slots__ = ("size",)
+
+    def __init__(self, size: Size):
+        self.size = size
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Size, (int(self.size), self.size.factors))
+
+    def __deepcopy__(self, memo: Any) -> Size:
+        return self.size
+
+
+def _as_size(value: Any) -> Any:
+    """``value`` (an argument, or a node's parameters) with the sizes in it marked to stay sizes."""
+    if value.__class__ is Size:
+        return _KeptSize(value)
+    if value.__class__ is tuple and any(item.__class__ in (Size, tuple) for item in value):
+        return tuple(map(_as_size, value))
+    if value.__class__ is dict and value:
+        return {key: _as_size(item) for key, item in value.items()}
+    return value
 
 
 _OWN_FIELDS = {"__weakref__", "cache", "replaced", "roots", "seeds", "name", "ref", "site"}
@@ -329,7 +355,7 @@ def deep_copy(tensor: Any, memo: dict[int, Any]) -> Any:
 
     def ref(item: Any) -> Any:
         if not isinstance(item, _KINDS):
-            return item
+            return _as_size(item)
         return (places[id(item)],) if id(item) in places else memo[id(item)]
 
     states = [_copied(_state(item, ref), memo) for item in objects]
