@@ -2,7 +2,8 @@
 
 Each file is one chapter (backward and grad, hooks, …); each test bears the name under which PyTorch tests the same
 behaviour.  Every test runs twice, on symgrad and on torch: that torch passes proves the test right.  What symgrad
-cannot meet bears the mark ``except_symgrad`` with the reason, a strict ``xfail`` there: the tests are the list of exceptions.
+cannot meet bears the mark ``except_symgrad`` with the reason, a strict ``xfail`` there: the tests are the list of
+exceptions.
 """
 
 from __future__ import annotations
