@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from symgrad import autograd, creation
+from symgrad import autograd, creation, facts
 from symgrad.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from symgrad.dtypes import (
     bool_,
@@ -52,7 +52,7 @@ _LAZY = {
 _MODULES = ("fft", "func", "linalg", "masked", "nn", "special")
 
 globals().update(FUNCTIONS)
-globals().update({name: getattr(creation, name) for name in creation.__all__})
+globals().update({name: getattr(room, name) for room in (creation, facts) for name in room.__all__})
 
 
 def __getattr__(name: str) -> Any:

@@ -376,3 +376,15 @@ def svd_u(x: Any) -> Any:
 def svd_vh(x: Any) -> Any:
     """Right singular vectors, as conjugated rows."""
     return np.linalg.svd(x, full_matrices=False)[2]
+
+
+def any_true(x: Any, dim: Any, keepdim: bool) -> Any:
+    """Whether some entry along axes is not zero; uint8, the truth values of old, stays uint8."""
+    found = np.any(x, dim, keepdims=keepdim)
+    return found.astype(x.dtype) if x.dtype == np.uint8 else found
+
+
+def all_true(x: Any, dim: Any, keepdim: bool) -> Any:
+    """Whether no entry along axes is zero; uint8, the truth values of old, stays uint8."""
+    found = np.all(x, dim, keepdims=keepdim)
+    return found.astype(x.dtype) if x.dtype == np.uint8 else found

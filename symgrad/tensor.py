@@ -11,37 +11,21 @@ import symgrad.ops
 from symgrad import dtypes
 from symgrad.binding import bind
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
+from symgrad.facts import Facts
 from symgrad.op import lookup
 from symgrad.ops.indexing import getitem
 from symgrad.ops.reductions import cast
 from symgrad.ops.shaping import mT, permute
 from symgrad.tape import record
-from symgrad.tape.graph import Size
 from symgrad.tape.inplace import inplace, view_of
-from symgrad.tape.record import Recorded, plain
-from symgrad.tape.versions import changes, storage
+from symgrad.tape.record import plain
+from symgrad.tape.versions import changes
 from symgrad.tape.watch import WATCH, note_read
 
 _WHOLE = symgrad.ops.indexing.static_index(Ellipsis)
 
 
-class Shape(tuple):  # type: ignore[type-arg]
-    """The sizes of a tensor (torch.Size): a tuple whose ints stay recognisable as sizes in formulas."""
-
-    __slots__ = ()
-
-    def numel(self) -> int:
-        """Product of the sizes."""
-        count = Size(1)
-        for size in self:
-            count = count * size
-        return count
-
-    def __repr__(self) -> str:
-        return f"torch.Size([{', '.join(str(int(s)) for s in self)}])"
-
-
-class Tensor(Recorded):
+class Tensor(Facts):
     """A value with an optional history: number, formula and gradient of one array.
 
     Made by :func:`symgrad.tensor` and by every operation on tensors.  Attributes follow ``torch.Tensor``.
@@ -59,42 +43,6 @@ class Tensor(Recorded):
         self.more().site = record.call_site(1)
 
     # -------------------------------------------------------------------------------------- data and flags
-
-    @property
-    def shape(self) -> Any:
-        """The sizes, as a tuple."""
-        return Shape(Size(n) for n in self._value.shape)
-
-    @property
-    def raw_shape(self) -> tuple[int, ...]:
-        """The sizes as plain ints, for the library's own use."""
-        return self._value.shape  # type: ignore[no-any-return]
-
-    @property
-    def dtype(self) -> Any:
-        """The NumPy dtype."""
-        return self._value.dtype
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return int(self._value.ndim)
-
-    def dim(self) -> int:
-        """Number of axes."""
-        return int(self._value.ndim)
-
-    def size(self, dim: int | None = None) -> Any:
-        """The shape, or the size of one axis."""
-        return self.shape if dim is None else self.shape[dim]
-
-    def numel(self) -> int:
-        """Number of entries."""
-        return self.shape.numel()  # type: ignore[no-any-return]
-
-    def sizes(self, dim: tuple[int, ...]) -> int:
-        """Number of entries along ``dim``, marked as a size for formulas."""
-        return Shape(self.shape[k] for k in dim).numel()
 
     @property
     def requires_grad(self) -> bool:
@@ -253,10 +201,6 @@ class Tensor(Recorded):
     def clone(self) -> Any:
         """A copy with history."""
         return lookup("clone")(self)
-
-    def new_tensor(self, data: Any, *, dtype: Any = None) -> Tensor:
-        """A new leaf from numbers or an array, in the dtype of this tensor unless ``dtype`` is given."""
-        return plain(type(self), record.scalarised(np.array(data, dtype or self.dtype)))  # type: ignore[no-any-return]
 
     def item(self) -> Any:
         """The value of a one-element tensor as a Python number."""
@@ -454,27 +398,6 @@ class Tensor(Recorded):
     def contiguous(self) -> Tensor:
         """The tensor itself."""
         return self
-
-    @property
-    def is_contiguous(self) -> Callable[[], bool]:
-        """Whether the memory is in row-major order."""
-        return lambda: bool(np.asarray(self._value).flags.c_contiguous)
-
-    def is_floating_point(self) -> bool:
-        """Whether the dtype is real floating."""
-        return bool(self.dtype.kind == "f")
-
-    def is_complex(self) -> bool:
-        """Whether the dtype is complex."""
-        return bool(self.dtype.kind == "c")
-
-    def data_ptr(self) -> int:
-        """Address of the first entry."""
-        return int(self._array().ctypes.data)
-
-    def untyped_storage(self) -> Any:
-        """The array that owns the memory."""
-        return storage(self._array())
 
     # -------------------------------------------------------------------------------------- autograd
 

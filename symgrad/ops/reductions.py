@@ -31,7 +31,7 @@ def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
     return axes if ndim else ()
 
 
-def _reduced(shape: tuple[Any, ...], *, dim: tuple[int, ...], keepdim: bool, **_: Any) -> tuple[Any, ...]:
+def reduced_shape(shape: tuple[Any, ...], *, dim: tuple[int, ...], keepdim: bool, **_: Any) -> tuple[Any, ...]:
     if keepdim:
         return tuple(1 if k in dim else s for k, s in enumerate(shape))
     return tuple(s for k, s in enumerate(shape) if k not in dim)
@@ -96,7 +96,7 @@ sum_op: Op = multilinear(
     "sum",
     _sum_kernel,
     _sum_spec,
-    infer=_reduced,
+    infer=reduced_shape,
     result=_int_to_long,
     node=_overload("Sum"),
     code=_reduce_code("np.sum"),
@@ -139,7 +139,7 @@ mean_op: Op = primitive(
     lambda x, dim, keepdim: np.mean(x, dim, keepdims=keepdim),
     (lambda g, out, like, *, dim, keepdim: spread(g / size(like, dim), like, dim, keepdim),),
     jvp=(lambda t, out, like, *, dim, keepdim: mean_op(t, dim=dim, keepdim=keepdim),),
-    infer=_reduced,
+    infer=reduced_shape,
     node=_overload("Mean"),
     code=_reduce_code("np.mean"),
     define=lambda x, *, dim, keepdim: sum_op(x, dim=dim, keepdim=keepdim) / size(x, dim),
@@ -184,7 +184,7 @@ var_op: Op = primitive(
             _keep(2 * g / (size(x, dim) - correction), dim, keepdim) * _deviation(x, dim)
         ),
     ),
-    infer=_reduced,
+    infer=reduced_shape,
     result=_real_result,
     define=_var_define,
     domain="real",
@@ -198,7 +198,7 @@ std_op: Op = primitive(
             _keep(ratio(g, out * (size(x, dim) - correction)), dim, keepdim) * _deviation(x, dim)
         ),
     ),
-    infer=_reduced,
+    infer=reduced_shape,
     result=_real_result,
     kinks=("all equal",),
     code=lambda x, dim, correction, keepdim: (
@@ -269,7 +269,7 @@ prod_op: Op = primitive(
     "prod",
     lambda x, dim, keepdim: np.prod(x, dim, keepdims=keepdim),
     (lambda g, out, x, *, dim, keepdim: _keep(g, (dim,), keepdim) * conj(prod_others_op(x, dim=dim)),),
-    infer=lambda shape, dim, keepdim: _reduced(shape, dim=(dim,), keepdim=keepdim),
+    infer=lambda shape, dim, keepdim: reduced_shape(shape, dim=(dim,), keepdim=keepdim),
     result=_int_to_long,
     domain="real",
     node=lambda shape, dim, keepdim: f"ProdBackward{int(keepdim or len(shape) > 1)}",
@@ -306,7 +306,7 @@ def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
         name,
         lambda x, dim, keepdim: kernel(x, dim, keepdims=keepdim),
         (_extreme_vjp,),
-        infer=_reduced,
+        infer=reduced_shape,
         domain="real",
         kinks=("ties",),
         code=_reduce_code(numpy_name),
@@ -336,7 +336,7 @@ def _arg(name: str, kernel: Any) -> Op:
         lambda x, dim, keepdim: kernel(x, dim, keepdims=keepdim),
         (None,),
         code=_reduce_code(f"np.{name}"),
-        infer=lambda shape, dim, keepdim: _reduced(shape, dim=(dim,), keepdim=keepdim),
+        infer=lambda shape, dim, keepdim: reduced_shape(shape, dim=(dim,), keepdim=keepdim),
         result=lambda *_, **__: np.dtype(np.int64),
         domain="real",
         doc=f"{name} along an axis; no derivative.",
@@ -440,7 +440,7 @@ norm_op: Op = primitive(
     "norm",
     kernels.norm,
     (_norm_vjp,),
-    infer=lambda shape, p, dim, keepdim: _reduced(shape, dim=dim, keepdim=keepdim),
+    infer=lambda shape, p, dim, keepdim: reduced_shape(shape, dim=dim, keepdim=keepdim),
     result=_real_result,
     node="LinalgVectorNorm",
     code=_norm_code,
@@ -479,7 +479,7 @@ logsumexp_op: Op = primitive(
     "logsumexp",
     kernels.logsumexp,
     (lambda g, out, x, *, dim, keepdim: _keep(g, dim, keepdim) * conj(shifted_exp(x, _keep(out, dim, keepdim))),),
-    infer=_reduced,
+    infer=reduced_shape,
     domain="real",
     doc="log Σ e^x over axes, without overflow.",
 )

@@ -311,6 +311,8 @@ SAMPLES: dict[str, list[Sample]] = {
     "amin": _reductions(),
     "argmax": [_one("real", "n", "m", dim=0, keepdim=False), _one("real", "n", "m", dim=1, keepdim=True)],
     "argmin": [_one("real", "n", "m", dim=0, keepdim=False), _one("real", "n", "m", dim=1, keepdim=True)],
+    "any": _reductions(),
+    "all": _reductions(),
     "norm": [
         *_reductions(p=2),
         *(_one("off-zero", "n", "m", p=p, dim=(0,), keepdim=True) for p in (1, 3, math.inf, -math.inf, 2.5)),

@@ -1,0 +1,88 @@
+"""Truth values of whole arrays: any, all, and comparisons of two arrays up to rounding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.errors import ArgumentError, DtypeError
+from symgrad.op import Op, front, primitive, shape_of
+from symgrad.ops.reductions import axes_of, reduced_shape
+from symgrad.ops.select import abs_, eq, isfinite, isnan, le, logical_and
+
+
+def _truth(name: str, kernel: Any, doc: str) -> Op:
+    return primitive(
+        name,
+        kernel,
+        (None,),
+        infer=reduced_shape,
+        result=lambda dtype, **_: dtype if dtype == np.uint8 else np.dtype(bool),
+        domain="real",
+        doc=doc,
+    )
+
+
+any_op: Op = _truth("any", kernels.any_true, "Whether some entry is not zero; no derivative.")
+all_op: Op = _truth("all", kernels.all_true, "Whether no entry is zero; no derivative.")
+
+
+@front("any", op=any_op)
+def any_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Whether some entry along ``dim`` (of all, by default) is not zero.
+
+    >>> any_(np.array([[0, 1], [0, 0]]), 1)
+    array([ True, False])
+    """
+    return any_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
+
+
+@front("all", op=all_op)
+def all_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Whether no entry along ``dim`` (of all, by default) is zero.
+
+    >>> all_(np.array([[0, 1], [1, 1]]), 1)
+    array([False,  True])
+    """
+    return all_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
+
+
+@front("isclose")
+def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """Where ``|input - other| <= atol + rtol |other|``, or both are the same infinity.
+
+    >>> isclose(np.array([1.0, 2.0]), np.array([1.0, 2.1]))
+    array([ True, False])
+    """
+    kinds = [getattr(x, "dtype", None) for x in (input, other)]
+    if None not in kinds and kinds[0] != kinds[1]:
+        raise DtypeError(f"isclose(): {kinds[0]} did not match {kinds[1]}; cast one of them with .to()")
+    if rtol < 0 or atol < 0:
+        raise ArgumentError(f"isclose(): rtol and atol must not be negative, got {rtol} and {atol}.")
+    close = eq(input, other)
+    if equal_nan:
+        close = close | logical_and(isnan(input), isnan(other))
+    if kinds[0] is not None and kinds[0].kind == "b":
+        return close
+    apart = abs_(input - other)
+    return close | logical_and(isfinite(apart), le(apart, abs_(other) * rtol + atol))
+
+
+@front("allclose")
+def allclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether all entries are close; see :func:`isclose`."""
+    return bool(all_(isclose(input, other, rtol, atol, equal_nan)))
+
+
+@front("equal")
+def equal(input: Any, other: Any) -> bool:
+    """Whether both have the same shape and entries.
+
+    >>> equal(np.ones(2), np.ones(3))
+    False
+    """
+    if not hasattr(other, "dtype"):
+        raise ArgumentError(f"equal(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
+    return shape_of(input) == shape_of(other) and bool(all_(eq(input, other)))
