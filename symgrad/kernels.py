@@ -230,7 +230,7 @@ def prod_others(x: Any, dim: int) -> Any:
 
 def put(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
     """Zeros of ``shape`` with ``g`` added at ``index`` (the transpose of ``x[index]``); repeated indices add up."""
-    out = np.zeros(shape, g.dtype)
+    out = np.zeros(shape, getattr(g, "dtype", float))
     parts = index if isinstance(index, tuple) else (index,)
     if all(isinstance(p, (int, np.integer, slice)) or p is None or p is Ellipsis for p in parts):
         out[index] = g

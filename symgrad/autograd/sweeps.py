@@ -12,6 +12,7 @@ from symgrad.autograd.anomaly import ANOMALY, CheckedSweep
 from symgrad.autograd.graph import GradientEdge, tensor_at
 from symgrad.autograd.hooks import accumulated, call_tensor_hook, prepared, run_node_hooks, run_post_hooks
 from symgrad.autograd.profiler import ACTIVE, watch_sweep
+from symgrad.autograd.rescue import Rescue
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
 from symgrad.tape.engine import Sweep
@@ -203,10 +204,11 @@ def backward(
     origin = Origin(outputs, gradients)
     allowed = None if targets is None else {id(_root(t)) for t in targets}
     seeds = _seeds(outputs, gradients, create_graph)
+    rescue = Rescue(outputs, seeds)
     taken = set(map(id, seeds))  # arrays that belong to somebody; the next leaf that gets one takes a copy
 
     def finish(leaf: Any, g: Any) -> Any:
-        g = _leaf_hooks(leaf, g, origin)
+        g = _leaf_hooks(leaf, rescue(leaf, g), origin)
         if allowed is None or id(leaf) in allowed:
             extra = leaf._extra
             if extra is not None and extra.post:
@@ -221,7 +223,7 @@ def backward(
     sweep = _run(outputs, seeds, wanted, keep, create_graph, origin, finish)
     for t in targets or ():
         if t._node is not None and not t.retains_grad and t._node in sweep.found:
-            _accumulate(t, sweep.found[t._node], create_graph, origin)
+            _accumulate(t, rescue(t._node, sweep.found[t._node]), create_graph, origin)
 
 
 def _legacy(retain_graph: Any, grad_tensors: Any, grad_variables: Any, legacy: dict[str, Any]) -> tuple[Any, Any]:
@@ -316,10 +318,17 @@ def grad(
     seeds = _seeds(outs, gradients, create_graph)
     origin = Origin(outs, gradients)
     wanted = [_root(t) for t in targets]
-    sweep = _run(outs, seeds, wanted, keep, create_graph, origin, lambda leaf, g: _leaf_hooks(leaf, g, origin))
+    rescue = Rescue(outs, seeds)
+
+    def finish(leaf: Any, g: Any) -> Any:
+        return _leaf_hooks(leaf, rescue(leaf, g), origin)
+
+    sweep = _run(outs, seeds, wanted, keep, create_graph, origin, finish)
     results: list[Any] = []
     for k, t in enumerate(targets):
         g = sweep.found.get(_root(t))
+        if g is not None and t._node is not None:
+            g = rescue(t._node, g)
         if g is None and materialize_grads:
             g = np.zeros_like(t._value)[()]
         elif g is None and not allow_unused:

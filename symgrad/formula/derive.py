@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import FormulaError
+from symgrad.formula.stable import between, respelled
 from symgrad.formula.term import Term, as_term, full, postorder
 from symgrad.op import lookup
 from symgrad.ops.contraction import contract
@@ -31,7 +32,8 @@ class Derivation:
         self.adjoints: dict[Term, Term] = {}
         self.structural: set[Term] = set()
         order = postorder(outputs)
-        useful = depends_on(order, set(targets))
+        self.targets = set(targets)
+        useful = depends_on(order, self.targets)
         self.pending: dict[Term, list[Term]] = {}
         for output, seed in zip(outputs, seeds, strict=True):
             self.pending.setdefault(output, []).append(seed)
@@ -39,7 +41,7 @@ class Derivation:
             if term in useful and term in self.pending:
                 g = self._total(term)
                 self.adjoints[term] = g
-                if term not in targets or term.args:
+                if (term not in self.targets or term.args) and not self._pushed_past(term, g, useful):
                     self._push(term, g, useful)
 
     def _total(self, term: Term) -> Term:
@@ -50,6 +52,18 @@ class Derivation:
             # number is the engine's to the last bit, because a + b = b + a in floating point.
             total = part + total  # type: ignore[operator]
         return total
+
+    def _pushed_past(self, term: Term, g: Term, useful: set[Term]) -> bool:
+        """Push through another spelling of ``term`` whose derivative is right everywhere, where there is one."""
+        found = respelled(term)
+        if found is None or not self.targets.isdisjoint(between(term, found[1])):
+            return False
+        bases = [b for b in found[1] if b in useful]
+        inner = Derivation([found[0]], [g], bases)
+        for base in dict.fromkeys(bases):
+            if base in inner.adjoints:
+                self.pending.setdefault(base, []).append(inner.adjoints[base])
+        return True
 
     def _push(self, term: Term, g: Term, useful: set[Term]) -> None:
         op = term.op

@@ -535,7 +535,7 @@ def _value(t: Term, args: list[Any], values: dict[str, Any], letters: dict[str, 
         if isinstance(value, str):
             return math.pi
         return float(value) if isinstance(value, Fraction) else value
-    return t.op.kernel(*args, **concrete(t.op, t.params, letters))
+    return t.op(*args, **concrete(t.op, t.params, letters))
 
 
 def concrete(op: Op, params: dict[str, Any], letters: dict[str, int]) -> dict[str, Any]:

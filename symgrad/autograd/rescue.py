@@ -1,0 +1,137 @@
+"""What a backward pass does when 0 · inf made a nan: it asks the formula, whose derivative may be finite.
+
+Where a program has parts that :mod:`symgrad.formula.stable` can spell in another way (``log1p(exp(x))``, the square
+root of a sum of squares), entries of a gradient that came out as nan are computed once more from the leaves, along that
+spelling.  The check for nan is one pass over each finished gradient; nothing else is done where there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import SymgradError
+from symgrad.formula.derive import Derivation
+from symgrad.formula.stable import CANDIDATES, respelled
+from symgrad.formula.term import Term, evaluate, postorder, symbol
+from symgrad.tape.formula import Reading, nodes_below
+from symgrad.tape.graph import Node
+from symgrad.tape.record import Recorded
+
+_MOST_NODES = 20_000
+"""Larger graphs are left as they are: a nan is no reason to stand still for minutes."""
+
+
+def has_nan(value: Any) -> bool:
+    """Whether an array or NumPy scalar holds a nan; quick where it does not."""
+    if value.__class__ is not np.ndarray:
+        return bool(value != value)
+    total = np.vdot(value, value)  # a nan if there is one; squares cannot cancel
+    return bool(total != total) and bool(np.isnan(value).any())
+
+
+class Rescue:
+    """Second answers for the gradients of one backward pass from ``outputs`` with ``seeds``."""
+
+    __slots__ = ("_program", "outputs", "seeds")
+
+    def __init__(self, outputs: Sequence[Any], seeds: Sequence[Any]):
+        self.outputs = outputs
+        self.seeds = seeds
+        self._program: _Program | bool | None = False  # not looked at yet
+
+    def __call__(self, edge: Any, g: Any) -> Any:
+        """``g``, the gradient that a pass found at ``edge``; finite where it is nan and another spelling is not."""
+        recorded = isinstance(g, Recorded)
+        value = g._value if recorded else g
+        if value.dtype.kind not in "fc" or not has_nan(value):
+            return g
+        if self._program is False:
+            self._program = _program(self.outputs, self.seeds)
+        if not isinstance(self._program, _Program):
+            return g
+        lost = np.isnan(value)
+        found = self._program.gradient(edge, recorded)
+        plain = found._value if isinstance(found, Recorded) else found
+        if plain is None or not np.isfinite(np.broadcast_to(plain, value.shape)[lost]).all():
+            return g
+        return found if recorded else np.where(lost, plain, value).astype(value.dtype)[()]
+
+
+class _Program:
+    """The outputs as terms, with the values of their symbols."""
+
+    def __init__(self, reading: Reading, outputs: Sequence[Any], seeds: Sequence[Any], values: dict[str, Any]):
+        self.reading = reading
+        self.values = values
+        self.outputs = [reading[_edge(t)] for t in outputs]
+        self.seeds = []
+        for k, (out, seed) in enumerate(zip(self.outputs, seeds, strict=True)):
+            self.seeds.append(symbol(f"_seed{k}", out.shape, out.dtype))
+            values[f"_seed{k}"] = seed
+
+    def gradient(self, edge: Any, recorded: bool) -> Any:
+        """The gradient at an edge: an array, or a tensor with history; None where the formula does not know it."""
+        if id(edge) not in self.reading.terms:
+            return None
+        target = self.reading[edge]
+        found = Derivation(self.outputs, self.seeds, [target]).adjoints.get(target)
+        values = self.values if recorded else {k: _value(v) for k, v in self.values.items()}
+        try:
+            return None if found is None else evaluate(found, values, self._sizes())
+        except SymgradError:
+            return None
+
+    def _sizes(self) -> dict[str, int]:
+        return {letter: n for n, letter in self.reading.letters.items()}
+
+
+def _value(item: Any) -> Any:
+    return item._value if isinstance(item, Recorded) else item
+
+
+def _edge(tensor: Any) -> Any:
+    return tensor if tensor._node is None else tensor._node
+
+
+def _program(outputs: Sequence[Any], seeds: Sequence[Any]) -> _Program | None:
+    """The program behind ``outputs`` where it can be run again and has something to spell in another way."""
+    roots = [_edge(t) for t in outputs]
+    nodes, _ = nodes_below(roots)
+    if len(nodes) > _MOST_NODES or not any(node.op.name in CANDIDATES for node in nodes) or _hooked(nodes):
+        return None
+    try:
+        reading = Reading(roots)
+        terms = [reading[root] for root in roots]
+        values = {name: _known(leaf) for name, leaf in reading.sources.items()}
+        if any(v is None for v in values.values()) or not any(map(respelled, postorder(terms))):
+            return None
+        if not _unchanged(terms, outputs, values, {letter: n for n, letter in reading.letters.items()}):
+            return None
+        return _Program(reading, outputs, seeds, values)
+    except SymgradError:
+        return None
+
+
+def _hooked(nodes: Sequence[Node]) -> bool:
+    """Whether somebody watches or changes gradients on the way: then theirs is the answer."""
+    return any(n.extra is not None and (n.extra.hooks or n.extra.pre or n.extra.post) for n in nodes)
+
+
+def _known(leaf: Any) -> Any:
+    """A leaf itself; a constant's array, None where it is gone."""
+    if isinstance(leaf, Recorded):
+        return leaf
+    alive = leaf.ref()
+    return leaf.kept if alive is None else alive._value
+
+
+def _unchanged(terms: Sequence[Term], outputs: Sequence[Any], values: dict[str, Any], sizes: dict[str, int]) -> bool:
+    """Whether the leaves still give the outputs: somebody may have changed them since."""
+    plain = {k: _value(v) for k, v in values.items()}
+    return all(
+        np.allclose(evaluate(term, plain, sizes), out._value, rtol=1e-3, atol=0, equal_nan=True)
+        for term, out in zip(terms, outputs, strict=True)
+    )
