@@ -13,6 +13,7 @@ from symgrad.errors import ArgumentError, FormulaError, NameProblem, ShapeError
 from symgrad.formula.derive import gradient, jacobian
 from symgrad.formula.parse import ALIASES
 from symgrad.formula.people import ProductMisfit, read_latex
+from symgrad.formula.peopleindices import SUMS
 from symgrad.formula.peopletext import FUNCTIONS, MODULES, read_matrices, read_numpy, tokenize
 from symgrad.formula.peopletokens import OPERATORS
 from symgrad.formula.peopletokens import tokenize as tokenize_latex
@@ -128,22 +129,39 @@ _LATEX_WORDS = {"e", "T", "I", "i", "d"}
 
 
 def _latex_names(text: str) -> list[str]:
+    """The letters of LaTeX that are symbols; subscripts belong to their names, unless they are indices of sums."""
     found = []
     items = tokenize_latex(text).items
-    for k, (kind, word, _) in enumerate(items):
-        before = items[k - 2][1] if k > 1 else ""
-        if word[1:] in GREEK and not (word == r"\sigma" and k + 1 < len(items) and items[k + 1][1] == "("):
+    summed = _summed_letters([word for _, word, _ in items])
+    k = 0
+    while k < len(items):
+        kind, word, _ = items[k]
+        k += 1
+        if word == "_":
+            while k < len(items) and items[k][1] != "}":
+                k += 1
+            continue
+        function = word == r"\sigma" and k < len(items) and items[k][1] == "("
+        if word[1:] in GREEK and not function and not (word == r"\delta" and k < len(items) and items[k][1] == "_"):
             found.append(word[1:])
-        elif (
-            kind == "char"
-            and len(word) == 1
-            and word.isalpha()
-            and word not in _LATEX_WORDS
-            and before not in ("^", "_")
-        ):
-            sub = items[k + 3][1] if k + 4 < len(items) and items[k + 1][1] == "_" and items[k + 4][1] == "}" else ""
-            found.append(f"{word}_{sub}" if sub else word)
+        elif kind == "char" and len(word) == 1 and word.isalpha() and word not in _LATEX_WORDS | summed:
+            if k > 2 and items[k - 3][1] == "^":
+                continue
+            sub = items[k + 2][1] if k + 3 < len(items) and items[k][1] == "_" and items[k + 3][1] == "}" else ""
+            found.append(f"{word}_{sub}" if sub and sub not in summed else word)
     return list(dict.fromkeys(found))
+
+
+def _summed_letters(words: list[str]) -> set[str]:
+    """The index letters below the sum signs of LaTeX."""
+    found: set[str] = set()
+    for k, word in enumerate(words):
+        if word in SUMS and words[k + 1 : k + 2] == ["_"]:
+            for inner in words[k + 3 :]:
+                if inner in ("}", "="):
+                    break
+                found.add(inner)
+    return found
 
 
 def _of_text(text: str, known: Shapes, scalar: bool) -> Source:

@@ -285,3 +285,63 @@ def test_cancellation_is_no_difference():
     assert sg.judge("0*x", of="sin(x)**2 + cos(x)**2 - 1").verdict == "EQUAL"
     assert sg.judge("(x + 1)**3 - x**3 - 3*x**2 - 3*x", of="exp(0*x)").verdict == "EQUAL"
     assert sg.judge("1.00001*x", of="x*1").verdict == "DIFFERENT"
+
+
+# ------------------------------------------------------------------------------------------ index notation
+
+
+INDICES = [
+    (r"\sum_i x_i^2", "sum(x**2)", None, "x=n"),
+    (r"\sum_{i=1}^n x_i^{2}", "sum(x**2)", None, "x=n"),
+    (r"2x_i", "sum(x**2)", "x", "x=n"),
+    (r"2\sum_k A_{ki}(\sum_j A_{kj}x_j - b_k)", "norm(A@x-b)**2", "x", "A=m,n x=n b=m"),
+    (r"2A_{ki}(A_{kj}x_j - b_k)", "norm(A@x-b)**2", "x", "A=m,n x=n b=m"),
+    (r"\delta_{ij}\cos(x_i)", "sin(x)", "x", "x=n"),
+    (r"δ_{ij}", "1*x", "x", "x=n"),
+    ("δ_ij cos(x_j)", "sin(x)", "x", "x=n"),
+    ("∑_i x_i^2", "sum(x**2)", None, "x=n"),
+    ("2*x_i", "sum(x**2)", "x", "x=n"),
+    (r"\frac{e^{x_i}}{\sum_j e^{x_j}}", "logsumexp(x)", "x", "x=n"),
+    (r"\delta_{ik}\delta_{jl}", "X", "X", "X=n,m"),
+    (r"\delta_{im}A_{nj}", "X@A", "X", "X=n,m A=m,p"),
+    (r"\delta_{in}A_{mj}", "X.T@A", "X", "X=m,n A=m,p"),
+    (r"\delta_{ik}x_j+\delta_{jk}x_i", "outer(x,x)", "x", "x=n"),
+    (r"A_{ij}+A_{ji}", "x@A@x", ("x", "x"), "x=n A=n,n"),
+    (r"\sum_i A_{ii}", "trace(A)", None, "A=n,n"),
+    (r"\prod_j x_j / x_i", "prod(x)", "x", "x=n"),
+    (r"2\sum_{bm}(X+c)_{bmn}", "sum((X+c)**2)", "c", "X=b,m,n c=n"),
+]
+
+
+@pytest.mark.parametrize(("text", "of", "wrt", "shapes"), INDICES, ids=[row[0] for row in INDICES])
+def test_index_notation(text, of, wrt, shapes):
+    assert sg.judge(text, of=of, wrt=wrt, shapes=shapes).verdict == "EQUAL"
+
+
+def test_index_notation_corrupted():
+    for text, of, wrt, shapes in INDICES:
+        verdict = sg.judge(f"3({text})", of=of, wrt=wrt, shapes=shapes)
+        assert verdict.verdict == "DIFFERENT", text
+        assert verdict.diagnosis.kind == "factor", text
+
+
+def test_functions_in_index_notation():
+    f = r"\sum_i (\sum_j A_{ij} x_j - b_i)^2"
+    assert sg.judge("2*A.T@(A@x-b)", of=f, wrt="x")
+    assert sg.judge(r"2\sum_i A_{ij}(\sum_k A_{ik}x_k - b_i)", of=f, wrt="x")
+    assert {str(s.name): s.shape for s in source(f, scalar=True).symbols} == {"A": ("n", "m"), "x": ("m",), "b": ("n",)}
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [("x_{i+1}", "shifts"), (r"\sum_k x_i", "no index k"), (r"\sum x_i", "needs its index"), ("A_{i}", "1 indices")],
+)
+def test_index_notation_refused(text, word):
+    known = {"of": "x@A@x", "wrt": "x", "shapes": "x=n A=n,n"}
+    try:
+        verdict = sg.judge(text, **known)
+    except FormulaError as error:
+        assert word in str(error)
+    else:
+        assert (verdict.verdict, verdict.proof) == ("DIFFERENT", "shapes")
+        assert word in verdict.diagnosis.sentence

@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from symgrad.errors import FormulaError, NameProblem, ShapeError
+from symgrad.formula.indices import Indexed
 from symgrad.formula.parse import Tokens, literal, power, symbol_table
 from symgrad.formula.peopleatoms import NAMED, PEOPLE
+from symgrad.formula.peopleindices import SUMS, index_letters, sizes_of_indices, subscript_letters
 from symgrad.formula.peopletokens import ADJOINT, OPERATORS, TURNED, PeopleTokens, tokenize
 from symgrad.formula.term import Term, number
 from symgrad.formula.texnames import texts
 from symgrad.formula.texparse import _TexReader
-from symgrad.formula.texvalues import Value, entrywise, op, product, transposed, value_of
+from symgrad.formula.texvalues import Value, divided, entrywise, op, product, transposed, value_of
 from symgrad.formula.texvalues import as_term as settled
 from symgrad.op import lookup
 
@@ -43,7 +45,7 @@ def read_latex(
 def read_tokens(tokens: Tokens, table: dict[str, Term], shape: tuple[Any, ...] | None, **readings: Any) -> Term:
     """The term of tokens: the part after a header ``f' =``, with the definitions that follow it."""
     pieces = _clauses(tokens)
-    main = PeopleReader(pieces[0], table, **readings)
+    main = PeopleReader(pieces[0], table, wanted=shape, **readings)
     for clause in pieces[1:]:
         reader = PeopleReader(clause, table, **readings)
         reader.known = main.known
@@ -90,27 +92,38 @@ class PeopleReader(_TexReader):
     """The strict reader with a wider grammar.
 
     ``bars`` says what ``|X|`` of a matrix means: "det" or "abs".  ``misfit`` says what is tried where a product has no
-    meaning: None raises; "entrywise", "swapped", "left" and "right" (transposed) make one.
+    meaning: None raises; "entrywise", "swapped", "left" and "right" (transposed) make one.  ``repeated`` says whether
+    an index that stands twice in a product is summed without a sum sign; ``wanted`` is the shape of the whole.
     """
 
-    def __init__(self, tokens: Tokens, table: dict[str, Term], bars: str = "det", misfit: str | None = None):
+    def __init__(
+        self,
+        tokens: Tokens,
+        table: dict[str, Term],
+        bars: str = "det",
+        misfit: str | None = None,
+        repeated: bool = False,
+        wanted: tuple[Any, ...] | None = None,
+    ):
         super().__init__(tokens, table)
         self.bars = bars
         self.misfit = misfit
+        self.repeated = repeated
         self.inside: list[str] = []
         self.known: list[tuple[list[str], Value]] = []
         for name, text in texts(table).items():
             for parts in ([name], [i[1] for i in tokenize(text).items]):
                 self.known.append((parts, value_of(table[name])))
         self.known.sort(key=lambda entry: -len(entry[0]))
+        self.index_sizes = sizes_of_indices(self, wanted)
 
     def finished(self) -> Any:
-        """The value of all tokens."""
+        """The value of all tokens; the axes of entries are those of their indices in alphabetical order."""
         found = self.whole()
         if self.tokens.kind != "end":
             raise self.tokens.error(f"unexpected {self.tokens.peek()!r}")
-        if not isinstance(found, Value):
-            raise self.tokens.error("indices are left over; write the formula with matrices")
+        if isinstance(found, Indexed):
+            return value_of(found.contracted(sorted(found.letters)))
         return found
 
     def symbol(self) -> Any:
@@ -127,7 +140,7 @@ class PeopleReader(_TexReader):
     def closing(self) -> bool:
         """Whether the next token ends a product."""
         text = self.tokens.peek()
-        if text in ("|", r"\|", r"\rangle"):
+        if text in ("|", r"\|", r"\rangle", "/"):
             return text in self.inside and self.inside[-1] == text
         return text in _ENDS or self.tokens.kind in ("end", "row") or text.startswith(r"\end")
 
@@ -142,20 +155,63 @@ class PeopleReader(_TexReader):
     def juxtaposed(self) -> Any:
         """Factors side by side, with the signs of products between them."""
         tokens = self.tokens
-        if tokens.peek() == r"\sum":
-            return self.summed()
-        out = self.signed()
+        out = self.summed() if tokens.peek() in SUMS else self.signed()
         while not self.closing():
             if tokens.found("/"):
                 out = self.quotient(out, self.signed())
                 continue
             sign = tokens.take() if tokens.peek() in (r"\cdot", r"\star", r"\entry", r"\ratio") else ""
-            right = self.summed() if tokens.peek() == r"\sum" else self.signed()
+            right = self.summed() if tokens.peek() in SUMS else self.signed()
             if sign in (r"\entry", r"\ratio"):
                 out = self.entrywise(lookup("mul" if sign == r"\entry" else "div"), out, right)
             else:
                 out = self.starred(out, right) if sign == r"\star" else self.times(out, right)
-        return out
+        return self.implied_sum(out)
+
+    def implied_sum(self, product: Any) -> Any:
+        """The sum over the indices that a product has twice, where that needs no sum sign."""
+        if not self.repeated or not isinstance(product, Indexed):
+            return product
+        twice = [x for x in product.repeated() if x not in self.bound]
+        return self.totalled(product, twice) if twice else product
+
+    def totalled(self, product: Any, letters: Iterable[str]) -> Any:
+        """A product of entries summed over letters; a number when none are left."""
+        if not isinstance(product, Indexed):
+            raise self.tokens.error("after a sum sign entries with indices are expected, such as x_i")
+        try:
+            found = product.summed(letters)
+        except FormulaError as error:
+            raise self.tokens.error(str(error)) from None
+        except ShapeError as error:
+            raise self.tokens.error(_said(error), ProductMisfit) from None
+        return found if found.letters else Value("s", found.contracted(()))
+
+    def summed(self) -> Any:
+        r"""``\sum`` or ``\prod`` over indices, with or without limits, of the product that follows."""
+        tokens = self.tokens
+        sign = tokens.take()
+        letters = index_letters(self)
+        before, self.bound = self.bound, self.bound | set(letters)
+        if sign == r"\prod":
+            self.inside.append("/")
+        found = self.juxtaposed()
+        self.bound = before
+        if sign == r"\sum":
+            return self.totalled(found, letters)
+        self.inside.pop()
+        return self.multiplied(found, letters)
+
+    def multiplied(self, entries: Any, letters: Iterable[str]) -> Any:
+        """The product of entries over letters."""
+        for letter in letters:
+            if not isinstance(entries, Indexed) or letter not in entries.letters:
+                raise self.tokens.error(f"the product over {letter} has no index {letter}")
+            last = entries.settled((*(x for x in entries.letters if x != letter), letter))
+            ((term, row),) = last.operands
+            entries = Indexed([(op("prod", term, dim=len(row) - 1, keepdim=False), row[:-1])])
+            entries = entries if entries.letters else Value("s", entries.operands[0][0])
+        return entries
 
     def signed(self) -> Any:
         """A factor, with the sign that it may have after an operator."""
@@ -165,15 +221,13 @@ class PeopleReader(_TexReader):
 
     def quotient(self, top: Any, bottom: Any) -> Any:
         """A quotient; arrays divide entry by entry."""
-        if bottom.kind == "s":
-            return Value(top.kind, op("div", top.term, bottom.term))
-        return self.entrywise(lookup("div"), top, bottom)
+        return divided(top, bottom) if bottom.kind == "s" else self.entrywise(lookup("div"), top, bottom)
 
     def times(self, a: Any, b: Any) -> Any:
         """The product of two neighbours, or what ``misfit`` makes of one that has no meaning."""
-        if not isinstance(a, Value) or not isinstance(b, Value):
-            return a.times(b) if not isinstance(a, Value) else b.times(a)
         try:
+            if isinstance(a, Indexed) or isinstance(b, Indexed):
+                return a.times(b) if isinstance(a, Indexed) else b.times(a)
             return product(a, b)
         except (FormulaError, ShapeError) as error:
             if self.misfit is None:
@@ -193,10 +247,6 @@ class PeopleReader(_TexReader):
 
     def entrywise(self, function: Callable[..., Any], *values: Any) -> Any:
         """An entrywise operation, with a place in its error."""
-        if not all(isinstance(v, Value) for v in values):
-            raise self.tokens.error(
-                "entries with indices are summed or multiplied only; write the formula with matrices"
-            )
         try:
             return entrywise(function, *values)
         except (FormulaError, ShapeError) as error:
@@ -211,19 +261,31 @@ class PeopleReader(_TexReader):
             out = self.entrywise(lookup(name), out, self.hadamard())
         return out
 
+    def entry(self, array: Any) -> Indexed:
+        """The entry of an array at the indices that follow, one for each axis."""
+        place = self.tokens.at
+        if not isinstance(array, Value):
+            raise self.tokens.error("an entry has no further indices")
+        letters, term = subscript_letters(self), self.plain(array)
+        if len(letters) != term.ndim:
+            self.tokens.at = place
+            raise self.tokens.error(
+                f"{len(letters)} indices for an array with {term.ndim} axes (shape {tuple(term.shape)})", ProductMisfit
+            )
+        return Indexed([(term, letters)])
+
     # -------------------------------------------------------------------------------------- powers
 
     def raised(self, base: Any) -> Any:
         """A power, transpose or inverse, after its sign."""
         tokens = self.tokens
-        if not isinstance(base, Value):
-            raise tokens.error("an entry with indices has no power here; write the formula with matrices")
         place = tokens.at
         tokens.expect("{")
         minus = tokens.peek() == "-" and tokens.peek(2) == "}"
         mark = tokens.peek(1 if minus else 0)
         ends = tokens.peek(2 if minus else 1) == "}"
-        if ends and mark in TURNED | ADJOINT and not (mark in ("T", "H") and self.is_scalar(mark)):
+        turns = mark in TURNED | ADJOINT and not (mark in ("T", "H") and self.is_scalar(mark))
+        if ends and turns and isinstance(base, Value):
             tokens.at += 3 if minus else 2
             turned = transposed(base)
             if mark in ADJOINT:
@@ -234,7 +296,7 @@ class PeopleReader(_TexReader):
         flipped = tokens.found(r"\top")
         tokens.expect("}")
         k = exponent.term.number
-        if entry or base.kind in ("s", "o", "v", "r"):
+        if entry or base.kind in ("s", "o", "v", "r", "indexed"):
             out = self.entrywise(power, base, exponent)
         elif isinstance(k, int):
             out = self.matrix_power(base, k)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from symgrad.formula.indices import identity
+from symgrad.formula.peopleindices import subscript_letters
 from symgrad.formula.term import Term, as_term, number
 from symgrad.formula.texatoms import ATOMS
 from symgrad.formula.texvalues import Value, entrywise, op, transposed, value_of
@@ -97,6 +99,16 @@ def _iverson(r: Any, text: str) -> Any:
     return found
 
 
+def _delta(r: Any, _: str) -> Any:
+    pair = subscript_letters(r)
+    if len(pair) != 2:
+        raise r.tokens.error("Kronecker's delta has two indices")
+    size = r.index_sizes.get(pair[0])
+    if size is None:
+        raise r.tokens.error(f"the size of the index {pair[0]} is not known; state shape= or shapes=")
+    return identity(size, (pair[0], pair[1]))
+
+
 PEOPLE: dict[str, Callable[[Any, str], Any]] = {
     "|": _bars,
     r"\|": _norm,
@@ -106,6 +118,7 @@ PEOPLE: dict[str, Callable[[Any, str], Any]] = {
     "e": _exponential,
     "I": _letter_i,
     "[": _iverson,
+    r"\delta": _delta,
     "π": lambda r, _: Value("s", op("mul", 1, as_term(PI))),
 }
 

@@ -27,7 +27,7 @@ TOKEN = re.compile(
     rf"|(?P<name>(?!{RAISED})[^\W\d](?:(?!{RAISED})\w)*)"
     r"|(?P<text>'[a-z]{2,12}'|\"[^\"]*\")"
     r"|(?P<raised>⁻?ᵀ|⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
-    r"|(?P<sign>\*\*|//|<=|>=|==|!=|\.\*|\./|\.\^|\.\.\.|\|\||[-+*/%@()\[\],:;.&|~<>=^'⊙·−√‖]))"
+    r"|(?P<sign>\*\*|//|<=|>=|==|!=|\.\*|\./|\.\^|\.\.\.|\|\||[-+*/%@()\[\],:;.&|~<>=^'⊙·−√‖∑∏]))"
 )
 MODULES = {"np", "numpy", "torch", "jnp", "sg", "sympy", "sp", "scipy", "linalg", "math", "special", "F", "nn"}
 _DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
@@ -313,6 +313,8 @@ def _translated(tokens: PeopleTokens, table: dict[str, Term]) -> PeopleTokens:
             out += _name(text[1:], place + 1, following, table)
         elif kind == "name":
             out += _name(text, place, following, table)
+        elif text in ("∑", "∏"):
+            out.append(("char", r"\sum" if text == "∑" else r"\prod", place))
         elif kind == "sign" and text in _PAPER:
             out.append(("char", _PAPER[text], place))
         else:
@@ -348,10 +350,18 @@ def _exponent(items: list[Any], k: int, out: list[Any], place: int, entrywise: b
     return k
 
 
+_INDEXED = {"sum": r"\sum", "prod": r"\prod", "": "", "delta": r"\delta", "δ": r"\delta"}
+"""What may stand before an index besides a symbol; nothing, after a sign such as ∑."""
+
+
 def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list[tuple[str, str, int]]:
     """The tokens of a name: a symbol, a function, a Greek letter, or several symbols side by side."""
     if text in table or text in ("T", "H", "I", "e"):
         return [("char", text, place)]
+    stem, _, letters = text.partition("_")
+    if letters.isalpha() and (stem in table or stem in _INDEXED):
+        signs = [_INDEXED.get(stem, stem), "_", "{", *letters, "}"]
+        return [("char", sign, place) for sign in signs if sign]
     greek = next((name for name in table if name_latex(name) == name_latex(text)), None)
     if greek is not None:
         return [("char", greek, place)]

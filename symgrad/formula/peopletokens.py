@@ -33,7 +33,7 @@ _SAME = {
     r"\{": "(", r"\}": ")", r"\tan^{-1}": r"\arctan", r"\bar": r"\bar", r"\trace": r"\operatorname{tr}",
     r"\tr": r"\operatorname{tr}", r"\Tr": r"\operatorname{tr}", r"\diag": r"\operatorname{diag}",
     r"\sign": r"\operatorname{sign}", r"\sgn": r"\operatorname{sign}", r"\softmax": r"\operatorname{softmax}",
-    r"\prime": "'", r"\mid": "|",
+    r"\prime": "'", r"\mid": "|", "δ": r"\delta", "∑": r"\sum", "∏": r"\prod",
 }  # fmt: skip
 OPERATORS = {
     "Tr": "trace", "trace": "trace", "sgn": "sign", "expm": "matrix_exp", "ReLU": "relu", "Diag": "diag", "log": "log",

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.formula.indices import Indexed
 from symgrad.formula.term import as_term, full, number
-from symgrad.formula.texvalues import Indexed, Value, entrywise, op, scalar
+from symgrad.formula.texvalues import Value, divided, entrywise, op, scalar, value_of
 from symgrad.op import lookup
 from symgrad.ops.constants import PI
 
@@ -37,17 +38,14 @@ def _iverson(r: Any, _: str) -> Any:
     found = r.condition()
     r.tokens.expect("]")
     if isinstance(found, Indexed):
-        return found.contracted(r.subscript())
+        return value_of(found.contracted(r.subscript()))
     if r.tokens.peek() == "_" and r.tokens.peek(2) != "[":
         return Indexed([(r.plain(found), r.subscript())], [])
     return found
 
 
 def _fraction(r: Any, _: str) -> Any:
-    top, bottom = r.group(), r.group()
-    if bottom.kind == "s":
-        return Value(top.kind, op("div", top.term, bottom.term))
-    return entrywise(lookup("div"), top, bottom)
+    return divided(r.group(), r.group())
 
 
 def _root(r: Any, _: str) -> Any:

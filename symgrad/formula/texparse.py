@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.formula.indices import Indexed
 from symgrad.formula.parse import (
     REDUCTIONS,
     Tokens,
@@ -30,7 +31,7 @@ from symgrad.formula.parse import (
 from symgrad.formula.term import Term, size_letter
 from symgrad.formula.texatoms import ATOMS, KINDS, word
 from symgrad.formula.texnames import bolded, texts
-from symgrad.formula.texvalues import Indexed, Value, entrywise, op, product, scalar, transposed, value_of
+from symgrad.formula.texvalues import Value, entrywise, op, product, scalar, transposed, value_of
 from symgrad.formula.texvalues import as_term as settled
 from symgrad.op import lookup
 from symgrad.ops.indexing import Index, static_index
@@ -186,7 +187,7 @@ class _TexReader:
         found = self.juxtaposed()
         self.bound = before
         free = {x for _, row in found.operands for x in row} - set(letters)
-        return found if free or found.deltas else found.contracted(())
+        return found if free or found.deltas else value_of(found.contracted(()))
 
     def subscript(self) -> tuple[str, ...]:
         """Index letters after ``_``."""
@@ -210,18 +211,22 @@ class _TexReader:
                     tokens.expect("}")
                     out = value_of(op("getitem", self.plain(out), index=index))
                 else:
-                    out = Indexed([(self.plain(out), self.subscript())], [])
+                    out = self.entry(out)
             else:
                 tokens.at += 1
                 out = self.raised(out)
         return out
+
+    def entry(self, array: Any) -> Indexed:
+        """The entry of an array at the indices that follow."""
+        return Indexed([(self.plain(array), self.subscript())])
 
     def plain(self, value: Any) -> Term:
         """The term of a value, for places where its own axes count."""
         exact: Term | None = value.exact
         return settled(value, None) if exact is None else exact
 
-    def raised(self, base: Value) -> Value:
+    def raised(self, base: Value) -> Any:
         tokens = self.tokens
         tokens.expect("{")
         inverse = tokens.peek() == "-" and tokens.peek(1) == r"\top"

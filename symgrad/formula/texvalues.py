@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from symgrad.errors import FormulaError
+from symgrad.formula.indices import Indexed, entry_by_entry
 from symgrad.formula.term import Term, apply, number
 from symgrad.op import lookup
 
@@ -100,12 +101,21 @@ def identity(a: Value, n: Any) -> Term:
     return eye if a.term.number == 1 else op("mul", a.term, eye)  # type: ignore[no-any-return]
 
 
-def entrywise(function: Callable[..., Any], *values: Value) -> Value:
-    """An entrywise operation on values."""
+def entrywise(function: Callable[..., Any], *values: Any) -> Any:
+    """An entrywise operation on values, or on entries with indices."""
+    if any(isinstance(a, Indexed) for a in values):
+        return entry_by_entry(function, values)
     kind, terms = aligned(values)
     if kind == "eye" and len(values) > 1 and any(a.kind != "eye" for a in values):
         raise FormulaError("the size of I is not known here")
     return Value(kind, function(*terms))
+
+
+def divided(top: Any, bottom: Any) -> Any:
+    """A quotient; arrays divide entry by entry."""
+    if bottom.kind == "s" and isinstance(top, Value):
+        return Value(top.kind, op("div", top.term, bottom.term))
+    return entrywise(lookup("div"), top, bottom)
 
 
 def scaled(a: Value, b: Value) -> Value:
@@ -196,31 +206,3 @@ def as_term(a: Value, shape: tuple[Any, ...] | None) -> Term:
     if a.kind in ("v", "r", "s") and any(s == 1 for s in shape) and len([s for s in shape if s != 1]) == term.ndim:
         return op("reshape", term, shape=shape)  # type: ignore[no-any-return]
     return op("expand", term, shape=shape)  # type: ignore[no-any-return]
-
-
-class Indexed:
-    """A product in index notation: operands with their index letters, and pairs of equal indices."""
-
-    def __init__(self, operands: list[tuple[Term, tuple[str, ...]]], deltas: list[tuple[str, str]]):
-        self.operands = operands
-        self.deltas = deltas
-        self.kind = "indexed"
-
-    def times(self, other: Any) -> Indexed:
-        """The product with another one, or with a scalar."""
-        if isinstance(other, Indexed):
-            return Indexed(self.operands + other.operands, self.deltas + other.deltas)
-        return Indexed([*self.operands, (other.term, ())], self.deltas)
-
-    def contracted(self, free: tuple[str, ...]) -> Value:
-        """The array whose axes are the indices ``free``; all others are summed."""
-        same = {b: a for a, b in self.deltas}
-        labels: dict[str, int] = {}
-        rows = [tuple(labels.setdefault(x, len(labels)) for x in row) for _, row in self.operands]
-        sizes = {x: t.shape[k] for t, row in self.operands for k, x in enumerate(row)}
-        output = tuple(same.get(x, x) for x in free)
-        made = op(
-            "einsum", *(t for t, _ in self.operands), inputs=tuple(rows), output=tuple(labels[x] for x in output),
-            shape=tuple(sizes[x] for x in output),
-        )  # fmt: skip
-        return value_of(made)

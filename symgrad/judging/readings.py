@@ -38,6 +38,9 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...]) -> lis
         ways: list[Reading] = [("", lambda: read_latex(given, table, shape))]
         if re.search(r"\||\\[lr]?vert", given):
             ways.append(("|X| is read as absolute values.", lambda: read_latex(given, table, shape, bars="abs")))
+        if re.search(r"_\s*(\{\s*)?[a-z]", given):
+            note = "an index that stands twice in a product is summed."
+            ways.append((note, lambda: read_latex(given, table, shape, repeated=True)))
         return ways
     text = split_definition(given)
     ways = [("", lambda: read_numpy(text, table))]
