@@ -333,15 +333,18 @@ def test_functions_in_index_notation():
 
 
 @pytest.mark.parametrize(
-    ("text", "word"),
-    [("x_{i+1}", "shifts"), (r"\sum_k x_i", "no index k"), (r"\sum x_i", "needs its index"), ("A_{i}", "1 indices")],
+    ("text", "word"), [("x_{i+1}", "shifts"), (r"\sum_k x_i", "no index k"), (r"\sum x_i", "needs its index")]
 )
 def test_index_notation_refused(text, word):
-    known = {"of": "x@A@x", "wrt": "x", "shapes": "x=n A=n,n"}
-    try:
-        verdict = sg.judge(text, **known)
-    except FormulaError as error:
-        assert word in str(error)
-    else:
-        assert (verdict.verdict, verdict.proof) == ("DIFFERENT", "shapes")
-        assert word in verdict.diagnosis.sentence
+    with pytest.raises(FormulaError, match=word):
+        sg.judge(text, of="x@A@x", wrt="x", shapes="x=n A=n,n")
+
+
+def test_number_of_indices():
+    verdict = sg.judge("A_{i}", of="x@A@x", wrt="x", shapes="x=n A=n,n")
+    assert (verdict.verdict, verdict.proof) == ("DIFFERENT", "shapes")
+    assert "1 indices for an array with 2 axes" in verdict.diagnosis.sentence
+
+
+def test_jacobian_of_a_function():
+    assert sg.judge(r"\delta_{im}A_{nj}", of=lambda X, A: X @ A, wrt="X", shapes="X=n,m A=m,p")
