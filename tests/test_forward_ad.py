@@ -72,3 +72,88 @@ def test_same_as_torch(name):
             found.append(mode.unpack_dual(getattr(d, name)()))
     for ours, peer in zip(found[1], found[0], strict=True):
         np.testing.assert_allclose(ours.numpy(), peer.numpy(), rtol=1e-12)
+
+
+class Twice(sg.autograd.Function):
+    """What its author says is the derivative counts: that of rounding is 2."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.round()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+class Both(sg.autograd.Function):
+    """Products and sums with a number among arguments and outputs."""
+
+    @staticmethod
+    def forward(ctx, x, y, k):
+        ctx.save_for_backward(x, y)
+        ctx.save_for_forward(x, y)
+        return x * y, k, x + y
+
+    @staticmethod
+    def backward(ctx, g, _, h):
+        x, y = ctx.saved_tensors
+        return g * y + h, g * x + h if ctx.needs_input_grad[1] else None, None
+
+
+class BothPushed(Both):
+    @staticmethod
+    def jvp(ctx, tx, ty, tk):
+        x, y = ctx.saved_tensors
+        assert tk is None
+        return tx * y + ty * x, None, tx + ty
+
+
+@pytest.mark.parametrize("function", [Both, BothPushed])
+def test_custom_functions_have_tangents(function):
+    x, y = sg.tensor([1.5, 2.5]), sg.tensor([3.0, -1.0])
+    u, v = sg.tensor([1.0, 2.0]), sg.tensor([0.5, 0.25])
+    with fwAD.dual_level():
+        product, number, total = function.apply(fwAD.make_dual(x, u), fwAD.make_dual(y, v), 3)
+        assert number == 3
+        np.testing.assert_allclose(fwAD.unpack_dual(product).tangent, u * y + v * x)
+        np.testing.assert_allclose(fwAD.unpack_dual(total).tangent, u + v)
+        product, _, _ = function.apply(fwAD.make_dual(x, u), y, 3)
+        np.testing.assert_allclose(fwAD.unpack_dual(product).tangent, u * y)
+
+
+def test_the_backward_of_a_custom_function_counts_in_forward_mode():
+    x = sg.tensor([1.2, 2.7])
+    value, tangent = sg.func.jvp(Twice.apply, (x,), (sg.ones(2),))
+    np.testing.assert_array_equal(value, [1.0, 3.0])
+    np.testing.assert_array_equal(tangent, [2.0, 2.0])
+
+
+def test_a_jvp_is_checked():
+    class Short(Both):
+        @staticmethod
+        def jvp(ctx, tx, ty, tk):
+            return tx
+
+    class Large(Twice):
+        @staticmethod
+        def jvp(ctx, tx):
+            return sg.ones(5)
+
+    class Hidden(Twice):
+        @staticmethod
+        def backward(ctx, g):
+            return sg.tensor(g.detach().numpy() * 2)
+
+    x = sg.tensor([1.5, 2.5])
+    with fwAD.dual_level():
+        d = fwAD.make_dual(x, sg.ones(2))
+        with pytest.raises(RuntimeError, match=r"invalid number of forward gradients \(expected 3 but got 1\)"):
+            Short.apply(d, x, 3)
+        with pytest.raises(RuntimeError, match=r"Tensor is of size \[2\] while the given forward gradient"):
+            Large.apply(d)
+        with pytest.raises(NotImplementedError, match="must implement the jvp"):
+            Hidden.apply(d)
+    nested = lambda t: sg.func.jvp(Twice.apply, (t,), (t,))[1]  # noqa: E731
+    with pytest.raises(RuntimeError, match="not inside of another forward derivative"):
+        sg.func.jvp(nested, (x,), (x,))

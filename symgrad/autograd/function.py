@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.autograd.pushforward import NO_JVP, pushed
 from symgrad.autograd.symbolic import FunctionOp, Signature, node_op
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import Op, shape_of
+from symgrad.tape.dual import Dual
 from symgrad.tape.engine import SECOND_TIME
 from symgrad.tape.graph import FREED, Node, sequence
 from symgrad.tape.inplace import LEAF
@@ -41,6 +43,8 @@ class FunctionCtx:
         self.materialize_grads = True
         self.non_differentiable: tuple[Any, ...] = ()
         self.dirty_tensors: tuple[Any, ...] = ()
+        self.saved_for_forward: tuple[Any, ...] | None = None
+        self.in_jvp = False
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors (or None) until the backward pass; only inputs and outputs keep their place in the graph."""
@@ -51,6 +55,10 @@ class FunctionCtx:
                     "keep other things as attributes of ctx"
                 )
         self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors for ``jvp``, which finds them in ``saved_tensors``."""
+        self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Any) -> None:
         """Say which inputs ``forward`` changed in place; each must also be returned."""
@@ -67,6 +75,8 @@ class FunctionCtx:
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What ``save_for_backward`` kept.  Raises torch's error once the graph is freed."""
+        if self.in_jvp and self.saved_for_forward is not None:
+            return self.saved_for_forward
         node = self._node() if self._node is not None else None
         if node is None:
             return self.to_save
@@ -294,6 +304,11 @@ class Function:
             "backward mode AD."
         )
 
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        """Tangents of the outputs from those of the arguments; where it is missing, ``backward`` is transposed."""
+        raise NotImplementedError(NO_JVP)
+
     @classmethod
     def apply(cls, *args: Any) -> Any:
         """Run ``forward`` and record the function as one node named ``<class name>Backward``."""
@@ -302,11 +317,20 @@ class Function:
                 "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
                 f"function with static forward method ({cls.__name__}.forward)."
             )
-        ctx = FunctionCtx()
-        ctx.needs_input_grad = tuple(isinstance(a, Recorded) and a._requires_grad for a in args)
-        with no_grad():
-            returned = run_forward(cls, ctx, args)
-        return _recorded(cls, ctx, args, returned)
+        if any(isinstance(a, Dual) for a in args):
+            return pushed(cls, args, lambda primals, moving: _applied(cls, primals, moving))
+        return _applied(cls, args)[1]
+
+
+def _applied(cls: type[Function], args: tuple[Any, ...], moving: Sequence[bool] = ()) -> tuple[FunctionCtx, Any]:
+    """Run and record a function; arguments that ``moving`` marks have a tangent, so their gradient is wanted, too."""
+    ctx = FunctionCtx()
+    ctx.needs_input_grad = tuple(isinstance(a, Recorded) and a._requires_grad for a in args)
+    if moving:
+        ctx.needs_input_grad = tuple(a or b for a, b in zip(ctx.needs_input_grad, moving, strict=True))
+    with no_grad():
+        returned = run_forward(cls, ctx, args)
+    return ctx, _recorded(cls, ctx, args, returned)
 
 
 def has_setup(cls: type[Function]) -> bool:
