@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from symgrad.op import FRONTS, Op, lookup, register_carrier
-from symgrad.ops.naming import INPLACE
+from symgrad.ops.labels import LABELS
+from symgrad.ops.naming import INPLACE, SPACES
 from symgrad.tape import record
+from symgrad.tape.graph import Labelled
 from symgrad.tape.inplace import into, of_its_own, one_of_several, reshape_inplace
 from symgrad.tape.record import Recorded
 
@@ -130,6 +132,34 @@ def _copying(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function made of several ops, whose results say what torch calls the whole."""
+    label = LABELS.get(name)
+    if label is None:
+        return function
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        made = function(*args, **kwargs)
+        for out in made if isinstance(made, tuple) else (made,):
+            if isinstance(out, Recorded) and out._requires_grad and out._node is not None:
+                inputs = _inputs(args, kwargs)
+                if out._node not in inputs:
+                    text = label if isinstance(label, str) else label(out, *args, **kwargs)
+                    if text is not None:
+                        Labelled.on(out._node, text, inputs)
+        return made
+
+    return call
+
+
+def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Where the tensors of a call come from that may have a gradient: a node, a leaf, or None for a constant."""
+    flat = (x for a in (*args, *kwargs.values()) for x in (a if isinstance(a, (tuple, list)) else (a,)))
+    tensors = (x for x in flat if isinstance(x, Recorded) and x._value.dtype.kind in "fc")
+    return tuple((x if x._node is None else x._node) if x._requires_grad else None for x in tensors)
+
+
 def _caster(dtype: str) -> Callable[[Any], Any]:
     def call(self: Any) -> Any:
         return self.to(dtype)
@@ -151,6 +181,7 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         call = entry.call
         if isinstance(call, Op):
             call = fast.setdefault(call.name, _fast(cls, call))
+        call = _labelling(name, call)
         if name in _COPYING:
             call = _copying(call)
         if name in _SEVERAL:
@@ -161,9 +192,12 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
             setattr(cls, name, call)
     _bind_operators(cls)
     for name in (*_INPLACE, *INPLACE):
-        setattr(cls, f"{name}_", (_reshaping if name in _RESHAPE else _inplace)(FRONTS[name].call))
+        own = f"{name}_" if f"{name}_" in LABELS else name
+        setattr(cls, f"{name}_", (_reshaping if name in _RESHAPE else _inplace)(_labelling(own, FRONTS[name].call)))
     for name, dtype in _CASTS.items():
         setattr(cls, name, _caster(dtype))
+    for space, members in SPACES.items():
+        members.update({name: _labelling(f"{space}.{name}", call) for name, call in members.items()})
     return functions
 
 

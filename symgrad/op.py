@@ -26,6 +26,15 @@ Labels = tuple[int, ...]
 Spec = tuple[tuple[Labels, ...], Labels]
 
 
+def title(name: str) -> str:
+    """A function's name as torch's nodes write it.
+
+    >>> title("adaptive_avg_pool2d"), title("log1p")
+    ('AdaptiveAvgPool2D', 'Log1P')
+    """
+    return name.title().replace("_", "")
+
+
 def same(g: Any, *_: Any, **__: Any) -> Any:
     """The pullback of an input that passes through unchanged; the engine recognises it and skips the call."""
     return g
@@ -141,7 +150,7 @@ class Op:
                 setattr(self, field, fields.pop(field, None))
         if fields:
             raise SymgradError(f"op {name!r}: unknown fields {sorted(fields)}; the fields are {Op.__slots__}.")
-        self.node = self.node or "".join(part.capitalize() for part in name.split("_"))
+        self.node = self.node or title(name)
 
     def __call__(self, *args: Any, **params: Any) -> Any:
         """Apply the op to what flows: the highest-ranked carrier among the arguments decides how."""

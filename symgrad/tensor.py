@@ -15,8 +15,9 @@ from symgrad.facts import Facts
 from symgrad.op import lookup
 from symgrad.ops.indexing import getitem
 from symgrad.ops.reductions import cast
-from symgrad.ops.shaping import mT, permute
+from symgrad.ops.shaping import permute
 from symgrad.tape import record
+from symgrad.tape.graph import Labelled
 from symgrad.tape.inplace import inplace, view_of
 from symgrad.tape.record import plain
 from symgrad.tape.versions import changes
@@ -350,17 +351,17 @@ class Tensor(Facts):
     @property
     def mT(self) -> Any:
         """The last two axes exchanged."""
-        return mT(self)
+        return FUNCTIONS["transpose"](self, -2, -1)
 
     @property
     def H(self) -> Any:
         """Conjugate transpose of a matrix."""
-        return lookup("conj")(self.T) if self.dtype.kind == "c" else self.T
+        return self.mH if self.ndim else self
 
     @property
     def mH(self) -> Any:
         """Conjugate transpose of the last two axes."""
-        return lookup("conj")(mT(self)) if self.dtype.kind == "c" else mT(self)
+        return lookup("conj")(self.mT) if self.dtype.kind == "c" else self.mT
 
     @property
     def real(self) -> Any:
@@ -396,8 +397,12 @@ class Tensor(Facts):
         return self
 
     def contiguous(self) -> Tensor:
-        """The tensor itself."""
-        return self
+        """The tensor itself where its memory is in row-major order, else a copy for which that holds."""
+        if self.is_contiguous():
+            return self
+        made = self.clone()
+        made._value = np.ascontiguousarray(made._value)
+        return made  # type: ignore[no-any-return]
 
     # -------------------------------------------------------------------------------------- autograd
 
@@ -494,7 +499,7 @@ def _put(x: Any, value: Any, index: Any, node: str) -> Any:
     """A copy of ``x`` with ``x[index] = value``, whose node has torch's name for what was written."""
     made = lookup("index_put")(x, value, index=index)
     if made._node is not None:
-        made._node.more().label = node
+        Labelled.on(made._node, node)
     return made
 
 

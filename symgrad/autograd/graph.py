@@ -20,7 +20,7 @@ from symgrad.autograd.saving import (
 )
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.tape import graph as tape
-from symgrad.tape.graph import NodeExtra
+from symgrad.tape.graph import Labelled, NodeExtra
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.versions import note_change
 from symgrad.tensor import Tensor
@@ -73,6 +73,8 @@ class GradFn:
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that receive this node's gradients: ``(node, output number)``; ``(None, 0)`` for constants."""
         node = self.node
+        if node.args.__class__ is Labelled and node.args.inputs is not None:
+            return tuple((None, 0) if place is None else _edge(place) for place in node.args.inputs)
         numbers = node.op.name not in _NUMBERS_APART and not (node.op.name == "sub" and not _tensor_like(node.args[0]))
         return tuple(
             _edge(arg) if node.mask >> i & 1 else (None, 0)
@@ -195,6 +197,7 @@ def _edge(arg: Any) -> tuple[Any, int]:
 
 
 _NAMES_WITH_NUMBERS: dict[tuple[str, tuple[bool, ...]], str] = {
+    ("div", (True, False)): "MulBackward0",
     ("sub", (True, False)): "RsubBackward1",
     ("pow", (False, False)): "PowBackward1",
     ("pow", (True, False)): "PowBackward2",
@@ -204,8 +207,8 @@ _NAMES_WITH_NUMBERS: dict[tuple[str, tuple[bool, ...]], str] = {
 
 def node_name(node: tape.Node) -> str:
     """torch's name: the op's, or the label a composite or custom function gave."""
-    if node.extra is not None and node.extra.label is not None:
-        return node.extra.label
+    if node.args.__class__ is Labelled:
+        return node.args.label
     if node.op.kind == "function":
         return f"{node.op.name}Backward"
     numbers = tuple(not _tensor_like(a) for a in node.args)
@@ -215,7 +218,7 @@ def node_name(node: tape.Node) -> str:
     name = node.op.node
     if callable(name):
         name = name(*(getattr(a, "shape", ()) for a in node.args), **(node.params or {}))
-    return name if "Backward" in name else f"{name}Backward0"
+    return name if "Backward" in name or name == "NotImplemented" else f"{name}Backward0"
 
 
 # ---------------------------------------------------------------------------------------------- edges

@@ -213,6 +213,7 @@ floor_divide: Op = elementwise(
     np.floor_divide,
     0,
     0,
+    node="NotImplemented",
     code=lambda x, y: f"{closed(x)} // {closed(y)}",
     domain="nonzero",
     doc="Quotient rounded down; derivative 0.",

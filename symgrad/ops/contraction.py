@@ -257,6 +257,21 @@ def _infer_contract(*_: Any, shape: tuple[Any, ...], **__: Any) -> tuple[Any, ..
     return tuple(shape)
 
 
+def _contract_node(*_: Any, inputs: tuple[Labels, ...], output: Labels, shape: tuple[Any, ...]) -> str:
+    """The last of the ops that torch makes of such an einsum."""
+    known, wanted = set().union(*inputs), set(output)
+    if len(wanted) < len(output):
+        return "DiagEmbed"
+    if not known >= wanted:
+        new = [size for label, size in zip(output, shape, strict=True) if label not in known]
+        return "Unsqueeze" if all(size == 1 for size in new) else "Expand"
+    if len(inputs) == 1:
+        if known > wanted:
+            return "SumBackward1"
+        return "Permute" if len(inputs[0]) == len(output) else "Diagonal"
+    return "View" if known > wanted else "Mul"
+
+
 einsum_op: Op = multilinear(
     "einsum",
     _contract_kernel,
@@ -265,7 +280,7 @@ einsum_op: Op = multilinear(
     code=_contract_code,
     size_params=("shape",),
     variadic=True,
-    node=lambda *_, inputs, output, shape: "DiagEmbed" if len(set(output)) < len(output) else "Einsum",
+    node=_contract_node,
     doc="Sum of products over labelled axes (einsum), with deltas and broadcasts.",
 )
 

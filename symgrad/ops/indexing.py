@@ -142,7 +142,7 @@ getitem_op: Op = primitive(
     (lambda g, out, like, *, index: put_op(g, index=index, shape=shape_of(like)),),
     jvp=(lambda t, out, like, *, index: getitem_op(t, index=index),),
     infer=indexed_shape,
-    node=lambda shape, index: _index_node(index),
+    node=lambda shape, index: _index_node(shape, index),
     code=lambda x, index: f"{closed(x)}[{index!r}]",
     domain="real",
     view=_indexed_view,
@@ -162,16 +162,29 @@ put_op: Op = primitive(
 )
 
 
-def _index_node(index: Index) -> str:
+def index_steps(shape: tuple[Any, ...], index: Index) -> list[str]:
+    """The views that torch takes one after the other for an index, by name; whole slices are none."""
     parts = index.value if isinstance(index.value, tuple) else (index.value,)
-    if any(isinstance(p, (list, np.ndarray)) for p in parts):
-        return "Index"
-    last = [p for p in parts if p is not Ellipsis]
-    if not last:
-        return "Alias"
-    if last[-1] is None:
-        return "Unsqueeze"
-    return "Select" if isinstance(last[-1], int) else "Slice"
+    rank = sum(map(_axes_used, parts))
+    steps, axis, arrays = [], 0, False
+    for p in parts:
+        if p is Ellipsis:
+            axis += len(shape) - rank
+            continue
+        if isinstance(p, slice):
+            whole = p.indices(shape[axis]) == (0, shape[axis], 1) if isinstance(shape[axis], int) else p == slice(None)
+            steps += [] if whole else ["Slice"]
+        elif p is None or isinstance(p, int):
+            steps.append("Unsqueeze" if p is None else "Select")
+        else:
+            arrays = True
+        axis += _axes_used(p)
+    return steps + ["Index"] * arrays
+
+
+def _index_node(shape: tuple[Any, ...], index: Index) -> str:
+    steps = index_steps(shape, index)
+    return steps[-1] if steps else "Alias"
 
 
 def static_index(index: Any) -> Index:

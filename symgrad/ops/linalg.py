@@ -53,7 +53,7 @@ def _matmul_shape(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _matmul_node(a: Any, b: Any) -> str:
-    kinds = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (1, 2): "Squeeze"}
+    kinds = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (1, 2): "SqueezeBackward4"}
     return kinds.get((len(a), len(b)), "UnsafeView")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -18,9 +19,22 @@ from symgrad.ops.select import abs_, eq, sign, where
 from symgrad.ops.shaping import axis_of, expand_op, flip, ones_like, reshape_op, unsqueeze_op
 
 
+class Everything(tuple[int, ...]):
+    """All axes, because none were named; torch tells this from a list of all axes by another node."""
+
+    __slots__ = ()
+
+
+@functools.cache
+def _everything(ndim: int) -> Everything:
+    return Everything(range(ndim))
+
+
 def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
     """Sorted axes; None and () mean all of them."""
-    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+    if dim is None:
+        return _everything(ndim)
+    if isinstance(dim, (tuple, list)) and not dim:
         return tuple(range(ndim))
     dims = dim if isinstance(dim, (tuple, list)) else (dim,)
     axes = tuple(sorted(axis_of(d, ndim) for d in dims))
@@ -72,7 +86,7 @@ def _overload(name: str) -> Any:
     """torch numbers its overloads: 0 reduces everything, 1 takes axes."""
 
     def node(shape: tuple[Any, ...], *, dim: tuple[int, ...], keepdim: bool, **_: Any) -> str:
-        return f"{name}Backward{int(keepdim or len(dim) < len(shape))}"
+        return f"{name}Backward{int(keepdim or dim.__class__ is not Everything)}"
 
     return node
 

@@ -87,6 +87,8 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Axes ``start_dim`` … ``end_dim`` joined into one."""
     shape = shape_of(input)
     first, last = axis_of(start_dim, len(shape)), axis_of(end_dim, len(shape))
+    if first == last and shape:
+        return input
     return reshape(input, *shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :])
 
 
@@ -147,17 +149,12 @@ def _permute_spec(shape: Any, *, dims: tuple[int, ...]) -> Spec:
     return (tuple(range(len(shape))),), dims
 
 
-def _is_swap(dims: tuple[int, ...]) -> bool:
-    return sum(k != d for k, d in enumerate(dims)) == 2
-
-
 permute_op: Op = multilinear(
     "permute",
     lambda x, dims: np.transpose(x, dims),
     _permute_spec,
     infer=lambda shape, dims: tuple(shape[k] for k in dims),
     code=lambda x, dims: f"{closed(x)}.T" if dims == (1, 0) else f"np.transpose({x}, {dims})",
-    node=lambda shape, dims: "T" if dims == (1, 0) else "Transpose" if _is_swap(dims) else "Permute",
     view=lambda x, dims: np.transpose(x, dims),
     doc="Axes in another order.",
 )
@@ -347,7 +344,7 @@ embed_op: Op = primitive(
     jvp=(lambda t, out, like, **p: embed_op(t, **p),),
     infer=lambda shape, dim, start, size: (*shape[:dim], size, *shape[dim + 1 :]),
     size_params=("start", "size"),
-    node="SliceBackward",
+    node="SliceBackwardBackward0",
     domain="real",
     doc="Zeros with the input in a range of an axis: the transpose of narrow.",
 )

@@ -70,17 +70,35 @@ class Node:
         return self.extra
 
 
-class NodeExtra:
-    """Rare things about a node: hooks on its result and on itself, tensors that keep their grad, a label."""
+class Labelled(tuple[Any, ...]):
+    """The arguments of a node at which a composite function ends: torch's name for the whole, and its inputs.
 
-    __slots__ = ("handle", "hooks", "label", "metadata", "post", "pre", "retained", "trace")
+    Only such a node pays for its label; the sweeps see a tuple of arguments like any other.
+
+    label   the name of the whole, as ``grad_fn`` gives it
+    inputs  where the whole got its inputs: a node, a leaf, or None for a constant; None where the arguments tell
+    """
+
+    label: str
+    inputs: tuple[Any, ...] | None
+
+    @classmethod
+    def on(cls, node: Node, label: str, inputs: tuple[Any, ...] | None = None) -> None:
+        """Give ``node`` a label."""
+        node.args = made = cls(node.args)
+        made.label, made.inputs = label, inputs
+
+
+class NodeExtra:
+    """Rare things about a node: hooks on its result and on itself, tensors that keep their grad."""
+
+    __slots__ = ("handle", "hooks", "metadata", "post", "pre", "retained", "trace")
 
     def __init__(self) -> None:
         self.hooks: dict[int, Any] = {}
         self.pre: dict[int, Any] = {}
         self.post: dict[int, Any] = {}
         self.retained: weakref.ref[Any] | None = None
-        self.label: str | None = None
         self.metadata: dict[str, Any] | None = None
         self.handle: weakref.ref[Any] | None = None
         self.trace: Any = None

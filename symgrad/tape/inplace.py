@@ -17,7 +17,7 @@ import numpy as np
 
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import Op, lookup, shape_of
-from symgrad.tape.graph import Node, sequence
+from symgrad.tape.graph import Labelled, Node, sequence
 from symgrad.tape.modes import MODE
 from symgrad.tape.versions import note_change, storage
 
@@ -280,6 +280,9 @@ def _refresh(root: Any) -> None:
             made._node.more().retained = weakref.ref(alive)
         alive._node, alive._requires_grad = made._node, made._requires_grad
         alive._extra.view.recorded = True
+        if alive._value.dtype == root._value.dtype:
+            # torch does not take the views once more, but reads the memory of the base by strides.
+            Labelled.on(made._node, "AsStridedBackward0", (root._node,))
 
 
 def into(out: Any, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -307,13 +310,11 @@ def of_its_own(made: Any) -> Any:
 
 
 def one_of_several(parts: tuple[Any, ...], name: str) -> tuple[Any, ...]:
-    """Mark views that one function returned together: torch names their node alike and refuses to change them."""
+    """Mark views that one function returned together: torch refuses to change them."""
     for k, part in enumerate(parts):
         view = view_of(part)
         if view is not None:
             view.several = (k, name)
-        if part._node is not None:
-            part._node.more().label = f"{name}Backward0"
     return parts
 
 
@@ -345,7 +346,7 @@ def _put_back(root: Any, part: Any, chain: Chain) -> Any:
         levels.append(op(levels[-1], **params))
     for whole, (op, params) in zip(reversed(levels), reversed(chain), strict=True):
         part = put_into(whole, part, op, params)
-    part._node.more().label = "CopySlices"
+    Labelled.on(part._node, "CopySlices")
     return part
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import FormulaError, SymgradWarning
-from symgrad.tape.graph import FREED, Node, NodeExtra, Size, Source, sequence
+from symgrad.tape.graph import FREED, Labelled, Node, NodeExtra, Size, Source, sequence
 from symgrad.tape.observers import unpacked
 from symgrad.tape.origin import OWN, Origin, origin_of
 from symgrad.tape.record import Recorded
@@ -100,7 +100,7 @@ def _reached(roots: Iterable[Any], known: Any) -> list[Any]:
 def _parts(item: Any) -> list[Any]:
     """The graph objects that one object refers to."""
     if isinstance(item, Node):
-        below = [*item.args, *_inside(item.params)]
+        below = [*item.args, *(getattr(item.args, "inputs", None) or ()), *_inside(item.params)]
     elif isinstance(item, Origin):
         below = [*item.roots, *item.seeds]
     elif isinstance(item, Source):
@@ -130,7 +130,7 @@ def _state(item: Any, ref: Any) -> tuple[Any, ...]:
     if isinstance(item, Node):
         saved = "freed" if item.saved is FREED else unpacked(item.saved)
         extra = _node_extra(item.extra)
-        args = tuple(ref(a) for a in item.args)
+        args = _labelled_state(item.args, ref)
         inside = tuple(ref(x) for x in _inside(item.params))
         return ("node", item.op, args, _as_size(item.params), inside, item.mask, item.shape, item.dtype, item.uniform,
                 item.sequence_nr, saved, extra)  # fmt: skip
@@ -140,6 +140,24 @@ def _state(item: Any, ref: Any) -> tuple[Any, ...]:
         alive = item.ref()
         return ("source", _name(item), None if alive is None else ref(alive), _plain_fields(item))
     return ("tensor", type(item), item._value, ref(item._node), item._requires_grad, _tensor_extra(item, ref))
+
+
+def _labelled_state(args: tuple[Any, ...], ref: Any) -> tuple[Any, ...]:
+    """References to a node's arguments, after their label and its inputs where they have one."""
+    refs = tuple(ref(a) for a in args)
+    if not isinstance(args, Labelled):
+        return refs
+    return (args.label, None if args.inputs is None else tuple(ref(a) for a in args.inputs), *refs)
+
+
+def _labelled(state: tuple[Any, ...], deref: Any) -> tuple[Any, ...]:
+    """The arguments of :func:`_labelled_state`."""
+    if not state or not isinstance(state[0], str):
+        return tuple(map(deref, state))
+    label, inputs, *refs = state
+    args = Labelled(map(deref, refs))
+    args.label, args.inputs = label, None if inputs is None else tuple(map(deref, inputs))
+    return args
 
 
 class _KeptSize:
@@ -218,7 +236,7 @@ def _node_extra(extra: NodeExtra | None) -> Any:
     if extra is None:
         return None
     tables = tuple(_named_hooks(table) for table in (extra.hooks, extra.pre, extra.post))
-    return (*tables, extra.label) if any(tables) or extra.label else None
+    return tables if any(tables) else None
 
 
 def _named_hooks(table: dict[int, Any]) -> dict[int, Any]:
@@ -281,14 +299,14 @@ def _fresh_numbers(states: list[Any]) -> dict[int, int]:
 
 def _fill_node(node: Node, state: Any, deref: Any, fresh: dict[int, int]) -> None:
     _, op, args, params, inside, mask, shape, dtype, uniform, number, saved, extra = state
-    node.op, node.args, node.params = op, tuple(map(deref, args)), params
+    node.op, node.args, node.params = op, _labelled(args, deref), params
     node.mask, node.shape, node.dtype, node.uniform = mask, shape, dtype, uniform
     node.sequence_nr = fresh[number]
     node.saved = FREED if isinstance(saved, str) else saved
     node.extra = None
     if extra is not None:
         more = node.more()
-        more.hooks, more.pre, more.post, more.label = dict(extra[0]), dict(extra[1]), dict(extra[2]), extra[3]
+        more.hooks, more.pre, more.post = map(dict, extra)
     run = (params or {}).get("run")
     if run is not None:
         run.ctx._node = weakref.ref(node)
