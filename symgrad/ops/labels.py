@@ -1,0 +1,230 @@
+"""Labels: torch's word for what a function made of several ops does as a whole, by the function's public name.
+
+A composite has no entry in the table and needs none: its rule comes from its parts.  Its label is what ``grad_fn``
+says, and the arguments of the call are what ``next_functions`` lists.  A label is a node's name, or a function
+``(out, *arguments) -> name`` where torch names the overloads of a function apart (None: the last op's own name).
+Functions whose node torch names like the function stand in ``NAMED_ALIKE``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symgrad.op import shape_of, title
+
+
+def _array(x: Any) -> bool:
+    return hasattr(x, "dtype")
+
+
+def _overload(name: str, position: int, keyword: str, numbers: tuple[int, int] = (1, 0)) -> Any:
+    """``name`` with torch's number of the overload for a number, or for a tensor, as the argument at ``position``."""
+
+    def label(out: Any, *args: Any, **options: Any) -> str:
+        given = args[position] if position < len(args) else options.get(keyword)
+        return f"{name}Backward{numbers[_array(given)]}"
+
+    return label
+
+
+def _clamp(out: Any, input: Any, min: Any = None, max: Any = None) -> str:
+    return f"ClampBackward{int(not (_array(min) or _array(max)))}"
+
+
+def _div(out: Any, input: Any, other: Any, *, rounding_mode: Any = None) -> str | None:
+    if rounding_mode is None:
+        return None
+    return f"DivBackward{2 if _array(other) else 3}" if _array(input) else None
+
+
+def _extreme(name: str) -> Any:
+    def label(out: Any, input: Any, dim: Any = None, *_: Any, **__: Any) -> str | None:
+        if dim is None:
+            return f"{name}Backward1"
+        return None if _array(dim) else f"{name}Backward0"
+
+    return label
+
+
+def _middle(name: str) -> Any:
+    def label(out: Any, input: Any, dim: Any = None, *_: Any, **__: Any) -> str:
+        return f"{name}Backward{int(dim is not None)}"
+
+    return label
+
+
+def _squeeze(first: int) -> Any:
+    def label(out: Any, input: Any, dim: Any = None) -> str:
+        return f"SqueezeBackward{first + (0 if dim is None else 2 if isinstance(dim, (tuple, list)) else 1)}"
+
+    return label
+
+
+def _prod(out: Any, input: Any, dim: Any = None, *_: Any, **__: Any) -> str:
+    return f"ProdBackward{int(dim is not None)}"
+
+
+def _sort(out: Any, *_: Any, stable: Any = None, **__: Any) -> str:
+    return f"SortBackward{int(stable is not None)}"
+
+
+def _reshape(out: Any, input: Any, *_: Any) -> str | None:
+    """A reshape that has to copy is torch's ``_unsafe_view`` of a clone."""
+    return "UnsafeViewBackward0" if getattr(out, "_is_view", bool)() is False and input is not out else None
+
+
+def _scatter(out: Any, input: Any, dim: Any, index: Any, src: Any = None, **options: Any) -> str:
+    if options.get("reduce") is not None:
+        return f"ScatterBackward{2 if _array(src) else 3}"
+    return f"ScatterBackward{int(not _array(options.get('value') if src is None else src))}"
+
+
+def _split(out: Any, input: Any, sizes: Any, *_: Any, **__: Any) -> str:
+    return "SplitBackward0" if isinstance(sizes, int) else "SplitWithSizesBackward0"
+
+
+def _round(out: Any, input: Any, *, decimals: int | None = None) -> str:
+    return f"RoundBackward{int(decimals is not None)}"
+
+
+def _repeat_interleave(out: Any, input: Any, repeats: Any, *_: Any, **__: Any) -> str:
+    return "IndexSelectBackward0" if _array(repeats) else "ViewBackward0"
+
+
+def _atleast(rank: int) -> Any:
+    def label(out: Any, input: Any, *_: Any) -> str | None:
+        ndim = len(shape_of(input)) if _array(input) else rank
+        return "UnsqueezeBackward0" if 0 < ndim < rank else None
+
+    return label
+
+
+def _vecdot(out: Any, x: Any, y: Any, *, dim: int = -1) -> str:
+    one = len(shape_of(x)) == len(shape_of(y)) == 1
+    return "VdotBackward0" if one else "SumBackward1"
+
+
+def _convolution(axes: int) -> Any:
+    def label(out: Any, input: Any, *_: Any, **__: Any) -> str:
+        return "ConvolutionBackward0" if len(shape_of(input)) == axes + 2 else "SqueezeBackward1"
+
+    return label
+
+
+def _diag(out: Any, input: Any, diagonal: int = 0) -> str:
+    return "DiagonalBackward0_copy" if len(shape_of(input)) == 2 else "DiagEmbedBackward0"
+
+
+def _linear(out: Any, input: Any, weight: Any, bias: Any = None) -> str | None:
+    rank = len(shape_of(input))
+    if len(shape_of(weight)) == 1 or rank == 1:
+        return None
+    if rank == 2:
+        return None if bias is None else "AddmmBackward0"
+    return "ViewBackward0" if bias is not None else "UnsafeViewBackward0"
+
+
+def _named_alike(space: str, name: str) -> str:
+    return f"{title(f'{space}_{name}' if space in ('special', 'linalg') else name)}Backward0"
+
+
+NAMED_ALIKE: dict[str, str] = {
+    "": "addbmm addcdiv addcmul addmm addmv addr as_strided as_strided_scatter baddbmm block_diag bmm bernoulli "
+    "cholesky cholesky_inverse cholesky_solve complex cummax cummin cumprod cumsum diag_embed diagonal_scatter dist "
+    "index_add index_copy index_put index_reduce index_select kthvalue ldexp logcumsumexp logit lu_unpack "
+    "masked_scatter masked_select mode mvlgamma nan_to_num nansum narrow_copy ormqr polar put renorm repeat roll rot90 "
+    "rsub scatter_add scatter_reduce select_scatter sgn slice_scatter take topk trace triangular_solve transpose vdot "
+    "view_as_complex logdet unfold aminmax std_mean var_mean select i0 softmax log_softmax",
+    "nn.functional": "adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d avg_pool2d "
+    "avg_pool3d binary_cross_entropy binary_cross_entropy_with_logits celu channel_shuffle ctc_loss elu "
+    "fractional_max_pool2d fractional_max_pool3d gelu glu hardshrink hardsigmoid hardswish hardtanh huber_loss "
+    "leaky_relu max_unpool2d max_unpool3d mish mse_loss multi_margin_loss multilabel_margin_loss pdist pixel_shuffle "
+    "pixel_unshuffle silu smooth_l1_loss soft_margin_loss softplus softshrink threshold softmax log_softmax logit",
+    "special": "entr erfcx i0e i1 i1e log_ndtr ndtri xlog1py",
+    "linalg": "cross householder_product lstsq lu lu_solve qr solve_triangular",
+}
+"""Functions by namespace whose node is called like them; in ``special`` and ``linalg`` with the namespace before."""
+
+_OTHERWISE: dict[str, Any] = {
+    "acosh_": "AcoshBackward1",
+    "asinh_": "AsinhBackward1",
+    "atanh_": "AtanhBackward1",
+    "atleast_2d": _atleast(2),
+    "atleast_3d": _atleast(3),
+    "chunk": "SplitBackward0",
+    "clamp": _clamp,
+    "clip": _clamp,
+    "clamp_max": _overload("ClampMax", 1, "max", (0, 1)),
+    "clamp_min": _overload("ClampMin", 1, "min", (0, 1)),
+    "copysign": _overload("Copysign", 1, "other"),
+    "cross": "LinalgCrossBackward0",
+    "diag": _diag,
+    "diagflat": "DiagEmbedBackward0",
+    "div": _div,
+    "divide": _div,
+    "fill": _overload("Fill", 1, "value", (0, 2)),
+    "fmod": _overload("Fmod", 1, "other", (0, 1)),
+    "index_fill": _overload("IndexFill", 3, "value", (0, 1)),
+    "kron": "UnsafeViewBackward0",
+    "lerp": _overload("Lerp", 2, "weight", (0, 1)),
+    "masked_fill": _overload("MaskedFill", 2, "value", (0, 1)),
+    "max": _extreme("Max"),
+    "median": _middle("Median"),
+    "min": _extreme("Min"),
+    "moveaxis": "PermuteBackward0",
+    "movedim": "PermuteBackward0",
+    "msort": "SortBackward0",
+    "nanmedian": _middle("Nanmedian"),
+    "prod": _prod,
+    "qr": "LinalgQrBackward0",
+    "lu_solve": "LinalgLuSolveBackward0",
+    "special.i0": "I0Backward0",
+    "special.i1": "SpecialI1Backward0",
+    "linalg.svd": "LinalgSvdBackward0",
+    "nn.functional.batch_norm": "NativeBatchNormBackward0",
+    "remainder": _overload("Remainder", 1, "other", (0, 1)),
+    "repeat_interleave": _repeat_interleave,
+    "reshape": _reshape,
+    "reshape_as": _reshape,
+    "round": _round,
+    "scatter": _scatter,
+    "sort": _sort,
+    "special.ndtr": "MulBackward1",
+    "split": _split,
+    "squeeze": _squeeze(0),
+    "squeeze_": _squeeze(3),
+    "swapaxes": "TransposeBackward0",
+    "swapdims": "TransposeBackward0",
+    "t": "TBackward0",
+    "t_": "TBackward1",
+    "tile": "RepeatBackward0",
+    "transpose_": "TransposeBackward1",
+    "swapaxes_": "TransposeBackward1",
+    "swapdims_": "TransposeBackward1",
+    "unbind": "UnbindBackward0",
+    "unsqueeze_": "UnsqueezeBackward1",
+    "linalg.vecdot": _vecdot,
+    **{f"nn.functional.conv{kind}{n}d": _convolution(n) for kind in ("", "_transpose") for n in (1, 2, 3)},
+    **{f"nn.functional.{name}_pool1d": "SqueezeBackward1" for name in ("adaptive_avg", "adaptive_max", "avg", "max")},
+    "nn.functional.max_unpool1d": "SqueezeBackward1",
+    "nn.functional.linear": _linear,
+    "nn.functional.prelu": "PreluKernelBackward0",
+    "nn.functional.relu6": "HardtanhBackward0",
+    "nn.functional.selu": "EluBackward0",
+    "nn.functional.rrelu": "RreluWithNoiseBackward0",
+    "nn.functional.softmin": "SoftmaxBackward0",
+    "nn.functional.layer_norm": "NativeLayerNormBackward0",
+    "nn.functional.group_norm": "NativeGroupNormBackward0",
+    "nn.functional.max_pool2d": "MaxPool2DWithIndicesBackward0",
+    "nn.functional.max_pool3d": "MaxPool3DWithIndicesBackward0",
+    "nn.functional.unfold": "Im2ColBackward0",
+    "prelu": "PreluKernelBackward0",
+    "hardshrink": "HardshrinkBackward0",
+}
+
+LABELS: dict[str, Any] = {
+    f"{space}.{name}" if space else name: _named_alike(space, name)
+    for space, names in NAMED_ALIKE.items()
+    for name in names.split()
+} | _OTHERWISE
+"""The label of a function by its public name, with its namespace; in-place forms that differ by the method's."""
