@@ -33,7 +33,7 @@ _INPLACE = ("add", "sub", "mul", "div", "pow", "exp", "log", "sqrt", "sin", "cos
             "greater", "greater_equal", "less", "less_equal", "not_equal")  # fmt: skip
 _RESHAPE = ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims")
 """Methods whose in-place form changes the shape and no memory."""
-_SEVERAL = {"unbind": "Unbind", "split": "Split", "chunk": "Split"}
+_SEVERAL = {"unbind": "Unbind", "split": "Split", "split_with_sizes": "SplitWithSizes", "chunk": "Split"}
 """Functions that return several views, and torch's name of their node."""
 _COPYING = ("repeat", "tile", "diag", "index_select")
 """Functions made of views whose result has memory of its own in torch."""
@@ -116,7 +116,9 @@ def _several(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:
         parts = function(input, *args, **kwargs)
-        return one_of_several(parts, name) if isinstance(input, Recorded) else parts
+        sizes = name == "Split" and args and not isinstance(args[0], int)
+        node = "SplitWithSizes" if sizes else name
+        return one_of_several(parts, node) if isinstance(input, Recorded) else parts
 
     return call
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from symgrad import dtypes
 from symgrad.errors import ArgumentError
+from symgrad.tape.inplace import Invalid
 
 _DEFAULTS: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
 _PROFILES: dict[str, dict[str, Any]] = {
@@ -185,6 +186,8 @@ def _suffixes(t: Any, values: Any) -> list[str]:
         usual |= {dtypes.for_python_number(1j), np.dtype(bool), np.dtype(np.int64)}
     if values.dtype not in usual:
         found.append(f"dtype={values.dtype}")
+    if t._node.__class__ is Invalid:
+        return [*found, "grad_fn=<Invalid>"]  # the base of this view was changed: asking for the node is an error
     node = t.grad_fn
     if node is not None:
         found.append(f"grad_fn=<{node.name().rsplit('::', 1)[-1]}>")

@@ -18,7 +18,8 @@ from symgrad.ops.reductions import cast
 from symgrad.ops.shaping import permute
 from symgrad.tape import record
 from symgrad.tape.graph import Labelled
-from symgrad.tape.inplace import inplace, view_of
+from symgrad.tape.inplace import inplace, resize, view_of
+from symgrad.tape.modes import MODE
 from symgrad.tape.record import plain
 from symgrad.tape.versions import changes
 from symgrad.tape.watch import WATCH, note_read
@@ -48,7 +49,7 @@ class Tensor(Facts):
     @property
     def requires_grad(self) -> bool:
         """Whether gradients flow to this tensor."""
-        return self._requires_grad
+        return self._requires_grad or (self._extra is not None and self._extra.claims)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -59,6 +60,14 @@ class Tensor(Facts):
 
         Integer and bool tensors raise ``RuntimeError``; so does switching a non-leaf off.
         """
+        if record.inferred(self):
+            if requires_grad and not MODE.local.inference:
+                raise AutogradError(
+                    "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. Make a "
+                    "clone() to get a normal tensor."
+                )
+            self.more().claims = bool(requires_grad)
+            return self
         if self._requires_grad and self._node is not None:
             if not requires_grad:
                 raise AutogradError(
@@ -179,14 +188,16 @@ class Tensor(Facts):
         new = value if isinstance(value, Tensor) else plain(Tensor, np.asarray(value))
         if self._requires_grad and not dtypes.is_floating(new.dtype):
             raise DtypeError(f"data of dtype {new.dtype} cannot replace that of a tensor that requires grad")
-        self._value = new._value
+        counted, self._value = changes(self._value), new._value
+        self.more().counted += counted - changes(self._value)
 
     def detach(self) -> Tensor:
         """The same memory without history; a new symbol in formulas."""
         if WATCH.count and WATCH.local.stack and record.traced(self):
             return lookup("detach")(self)  # type: ignore[no-any-return]
         out = plain(type(self), self._array())
-        out.more().site = record.call_site(1)
+        extra = out.more()
+        extra.site, extra.inference = record.call_site(1), record.inferred(self)
         return out  # type: ignore[no-any-return]
 
     def detach_(self) -> Tensor:
@@ -329,9 +340,23 @@ class Tensor(Facts):
         value = cast(symgrad.ops.shaping.expand(source, self._value.shape), self.dtype)
         return self._inplace(lambda x: _put(x, value, _WHOLE, "CopyBackwards"))
 
+    def resize_(self, *sizes: Any) -> Tensor:
+        """Another shape in place: the first entries are kept, those that are added are zero."""
+        return resize(self, tuple(map(int, symgrad.ops.shaping.size_args(sizes))))  # type: ignore[no-any-return]
+
+    def resize_as_(self, other: Any) -> Tensor:
+        """The shape of another tensor in place, as :meth:`resize_`."""
+        return resize(self, other.raw_shape)  # type: ignore[no-any-return]
+
     @property
     def _version(self) -> int:
-        return changes(self._value)
+        if record.inferred(self):
+            raise AutogradError("Inference tensors do not track version counter.")
+        return changes(self._value) + (0 if self._extra is None else self._extra.counted)
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode, so that no graph may save it."""
+        return record.inferred(self)
 
     @property
     def _base(self) -> Any:

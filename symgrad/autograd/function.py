@@ -18,7 +18,7 @@ from symgrad.op import Op, shape_of
 from symgrad.tape.dual import Dual
 from symgrad.tape.engine import SECOND_TIME
 from symgrad.tape.graph import FREED, Node, sequence
-from symgrad.tape.inplace import LEAF
+from symgrad.tape.inplace import become, refuse, view_of
 from symgrad.tape.modes import MODE, is_grad_enabled, no_grad
 from symgrad.tape.observers import NODES, PackedRow, observed, unpacked
 from symgrad.tape.record import Recorded, plain, traced
@@ -355,13 +355,11 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
     recording = not MODE.exceptional or is_grad_enabled()
     keep = recording and any(map(traced, tensors))
     dirty = {id(t) for t in ctx.dirty_tensors}
-    if keep:
-        for t in ctx.dirty_tensors:
-            if isinstance(t, Recorded) and t._requires_grad and t._node is None:
-                raise AutogradError(LEAF)
+    for t in ctx.dirty_tensors:
+        if keep and isinstance(t, Recorded):
+            refuse(t, tuple(tensors))
+        note_change(t._array())
     if not keep:
-        for t in ctx.dirty_tensors:
-            note_change(t._array())
         return returned
     several = isinstance(returned, tuple)
     signature = Signature(cls, args, len(outputs) if several else None)
@@ -390,22 +388,28 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
             results.append(out)
             continue
         if id(out) not in done:
-            done[id(out)] = _attached(out, node, k if several else None, tensors, dirty, id(out) in plain_ids)
+            place = _output_node(node, k, out._value) if several else node
+            done[id(out)] = _attached(out, place, tensors, dirty, id(out) in plain_ids)
+            if len(outputs) > 1 and (view := view_of(done[id(out)])) is not None:
+                view.marked("several", (k, cls.__name__))
         results.append(done[id(out)])
     ctx.to_save = ctx.non_differentiable = ctx.dirty_tensors = ()
     return tuple(results) if several else results[0]
 
 
-def _attached(out: Any, node: Node, index: int | None, inputs: list[Any], dirty: set[int], fixed: bool) -> Any:
-    """An output as a tensor of the graph: the same object, or an alias where an input was handed back."""
+def _attached(out: Any, node: Node, inputs: list[Any], dirty: set[int], fixed: bool) -> Any:
+    """An output as a tensor of the graph: the same object, or a view of it where an input was handed back."""
     if any(out is t for t in inputs) and id(out) not in dirty:
-        out = plain(type(out), out._value)
+        with no_grad():
+            out = out.view_as(out)
     if fixed or not is_floating(out.dtype):
         return out
     if id(out) in dirty:
-        note_change(out._array())
-    out._node = node if index is None else _output_node(node, index, out._value)
-    out._requires_grad = node.mask != 0
+        become(out, node)
+        return out
+    if (view := view_of(out)) is not None:
+        view.marked("function", (0, node.op.name))
+    out._node, out._requires_grad = node, node.mask != 0
     return out
 
 
@@ -416,7 +420,7 @@ def _pack(ctx: FunctionCtx, inputs: list[Any], outputs: Sequence[Any], several: 
         position = next((k for k, o in enumerate(outputs) if o is t), None)
         if t is None:
             kinds.append(("kept", None))
-        elif position is not None and not any(t is x for x in inputs):
+        elif position is not None and (any(t is d for d in ctx.dirty_tensors) or not any(t is x for x in inputs)):
             kinds.append(("output", position if several else None))
         elif t._node is not None:
             kinds.append(("node", t._node))

@@ -19,21 +19,31 @@ from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import Op, lookup, shape_of
 from symgrad.tape.graph import Labelled, Node, sequence
 from symgrad.tape.modes import MODE
-from symgrad.tape.versions import note_change, storage
+from symgrad.tape.versions import changes, note_change, storage
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 LEAF_VIEW = "a view of a leaf Variable that requires grad is being used in an in-place operation."
-NO_GRAD_VIEW = (
-    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case "
-    "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
-    "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
-    "the inplace to be tracked)."
+INFERENCE = (
+    "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
+    "tensor before doing inplace update."
 )
-SEVERAL = (
-    "Output {} of {} is a view and is being modified inplace. This view is the output of a function that returns "
-    "multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
-    "inplace operation by an out-of-place one."
+_AMBIGUOUS = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+    "the view and the inplace either both inside the {} block (if you don't want the inplace to be tracked) or both "
+    "outside (if you want the inplace to be tracked)."
 )
+_WHY = {
+    "no_grad": "modified inplace with grad mode enabled. " + _AMBIGUOUS.format("no_grad"),
+    "inference": "modified inplace in normal mode. " + _AMBIGUOUS.format("inference_mode"),
+    "several": "modified inplace. This view is the output of a function that returns multiple views. Such functions do "
+    "not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place "
+    "one.",
+    "function": "modified inplace. This view was created inside a custom Function (or because an input was returned "
+    "as-is) and the autograd logic to handle view+inplace would override the custom backward associated with the "
+    "custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
+    "output of the custom Function.",
+}
+"""Why a view may not be changed, by its kind; the last part of torch's sentences."""
 OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
     "Please clone() the tensor before performing the operation."
@@ -47,19 +57,35 @@ _PRUNED = 32
 class View:
     """What a view knows: its base, the op that cut it out, and the view that this op was applied to, if any.
 
-    recorded  whether it was made with grad enabled
-    several   where it is one of several views that a function returned: its place and the name of the function
+    kind       why it may not be changed: made under ``no_grad`` or in ``inference`` mode, one of ``several`` results,
+               or the output of a custom ``function``; empty for a view that may be changed
+    inherited  whether that is so because of the view it was cut from
+    place      which output of which function it is, for messages
     """
 
-    __slots__ = ("base", "op", "params", "parent", "recorded", "several")
+    __slots__ = ("base", "inherited", "kind", "op", "params", "parent", "place")
 
-    def __init__(self, base: Any, parent: View | None, op: Op, params: dict[str, Any], recorded: bool):
+    def __init__(self, base: Any, parent: View | None, op: Op, params: dict[str, Any]):
         self.base = base
         self.parent = parent
         self.op = op
         self.params = params
-        self.recorded = recorded
-        self.several: tuple[int, str] | None = None
+        self.kind: str = "" if parent is None else parent.kind
+        self.inherited = bool(self.kind)
+        self.place = (0, op.node if isinstance(op.node, str) else op.name.capitalize())
+
+    def marked(self, kind: str, place: tuple[int, str] | None = None) -> None:
+        """Say of what kind this view is itself."""
+        self.kind, self.inherited = kind, False
+        self.place = self.place if place is None else place
+
+    def refusal(self, how: str = "is being") -> str:
+        """torch's sentence for a change of this view, or of its base (``how``)."""
+        which = f"Output {self.place[0]} of {self.place[1].removesuffix('0').removesuffix('Backward')} is a view"
+        if self.kind in ("no_grad", "inference"):
+            start = f"{which} of a view which was created in" if self.inherited else "A view was created in"
+            return f"{start} {'no_grad' if self.kind == 'no_grad' else 'inference'} mode and {how} {_WHY[self.kind]}"
+        return f"{which} and {how} {_WHY[self.kind]}"
 
     def chain(self) -> list[tuple[Op, dict[str, Any]]]:
         """The ops that cut the view out of its base, first to last."""
@@ -79,7 +105,10 @@ def note_view(source: Any, made: Any, op: Op, params: dict[str, Any]) -> None:
     """Remember that ``made`` shares the memory of ``source``, from which ``op`` cut it."""
     parent = None if source._extra is None else source._extra.view
     root = source if parent is None else parent.base
-    made.more().view = View(root, parent, op, params, not MODE.exceptional or MODE.local.enabled)
+    view = made.more().view = View(root, parent, op, params)
+    if MODE.exceptional and not MODE.local.enabled:
+        view.marked("inference" if MODE.local.inference else "no_grad")
+        made._requires_grad = root._requires_grad  # as a leaf of its own: so torch
     more = root.more()
     if more.views is None:
         more.views = []
@@ -91,6 +120,24 @@ def note_view(source: Any, made: Any, op: Op, params: dict[str, Any]) -> None:
 def view_of(tensor: Any) -> View | None:
     """What a tensor knows of its base; None when it is no view."""
     return None if tensor._extra is None else tensor._extra.view
+
+
+class Invalid:
+    """Stands for the node of a view whose base was changed when the view could not follow: whoever asks gets the error.
+
+    Shape and dtype are told without grad, since the values of the view are right.
+    """
+
+    __slots__ = ("facts", "view")
+
+    def __init__(self, view: View, shape: tuple[int, ...], dtype: Any):
+        self.view = view
+        self.facts = {"shape": shape, "dtype": dtype}
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.facts and MODE.exceptional and not MODE.local.enabled:
+            return self.facts[name]
+        raise AutogradError(self.view.refusal("its base or another view of its base has been"))
 
 
 def region(array: Any, chain: Chain) -> Any:
@@ -110,8 +157,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     """
     view = view_of(tensor)
     recording = not MODE.exceptional or MODE.local.enabled
-    if recording:
-        _refuse(tensor, view, args, kwargs)
+    refuse(tensor, (*args, *kwargs.values()))
     began, before = next(sequence), tensor._value
     new = op(tensor, *args, **kwargs)
     chain = [] if view is None else view.chain()
@@ -133,19 +179,21 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     return tensor
 
 
-def _refuse(tensor: Any, view: View | None, args: Any, kwargs: Any) -> None:
-    """Raise torch's errors for leaves, their views, and views that were made without grad."""
-    if view is not None:
-        others = (*args, *kwargs.values())
-        tracked = tensor._requires_grad or any(getattr(a, "_requires_grad", False) for a in others)
-        if tracked and view.several is not None:
-            raise AutogradError(SEVERAL.format(*view.several))
-        if tracked and not view.recorded:
-            raise AutogradError(NO_GRAD_VIEW)
-        if tensor._requires_grad and view.base._node is None and view.base._requires_grad:
-            raise AutogradError(LEAF_VIEW + _named(view.base))
-    if tensor._requires_grad and tensor._node is None:
-        raise AutogradError(LEAF + _named(tensor))
+def refuse(tensor: Any, others: tuple[Any, ...]) -> None:
+    """Raise torch's errors for inference tensors, leaves and their views, and views of kinds that may not change."""
+    if MODE.exceptional and not MODE.local.enabled:
+        inferring = MODE.local.inference
+    else:
+        inferring, view = False, view_of(tensor)
+        if view is not None:
+            if view.kind and (tensor._requires_grad or any(getattr(a, "_requires_grad", False) for a in others)):
+                raise AutogradError(view.refusal())
+            if tensor._requires_grad and view.base._node is None and view.base._requires_grad:
+                raise AutogradError(LEAF_VIEW + _named(view.base))
+        if tensor._requires_grad and tensor._node is None:
+            raise AutogradError(LEAF + _named(tensor))
+    if MODE.inferred and not inferring and tensor._extra is not None and tensor._extra.inference:
+        raise AutogradError(LEAF if tensor._extra.claims and MODE.local.enabled else INFERENCE)
 
 
 def _named(tensor: Any) -> str:
@@ -257,6 +305,18 @@ def _rebase(root: Any, whole: Any, requires_grad: bool, fresh: int) -> None:
     root._node, root._requires_grad = node, requires_grad
 
 
+def become(tensor: Any, node: Node) -> None:
+    """Give a tensor whose memory somebody else changed the history ``node``; its base and other views follow."""
+    view = view_of(tensor)
+    new = _blank(tensor)
+    new._value, new._node, new._requires_grad, new._extra = tensor._array(), node, node.mask != 0, None
+    root = tensor if view is None else view.base
+    whole = new if view is None else _put_back(root, new, view.chain())
+    _settle_constant(root)
+    _rebase(root, whole, new._requires_grad or root._requires_grad, next(sequence))
+    _refresh(root)
+
+
 def _gone() -> None:
     """Stands for a reference whose tensor is another one now."""
 
@@ -271,15 +331,18 @@ def _refresh(root: Any) -> None:
         alive = ref()
         if alive is None or alive._extra.view is None:
             continue
+        view = alive._extra.view
+        if view.kind:
+            alive._node, alive._requires_grad = Invalid(view, alive._value.shape, alive._value.dtype), True
+            continue
         twin._value, twin._node, twin._requires_grad, twin._extra = root._value, root._node, root._requires_grad, None
         made: Any = twin
-        for op, params in alive._extra.view.chain():
+        for op, params in view.chain():
             made = op(made, **params)
         if alive._extra.retains and alive._node is not None:
             alive._node.more().retained = None
             made._node.more().retained = weakref.ref(alive)
         alive._node, alive._requires_grad = made._node, made._requires_grad
-        alive._extra.view.recorded = True
         if alive._value.dtype == root._value.dtype:
             # torch does not take the views once more, but reads the memory of the base by strides.
             Labelled.on(made._node, "AsStridedBackward0", (root._node,))
@@ -313,22 +376,39 @@ def one_of_several(parts: tuple[Any, ...], name: str) -> tuple[Any, ...]:
     """Mark views that one function returned together: torch refuses to change them."""
     for k, part in enumerate(parts):
         view = view_of(part)
-        if view is not None:
-            view.several = (k, name)
+        if view is not None and (not view.kind or view.inherited):
+            view.marked("several", (k, name))
     return parts
 
 
 def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """``t_``, ``squeeze_`` and their like: the tensor becomes a view of what it was; no memory changes."""
     view = view_of(tensor)
-    if not MODE.exceptional or MODE.local.enabled:
-        _refuse(tensor, view, args, kwargs)
+    refuse(tensor, ())
     note_change(tensor._array())
     made = op(tensor, *args, **kwargs)
     if made is not tensor:
         tensor._value, tensor._node, tensor._requires_grad = made._value, made._node, made._requires_grad
         if view is not None:
             tensor._extra.view = made._extra.view
+    return tensor
+
+
+def resize(tensor: Any, shape: tuple[int, ...]) -> Any:
+    """``resize_``: another shape, with as many of the entries as it has room for; nothing where it is the same."""
+    if shape == tensor._value.shape:
+        return tensor
+    if tensor._requires_grad:
+        raise AutogradError("cannot resize variables that require grad")
+    refuse(tensor, ())
+    old = tensor._array()
+    note_change(old)
+    counted, size = changes(old), int(np.prod(shape))
+    entries = old.reshape(-1)[:size]
+    if entries.size < size:
+        entries = np.concatenate([entries, np.zeros(size - entries.size, old.dtype)])
+    tensor._value = entries.reshape(shape)
+    tensor.more().counted += counted - changes(tensor._value)
     return tensor
 
 

@@ -15,15 +15,22 @@ from typing import Any
 
 
 class _Local(threading.local):
+    asked = True
     enabled = True
     inference = False
 
 
 class _Mode:
-    __slots__ = ("exceptional", "local")
+    """``local.enabled`` says whether this thread records; ``local.asked`` what it would do outside of inference mode.
+
+    ``inferred`` is true once there may be inference tensors, which graphs must not save.
+    """
+
+    __slots__ = ("exceptional", "inferred", "local")
 
     def __init__(self) -> None:
         self.exceptional = 0
+        self.inferred = False
         self.local = _Local()
 
 
@@ -32,8 +39,8 @@ _LOCK = threading.Lock()
 
 
 def is_grad_enabled() -> bool:
-    """Whether this thread records operations."""
-    return MODE.local.enabled
+    """Whether grad mode is on in this thread: operations are recorded, unless inference mode is on as well."""
+    return MODE.local.asked
 
 
 def is_inference_mode_enabled() -> bool:
@@ -42,11 +49,13 @@ def is_inference_mode_enabled() -> bool:
 
 
 def _switch(enabled: bool) -> bool:
-    before = MODE.local.enabled
-    if before is not enabled:
+    local = MODE.local
+    before, local.asked = local.asked, enabled
+    records = enabled and not local.inference
+    if local.enabled is not records:
         with _LOCK:
-            MODE.exceptional += -1 if enabled else 1
-        MODE.local.enabled = enabled
+            MODE.exceptional += -1 if records else 1
+        local.enabled = records
     return before
 
 
@@ -125,7 +134,24 @@ class enable_grad(no_grad):  # noqa: N801  (torch's name)
 
 
 class inference_mode(_Context):  # noqa: N801  (torch's name)
-    """Like ``no_grad``; ``inference_mode(False)`` does nothing."""
+    """Like ``no_grad``, and what is made inside are inference tensors, which no graph may save afterwards.
+
+    ``inference_mode(False)`` ends both until the end of its block.
+
+    >>> import symgrad as sg
+    >>> with sg.inference_mode():
+    ...     x = sg.ones(2)
+    >>> x.is_inference()
+    True
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        """A context, or a function wrapped in one: ``@inference_mode`` works without brackets."""
+        made = super().__new__(cls)
+        if callable(mode):
+            made.__init__(True)  # type: ignore[misc]
+            return made(mode)
+        return made
 
     def __init__(self, mode: bool = True) -> None:
         super().__init__()
@@ -134,15 +160,14 @@ class inference_mode(_Context):  # noqa: N801  (torch's name)
         self._outer: list[bool] = []
 
     def __enter__(self) -> None:
-        if self.mode:
-            super().__enter__()
-            self._outer.append(MODE.local.inference)
-            MODE.local.inference = True
+        self._outer.append(MODE.local.inference)
+        MODE.local.inference = self.mode
+        MODE.inferred = MODE.inferred or self.mode
+        super().__enter__()
 
     def __exit__(self, *error: Any) -> None:  # noqa: PYI036
-        if self.mode:
-            MODE.local.inference = self._outer.pop()
-            super().__exit__(*error)
+        MODE.local.inference = self._outer.pop()
+        super().__exit__(*error)
 
     def _again(self) -> _Context:
         return inference_mode(self.mode)

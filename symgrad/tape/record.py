@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import float64, get_default_dtype, is_floating, promote, weak_with
-from symgrad.errors import ArgumentError, DtypeError, ShapeError
+from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
 from symgrad.op import Op, lookup, shape_of
 from symgrad.ops.constants import Constant, NamedFloat
 from symgrad.tape.graph import Node, Size, Source, sequence
-from symgrad.tape.inplace import View, into, note_view
+from symgrad.tape.inplace import Invalid, View, into, note_view
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import NODES, SWITCHES, observed
 from symgrad.tape.versions import note_scalar, storage
@@ -29,20 +29,32 @@ _next = sequence.__next__
 _f64 = np.float64
 _SMALL = 4096
 """Bytes up to which a constant's values are kept with the graph."""
+INFERENCE_SAVED = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+    "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
+    "autograd, or use `no_grad()` instead of `inference_mode()`."
+)
 
 
 class Extra:
-    """Rare things about a tensor; most tensors never get one."""
+    """Rare things about a tensor; most tensors never get one.
+
+    counted    versions that the tensor's former memory had counted when ``.data`` was set
+    inference  made in inference mode; such a tensor only ``claims`` to require grad, since nothing records it
+    """
 
     __slots__ = (
-        "accumulate", "grad", "hooks", "name", "origin", "origin_at", "post", "recipe", "retains", "silent", "site",
-        "source", "structure", "view", "views",
+        "accumulate", "claims", "counted", "grad", "hooks", "inference", "name", "origin", "origin_at", "post",
+        "recipe", "retains", "silent", "site", "source", "structure", "view", "views",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.accumulate: Any = None
+        self.claims = False
+        self.counted = 0
         self.grad: Any = None
         self.hooks: dict[int, Any] = {}
+        self.inference = False
         self.name: str | None = None
         self.origin: Any = None
         self.origin_at = 0
@@ -82,9 +94,11 @@ class Recorded:
             self._extra = Extra()
         return self._extra
 
-    def source(self) -> Source:
-        """How this tensor appears as a constant of other tensors' graphs."""
+    def source(self, saved: bool = False) -> Source:
+        """How this tensor appears as a constant of other tensors' graphs; ``saved``: with its value."""
         extra = self.more()
+        if saved and extra.inference:
+            raise AutogradError(INFERENCE_SAVED)
         if WATCH.count:
             note_constant(self)
         if extra.source is None:
@@ -96,11 +110,14 @@ class Recorded:
                 extra.source.kept = self._value
         return extra.source
 
-    def edge(self) -> Any:
+    def edge(self, saved: bool = False) -> Any:
         """What a node stores for this argument: the node it came from, the leaf itself, or a constant's record."""
-        if self._node is not None:
-            return self._node
-        return self if self._requires_grad else self.source()
+        node: Any = self._node
+        if node is not None:
+            if node.__class__ is Invalid:
+                raise AutogradError(node.view.refusal("its base or another view of its base has been"))
+            return node
+        return self if self._requires_grad else self.source(saved)
 
     def has_hooks(self) -> bool:
         """Whether something runs when this leaf's gradient is complete."""
@@ -125,13 +142,20 @@ def traced(tensor: Recorded) -> bool:
 
 
 def plain(cls: Any, value: Any) -> Any:
-    """A tensor without history."""
+    """A tensor without history; in inference mode an inference tensor."""
     made = cls.__new__(cls)
     made._value = value
     made._node = None
     made._requires_grad = False
     made._extra = None
+    if MODE.exceptional and MODE.local.inference:
+        made.more().inference = True
     return made
+
+
+def inferred(tensor: Any) -> bool:
+    """Whether a tensor was made in inference mode."""
+    return tensor._extra is not None and tensor._extra.inference
 
 
 def scalarised(value: Any) -> Any:
@@ -169,7 +193,9 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     if shared and not cuts and op.name != "detach":
         out = out.copy()
     made = _made(cls, op, out if shared else scalarised(out), args, values, params, mask, keep)
-    if shared and cuts:
+    if shared and (cuts or op.name == "detach") and MODE.inferred:
+        made.more().inference = inferred(args[0])
+    if shared and cuts and not (MODE.inferred and inferred(args[0])):
         note_view(args[0], made, op, params)
     return made
 
@@ -203,6 +229,10 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
         else:
             edges.append(arg)
     made = _recorded(cls, op, out, tuple(edges), values, params, mask)
+    if MODE.inferred:
+        for arg, saved in zip(args, made._node.saved[1:], strict=False):
+            if saved is not None and isinstance(arg, Recorded) and inferred(arg):
+                raise AutogradError(INFERENCE_SAVED)
     if watched:
         # A tracer sees what happens without grad, too, or it would freeze; what it sees is a constant to derivatives.
         return _recorded(cls, lookup("detach"), out, (made._node,), [out], {}, 0)
@@ -386,15 +416,11 @@ def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
             return apply(cls, op, (input,), {})
         else:
             v = kernel(x)
+        if not input._requires_grad or not differentiable or (MODE.exceptional and not MODE.local.enabled):
+            return apply(cls, op, (input,), {}) if traced(input) else plain(cls, v)
         out = new(cls)
         out._value = v
         out._extra = None
-        if not input._requires_grad or not differentiable or (MODE.exceptional and not MODE.local.enabled):
-            if traced(input):
-                return apply(cls, op, (input,), {})
-            out._node = None
-            out._requires_grad = False
-            return out
         node = _new_node(Node)
         node.op = op
         source = input._node
@@ -466,12 +492,12 @@ def binary(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
             return apply(cls, op, (input, other), {}) if traced(input) or traced(other) else plain(cls, v)
         node = _new_node(Node)
         node.op = op
-        if a is None:
-            a = input if mask & 1 else input.edge()
-        if b is None:
-            b = other if mask & 2 else other.edge()
-        node.args = (a, b)
         row = kept[mask] or _kept(op, mask, kept)
+        if a is None:
+            a = input if mask & 1 else input.edge(row[1])
+        if b is None:
+            b = other if mask & 2 else other.edge(row[2])
+        node.args = (a, b)
         node.saved = (v if row[0] else None, x if row[1] else None, y if row[2] else None)
         node.params = None
         node.mask = mask
