@@ -10,7 +10,14 @@ import importlib
 from typing import Any
 
 from symgrad import autograd, creation, facts
-from symgrad.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from symgrad.autograd import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from symgrad.dtypes import (
     bool_,
     cdouble,
@@ -93,6 +100,7 @@ __all__ = [
     "int32",
     "int64",
     "is_grad_enabled",
+    "is_inference_mode_enabled",
     "long",
     "no_grad",
     "set_default_dtype",

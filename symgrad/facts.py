@@ -10,10 +10,18 @@ import numpy as np
 from symgrad import dtypes
 from symgrad.ops.shaping import axis_of
 from symgrad.tape.graph import Size
-from symgrad.tape.record import Recorded, plain, scalarised
+from symgrad.tape.record import Recorded, inferred, plain, scalarised
 from symgrad.tape.versions import storage
 
-__all__ = ["is_complex", "is_floating_point", "is_tensor", "numel", "promote_types", "result_type"]
+__all__ = [
+    "is_complex",
+    "is_floating_point",
+    "is_inference",
+    "is_tensor",
+    "numel",
+    "promote_types",
+    "result_type",
+]
 
 
 class Shape(tuple):  # type: ignore[type-arg]
@@ -155,6 +163,11 @@ def is_floating_point(input: Any) -> bool:
 def is_complex(input: Any) -> bool:
     """Whether the dtype is complex."""
     return input.is_complex()  # type: ignore[no-any-return]
+
+
+def is_inference(input: Any) -> bool:
+    """Whether a tensor was made in inference mode, so that no graph may save it."""
+    return bool(inferred(input))
 
 
 def numel(input: Any) -> int:
