@@ -50,6 +50,8 @@ _LAZY = {
     "formula": "symgrad.formulas",
     "derive": "symgrad.steps",
     "element": "symgrad.elements",
+    "from_sympy": "symgrad.exchange",
+    "to_matexpr": "symgrad.exchange",
     "explicit": "symgrad.elements",
     "judge": "symgrad.judging",
     "latex": "symgrad.formulas",

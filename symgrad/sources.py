@@ -78,9 +78,7 @@ def source(of: Any, args: Sequence[Any] = (), shapes: Any = None, scalar: bool =
         return _of_text(of, known, scalar)
     if not callable(of):
         raise ArgumentError(f"of= is a function, a tensor or a text, not {type(of).__name__}.")
-    if not args:
-        args = _example_args(of, known, scalar)
-    term, found, name = _run(of, tuple(args))
+    term, found, name = _run(of, tuple(args)) if args else _run_on_examples(of, known, scalar)
     return Source(term, found, name if len(name) < 20 else "f")
 
 
@@ -204,14 +202,23 @@ def read_function(text: str, shapes: Shapes) -> Term:
 _SIZES = (3, 4, 5, 6, 7, 2, 8, 9, 10, 11, 12)
 
 
-def _example_args(f: Callable[..., Any], known: Shapes, scalar: bool) -> list[Any]:
-    """Example arrays for the parameters of a function, of shapes with which it runs."""
+def _run_on_examples(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple[Term, list[Term], str]:
+    """A function run on example arrays; where they make a matrix singular, once more with sizes in the other order."""
+    names, shapes = _example_shapes(f, known, scalar)
+    try:
+        return _run(f, tuple(_arrays(names, shapes)))
+    except np.linalg.LinAlgError:
+        return _run(f, tuple(_arrays(names, shapes, _SIZES[::-1])))
+
+
+def _example_shapes(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple[list[str], Shapes]:
+    """The parameters of a function, and shapes of them with which it runs."""
     from symgrad.creation import tensor
     from symgrad.tape.modes import enable_grad
 
     names = _all_parameters(f)
     if set(names) <= set(known):
-        return _arrays(names, known)
+        return names, known
 
     def attempt(shapes: Shapes) -> tuple[bool, float]:
         values = [tensor(a, requires_grad=True) for a in _arrays(names, shapes)]
@@ -224,7 +231,7 @@ def _example_args(f: Callable[..., Any], known: Shapes, scalar: bool) -> list[An
         good = isinstance(out, Recorded) and (not scalar or out._value.shape == ())
         return good, 1e9
 
-    return _arrays(names, infer_shapes(names, attempt, known))
+    return names, infer_shapes(names, attempt, known)
 
 
 class _Progress:
@@ -245,11 +252,11 @@ class _Progress:
         return float(self._now() - self.start)
 
 
-def _arrays(names: Sequence[str], shapes: Shapes) -> list[Any]:
+def _arrays(names: Sequence[str], shapes: Shapes, order: Sequence[int] = _SIZES) -> list[Any]:
     from symgrad.formulas import _example
 
     sizes: dict[Any, int] = {}
-    free = itertools.cycle(_SIZES)
+    free = itertools.cycle(order)
     out = []
     for name in names:
         row = []

@@ -40,13 +40,13 @@ class Indexed:
         rows = [x for _, row in self.operands for x in row]
         return tuple(x for x in self.letters if rows.count(x) > 1)
 
-    def times(self, other: Any) -> Indexed:
-        """The product with another one, or with a scalar value."""
+    def times(self, other: Indexed | Term) -> Indexed:
+        """The product with another one, or with a scalar."""
         if isinstance(other, Indexed):
             return Indexed(self.operands + other.operands, self.deltas + other.deltas)
-        if other.term.shape:
+        if other.shape:
             raise FormulaError("an array without indices has no product with entries; write its indices too")
-        return Indexed([*self.operands, (other.term, ())], self.deltas)
+        return Indexed([*self.operands, (other, ())], self.deltas)
 
     def contracted(self, free: Sequence[str]) -> Term:
         """The array whose axes are the letters ``free``; all others are summed."""
@@ -81,16 +81,16 @@ def identity(size: Any, pair: tuple[str, str]) -> Indexed:
     return Indexed([(_op("eye", n=size, dtype="float64"), pair)])
 
 
-def entry_by_entry(function: Callable[..., Any], values: Sequence[Any]) -> Indexed:
+def entry_by_entry(function: Callable[..., Any], values: Sequence[Indexed | Term]) -> Indexed:
     """A function of entries; scalars have no letters."""
     parts: list[Operand] = []
     for value in values:
         if isinstance(value, Indexed):
             parts += value.settled().operands
-        elif value.term.shape:
+        elif value.shape:
             raise FormulaError("entries with indices and arrays without do not mix; write the indices of all arrays")
         else:
-            parts.append((value.term, ()))
+            parts.append((value, ()))
     letters = tuple(_sizes(parts))
     return Indexed([(function(*(_spread(t, row, letters) for t, row in parts)), letters)])
 

@@ -21,7 +21,7 @@ from symgrad.formula.peopletokens import ADJOINT, OPERATORS, TURNED, PeopleToken
 from symgrad.formula.term import Term, number
 from symgrad.formula.texnames import texts
 from symgrad.formula.texparse import _TexReader
-from symgrad.formula.texvalues import Value, divided, entrywise, op, product, transposed, value_of
+from symgrad.formula.texvalues import Value, divided, entrywise, op, operand_of, product, transposed, value_of
 from symgrad.formula.texvalues import as_term as settled
 from symgrad.op import lookup
 
@@ -227,7 +227,7 @@ class PeopleReader(_TexReader):
         """The product of two neighbours, or what ``misfit`` makes of one that has no meaning."""
         try:
             if isinstance(a, Indexed) or isinstance(b, Indexed):
-                return a.times(b) if isinstance(a, Indexed) else b.times(a)
+                return a.times(operand_of(b)) if isinstance(a, Indexed) else b.times(a.term)
             return product(a, b)
         except (FormulaError, ShapeError) as error:
             if self.misfit is None:

@@ -18,6 +18,7 @@ import sympy as sp
 
 from symgrad.errors import FormulaError, FormulaTooDeep
 from symgrad.formula.heads import _WORD, ArraySymbol, Head, SizeSymbol, Static, head, shape_of
+from symgrad.formula.indices import Indexed, entry_by_entry
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, apply, as_term, number, postorder, size_letter, symbol
 from symgrad.formula.wherelist import canonical_or_raw
 from symgrad.op import Op, lookup
@@ -359,31 +360,62 @@ def partial(op: Op, args: Sequence[Any], i: int) -> Any:
 # ---------------------------------------------------------------------------------------------- back
 
 
-def from_sympy_expr(expr: Any, symbols: Any = None) -> Term:
-    """The term of an expression made of SymPy's elementwise functions and heads; the inverse of :func:`to_sympy`.
+def from_sympy_expr(expr: Any, symbols: Any = None, indices: Sequence[str] | None = None) -> Term:
+    """The term of an expression: SymPy's elementwise functions, heads, matrix and array nodes, entries with indices.
 
-    ``symbols`` gives the shape and dtype of symbols, as ``{name: (shape, dtype)}`` or a list of symbol terms; others
-    are float64 scalars, or arrays of the shape their :class:`ArraySymbol` states.
+    It is the inverse of :func:`to_sympy`.  ``symbols`` gives the shape and dtype of symbols, as ``{name: (shape,
+    dtype)}`` or a list of symbol terms; others are float64 scalars, or arrays of the shape that their symbol states.
+    ``indices`` is the order of the free indices of an expression of entries; without it it is alphabetical.
 
     >>> from_sympy_expr(sp.sin(sp.Symbol("x")) ** 2)
     <term pow(…, 2)>
     """
+    from symgrad.formula import sympy_nodes
     from symgrad.formula.parse import symbol_table
 
     table = symbol_table(symbols or {})
-    image: dict[Any, Term] = {}
+    bounds = sympy_nodes.Bounds(expr, table)
+    image: dict[Any, Any] = {}
     stack = [expr]
     while stack:
         item = stack[-1]
         if item in image or isinstance(item, Static):
             stack.pop()
             continue
-        missing = [a for a in item.args if a not in image and not isinstance(a, Static)]
+        if isinstance(item, sympy_nodes.REFUSED):
+            raise sympy_nodes.refused(item)
+        below = sympy_nodes.children(item) if sympy_nodes.handled(item) else item.args
+        missing = [a for a in below if a not in image and not isinstance(a, Static)]
         if missing:
             stack.extend(reversed(missing))
             continue
-        image[stack.pop()] = _term(item, [image.get(a) for a in item.args], table)
-    return image[expr]
+        args = [image.get(a) for a in below]
+        if sympy_nodes.handled(item):
+            made = sympy_nodes.node(item, args, bounds, from_sympy_expr)
+        elif any(isinstance(a, Indexed) for a in args):
+            made = _of_entries(item, args, table)
+        elif isinstance(item, sp.Symbol) and item.name in bounds.letters and item.name not in table:
+            made = size_letter(item.name)
+        else:
+            made = _term(item, args, table)
+        image[stack.pop()] = made
+    found = image[expr]
+    if isinstance(found, Indexed):
+        order = sorted(found.letters) if indices is None else [str(i) for i in indices]
+        if sorted(order) != sorted(found.letters):
+            raise FormulaError(f"the free indices are {', '.join(sorted(found.letters))}, not {', '.join(order)}.")
+        return found.contracted(order)
+    return found  # type: ignore[no-any-return]
+
+
+def _of_entries(item: Any, args: list[Any], table: dict[str, Term]) -> Any:
+    """A product or a function of entries with indices."""
+    if isinstance(item, sp.Mul):
+        out = args[0] if isinstance(args[0], Indexed) else Indexed([(args[0], ())])
+        for a in args[1:]:
+            out = out.times(a)
+        return out
+    return entry_by_entry(lambda *terms: _term(item, list(terms), table), args)
 
 
 def _term(item: Any, args: list[Any], table: dict[str, Term]) -> Any:
@@ -406,12 +438,21 @@ def _term(item: Any, args: list[Any], table: dict[str, Term]) -> Any:
     if isinstance(item, sp.functions.elementary.piecewise.ExprCondPair) or item in (sp.true, sp.false):
         return args or number(item is sp.true)
     if isinstance(item, sp.Piecewise):
-        out = args[-1][0]
-        for value, condition in reversed(args[:-1]):
-            out = lookup("where")(condition, value, out)
-        return out
+        return _piecewise(args)
     name = _NAMES.get(type(item).__name__, getattr(item, "op_name", None) or type(item).__name__)
+    if name not in _table() or isinstance(item, sp.core.function.AppliedUndef):
+        from symgrad.formula.sympy_nodes import refused
+
+        raise refused(item)
     return lookup(name)(*args)
+
+
+def _piecewise(pairs: list[Any]) -> Any:
+    """The first value whose condition holds; without a last one for the rest there is no number."""
+    out: Any = pairs[-1][0] if pairs[-1][1].number is True else number(float("nan"))
+    for value, condition in reversed(pairs[:-1] if pairs[-1][1].number is True else pairs):
+        out = lookup("where")(condition, value, out)
+    return out
 
 
 def _number_term(item: Any) -> Term:
@@ -463,7 +504,16 @@ def _pow(args: list[Term]) -> Any:
     return lookup("div")(1, base) if exponent.number == -1 else lookup("pow")(base, exponent)
 
 
-_NAMES = {"Abs": "abs", "ceiling": "ceil", "Max": "maximum", "Min": "minimum", "Mod": "remainder", "loggamma": "lgamma"}
+def _of_order(name: str, order: Term, x: Term) -> Any:
+    if not isinstance(order.number, int):
+        raise FormulaError(f"{name} is read for whole orders only.")
+    return lookup("digamma")(x) if name == "polygamma" and not order.number else lookup(name)(x, n=order.number)
+
+
+_NAMES = {
+    "Abs": "abs", "ceiling": "ceil", "Max": "maximum", "Min": "minimum", "Mod": "remainder", "loggamma": "lgamma",
+    "re": "real", "im": "imag", "conjugate": "conj", "LambertW": "lambertw", "arg": "angle",
+}  # fmt: skip
 _BACK: dict[str, Callable[[list[Any]], Any]] = {
     "Pow": _pow,
     "StrictGreaterThan": lambda a: lookup("gt")(*a),
@@ -476,4 +526,11 @@ _BACK: dict[str, Callable[[list[Any]], Any]] = {
     "Or": lambda a: _fold(lookup("logical_or"), a),
     "Xor": lambda a: _fold(lookup("logical_xor"), a),
     "Not": lambda a: lookup("logical_not")(*a),
+    "sec": lambda a: lookup("div")(1, lookup("cos")(*a)),
+    "csc": lambda a: lookup("div")(1, lookup("sin")(*a)),
+    "cot": lambda a: lookup("div")(1, lookup("tan")(*a)),
+    "polygamma": lambda a: _of_order("polygamma", *a),
+    "Heaviside": lambda a: lookup("heaviside")(*a),
+    "besselj": lambda a: _of_order("bessel_j", *a),
+    "besseli": lambda a: _of_order("bessel_i", *a),
 }

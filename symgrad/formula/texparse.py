@@ -31,7 +31,7 @@ from symgrad.formula.parse import (
 from symgrad.formula.term import Term, size_letter
 from symgrad.formula.texatoms import ATOMS, KINDS, word
 from symgrad.formula.texnames import bolded, texts
-from symgrad.formula.texvalues import Value, entrywise, op, product, scalar, transposed, value_of
+from symgrad.formula.texvalues import Value, entrywise, op, operand_of, product, scalar, transposed, value_of
 from symgrad.formula.texvalues import as_term as settled
 from symgrad.op import lookup
 from symgrad.ops.indexing import Index, static_index
@@ -175,7 +175,7 @@ class _TexReader:
             tokens.found(r"\cdot")
             right = self.summed() if tokens.peek() == r"\sum" else self.factor()
             if isinstance(out, Indexed) or isinstance(right, Indexed):
-                out = out.times(right) if isinstance(out, Indexed) else right.times(out)
+                out = out.times(operand_of(right)) if isinstance(out, Indexed) else right.times(out.term)
             else:
                 out = product(out, right)
         return out

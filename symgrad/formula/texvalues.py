@@ -104,11 +104,16 @@ def identity(a: Value, n: Any) -> Term:
 def entrywise(function: Callable[..., Any], *values: Any) -> Any:
     """An entrywise operation on values, or on entries with indices."""
     if any(isinstance(a, Indexed) for a in values):
-        return entry_by_entry(function, values)
+        return entry_by_entry(function, [operand_of(a) for a in values])
     kind, terms = aligned(values)
     if kind == "eye" and len(values) > 1 and any(a.kind != "eye" for a in values):
         raise FormulaError("the size of I is not known here")
     return Value(kind, function(*terms))
+
+
+def operand_of(a: Any) -> Any:
+    """What products and functions of entries take: entries, or the term of a value."""
+    return a if isinstance(a, Indexed) else a.term
 
 
 def divided(top: Any, bottom: Any) -> Any:
