@@ -39,6 +39,7 @@ from symgrad.dtypes import (
     short,
     uint8,
 )
+from symgrad.ops.kinks import conventions
 from symgrad.tensor import FUNCTIONS, Tensor
 
 __version__ = "0.1.0"
@@ -89,6 +90,7 @@ __all__ = [
     "cfloat",
     "complex64",
     "complex128",
+    "conventions",
     "double",
     "enable_grad",
     "float16",

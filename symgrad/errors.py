@@ -47,6 +47,10 @@ class CompileError(SymgradError, ValueError):
     """A graph or function that cannot be compiled."""
 
 
+class KinkError(AutogradError):
+    """A derivative was asked for at a kink while ``conventions("raise")`` is in force."""
+
+
 class CheckFailed(SymgradError, AssertionError):
     """A gradient under check differs from the exact one."""
 

@@ -15,6 +15,7 @@ from symgrad.autograd.profiler import ACTIVE, watch_sweep
 from symgrad.autograd.rescue import Rescue
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
+from symgrad.ops.kinks import turned
 from symgrad.tape.engine import Sweep
 from symgrad.tape.graph import Node
 from symgrad.tape.modes import enable_grad, no_grad
@@ -204,11 +205,12 @@ def backward(
     origin = Origin(outputs, gradients)
     allowed = None if targets is None else {id(_root(t)) for t in targets}
     seeds = _seeds(outputs, gradients, create_graph)
+    seeds = [turned(seed) for seed in seeds]
     rescue = Rescue(outputs, seeds)
     taken = set(map(id, seeds))  # arrays that belong to somebody; the next leaf that gets one takes a copy
 
     def finish(leaf: Any, g: Any) -> Any:
-        g = _leaf_hooks(leaf, rescue(leaf, g), origin)
+        g = _leaf_hooks(leaf, turned(rescue(leaf, g)), origin)
         if allowed is None or id(leaf) in allowed:
             extra = leaf._extra
             if extra is not None and extra.post:
@@ -223,7 +225,7 @@ def backward(
     sweep = _run(outputs, seeds, wanted, keep, create_graph, origin, finish)
     for t in targets or ():
         if t._node is not None and not t.retains_grad and t._node in sweep.found:
-            _accumulate(t, rescue(t._node, sweep.found[t._node]), create_graph, origin)
+            _accumulate(t, turned(rescue(t._node, sweep.found[t._node])), create_graph, origin)
 
 
 def _legacy(retain_graph: Any, grad_tensors: Any, grad_variables: Any, legacy: dict[str, Any]) -> tuple[Any, Any]:
@@ -318,17 +320,18 @@ def grad(
     seeds = _seeds(outs, gradients, create_graph)
     origin = Origin(outs, gradients)
     wanted = [_root(t) for t in targets]
+    seeds = [turned(seed) for seed in seeds]
     rescue = Rescue(outs, seeds)
 
     def finish(leaf: Any, g: Any) -> Any:
-        return _leaf_hooks(leaf, rescue(leaf, g), origin)
+        return _leaf_hooks(leaf, turned(rescue(leaf, g)), origin)
 
     sweep = _run(outs, seeds, wanted, keep, create_graph, origin, finish)
     results: list[Any] = []
     for k, t in enumerate(targets):
         g = sweep.found.get(_root(t))
         if g is not None and t._node is not None:
-            g = rescue(t._node, g)
+            g = turned(rescue(t._node, g))
         if g is None and materialize_grads:
             g = np.zeros_like(t._value)[()]
         elif g is None and not allow_unused:

@@ -15,6 +15,7 @@ from symgrad.compiler.trace import Output, Trace, target_structure, targets_of, 
 from symgrad.errors import CompileError
 from symgrad.formula import derive
 from symgrad.formula.term import Term
+from symgrad.ops.kinks import turned
 from symgrad.tape import containers
 
 
@@ -72,7 +73,7 @@ def _scalar_of(inner: Trace, outputs: Sequence[Output]) -> Output:
 
 def _gradients(inner: Trace, out: Output, argnums: Any) -> list[Output]:
     targets = targets_of(inner, argnums)
-    terms = derive.gradient(out.term, [t.term for t in targets])
+    terms = [turned(term) for term in derive.gradient(out.term, [t.term for t in targets])]
     return [
         Output(term, t.dtype, t.shape, (inner.inputs.index(t), inner.outputs.index(out) if out in inner.outputs else 0))
         for term, t in zip(terms, targets, strict=True)

@@ -16,6 +16,7 @@ import numpy as np
 
 from symgrad.compiler.specialise import VARIANTS, Specialised, Variant, signature
 from symgrad.errors import ArgumentError, CompileError, SymgradError
+from symgrad.ops.kinks import usual
 from symgrad.tape import containers
 from symgrad.tape.modes import is_grad_enabled
 from symgrad.tape.record import Recorded, plain, traced
@@ -46,7 +47,7 @@ class Jitted:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the function: eagerly, or as a program where its guards hold."""
-        if watching() is not None or self._differentiated(args, named):
+        if watching() is not None or not usual() or self._differentiated(args, named):
             return self._eagerly(args, named)
         try:
             row = self._row(args, named)

@@ -14,6 +14,7 @@ from symgrad import kernels
 from symgrad.op import Op
 from symgrad.op import elementwise as _elementwise
 from symgrad.ops.constants import exact
+from symgrad.ops.kinks import at_kink
 
 
 def _smooth(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
@@ -148,8 +149,8 @@ from symgrad.ops.arithmetic import ratio  # noqa: E402  (ratio's rules use nothi
 atan2: Op = _smooth(
     "atan2",
     np.arctan2,
-    lambda out, y, x: ratio(x, _atan2_scale(x, y)),
-    lambda out, y, x: -ratio(y, _atan2_scale(x, y)),
+    lambda out, y, x: at_kink("atan2", 0, ratio(x, _atan2_scale(x, y)), _atan2_scale(x, y), 0),
+    lambda out, y, x: at_kink("atan2", 1, -ratio(y, _atan2_scale(x, y)), _atan2_scale(x, y), 0),
     public=("atan2", "arctan2"),
     domain="off-zero",
     kinks=((0, 0),),
@@ -158,8 +159,8 @@ atan2: Op = _smooth(
 hypot: Op = _smooth(
     "hypot",
     np.hypot,
-    lambda out, x, y: ratio(x, out),
-    lambda out, x, y: ratio(y, out),
+    lambda out, x, y: at_kink("hypot", 0, ratio(x, out), out, 0),
+    lambda out, x, y: at_kink("hypot", 1, ratio(y, out), out, 0),
     sympy=None,
     domain="off-zero",
     kinks=((0, 0),),

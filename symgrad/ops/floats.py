@@ -12,6 +12,7 @@ from symgrad.ops.arithmetic import power, ratio, sub_scaled
 from symgrad.ops.complex import conj, imag, real
 from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import cos, exp2, log, round_, sigmoid, sin, trunc
+from symgrad.ops.kinks import at_kink
 from symgrad.ops.naming import inplace, within
 from symgrad.ops.reductions import cast
 from symgrad.ops.select import abs_, clamp, eq, isnan, ne, where
@@ -78,8 +79,8 @@ def _nan_aware(name: str, kernel: Any, wins: Any) -> Op:
     return _extra(
         name,
         kernel,
-        lambda out, x, y: wins(x, y) | isnan(y),
-        lambda out, x, y: ~(wins(x, y) | isnan(y)),
+        lambda out, x, y: at_kink(name, 0, wins(x, y) | isnan(y), x, y),
+        lambda out, x, y: at_kink(name, 1, ~(wins(x, y) | isnan(y)), x, y),
         dtypes=None,
         domain="real",
         kinks=("x = y",),

@@ -15,6 +15,7 @@ from symgrad.ops.arithmetic import ratio
 from symgrad.ops.complex import conj
 from symgrad.ops.contraction import contract
 from symgrad.ops.elementwise import exp
+from symgrad.ops.kinks import at_kink, no_kink
 from symgrad.ops.select import abs_, eq, sign, where
 from symgrad.ops.shaping import axis_of, expand_op, flip, ones_like, reshape_op, unsqueeze_op
 
@@ -209,7 +210,8 @@ std_op: Op = primitive(
     lambda x, dim, correction, keepdim: np.sqrt(kernels.var(x, dim, correction, keepdim)),
     (
         lambda g, out, x, *, dim, correction, keepdim: (
-            _keep(ratio(g, out * (size(x, dim) - correction)), dim, keepdim) * _deviation(x, dim)
+            _keep(at_kink("std", 0, ratio(g, out * (size(x, dim) - correction)), out, 0), dim, keepdim)
+            * _deviation(x, dim)
         ),
     ),
     infer=reduced_shape,
@@ -309,17 +311,17 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 # ------------------------------------------------------------------------------------------ extremes
 
 
-def _extreme_vjp(g: Any, out: Any, x: Any, *, dim: tuple[int, ...], keepdim: bool) -> Any:
-    hit = eq(x, _keep(out, dim, keepdim))
-    count = sum_op(hit, dim=dim, keepdim=True)
-    return where(hit, _keep(g, dim, keepdim) / count, 0)
-
-
 def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
+    def vjp(g: Any, out: Any, x: Any, *, dim: tuple[int, ...], keepdim: bool) -> Any:
+        hit = eq(x, _keep(out, dim, keepdim))
+        count = sum_op(hit, dim=dim, keepdim=True)
+        no_kink(name, count > 1)
+        return where(hit, _keep(g, dim, keepdim) / count, 0)
+
     return primitive(
         name,
         lambda x, dim, keepdim: kernel(x, dim, keepdims=keepdim),
-        (_extreme_vjp,),
+        (vjp,),
         infer=reduced_shape,
         domain="real",
         kinks=("ties",),
@@ -437,7 +439,7 @@ def _norm_code(x: str, p: Any, dim: tuple[int, ...], keepdim: bool) -> str:
 def _norm_vjp(g: Any, out: Any, x: Any, *, p: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     g, out = _keep(g, dim, keepdim), _keep(out, dim, keepdim)
     if p == 2:
-        return g * ratio(x, out)
+        return g * at_kink("norm", 0, ratio(x, out), out, 0)
     if p == 1:
         return g * sign(x)
     if p == 0:

@@ -11,6 +11,7 @@ from symgrad.errors import ArgumentError
 from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish
 from symgrad.ops.arithmetic import closed, ratio
 from symgrad.ops.complex import conj, real
+from symgrad.ops.kinks import at_kink
 
 _BOOL = np.dtype(bool)
 
@@ -159,8 +160,8 @@ abs_: Op = publish(
     primitive(
         "abs",
         np.abs,
-        (lambda g, out, x: g * sign(x),),
-        jvp=(lambda t, out, x: real(conj(sign(x)) * t),),
+        (lambda g, out, x: g * at_kink("abs", 0, sign(x), x, 0),),
+        jvp=(lambda t, out, x: real(conj(at_kink("abs", 0, sign(x), x, 0)) * t),),
         infer=lambda shape: shape,
         result=lambda dtype: np.zeros((), dtype).real.dtype,
         scalar=None,
@@ -175,7 +176,7 @@ abs_: Op = publish(
 relu: Op = elementwise(
     "relu",
     kernels.relu,
-    lambda out, x: x > 0,
+    lambda out, x: at_kink("relu", 0, x > 0, x, 0),
     public=("relu",),
     code=lambda x: f"np.maximum({x}, 0)",
     domain="off-zero",
@@ -197,8 +198,8 @@ step: Op = elementwise(
 maximum: Op = elementwise(
     "maximum",
     np.maximum,
-    lambda out, x, y: step(x, y),
-    lambda out, x, y: step(y, x),
+    lambda out, x, y: at_kink("maximum", 0, step(x, y), x, y),
+    lambda out, x, y: at_kink("maximum", 1, step(y, x), x, y),
     public=("maximum",),
     sympy="Max",
     domain="real",
@@ -208,8 +209,8 @@ maximum: Op = elementwise(
 minimum: Op = elementwise(
     "minimum",
     np.minimum,
-    lambda out, x, y: step(y, x),
-    lambda out, x, y: step(x, y),
+    lambda out, x, y: at_kink("minimum", 0, step(y, x), x, y),
+    lambda out, x, y: at_kink("minimum", 1, step(x, y), x, y),
     public=("minimum",),
     sympy="Min",
     domain="real",
@@ -219,9 +220,9 @@ minimum: Op = elementwise(
 clamp_op: Op = elementwise(
     "clamp",
     lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi),
-    lambda out, x, lo, hi: (x >= lo) & (x <= hi),
-    lambda out, x, lo, hi: (x < lo) & (lo < hi),
-    lambda out, x, lo, hi: (x > hi) | (lo > hi),
+    lambda out, x, lo, hi: at_kink("clamp_min", 0, at_kink("clamp_max", 0, (x >= lo) & (x <= hi), x, hi), x, lo),
+    lambda out, x, lo, hi: at_kink("clamp_min", 1, (x < lo) & (lo < hi), x, lo),
+    lambda out, x, lo, hi: at_kink("clamp_max", 1, (x > hi) | (lo > hi), x, hi),
     public=(),
     node=lambda x, lo, hi: f"ClampBackward{int(lo == hi == ())}",
     code=lambda x, lo, hi: f"np.minimum(np.maximum({x}, {lo}), {hi})",
@@ -233,8 +234,8 @@ clamp_op: Op = elementwise(
 clamp_min: Op = elementwise(
     "clamp_min",
     np.maximum,
-    lambda out, x, lo: x >= lo,
-    lambda out, x, lo: x < lo,
+    lambda out, x, lo: at_kink("clamp_min", 0, x >= lo, x, lo),
+    lambda out, x, lo: at_kink("clamp_min", 1, x < lo, x, lo),
     public=("clamp_min",),
     sympy="Max",
     domain="real",
@@ -244,8 +245,8 @@ clamp_min: Op = elementwise(
 clamp_max: Op = elementwise(
     "clamp_max",
     np.minimum,
-    lambda out, x, hi: x <= hi,
-    lambda out, x, hi: x > hi,
+    lambda out, x, hi: at_kink("clamp_max", 0, x <= hi, x, hi),
+    lambda out, x, hi: at_kink("clamp_max", 1, x > hi, x, hi),
     public=("clamp_max",),
     sympy="Min",
     domain="real",

@@ -18,6 +18,7 @@ from symgrad.formula.derive import Derivation, jacobian
 from symgrad.formula.term import Term, apply, as_term, full, make, number, size_product, symbol
 from symgrad.op import Op, lookup
 from symgrad.ops.indexing import Index, indexed_shape
+from symgrad.ops.kinks import turned, under
 from symgrad.tape.graph import Node, Size, Source
 from symgrad.tape.hooked import marked, through_hooks
 from symgrad.tape.names import site_name
@@ -303,20 +304,25 @@ def _gradient_reading(origin: list[tuple[Origin, Any]] | Any, names: dict[int, s
 
 
 def _pulled(reading: Reading, passed: Origin, target: Any) -> Term:
+    with under(passed.convention):
+        return _pulled_now(reading, passed, target)
+
+
+def _pulled_now(reading: Reading, passed: Origin, target: Any) -> Term:
     if passed.replaced:
         reading = reading.hooked(passed.replaced)
     if passed.jacobian:
         return jacobian(reading[passed.roots[0]], reading[target])
     outputs = [reading[r] for r in passed.roots]
     seeds = [
-        full(out.shape, 1, out.dtype) if seed is None else reading[seed]
+        full(out.shape, 1, out.dtype) if seed is None else turned(reading[seed])
         for out, seed in zip(outputs, passed.seeds, strict=True)
     ]
     wrt = reading[target]
     found = Derivation(outputs, seeds, [wrt]).adjoints.get(wrt)
     if found is None:
         return full(wrt.shape, 0, wrt.dtype)
-    return through_hooks(passed.replaced.get(target, ()), found)
+    return turned(through_hooks(passed.replaced.get(target, ()), found))  # type: ignore[no-any-return]
 
 
 def local_formula(node: Node) -> dict[str, Any]:

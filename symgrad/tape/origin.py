@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import FormulaError
+from symgrad.ops.kinks import in_force
 from symgrad.tape.graph import sequence
 from symgrad.tape.versions import changed_since
 
@@ -22,13 +23,14 @@ LIMIT = 64
 class Origin:
     """One backward pass: its outputs and cotangents, as the graph knows them."""
 
-    __slots__ = ("__weakref__", "cache", "jacobian", "known", "replaced", "roots", "seeds")
+    __slots__ = ("__weakref__", "cache", "convention", "jacobian", "known", "replaced", "roots", "seeds")
 
     def __init__(self, outputs: Sequence[Any], gradients: Sequence[Any]):
         self.roots = tuple(out.edge() for out in outputs)
         self.seeds = tuple(None if g is None else g.edge() for g in gradients)
         self.cache: dict[Any, Any] = {}
         self.replaced: dict[Any, list[Any]] = {}  # by edge: the hooks that put another gradient in place
+        self.convention = in_force()  # at kinks: the formula is read later, and must say what the number said
         self.jacobian = False  # True for all entries of the one output at once
         self.known = True  # False when something replaced gradients in a way that no formula can follow
 
