@@ -65,6 +65,16 @@ def test_away_from_kinks_nothing_changes():
             np.testing.assert_array_equal(sg.autograd.grad(f(), x)[0], want)
 
 
+@pytest.mark.parametrize("dtype", [sg.float16, sg.float32, sg.float64])
+def test_gradients_keep_their_dtype(dtype):
+    for name in ("jax", "left", "right"):
+        for function, point in CALLS.values():
+            leaves = [sg.tensor([v], dtype=dtype, requires_grad=True) for v in point]
+            with sg.conventions(name):
+                function(*leaves).sum().backward()
+            assert all(x.grad.dtype == dtype for x in leaves)
+
+
 def test_raise_names_the_function_and_the_entries():
     x = sg.tensor([0.0, 1.0, 0.0], requires_grad=True)
     with sg.conventions("raise"):

@@ -111,11 +111,14 @@ def at_kink(name: str, i: int, factor: Any, a: Any, b: Any) -> Any:
     swapped = STATE.swapped
     if not swapped or name not in swapped:
         return factor
+    from symgrad.ops.reductions import cast
     from symgrad.ops.select import eq, where
 
     here, shares = eq(a, b), swapped[name]
     if shares:
-        return where(here, _exactly(shares[i]), factor)
+        # A factor that says where (x > 0) takes the dtype of x before it meets other numbers than 0 and 1.
+        number = factor if factor.dtype.kind != "b" else cast(factor, a.dtype)
+        return where(here, _exactly(shares[i]), number)
     no_kink(name, here)
     return factor
 
