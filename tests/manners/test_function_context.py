@@ -1,0 +1,229 @@
+"""What a custom Function saves and keeps: None, outputs with their number, the ctx itself, cycles, the node run."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+
+def leaf(t, values):
+    return t.tensor(values, dtype=t.float64, requires_grad=True)
+
+
+class Token:
+    """Something whose death can be watched."""
+
+
+# ---------------------------------------------------------------------------------------------- what is saved
+
+
+def test_save_none_for_backward(t):
+    """None can be saved among tensors and comes back as None."""
+
+    class Saves(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(None, x, None)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            first, x, last = ctx.saved_tensors
+            assert first is None
+            assert last is None
+            return g * 2 * x
+
+    x = leaf(t, [3.0])
+    Saves.apply(x).backward()
+    assert x.grad.tolist() == [6.0]
+
+
+def test_save_output_nr(t):
+    """An output of one Function that another one saves keeps its number."""
+    numbers = []
+
+    class Parted(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x[:, :2] * 1, x[:, 2:] * 1
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return t.cat([g, h], 1)
+
+    class Saves(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            numbers.append(x.output_nr)
+            return g * 2
+
+    x = leaf(t, [[1.0, 2.0, 3.0]])
+    first, second = Parted.apply(x)
+    assert (first.output_nr, second.output_nr) == (0, 1)
+    Saves.apply(second).sum().backward()
+    Saves.apply(first).sum().backward()
+    assert numbers == [1, 0]
+
+
+def test_saved_variables_deprecated(t):
+    """The old name ctx.saved_variables still works, with a warning."""
+
+    class Product(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x, y)
+            return x * y
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_variables
+            return g * y, g * x
+
+    x, y = leaf(t, [2.0]), leaf(t, [5.0])
+    with pytest.warns(DeprecationWarning, match="saved_variables.*deprecated"):
+        Product.apply(x, y).backward()
+    assert (x.grad.item(), y.grad.item()) == (5.0, 2.0)
+
+
+# ---------------------------------------------------------------------------------------------- kept too long
+
+
+def keeping(t, contexts):
+    """A Function that saves its input and puts its ctx aside while it runs backward."""
+
+    class Keeps(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            contexts.append(ctx)
+            return g
+
+    return Keeps
+
+
+def test_naughty_anomaly_access(t):
+    """The metadata of a node can be read after backward and after its tensor is gone."""
+    x = leaf(t, [1.0])
+    y = keeping(t, []).apply(x)
+    y.backward()
+    y.grad_fn.metadata["note"] = 7
+    node = y.grad_fn
+    del y
+    assert node.metadata["note"] == 7
+
+
+def test_naughty_autograd_function_stashing_ctx(t):
+    """A ctx that was put aside still gives its saved tensors, once backward has retained the graph."""
+    contexts = []
+    x = leaf(t, [3.0])
+    y = keeping(t, contexts).apply(x)
+    y.backward(retain_graph=True)
+    assert contexts[0].saved_tensors[0].tolist() == [3.0]
+    del y
+    gc.collect()
+    (saved,) = contexts[0].saved_tensors
+    assert saved.tolist() == [3.0]
+
+
+def test_gc_in_destructor(t):
+    """A Function whose destructor collects garbage does no harm."""
+
+    class Collects(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.held = Sweeps()
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+        def __del__(self):
+            gc.collect()
+
+    class Sweeps:
+        def __del__(self):
+            gc.collect()
+
+    x = leaf(t, [1.0])
+    for _ in range(3):
+        Collects.apply(Collects.apply(x)).backward()
+        Collects.apply(x)
+    assert x.grad.tolist() == [12.0]
+
+
+@pytest.mark.parametrize("run", [True, False])
+def test_custom_function_cycle(t, run):
+    """The output held by an attribute of its own ctx: backward works, and the cycle is collected."""
+
+    class Cycle(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, notes):
+            y = x.clone()
+            ctx.notes = notes
+            ctx.save_for_backward(y)
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            (y,) = ctx.saved_tensors
+            assert y.item() == ctx.notes["out"].item() == 2.5
+            return g * y, None
+
+    def use():
+        x, notes, token = leaf(t, 2.5), {}, Token()
+        y = Cycle.apply(x, notes)
+        notes["out"], notes["token"] = y, token
+        if run:
+            y.backward()
+            assert x.grad.item() == 2.5
+        return weakref.ref(token)
+
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        token = use()
+        assert token() is not None
+        gc.collect()
+        assert token() is None
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def test_current_node(t):
+    """Hooks and backward can ask for the node that is being run."""
+    current = t._C._current_autograd_node if t.__name__ == "torch" else t.autograd.graph.current_node
+    seen = []
+
+    class Own(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(current().name())
+            return g
+
+    x = leaf(t, [0.5])
+    y = x.sin()
+    z = Own.apply(y)
+    z.grad_fn.register_prehook(lambda gs: seen.append(("pre", current() is z.grad_fn)))
+    y.register_hook(lambda g: seen.append(("tensor", current() is y.grad_fn)))
+    y.grad_fn.register_hook(lambda inputs, outputs: seen.append(("post", current() is y.grad_fn)))
+    z.sum().backward()
+    assert seen == [("pre", True), "OwnBackward", ("tensor", True), ("post", True)]
+    assert current() is None
