@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+import warnings
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
@@ -81,7 +82,19 @@ class _Context:
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isgeneratorfunction(function):
             return self._wrap_generator(function)
+        if inspect.isclass(function):
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+                "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
+                "the `__init__` method and nothing else.",
+                FutureWarning,
+                stacklevel=2,
+            )
+            # The mode is for making objects; the class itself stays as it is.
+            return self._wrap(lambda *args, **kwargs: function(*args, **kwargs))
+        return self._wrap(function)
 
+    def _wrap(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             with self._again():
@@ -90,17 +103,28 @@ class _Context:
         return wrapped
 
     def _wrap_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The mode holds while the generator runs, not while its caller does; what is sent or thrown in arrives."""
+
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             generator = function(*args, **kwargs)
-            sent = None
+            step = functools.partial(generator.send, None)
             while True:
                 with self._again():
                     try:
-                        item = generator.send(sent)
+                        item = step()
                     except StopIteration as stop:
                         return stop.value
-                sent = yield item
+                try:
+                    sent = yield item
+                except GeneratorExit:
+                    with self._again():
+                        generator.close()
+                    raise
+                except BaseException as error:  # noqa: BLE001  (it is for the generator to take or to let through)
+                    step = functools.partial(generator.throw, error)
+                else:
+                    step = functools.partial(generator.send, sent)
 
         return wrapped
 
