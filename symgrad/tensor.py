@@ -110,7 +110,9 @@ class Tensor(Facts):
     @property
     def grad(self) -> Any:
         """The accumulated gradient: None until a backward pass reaches this leaf."""
-        if self._requires_grad and self._node is not None and not self.retains_grad:
+        extra = self._extra
+        found = None if extra is None else extra.grad
+        if found is None and self._requires_grad and self._node is not None and not self.retains_grad:
             import warnings
 
             warnings.warn(
@@ -120,7 +122,7 @@ class Tensor(Facts):
                 UserWarning,
                 stacklevel=2,
             )
-        return None if self._extra is None else self._extra.grad
+        return found
 
     @grad.setter
     def grad(self, value: Any) -> None:

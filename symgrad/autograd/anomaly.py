@@ -162,7 +162,6 @@ class CheckedSweep(Sweep):
 
     def __init__(self, *args: Any):
         super().__init__(*args)
-        self.current: Node | None = None
         after = self.run_post_hooks
 
         def checked(node: Node, results: list[Any], g: Any) -> list[Any]:
@@ -178,15 +177,14 @@ class CheckedSweep(Sweep):
         for node in nodes:
             g = self.grads.pop(node, None)
             if g is None:
+                self._unreached(node)
                 continue
             node.more()  # hooks run, and with them the check, where a node has room for them
-            self.current = node
             try:
                 self._careful(node, g)
             except Exception:
                 warnings.warn(_report(node), stacklevel=2)
                 raise
-        self.current = None
 
 
 def _check(node: Node, i: int, c: Any, g: Any) -> None:

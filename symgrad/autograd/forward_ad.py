@@ -6,7 +6,6 @@ reverse mode works; leaving the level takes the tangents away.
 
 from __future__ import annotations
 
-import threading
 from typing import Any, NamedTuple
 
 from symgrad.dtypes import is_floating
@@ -15,6 +14,7 @@ from symgrad.op import shape_of
 from symgrad.tape import dual
 from symgrad.tape.dual import Dual
 from symgrad.tape.record import Recorded
+from symgrad.tape.threads import ThreadState
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
@@ -26,7 +26,7 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Any
 
 
-class _Level(threading.local):
+class _Level(ThreadState):
     tag: int | None = None
 
 

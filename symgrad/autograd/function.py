@@ -17,7 +17,7 @@ from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import Op, shape_of
 from symgrad.tape.dual import Dual
 from symgrad.tape.engine import SECOND_TIME
-from symgrad.tape.graph import FREED, Node, sequence
+from symgrad.tape.graph import FREED, Node, Parts, sequence
 from symgrad.tape.inplace import become, refuse, view_of
 from symgrad.tape.modes import MODE, is_grad_enabled, no_grad
 from symgrad.tape.observers import NODES, PackedRow, observed, unpacked
@@ -41,6 +41,7 @@ class FunctionCtx:
     def __init__(self) -> None:
         self.to_save: tuple[Any, ...] = ()
         self.materialize_grads = True
+        self._materialize_non_diff_grads = True
         self.non_differentiable: tuple[Any, ...] = ()
         self.dirty_tensors: tuple[Any, ...] = ()
         self.saved_for_forward: tuple[Any, ...] | None = None
@@ -207,23 +208,6 @@ def _checked(g: Any, name: str, k: int, shape: tuple[int, ...], recorded: bool) 
 # ---------------------------------------------------------------------------------------------- several outputs
 
 
-class Parts:
-    """Gradients of a function with several outputs, on their way to it: by output number."""
-
-    __slots__ = ("parts",)
-    raw_shape: tuple[int, ...] = ()
-    dtype = None
-
-    def __init__(self, parts: dict[int, Any]):
-        self.parts = parts
-
-    def __add__(self, other: Parts) -> Parts:
-        joined = dict(self.parts)
-        for k, g in other.parts.items():
-            joined[k] = joined[k] + g if k in joined else g
-        return Parts(joined)
-
-
 def _output_pull(i: int, g: Any, *_: Any, index: int) -> Any:  # noqa: ARG001  (the rule's signature)
     return Parts({index: g})
 
@@ -281,6 +265,7 @@ class Function:
     """
 
     def __init__(self, *_: Any, **__: Any) -> None:
+        _refuse_legacy(type(self))
         raise AutogradError(
             f"{type(self).__name__} should not be instantiated. Methods on autograd functions are all static, so you "
             f"should invoke them on the class itself: use {type(self).__name__}.apply(...)."
@@ -312,11 +297,7 @@ class Function:
     @classmethod
     def apply(cls, *args: Any) -> Any:
         """Run ``forward`` and record the function as one node named ``<class name>Backward``."""
-        if not isinstance(inspect.getattr_static(cls, "forward"), (staticmethod, classmethod)):
-            raise AutogradError(
-                "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
-                f"function with static forward method ({cls.__name__}.forward)."
-            )
+        _refuse_legacy(cls)
         if any(isinstance(a, Dual) for a in args):
             return pushed(cls, args, lambda primals, moving: _applied(cls, primals, moving))
         return _applied(cls, args)[1]
@@ -331,6 +312,14 @@ def _applied(cls: type[Function], args: tuple[Any, ...], moving: Sequence[bool] 
     with no_grad():
         returned = run_forward(cls, ctx, args)
     return ctx, _recorded(cls, ctx, args, returned)
+
+
+def _refuse_legacy(cls: type[Function]) -> None:
+    if not isinstance(inspect.getattr_static(cls, "forward"), (staticmethod, classmethod)):
+        raise AutogradError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+            f"function with static forward method ({cls.__name__}.forward)."
+        )
 
 
 def has_setup(cls: type[Function]) -> bool:
@@ -468,5 +457,6 @@ def _marked(result: Any) -> Any:
     leaf = plain(Tensor, result._value)
     leaf._requires_grad = True
     made._node = _node(ONCE, (leaf,), {}, 1, result._value.shape, result._value.dtype, (None, None))
+    made._node.more().label = "Error"
     made._requires_grad = True
     return made

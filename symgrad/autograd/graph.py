@@ -21,6 +21,7 @@ from symgrad.autograd.saving import (
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.tape import graph as tape
 from symgrad.tape.graph import Labelled, NodeExtra
+from symgrad.tape.observers import RUNNING
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.versions import note_change
 from symgrad.tensor import Tensor
@@ -29,6 +30,7 @@ __all__ = [
     "GradientEdge",
     "Node",
     "allow_mutation_on_saved_tensors",
+    "current_node",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
@@ -89,6 +91,12 @@ class GradFn:
         if extra.metadata is None:
             extra.metadata = {}
         return extra.metadata
+
+    def __call__(self, *gradients: Any) -> Any:
+        """Run this node by itself: a gradient per output in, a gradient (or None) per tensor argument out."""
+        from symgrad.autograd.sweeps import call_node
+
+        return call_node(self.node, gradients)
 
     def register_hook(self, hook: Any) -> Any:
         """Call ``hook(grad_inputs, grad_outputs)`` after this node ran; its result, if any, replaces grad_inputs."""
@@ -272,6 +280,22 @@ def tensor_at(edge: GradientEdge) -> Any:
     made._node = place
     made._requires_grad = True
     return made
+
+
+def current_node() -> Any:
+    """The node that the backward pass under way in this thread is running; None outside of one.
+
+    >>> import symgrad as sg
+    >>> x = sg.tensor(2.0, requires_grad=True)
+    >>> y = x.sin()
+    >>> handle = y.register_hook(lambda g: print(sg.autograd.graph.current_node().name()))
+    >>> y.backward()
+    SinBackward0
+    """
+    found = RUNNING.sweeps[-1].current if RUNNING.sweeps else None
+    if found is None:
+        return None
+    return handle(found) if isinstance(found, tape.Node) else accumulator(found)
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:

@@ -155,11 +155,10 @@ def call_tensor_hook(hook: Callable[[Any], Any], g: Any, cls: type) -> tuple[Any
 
 
 def run_node_hooks(node: Node, g: Any, cls: type, origin: Origin) -> Any:
-    """Everything that happens to a gradient between its completion and the node's own rule; ``origin`` notes it."""
+    """What happens to a gradient once it is complete: tensor hooks, then retaining; ``origin`` notes it."""
     extra = node.extra
     if extra is None:
         return g
-    start = g
     for hook in list(extra.hooks.values()):
         g, changed = call_tensor_hook(hook, g, cls)
         if changed:
@@ -168,6 +167,14 @@ def run_node_hooks(node: Node, g: Any, cls: type, origin: Origin) -> Any:
         keeper = extra.retained()
         if keeper is not None:
             _accumulate_retained(keeper, g, cls)
+    return g
+
+
+def run_pre_hooks(node: Node, g: Any, cls: type, origin: Origin) -> Any:
+    """The hooks that run right before a node: they see and may replace the gradients of its outputs."""
+    extra = node.extra
+    if extra is None:
+        return g
     for hook in list(extra.pre.values()):
         result = hook(_outgoing(node, g, cls))
         origin.known = origin.known and result is None
@@ -176,7 +183,7 @@ def run_node_hooks(node: Node, g: Any, cls: type, origin: Origin) -> Any:
                          for k, r in enumerate(result) if r is not None})  # fmt: skip
         else:
             g = _replaced(result, g)
-    return start if g is start else g
+    return g
 
 
 def _accumulate_retained(tensor: Any, g: Any, cls: type) -> None:

@@ -22,6 +22,7 @@ from symgrad.op import Op, shape_of
 from symgrad.tape import observers, record
 from symgrad.tape.engine import Sweep
 from symgrad.tape.record import Recorded
+from symgrad.tape.threads import ThreadState
 from symgrad.timing import TIMERS
 
 __all__ = ["EventList", "FunctionEvent", "profile", "record_function"]
@@ -68,7 +69,7 @@ class FunctionEvent:
         return f"<FunctionEvent {self.name} {self.cpu_time_total:.3f}us>"
 
 
-class _Open(threading.local):
+class _Open(ThreadState):
     def __init__(self) -> None:
         self.stack: list[FunctionEvent] = []
 

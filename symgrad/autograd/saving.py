@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import threading
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +21,7 @@ from symgrad.tape import observers
 from symgrad.tape.modes import no_grad
 from symgrad.tape.observers import Packed, PackedRow
 from symgrad.tape.record import Recorded, plain, scalarised
+from symgrad.tape.threads import ThreadState
 from symgrad.tape.versions import changes
 from symgrad.tensor import Tensor
 
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-class _Local(threading.local):
+class _Local(ThreadState):
     def __init__(self) -> None:
         self.hooks: list[saved_tensors_hooks] = []
         self.refusals: list[str] = []

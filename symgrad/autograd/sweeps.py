@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -9,18 +10,28 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.anomaly import ANOMALY, CheckedSweep
-from symgrad.autograd.graph import GradientEdge, tensor_at
-from symgrad.autograd.hooks import accumulated, call_tensor_hook, prepared, run_node_hooks, run_post_hooks
+from symgrad.autograd.graph import GradientEdge, node_name, tensor_at
+from symgrad.autograd.hooks import (
+    accumulated,
+    as_tensor,
+    call_tensor_hook,
+    prepared,
+    run_node_hooks,
+    run_post_hooks,
+    run_pre_hooks,
+)
 from symgrad.autograd.profiler import ACTIVE, watch_sweep
 from symgrad.autograd.rescue import Rescue
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
 from symgrad.ops.kinks import turned
 from symgrad.tape.engine import Sweep
-from symgrad.tape.graph import Node
-from symgrad.tape.modes import enable_grad, no_grad
+from symgrad.tape.graph import Node, Parts
+from symgrad.tape.modes import enable_grad, is_grad_enabled, no_grad
+from symgrad.tape.observers import RUNNING
 from symgrad.tape.origin import Origin, attach, settle
 from symgrad.tape.record import Recorded, plain
+from symgrad.tape.threads import nested
 from symgrad.tape.watch import WATCH, note_problem
 from symgrad.tensor import Tensor
 
@@ -139,6 +150,7 @@ def _run(
     create_graph: bool,
     origin: Origin,
     finish_leaf: Any,
+    run_wanted: bool = False,
 ) -> Sweep:
     sweep = (CheckedSweep if ANOMALY.enabled else Sweep)(
         [(_root(out), seed) for out, seed in zip(outputs, seeds, strict=True)],
@@ -148,14 +160,45 @@ def _run(
         wrap_saved,
         finish_leaf,
         lambda node, g: run_node_hooks(node, g, Tensor, origin),
+        lambda node, g: run_pre_hooks(node, g, Tensor, origin),
         lambda node, results, g: run_post_hooks(node, results, g, Tensor, origin),
+        run_wanted,
     )
     if ACTIVE:
         watch_sweep(sweep)
-    mode = enable_grad() if create_graph else no_grad()
-    with mode:
-        sweep.run()
+    nested(functools.partial(_in_mode, sweep), len(RUNNING.sweeps))
     return sweep
+
+
+def _in_mode(sweep: Sweep) -> None:
+    with enable_grad() if sweep.create_graph else no_grad():
+        sweep.run()
+
+
+def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
+    """What a node makes of gradients of its outputs: one tensor or None per tensor argument, alone if there is one.
+
+    Raises ``TypeError`` for a number of gradients that is not that of the outputs.
+    """
+    several = node.op.kind == "function" and node.dtype is None
+    count = len((node.params or {})["run"].outputs) if several else 1
+    if len(gradients) != count:
+        raise ArgumentError(f"expected {count} arguments, got {len(gradients)} instead")
+    for g in gradients:
+        if g is not None and not isinstance(g, Recorded):
+            raise ArgumentError(f"{node_name(node)} takes gradients that are tensors or None, not {type(g).__name__}")
+    keep = is_grad_enabled()
+    row = [g if g is None or keep else g._value for g in gradients]
+    g = Parts({k: part for k, part in enumerate(row) if part is not None}) if several else row[0]
+    alone = Sweep((), None, keep, True, wrap_saved, _same, _same, _same, _same)
+    with np.errstate(all="ignore"):
+        results, _, _ = alone.contributions(node, node.mask, g, None)
+    shown = tuple(as_tensor(c, Tensor) for c, arg in zip(results, node.args, strict=True) if hasattr(arg, "raw_shape"))
+    return shown[0] if len(shown) == 1 else shown
+
+
+def _same(_: Any, g: Any, *__: Any) -> Any:
+    return g
 
 
 def backward(
@@ -222,7 +265,7 @@ def backward(
         return g
 
     wanted = None if targets is None else [_root(t) for t in targets]
-    sweep = _run(outputs, seeds, wanted, keep, create_graph, origin, finish)
+    sweep = _run(outputs, seeds, wanted, keep, create_graph, origin, finish, run_wanted=True)
     for t in targets or ():
         if t._node is not None and not t.retains_grad and t._node in sweep.found:
             _accumulate(t, turned(rescue(t._node, sweep.found[t._node])), create_graph, origin)

@@ -40,6 +40,7 @@ class AlteredSweep(Sweep):
             wrap=lambda node, saved: saved,
             finish_leaf=lambda leaf, g: g,
             run_hooks=lambda node, g: g,
+            run_pre_hooks=lambda node, g: g,
             run_post_hooks=lambda node, results, g: results,
         )
         self._edge = (node, i)

@@ -59,7 +59,9 @@ class Sweep:
         wrap: Callable[[Any, Any], Any],
         finish_leaf: Callable[[Any, Any], Any],
         run_hooks: Callable[[Node, Any], Any],
+        run_pre_hooks: Callable[[Node, Any], Any],
         run_post_hooks: Callable[[Node, list[Any], Any], list[Any]],
+        run_wanted: bool = False,
     ):
         self.roots = roots
         self.wanted = wanted
@@ -68,13 +70,17 @@ class Sweep:
         self.wrap = wrap
         self.finish_leaf = finish_leaf
         self.run_hooks = run_hooks
+        self.run_pre_hooks = run_pre_hooks
         self.run_post_hooks = run_post_hooks
+        self.run_wanted = run_wanted
         self.wanted_nodes = {w for w in wanted or () if w.__class__ is Node}
         self.grads: dict[Any, Any] = {}
         self.found: dict[Any, Any] = {}
         self.leaves: dict[Any, int] = {}
         self.masks: dict[Node, int] = {}
         self.eager_leaves = False
+        self.current: Any = None
+        self.callbacks: list[Callable[[], Any]] = []
         self.nodes: list[Node] = []
         self._node_set: set[Node] | None = None
 
@@ -149,6 +155,9 @@ class Sweep:
                 self._add(root, seed)
             self._loop(nodes)
             self._finish_leaves()
+            self.current = None
+            for callback in self.callbacks:  # which may add further ones
+                callback()
         self.nodes = []
 
     def will_run(self, edge: Any) -> bool:
@@ -166,6 +175,7 @@ class Sweep:
                 self._finish(leaf, g)
 
     def _finish(self, leaf: Any, g: Any) -> None:
+        self.current = leaf
         self.found[leaf] = self.finish_leaf(leaf, g.value if g.__class__ is Masked else g)
 
     def _add(self, target: Any, g: Any) -> None:
@@ -203,6 +213,8 @@ class Sweep:
         for node in nodes:
             g = take(node, None)
             if g is None:
+                if node.op.kind == "function":
+                    self._unreached(node)
                 continue
             if not plain or not node.uniform or node.extra is not None or g.__class__ is masked:
                 self._careful(node, g)
@@ -275,6 +287,7 @@ class Sweep:
 
     def _careful(self, node: Node, g: Any) -> None:
         """A node with hooks, structural zeros, a wanted gradient, or a recorded sweep."""
+        self.current = node
         zeros: Masked | None = None
         if g.__class__ is Masked:
             g, zeros = g.value, g
@@ -285,8 +298,32 @@ class Sweep:
         if node in self.wanted_nodes:
             self.found[node] = g
         bits = self.masks.get(node, node.mask)
+        if bits or self.run_wanted:
+            self._run_node(node, bits, g, zeros)
+
+    def _unreached(self, node: Node) -> None:
+        """A custom function all of whose gradients are missing runs all the same and may say that they are zero."""
+        if node.params and "run" in node.params:
+            self.current = node
+            self._run_node(node, self.masks.get(node, node.mask), None, None)
+
+    def _run_node(self, node: Node, bits: int, g: Any, zeros: Masked | None) -> None:
+        if node.extra is not None:
+            hooked = self.run_pre_hooks(node, g)
+            if hooked is not g:
+                g, zeros = hooked, None
+        results, inputs, inner = self.contributions(node, bits, g, zeros)
+        hooked = results if node.extra is None else self.run_post_hooks(node, results, g)
+        for i, (c, before) in enumerate(zip(hooked, results, strict=True)):
+            if c is not None:
+                if c is before and (zeros is not None or node.op.structural is not None):
+                    c = self._structural(node, i, c, g, zeros, inputs, inner.get(i))
+                self._add(node.args[i], c)
+
+    def contributions(self, node: Node, bits: int, g: Any, zeros: Masked | None) -> tuple[list[Any], Any, Any]:
+        """What a node gives to those of its arguments that ``bits`` names; what its rules read; cotangents inside."""
         if not bits:
-            return
+            return [None] * len(node.args), (), {}
         saved = node.saved
         if saved is FREED:
             saved = nothing_saved(node)
@@ -306,12 +343,7 @@ class Sweep:
                 results.append(c)
             else:
                 results.append(None)
-        hooked = results if node.extra is None else self.run_post_hooks(node, results, g)
-        for i, (c, before) in enumerate(zip(hooked, results, strict=True)):
-            if c is not None:
-                if c is before and (zeros is not None or op.structural is not None):
-                    c = self._structural(node, i, c, g, zeros, inputs, inner.get(i))
-                self._add(node.args[i], c)
+        return results, inputs, inner
 
     def _structural(self, node: Node, i: int, c: Any, g: Any, zeros: Masked | None, inputs: Any, inner: Any) -> Any:
         """Attach to a contribution which of its entries are structural zeros."""

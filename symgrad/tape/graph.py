@@ -207,3 +207,20 @@ class Masked:
         if other.__class__ is Masked:
             return Masked(self.value + other.value, self.keep | other.keep, self.zeroing)
         return self.value + other
+
+
+class Parts:
+    """Gradients of a function with several outputs, on their way to it: by output number."""
+
+    __slots__ = ("parts",)
+    raw_shape: tuple[int, ...] = ()
+    dtype = None
+
+    def __init__(self, parts: dict[int, Any]):
+        self.parts = parts
+
+    def __add__(self, other: Parts) -> Parts:
+        joined = dict(self.parts)
+        for k, g in other.parts.items():
+            joined[k] = joined[k] + g if k in joined else g
+        return Parts(joined)

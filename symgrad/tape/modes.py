@@ -14,9 +14,15 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from symgrad.tape.threads import ThreadState
 
+<<<<<<< HEAD
 class _Local(threading.local):
     asked = True
+=======
+
+class _Local(ThreadState):
+>>>>>>> 6485247 (Nodes run by call, callbacks at the end of backward, nested backward in threads, hooks before and at wanted nodes as torch)
     enabled = True
     inference = False
 

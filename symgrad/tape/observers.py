@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from symgrad.tape.threads import ThreadState
+
 NODES: list[Callable[[Any], None]] = []
 """Called with every node that is recorded, once its saved values are in place."""
 
@@ -60,7 +62,7 @@ def observed(node: Any) -> None:
         see(node)
 
 
-class _Running(threading.local):
+class _Running(ThreadState):
     def __init__(self) -> None:
         self.sweeps: list[Any] = []
 

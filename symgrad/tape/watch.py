@@ -14,6 +14,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from symgrad.tape.threads import ThreadState
+
 
 class Read:
     """One value read: where in the graph, how (for messages), and what was seen."""
@@ -50,7 +52,7 @@ class Watch:
             WATCH.count -= 1
 
 
-class _Local(threading.local):
+class _Local(ThreadState):
     def __init__(self) -> None:
         self.stack: list[Watch] = []
 

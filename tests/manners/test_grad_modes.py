@@ -168,9 +168,10 @@ def test_set_grad_generator_functions_recursive(t):
         assert t.is_grad_enabled()
         if depth:
             with t.no_grad():
+                assert list(silent(depth - 1)) == list(range(depth))
                 assert not t.is_grad_enabled()
-                yield from silent(depth - 1)
-                assert not t.is_grad_enabled()
+            assert t.is_grad_enabled()
+            yield from silent(depth - 1)
         assert t.is_grad_enabled()
         yield depth
 
@@ -179,9 +180,10 @@ def test_set_grad_generator_functions_recursive(t):
         assert not t.is_grad_enabled()
         if depth:
             with t.enable_grad():
+                assert list(recording(depth - 1)) == list(range(depth))
                 assert t.is_grad_enabled()
-                yield from recording(depth - 1)
-                assert t.is_grad_enabled()
+            assert not t.is_grad_enabled()
+            yield from recording(depth - 1)
         assert not t.is_grad_enabled()
         yield depth
 
