@@ -18,7 +18,9 @@ import symgrad
 def t(request):
     if request.param == "symgrad":
         return symgrad
-    return pytest.importorskip("torch", reason="torch, the referee of these statements, is not installed")
+    torch = pytest.importorskip("torch", reason="torch, the referee of these statements, is not installed")
+    torch.set_warn_always(True)  # each test by itself, whatever ran before
+    return torch
 
 
 def text(value) -> str:

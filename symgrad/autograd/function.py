@@ -17,7 +17,7 @@ from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import Op, shape_of
 from symgrad.tape.dual import Dual
 from symgrad.tape.engine import SECOND_TIME
-from symgrad.tape.graph import FREED, Node, Parts, sequence
+from symgrad.tape.graph import FREED, Labelled, Node, Parts, sequence
 from symgrad.tape.inplace import become, refuse, view_of
 from symgrad.tape.modes import MODE, is_grad_enabled, no_grad
 from symgrad.tape.observers import NODES, PackedRow, observed, unpacked
@@ -350,11 +350,19 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
         note_change(t._array())
     if not keep:
         return returned
+    _check_dirty(ctx.dirty_tensors, outputs)
     several = isinstance(returned, tuple)
     signature = Signature(cls, args, len(outputs) if several else None)
     mask = sum(1 << k for k, t in enumerate(tensors) if t._requires_grad)
+    plain_ids = {id(t) for t in ctx.non_differentiable}
+    without = () if ctx._materialize_non_diff_grads else plain_ids  # zeros are not made for these
     run = Run(
-        signature, ctx, tuple((o._value.shape, o._value.dtype) if isinstance(o, Recorded) else None for o in outputs)
+        signature,
+        ctx,
+        tuple(
+            (o._value.shape, o._value.dtype) if isinstance(o, Recorded) and id(o) not in without else None
+            for o in outputs
+        ),
     )
     first = outputs[0]
     single = not several and isinstance(first, Recorded)
@@ -369,7 +377,6 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
             # A hook keeps the value in its own way; the tensor itself need not stay.
             ctx._kinds = tuple((kind, None if kind == "kept" else place) for kind, place in ctx._kinds)
     ctx._node = weakref.ref(node)
-    plain_ids = {id(t) for t in ctx.non_differentiable}
     done: dict[int, Any] = {}
     results = []
     for k, out in enumerate(outputs):
@@ -384,6 +391,24 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
         results.append(done[id(out)])
     ctx.to_save = ctx.non_differentiable = ctx.dirty_tensors = ()
     return tuple(results) if several else results[0]
+
+
+def _check_dirty(dirty: Sequence[Any], outputs: Sequence[Any]) -> None:
+    """Raise torch's errors for changed inputs that are not returned, or that are views among several outputs."""
+    for t in dirty:
+        if not any(t is out for out in outputs):
+            raise AutogradError(
+                "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
+                "are modified inplace must all be outputs of the Function."
+            )
+        if view_of(t) is not None and sum(isinstance(out, Recorded) for out in outputs) > 1:
+            raise AutogradError(
+                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
+                "return more than one Tensor. This is not supported by the current autograd engine. You should either "
+                "make sure the input is not a view (using .clone() for example) or make your Function only return one "
+                "Tensor (potentially splitting it into two Functions: one doing the inplace that returns a single "
+                "Tensor and a second one that does the other operations)."
+            )
 
 
 def _attached(out: Any, node: Node, inputs: list[Any], dirty: set[int], fixed: bool) -> Any:
@@ -457,6 +482,6 @@ def _marked(result: Any) -> Any:
     leaf = plain(Tensor, result._value)
     leaf._requires_grad = True
     made._node = _node(ONCE, (leaf,), {}, 1, result._value.shape, result._value.dtype, (None, None))
-    made._node.more().label = "Error"
+    Labelled.on(made._node, "Error")
     made._requires_grad = True
     return made

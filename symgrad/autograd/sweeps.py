@@ -26,7 +26,7 @@ from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
 from symgrad.ops.kinks import turned
 from symgrad.tape.engine import Sweep
-from symgrad.tape.graph import Node, Parts
+from symgrad.tape.graph import Labelled, Node, Parts
 from symgrad.tape.modes import enable_grad, is_grad_enabled, no_grad
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.origin import Origin, attach, settle
@@ -190,10 +190,18 @@ def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
     keep = is_grad_enabled()
     row = [g if g is None or keep else g._value for g in gradients]
     g = Parts({k: part for k, part in enumerate(row) if part is not None}) if several else row[0]
-    alone = Sweep((), None, keep, True, wrap_saved, _same, _same, _same, _same)
+    whole = node.args.inputs if isinstance(node.args, Labelled) else None
+    wanted = None if whole is None else [place for place in dict.fromkeys(whole) if place is not None]
+    sweep = Sweep([(node, g)], wanted, keep, True, wrap_saved, _same, _same, _same, _same)
     with np.errstate(all="ignore"):
-        results, _, _ = alone.contributions(node, node.mask, g, None)
-    shown = tuple(as_tensor(c, Tensor) for c, arg in zip(results, node.args, strict=True) if hasattr(arg, "raw_shape"))
+        if whole is None:
+            results = sweep.contributions(node, node.mask, g, None)[0]
+            results = [c for c, arg in zip(results, node.args, strict=True) if hasattr(arg, "raw_shape")]
+        else:
+            sweep.run()
+            # What a composite got twice has its gradients in one.
+            results = [sweep.found.pop(place, None) for place in whole]
+    shown = tuple(as_tensor(c, Tensor) for c in results)
     return shown[0] if len(shown) == 1 else shown
 
 

@@ -158,10 +158,13 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     view = view_of(tensor)
     recording = not MODE.exceptional or MODE.local.enabled
     refuse(tensor, (*args, *kwargs.values()))
-    began, before = next(sequence), tensor._value
-    new = op(tensor, *args, **kwargs)
     chain = [] if view is None else view.chain()
     root = tensor if view is None else view.base
+    source = tensor
+    if view is not None and tensor._node is not None and tensor._node.extra is not None and tensor._node.extra.hooks:
+        source = _cut(root, chain)  # torch leaves the hooks of a view that is changed with what it was
+    began, before = next(sequence), tensor._value
+    new = op(source, *args, **kwargs)
     value = _fitting(tensor, new)
     target = _writable(region(root._array(), chain), even)
     leaf = root._requires_grad and root._node is None
@@ -326,7 +329,6 @@ def _refresh(root: Any) -> None:
     views = root._extra.views if root._extra is not None else None
     if not views:
         return
-    twin = _blank(root)
     for ref in list(views):
         alive = ref()
         if alive is None or alive._extra.view is None:
@@ -335,10 +337,7 @@ def _refresh(root: Any) -> None:
         if view.kind:
             alive._node, alive._requires_grad = Invalid(view, alive._value.shape, alive._value.dtype), True
             continue
-        twin._value, twin._node, twin._requires_grad, twin._extra = root._value, root._node, root._requires_grad, None
-        made: Any = twin
-        for op, params in view.chain():
-            made = op(made, **params)
+        made = _cut(root, view.chain())
         if alive._extra.retains and alive._node is not None:
             alive._node.more().retained = None
             made._node.more().retained = weakref.ref(alive)
@@ -346,6 +345,15 @@ def _refresh(root: Any) -> None:
         if alive._value.dtype == root._value.dtype:
             # torch does not take the views once more, but reads the memory of the base by strides.
             Labelled.on(made._node, "AsStridedBackward0", (root._node,))
+
+
+def _cut(root: Any, chain: Chain) -> Any:
+    """The view that ``chain`` cuts out of ``root``, recorded anew; ``root`` does not note it."""
+    made = _blank(root)
+    made._value, made._node, made._requires_grad, made._extra = root._array(), root._node, root._requires_grad, None
+    for op, params in chain:
+        made = op(made, **params)
+    return made
 
 
 def into(out: Any, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:

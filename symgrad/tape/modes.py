@@ -16,13 +16,9 @@ from typing import Any
 
 from symgrad.tape.threads import ThreadState
 
-<<<<<<< HEAD
-class _Local(threading.local):
-    asked = True
-=======
 
 class _Local(ThreadState):
->>>>>>> 6485247 (Nodes run by call, callbacks at the end of backward, nested backward in threads, hooks before and at wanted nodes as torch)
+    asked = True
     enabled = True
     inference = False
 

@@ -27,4 +27,5 @@ def t(request: pytest.FixtureRequest) -> ModuleType:
         return symgrad
     torch = pytest.importorskip("torch", reason="torch, the referee of these tests, is not installed")
     torch.manual_seed(0)
+    torch.set_warn_always(True)  # each test by itself, whatever ran before
     return torch

@@ -332,7 +332,7 @@ def test_autograd_multiple_views_python(t):
     assert calls == [1]
     assert x.grad.tolist() == [[0.0, 0.0], [3.0, 3.0]]
     out = Row.apply(x.clone(), 0)
-    with pytest.raises(RuntimeError, match="Output 0 of RowBackward is a view and is being modified inplace"):
+    with pytest.raises(RuntimeError, match="Output 0 of Row(Backward)? is a view and is being modified inplace"):
         out += 1
 
 
@@ -340,7 +340,7 @@ def test_inplace_not_requires_grad(t):
     """A view of a plain tensor, from a Function or from unbind, cannot take in place what requires grad."""
     whole, other = ones(t, 1, 2), leaf(t, [5.0])
     view = alias(t).apply(whole)
-    with pytest.raises(RuntimeError, match="is a view and is being modified inplace"):
+    with pytest.raises(RuntimeError, match="A view was created in no_grad mode and is being modified inplace"):
         view += other
     view = whole.unbind(1)[0]
     with pytest.raises(RuntimeError, match="the output of a function that returns multiple views"):

@@ -153,6 +153,8 @@ def test_grad_fn_badcalls(t):
     product = x * y
     first, second = product.grad_fn(t.tensor([1.0], dtype=t.float64))
     assert (first.item(), second.item()) == (9.0, 3.0)
+    mean = leaf(t, [1.0, 2.0]).mean()
+    assert mean.grad_fn(t.tensor(4.0, dtype=t.float64)).tolist() == [2.0, 2.0]
 
 
 def test_grad_unreachable(t):
