@@ -28,6 +28,22 @@ def scatter_combine(x: Any, src: Any, index: Any, dim: int, reduce: str, include
     return out
 
 
+def scatter_others(x: Any, src: Any, index: Any, dim: int, include_self: bool) -> Any:
+    """For every source the product of all else that falls on its place: ``x`` there and the other sources."""
+    grids = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    grids[dim] = index
+    places = tuple(grids)
+    zero = src == 0
+    known = np.where(zero, 1, src)
+    product = np.array(x)
+    if not include_self:
+        product[places] = 1
+    np.multiply.at(product, places, known)
+    zeros = np.zeros(x.shape, np.int64)
+    np.add.at(zeros, places, zero)
+    return np.where(zeros[places] > zero, 0, product[places] / known).astype(src.dtype)
+
+
 def windows(x: Any, dim: int, size: int, step: int, dilation: int) -> Any:
     """Windows of ``size`` entries, ``dilation`` apart, every ``step``-th along an axis, inside a new last axis."""
     span = (size - 1) * dilation + 1

@@ -29,6 +29,13 @@ def argcummin(x: Any, dim: int) -> Any:
     return np.maximum.accumulate(np.where((x == bottom) | np.isnan(x), places, 0), dim)
 
 
+def middle(x: Any, skip_nan: bool) -> Any:
+    """The lower median of a vector; nan when an entry is, or the median of the others."""
+    row = np.sort(x)
+    count = len(row) - int(np.isnan(row).sum())
+    return row[-1] if count < len(row) and not (skip_nan and count) else row[(count - 1) // 2]
+
+
 def argmode(x: Any, dim: int) -> Any:
     """Place (kept as an axis of size 1) of the last of the commonest entries along an axis, the smallest on ties."""
     x = np.moveaxis(x, dim, -1)

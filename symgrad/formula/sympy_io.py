@@ -35,7 +35,7 @@ TREE_BUDGET = 20_000
 _CACHE: weakref.WeakKeyDictionary[Term, dict[Any, Any]] = weakref.WeakKeyDictionary()
 _PLAIN = ("exp", "log", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
           "atanh", "atan2", "floor", "ceil", "abs", "sign")  # fmt: skip
-_RELATIONS = {"gt": sp.Gt, "ge": sp.Ge, "lt": sp.Lt, "le": sp.Le, "eq": sp.Eq, "ne": sp.Ne}
+_RELATIONS = {"gt": sp.Gt, "ge": sp.Ge, "lt": sp.Lt, "le": sp.Le, "eq": sp.Eq, "tied": sp.Eq, "ne": sp.Ne}
 _LOGIC = {"logical_and": sp.And, "logical_or": sp.Or, "logical_xor": sp.Xor, "logical_not": sp.Not}
 _SUMS = ("add", "sub", "neg")
 _PRODUCTS = ("mul", "div", "reciprocal")

@@ -219,7 +219,7 @@ def _defined(w: Writer, t: Term) -> Piece | None:
 
 # ---------------------------------------------------------------------------------------------- conditions
 
-_SIGNS = {"gt": ">", "ge": r"\ge", "lt": "<", "le": r"\le", "eq": "=", "ne": r"\ne"}
+_SIGNS = {"gt": ">", "ge": r"\ge", "lt": "<", "le": r"\le", "eq": "=", "tied": "=", "ne": r"\ne"}
 
 
 @writes(*_SIGNS)

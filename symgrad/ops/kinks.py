@@ -198,7 +198,7 @@ class conventions:  # noqa: N801  (used like torch.set_grad_enabled)
         return "\n".join("  ".join(cell.ljust(n) for cell, n in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
-TIES = ("amax", "amin")
+TIES = ("amax", "amin", "median")
 """Functions whose kinks are ties of several entries: they share alike, or raise."""
 
 

@@ -10,7 +10,7 @@ from symgrad import kernels
 from symgrad.errors import ArgumentError, DtypeError
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.reductions import axes_of, reduced_shape
-from symgrad.ops.select import abs_, eq, isfinite, isnan, le, logical_and
+from symgrad.ops.select import abs_, eq, isfinite, isnan, le, logical_and, logical_not
 
 
 def _truth(name: str, kernel: Any, doc: str) -> Op:
@@ -47,6 +47,29 @@ def all_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     array([False,  True])
     """
     return all_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
+
+
+isin_op: Op = primitive(
+    "isin",
+    lambda x, among: np.isin(x, among),
+    (None, None),
+    infer=lambda x, among: x,
+    result=lambda *_: np.dtype(bool),
+    domain="real",
+    code=lambda x, among: f"np.isin({x}, {among})",
+    doc="Whether each entry of x occurs among others; no derivative.",
+)
+
+
+@front("isin", op=isin_op, method=False)
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
+    """Whether each of ``elements`` is (``invert``: is not) one of ``test_elements``.
+
+    >>> isin(np.array([1, 2, 3]), np.array([3, 1]))
+    array([ True, False,  True])
+    """
+    found = isin_op(elements, test_elements)
+    return logical_not(found) if invert else found
 
 
 @front("isclose")

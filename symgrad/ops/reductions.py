@@ -16,7 +16,7 @@ from symgrad.ops.complex import conj
 from symgrad.ops.contraction import contract
 from symgrad.ops.elementwise import exp
 from symgrad.ops.kinks import at_kink, no_kink
-from symgrad.ops.select import abs_, eq, sign, where
+from symgrad.ops.select import abs_, eq, sign, tied, where
 from symgrad.ops.shaping import axis_of, expand_op, flip, ones_like, reshape_op, unsqueeze_op
 
 
@@ -311,17 +311,23 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 # ------------------------------------------------------------------------------------------ extremes
 
 
-def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
+def shared_by_ties(name: str) -> Any:
+    """The rule of an entry that was picked: those that tie for it share its gradient; nan ties with nan."""
+
     def vjp(g: Any, out: Any, x: Any, *, dim: tuple[int, ...], keepdim: bool) -> Any:
-        hit = eq(x, _keep(out, dim, keepdim))
+        hit = tied(x, _keep(out, dim, keepdim))
         count = sum_op(hit, dim=dim, keepdim=True)
         no_kink(name, count > 1)
         return where(hit, _keep(g, dim, keepdim) / count, 0)
 
+    return vjp
+
+
+def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
     return primitive(
         name,
         lambda x, dim, keepdim: kernel(x, dim, keepdims=keepdim),
-        (vjp,),
+        (shared_by_ties(name),),
         infer=reduced_shape,
         domain="real",
         kinks=("ties",),

@@ -16,9 +16,9 @@ from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, broadcast_shapes, front, primitive, shape_of
 from symgrad.ops.indexing import gather_op, getitem, index_put_op, picked, put_op, scatter_op, static_index
 from symgrad.ops.naming import inplace
-from symgrad.ops.reductions import cast, cast_op
-from symgrad.ops.select import eq, where, where_op
-from symgrad.ops.shaping import axis_of, expand, permute, reshape
+from symgrad.ops.reductions import cast, cast_op, identity_mask, sum_op
+from symgrad.ops.select import eq, ne, where, where_op
+from symgrad.ops.shaping import axis_of, expand, expand_op, ones_like, permute, reshape, unsqueeze_op, zeros_like
 
 inplace(
     "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "index_fill", "index_reduce", "index_put",
@@ -62,13 +62,34 @@ def _share(g: Any, out: Any, x: Any, src: Any, index: Any, dim: int, include_sel
     return mine, theirs, g / where(eq(ties, 0), 1, ties)
 
 
-def _product_of_others(out: Any, x: Any, src: Any, index: Any, dim: int, include_self: bool) -> Any:
-    """For every source the product of all else that fell on its place; right with one zero there and with more."""
-    zero = eq(src, 0)
-    zeros = scatter_op(cast_op(zero, dtype=src.dtype.name), index, dim=dim, shape=shape_of(x))
-    single = zero & eq(picked(zeros, index, dim), 1)
-    filled = scatter_combine_op(x, where(single, 1, src), index, dim=dim, reduce="prod", include_self=include_self)
-    return where(single, picked(filled, index, dim), picked(out, index, dim) / where(zero, 1, src))
+def _others_self(g: Any, out: Any, likex: Any, src: Any, index: Any, *, dim: int, include_self: bool) -> Any:
+    if not include_self:
+        return zeros_like(likex)
+    rest = scatter_others_op(ones_like(likex), src, index, dim=dim, include_self=True)
+    return scatter_op(g * rest, index, dim=dim, shape=shape_of(likex))
+
+
+def _others_source(g: Any, out: Any, x: Any, src: Any, index: Any, *, dim: int, include_self: bool) -> Any:
+    # out_i is the product at i's place with 1 for source i; so is the slope by source j there, without source j.
+    eye = identity_mask(src, dim)
+    count = shape_of(src)[dim]
+    rows = where(eye, 1, unsqueeze_op(src, dim=dim))
+    wide = expand_op(unsqueeze_op(x, dim=dim), shape=(*shape_of(x)[:dim], count, *shape_of(x)[dim:]))
+    places = expand_op(unsqueeze_op(index, dim=dim), shape=shape_of(rows))
+    slopes = scatter_others_op(wide, rows, places, dim=dim + 1, include_self=include_self)
+    apart = eye | ne(places, unsqueeze_op(index, dim=dim + 1))
+    return sum_op(where(apart, 0, slopes * unsqueeze_op(g, dim=dim + 1)), dim=(dim,), keepdim=False)
+
+
+scatter_others_op: Op = primitive(
+    "scatter_others",
+    kernels_index.scatter_others,
+    (_others_self, _others_source, None),
+    infer=lambda x, src, index, **_: src,
+    result=lambda x, src, index, **_: src,
+    domain="real",
+    doc="For every source of a scattered product the product of all else at its place; right at zeros.",
+)
 
 
 def _combine_self(g: Any, out: Any, x: Any, src: Any, index: Any, *, dim: int, reduce: str, include_self: bool) -> Any:
@@ -86,7 +107,7 @@ def _combine_source(
     if reduce != "prod":
         _, theirs, share = _share(g, out, x, src, index, dim, include_self)
         return where(theirs, picked(share, index, dim), 0)
-    return picked(g, index, dim) * _product_of_others(out, x, src, index, dim, include_self)
+    return picked(g, index, dim) * scatter_others_op(x, src, index, dim=dim, include_self=include_self)
 
 
 scatter_combine_op: Op = primitive(

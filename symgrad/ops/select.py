@@ -40,6 +40,17 @@ lt: Op = _compare("lt", np.less, "<", "less")
 le: Op = _compare("le", np.less_equal, "<=", "less_equal")
 eq: Op = _compare("eq", np.equal, "==")
 ne: Op = _compare("ne", np.not_equal, "!=", "not_equal")
+tied: Op = elementwise(
+    "tied",
+    lambda x, y: np.equal(x, y) | (np.not_equal(x, x) & np.not_equal(y, y)),
+    None,
+    None,
+    public=(),
+    result=_bool,
+    code=lambda x, y: f"({closed(x)} == {closed(y)}) | (({closed(x)} != {closed(x)}) & ({closed(y)} != {closed(y)}))",
+    domain="real",
+    doc="x == y entry by entry, where nan is equal to nan; no derivative.",
+)
 
 
 def _logical(name: str, kernel: Any, arity: int, *aliases: str) -> Op:

@@ -12,10 +12,10 @@ import numpy as np
 
 from symgrad import kernels_scan
 from symgrad.errors import ArgumentError
-from symgrad.op import front, primitive, shape_of
+from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.elementwise import ceil, floor
 from symgrad.ops.indexing import gather_op
-from symgrad.ops.reductions import Extremes, amax, amin, sum_op
+from symgrad.ops.reductions import Extremes, amax, amin, shared_by_ties, sum_op
 from symgrad.ops.select import isnan, where
 from symgrad.ops.shaping import axis_of, movedim, narrow, reshape, squeeze, unsqueeze
 
@@ -97,9 +97,22 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Extrem
     return _at(input, narrow(argsort_op(input, dim=axis, descending=False), axis, k - 1, 1), axis, keepdim)
 
 
+_shared = shared_by_ties("median")
+middle_op: Op = primitive(
+    "middle",
+    kernels_scan.middle,
+    (lambda g, out, x, *, skip_nan: _shared(g, out, x, dim=(0,), keepdim=False),),
+    infer=lambda shape, skip_nan: (),
+    domain="real",
+    kinks=("ties",),
+    node=lambda shape, skip_nan: "NanmedianBackward0" if skip_nan else "MedianBackward0",
+    doc="The lower median of a vector; ties share the gradient equally.",
+)
+
+
 def _middle(input: Any, dim: int | None, keepdim: bool, skip_nan: bool) -> Any:
     if dim is None:
-        return _middle(reshape(input, -1), 0, False, skip_nan)[0]
+        return middle_op(reshape(input, -1), skip_nan=skip_nan)
     if not shape_of(input):
         return sort(input)
     axis = axis_of(dim, len(shape_of(input)))

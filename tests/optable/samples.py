@@ -192,12 +192,13 @@ def _multiple(y: Any, factor: Any) -> Case:
     return (y * factor, y), {}
 
 
-def _scattered(constant: bool = False, **params: Any) -> Sample:
-    """Two places of every column, none of them twice."""
+def _scattered(constant: bool = False, places: tuple[int, ...] = (0, 2), **params: Any) -> Sample:
+    """Some places of every column; none of them twice unless ``places`` says so."""
 
     def sample(make: Maker) -> Case:
-        index = np.broadcast_to(np.array([[0], [2]]), make.shape(2, "m")).copy()
-        src = 9 if constant else make("real", 2, "m")
+        count = len(places)
+        index = np.broadcast_to(np.array(places).reshape(-1, 1), make.shape(count, "m")).copy()
+        src = 9 if constant else make("real", count, "m")
         return (make("real", "n", "m"), src, index), {"dim": 0, **params}
 
     return sample
@@ -349,6 +350,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "roll": [_one("real", "n", "m", shifts=(1, -2), dims=(0, 1)), _one("real", "n", shifts=(2,), dims=(0,))],
     "scatter": [_scattered(), _scattered(constant=True)],
     "scatter_combine": [_scattered(reduce=r, include_self=True) for r in ("prod", "amax", "amin")],
+    "scatter_others": [_scattered(places=(0, 2, 0, 0), include_self=s) for s in (True, False)],
     "windows": [
         _one("real", "m", dim=0, size=2, step=1, dilation=1),
         _one("real", 7, "m", dim=0, size=3, step=2, dilation=1),
@@ -361,6 +363,8 @@ SAMPLES: dict[str, list[Sample]] = {
     "cumprod": _along(),
     "logcumsumexp": _along(),
     "argsort": _along(descending=False),
+    "isin": [_many(("real", "n", "m"), ("real", "n"))],
+    "middle": [_one("real", "n", skip_nan=False), _one("real", "n", skip_nan=True)],
     "argcummax": _along(),
     "argcummin": _along(),
     **{
@@ -420,9 +424,9 @@ REAL_ONLY = frozenset(
     "maximum minimum clamp clamp_min clamp_max amax amin "
     "argmax argmin softmax log_softmax erf erfc lgamma digamma polygamma xlogy sinc dsinc shifted_exp eye full "
     "ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine "
-    "lambertw ndtr log_ndtr erfcx erfinv copysign fmod nextafter "
+    "scatter_others lambertw ndtr log_ndtr erfcx erfinv copysign fmod nextafter "
     "signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg "
-    "argsort argcummax argcummin eigh_vectors svd_u svd_vh eig_vectors qr_q qr_r".split()
+    "argsort isin tied middle argcummax argcummin eigh_vectors svd_u svd_vh eig_vectors qr_q qr_r".split()
 )
 """Ops without a complex form here (or in torch), and vectors whose phase is free there."""
 
