@@ -25,6 +25,7 @@ from symgrad.dtypes import (
     complex64,
     complex128,
     double,
+    finfo,
     float16,
     float32,
     float64,
@@ -59,6 +60,8 @@ _LAZY = {
     "project": "symgrad.formula.structures",
     "where_list": "symgrad.formulas",
 }
+_TYPES = {"bool": bool_, "float": float32, "int": int32}
+"""torch's dtypes that share a name with Python's types: found as attributes, and not in the way of code below."""
 _MODULES = ("fft", "func", "linalg", "masked", "nn", "special")
 
 globals().update(FUNCTIONS)
@@ -75,11 +78,17 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"symgrad.{name}")
     if name == "Variable":
         return autograd.Variable
+    if name == "bfloat16":
+        from symgrad.dtypes import load_bfloat16
+
+        return load_bfloat16()
+    if name in _TYPES:
+        return _TYPES[name]
     raise AttributeError(f"module 'symgrad' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, *_MODULES, "Variable"})
+    return sorted({*globals(), *_LAZY, *_MODULES, "Variable", "bfloat16", *_TYPES})
 
 
 __all__ = [
@@ -93,6 +102,7 @@ __all__ = [
     "conventions",
     "double",
     "enable_grad",
+    "finfo",
     "float16",
     "float32",
     "float64",

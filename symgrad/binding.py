@@ -41,6 +41,7 @@ _CASTS = {
     "double": "float64",
     "float": "float32",
     "half": "float16",
+    "bfloat16": "bfloat16",
     "long": "int64",
     "int": "int32",
     "short": "int16",

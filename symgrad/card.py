@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import is_floating
 from symgrad.errors import FormulaError
 from symgrad.formula.derive import directional
 from symgrad.formula.term import Term, as_term, symbol
@@ -150,7 +151,7 @@ def _worked(op: Op) -> list[tuple[str, str | None]]:
         out = op(*terms, **params)
         rows += [("expression", _sympy(out)), ("latex", _latex(out))]
         for i, term in enumerate(terms):
-            if op.differentiable(i) and term.dtype.kind in "fc":
+            if op.differentiable(i) and is_floating(term.dtype):
                 rows += _derivatives(op, out, terms, i, params)
     rows.append(("code", _code(op, names, params)))
     return rows
@@ -175,7 +176,7 @@ def _node(op: Op) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, (np.ndarray, np.generic)):
-        return str(np.round(value, 6).tolist()) if value.dtype.kind in "fc" else str(value.tolist())
+        return str(np.round(value, 6).tolist()) if is_floating(value.dtype) else str(value.tolist())
     return repr(value)
 
 

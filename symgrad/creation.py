@@ -99,8 +99,8 @@ def _as_array(data: Any, dtype: Any) -> Any:
                 dtype = dtypes.get_default_dtype()
             elif found.dtype.kind in "fc" and not _holds_numpy(data):
                 dtype = dtypes.for_python_number(1.0 if found.dtype.kind == "f" else 1j)
-    value = np.array(data, dtype)
-    if value.dtype.kind not in "biufc":
+    value = np.array(data, None if dtype is None else dtypes.as_dtype(dtype))
+    if not dtypes.is_number(value.dtype):
         raise ArgumentError(
             f"tensor() takes numbers, got {type(data).__name__} of dtype {value.dtype}; rows must have equal lengths "
             "and hold numbers only."

@@ -169,7 +169,7 @@ def array_text(values: Any, indent: int = 0) -> str:
     """The nested brackets of an array; lines after the first are indented by ``indent``."""
     if not values.size:
         return "[]"
-    if values.dtype.kind not in "biufc":
+    if values.dtype.kind == "V":
         values = values.astype(np.float32)
     summarize = values.size > _options["threshold"]
     entry, length = _formatter(_corners(values) if summarize else values)

@@ -2,10 +2,13 @@
 
 Python numbers are weak: they never widen a floating dtype, and next to integers a Python float gives the default
 dtype.  A 0-d tensor does not widen a tensor with dimensions of the same kind (torch's category rule).
+
+NumPy has no bfloat16; the package ml_dtypes gives it one, which is loaded when bfloat16 is first named.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -30,7 +33,68 @@ short, int_, long = int16, int32, int64
 
 _default = float32
 
-_KIND_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+_KIND_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
+"""NumPy files bfloat16, which is not its own, under "V"; no other dtype of that kind becomes a tensor."""
+
+NARROW = "eE"
+"""``dtype.char`` of float16 and bfloat16, whose arithmetic is done in float32 and rounded once, as in torch."""
+
+
+def load_bfloat16() -> np.dtype[Any]:
+    """The dtype bfloat16.  ``DtypeError`` names the extra to install where ml_dtypes is absent."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise DtypeError(
+            "bfloat16 needs the package ml_dtypes, which is not installed: pip install 'symgrad[bfloat16]'."
+        ) from None
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def as_dtype(dtype: Any) -> np.dtype[Any]:
+    """A dtype from whatever names one: a NumPy dtype or class, a Python type, or text, also ``"bfloat16"``.
+
+    >>> as_dtype("float16"), as_dtype(int)
+    (dtype('float16'), dtype('int64'))
+    """
+    if isinstance(dtype, str) and dtype == "bfloat16":
+        return load_bfloat16()
+    return np.dtype(dtype)
+
+
+def is_bfloat16(dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype is bfloat16, asked without loading the package that defines it."""
+    module = sys.modules.get("ml_dtypes") if dtype.kind == "V" else None
+    return module is not None and dtype.type is module.bfloat16
+
+
+def is_number(dtype: np.dtype[Any]) -> bool:
+    """Whether tensors may have this dtype."""
+    return dtype.kind in "biufc" or is_bfloat16(dtype)
+
+
+def is_narrow(dtype: Any) -> bool:
+    """Whether a dtype is float16 or bfloat16; None, the dtype of a weak constant, is neither."""
+    return dtype is not None and dtype.char in NARROW
+
+
+def widened(value: Any) -> Any:
+    """A float16 or bfloat16 array or scalar in float32; anything else as it is."""
+    return value.astype(float32) if is_narrow(getattr(value, "dtype", None)) else value
+
+
+def finfo(dtype: Any) -> Any:
+    """The limits of a floating dtype (``eps``, ``max``, ``tiny`` …), as NumPy's function of this name gives them.
+
+    >>> finfo(float16).max
+    np.float16(65504.0)
+    """
+    dtype = as_dtype(dtype)
+    if not is_bfloat16(dtype):
+        return np.finfo(dtype)
+    import ml_dtypes
+
+    return ml_dtypes.finfo(dtype)
 
 
 def get_default_dtype() -> np.dtype[Any]:
@@ -41,15 +105,20 @@ def get_default_dtype() -> np.dtype[Any]:
 def set_default_dtype(dtype: Any) -> None:
     """Set the dtype given to Python floats (a floating dtype; anything else is a ``DtypeError``)."""
     global _default
-    new = np.dtype(dtype)
-    if new.kind != "f":
+    new = as_dtype(dtype)
+    if not is_real_floating(new):
         raise DtypeError(f"set_default_dtype() needs a floating dtype, got {new}; use float32 or float64.")
     _default = new
 
 
 def is_floating(dtype: np.dtype[Any]) -> bool:
     """True for real and complex floating dtypes, the ones that can require grad."""
-    return dtype.kind in "fc"
+    return dtype.kind in "fVc"
+
+
+def is_real_floating(dtype: np.dtype[Any]) -> bool:
+    """True for real floating dtypes."""
+    return dtype.kind in "fV"
 
 
 def kind_order(dtype: np.dtype[Any]) -> int:
@@ -77,7 +146,7 @@ def weak_with(value: complex | float | bool, dtype: np.dtype[Any]) -> np.dtype[A
     number = for_python_number(value)
     if kind_order(number) <= kind_order(dtype):
         return dtype
-    if number.kind == "c" and dtype.kind == "f":
+    if number.kind == "c" and is_real_floating(dtype):
         return complex128 if dtype == float64 else complex64
     return number
 
@@ -91,8 +160,8 @@ def promote(a: Any, b: Any) -> np.dtype[Any]:
         small, large = (da, db) if a.ndim == 0 else (db, da)
         if kind_order(small) <= kind_order(large):
             return large  # type: ignore[no-any-return]
-        if small.kind == "c" and large == float32:
-            return complex64
+        if small.kind == "c" and is_real_floating(large):
+            return complex128 if large == float64 else complex64
         return small  # type: ignore[no-any-return]
     return result_type(da, db)
 
@@ -110,4 +179,6 @@ def result_type(da: np.dtype[Any], db: np.dtype[Any]) -> np.dtype[Any]:
         low, high = (da, db) if oa < ob else (db, da)
         if low.kind in "bui":
             return high
+    if da.char in NARROW and db.char in NARROW:
+        return float32
     return np.promote_types(da, db)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, NameProblem
 from symgrad.formula.derive import gradient
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder
@@ -221,7 +222,7 @@ def _input(leaf: Any, name: str) -> Any:
     if isinstance(leaf, bool) or not isinstance(leaf, (np.ndarray, np.generic, float, complex)):
         return leaf
     array = np.asarray(leaf)
-    return tensor(array, name=name, requires_grad=array.dtype.kind in "fc")
+    return tensor(array, name=name, requires_grad=is_floating(array.dtype))
 
 
 def _target(symbols: Sequence[Term], wrt: str | int, parameters: Sequence[str]) -> Term:

@@ -18,6 +18,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
+from symgrad.dtypes import float32, is_narrow, widened
 from symgrad.errors import ArgumentError, SymgradError
 
 Rule = Callable[..., Any]
@@ -164,6 +165,16 @@ class Op:
         if carrier is None:
             return self.kernel(*args, **params)
         return carrier.apply(self, args, params)
+
+    def in_float32(self, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
+        """The kernel on float16 or bfloat16: computed in float32 and rounded once, as in torch."""
+        out = self.kernel(*map(widened, arrays), **params)
+        found = [a.dtype for a in arrays if hasattr(a, "dtype")]
+        if self.result is not None and len(found) == len(arrays):
+            return out.astype(self.result(*found, **params), copy=False)
+        if out.dtype != float32 or float32 in found:
+            return out
+        return out.astype(next(filter(is_narrow, found)))
 
     def _carrier_of_sizes(self, params: dict[str, Any]) -> Carrier | None:
         """An op without arrays (``eye``) is a formula when a size of it is a letter."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import is_number
 from symgrad.errors import SymgradError
 from symgrad.formula.term import Term, evaluate, postorder, size_value
 
@@ -21,7 +22,7 @@ def value(term: Term, values: dict[str, Any], sizes: dict[str, int]) -> Any:
             found = np.asarray(evaluate(term, values, sizes))
     except (SymgradError, ValueError, ArithmeticError, IndexError, KeyError, TypeError, np.linalg.LinAlgError):
         return None
-    return found if found.dtype.kind in "biufc" else None
+    return found if is_number(found.dtype) else None
 
 
 def cancelled(term: Term, values: dict[str, Any], sizes: dict[str, int]) -> float:

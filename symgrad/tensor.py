@@ -411,7 +411,7 @@ class Tensor(Facts):
                 dtype = arg.dtype
             elif not isinstance(arg, (str, bool)) or (isinstance(arg, str) and arg != "cpu"):
                 dtype = arg
-        if dtype is None or np.dtype(dtype) == self.dtype:
+        if dtype is None or dtypes.as_dtype(dtype) == self.dtype:
             return self.clone() if copy else self
         return cast(self, dtype)
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.graph import node_name
+from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError, SymgradError
 from symgrad.tape import observers
 from symgrad.tape.engine import Sweep
@@ -189,7 +190,7 @@ class CheckedSweep(Sweep):
 
 def _check(node: Node, i: int, c: Any, g: Any) -> None:
     value = c._value if isinstance(c, Recorded) else c
-    if not hasattr(value, "dtype") or value.dtype is None or value.dtype.kind not in "fc":
+    if not hasattr(value, "dtype") or value.dtype is None or not is_floating(value.dtype):
         return
     wrong = np.isnan(value)
     if wrong.any():

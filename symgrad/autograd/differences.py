@@ -13,6 +13,7 @@ import numpy as np
 
 from symgrad.autograd.function import Function
 from symgrad.autograd.sweeps import grad
+from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError, GradcheckError
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
@@ -163,7 +164,7 @@ class Subject:
         for k in self.checked:
             for entry, _, unit in self.units(k):
                 for j, d in enumerate(self.difference(k, unit)):
-                    if self.outputs[j].dtype.kind in "fc" and np.any(d != 0):
+                    if is_floating(self.outputs[j].dtype) and np.any(d != 0):
                         raise GradcheckError(
                             "Numerical gradient for function expected to be zero: output "
                             f"{j} does not require grad, but moves by {worst(d)!r} per unit of {self.name(k)} at entry "

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import finfo, is_floating, is_number
 from symgrad.errors import ArgumentError, DtypeError
 from symgrad.tape.names import check_name
 from symgrad.tape.record import Recorded
@@ -37,13 +38,13 @@ def is_array_like(value: Any) -> bool:
     if isinstance(value, (float, complex)):
         return True
     if isinstance(value, (list, tuple)):
-        return bool(value) and as_array(value).dtype.kind in "fc"
-    return hasattr(value, "dtype") and as_array(value).dtype.kind in "biufc"
+        return bool(value) and is_floating(as_array(value).dtype)
+    return hasattr(value, "dtype") and is_number(as_array(value).dtype)
 
 
 def is_differentiable(value: Any) -> bool:
     """Whether an argument is floating-point data."""
-    return is_array_like(value) and as_array(value).dtype.kind in "fc"
+    return is_array_like(value) and is_floating(as_array(value).dtype)
 
 
 def wide(array: Any) -> Any:
@@ -53,7 +54,7 @@ def wide(array: Any) -> Any:
 
 def epsilon(*dtypes: Any) -> float:
     """The rounding unit of the least precise floating dtype among ``dtypes``; that of float64 if there is none."""
-    return max((float(np.finfo(d).eps) for d in dtypes if d.kind in "fc"), default=float(np.finfo(np.float64).eps))
+    return max((float(finfo(d).eps) for d in dtypes if is_floating(d)), default=float(np.finfo(np.float64).eps))
 
 
 def parameter_names(f: Callable[..., Any], count: int, names: Sequence[str] | None) -> list[str]:
@@ -104,7 +105,7 @@ def given_gradients(grad: Any, args: Sequence[Any], argnums: int | Sequence[int]
             raise DtypeError(
                 f"argument {position} is no floating-point array ({args[position]!r:.40}); it has no gradient."
             )
-        if gradient.dtype.kind not in "biufc":
+        if not is_number(gradient.dtype):
             raise ArgumentError(
                 f"the gradient of argument {position} is {gradient.dtype}, not numbers: {gradient!r:.60}. If grad= "
                 "returned None, that argument got no gradient."

@@ -16,6 +16,7 @@ import numpy as np
 from symgrad.autograd import grad as tape_grad
 from symgrad.check.arrays import as_array, epsilon, is_array_like, wide
 from symgrad.check.blackbox import central_difference, gradient_of_black_box
+from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError
 from symgrad.tape.modes import no_grad
 from symgrad.tape.record import Recorded, plain
@@ -226,7 +227,7 @@ def _moved_gradients(subject: Subject, eps: float, count: int) -> list[list[Any]
         moves = {}
         for k in subject.data:
             array = subject.args[k]
-            if array.dtype.kind in "fc":
+            if is_floating(array.dtype):
                 size = np.where(array == 0, max(_largest(array), 1.0), np.abs(array))
                 moves[k] = eps * size * rng.choice([-1.0, 1.0], array.shape)
         with np.errstate(all="ignore"):

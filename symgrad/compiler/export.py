@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.targets.numpy import number_text
+from symgrad.dtypes import is_floating, is_real_floating
 from symgrad.errors import CompileError, SymgradError
 from symgrad.formula.term import size_value
 
@@ -178,7 +179,7 @@ def _sample(program: Any) -> tuple[list[Any], list[Any], tuple[float, float]]:
             break
     if best is None:
         raise CompileError(f"{program.name} fails on every sample, so it cannot be given a self-test.")
-    double = all(np.asarray(r).dtype.itemsize >= 8 for r in (*best[1], *(a for a in best[0] if a.dtype.kind in "fc")))
+    double = all(np.asarray(r).dtype.itemsize >= 8 for r in (*best[1], *(a for a in best[0] if is_floating(a.dtype))))
     return best[0], best[1], (1e-9, 1e-5) if double else (1e-3, 5e-2)
 
 
@@ -242,6 +243,6 @@ def _derivatives(program: Any) -> list[tuple[int, int, int]]:
     for column, out in enumerate(trace.outputs):
         if out.derivative is not None:
             position, base = out.derivative
-            if trace.inputs[position].dtype.kind == "f" and out.dtype.kind == "f":
+            if is_real_floating(trace.inputs[position].dtype) and is_real_floating(out.dtype):
                 pairs.append((position, column, base))
     return pairs

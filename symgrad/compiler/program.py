@@ -13,6 +13,7 @@ import numpy as np
 from symgrad.compiler import passes, schedule
 from symgrad.compiler.targets import numpy as target
 from symgrad.compiler.trace import Trace
+from symgrad.dtypes import is_number
 from symgrad.errors import ArgumentError, DtypeError, NameProblem, ShapeError
 from symgrad.formula.term import flatten as flatten_terms
 from symgrad.formula.term import rebuild, size_value
@@ -197,7 +198,7 @@ def converted(a: Argument, value: Any) -> Any:
         value = value._value
     array = np.asarray(value)
     if array.dtype != a.dtype:
-        if array.dtype.kind not in "biufc" or not np.can_cast(array.dtype, a.dtype, "same_kind"):
+        if not is_number(array.dtype) or not np.can_cast(array.dtype, a.dtype, "same_kind"):
             raise DtypeError(
                 f"{a.name} has dtype {array.dtype}, which does not go into the compiled dtype {a.dtype}; cast it, or "
                 "compile for that dtype."

@@ -25,6 +25,7 @@ from symgrad.compiler.trace import (
     safe_name,
     trace,
 )
+from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, CompileError, NameProblem
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded
@@ -67,7 +68,7 @@ class Variant:
         except (ArithmeticError, ValueError, np.linalg.LinAlgError):
             return False
         found = found if len(self.seen) > 1 else (found,)
-        return all(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc") for a, b in zip(self.seen, found, strict=True))
+        return all(np.array_equal(a, b, equal_nan=is_floating(a.dtype)) for a, b in zip(self.seen, found, strict=True))
 
 
 class Specialised:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import is_floating
 from symgrad.errors import CompileError, NameProblem
 from symgrad.formula.term import Term, as_term, full, symbol
 from symgrad.tape import containers
@@ -190,7 +191,7 @@ def trace(function: Callable[..., Any], args: Sequence[Any]) -> Trace:
 def _input_tensor(leaf: Any, name: str) -> Any:
     tensor = plain(Tensor, array_of(leaf))
     tensor.more().name = name
-    tensor._requires_grad = tensor.dtype.kind in "fc"
+    tensor._requires_grad = is_floating(tensor.dtype)
     return tensor
 
 
@@ -292,7 +293,7 @@ def targets_of(made: Trace, argnums: int | Sequence[int]) -> list[Input]:
                 f"argnums={number} is out of range: {made.name}() was given {len(made.arguments)} arguments."
             )
         mine = made.arguments[number][0]
-        if not mine or any(made.inputs[k].dtype.kind not in "fc" for k in mine):
+        if not mine or any(not is_floating(made.inputs[k].dtype) for k in mine):
             raise CompileError(
                 f"argument {number} of {made.name}() holds no array of floating dtype, so there is no derivative by it."
             )

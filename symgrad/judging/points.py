@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import is_floating
 from symgrad.formula.term import Term
 from symgrad.sampling import KINDS, cancelled, letters_of, sample, shape_at, value, with_structure
 
@@ -96,7 +97,7 @@ def compared(theirs: Term, ours: Term, values: dict[str, Any], sizes: dict[str, 
 
 
 def _moved(array: Any, rng: Any) -> Any:
-    if array.dtype.kind not in "fc":
+    if not is_floating(array.dtype):
         return array
     return (array * (1 + 1e-13 * rng.uniform(-1, 1, array.shape)))[()]
 

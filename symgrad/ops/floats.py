@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import finfo
 from symgrad.op import Op, elementwise, front, is_complex, primitive, publish
 from symgrad.ops.arithmetic import power, ratio, sub_scaled
 from symgrad.ops.complex import conj, imag, real
@@ -196,7 +197,7 @@ def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None
     """Numbers in place of nan (0) and of the infinities (the largest finite numbers); their derivative is 0."""
     if input.dtype.kind in "bui":
         return input
-    limits = np.finfo(input.dtype)
+    limits = finfo(input.dtype)
     high = float(limits.max) if posinf is None else posinf
     low = float(limits.min) if neginf is None else neginf
     out = where(isnan(input), 0.0 if nan is None else nan, input)

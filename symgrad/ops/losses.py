@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import is_real_floating
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import shape_of
 from symgrad.ops.blas import pairwise_distance
@@ -368,7 +369,7 @@ def cross_entropy(
         return _reduced(logsumexp(input, -1) - sum_(hot * input, -1), reduction)
     logs = log_softmax(input, axis)
     along = None if weight is None else reshape(weight, *(1,) * axis, -1, *(1,) * (len(shape_of(input)) - axis - 1))
-    if shape_of(target) == shape_of(input) and target.dtype.kind == "f":
+    if shape_of(target) == shape_of(input) and is_real_floating(target.dtype):
         if label_smoothing:
             target = target * (1 - label_smoothing) + label_smoothing / classes
         value = -sum_(logs * target if along is None else logs * target * along, axis)

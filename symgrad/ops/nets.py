@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import shape_of
 from symgrad.ops.contraction import einsum
@@ -117,7 +118,7 @@ def layer_norm(
 def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
     """Divided by the root of the mean square over the last axes, then times ``weight``."""
     axes = _trailing(input, normalized_shape, "rms_norm")
-    small = float(np.finfo(input.dtype).eps) if eps is None else eps
+    small = float(finfo(input.dtype).eps) if eps is None else eps
     return _affine(input * rsqrt(mean(input * input, axes, True) + small), weight, None)
 
 

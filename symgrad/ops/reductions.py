@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
+from symgrad.dtypes import as_dtype
 from symgrad.errors import ArgumentError
 from symgrad.op import Op, Spec, elementwise, front, is_complex, multilinear, primitive, shape_of
 from symgrad.ops.arithmetic import ratio
@@ -133,7 +134,7 @@ def sum_(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 
 def cast(x: Any, dtype: Any) -> Any:
     """``x`` in another dtype."""
-    return cast_op(x, dtype=np.dtype(dtype).name)
+    return cast_op(x, dtype=as_dtype(dtype).name)
 
 
 cast_op: Op = primitive(
@@ -142,7 +143,7 @@ cast_op: Op = primitive(
     (lambda g, out, like, *, dtype: g,),
     jvp=(lambda t, out, like, *, dtype: cast_op(t, dtype=dtype),),
     infer=lambda shape, dtype: shape,
-    result=lambda _, dtype: np.dtype(dtype),
+    result=lambda _, dtype: as_dtype(dtype),
     node="ToCopy",
     code=lambda x, dtype: f'np.asarray({x}).astype("{dtype}")',
     domain="real",
@@ -275,7 +276,7 @@ eye_op: Op = primitive(
     lambda *, n, dtype: np.eye(n, dtype=dtype),
     (),
     infer=lambda n, dtype: (n, n),
-    result=lambda n, dtype: np.dtype(dtype),
+    result=lambda n, dtype: as_dtype(dtype),
     size_params=("n",),
     code=lambda n, dtype: f'np.eye({n}, dtype="{dtype}")',
     domain="real",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
+from symgrad.dtypes import result_type
 from symgrad.errors import ArgumentError
 from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish
 from symgrad.ops.arithmetic import closed, ratio
@@ -96,7 +97,7 @@ where_op: Op = primitive(
         lambda t, out, c, likex, likey: where_op(c, 0, t),
     ),
     infer=broadcast_shapes,
-    result=lambda c, x, y: np.result_type(x, y),
+    result=lambda c, x, y: result_type(x, y),
     structural=_keep,
     code=lambda c, x, y: f"np.where({c}, {x}, {y})",
     domain="real",

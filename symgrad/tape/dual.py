@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import FRONTS, Op, carrier_of, lookup, register_carrier, shape_of
 from symgrad.ops.shaping import expand_op
@@ -185,7 +186,7 @@ def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     out = op(*primals, **params)
     if carrier_of(out.__class__) is None and not isinstance(out, (np.ndarray, np.generic)):
         out = np.asarray(out)[()]
-    if out.dtype.kind not in "fc":
+    if not is_floating(out.dtype):
         return out
     total: Any = None
     for i, (_, tangent) in enumerate(pairs):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import float32, float64
+from symgrad.dtypes import NARROW, float32, float64, widened
 from symgrad.errors import AutogradError
 from symgrad.op import is_complex, same
 from symgrad.ops.fitting import fit, unbroadcast
@@ -224,7 +224,13 @@ class Sweep:
                 saved = nothing_saved(node)
             dtype = node.dtype
             op = node.op
-            rules = op.vjps if dtype is f64 or dtype is f32 else self._rules(node, saved)
+            if dtype is f64 or dtype is f32:
+                rules = op.vjps
+            elif dtype.char in NARROW:
+                self._careful(node, g)
+                continue
+            else:
+                rules = self._rules(node, saved)
             bits = masks.get(node, node.mask) if masks else node.mask
             i = 0  # counted by hand: enumerate() costs more than the addition
             for arg in node.args:
@@ -251,6 +257,8 @@ class Sweep:
     ) -> Any:
         saved = self.arguments(node, saved)
         inner = g if masked is None else masked.inner
+        if not self.create_graph and node.dtype.char in NARROW and node.op.kind != "function":
+            inner = widened(inner)
         if callable(rules):
             c = rules(i, inner, *saved, **(params or {}))
         else:
@@ -331,7 +339,7 @@ class Sweep:
         if saved.__class__ is PackedRow and op.kind != "function":
             saved = unpacked(saved)
         rules = op.vjps if callable(op.vjps) else self._rules(node, saved)
-        inputs = self.wrap(node, saved) if self.create_graph else saved
+        inputs = self.wrap(node, saved) if self.create_graph else _in_float32(node, saved)
         through = zeros if op.kind == "elementwise" else None
         results: list[Any] = []
         inner: dict[int, Any] = {}
@@ -367,6 +375,13 @@ class Sweep:
         if node.shape != shape:
             return Masked(c, unbroadcast(cast_op(keep, dtype="int64"), shape) > 0, zeroing)
         return Masked(c, keep, zeroing, inner if inner is not None and inner.dtype == c.dtype else None)
+
+
+def _in_float32(node: Node, saved: Any) -> Any:
+    """The saved values for a rule: those of float16 and bfloat16 results in float32, as torch computes there."""
+    if node.dtype.char in NARROW and node.op.kind != "function":
+        return tuple(map(widened, saved))
+    return saved
 
 
 def branch_taken(keep: Any, c: Any) -> Any:

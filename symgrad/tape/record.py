@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import float64, get_default_dtype, is_floating, promote, weak_with
+from symgrad.dtypes import NARROW, float64, get_default_dtype, is_floating, promote, weak_with
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
 from symgrad.op import Op, lookup, shape_of
 from symgrad.ops.constants import Constant, NamedFloat
@@ -27,6 +27,9 @@ from symgrad.tape.watch import WATCH, note_constant
 _new_node = Node.__new__
 _next = sequence.__next__
 _f64 = np.float64
+_ARRAYS = (np.ndarray, np.generic)
+_LOOK = "?bBhHiIlLqQpP" + NARROW
+"""``dtype.char`` of integers, which may have to become floats, and of what is computed in float32."""
 _SMALL = 4096
 """Bytes up to which a constant's values are kept with the graph."""
 INFERENCE_SAVED = (
@@ -186,7 +189,10 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     if cuts:
         values[0] = args[0]._array()
     try:
-        out = op.view(*values, **params) if cuts else op.kernel(*values, **params)  # type: ignore[misc]
+        if cuts:
+            out = op.view(*values, **params)  # type: ignore[misc]
+        else:
+            out = op.in_float32(values, params) if _any_narrow(values) else op.kernel(*values, **params)
     except (ValueError, TypeError, np.linalg.LinAlgError) as error:
         raise explain(op, args, error) from error
     shared = out.__class__ is np.ndarray and _shared(out, values)
@@ -198,6 +204,14 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     if shared and cuts and not (MODE.inferred and inferred(args[0])):
         note_view(args[0], made, op, params)
     return made
+
+
+def _any_narrow(values: list[Any]) -> bool:
+    """Whether an operand is float16 or bfloat16."""
+    for value in values:  # noqa: SIM110  (a plain loop: any() of a generator costs three times as much)
+        if isinstance(value, _ARRAYS) and value.dtype.char in NARROW:
+            return True
+    return False
 
 
 def _shared(out: Any, values: list[Any]) -> bool:
@@ -396,7 +410,7 @@ def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
     """The fast path of an elementwise op of one argument."""
     new, kernel, scalar = cls.__new__, op.kernel, _scalar_kernel(op)
     kept: list[Any] = [None, None]
-    needs_float = op.dtypes == "float"
+    looks = op.dtypes == "float" or not isinstance(kernel, np.ufunc)
     differentiable = op.differentiable(0)
     expected = cls
 
@@ -412,7 +426,7 @@ def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
         x = input._value
         if x.__class__ is _f64:
             v = scalar(x)
-        elif needs_float and x.dtype.kind in "bui":
+        elif looks and x.dtype.char in _LOOK:
             return apply(cls, op, (input,), {})
         else:
             v = kernel(x)
@@ -453,7 +467,7 @@ def binary(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
     new, kernel = cls.__new__, op.kernel
     kept: list[Any] = [None] * 4
     can = (1 if op.differentiable(0) else 0) | (2 if op.differentiable(1) else 0)
-    divides = op.dtypes == "float"
+    looks = op.dtypes == "float" or not isinstance(kernel, np.ufunc)
     expected = cls
 
     def switch(fast: bool) -> None:
@@ -478,7 +492,7 @@ def binary(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
                 shape, dtype = x.shape, x.dtype
             else:
                 shape, dtype = a.shape, a.dtype
-            if dtype is not (y.dtype if b is None else b.dtype) or (divides and dtype.kind in "bui"):
+            if dtype is not (y.dtype if b is None else b.dtype) or (looks and dtype.char in _LOOK):
                 return apply(cls, op, (input, other), {})
             try:
                 v = kernel(x, y)
