@@ -178,6 +178,15 @@ def scatter(g: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
     return out
 
 
+def logaddexp(x: Any, y: Any) -> Any:
+    """log(e^x + e^y) without overflow; NumPy's has no complex numbers."""
+    if np.result_type(x, y).kind != "c":
+        return np.logaddexp(x, y)
+    larger = np.real(x) >= np.real(y)
+    top, low = np.where(larger, x, y), np.where(larger, y, x)
+    return (top + np.log1p(np.exp(low - np.where(np.real(top) == -np.inf, 0, top))))[()]
+
+
 def shifted_exp(x: Any, y: Any) -> Any:
     """e^(x - y), and 0 where both are -inf."""
     return np.exp(x - np.where(np.real(y) == -np.inf, 0, y))[()]

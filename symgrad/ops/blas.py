@@ -150,7 +150,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """x1 · x2 / (max(|x1|, eps) max(|x2|, eps)) along ``dim``."""
     shape = broadcast_shapes(tuple(shape_of(x1)), tuple(shape_of(x2)))
     axis = axis_of(dim, len(shape))
-    a, b = expand(x1, shape), expand(x2, shape)
+    a, b = expand(x1, shape or (1,)), expand(x2, shape or (1,))
     return sum_(_unit(a, axis, eps) * _unit(b, axis, eps), axis)
 
 

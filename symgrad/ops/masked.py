@@ -93,9 +93,9 @@ argmax, argmin = _place("argmax", argmax_all, -math.inf), _place("argmin", argmi
 
 
 @_masked
-def logsumexp(input: Any, dim: Any, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+def logsumexp(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """log Σ e^x over axes."""
-    return logsumexp_all(_filled(input, mask, -math.inf, dtype), dim, keepdim)
+    return logsumexp_all(_filled(input, mask, -math.inf, dtype), axes_of(dim, len(shape_of(input))), keepdim)
 
 
 @_masked
@@ -124,7 +124,9 @@ def _variance(input: Any, dim: Any, correction: float, keepdim: bool, dtype: Any
     centre = sum_(x, axes, keepdim=True, mask=mask) / _counted(x, mask, axes, True)
     apart = _filled(x - centre, mask, 0)
     count = _counted(x, mask, axes, keepdim) - correction
-    return sum_all(apart * conj(apart), axes, keepdim) / np.maximum(count, 0)
+    return sum_all(apart * conj(apart), axes, keepdim) / np.maximum(count, 0).astype(
+        np.zeros((), apart.dtype).real.dtype
+    )
 
 
 @_masked

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import finfo
+from symgrad.dtypes import finfo, is_narrow
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import shape_of
 from symgrad.ops.contraction import einsum
@@ -18,7 +18,7 @@ from symgrad.ops.linalg import matmul
 from symgrad.ops.naming import within
 from symgrad.ops.noise import dropout
 from symgrad.ops.padding import pad_axes
-from symgrad.ops.reductions import amax, mean, norm, softmax, sum_, var
+from symgrad.ops.reductions import amax, cast, mean, norm, softmax, sum_, var
 from symgrad.ops.scatter import windowed
 from symgrad.ops.select import clamp_min, where
 from symgrad.ops.shaping import cat, mT, reshape, stack, t, transpose, unsqueeze
@@ -119,7 +119,9 @@ def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, ep
     """Divided by the root of the mean square over the last axes, then times ``weight``."""
     axes = _trailing(input, normalized_shape, "rms_norm")
     small = float(finfo(input.dtype).eps) if eps is None else eps
-    return _affine(input * rsqrt(mean(input * input, axes, True) + small), weight, None)
+    x = cast(input, "float32") if is_narrow(input.dtype) else input  # squares of float16 overflow
+    out = x * rsqrt(mean(x * x, axes, True) + small)
+    return _affine(out if x is input else cast(out, input.dtype), weight, None)
 
 
 @_nn

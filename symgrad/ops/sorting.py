@@ -168,7 +168,7 @@ def _quantile(input: Any, q: Any, dim: int | None, keepdim: bool, interpolation:
     levels = reshape(levels, *(1,) * (len(shape_of(x)) - 1), -1)
     found = _levels(x, levels, interpolation, skip_nan)
     out = movedim(found, -1, 0)
-    if keepdim:
+    if keepdim and ndim:
         out = reshape(out, -1, *(1,) * ndim) if dim is None else unsqueeze(out, axis + 1)
     elif dim is None or not ndim:
         out = reshape(out, -1)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import types
-import warnings
 from typing import Any
 
 import numpy as np
@@ -24,8 +23,19 @@ pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
 
 DTYPES = ("float16", "bfloat16", "float32", "complex64")
 EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "complex64": 2.0**-23}
-SAMPLES = 4
-"""Samples of each operator; torch lists the plain ones first."""
+EPSILON |= {"float64": 2.0**-52, "complex128": 2.0**-52}
+TIES = {"sort", "argsort", "msort", "topk"}
+"""Which of equal entries comes first is open, and so is which has the gradient; few digits make many equal entries."""
+LOST = {("logcumsumexp", "float16")}
+"""torch's samples go to 10⁴, where a result rounded to float16 leaves no digit of e^(x - result)."""
+SKIPPED = {
+    "normal": "random", "bernoulli": "random", "nn.functional.rrelu": "random",
+    "nn.functional.fractional_max_pool2d": "random", "nn.functional.fractional_max_pool3d": "random",
+    "as_strided": "the memory behind a sample is not copied",
+    "max_pool2d_with_indices_backward": "called below the public functions", "to_sparse": "sparse",
+    "zero_": "in place on a leaf", "as_strided_scatter": "torch's gradient is not the slope of its own values",
+    "nn.functional.multi_head_attention_forward": "random", "grid_sampler_3d": "slow",
+}  # fmt: skip
 
 
 class Untold(Exception):
@@ -135,10 +145,21 @@ def applied(entry: Any, function: Any, sample: Any, read: Any) -> list[Any]:
     args = read([sample.input, *sample.args])
     options = read(dict(sample.kwargs))
     wrapper, after = entry.gradcheck_wrapper, sample.output_process_fn_grad
+    if entry.name.startswith("masked."):
+        return [unmasked_zeroed(entry, sample, t) for t in tensors_in(function(*args, **options))]
     if read is not same:
         wrapper, after = wrapper and meaning_ours(wrapper), after and meaning_ours(after)
     out = wrapper(function, *args, **options) if wrapper is not None else function(*args, **options)
     return tensors_in(after(out) if after is not None else out)
+
+
+def unmasked_zeroed(entry: Any, sample: Any, out: Any) -> Any:
+    """A masked operation's result with zeros where torch leaves it undefined."""
+    if sample.kwargs.get("mask") is None:
+        return out
+    defined = torch.masked._output_mask(entry.op, sample.input, *sample.args, **sample.kwargs)
+    space = torch if isinstance(out, torch.Tensor) else sg
+    return space.where(space.tensor(defined.numpy()), out, space.zeros_like(out))
 
 
 def same(value: Any) -> Any:
@@ -178,40 +199,95 @@ def wanted(entry: Any, sample: Any) -> tuple[list[Any], list[Any]]:
         again = applied(entry, entry.op, sample, same)
     except (RuntimeError, NotImplementedError, TypeError, ValueError) as error:
         raise Untold(str(error)) from None
-    if any(t.dtype == torch.complex32 or t.layout != torch.strided for t in [*outs, *(g for g in grads if g is not None)]):
+    found = [*outs, *(g for g in grads if g is not None)]
+    if any(t.dtype == torch.complex32 or t.layout != torch.strided for t in found):
         raise Untold("complex32")
     if any(not torch.equal(a.detach().nan_to_num(), b.detach().nan_to_num()) for a, b in zip(outs, again, strict=True)):
         raise Untold("random")
     return outs, grads
 
 
-def compare(got: Any, want: Any, tolerance: float, what: str) -> None:
-    """Equal dtypes and shapes, and values equal up to ``tolerance`` of the largest entry."""
-    assert name_of(got.dtype) == name_of(want.dtype), f"{what}: dtype {got.dtype}, torch has {want.dtype}"
-    a, b = array_of(got), array_of(want)
-    assert a.shape == b.shape, f"{what}: shape {a.shape}, torch has {b.shape}"
-    if b.dtype.kind in "biu":
-        np.testing.assert_array_equal(a, b, err_msg=what)
-        return
-    wide = np.complex128 if b.dtype.kind == "c" else np.float64
-    a, b = a.astype(wide), b.astype(wide)
-    scale = max(1.0, float(np.max(np.abs(b), initial=0.0, where=np.isfinite(b))))
-    np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * scale, err_msg=what)
+def described(tensor: Any) -> tuple[str, tuple[int, ...]]:
+    """What must be equal exactly."""
+    return str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape)
 
 
-ENTRIES = {f"{e.name}{'-' + e.variant_test_name if e.variant_test_name else ''}": e for e in database.op_db}
+def wide(tensor: Any) -> Any:
+    """The values in double precision."""
+    values = array_of(tensor)
+    return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
+
+
+def error(got: Any, want: Any, unit: float) -> float:
+    """The largest difference in units of the dtype's rounding; infinite where only one of them is finite."""
+    finite = np.isfinite(want)
+    scale = max(1.0, float(np.max(np.abs(want), initial=0.0, where=finite)))
+    with np.errstate(all="ignore"):
+        off = np.where(
+            finite, np.abs(got - want), np.where((got == want) | (np.isnan(got) & np.isnan(want)), 0, np.inf)
+        )
+        return float(
+            np.max(np.nan_to_num(off / (unit * (np.abs(np.where(finite, want, 0)) + scale)), nan=np.inf), initial=0.0)
+        )
+
+
+def compare(entry: Any, sample: Any, got: list[Any], want: list[Any], which: int, limit: float, what: str) -> None:
+    """Equal dtypes and shapes, and values within ``limit`` roundings of torch's.
+
+    Where torch is farther than that from its own answer in double precision, being as near to that one is enough.
+    """
+    exact: list[Any] | None = None
+    for i, (a, b) in enumerate(zip(got, want, strict=True)):
+        if a is None or b is None:
+            continue
+        assert described(a) == described(b), f"{what} {i}: {described(a)}, torch has {described(b)}"
+        if array_of(b).dtype.kind in "biu":
+            if entry.name not in TIES:
+                np.testing.assert_array_equal(array_of(a), array_of(b), err_msg=f"{what} {i}")
+            continue
+        unit = EPSILON[described(b)[0]]
+        off = error(wide(a), wide(b), unit)
+        if off > limit:
+            exact = answers(entry, entry.op, doubled(sample), torch)[which] if exact is None else exact
+            truth = wide(exact[i])
+            ours, theirs = error(wide(a), truth, unit), error(wide(b), truth, unit)
+            assert ours <= max(limit, theirs), f"{what} {i}: off torch by {off:.3g}, off the truth by {ours:.3g}"
+
+
+def doubled(sample: Any) -> Any:
+    """The sample in double precision."""
+
+    def widened(value: Any) -> Any:
+        if isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex()):
+            kind = torch.complex128 if value.is_complex() else torch.float64
+            return value.detach().to(kind).requires_grad_(value.requires_grad)
+        if isinstance(value, torch.dtype) and value in (torch.float16, torch.bfloat16, torch.float32):
+            return torch.float64
+        return value
+
+    return sample.transform(widened)
+
+
+ENTRIES = {
+    f"{e.name}{'-' + e.variant_test_name if e.variant_test_name else ''}": e
+    for e in database.op_db
+    if e.supports_autograd and "dropout" not in e.name and e.name not in SKIPPED
+}
 
 
 def check(name: str, dtype: str, count: int) -> int:
     """Compare the first samples of an operator; the number of them to which torch has an answer."""
     entry = ENTRIES[name]
     function = ours_of(entry)
-    if function is None or getattr(torch, dtype) not in entry.supported_dtypes("cpu"):
-        pytest.skip(f"not here, or torch has no {dtype}")
+    if function is None or (name, dtype) in LOST or getattr(torch, dtype) not in entry.supported_dtypes("cpu"):
+        return 0
     told = 0
+    torch.manual_seed(7)
     backward = getattr(torch, dtype) in entry.supported_backward_dtypes("cpu")
     samples = entry.sample_inputs("cpu", getattr(torch, dtype), requires_grad=backward)
     for k, sample in zip(range(count), samples, strict=False):
+        if any("dropout" in option and sample.kwargs[option] for option in sample.kwargs):
+            continue
         try:
             outs, grads = wanted(entry, sample)
             mine, slopes = answers(entry, function, sample, sg)
@@ -219,17 +295,20 @@ def check(name: str, dtype: str, count: int) -> int:
             continue
         told += 1
         assert len(mine) == len(outs)
-        for i, (a, b) in enumerate(zip(mine, outs, strict=True)):
-            compare(a, b, 16 * EPSILON[dtype], f"{name} {dtype}, sample {k}, result {i}")
-        for i, (a, b) in enumerate(zip(slopes, grads, strict=False)):
-            if a is not None and b is not None:
-                compare(a, b, 64 * EPSILON[dtype], f"{name} {dtype}, sample {k}, gradient {i}")
+        compare(entry, sample, mine, outs, 0, 16, f"{name} {dtype}, sample {k}, result")
+        if entry.name not in TIES:
+            compare(entry, sample, slopes, grads, 1, 64, f"{name} {dtype}, sample {k}, gradient")
     return told
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ENTRIES)
-def test_dtype(name: str, dtype: str) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check(name, dtype, SAMPLES)
+def test_the_first_samples(name: str) -> None:
+    for dtype in DTYPES:
+        check(name, dtype, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ENTRIES)
+def test_more_samples(name: str) -> None:
+    for dtype in DTYPES:
+        check(name, dtype, 40)
