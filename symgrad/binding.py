@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import is_floating
 from symgrad.op import FRONTS, Op, lookup, register_carrier
 from symgrad.ops.labels import LABELS
 from symgrad.ops.naming import INPLACE, SPACES
@@ -159,7 +160,7 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """Where the tensors of a call come from that may have a gradient: a node, a leaf, or None for a constant."""
     flat = (x for a in (*args, *kwargs.values()) for x in (a if isinstance(a, (tuple, list)) else (a,)))
-    tensors = (x for x in flat if isinstance(x, Recorded) and x._value.dtype.kind in "fc")
+    tensors = (x for x in flat if isinstance(x, Recorded) and is_floating(x._value.dtype))
     return tuple((x if x._node is None else x._node) if x._requires_grad else None for x in tensors)
 
 

@@ -48,7 +48,8 @@ def load_bfloat16() -> np.dtype[Any]:
         raise DtypeError(
             "bfloat16 needs the package ml_dtypes, which is not installed: pip install 'symgrad[bfloat16]'."
         ) from None
-    return np.dtype(ml_dtypes.bfloat16)
+    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return found
 
 
 def as_dtype(dtype: Any) -> np.dtype[Any]:
@@ -59,7 +60,8 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
     """
     if isinstance(dtype, str) and dtype == "bfloat16":
         return load_bfloat16()
-    return np.dtype(dtype)
+    found: np.dtype[Any] = np.dtype(dtype)
+    return found
 
 
 def is_bfloat16(dtype: np.dtype[Any]) -> bool:

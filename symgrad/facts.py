@@ -90,7 +90,7 @@ class Facts(Recorded):
 
     def is_floating_point(self) -> bool:
         """Whether the dtype is real floating."""
-        return bool(self.dtype.kind == "f")
+        return dtypes.is_real_floating(self.dtype)
 
     def is_complex(self) -> bool:
         """Whether the dtype is complex."""
@@ -120,7 +120,7 @@ class Facts(Recorded):
 
     def new_tensor(self, data: Any, *, dtype: Any = None) -> Any:
         """A new leaf from numbers or an array, in the dtype of this tensor unless ``dtype`` is given."""
-        return plain(type(self), scalarised(np.array(data, dtype or self.dtype)))
+        return plain(type(self), scalarised(np.array(data, dtypes.as_dtype(dtype or self.dtype))))
 
     def new_zeros(self, *size: Any, dtype: Any = None, requires_grad: bool = False) -> Any:
         """Zeros of a shape, in the dtype of this tensor unless ``dtype`` is given."""
@@ -181,7 +181,7 @@ def promote_types(type1: Any, type2: Any) -> np.dtype[Any]:
     >>> promote_types(np.int64, np.float32)
     dtype('float32')
     """
-    return dtypes.result_type(np.dtype(type1), np.dtype(type2))
+    return dtypes.result_type(dtypes.as_dtype(type1), dtypes.as_dtype(type2))
 
 
 def result_type(tensor1: Any, tensor2: Any) -> np.dtype[Any]:

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import is_real_floating
+
 _STEP = 1e-30
 _SHRINK = 1.6
 _ROWS = 10
@@ -82,7 +84,7 @@ def _entry(
 
     slope, error = central_difference(lambda t: along(float(t) * size), 1e-2)
     slope, error = slope / size, error / size
-    if part == 1 and args[k].dtype.kind == "f":
+    if part == 1 and is_real_floating(args[k].dtype):
         stepped = _complex_step(along)
         if stepped is not None and abs(stepped - slope) <= 4 * error + 1e-9 * abs(slope):
             return stepped, float(np.finfo(float).eps) * abs(stepped), True

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import is_floating
 from symgrad.formula.term import NUMBER, SIZE, Term, constant_value, full, make, number, rebuilt
 from symgrad.op import broadcast_shapes, lookup
 from symgrad.ops.contraction import einsum_op
@@ -36,7 +37,7 @@ def optimise(outputs: Sequence[Term], derived: bool = False) -> list[Term]:
 
 def _regrouped(term: Term, args: tuple[Any, ...]) -> Term:
     """a · (1/b) is a/b, with one rounding less; (A · v) · u is A · (v · u) where v and u are smaller than A."""
-    if term.op.name == "mul" and term.dtype is not None and term.dtype.kind in "fc":
+    if term.op.name == "mul" and term.dtype is not None and is_floating(term.dtype):
         a, u = args
         if a.op.name == "mul" and a.shape == term.shape and a.dtype == term.dtype:
             for big, v in (a.args, a.args[::-1]):
@@ -207,7 +208,7 @@ def _add(term: Term, args: tuple[Any, ...]) -> Term | None:
         return make(lookup("sub"), (a, b.args[0]), {}, term.shape, term.dtype)
     if a.op.name == "neg":
         return make(lookup("sub"), (b, a.args[0]), {}, term.shape, term.dtype)
-    if a is b and term.dtype is not None and term.dtype.kind in "fc":
+    if a is b and term.dtype is not None and is_floating(term.dtype):
         return make(lookup("mul"), (number(2), a), {}, term.shape, term.dtype)
     return None
 

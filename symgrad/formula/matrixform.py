@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from symgrad.dtypes import is_real_floating
 from symgrad.formula.chains import (
     FLOAT,
     Chain,
@@ -174,11 +175,11 @@ class Graph:
         """Sum of a vector; the sum of two factors is a dot product, of a square a squared norm."""
         if len(parts) == 1:
             base, power = parts[0]
-            if power == 2 and base.dtype is not None and base.dtype.kind == "f":
+            if power == 2 and base.dtype is not None and is_real_floating(base.dtype):
                 # Σx² = xᵀx = ‖x‖², for real x.
                 # ‖|x|‖ = ‖x‖, for complex x too.
                 base = base.args[0] if base.op.name == "abs" else base
-                if rank_of(base) == 1 and base.dtype.kind == "f":
+                if rank_of(base) == 1 and is_real_floating(base.dtype):
                     return matmul(base, base)
                 return call_op("pow", call_op("norm", base, p=2, dim=(0,), keepdim=False), 2)
         elif len(parts) == 2 and all(p > 0 and not is_guard(b) for b, p in parts):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from symgrad.dtypes import is_real_floating
 from symgrad.formula.branches import read_guard, read_where
 from symgrad.formula.chains import count_transposes
 from symgrad.formula.normal import Factor, Form, Product, exact_number, plain_power, size_factors
@@ -87,7 +88,7 @@ def _read_eye(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | No
 def _read_cast(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
     """A cast between float types, or of truth values and integers to them, does not show in a formula."""
     source = term.args[0].dtype
-    if term.dtype.kind == "c" or (term.dtype.kind == "f" and (source is None or source.kind in "fiub")):
+    if term.dtype.kind == "c" or (is_real_floating(term.dtype) and (source is None or source.kind != "c")):
         return args[0]
     return None
 

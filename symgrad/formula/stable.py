@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from symgrad.dtypes import is_real_floating
 from symgrad.formula.term import Term
 from symgrad.op import lookup
 
@@ -117,7 +118,7 @@ def _square_root(term: Term) -> Term | None:
         or (name == "mul" and term.args[0] is term.args[1])
     ):
         x = term.args[0]
-        return x if x.number is None and x.dtype is not None and x.dtype.kind == "f" else None
+        return x if x.number is None and x.dtype is not None and is_real_floating(x.dtype) else None
     return None
 
 

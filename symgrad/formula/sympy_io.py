@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from symgrad.dtypes import is_floating
 from symgrad.errors import FormulaError, FormulaTooDeep
 from symgrad.formula.heads import _WORD, ArraySymbol, Head, SizeSymbol, Static, head, shape_of
 from symgrad.formula.indices import Indexed, entry_by_entry
@@ -316,7 +317,7 @@ def _extreme(name: str, function: Any) -> Callable[..., Any]:
 
 def _cast(t: Term, x: Any) -> Any:
     """Casts among floats do not show; those that round do."""
-    if np.dtype(t.params["dtype"]).kind in "iub" and (t.args[0].dtype is None or t.args[0].dtype.kind in "fc"):
+    if np.dtype(t.params["dtype"]).kind in "iub" and (t.args[0].dtype is None or is_floating(t.args[0].dtype)):
         return head("cast")(x, Static(sorted(t.params.items())))
     return x
 

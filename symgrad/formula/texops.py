@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from symgrad.dtypes import is_floating
 from symgrad.formula import pieces, texmatrix
 from symgrad.formula.latex import Writer, kind_of
 from symgrad.formula.pieces import ATOM, LOGIC, OPEN, POWER, RELATION, Piece, brackets, closed, text_of, transposed
@@ -204,7 +205,7 @@ def _transparent(w: Writer, t: Term) -> Piece | None:
     if (
         t.op.name == "cast"
         and t.params["dtype"].startswith(("int", "uint", "bool"))
-        and (source is None or source.kind in "fc")
+        and (source is None or is_floating(source))
     ):
         return None
     return w.operand(t.args[0])

@@ -257,7 +257,7 @@ class Sweep:
     ) -> Any:
         saved = self.arguments(node, saved)
         inner = g if masked is None else masked.inner
-        if not self.create_graph and node.dtype.char in NARROW and node.op.kind != "function":
+        if not self.create_graph and node.op.kind != "function" and node.dtype.char in NARROW:
             inner = widened(inner)
         if callable(rules):
             c = rules(i, inner, *saved, **(params or {}))
@@ -379,7 +379,7 @@ class Sweep:
 
 def _in_float32(node: Node, saved: Any) -> Any:
     """The saved values for a rule: those of float16 and bfloat16 results in float32, as torch computes there."""
-    if node.dtype.char in NARROW and node.op.kind != "function":
+    if node.op.kind != "function" and node.dtype.char in NARROW:
         return tuple(map(widened, saved))
     return saved
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from symgrad.compiler.schedule import Program
 from symgrad.compiler.trace import Input, Output
-from symgrad.dtypes import get_default_dtype, promote, weak_with
+from symgrad.dtypes import get_default_dtype, is_floating, promote, weak_with
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder, size_value
 from symgrad.op import Op
@@ -189,10 +189,10 @@ class Writer:
         op = term.op
         first = 1 if op.name == "where" else 0
         if op.kind == "primitive" and op.name not in _PROMOTED:
-            if op.dtypes != "float" or term.args[0].dtype is None or term.args[0].dtype.kind in "fc":
+            if op.dtypes != "float" or term.args[0].dtype is None or is_floating(term.args[0].dtype):
                 return texts
             first, considered = 0, term.args[:1]
-            target: Any = term.dtype if term.dtype.kind in "fc" else get_default_dtype()
+            target: Any = term.dtype if is_floating(term.dtype) else get_default_dtype()
         else:
             considered = term.args[first:]
             target = term.dtype if op.result is None or op.name == "where" else self._common(considered)
