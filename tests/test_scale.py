@@ -172,3 +172,56 @@ def test_a_training_loop_does_not_grow():
     after = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert after - before < 20_000
+
+
+def sines(x, A, ops):
+    for _ in range(ops // 2):
+        x = x.sin() * x
+    return x.sum()
+
+
+def residual(x, A, ops):
+    for _ in range(ops // 3):
+        x = x + (A @ x).tanh() / 100
+    return (x * x).sum()
+
+
+def products(x, A, ops):
+    M = A
+    for _ in range(ops // 2):
+        M = M @ A
+        M = M / 2 + A
+    return (M @ x).sum()
+
+
+def broadcasts(x, A, ops):
+    M = A
+    for _ in range(ops // 3):
+        M = (M * x).tanh() + x[:, None]
+    return M.sum()
+
+
+def newton(x, A, ops):
+    # Every step nests three sums: written out, the formula doubles with each.
+    x = x * x + 1
+    for _ in range(ops // 4):
+        x = (x + 2 / x) / 2
+    return x.sum()
+
+
+@pytest.mark.parametrize("ops", [500, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("f", [sines, residual, products, broadcasts, newton], ids=lambda f: f.__name__)
+def test_canonical_form_of_a_large_graph(f, ops):
+    """The work is bounded, whatever the graph, and what was left as the program has it fits what was simplified."""
+    from symgrad.formula.budget import STEPS
+    from symgrad.formula.simplify import Canonicaliser
+
+    x = sg.tensor(np.array([0.9, 1.3, -0.4]), requires_grad=True, name="x")
+    A = sg.tensor(np.eye(3) / 2 + 0.1, name="A")
+    (slope,) = sg.autograd.grad(f(x, A, ops), [x], create_graph=True)
+    run = Canonicaliser()
+    found = run.run(slope.term)
+    assert run.steps > -STEPS, "one term overspends by less than the whole budget"
+    assert count(found) < 3 * count(slope.term)
+    value = evaluate(found, {"x": x.numpy(force=True), "A": A.numpy()})
+    np.testing.assert_allclose(value, slope.numpy(force=True), rtol=1e-6, atol=1e-12)

@@ -42,7 +42,7 @@ def distributed(
 
 def expanded(p: Product, run: Canonicaliser, depth: int = 3) -> list[Product]:
     """The product, or a sum of products that is shorter or that can go on simplifying."""
-    for f in p.factors if depth else ():
+    for f in p.factors if depth and run.steps > 0 else ():
         inside = run.insides.get(f.base)
         if inside is None or f.power != 1 or len(inside.terms) > WIDEST:
             continue

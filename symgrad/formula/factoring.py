@@ -40,7 +40,7 @@ class Use(NamedTuple):
 
 def factored(form: Form, run: Canonicaliser) -> Form:
     """The form with the most common factors taken out, until none is left that makes it shorter."""
-    while 1 < len(form.terms) <= WIDEST:
+    while 1 < len(form.terms) <= WIDEST and run.steps > 0:
         shorter = shortened(form, run)
         if shorter is not None:
             form = shorter
@@ -55,6 +55,7 @@ def factored(form: Form, run: Canonicaliser) -> Form:
 def _uses(form: Form, run: Canonicaliser) -> list[Use]:
     found = []
     for k, p in enumerate(form.terms):
+        run.steps -= 1 + len(p.factors)
         counts: dict[int, int] = {}
         for f in p.factors:
             for x in f.labels:

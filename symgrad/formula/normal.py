@@ -18,6 +18,9 @@ from symgrad.op import Labels
 
 Power = int | Fraction
 
+_LARGEST = 2**64
+"""Larger factors stay in their sums: taken out of one sum after the other they would outgrow every float."""
+
 
 class Factor(NamedTuple):
     """``base ** power`` entry by entry, with one label per axis."""
@@ -277,7 +280,7 @@ def content(terms: Sequence[Product]) -> Fraction:
         return Fraction(sign)
     top = math.gcd(*(v.numerator for v in values))
     bottom = math.lcm(*(v.denominator for v in values))
-    return Fraction(sign * top, bottom)
+    return Fraction(sign * top, bottom) if max(top, bottom) < _LARGEST else Fraction(sign)
 
 
 def exact_number(value: Any) -> tuple[Fraction | int, bool] | None:

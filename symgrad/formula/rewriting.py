@@ -27,6 +27,7 @@ _EVEN = frozenset({"cos", "cosh", "abs"})
 
 def merged(p: Product, run: Canonicaliser) -> Product:
     """A product after all rewrites of factors."""
+    run.steps -= 1 + len(p.factors)
     p = _powers(p, run)
     names = {f.base.op.name for f in p.factors}
     if len([f for f in p.factors if f.base.op.name == "exp"]) > 1:

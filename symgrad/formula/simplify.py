@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from symgrad.formula.branches import joined
+from symgrad.formula.budget import INLINE, NESTED_FLIPS, SHARED, SMALL, STEPS, TERMS, carried_over, shared_terms
 from symgrad.formula.chains import Layout, count_transposes, counted, is_transpose, is_truth, price, turned
 from symgrad.formula.expanding import WIDEST, distributed, expanded
 from symgrad.formula.factoring import factored
@@ -35,12 +36,6 @@ from symgrad.formula.structures import is_hermitian, is_symmetric
 from symgrad.formula.term import NUMBER, SYMBOL, Term, as_term, number, postorder
 from symgrad.op import Op, lookup
 from symgrad.ops.constants import PI
-
-INLINE = 12
-"""Products with more factors than this enter others as one opaque factor, so that shared products stay shared."""
-
-TERMS = 24
-"""Sums with more terms than this enter others as one opaque term."""
 
 _EXPANDED = frozenset(
     {"mean", "square", "reciprocal", "rsqrt", "adjugate", "matrix_power", "var", "hypot", "log1p", "expm1"}
@@ -96,17 +91,44 @@ class Canonicaliser:
         self._symmetric: dict[Term, bool] = {}
         self.arguments: dict[Term, list[Form]] = {}
         self.layout = Layout(self.symmetric)
+        self.steps = STEPS
+        self._carried: dict[Term, Term] = {}
+        self._flips: dict[Term, Term] = {}
+        self._nesting = 0
 
     def run(self, root: Term) -> Term:
         """The canonical term of ``root``."""
-        for term in postorder([root]):
-            self.forms[term] = self._read(term)
+        order = postorder([root])
+        shared = set() if len(order) <= SMALL else shared_terms(order)
+        for term in order:
+            if self.steps > 0:
+                form = self._read(term)
+                self.forms[term] = self._as_one(form) if term in shared else form
+            else:
+                self._carried[term] = carried_over(term, tuple(map(self._done, term.args)))
+        if root in self._carried:
+            return self._carried[root]
         form = self.forms[root]
         found = self.term(form)
         if len(form.shape) == 2 and 1 < len(form.terms) <= TERMS:
             # (XB + BX)ᵀ rather than BᵀXᵀ + XᵀBᵀ: (A + B)ᵀ = Aᵀ + Bᵀ, always.
             other = turned(self.term(form.restricted((1, 0))))
             return other if price(other) < price(found) else found
+        return found
+
+    def _as_one(self, form: Form) -> Form:
+        """A form that several others use: what is long is written once, and is one factor in each of them."""
+        if len(form.terms) > SHARED:
+            return Form([self._bracket(form)], form.shape)
+        if len(form.terms) == 1 and len(form.terms[0].factors) > SHARED:
+            return Form([self.packed(form.terms[0], form.shape)], form.shape)
+        return form
+
+    def _done(self, term: Term) -> Term:
+        """What was made of a term, when the steps are used up."""
+        found = self._carried.get(term)
+        if found is None:
+            found = self._carried[term] = self._like(term, self.forms[term])
         return found
 
     # ---------------------------------------------------------------- bookkeeping
@@ -141,6 +163,7 @@ class Canonicaliser:
 
     def key(self, p: Product) -> Any:
         """Key by which products with equal bodies are merged."""
+        self.steps -= 1
         return product_key(p, self.ordinal, self.symmetric)
 
     def sum_of(self, terms: Sequence[Product], shape: tuple[Any, ...]) -> Form:
@@ -175,6 +198,7 @@ class Canonicaliser:
 
     def _presented(self, p: Product) -> Product:
         """A product as shown: −(y − Xw) is Xw − y, always."""
+        self.steps -= 4
         if p.coef >= 0:
             return p
         for k, f in enumerate(p.factors):
@@ -184,11 +208,21 @@ class Canonicaliser:
             if any(q.constant and q.coef > 0 for q in inside.terms):
                 continue  # 1 - x is not turned into x - 1
             if any(q.coef < 0 for q in inside.terms) and any(q.coef > 0 for q in inside.terms):
-                flipped = form_term(inside.scaled(-1), self.layout, self._presented)
-                self._symmetric[flipped] = self.symmetric(f.base)
-                factors = (*p.factors[:k], Factor(flipped, f.labels, 1), *p.factors[k + 1 :])
-                return Product(-p.coef, factors, p.out, p.decimal)
+                flipped = self._flipped(f.base, inside)
+                if flipped is not None:
+                    factors = (*p.factors[:k], Factor(flipped, f.labels, 1), *p.factors[k + 1 :])
+                    return Product(-p.coef, factors, p.out, p.decimal)
         return p
+
+    def _flipped(self, base: Term, inside: Form) -> Term | None:
+        """The negative of a sum, written once; None inside of too many others."""
+        found = self._flips.get(base)
+        if found is None and self._nesting < NESTED_FLIPS:
+            self._nesting += 1
+            found = self._flips[base] = form_term(inside.scaled(-1), self.layout, self._presented)
+            self._nesting -= 1
+            self._symmetric[found] = self.symmetric(base)
+        return found
 
     def product(self, form: Form) -> Product:
         """A form as one product: a single term as it is, a sum as an opaque factor."""

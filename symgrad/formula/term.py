@@ -129,6 +129,8 @@ for _name, _op in {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "and": "logic
 
 def frozen(params: dict[str, Any]) -> tuple[Any, ...]:
     """Hashable form of params; numbers keep their type, so that 1, 1.0 and True stay apart."""
+    if not params:
+        return ()
     return tuple((k, type(v).__name__, repr(v) if isinstance(v, float) else v) for k, v in sorted(params.items()))
 
 
@@ -229,6 +231,12 @@ def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     dtype = _infer_dtype(op, terms, params)
     short = _shortened(op, terms, params, shape, dtype)
     return short if short is not None else make(op, terms, params, shape, dtype)
+
+
+def remade(term: Term, args: tuple[Term, ...]) -> Term:
+    """A term with other arguments of the same shapes and dtypes."""
+    short = _shortened(term.op, args, term.params, term.shape, term.dtype)
+    return short if short is not None else make(term.op, args, term.params, term.shape, term.dtype)
 
 
 register_carrier(Term, 1, apply)
