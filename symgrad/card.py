@@ -99,6 +99,7 @@ _EXAMPLES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "any": ((_VECTOR,), {"dim": (0,), "keepdim": False}),
     "all": ((_VECTOR,), {"dim": (0,), "keepdim": False}),
     "middle": ((_VECTOR,), {"skip_nan": False}),
+    "searchsorted": ((_VECTOR, np.array([1.5])), {"right": False, "dtype": "int64"}),
     "argcummax": ((_VECTOR,), {"dim": 0}),
     "argcummin": ((_VECTOR,), {"dim": 0}),
     "svdvals": ((_MATRIX,), {"k": 2}),

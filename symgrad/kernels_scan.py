@@ -36,6 +36,17 @@ def middle(x: Any, skip_nan: bool) -> Any:
     return row[-1] if count < len(row) and not (skip_nan and count) else row[(count - 1) // 2]
 
 
+def searchsorted(rows: Any, values: Any, right: bool, dtype: str) -> Any:
+    """Where values would be put into sorted rows; one row serves all values."""
+    side: Any = "right" if right else "left"
+    if rows.ndim == 1:
+        return np.searchsorted(rows, values, side=side).astype(dtype)
+    out = np.empty(values.shape, dtype)
+    for place in np.ndindex(rows.shape[:-1]):
+        out[place] = np.searchsorted(rows[place], values[place], side=side)
+    return out
+
+
 def argmode(x: Any, dim: int) -> Any:
     """Place (kept as an axis of size 1) of the last of the commonest entries along an axis, the smallest on ties."""
     x = np.moveaxis(x, dim, -1)

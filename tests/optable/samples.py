@@ -204,6 +204,16 @@ def _scattered(constant: bool = False, places: tuple[int, ...] = (0, 2), **param
     return sample
 
 
+def _into_sorted(*letters: Any, right: bool = False) -> Sample:
+    """Values and the sorted rows they are to be put into."""
+
+    def sample(make: Maker) -> Case:
+        rows = np.sort(make("real", *letters), -1)
+        return (rows, make("real", *letters[:-1], "m")), {"right": right, "dtype": "int64"}
+
+    return sample
+
+
 def _spectrum(dims: tuple[int, ...], inverse: bool) -> Sample:
     """Complex values whatever the dtype asked for, in its precision."""
 
@@ -365,6 +375,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "argsort": _along(descending=False),
     "isin": [_many(("real", "n", "m"), ("real", "n"))],
     "middle": [_one("real", "n", skip_nan=False), _one("real", "n", skip_nan=True)],
+    "searchsorted": [_into_sorted("p"), _into_sorted("n", "p", right=True)],
     "argcummax": _along(),
     "argcummin": _along(),
     **{
@@ -426,7 +437,7 @@ REAL_ONLY = frozenset(
     "ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine "
     "scatter_others lambertw ndtr log_ndtr erfcx erfinv copysign fmod nextafter "
     "signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg "
-    "argsort isin tied middle argcummax argcummin eigh_vectors svd_u svd_vh eig_vectors qr_q qr_r".split()
+    "argsort isin tied middle argcummax argcummin searchsorted eigh_vectors svd_u svd_vh eig_vectors qr_q qr_r".split()
 )
 """Ops without a complex form here (or in torch), and vectors whose phase is free there."""
 
