@@ -7,7 +7,7 @@ from symgrad.autograd import forward_ad, function, functional, graph, profiler
 from symgrad.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from symgrad.autograd.function import Function
 from symgrad.autograd.gradcheck import gradcheck, gradgradcheck
-from symgrad.autograd.jacobians import jacobian
+from symgrad.autograd.jacobians import jacobian, wirtinger
 from symgrad.autograd.sweeps import backward, grad
 from symgrad.autograd.variable import Variable
 from symgrad.tape import modes as grad_mode
@@ -43,4 +43,5 @@ __all__ = [
     "profiler",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "wirtinger",
 ]

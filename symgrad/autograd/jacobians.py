@@ -9,6 +9,8 @@ import numpy as np
 
 from symgrad.autograd.sweeps import grad
 from symgrad.errors import AutogradError
+from symgrad.ops.complex import imag, real
+from symgrad.ops.kinks import in_force, under
 from symgrad.ops.shaping import reshape, stack
 from symgrad.tape.origin import Origin, attach
 from symgrad.tape.record import plain
@@ -43,6 +45,40 @@ def jacobian(outputs: Any, inputs: Any, *, create_graph: bool = False) -> Any:
     if not rows and not outputs._requires_grad:
         raise AutogradError("element 0 of tensors does not require grad and does not have a grad_fn")
     value = np.array([r._value for r in rows], inputs.dtype).reshape(shape + wrt)[()]
+    return _attached(value, "jacobian", outputs, inputs)
+
+
+def wirtinger(outputs: Any, inputs: Any) -> tuple[Any, Any]:
+    r"""Both Wirtinger derivatives (∂f/∂z, ∂f/∂z̄) of complex tensors, each of shape outputs + inputs.
+
+    ``outputs`` are recorded, real or complex; ``inputs`` are complex.  ∂f/∂z̄ is 0 where f is holomorphic, and the
+    gradient of a real f, as ``backward`` gives it, is 2∂f/∂z̄.  The numbers come from one backward pass for the real
+    and one for the imaginary part of every entry; the graph is kept.  Raises ``RuntimeError`` when ``inputs`` is not
+    complex or does not require grad.  After W. Wirtinger (1927); the formulas are those of Kreutz-Delgado (2009).
+
+    >>> import symgrad as sg
+    >>> z = sg.tensor([1 + 2j, 0.5j], requires_grad=True, name="z")
+    >>> dz, dzbar = sg.autograd.wirtinger((z.conj() * z).sum(), z)
+    >>> dz, dzbar
+    (tensor([1.-2.0000j, 0.-0.5000j]), tensor([1.+2.0000j, 0.+0.5000j]))
+    >>> dz.latex(), dzbar.latex()
+    ('\\overline{z}', 'z')
+    """
+    if inputs._value.dtype.kind != "c":
+        raise AutogradError(
+            f"wirtinger() differentiates by complex tensors, but {inputs.name or 'the input'} has dtype "
+            f"{inputs.dtype}; for real ones ask autograd.jacobian."
+        )
+    parts = [outputs] if outputs._value.dtype.kind != "c" else [real(outputs), imag(outputs)]
+    with under((in_force()[0], False)):
+        slopes = [jacobian(part, inputs)._value for part in parts]
+    u, v = slopes[0], slopes[1] if len(slopes) > 1 else 0
+    dz, dzbar = (np.conj(u) + 1j * np.conj(v)) / 2, (u + 1j * v) / 2
+    return _attached(dz, "dz", outputs, inputs), _attached(dzbar, "dzbar", outputs, inputs)
+
+
+def _attached(value: Any, pulled: str, outputs: Any, inputs: Any) -> Any:
+    """Numbers of all entries at once, with their formula."""
     origin = Origin([outputs], [None])
-    origin.jacobian = True
-    return attach(plain(Tensor, value), origin, inputs)
+    origin.pulled = pulled
+    return attach(plain(Tensor, value.astype(inputs.dtype, copy=False)), origin, inputs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from symgrad.errors import FormulaError
 from symgrad.formula.stable import between, respelled
 from symgrad.formula.term import Term, as_term, full, postorder
-from symgrad.op import lookup
+from symgrad.op import is_complex, lookup
 from symgrad.ops.contraction import contract
 from symgrad.ops.fitting import fit
 from symgrad.ops.select import guard, where_op
@@ -142,6 +142,21 @@ def jacobian(output: Term, target: Term) -> Term:
     axes = tuple(range(output.ndim))
     units = contract((full(output.shape, 1, dtype),), (axes,), axes + axes, output.shape + output.shape)
     return batched(pulled, cotangent, units)
+
+
+def wirtinger(output: Term, target: Term) -> tuple[Term, Term]:
+    """(∂f/∂z, ∂f/∂z̄) of every entry of ``output`` by every entry of a complex ``target``.
+
+    The rules' gradients of Re f and Im f are their steepest directions u and v; f moves by (ū + i·v̄)/2 along dz and by
+    (u + i·v)/2 along dz̄ (Kreutz-Delgado, "The complex gradient operator and the CR-calculus", 2009).
+    """
+    conj: Callable[[Term], Any] = lookup("conj")
+    i: Any = as_term(1j)
+    if not is_complex(output):
+        slope: Any = jacobian(output, target)
+        return conj(slope) / 2, slope / 2
+    u, v = (jacobian(lookup(part)(output), target) for part in ("real", "imag"))
+    return (conj(u) + i * conj(v)) / 2, (u + i * v) / 2
 
 
 def directional(output: Term, targets: Sequence[Term], tangents: Sequence[Term]) -> Term:

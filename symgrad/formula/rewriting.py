@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from symgrad.formula.imaginary import conjugate, conjugate_pairs, part, unit_powers
 from symgrad.formula.normal import Factor, Form, Product, plain_power, relabelled, size_factors
 from symgrad.formula.powers import gathered_powers
 from symgrad.formula.spectra import orthogonal_axes, without_spectra
@@ -30,6 +31,8 @@ def merged(p: Product, run: Canonicaliser) -> Product:
     run.steps -= 1 + len(p.factors)
     p = _powers(p, run)
     names = {f.base.op.name for f in p.factors}
+    if "number" in names:
+        p = unit_powers(p)
     if len([f for f in p.factors if f.base.op.name == "exp"]) > 1:
         p = _exponentials(p, run)
     if names & {"cosh", "cos"}:
@@ -52,7 +55,7 @@ def merged(p: Product, run: Canonicaliser) -> Product:
     if "sign" in names or "abs" in names:
         p = _signs(p, run)
     if "conj" in names:
-        p = _conjugates(p, run)
+        p = conjugate_pairs(p, run)
     if "pow" in names:
         p = gathered_powers(p, run)
     return p
@@ -350,22 +353,6 @@ def _signs(p: Product, run: Canonicaliser) -> Product:
     return p
 
 
-def _conjugates(p: Product, run: Canonicaliser) -> Product:
-    """z·conj(z) = |z|², always."""
-    for f in p.factors:
-        if f.base.op.name != "conj" or f.power < 1:
-            continue
-        for g in p.factors:
-            if g.base is f.base.args[0] and g.labels == f.labels and g.power >= 1:
-                k = min(f.power, g.power)
-                size = run.elementwise(lookup("abs"), [run.opaque(g.base)], {}, g.base.shape).terms[0]
-                names = dict(zip(size.out, g.labels, strict=True))
-                new = [Factor(x.base, tuple(names[y] for y in x.labels), 2 * k) for x in size.factors]
-                new += [Factor(x.base, x.labels, plain_power(x.power - k)) for x in (f, g) if x.power != k]
-                return merged(without(p, [f, g], new), run)
-    return p
-
-
 def _quotients(p: Product) -> Product:
     """sinh/cosh = tanh and sin/cos = tan, wherever the quotient is defined."""
     for f in p.factors:
@@ -410,7 +397,9 @@ def simpler_function(run: Canonicaliser, op: Op, args: Sequence[Form], shape: tu
     if name == "log":
         return _log(run, args[0])
     if name == "conj":
-        return _conj(run, args[0])
+        return conjugate(run, args[0])
+    if name in ("real", "imag"):
+        return part(run, op, args[0])
     form = args[0]
     if name in _ODD | _EVEN and form.terms and all(p.coef < 0 for p in form.terms):
         # f(-x) = -f(x) for odd and f(x) for even functions, always.
@@ -495,24 +484,6 @@ def _log(run: Canonicaliser, form: Form) -> Form | None:
     if inner.op.name == "sum" and inner.args[0].op.name == "exp" and inner.shape == form.shape:
         return run.opaque(lookup("logsumexp")(inner.args[0].args[0], dim=inner.params["dim"], keepdim=False))
     return None
-
-
-def _conj(run: Canonicaliser, form: Form) -> Form:
-    """The conjugate of a sum of products is the sum of products of conjugates, always; of a real array it is itself."""
-    terms = []
-    for p in form.terms:
-        factors = []
-        for f in p.factors:
-            if f.base.dtype is None or f.base.dtype.kind != "c":
-                factors.append(f)
-            elif run.hermitian(f.base):
-                factors.append(Factor(f.base, f.labels[::-1], f.power))
-            elif f.base.op.name == "conj":
-                factors.append(Factor(f.base.args[0], f.labels, f.power))
-            else:
-                factors.append(Factor(lookup("conj")(f.base), f.labels, f.power))
-        terms.append(Product(p.coef, factors, p.out, p.decimal))
-    return run.sum_of(terms, form.shape)
 
 
 # ---------------------------------------------------------------------------------------------- inverses

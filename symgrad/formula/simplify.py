@@ -7,6 +7,7 @@ All rewrites hold in exact arithmetic; the result may differ from the program in
 
 from __future__ import annotations
 
+import cmath
 import functools
 from collections.abc import Sequence
 from fractions import Fraction
@@ -314,6 +315,10 @@ class Canonicaliser:
         turns = multiple_of_pi(term.number)
         if turns is not None:
             return Form([Product(turns, [Factor(as_term(PI), ())], ())], ())
+        if isinstance(term.number, complex) and cmath.isfinite(term.number) and term.number != 1j:
+            # a + bi as such, so that products of complex numbers and their conjugates come out.
+            parts = [self._number(number(term.number.real)), self._number(number(term.number.imag))]
+            return self.plus([parts[0], self.times(parts[1], self._number(number(1j)))], (1, 1), ())
         value = exact_number(term.number)
         if value is None:
             return Form([Product(1, [Factor(term, ())], ())], ())

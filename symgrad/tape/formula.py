@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from symgrad.errors import FormulaError
-from symgrad.formula.derive import Derivation, jacobian
+from symgrad.formula.derive import Derivation, jacobian, wirtinger
 from symgrad.formula.term import Term, apply, as_term, full, make, number, size_product, symbol
 from symgrad.op import Op, lookup
 from symgrad.ops.indexing import Index, indexed_shape
@@ -311,8 +311,8 @@ def _pulled(reading: Reading, passed: Origin, target: Any) -> Term:
 def _pulled_now(reading: Reading, passed: Origin, target: Any) -> Term:
     if passed.replaced:
         reading = reading.hooked(passed.replaced)
-    if passed.jacobian:
-        return jacobian(reading[passed.roots[0]], reading[target])
+    if passed.pulled != "gradient":
+        return _ENTRIES[passed.pulled](reading[passed.roots[0]], reading[target])
     outputs = [reading[r] for r in passed.roots]
     seeds = [
         full(out.shape, 1, out.dtype) if seed is None else turned(reading[seed])
@@ -323,6 +323,13 @@ def _pulled_now(reading: Reading, passed: Origin, target: Any) -> Term:
     if found is None:
         return full(wrt.shape, 0, wrt.dtype)
     return turned(through_hooks(passed.replaced.get(target, ()), found))  # type: ignore[no-any-return]
+
+
+_ENTRIES: dict[str, Callable[[Term, Term], Term]] = {
+    "jacobian": lambda out, wrt: turned(jacobian(out, wrt)),
+    "dz": lambda out, wrt: wirtinger(out, wrt)[0],
+    "dzbar": lambda out, wrt: wirtinger(out, wrt)[1],
+}
 
 
 def local_formula(node: Node) -> dict[str, Any]:

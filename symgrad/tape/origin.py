@@ -23,7 +23,7 @@ LIMIT = 64
 class Origin:
     """One backward pass: its outputs and cotangents, as the graph knows them."""
 
-    __slots__ = ("__weakref__", "cache", "convention", "jacobian", "known", "replaced", "roots", "seeds")
+    __slots__ = ("__weakref__", "cache", "convention", "known", "pulled", "replaced", "roots", "seeds")
 
     def __init__(self, outputs: Sequence[Any], gradients: Sequence[Any]):
         self.roots = tuple(out.edge() for out in outputs)
@@ -31,7 +31,7 @@ class Origin:
         self.cache: dict[Any, Any] = {}
         self.replaced: dict[Any, list[Any]] = {}  # by edge: the hooks that put another gradient in place
         self.convention = in_force()  # at kinks: the formula is read later, and must say what the number said
-        self.jacobian = False  # True for all entries of the one output at once
+        self.pulled = "gradient"  # or all entries of the one output at once: "jacobian", "dz", "dzbar"
         self.known = True  # False when something replaced gradients in a way that no formula can follow
 
 

@@ -1,0 +1,94 @@
+"""Complex numbers in formulas: conjugates, the imaginary unit, and both Wirtinger derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.formula.simplify import canonical
+from symgrad.formula.term import evaluate
+
+Z = np.array([1 + 2j, 0.5 - 1j])
+X = np.array([0.3, -1.2])
+A = np.array([[1 + 2j, 0.5 - 1j], [1j, 2.0]])
+VALUES = {"z": Z, "x": X, "A": A}
+
+
+def leaves():
+    return [sg.tensor(VALUES[name], requires_grad=True, name=name) for name in ("z", "x", "A")]
+
+
+EXPRESSIONS = {
+    "conj(iz)": (lambda z, x, A: sg.conj(1j * z), r"-\mathrm{i} \overline{z}"),
+    "conj((2+3i)z)": (lambda z, x, A: sg.conj((2 + 3j) * z), r"\left(2 - 3 \mathrm{i}\right) \overline{z}"),
+    "conj(real·complex)": (lambda z, x, A: (x * (2 + 1j) * (1 - 1j)).conj(), None),
+    "i·i·z": (lambda z, x, A: (1j * z) * 1j, "-z"),
+    "1/(iz)": (lambda z, x, A: 1 / (1j * z), r"-\mathrm{i} \frac{1}{z}"),
+    "|iz|²": (lambda z, x, A: (1j * z).conj() * (1j * z), r"\left|z\right|^{\odot 2}"),
+    "conj(e^(ix))": (lambda z, x, A: sg.exp(1j * x).conj(), None),
+    "conj(1/(1+ix))": (lambda z, x, A: (1 / (1 + 1j * x)).conj(), None),
+    "conj((1+2i)/(3-i) z)": (lambda z, x, A: (z * (1 + 2j) / (3 - 1j)).conj(), None),
+    "Im(ix)": (lambda z, x, A: (1j * x).imag, "x"),
+    "Re((2+3i)x)": (lambda z, x, A: ((2 + 3j) * x).real, "2 x"),
+    "Re(x+iz)": (lambda z, x, A: (x + 1j * z).real, None),
+    "Im(x+ix+z)": (lambda z, x, A: (x + 1j * x + z).imag, None),
+}
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_the_imaginary_unit_in_formulas(name):
+    function, shown = EXPRESSIONS[name]
+    out = function(*leaves())
+    np.testing.assert_allclose(evaluate(canonical(out.term), VALUES), out.detach(), rtol=1e-12)
+    if shown is not None:
+        assert out.latex() == shown
+
+
+FUNCTIONS = {
+    "|z|²": (lambda z, A: (z.abs() ** 2).sum(), r"\overline{z}", "z"),
+    "Σz²": (lambda z, A: (z * z).sum(), "2 z", "0"),
+    "z̄z²": (
+        lambda z, A: z.conj() * z * z,
+        r"2 \operatorname{diag}\left(\left|z\right|^{\odot 2}\right)",
+        r"\operatorname{diag}\left(z^{\odot 2}\right)",
+    ),
+    "Re e^z": (lambda z, A: sg.exp(z).real, None, None),
+    "z*Az": (lambda z, A: z.conj() @ (A @ z), r"A^{\top} \overline{z}", "A z"),
+    "sin Az": (lambda z, A: sg.sin(A @ z), r"\operatorname{diag}\left(\cos\left(A z\right)\right) A", "0"),
+    "z̄/z": (lambda z, A: z.conj() / z, None, r"\operatorname{diag}\left(\frac{1}{z}\right)"),
+    "|z|": (lambda z, A: z.abs(), None, None),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_both_wirtinger_derivatives(name):
+    function, shown, shown_conjugate = FUNCTIONS[name]
+    z, _, matrix = leaves()
+    out = function(z, matrix)
+    dz, dzbar = sg.autograd.wirtinger(out, z)
+    step = 1e-6
+    value = lambda at: function(sg.tensor(at), sg.tensor(A)).numpy()  # noqa: E731
+    for k in range(2):
+        e = np.eye(2)[k]
+        by_x = (value(Z + step * e) - value(Z - step * e)) / (2 * step)
+        by_y = (value(Z + 1j * step * e) - value(Z - 1j * step * e)) / (2 * step)
+        np.testing.assert_allclose(dz.numpy()[..., k], (by_x - 1j * by_y) / 2, atol=1e-7)
+        np.testing.assert_allclose(dzbar.numpy()[..., k], (by_x + 1j * by_y) / 2, atol=1e-7)
+    for derivative, text in ((dz, shown), (dzbar, shown_conjugate)):
+        np.testing.assert_allclose(
+            evaluate(canonical(derivative.term), VALUES, {"n": 2}), derivative.numpy(), atol=1e-12
+        )
+        assert text is None or derivative.latex() == text
+
+
+def test_wirtinger_derivatives_do_not_depend_on_the_convention():
+    z, _, _ = leaves()
+    with sg.conventions("jax"):
+        dz, dzbar = sg.autograd.wirtinger((z.abs() ** 2).sum(), z)
+    np.testing.assert_allclose(dz, Z.conj())
+    np.testing.assert_allclose(dzbar, Z)
+    _, x, _ = leaves()
+    total = (x * x).sum()
+    with pytest.raises(RuntimeError, match=r"x has dtype .*ask autograd\.jacobian"):
+        sg.autograd.wirtinger(total, x)
