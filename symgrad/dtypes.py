@@ -36,6 +36,9 @@ _default = float32
 _KIND_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 """NumPy files bfloat16, which is not its own, under "V"; no other dtype of that kind becomes a tensor."""
 
+_FIRST_FOREIGN = 256
+"""``dtype.num`` from here on is of dtypes that are not NumPy's own."""
+
 NARROW = "eE"
 """``dtype.char`` of float16 and bfloat16, whose arithmetic is done in float32 and rounded once, as in torch."""
 
@@ -72,7 +75,7 @@ def is_bfloat16(dtype: np.dtype[Any]) -> bool:
 
 def is_number(dtype: np.dtype[Any]) -> bool:
     """Whether tensors may have this dtype."""
-    return dtype.kind in "biufc" or is_bfloat16(dtype)
+    return (dtype.kind in "biufc" and dtype.num < _FIRST_FOREIGN) or is_bfloat16(dtype)
 
 
 def is_narrow(dtype: Any) -> bool:

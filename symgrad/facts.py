@@ -118,6 +118,10 @@ class Facts(Recorded):
         """The array that owns the memory."""
         return storage(self._array())
 
+    def type_as(self, other: Any) -> Any:
+        """In the dtype of another tensor."""
+        return self.to(other.dtype)  # type: ignore[attr-defined]
+
     def new_tensor(self, data: Any, *, dtype: Any = None) -> Any:
         """A new leaf from numbers or an array, in the dtype of this tensor unless ``dtype`` is given."""
         return plain(type(self), scalarised(np.array(data, dtypes.as_dtype(dtype or self.dtype))))

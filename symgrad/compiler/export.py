@@ -84,6 +84,8 @@ def text_of(program: Any) -> str:
         lines.append("from typing import Any\n")
     if lines[-1] != "from __future__ import annotations\n\n":
         lines.append("\n")
+    if "bfloat16" in body:
+        lines.append("import ml_dtypes  # gives NumPy the dtype bfloat16\n")
     lines.append("import numpy as np\n\n")
     lines += [f"{a.name} = {array_text(a.default)}\n" for a in program.arguments if a.default is not None]
     lines.append("\n" + _without_repeats(body) + "\n\n")

@@ -503,9 +503,9 @@ def _core(term: Term, work: _Operands) -> Term | None:
 
 
 def _mean(term: Term, args: tuple[Any, ...]) -> Term | None:
-    """Mean is the sum over the number of entries, as NumPy computes it (float16 is summed in float32)."""
+    """Mean is the sum over the number of entries, as NumPy computes it."""
     (x,) = args
-    if term.dtype is None or term.dtype.kind not in "fc" or term.dtype == np.float16:
+    if term.dtype is None or not is_floating(term.dtype):
         return None
     total = make(lookup("sum"), (x,), dict(term.params), term.shape, term.dtype)
     return make(lookup("div"), (total, x.sizes(term.params["dim"])), {}, term.shape, term.dtype)

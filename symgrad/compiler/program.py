@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler import passes, schedule
+from symgrad.compiler.narrow import in_float32
 from symgrad.compiler.targets import numpy as target
 from symgrad.compiler.trace import Trace
 from symgrad.dtypes import is_number
@@ -237,7 +238,7 @@ def build(trace: Trace, name: str | None = None, direct: bool | None = None) -> 
 
 def write(trace: Trace, name: str, direct: bool | None = None) -> tuple[str, list[Any]]:
     """The source of a trace as one function, and the constants that become default arguments."""
-    outputs = [o.term for o in trace.outputs]
+    outputs = in_float32([o.term for o in trace.outputs])
     found = passes.optimise(outputs, trace.base is not None)
     optimised = [type(o)(t, o.dtype, o.shape, o.derivative) for o, t in zip(trace.outputs, found, strict=True)]
     order = target.order_of([o.term for o in optimised])

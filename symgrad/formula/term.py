@@ -543,7 +543,9 @@ def _value(t: Term, args: list[Any], values: dict[str, Any], letters: dict[str, 
         if isinstance(value, str):
             return math.pi
         return float(value) if isinstance(value, Fraction) else value
-    return t.op(*args, **concrete(t.op, t.params, letters))
+    params = concrete(t.op, t.params, letters)
+    narrow = any(dtypes.is_narrow(getattr(a, "dtype", None)) for a in args)
+    return t.op.in_float32(args, params) if narrow else t.op(*args, **params)
 
 
 def concrete(op: Op, params: dict[str, Any], letters: dict[str, int]) -> dict[str, Any]:

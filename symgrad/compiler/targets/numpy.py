@@ -240,7 +240,7 @@ class Writer:
         """Text of a result in its traced shape and dtype."""
         term, text = output.term, self.text(operand)
         if term in self.weak:
-            return f"np.{_dtype_name(output.dtype)}({text})"
+            return _as_dtype(text, output.dtype, ())
         if term.dtype is not None and term.dtype != output.dtype:
             return _as_dtype(text, output.dtype, term.shape)
         if _is_view(term):
@@ -378,6 +378,8 @@ def _dtype_name(dtype: Any) -> str:
 
 def _as_dtype(text: str, dtype: Any, shape: tuple[Any, ...]) -> str:
     name = _dtype_name(dtype)
+    if name == "bfloat16":  # no attribute of NumPy; the text works wherever ml_dtypes has been loaded
+        return f'{closed(text)}.astype("{name}")' if shape else f'np.dtype("{name}").type({text})'
     return f"{closed(text)}.astype(np.{name})" if shape else f"np.{name}({text})"
 
 

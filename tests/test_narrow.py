@@ -1,0 +1,179 @@
+"""float16 and bfloat16: their tensors behave as all others do, and their arithmetic is rounded once."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.dtypes import load_bfloat16
+from symgrad.errors import DtypeError
+from symgrad.formula.term import evaluate
+
+pytest.importorskip("ml_dtypes")
+NARROW = ("float16", "bfloat16")
+EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
+
+
+def made(name: str) -> tuple[Any, Any]:
+    """A matrix and a vector of a dtype."""
+    dtype = getattr(sg, name)
+    A = sg.tensor(np.arange(9).reshape(3, 3) / 7 - 0.5, dtype=dtype, requires_grad=True, name="A")
+    return A, sg.tensor([1.0, -2.0, 0.3], dtype=dtype, requires_grad=True, name="x")
+
+
+def f(A: Any, x: Any) -> Any:
+    return (sg.tanh(A @ x) * x).sum() + (x**2).mean() * 2.5 + sg.softmax(x, 0)[0]
+
+
+def close(got: Any, want: Any, name: str) -> None:
+    got, want = np.asarray(got).astype(float), np.asarray(want).astype(float)
+    np.testing.assert_allclose(got, want, rtol=8 * EPSILON[name], atol=8 * EPSILON[name])
+
+
+def test_nothing_is_loaded_before_it_is_named() -> None:
+    code = "import sys, symgrad as sg; assert 'ml_dtypes' not in sys.modules; sg.bfloat16; sys.modules['ml_dtypes']"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_absence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    with pytest.raises(DtypeError, match=r"symgrad\[bfloat16\]"):
+        load_bfloat16()
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_value_gradient_formula_and_program_agree(name: str) -> None:
+    A, x = made(name)
+    y = f(A, x)
+    y.backward()
+    wide = [t.detach().double().requires_grad_() for t in (A, x)]
+    want = f(*wide)
+    want.backward()
+    assert y.dtype == x.dtype == x.grad.dtype == A.grad.dtype
+    close(y.detach(), want.detach(), name)
+    values = {"A": A._value, "x": x._value}
+    for t, w in ((A, wide[0]), (x, wide[1])):
+        close(t.grad, w.grad, name)
+        close(evaluate(t.grad.term, values), w.grad, name)
+    program = pickle.loads(pickle.dumps(sg.compile(y, ["A", "x"])))
+    out = program(A, x)
+    assert out.dtype == x.dtype
+    close(out, want.detach(), name)
+    slopes = sg.compile(sg.func.grad(f, argnums=1))(A, x)
+    assert slopes.dtype == x.dtype
+    close(slopes, wide[1].grad, name)
+    close(sg.func.jvp(lambda v: f(A.detach(), v), (x.detach(),), (sg.ones_like(x),))[1], wide[1].grad.sum(), name)
+    (second,) = sg.autograd.grad(sg.autograd.grad(f(A, x), x, create_graph=True)[0].sum(), x)
+    (exact,) = sg.autograd.grad(sg.autograd.grad(f(*wide), wide[1], create_graph=True)[0].sum(), wide[1])
+    assert second.dtype == x.dtype
+    close(second, exact, name)
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_sums_are_kept_in_float32(name: str) -> None:
+    many = sg.full((4096,), 1.0, dtype=getattr(sg, name))
+    assert many.sum().item() == 4096
+    assert many.mean().item() == 1
+    assert (many @ many).item() == 4096
+    assert many.cumsum(0)[-1].item() == 4096
+    assert many.norm().item() == 64
+    squares = sg.full((4,), 300.0, dtype=sg.float16)
+    assert squares.norm().item() == 600  # the squares alone are past float16
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_programs_keep_what_a_cast_rounds(name: str) -> None:
+    value = np.float32([1.001, 2.003])
+    program = sg.compile(lambda z: (z.to(name) * 3).to(sg.float32).sum(), value)
+    want = (sg.tensor(value).to(name).float() * 3).sum()
+    assert program(value) == np.float32(want.item())
+    assert program(value) != np.float32((value * 3).sum())
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_saved_programs_test_themselves(name: str, tmp_path: Path) -> None:
+    A, x = made(name)
+    path = tmp_path / "program.py"
+    sg.compile(f(A, x), ["A", "x"]).save(path)
+    subprocess.run([sys.executable, "-I", str(path), "--selftest"], check=True, capture_output=True)
+
+
+def test_conversions() -> None:
+    x = sg.tensor([1.0, 3.3], dtype=sg.bfloat16, requires_grad=True)
+    assert repr(x) == "tensor([1.0000, 3.2969], dtype=bfloat16, requires_grad=True)"
+    assert (x.half().dtype, x.float().dtype, x.double().dtype) == (sg.float16, sg.float32, sg.float64)
+    assert all(y.dtype == sg.bfloat16 for y in (x.half().bfloat16(), x.float().to("bfloat16"), sg.ones(2).type_as(x)))
+    assert x[1].item() == 3.296875
+    assert type(x[1].item()) is float
+    assert x.detach().numpy().dtype == sg.bfloat16
+    assert x.is_floating_point()
+    assert not x.is_complex()
+    (x.float() * 2).sum().backward()
+    assert x.grad.dtype == sg.bfloat16
+    for again in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x)):
+        assert again.dtype == sg.bfloat16
+        assert again.tolist() == x.tolist()
+    assert sg.tensor(np.asarray(x.detach())).dtype == sg.bfloat16
+    with pytest.raises(RuntimeError, match="dtype"):
+        x.grad = sg.ones(2)
+
+
+MAKERS: list[Callable[..., Any]] = [
+    lambda dtype: sg.zeros(2, dtype=dtype), lambda dtype: sg.full((2,), 0.3, dtype=dtype),
+    lambda dtype: sg.eye(2, dtype=dtype), lambda dtype: sg.arange(3, dtype=dtype),
+    lambda dtype: sg.randn(2, dtype=dtype),
+    lambda dtype: sg.linspace(0, 1, 3, dtype=dtype), lambda dtype: sg.ones_like(sg.zeros(2), dtype=dtype),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NARROW)
+@pytest.mark.parametrize("make", MAKERS, ids=range(len(MAKERS)))
+def test_makers(make: Callable[..., Any], name: str) -> None:
+    assert make(getattr(sg, name)).dtype == getattr(sg, name)
+
+
+def test_default_dtype() -> None:
+    sg.set_default_dtype(sg.bfloat16)
+    assert sg.tensor(1.5).dtype == sg.bfloat16
+
+
+def test_what_has_no_arithmetic_here_is_refused() -> None:
+    import ml_dtypes
+
+    with pytest.raises(TypeError, match="float8"):
+        sg.tensor(np.ones(2, ml_dtypes.float8_e5m2))
+
+
+DTYPES = ("bool", "uint8", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf")
+def test_promotion_is_torchs() -> None:
+    """Arrays with arrays, with 0-d tensors and with Python numbers; torch's complex32 is complex64 here."""
+    torch = pytest.importorskip("torch")
+
+    def name_of(dtype: Any) -> str:
+        return str(dtype).removeprefix("torch.").replace("complex32", "complex64")
+
+    for a in DTYPES:
+        for b in (*DTYPES, 2, 2.5, 2j):
+            for shape in ((2,), ()):
+                rows = []
+                for space in (torch, sg):
+                    x = space.ones(2, dtype=getattr(space, a))
+                    y = space.ones(shape, dtype=getattr(space, b)) if isinstance(b, str) else b
+                    found = {name_of((x * y).dtype), name_of((y * x).dtype), name_of(space.result_type(x, y))}
+                    rows.append(found)
+                assert rows[0] == rows[1], (a, b, shape)
+            if isinstance(b, str):
+                want = torch.promote_types(getattr(torch, a), getattr(torch, b))
+                assert name_of(sg.promote_types(getattr(sg, a), getattr(sg, b))) == name_of(want)
