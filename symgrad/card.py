@@ -98,6 +98,8 @@ _EXAMPLES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "isin": ((_VECTOR, _VECTOR), {}),
     "any": ((_VECTOR,), {"dim": (0,), "keepdim": False}),
     "all": ((_VECTOR,), {"dim": (0,), "keepdim": False}),
+    "view_as_real": ((_VECTOR + 0j,), {}),
+    "view_as_complex": ((np.array([[1.0, 2.0]]),), {}),
     "middle": ((_VECTOR,), {"skip_nan": False}),
     "searchsorted": ((_VECTOR, np.array([1.5])), {"right": False, "dtype": "int64"}),
     "argcummax": ((_VECTOR,), {"dim": 0}),

@@ -397,3 +397,18 @@ def all_true(x: Any, dim: Any, keepdim: bool) -> Any:
     """Whether no entry along axes is zero; uint8, the truth values of old, stays uint8."""
     found = np.all(x, dim, keepdims=keepdim)
     return found.astype(x.dtype) if x.dtype == np.uint8 else found
+
+
+def parts_of_complex(x: Any) -> Any:
+    """Real and imaginary parts along a new last axis, in the memory of ``x``."""
+    x = np.asarray(x)
+    return x[..., None].view(x.real.dtype)
+
+
+def complex_of_parts(x: Any) -> Any:
+    """The last axis read as real and imaginary part, in the memory of ``x`` where they lie side by side."""
+    if x.dtype.itemsize < 4:
+        x = x.astype(np.float32)
+    if x.strides[-1] != x.dtype.itemsize:
+        x = np.ascontiguousarray(x)
+    return x.view(np.complex64 if x.dtype.itemsize == 4 else np.complex128)[..., 0]

@@ -53,7 +53,9 @@ class Tensor(Facts):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        self.requires_grad_(value)
+        if not isinstance(value, (bool, np.bool_)):
+            raise AutogradError(f"requires_grad must be a bool, not {type(value).__name__}")
+        self.requires_grad_(bool(value))
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set ``requires_grad`` of a leaf and return it.
@@ -131,6 +133,8 @@ class Tensor(Facts):
                 raise ArgumentError(
                     f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
                 )
+            if value is self:
+                raise AutogradError("can't assign Variable as its own grad")
             if value._value.shape != self._value.shape:
                 raise AutogradError(
                     f"attempting to assign a gradient of size '{list(value._value.shape)}' to a tensor of size "
@@ -146,6 +150,14 @@ class Tensor(Facts):
     @grad.deleter
     def grad(self) -> None:
         self.more().grad = None
+
+    @property
+    def volatile(self) -> bool:
+        """False: there are no volatile tensors any more; asking warns, as in torch."""
+        import warnings
+
+        warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
+        return False
 
     @property
     def retains_grad(self) -> bool:
@@ -187,6 +199,8 @@ class Tensor(Facts):
 
     @data.setter
     def data(self, value: Any) -> None:
+        if value is None:
+            raise ArgumentError("Variable data has to be a tensor, but got NoneType")
         new = value if isinstance(value, Tensor) else plain(Tensor, np.asarray(value))
         if self._requires_grad and not dtypes.is_floating(new.dtype):
             raise DtypeError(f"data of dtype {new.dtype} cannot replace that of a tensor that requires grad")
@@ -233,17 +247,17 @@ class Tensor(Facts):
         return self._value.tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
-        """The value as an array sharing memory; refused while grad is required unless ``force``."""
+        """The value as an array sharing memory; refused while grad is required unless ``force``, or under no_grad."""
         if WATCH.count:
             note_read(self, "numpy()")
-        if self._requires_grad and not force:
+        if self._requires_grad and not force and MODE.local.asked:
             raise AutogradError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return self._array()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if WATCH.count:
             note_read(self, "np.asarray()")
-        if self._requires_grad:
+        if self._requires_grad and MODE.local.asked:
             raise AutogradError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         value = np.asarray(self._value, dtype)
         return value.copy() if copy else value
@@ -397,7 +411,9 @@ class Tensor(Facts):
 
     @property
     def imag(self) -> Any:
-        """Imaginary part."""
+        """Imaginary part of a complex tensor."""
+        if self.dtype.kind != "c":
+            raise DtypeError("imag is not implemented for tensors with non-complex dtypes.")
         return lookup("imag")(self)
 
     def full_like(self, value: Any) -> Tensor:
@@ -414,6 +430,10 @@ class Tensor(Facts):
         if dtype is None or dtypes.as_dtype(dtype) == self.dtype:
             return self.clone() if copy else self
         return cast(self, dtype)
+
+    def type_as(self, other: Any) -> Any:
+        """In the dtype of another tensor."""
+        return self.to(other.dtype)
 
     def type(self, dtype: Any = None) -> Any:
         """The dtype's name, or the tensor in another dtype."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.op import Op, elementwise, first, front, second
-from symgrad.ops.constants import exact
+from symgrad.op import Op, elementwise, first, front, is_complex, second
+from symgrad.ops.constants import PI, exact
 
 _ALL = "real"
 
@@ -116,6 +116,8 @@ def _pow_exponent(out: Any, x: Any, y: Any) -> Any:
     if isinstance(number, (int, Fraction)) and number > 0:
         return out * log(exact(number))
     if number is not None and number != 0:
+        if is_complex(out) and not isinstance(number, complex) and number < 0:
+            return out * log(-x) + mul(1j * out, PI)  # the logarithm of a real number would be nan
         return out * log(x)
     from symgrad.ops.select import eq, guard, logical_not
 

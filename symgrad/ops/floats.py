@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from symgrad import kernels
 from symgrad.dtypes import finfo
-from symgrad.op import Op, elementwise, front, is_complex, primitive, publish
+from symgrad.errors import DtypeError, ShapeError
+from symgrad.op import Op, elementwise, front, is_complex, primitive, publish, shape_of
 from symgrad.ops.arithmetic import power, ratio, sub_scaled
-from symgrad.ops.complex import conj, imag, real
+from symgrad.ops.complex import conj, real
 from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import cos, exp2, log, round_, sigmoid, sin, trunc
 from symgrad.ops.kinks import at_kink
 from symgrad.ops.naming import inplace, within
 from symgrad.ops.reductions import cast
 from symgrad.ops.select import abs_, clamp, eq, isnan, ne, where
-from symgrad.ops.shaping import stack, unbind
+from symgrad.ops.shaping import reshape_op
 
 inplace(
     "copysign", "fmod", "fmax", "fmin", "nextafter", "ldexp", "float_power", "deg2rad", "rad2deg", "nan_to_num",
@@ -255,17 +257,54 @@ def conj_physical(input: Any) -> Any:
     return conj(input)
 
 
-@front("view_as_real", method=False)
+def _one_part(x: Any) -> np.dtype[Any]:
+    return np.zeros((), x).real.dtype
+
+
+def _both_parts(x: Any) -> np.dtype[Any]:
+    return np.dtype(np.complex64 if x.itemsize < 8 else np.complex128)
+
+
+view_as_real_op: Op = primitive(
+    "view_as_real",
+    kernels.parts_of_complex,
+    (lambda g, out, like: view_as_complex_op(g),),
+    jvp=(lambda t, out, like: view_as_real_op(t),),
+    infer=lambda shape: (*shape, 2),
+    result=_one_part,
+    view=kernels.parts_of_complex,
+    domain="real",
+    doc="Real and imaginary parts along a new last axis.",
+)
+view_as_complex_op: Op = primitive(
+    "view_as_complex",
+    kernels.complex_of_parts,
+    (lambda g, out, like: reshape_op(view_as_real_op(g), shape=shape_of(like)),),
+    jvp=(lambda t, out, like: view_as_complex_op(t),),
+    infer=lambda shape: shape[:-1],
+    result=_both_parts,
+    view=kernels.complex_of_parts,
+    domain="real",
+    doc="The last axis, of size 2, read as real and imaginary part.",
+)
+
+
+@front("view_as_real", op=view_as_real_op, method=False)
 def view_as_real(input: Any) -> Any:
-    """Real and imaginary parts along a new last axis."""
-    return stack([real(input), imag(input)], -1)
+    """Real and imaginary parts along a new last axis, as a view."""
+    if not is_complex(input):
+        raise DtypeError("view_as_real is only supported for complex tensors")
+    return view_as_real_op(input)
 
 
-@front("view_as_complex", method=False)
+@front("view_as_complex", op=view_as_complex_op, method=False)
 def view_as_complex(input: Any) -> Any:
-    """The last axis (of size 2) read as real and imaginary part."""
-    first, second = unbind(input, -1)
-    return first + 1j * second
+    """The last axis (of size 2) read as real and imaginary part, as a view where these lie side by side."""
+    if is_complex(input):
+        raise DtypeError("view_as_complex is only supported for floating point tensors, but got a complex one")
+    if shape_of(input)[-1:] != (2,):
+        raise ShapeError(f"Tensor must have a last dimension of size 2, got shape {tuple(shape_of(input))}")
+    return view_as_complex_op(input)
 
 
 def _scaled_round(input: Any, decimals: int) -> Any:

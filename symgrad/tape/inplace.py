@@ -474,6 +474,8 @@ def put_into(whole: Any, part: Any, op: Op, params: dict[str, Any]) -> Any:
         moved = lookup("permute")(whole, dims=(*rest, a, b))
         back = tuple(int(k) for k in np.argsort((*rest, a, b)))
         return lookup("permute")(put(moved, part, index=Index((Ellipsis, ends, ends))), dims=back)
+    if name in ("view_as_real", "view_as_complex"):
+        return lookup("view_as_complex" if name == "view_as_real" else "view_as_real")(part)
     if name == "real":
         return part + 1j * lookup("imag")(whole)
     if name == "imag":

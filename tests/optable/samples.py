@@ -225,6 +225,16 @@ def _spectrum(dims: tuple[int, ...], inverse: bool) -> Sample:
     return sample
 
 
+def _complex(*sizes: int | str) -> Sample:
+    """Complex values whatever the dtype asked for, in its precision."""
+
+    def sample(make: Maker) -> Case:
+        value = make("real", *sizes) + 1j * make("real", *sizes)
+        return (value.astype(np.result_type(make.dtype, np.complex64)),), {}
+
+    return sample
+
+
 def _gather(make: Maker) -> Case:
     return (make("real", "n", "m"), make("index:n", 2, "m")), {"dim": 0}
 
@@ -374,6 +384,8 @@ SAMPLES: dict[str, list[Sample]] = {
     "logcumsumexp": _along(),
     "argsort": _along(descending=False),
     "isin": [_many(("real", "n", "m"), ("real", "n"))],
+    "view_as_real": [_complex("n", "m"), _complex()],
+    "view_as_complex": [_one("real", "n", 2), _one("real", 2)],
     "middle": [_one("real", "n", skip_nan=False), _one("real", "n", skip_nan=True)],
     "searchsorted": [_into_sorted("p"), _into_sorted("n", "p", right=True)],
     "argcummax": _along(),
@@ -437,7 +449,7 @@ REAL_ONLY = frozenset(
     "ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine "
     "scatter_others lambertw ndtr log_ndtr erfcx erfinv copysign fmod nextafter "
     "signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg "
-    "argsort isin tied middle argcummax argcummin searchsorted eigh_vectors svd_u svd_vh eig_vectors qr_q qr_r".split()
+    "argsort view_as_complex isin tied middle argcummax argcummin searchsorted eigh_vectors svd_u svd_vh eig_vectors qr_q qr_r".split()
 )
 """Ops without a complex form here (or in torch), and vectors whose phase is free there."""
 

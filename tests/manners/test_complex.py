@@ -1,0 +1,104 @@
+"""Complex numbers: gradients across the border between real and complex, and views of parts."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+SEVERAL = "This view is the output of a function that returns multiple views"
+
+
+def values(tensor) -> list:
+    return tensor.detach().numpy().tolist()
+
+
+def complex_leaf(t, *shape):
+    size = int(np.prod(shape))
+    array = np.arange(1.0, 1 + size).reshape(shape)
+    return t.tensor(array / 4 + 1j * (array - 2) / 2, requires_grad=True)
+
+
+def test_complex_scalar_backward(t):
+    """A complex result has no gradient of its own: without one given, backward and grad refuse."""
+    z = t.tensor(1 + 2j, requires_grad=True)
+    words = "grad can be implicitly created only for real scalar outputs but got"
+    with pytest.raises(RuntimeError, match=words):
+        (z * z).backward()
+    with pytest.raises(RuntimeError, match=words):
+        t.autograd.grad(z * z, z)
+    (z * z).backward(t.tensor(1 + 0j))
+    assert z.grad.item() == 2 - 4j
+    assert t.autograd.grad((z * z.conj()).real, z)[0].item() == 2 + 4j
+
+
+def test_pow_real_negative_base_complex_exponent(t):
+    """A negative real number to a complex power; both have right derivatives."""
+    base = -t.ones(3, dtype=t.float64) * 2
+    exponent = complex_leaf(t, 3)
+    assert t.autograd.gradcheck(lambda p: t.pow(base, p), (exponent,))
+    assert t.autograd.gradcheck(lambda p: t.pow(-2.0, p), (exponent,))
+
+
+def test_copy_r_to_c(t):
+    """Real values copied into complex memory get a real gradient, without a warning."""
+    x = t.tensor([1.0, 2.0], dtype=t.float64, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        z = t.zeros(2, dtype=t.complex128)
+        z.copy_(x)
+        z[1] = x[0] * 3
+        (z * (2 - 5j)).backward(t.ones(2, dtype=t.complex128))
+    assert x.grad.dtype == t.float64
+    assert values(x.grad) == [8.0, 0.0]
+
+
+def test_to_r_to_c(t):
+    """So do real values that are converted."""
+    x = t.tensor([1.0, 2.0], dtype=t.float64, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        z = x.to(t.complex128)
+        assert z.dtype == t.complex128
+        (z * 1j * z).backward(t.tensor([1j, 1j]))
+    assert x.grad.dtype == t.float64
+    assert values(x.grad) == [2.0, 4.0]
+
+
+def test_cat_stack_r_to_c(t):
+    """Joined with complex ones, real inputs get the real part of their gradient."""
+    z = complex_leaf(t, 2, 3)
+    x = t.tensor(np.arange(6.0).reshape(2, 3) + 1, requires_grad=True)
+    for join in (t.cat, t.stack):
+        for order in (lambda a, b: [a, b], lambda a, b: [b, a]):
+            assert t.autograd.gradcheck(lambda a, b: join(order(a, b)), (z, x))  # noqa: B023
+            assert t.autograd.gradgradcheck(lambda a, b: join(order(a * a, b * b)), (z, x))  # noqa: B023
+
+
+def test_view_func_for_complex_views(t):
+    """A change of one view of a complex tensor reaches the others, whichever of them looks real."""
+    z = complex_leaf(t, 2, 2)
+    base = z.clone()
+    pairs = t.view_as_real(base)
+    row = base[0]
+    parts = t.view_as_real(row)
+    base.mul_(2j)  # pairs, row and parts are taken once more, two of them through another dtype
+    (pairs * pairs).sum().backward(retain_graph=True)
+    assert np.allclose(z.grad.numpy(), 8 * z.detach().numpy())
+    z.grad = None
+    parts.mul_(3)
+    assert np.allclose(values(base[0]), 6j * z.detach().numpy()[0])
+    (base * base.conj()).real.sum().backward()
+    assert np.allclose(z.grad.numpy(), z.detach().numpy() * np.array([[72.0], [8.0]]))
+
+
+def test_view_with_multi_output(t):
+    """What ``unbind`` gives of a complex view, or of the real view of one, may not be changed."""
+    z = complex_leaf(t, 2, 3).clone()
+    for cut in (lambda z: z.unbind(0), lambda z: t.view_as_real(z).unbind(-1), lambda z: z.view(-1).unbind()):
+        parts = cut(z)
+        with pytest.raises(RuntimeError, match=SEVERAL):
+            parts[1].mul_(2)
+        with pytest.raises(RuntimeError, match=SEVERAL):
+            parts[0].view_as(parts[0]).mul_(2)
