@@ -449,7 +449,8 @@ REAL_ONLY = frozenset(
     "ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine "
     "scatter_others lambertw ndtr log_ndtr erfcx erfinv copysign fmod nextafter "
     "signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg "
-    "argsort view_as_complex isin tied middle argcummax argcummin searchsorted eigh_vectors svd_u svd_vh eig_vectors qr_q qr_r".split()
+    "argsort argcummax argcummin searchsorted isin tied middle view_as_complex "
+    "eigh_vectors svd_u svd_vh eig_vectors qr_q qr_r".split()
 )
 """Ops without a complex form here (or in torch), and vectors whose phase is free there."""
 
