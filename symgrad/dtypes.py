@@ -33,6 +33,20 @@ short, int_, long = int16, int32, int64
 
 _default = float32
 
+_TORCH_NAMES = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+                "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
+                "complex64": "ComplexFloat", "complex128": "ComplexDouble"}  # fmt: skip
+
+
+def torch_name(dtype: np.dtype[Any]) -> str:
+    """What torch's messages call a dtype.
+
+    >>> torch_name(int64)
+    'Long'
+    """
+    return _TORCH_NAMES.get(dtype.name, dtype.name)
+
+
 _KIND_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 """NumPy files bfloat16, which is not its own, under "V"; no other dtype of that kind becomes a tensor."""
 

@@ -23,6 +23,10 @@ class DtypeError(SymgradError, RuntimeError, TypeError):
     """A dtype that an operation does not support."""
 
 
+class UnsupportedDtype(DtypeError, NotImplementedError):
+    """A dtype for which an operation has no kernel (torch raises ``NotImplementedError``)."""
+
+
 class ArgumentError(SymgradError, TypeError, ValueError):
     """An argument of the wrong kind or value."""
 

@@ -32,6 +32,16 @@ def relu(x: Any) -> Any:
     return np.maximum(x, 0)
 
 
+def sign(x: Any) -> Any:
+    """-1, 0 or 1 (x/|x| of complex x); truth values are their own."""
+    return x if getattr(x, "dtype", None) == np.bool_ else np.sign(x)
+
+
+def nearest(x: Any) -> Any:
+    """The nearest whole number, halves to even; integers stay what they are."""
+    return x if np.issubdtype(np.asarray(x).dtype, np.integer) else np.rint(x)
+
+
 def step(x: Any, y: Any) -> Any:
     """1 where x > y, 1/2 where equal, 0 elsewhere, in the operands' dtype."""
     out = np.greater(x, y) + np.equal(x, y) * np.float16(0.5)
@@ -194,6 +204,8 @@ def shifted_exp(x: Any, y: Any) -> Any:
 
 def _largest(x: Any, dim: Any) -> Any:
     """The maximum along axes that stay; -inf where there are no entries.  Integers have no such value."""
+    if not x.size:
+        return np.full(np.sum(x, dim, keepdims=True).shape, -np.inf if x.dtype.kind == "f" else 0, x.dtype)
     if x.dtype.kind == "f":
         return np.max(x, dim, keepdims=True, initial=-np.inf)
     return np.max(x, dim, keepdims=True)
@@ -210,6 +222,8 @@ def logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
 
 def softmax(x: Any, dim: int) -> Any:
     """e^x / Σ e^x along one axis, shifted by the maximum."""
+    if not x.size:
+        return np.copy(x)
     e = np.exp(x - _largest(x, dim))
     return e / np.sum(e, dim, keepdims=True)
 

@@ -18,8 +18,8 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from symgrad.dtypes import float32, is_narrow, widened
-from symgrad.errors import ArgumentError, SymgradError
+from symgrad.dtypes import float32, is_narrow, result_type, torch_name, widened
+from symgrad.errors import ArgumentError, DtypeError, SymgradError, UnsupportedDtype
 
 Rule = Callable[..., Any]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -70,6 +70,10 @@ class Op:
     code        ``(*argument texts, **params) -> text``; None means "call the kernel as a helper function"
     sympy       name of the SymPy function, for elementwise ops that SymPy has
     latex       format text with ``{0}``, ``{1}`` … for the LaTeX printer, where it is not the SymPy function's
+    dtypes      "float": integers and bool become the default dtype first; "number": bool becomes int64
+    refuses     dtypes that the op has no kernel for: their kinds (NumPy's letters, "b" bool, "u" and "i" integers, "f"
+                floats, "c" complex), or a dict from kinds to the words of the error, "?" for a bool operand even
+                where the others widen it; see :func:`refusal`
     node        torch's node name (without ``Backward0``), or a function ``(*shapes, **params)`` giving it
     structural  ``(i, *inputs) -> keep``: where the cotangent of input ``i`` is not a structural zero
     domain      sampling interval per input, for the op-table test and the docs card
@@ -99,6 +103,7 @@ class Op:
         "node",
         "outputs",
         "partials",
+        "refuses",
         "result",
         "sample",
         "scalar",
@@ -123,6 +128,7 @@ class Op:
     infer: Callable[..., Sequence[Any]] | None
     result: Callable[..., Any] | None
     dtypes: str | None
+    refuses: dict[str, str]
     define: Rule | None
     define_symbolic: Callable[..., Any] | None
     code: Callable[..., str] | None
@@ -151,6 +157,7 @@ class Op:
                 setattr(self, field, fields.pop(field, None))
         if fields:
             raise SymgradError(f"op {name!r}: unknown fields {sorted(fields)}; the fields are {Op.__slots__}.")
+        self.refuses = by_kind(self.refuses)
         self.node = self.node or title(name)
 
     def __call__(self, *args: Any, **params: Any) -> Any:
@@ -228,6 +235,44 @@ class Op:
                 all_saved |= saved
                 all_shaped |= shaped
         return tuple(sorted(all_saved)), tuple(sorted(all_shaped - all_saved))
+
+
+def by_kind(refuses: str | dict[str, str] | None) -> dict[str, str]:
+    """What an op refuses, with one dtype kind to a key; empty words stand for the common ones."""
+    if refuses is None or isinstance(refuses, str):
+        return dict.fromkeys(refuses or "", "")
+    return {kind: words for kinds, words in refuses.items() for kind in kinds}
+
+
+def refusal(name: str, words: str, dtype: Any) -> SymgradError:
+    """The error for a dtype that an operation refuses: torch's classes and words.
+
+    ``{dtype}`` in the words is replaced; without words it is a missing kernel.
+    """
+    if words:
+        return DtypeError(words.format(dtype=torch_name(dtype)))
+    return UnsupportedDtype(
+        f"\"{name}_cpu\" not implemented for '{torch_name(dtype)}'; cast the tensor with .to() or dtype="
+    )
+
+
+def refusing(refuses: str | dict[str, str]) -> Callable[[F], F]:
+    """Let a function made of ops refuse dtypes, as an op's ``refuses``: by the common dtype of its leading arrays."""
+    table = by_kind(refuses)
+
+    def publish(call: F) -> F:
+        @functools.wraps(call)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            found = [arg.dtype for arg in args if getattr(arg, "dtype", None) is not None]
+            if found:
+                dtype = functools.reduce(result_type, found)
+                if dtype.kind in table:
+                    raise refusal(call.__name__, table[dtype.kind], dtype)
+            return call(*args, **kwargs)
+
+        return checked  # type: ignore[return-value]
+
+    return publish
 
 
 def read_arguments(rule: Rule, skip: int) -> tuple[set[int], set[int]]:

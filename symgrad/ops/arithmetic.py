@@ -57,8 +57,17 @@ def static_number(value: Any) -> Any:
 add: Op = elementwise(
     "add", operator.add, 1, 1, public=(), code=_infix("+"), domain=_ALL, doc="x + y, with broadcasting."
 )
+_NOT_A_MASK = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
 sub: Op = elementwise(
-    "sub", operator.sub, 1, -1, public=(), code=_infix("-"), domain=_ALL, doc="x - y, with broadcasting."
+    "sub",
+    operator.sub,
+    1,
+    -1,
+    public=(),
+    code=_infix("-"),
+    refuses={"?": f"Subtraction, the `-` operator, with a bool tensor is not supported. {_NOT_A_MASK}"},
+    domain=_ALL,
+    doc="x - y, with broadcasting.",
 )
 mul: Op = elementwise(
     "mul",
@@ -87,6 +96,7 @@ neg: Op = elementwise(
     -1,
     public=("neg", "negative"),
     code=lambda x: f"-{closed(x)}",
+    refuses={"b": f"Negation, the `-` operator, on a bool tensor is not supported. {_NOT_A_MASK}"},
     domain=_ALL,
     doc="-x.",
 )
@@ -139,6 +149,7 @@ power: Op = elementwise(
     _pow_base,
     _pow_exponent,
     public=("pow",),
+    refuses="b",
     code=_power_code,
     domain="positive",
     doc="x to the power y; x**0 has derivative 0 at x = 0, as torch.",
@@ -148,6 +159,7 @@ square: Op = elementwise(
     np.square,
     lambda out, x: 2 * x,
     node="Pow",
+    dtypes="number",
     domain=_ALL,
     define=lambda x: x**2,
     doc="x squared.",
@@ -179,13 +191,27 @@ ratio: Op = elementwise(
 @front("add", op=add)
 def add_scaled(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input + alpha * other."""
-    return add(input, other if alpha == 1 else other * alpha)
+    return add(input, other if alpha is not True and alpha == 1 else _scaled(input, other, alpha))
 
 
 @front("sub", "subtract", op=sub)
 def sub_scaled(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input - alpha * other."""
-    return sub(input, other if alpha == 1 else other * alpha)
+    mask = np.bool_ in (getattr(input, "dtype", None), getattr(other, "dtype", None))
+    return sub(input, other if mask or alpha == 1 else _scaled(input, other, alpha))
+
+
+def _scaled(input: Any, other: Any, alpha: Any) -> Any:
+    """``other * alpha``, where alpha has no more than the kind of number that input and other have."""
+    from symgrad.errors import DtypeError
+
+    if _integral(input) and _integral(other) and isinstance(alpha, float):
+        raise DtypeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if getattr(input, "dtype", None) == np.bool_ and getattr(other, "dtype", None) == np.bool_:
+        alpha = bool(alpha)
+    elif isinstance(alpha, bool):
+        raise DtypeError("Boolean alpha only supported for Boolean results.")
+    return other * alpha
 
 
 @front("div", "divide", "true_divide", op=div)
@@ -217,6 +243,7 @@ floor_divide: Op = elementwise(
     0,
     node="NotImplemented",
     code=lambda x, y: f"{closed(x)} // {closed(y)}",
+    refuses="bc",
     domain="nonzero",
     doc="Quotient rounded down; derivative 0.",
 )
@@ -227,6 +254,7 @@ remainder: Op = elementwise(
     lambda out, x, y: -(x // y),
     node=lambda x, y: f"RemainderBackward{int(bool(y))}",
     code=lambda x, y: f"{closed(x)} % {closed(y)}",
+    refuses="bc",
     domain="nonzero",
     doc="x - y * floor(x/y), with the sign of y.",
 )

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ShapeError
-from symgrad.op import broadcast_shapes, front, is_complex, shape_of
+from symgrad.errors import DtypeError, ShapeError
+from symgrad.op import broadcast_shapes, front, is_complex, refusal, refusing, shape_of
 from symgrad.ops.arithmetic import static_number
 from symgrad.ops.complex import conj, imag, real
 from symgrad.ops.contraction import einsum
@@ -77,12 +77,17 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
 
 
 @front("addcmul")
+@refusing("b")
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """input + value · tensor1 · tensor2."""
-    return input + _scaled(tensor1 * tensor2, value)
+    product = tensor1 * tensor2
+    if isinstance(value, float) and all(getattr(x, "dtype", np.dtype(float)).kind in "ui" for x in (input, product)):
+        value = int(value)
+    return input + _scaled(product, value)
 
 
 @front("addcdiv")
+@refusing({"bui": "Integer division with addcdiv is no longer supported: use input + value * tensor1 / tensor2"})
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """input + value · tensor1 / tensor2."""
     return input + _scaled(tensor1 / tensor2, value)
@@ -91,6 +96,10 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
 @front("lerp")
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """input + weight · (end - input)."""
+    if input.dtype != end.dtype:
+        raise DtypeError(f"expected dtype {input.dtype} for `end` but got dtype {end.dtype}")
+    if input.dtype is not None and input.dtype.kind in "bui":
+        raise refusal("lerp", "", input.dtype)
     return input + weight * (end - input)
 
 

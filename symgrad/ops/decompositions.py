@@ -18,7 +18,8 @@ from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.complex import conj, real
 from symgrad.ops.linalg import _square, cholesky, diag_embed, diagonal, inv, mH, solve, tril_op, triu_op
 from symgrad.ops.naming import within
-from symgrad.ops.reductions import amax, amin, cast, eye_op, identity_mask, mean, norm, norm_op, sum_
+from symgrad.ops.products import eye_op, identity_mask
+from symgrad.ops.reductions import amax, amin, cast, mean, norm, norm_op, sum_
 from symgrad.ops.select import where
 from symgrad.ops.shaping import axis_of, cat, expand, movedim, mT, narrow, reshape, squeeze, unsqueeze
 from symgrad.ops.spectral import (

@@ -24,7 +24,7 @@ def _smooth(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
 
 
 def _flat(name: str, kernel: Any, **fields: Any) -> Op:
-    return _elementwise(name, kernel, 0, domain="off-integer", **fields)
+    return _elementwise(name, kernel, 0, domain="off-integer", refuses="bc", **fields)
 
 
 exp: Op = _smooth("exp", np.exp, lambda out, x: out, scalar=math.exp, domain="real", doc="e to the x.")
@@ -152,6 +152,7 @@ atan2: Op = _smooth(
     lambda out, y, x: at_kink("atan2", 0, ratio(x, _atan2_scale(x, y)), _atan2_scale(x, y), 0),
     lambda out, y, x: at_kink("atan2", 1, -ratio(y, _atan2_scale(x, y)), _atan2_scale(x, y), 0),
     public=("atan2", "arctan2"),
+    refuses="c",
     domain="off-zero",
     kinks=((0, 0),),
     doc="Angle of the point (x, y); both derivatives are 0 at the origin.",
@@ -162,6 +163,7 @@ hypot: Op = _smooth(
     lambda out, x, y: at_kink("hypot", 0, ratio(x, out), out, 0),
     lambda out, x, y: at_kink("hypot", 1, ratio(y, out), out, 0),
     sympy=None,
+    refuses="buic",
     domain="off-zero",
     kinks=((0, 0),),
     define=lambda x, y: sqrt(x**2 + y**2),
@@ -173,6 +175,7 @@ logaddexp: Op = _smooth(
     lambda out, x, y: sigmoid(x - y),
     lambda out, x, y: sigmoid(y - x),
     sympy=None,
+    refuses="bui",
     domain="real",
     define=lambda x, y: log(exp(x) + exp(y)),
     doc="log(e^x + e^y) without overflow.",
@@ -193,6 +196,7 @@ softplus: Op = _smooth(
     lambda out, x: sigmoid(x),
     public=(),
     sympy=None,
+    refuses="buic",
     domain="real",
     latex=r"\operatorname{{softplus}}\left({0}\right)",
     doc="log(1 + e^x) without overflow.",
@@ -204,6 +208,7 @@ logsigmoid: Op = _smooth(
     public=("logsigmoid",),
     node="LogSigmoid",
     sympy=None,
+    refuses="buic",
     domain="real",
     latex=r"\log\sigma\left({0}\right)",
     doc="log of the logistic function.",
@@ -211,13 +216,14 @@ logsigmoid: Op = _smooth(
 
 floor: Op = _flat("floor", np.floor, sympy="floor", doc="Largest integer not above x; derivative 0.")
 ceil: Op = _flat("ceil", np.ceil, sympy="ceiling", doc="Smallest integer not below x; derivative 0.")
-round_: Op = _flat("round", np.rint, public=("round",), doc="Nearest integer, halves to even; derivative 0.")
+round_: Op = _flat("round", kernels.nearest, public=("round",), doc="Nearest integer, halves to even; derivative 0.")
 trunc: Op = _flat("trunc", np.trunc, public=("trunc", "fix"), doc="Integer part; derivative 0.")
 frac: Op = _elementwise(
     "frac",
     lambda x: x - np.trunc(x),
     1,
     code=lambda x: f"{x} - np.trunc({x})",
+    refuses="buic",
     domain="off-integer",
     doc="Fractional part, with the sign of x.",
 )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
+from symgrad.errors import ShapeError
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.arithmetic import closed
 from symgrad.ops.shaping import axis_of, narrow_op, shape_text, zeros_like
@@ -290,9 +291,15 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     """Entries ``index`` of the axis ``dim``."""
     from symgrad.ops.shaping import reshape
 
-    shape = shape_of(input)
+    shape, picks = shape_of(input), shape_of(index)
+    if len(picks) > 1:
+        raise IndexError(f"index_select(): Index is supposed to be a vector, got shape {tuple(picks)}")
     if not shape:
+        if picks not in ((), (1,)):
+            raise ShapeError(f"index_select(): Index to scalar can have only 1 value, got {picks[0]} value(s)")
         return reshape(getitem(reshape(input, 1), np.asarray(index)), ())
+    if not shape[axis_of(dim, len(shape))] and picks != (0,) and len(shape) > 1:
+        raise ShapeError("index_select(): self indexing axis dim should be positive")
     return getitem(input, (slice(None),) * axis_of(dim, len(shape)) + (index,))
 
 

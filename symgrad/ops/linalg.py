@@ -13,6 +13,7 @@ from symgrad.op import Op, Spec, broadcast_shapes, front, multilinear, primitive
 from symgrad.ops.arithmetic import closed
 from symgrad.ops.complex import conj
 from symgrad.ops.contraction import contract, einsum
+from symgrad.ops.reductions import int_to_long
 from symgrad.ops.shaping import axis_of, mT, reshape, unsqueeze_op
 
 
@@ -61,6 +62,7 @@ matmul_op: Op = multilinear(
     "matmul",
     np.matmul,
     _matmul_spec,
+    refuses="b",
     infer=_matmul_shape,
     node=_matmul_node,
     code=lambda a, b: f"{closed(a)} @ {closed(b)}",
@@ -207,8 +209,10 @@ def _trace_spec(shape: Any) -> Spec:
 
 trace_op: Op = multilinear(
     "trace",
-    lambda x: np.trace(x),
+    lambda x: np.trace(x, dtype=np.int64 if x.dtype.kind in "bui" else None),
     _trace_spec,
+    refuses="b",
+    result=int_to_long,
     infer=lambda shape: (),
     code=lambda x: f"np.trace({x})",
     doc="Sum of the diagonal.",
@@ -361,6 +365,7 @@ det_op: Op = primitive(
     infer=lambda shape: shape[:-2],
     node="LinalgDet",
     dtypes="float",
+    refuses={"bui": "linalg.det: Expected a floating point or complex tensor as input. Got {dtype}"},
     domain="invertible",
     code=lambda x: f"np.linalg.det({x})",
     doc="Determinant of square matrices.",
@@ -372,6 +377,7 @@ logdet_op: Op = primitive(
     infer=lambda shape: shape[:-2],
     node="Logdet",
     dtypes="float",
+    refuses={"bui": "logdet: Expected a floating point or complex tensor as input. Got {dtype}"},
     domain="positive-definite",
     doc="log det of square matrices; nan for a negative determinant.",
 )
@@ -383,6 +389,7 @@ logabsdet_op: Op = primitive(
     result=lambda dtype: np.zeros((), dtype).real.dtype,
     node="LinalgSlogdet",
     dtypes="float",
+    refuses={"bui": "linalg.slogdet: Expected a floating point or complex tensor as input. Got {dtype}"},
     domain="invertible",
     latex=r"\log\left|\det\left({0}\right)\right|",
     doc="log|det| of square matrices.",
@@ -394,6 +401,7 @@ slogdet_sign_op: Op = primitive(
     infer=lambda shape: shape[:-2],
     node="LinalgSlogdet",
     dtypes="float",
+    refuses={"bui": "linalg.slogdet: Expected a floating point or complex tensor as input. Got {dtype}"},
     domain="invertible",
     latex=r"\operatorname{{sign}}\det\left({0}\right)",
     doc="Sign (complex: phase) of the determinant.",
@@ -499,13 +507,20 @@ triu_op: Op = _triangle("triu", np.triu, False)
 @front("tril", op=tril_op)
 def tril(input: Any, diagonal: int = 0) -> Any:
     """Lower triangle up to the ``diagonal``-th diagonal, zeros above."""
+    _check_matrix("tril", input)
     return tril_op(input, k=diagonal)
 
 
 @front("triu", op=triu_op)
 def triu(input: Any, diagonal: int = 0) -> Any:
     """Upper triangle from the ``diagonal``-th diagonal, zeros below."""
+    _check_matrix("triu", input)
     return triu_op(input, k=diagonal)
+
+
+def _check_matrix(name: str, input: Any) -> None:
+    if len(shape_of(input)) < 2:
+        raise ShapeError(f"{name}: input tensor must have at least 2 dimensions, got shape {tuple(shape_of(input))}")
 
 
 __all__ = ["math"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad.dtypes import is_real_floating
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import shape_of
+from symgrad.op import refusing, shape_of
 from symgrad.ops.blas import pairwise_distance
 from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import exp, log, logsigmoid, softplus
@@ -71,6 +71,7 @@ def _weighted(value: Any, weight: Any, reduction: str) -> Any:
 
 
 @_loss
+@refusing("buic")
 def mse_loss(input: Any, target: Any) -> Any:
     """Squared differences, averaged, summed or as they are."""
     difference = input - target
@@ -84,6 +85,7 @@ def l1_loss(input: Any, target: Any) -> Any:
 
 
 @_loss
+@refusing("buic")
 def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0) -> Any:
     """d²/(2 beta) for |d| < beta, |d| - beta/2 beyond."""
     d = abs_(input - target)
@@ -91,6 +93,7 @@ def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0) -> Any:
 
 
 @within("nn.functional")
+@refusing("buic")
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
     """d²/2 for |d| <= delta, delta (|d| - delta/2) beyond."""
     d = abs_(input - target)
@@ -98,6 +101,7 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
 
 
 @within("nn.functional")
+@refusing("buic")
 def binary_cross_entropy(
     input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Any:

@@ -13,11 +13,12 @@ from symgrad.ops.complex import conj
 from symgrad.ops.elementwise import logaddexp as logaddexp_op
 from symgrad.ops.elementwise import sqrt
 from symgrad.ops.naming import within
+from symgrad.ops.products import prod_op
 from symgrad.ops.reductions import amax as amax_all
 from symgrad.ops.reductions import amin as amin_all
 from symgrad.ops.reductions import argmax as argmax_all
 from symgrad.ops.reductions import argmin as argmin_all
-from symgrad.ops.reductions import axes_of, cast, norm_op, prod_op
+from symgrad.ops.reductions import axes_of, cast, norm_op
 from symgrad.ops.reductions import cumsum as cumsum_all
 from symgrad.ops.reductions import log_softmax as log_softmax_all
 from symgrad.ops.reductions import logsumexp as logsumexp_all

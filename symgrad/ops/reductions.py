@@ -10,15 +10,14 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.dtypes import as_dtype
-from symgrad.errors import ArgumentError
+from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, Spec, elementwise, front, is_complex, multilinear, primitive, shape_of
-from symgrad.ops.arithmetic import ratio
+from symgrad.ops.arithmetic import clone, ratio
 from symgrad.ops.complex import conj
-from symgrad.ops.contraction import contract
 from symgrad.ops.elementwise import exp
 from symgrad.ops.kinks import at_kink, no_kink
 from symgrad.ops.select import abs_, eq, sign, tied, where
-from symgrad.ops.shaping import axis_of, expand_op, flip, ones_like, reshape_op, unsqueeze_op
+from symgrad.ops.shaping import axis_of, expand_op, flip, reshape, reshape_op, squeeze, unsqueeze_op
 
 
 class Everything(tuple[int, ...]):
@@ -62,7 +61,7 @@ def spread(g: Any, like: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     return g if shape_of(g) == shape else expand_op(g, shape=shape)
 
 
-def _keep(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+def keep(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     """A reduced value with its axes kept at size 1, so that it broadcasts against the input."""
     if not keepdim:
         for k in dim:
@@ -84,7 +83,7 @@ def _sum_spec(shape: Any, *, dim: tuple[int, ...], keepdim: bool) -> Spec:
     return (labels,), tuple(100 + k if k in dim else k for k in labels if keepdim or k not in dim)
 
 
-def _overload(name: str) -> Any:
+def overload(name: str) -> Any:
     """torch numbers its overloads: 0 reduces everything, 1 takes axes."""
 
     def node(shape: tuple[Any, ...], *, dim: tuple[int, ...], keepdim: bool, **_: Any) -> str:
@@ -93,19 +92,20 @@ def _overload(name: str) -> Any:
     return node
 
 
-def _reduce_code(name: str) -> Any:
+def reduce_code(name: str) -> Any:
     def code(x: str, dim: tuple[int, ...], keepdim: bool) -> str:
         return f"{name}({x}, {dim}{', keepdims=True' if keepdim else ''})"
 
     return code
 
 
-def _int_to_long(dtype: Any, **_: Any) -> Any:
+def int_to_long(dtype: Any, **_: Any) -> Any:
+    """The dtype of sums and products: int64 for all integers and bool, as torch."""
     return np.dtype(np.int64) if dtype.kind in "bui" else dtype
 
 
 def _sum_kernel(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
-    return np.sum(x, dim, keepdims=keepdim)
+    return np.sum(x, dim, np.int64 if x.dtype.kind in "bui" else None, keepdims=keepdim)
 
 
 sum_op: Op = multilinear(
@@ -113,9 +113,9 @@ sum_op: Op = multilinear(
     _sum_kernel,
     _sum_spec,
     infer=reduced_shape,
-    result=_int_to_long,
-    node=_overload("Sum"),
-    code=_reduce_code("np.sum"),
+    result=int_to_long,
+    node=overload("Sum"),
+    code=reduce_code("np.sum"),
     doc="Sum over axes.",
 )
 
@@ -156,8 +156,8 @@ mean_op: Op = primitive(
     (lambda g, out, like, *, dim, keepdim: spread(g / size(like, dim), like, dim, keepdim),),
     jvp=(lambda t, out, like, *, dim, keepdim: mean_op(t, dim=dim, keepdim=keepdim),),
     infer=reduced_shape,
-    node=_overload("Mean"),
-    code=_reduce_code("np.mean"),
+    node=overload("Mean"),
+    code=reduce_code("np.mean"),
     define=lambda x, *, dim, keepdim: sum_op(x, dim=dim, keepdim=keepdim) / size(x, dim),
     domain="real",
     doc="Arithmetic mean over axes.",
@@ -197,12 +197,13 @@ var_op: Op = primitive(
     kernels.var,
     (
         lambda g, out, x, *, dim, correction, keepdim: (
-            _keep(2 * g / (size(x, dim) - correction), dim, keepdim) * _deviation(x, dim)
+            keep(2 * g / (size(x, dim) - correction), dim, keepdim) * _deviation(x, dim)
         ),
     ),
     infer=reduced_shape,
     result=_real_result,
     define=_var_define,
+    refuses={"bui": "std and var only support floating point and complex dtypes"},
     domain="real",
     doc="Variance over axes: squared deviations over (n - correction).",
 )
@@ -211,7 +212,7 @@ std_op: Op = primitive(
     lambda x, dim, correction, keepdim: np.sqrt(kernels.var(x, dim, correction, keepdim)),
     (
         lambda g, out, x, *, dim, correction, keepdim: (
-            _keep(at_kink("std", 0, ratio(g, out * (size(x, dim) - correction)), out, 0), dim, keepdim)
+            keep(at_kink("std", 0, ratio(g, out * (size(x, dim) - correction)), out, 0), dim, keepdim)
             * _deviation(x, dim)
         ),
     ),
@@ -221,6 +222,7 @@ std_op: Op = primitive(
     code=lambda x, dim, correction, keepdim: (
         f"np.sqrt(var({x}, dim={dim}, correction={correction}, keepdim={keepdim}))"
     ),
+    refuses={"bui": "std and var only support floating point and complex dtypes"},
     domain="real",
     doc="Standard deviation over axes; derivative 0 where all entries are equal.",
 )
@@ -244,82 +246,30 @@ def _spread_front(op: Op, name: str) -> Any:
 var = _spread_front(var_op, "var")
 std = _spread_front(std_op, "std")
 
-# ------------------------------------------------------------------------------------------ products
-
-prod_others_op: Op = primitive(
-    "prod_others",
-    kernels.prod_others,
-    (lambda g, out, x, *, dim: _prod_others_vjp(g, x, dim),),
-    infer=lambda shape, dim: shape,
-    domain="real",
-    doc="Product of all other entries along an axis.",
-)
-
-
-def _prod_others_vjp(g: Any, x: Any, dim: int) -> Any:
-    # out_i is the product of the row y_i with y_ij = 1 at j = i and x_j elsewhere.
-    eye = identity_mask(x, dim)
-    rows = where(eye, 1, unsqueeze_op(x, dim=dim))
-    slopes = conj(prod_others_op(rows, dim=dim + 1)) * unsqueeze_op(g, dim=dim + 1)
-    return sum_op(where(eye, 0, slopes), dim=(dim,), keepdim=False)
-
-
-def identity_mask(x: Any, dim: int) -> Any:
-    """Where i = j on the axes (dim, dim + 1) of ``x`` with the axis ``dim`` doubled; for every carrier, of any size."""
-    labels, shape = tuple(range(len(shape_of(x)))), tuple(shape_of(x))
-    doubled = (*labels[: dim + 1], *labels[dim:])
-    return contract((ones_like(x),), (labels,), doubled, (*shape[: dim + 1], *shape[dim:])) > 0
-
-
-eye_op: Op = primitive(
-    "eye",
-    lambda *, n, dtype: np.eye(n, dtype=dtype),
-    (),
-    infer=lambda n, dtype: (n, n),
-    result=lambda n, dtype: as_dtype(dtype),
-    size_params=("n",),
-    code=lambda n, dtype: f'np.eye({n}, dtype="{dtype}")',
-    domain="real",
-    doc="The identity matrix.",
-)
-prod_op: Op = primitive(
-    "prod",
-    lambda x, dim, keepdim: np.prod(x, dim, keepdims=keepdim),
-    (lambda g, out, x, *, dim, keepdim: _keep(g, (dim,), keepdim) * conj(prod_others_op(x, dim=dim)),),
-    infer=lambda shape, dim, keepdim: reduced_shape(shape, dim=(dim,), keepdim=keepdim),
-    result=_int_to_long,
-    domain="real",
-    node=lambda shape, dim, keepdim: f"ProdBackward{int(keepdim or len(shape) > 1)}",
-    code=_reduce_code("np.prod"),
-    doc="Product over an axis; right at zeros.",
-)
-
-
-@front("prod", op=prod_op)
-def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """Product over one axis, or over all entries."""
-    if dtype is not None:
-        input = cast(input, dtype)
-    ndim = len(shape_of(input))
-    if dim is None:
-        from symgrad.ops.shaping import reshape
-
-        flat = input if ndim == 1 else reshape(input, -1)
-        return prod_op(flat, dim=0, keepdim=False)
-    return prod_op(input, dim=axis_of(dim, ndim), keepdim=keepdim) if ndim else input
-
-
 # ------------------------------------------------------------------------------------------ extremes
+
+
+_EMPTY = (
+    "{}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
+    "argument."
+)
+
+
+def check_entries(name: str, input: Any, dim: int) -> None:
+    """Raise torch's error where an axis has nothing to choose from."""
+    shape = shape_of(input)
+    if shape and shape[axis_of(dim, len(shape))] == 0:
+        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
 
 
 def shared_by_ties(name: str) -> Any:
     """The rule of an entry that was picked: those that tie for it share its gradient; nan ties with nan."""
 
     def vjp(g: Any, out: Any, x: Any, *, dim: tuple[int, ...], keepdim: bool) -> Any:
-        hit = tied(x, _keep(out, dim, keepdim))
+        hit = tied(x, keep(out, dim, keepdim))
         count = sum_op(hit, dim=dim, keepdim=True)
         no_kink(name, count > 1)
-        return where(hit, _keep(g, dim, keepdim) / count, 0)
+        return where(hit, keep(g, dim, keepdim) / count, 0)
 
     return vjp
 
@@ -330,9 +280,10 @@ def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
         lambda x, dim, keepdim: kernel(x, dim, keepdims=keepdim),
         (shared_by_ties(name),),
         infer=reduced_shape,
+        refuses="c",
         domain="real",
         kinks=("ties",),
-        code=_reduce_code(numpy_name),
+        code=reduce_code(numpy_name),
         doc=f"{name} over axes; ties share the gradient equally.",
     )
 
@@ -344,12 +295,16 @@ amin_op: Op = _extreme("amin", np.min, "np.min")
 @front(op=amax_op)
 def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
     """Largest entry over axes; ties share the gradient equally."""
+    if dim in (None, ()) and 0 in shape_of(input):
+        raise ShapeError(_EMPTY.format("amax"))
     return amax_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
 
 
 @front(op=amin_op)
 def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
     """Smallest entry over axes; ties share the gradient equally."""
+    if dim in (None, ()) and 0 in shape_of(input):
+        raise ShapeError(_EMPTY.format("amin"))
     return amin_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
 
 
@@ -358,9 +313,13 @@ def _arg(name: str, kernel: Any) -> Op:
         name,
         lambda x, dim, keepdim: kernel(x, dim, keepdims=keepdim),
         (None,),
-        code=_reduce_code(f"np.{name}"),
+        code=reduce_code(f"np.{name}"),
         infer=lambda shape, dim, keepdim: reduced_shape(shape, dim=(dim,), keepdim=keepdim),
         result=lambda *_, **__: np.dtype(np.int64),
+        refuses={
+            "b": f"{name}(): does not support bool input",
+            "c": f"{name}(): does not support complex input",
+        },
         domain="real",
         doc=f"{name} along an axis; no derivative.",
     )
@@ -373,10 +332,11 @@ argmin_op: Op = _arg("argmin", np.argmin)
 def _arg_front(op: Op) -> Any:
     def call(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         if dim is None:
-            from symgrad.ops.shaping import reshape
-
             return op(reshape(input, -1), dim=0, keepdim=False)
-        return op(input, dim=axis_of(dim, len(shape_of(input))), keepdim=keepdim)
+        axis = axis_of(dim, len(shape_of(input)))
+        if not shape_of(input):
+            return reshape_op(op(reshape_op(input, shape=(1,)), dim=0, keepdim=False), shape=())
+        return op(input, dim=axis, keepdim=keepdim)
 
     call.__name__ = op.name
     call.__doc__ = f"Index of the extreme entry along ``dim`` (of the flattened input without it); {op.doc}"
@@ -415,12 +375,12 @@ def _extreme_front(name: str, reduce: Any, arg: Any, pairwise: str) -> Any:
 
         if not shape_of(input):
             axis_of(dim, 0)
-            return Extremes((reduce(input), arg(input)))
-        indices = arg(input, dim, True)
+            return Extremes((reduce(input), arg(cast(input, np.uint8) if input.dtype == np.bool_ else input)))
+        check_entries(name, input, dim)
+        # Truth values are ordered, though argmax and argmin refuse them.
+        indices = arg(cast(input, np.uint8) if input.dtype == np.bool_ else input, dim, True)
         values = take_along(input, indices, dim)
         if not keepdim:
-            from symgrad.ops.shaping import squeeze
-
             values, indices = squeeze(values, dim), squeeze(indices, dim)
         return Extremes((values, indices))
 
@@ -444,7 +404,7 @@ def _norm_code(x: str, p: Any, dim: tuple[int, ...], keepdim: bool) -> str:
 
 
 def _norm_vjp(g: Any, out: Any, x: Any, *, p: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
-    g, out = _keep(g, dim, keepdim), _keep(out, dim, keepdim)
+    g, out = keep(g, dim, keepdim), keep(out, dim, keepdim)
     if p == 2:
         return g * at_kink("norm", 0, ratio(x, out), out, 0)
     if p == 1:
@@ -468,6 +428,7 @@ norm_op: Op = primitive(
     node="LinalgVectorNorm",
     code=_norm_code,
     kinks=("zero vector",),
+    refuses={"bui": "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {dtype}"},
     domain="real",
     doc="Vector p-norm over axes; derivative 0 at the zero vector.",
 )
@@ -501,8 +462,9 @@ shifted_exp: Op = elementwise(
 logsumexp_op: Op = primitive(
     "logsumexp",
     kernels.logsumexp,
-    (lambda g, out, x, *, dim, keepdim: _keep(g, dim, keepdim) * conj(shifted_exp(x, _keep(out, dim, keepdim))),),
+    (lambda g, out, x, *, dim, keepdim: keep(g, dim, keepdim) * conj(shifted_exp(x, keep(out, dim, keepdim))),),
     infer=reduced_shape,
+    dtypes="float",
     domain="real",
     doc="log Σ e^x over axes, without overflow.",
 )
@@ -524,6 +486,7 @@ softmax_op: Op = primitive(
     (lambda g, out, like, *, dim: out * (g - sum_op(g * out, dim=(dim,), keepdim=True)),),
     jvp=(lambda t, out, like, *, dim: out * (t - sum_op(t * out, dim=(dim,), keepdim=True)),),
     infer=lambda shape, dim: shape,
+    refuses="buic",
     domain="real",
     doc="e^x / Σ e^x along an axis.",
 )
@@ -534,6 +497,7 @@ log_softmax_op: Op = primitive(
     jvp=(lambda t, out, like, *, dim: t - sum_op(t * exp(out), dim=(dim,), keepdim=True),),
     infer=lambda shape, dim: shape,
     define=lambda x, *, dim: x - logsumexp_op(x, dim=(dim,), keepdim=True),
+    refuses="buic",
     domain="real",
     doc="x - log Σ e^x along an axis.",
 )
@@ -544,7 +508,7 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """e^x / Σ e^x along the axis ``dim``."""
     if dtype is not None:
         input = cast(input, dtype)
-    return _along(softmax_op, input, dim)
+    return along(softmax_op, input, dim) if 0 not in shape_of(input) else clone(input)
 
 
 @front("log_softmax", op=log_softmax_op)
@@ -552,26 +516,26 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """x - log Σ e^x along the axis ``dim``, without overflow."""
     if dtype is not None:
         input = cast(input, dtype)
-    return _along(log_softmax_op, input, dim)
+    return along(log_softmax_op, input, dim) if 0 not in shape_of(input) else clone(input)
 
 
-def _along(op: Op, input: Any, dim: int) -> Any:
+def along(op: Op, input: Any, dim: int, **params: Any) -> Any:
     """``op`` along one axis; a 0-d input has one entry along its axis."""
     axis = axis_of(dim, len(shape_of(input)))
     if shape_of(input):
-        return op(input, dim=axis)
-    return reshape_op(op(reshape_op(input, shape=(1,)), dim=0), shape=())
+        return op(input, dim=axis, **params)
+    return reshape_op(op(reshape_op(input, shape=(1,)), dim=0, **params), shape=())
 
 
 # ------------------------------------------------------------------------------------------ cumulative
 
 cumsum_op: Op = primitive(
     "cumsum",
-    lambda x, dim: np.cumsum(x, dim),
+    lambda x, dim: np.cumsum(x, dim, np.int64 if x.dtype.kind in "bui" else None),
     (lambda g, out, like, *, dim: flip(cumsum_op(flip(g, dim), dim=dim), dim),),
     jvp=(lambda t, out, like, *, dim: cumsum_op(t, dim=dim),),
     infer=lambda shape, dim: shape,
-    result=_int_to_long,
+    result=int_to_long,
     code=lambda x, dim: f"np.cumsum({x}, {dim})",
     domain="real",
     doc="Cumulative sum along an axis.",
@@ -583,8 +547,7 @@ def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Cumulative sum along the axis ``dim``."""
     if dtype is not None:
         input = cast(input, dtype)
-    ndim = len(shape_of(input))
-    return cumsum_op(input, dim=axis_of(dim, ndim)) if ndim else input
+    return along(cumsum_op, input, dim)
 
 
 __all__ = ["axes_of", "cast", "is_complex", "mean", "norm", "size", "softmax", "sum_"]

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels_scan
-from symgrad.errors import ArgumentError
-from symgrad.op import Op, front, primitive, shape_of
-from symgrad.ops.complex import conj
+from symgrad.errors import ArgumentError, ShapeError
+from symgrad.op import Op, front, is_complex, primitive, shape_of
+from symgrad.ops.complex import conj, real
 from symgrad.ops.indexing import getitem
 from symgrad.ops.naming import inplace
-from symgrad.ops.reductions import cast, cumsum, cumsum_op, shifted_exp, sum_op
+from symgrad.ops.reductions import along, cast, cumsum, cumsum_op, int_to_long, shifted_exp, sum_op
 from symgrad.ops.select import eq, ge, where
 from symgrad.ops.shaping import axis_of, cat, movedim, narrow, ones_like, unsqueeze_op
 
@@ -21,7 +21,8 @@ inplace("cumsum", "cumprod")
 
 def _positions(x: Any, dim: int) -> Any:
     """1, 2, 3 … along ``dim``, counted in the library's own ops so that sizes stay letters."""
-    return cumsum_op(ones_like(x), dim=dim)
+    ones = ones_like(x)
+    return cumsum_op(real(ones) if is_complex(x) else ones, dim=dim)
 
 
 def _cumprod_vjp(g: Any, x: Any, dim: int) -> Any:
@@ -35,10 +36,10 @@ def _cumprod_vjp(g: Any, x: Any, dim: int) -> Any:
 
 cumprod_op: Op = primitive(
     "cumprod",
-    lambda x, dim: np.cumprod(x, dim),
+    lambda x, dim: np.cumprod(x, dim, np.int64 if x.dtype.kind in "bui" else None),
     (lambda g, out, x, *, dim: _cumprod_vjp(g, x, dim),),
     infer=lambda shape, dim: shape,
-    result=lambda dtype, dim: np.dtype(np.int64) if dtype.kind in "bui" else dtype,
+    result=int_to_long,
     code=lambda x, dim: f"np.cumprod({x}, {dim})",
     domain="real",
     doc="Running product along an axis; right at zeros.",
@@ -58,7 +59,7 @@ logcumsumexp_op: Op = primitive(
     kernels_scan.logcumsumexp,
     (lambda g, out, x, *, dim: _logcumsumexp_vjp(g, out, x, dim),),
     infer=lambda shape, dim: shape,
-    dtypes="float",
+    refuses="bui",
     domain="real",
     doc="log of the running sum of e^x along an axis, without overflow.",
 )
@@ -69,15 +70,13 @@ def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Running product along the axis ``dim``."""
     if dtype is not None:
         input = cast(input, dtype)
-    ndim = len(shape_of(input))
-    return cumprod_op(input, dim=axis_of(dim, ndim)) if ndim else input
+    return along(cumprod_op, input, dim)
 
 
 @front("logcumsumexp", op=logcumsumexp_op)
 def logcumsumexp(input: Any, dim: int) -> Any:
     """log of the running sum of e^x along the axis ``dim``."""
-    ndim = len(shape_of(input))
-    return logcumsumexp_op(input, dim=axis_of(dim, ndim)) if ndim else input
+    return along(logcumsumexp_op, input, dim)
 
 
 # ------------------------------------------------------------------------------------------ differences and integrals
@@ -90,6 +89,8 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     >>> diff(np.array([1, 4, 9]))
     array([3, 5])
     """
+    if not shape_of(input):
+        raise ShapeError("diff expects input to be at least one-dimensional")
     axis = axis_of(dim, len(shape_of(input)))
     if not n:
         return input

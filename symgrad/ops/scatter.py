@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels_index
-from symgrad.errors import ArgumentError, ShapeError
+from symgrad.dtypes import torch_name
+from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import Op, broadcast_shapes, front, primitive, shape_of
 from symgrad.ops.indexing import gather_op, getitem, index_put_op, picked, put_op, scatter_op, static_index
 from symgrad.ops.naming import inplace
-from symgrad.ops.reductions import cast, cast_op, identity_mask, sum_op
+from symgrad.ops.products import identity_mask
+from symgrad.ops.reductions import cast, cast_op, sum_op
 from symgrad.ops.select import eq, ne, where, where_op
 from symgrad.ops.shaping import axis_of, expand, expand_op, ones_like, permute, reshape, unsqueeze_op, zeros_like
 
@@ -124,7 +126,11 @@ scatter_combine_op: Op = primitive(
 
 
 def _like_source(x: Any, src: Any) -> Any:
-    """A source in the dtype of what it is written to."""
+    """A source in the dtype of what it is written to; numbers too, where that is no floating one."""
+    if isinstance(src, (int, float)) and x.dtype is not None and x.dtype.kind in "bui":
+        if x.dtype.kind != "b" and not np.iinfo(x.dtype).min <= int(src) <= np.iinfo(x.dtype).max:
+            raise DtypeError(f"value {src} cannot be converted to type {x.dtype} without overflow")
+        return bool(src) if x.dtype.kind == "b" else int(src)
     return src if not hasattr(src, "dtype") or src.dtype == x.dtype else cast(src, x.dtype)
 
 
@@ -257,6 +263,8 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
 @front("masked_fill")
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """``value`` where ``mask`` holds, ``input`` elsewhere."""
+    if mask.dtype.kind != "b":
+        raise DtypeError(f"masked_fill only supports boolean masks, but got mask with dtype {mask.dtype}")
     return where_op(mask, _like_source(input, value), input)
 
 
@@ -265,8 +273,13 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """``input`` with the entries where ``mask`` holds replaced by those of ``source``, in order."""
     shape = broadcast_shapes(tuple(shape_of(input)), tuple(shape_of(mask)))
     here = np.broadcast_to(np.asarray(mask), shape)
+    if input.dtype != source.dtype:
+        raise DtypeError(
+            "masked_scatter: expected self and source to have same dtypes but got "
+            f"{torch_name(input.dtype)} and {torch_name(source.dtype)}"
+        )
     count = int(here.sum())
-    flat = reshape(_like_source(input, source), -1)
+    flat = reshape(source, -1)
     if shape_of(flat)[0] < count:
         raise ShapeError(f"masked_scatter: the mask holds at {count} places, but the source has {shape_of(flat)[0]}.")
     return index_put_op(expand(input, shape), getitem(flat, slice(0, count)), index=static_index(here))

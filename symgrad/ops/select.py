@@ -9,7 +9,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import result_type
 from symgrad.errors import ArgumentError
-from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish
+from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish, refusal
 from symgrad.ops.arithmetic import closed, ratio
 from symgrad.ops.complex import conj, real
 from symgrad.ops.kinks import at_kink
@@ -21,7 +21,7 @@ def _bool(*_: Any, **__: Any) -> np.dtype[Any]:
     return _BOOL
 
 
-def _compare(name: str, kernel: Any, sign: str, *aliases: str) -> Op:
+def _compare(name: str, kernel: Any, sign: str, *aliases: str, refuses: str = "c") -> Op:
     return elementwise(
         name,
         kernel,
@@ -30,6 +30,7 @@ def _compare(name: str, kernel: Any, sign: str, *aliases: str) -> Op:
         public=(name, *aliases),
         result=_bool,
         code=lambda x, y: f"{closed(x)} {sign} {closed(y)}",
+        refuses=refuses,
         domain="real",
         doc=f"x {sign} y entry by entry; no derivative.",
     )
@@ -39,8 +40,8 @@ gt: Op = _compare("gt", np.greater, ">", "greater")
 ge: Op = _compare("ge", np.greater_equal, ">=", "greater_equal")
 lt: Op = _compare("lt", np.less, "<", "less")
 le: Op = _compare("le", np.less_equal, "<=", "less_equal")
-eq: Op = _compare("eq", np.equal, "==")
-ne: Op = _compare("ne", np.not_equal, "!=", "not_equal")
+eq: Op = _compare("eq", np.equal, "==", refuses="")
+ne: Op = _compare("ne", np.not_equal, "!=", "not_equal", refuses="")
 tied: Op = elementwise(
     "tied",
     lambda x, y: np.equal(x, y) | (np.not_equal(x, x) & np.not_equal(y, y)),
@@ -149,7 +150,7 @@ guard.vjps = guard.conj_vjps = guard.jvps = (_guard_vjp, None)
 sign: Op = publish(
     primitive(
         "sign",
-        np.sign,
+        kernels.sign,
         (lambda g, out, x: _sign_vjp(g, out, x),),
         infer=lambda shape: shape,
         sympy="sign",
@@ -157,9 +158,16 @@ sign: Op = publish(
         kinks=(0,),
         doc="-1, 0 or 1 (x/|x| for complex x); derivative 0.",
     ),
-    "sign",
     "sgn",
 )
+
+
+@front("sign", op=sign)
+def sign_of_real(input: Any) -> Any:
+    """-1, 0 or 1; complex numbers, which have no order, are for ``sgn``."""
+    if is_complex(input):
+        raise refusal("sign", "", input.dtype)
+    return sign(input)
 
 
 def _sign_vjp(g: Any, out: Any, x: Any) -> Any:
@@ -178,6 +186,7 @@ abs_: Op = publish(
         result=lambda dtype: np.zeros((), dtype).real.dtype,
         scalar=None,
         sympy="Abs",
+        refuses="b",
         domain="off-zero",
         kinks=(0,),
         doc="Absolute value; derivative 0 at 0.",
@@ -190,6 +199,7 @@ relu: Op = elementwise(
     kernels.relu,
     lambda out, x: at_kink("relu", 0, x > 0, x, 0),
     public=("relu",),
+    refuses={"b": "Boolean inputs not supported for relu", "c": ""},
     code=lambda x: f"np.maximum({x}, 0)",
     domain="off-zero",
     kinks=(0,),
@@ -213,6 +223,7 @@ maximum: Op = elementwise(
     lambda out, x, y: at_kink("maximum", 0, step(x, y), x, y),
     lambda out, x, y: at_kink("maximum", 1, step(y, x), x, y),
     public=("maximum",),
+    refuses={"c": "maximum not implemented for complex tensors."},
     sympy="Max",
     domain="real",
     kinks=("x = y",),
@@ -224,6 +235,7 @@ minimum: Op = elementwise(
     lambda out, x, y: at_kink("minimum", 0, step(y, x), x, y),
     lambda out, x, y: at_kink("minimum", 1, step(x, y), x, y),
     public=("minimum",),
+    refuses={"c": "minimum not implemented for complex tensors."},
     sympy="Min",
     domain="real",
     kinks=("x = y",),
@@ -236,6 +248,7 @@ clamp_op: Op = elementwise(
     lambda out, x, lo, hi: at_kink("clamp_min", 1, (x < lo) & (lo < hi), x, lo),
     lambda out, x, lo, hi: at_kink("clamp_max", 1, (x > hi) | (lo > hi), x, hi),
     public=(),
+    refuses="c",
     node=lambda x, lo, hi: f"ClampBackward{int(lo == hi == ())}",
     code=lambda x, lo, hi: f"np.minimum(np.maximum({x}, {lo}), {hi})",
     domain="real",
@@ -249,6 +262,7 @@ clamp_min: Op = elementwise(
     lambda out, x, lo: at_kink("clamp_min", 0, x >= lo, x, lo),
     lambda out, x, lo: at_kink("clamp_min", 1, x < lo, x, lo),
     public=("clamp_min",),
+    refuses="c",
     sympy="Max",
     domain="real",
     kinks=("x = lo",),
@@ -260,6 +274,7 @@ clamp_max: Op = elementwise(
     lambda out, x, hi: at_kink("clamp_max", 0, x <= hi, x, hi),
     lambda out, x, hi: at_kink("clamp_max", 1, x > hi, x, hi),
     public=("clamp_max",),
+    refuses="c",
     sympy="Min",
     domain="real",
     kinks=("x = hi",),

@@ -455,10 +455,14 @@ def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
 def split(input: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
     """Ranges of an axis: of one size (the last may be smaller), or of the sizes listed."""
     shape = shape_of(input)
+    if not shape:
+        raise ShapeError("split expects at least a 1-dimensional tensor")
     total = shape[axis_of(dim, len(shape))]
     sizes = split_size_or_sections
     if isinstance(sizes, int):
-        sizes = [min(sizes, total - k) for k in range(0, total, sizes)]
+        if sizes < 0 or (total and not sizes):
+            raise ShapeError(f"split expects split_size be positive, but got split_size={sizes} for an axis of {total}")
+        sizes = [min(sizes, total - k) for k in range(0, total, sizes)] if total else [0]
     if sum(sizes) != total:
         raise ShapeError(f"split expects sizes that add up to {total} (the size of axis {dim}), but got {list(sizes)}")
     starts = np.cumsum([0, *sizes])
@@ -468,8 +472,13 @@ def split(input: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, .
 @front("chunk", op=narrow_op)
 def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     """At most ``chunks`` ranges of an axis, all but the last of equal size."""
-    total = shape_of(input)[dim]
-    return split(input, max(1, -(-total // chunks)), dim)
+    shape = shape_of(input)
+    if not shape:
+        raise ShapeError("chunk expects at least a 1-dimensional tensor")
+    if chunks < 1:
+        raise ShapeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    total = shape[axis_of(dim, len(shape))]
+    return split(input, -(-total // chunks) if total else [0] * chunks, dim)
 
 
 # ------------------------------------------------------------------------------------------ flip

@@ -11,30 +11,36 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels_scan
-from symgrad.errors import ArgumentError
-from symgrad.op import Op, front, primitive, shape_of
+from symgrad.errors import ArgumentError, ShapeError
+from symgrad.op import Op, front, primitive, refusing, shape_of
 from symgrad.ops.elementwise import ceil, floor
 from symgrad.ops.indexing import gather_op
-from symgrad.ops.reductions import Extremes, amax, amin, shared_by_ties, sum_op
+from symgrad.ops.reductions import Extremes, amax, amin, check_entries, shared_by_ties, sum_op
 from symgrad.ops.select import isnan, where
 from symgrad.ops.shaping import axis_of, movedim, narrow, reshape, squeeze, unsqueeze
 
 _LONG = np.dtype(np.int64)
 
 
-def _order(name: str, kernel: Any, doc: str) -> Any:
+def _order(name: str, kernel: Any, doc: str, refuses: Any = "c") -> Any:
     return primitive(
         name,
         kernel,
         (None,),
         infer=lambda shape, **_: shape,
         result=lambda *_, **__: _LONG,
+        refuses=refuses,
         domain="real",
         doc=doc,
     )
 
 
-argsort_op = _order("argsort", kernels_scan.argsort, "The places that sort an axis; nan counts as largest.")
+argsort_op = _order(
+    "argsort",
+    kernels_scan.argsort,
+    "The places that sort an axis; nan counts as largest.",
+    refuses={"c": "Sort does not support complex dtypes on CPU"},
+)
 argcummax_op = _order("argcummax", kernels_scan.argcummax, "Places of the running maximum; the last of equal ones.")
 argcummin_op = _order("argcummin", kernels_scan.argcummin, "Places of the running minimum; the last of equal ones.")
 
@@ -75,23 +81,26 @@ def msort(input: Any) -> Any:
 
 
 @front("topk")
+@refusing({"b": "topk does not support bool dtypes on CPU", "c": "topk does not support complex dtypes on CPU"})
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Extremes:
     """The ``k`` largest (or smallest) entries along ``dim``, in order, and their places."""
     if not shape_of(input):
         return sort(input)
     axis = axis_of(dim, len(shape_of(input)))
     if not 0 <= k <= shape_of(input)[axis]:
-        raise ArgumentError(f"topk: selected index k out of range: k = {k} for an axis of size {shape_of(input)[axis]}")
+        raise ShapeError(f"topk: selected index k out of range: k = {k} for an axis of size {shape_of(input)[axis]}")
     indices = narrow(argsort_op(input, dim=axis, descending=largest), axis, 0, k)
     return Extremes((gather_op(input, indices, dim=axis), indices))
 
 
 @front("kthvalue")
+@refusing("bc")
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Extremes:
     """The ``k``-th smallest entry along ``dim`` (from 1) and its place."""
     if not shape_of(input):
         return sort(input)
     axis = axis_of(dim, len(shape_of(input)))
+    check_entries("kthvalue", input, dim)
     if not 1 <= k <= shape_of(input)[axis]:
         raise ArgumentError(f"kthvalue(): selected number k out of range for dimension {axis}: k = {k}")
     return _at(input, narrow(argsort_op(input, dim=axis, descending=False), axis, k - 1, 1), axis, keepdim)
@@ -111,10 +120,13 @@ middle_op: Op = primitive(
 
 
 def _middle(input: Any, dim: int | None, keepdim: bool, skip_nan: bool) -> Any:
+    if dim is None and 0 in shape_of(input) and input.dtype.kind in "fc":
+        return sum_op(input, dim=tuple(range(len(shape_of(input)))), keepdim=False) + np.nan
     if dim is None:
         return middle_op(reshape(input, -1), skip_nan=skip_nan)
     if not shape_of(input):
         return sort(input)
+    check_entries("median", input, dim)
     axis = axis_of(dim, len(shape_of(input)))
     order = argsort_op(input, dim=axis, descending=False)
     missing = isnan(input)
@@ -132,23 +144,27 @@ def _plain(x: Any) -> Any:
 
 
 @front("median")
+@refusing("bc")
 def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The (lower) median of all entries, or along ``dim`` with its place; nan when an entry is."""
     return _middle(input, dim, keepdim, False)
 
 
 @front("nanmedian")
+@refusing("bc")
 def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The (lower) median of the entries that are numbers."""
     return _middle(input, dim, keepdim, True)
 
 
 @front("mode")
+@refusing("c")
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Extremes:
     """The commonest entry along ``dim`` (the smallest of equally common ones) and a place where it stands."""
     if not shape_of(input):
         return sort(input)
     axis = axis_of(dim, len(shape_of(input)))
+    check_entries("mode", input, dim)
     return _at(input, kernels_scan.argmode(_plain(input), axis), axis, keepdim)
 
 
@@ -222,9 +238,9 @@ def nanquantile(
 
 def _running(name: str, op: Any) -> Any:
     def call(input: Any, dim: int) -> Extremes:
-        if not shape_of(input):
-            return sort(input)
         axis = axis_of(dim, len(shape_of(input)))
+        if not shape_of(input):
+            return Extremes((reshape(input, ()), np.int64(0) * isnan(input)))
         indices = op(input, dim=axis)
         return Extremes((gather_op(input, indices, dim=axis), indices))
 

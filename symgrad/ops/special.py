@@ -13,7 +13,7 @@ from symgrad.ops.elementwise import exp, log, sqrt
 
 
 def _special(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
-    return elementwise(name, kernel, *partials, dtypes="float", **fields)
+    return elementwise(name, kernel, *partials, dtypes="float", **{"refuses": "c", **fields})
 
 
 erf: Op = _special(
@@ -79,6 +79,7 @@ sinc: Op = _special(
     "sinc",
     kernels.sinc,
     lambda out, x: dsinc(x),
+    refuses="",
     domain="real",
     latex=r"\operatorname{{sinc}}\left({0}\right)",
     doc="sin(πx)/(πx), and 1 at 0.",
@@ -88,6 +89,7 @@ dsinc: Op = _special(
     kernels.dsinc,
     lambda out, x: -(PI**2) * sinc(x) - 2 * ratio(out, x) - _third_at_zero(x),
     public=(),
+    refuses="",
     domain="real",
     latex=r"\operatorname{{sinc}}'\left({0}\right)",
     doc="Derivative of sinc; 0 at 0.",

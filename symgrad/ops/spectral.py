@@ -12,7 +12,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.linalg import _square, diag_embed, diagonal, inv, mH
-from symgrad.ops.reductions import eye_op, identity_mask
+from symgrad.ops.products import eye_op, identity_mask
 from symgrad.ops.select import where
 from symgrad.ops.shaping import concat_op, expand, narrow_op, unsqueeze_op, zeros_like
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad.op import front
+from symgrad.op import front, is_complex, refusal
 from symgrad.ops.reductions import mean, std, sum_, var
 from symgrad.ops.select import isnan, where
 
@@ -17,6 +17,8 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     >>> nansum(np.array([1.0, np.nan]))
     np.float64(1.0)
     """
+    if is_complex(input):
+        raise refusal("nansum", "nansum on CPU does not support complex inputs", input.dtype)
     return sum_(where(isnan(input), 0, input), dim, keepdim, dtype=dtype)
 
 

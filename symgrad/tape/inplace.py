@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import torch_name
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import Op, lookup, shape_of
 from symgrad.tape.graph import Labelled, Node, sequence
@@ -204,11 +205,6 @@ def _named(tensor: Any) -> str:
     return f" (the leaf is {name})" if name else ""
 
 
-_TORCH_NAMES = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
-                "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
-                "complex64": "ComplexFloat", "complex128": "ComplexDouble"}  # fmt: skip
-
-
 def _fitting(tensor: Any, new: Any) -> Any:
     """The result in the shape and dtype of the tensor it goes into.  Raises torch's errors where it does not fit."""
     value, old = new._value, tensor._value
@@ -220,7 +216,7 @@ def _fitting(tensor: Any, new: Any) -> Any:
         return value
     kinds = value.dtype.kind + old.dtype.kind
     if (kinds[0] == "c" != kinds[1]) or (kinds[0] == "f" and kinds[1] in "ui") or (kinds[0] != "b" == kinds[1]):
-        names = [_TORCH_NAMES.get(d.name, d.name) for d in (value.dtype, old.dtype)]
+        names = [torch_name(d) for d in (value.dtype, old.dtype)]
         raise DtypeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
     if new._node is not None:
         new._node.dtype, new._node.uniform = old.dtype, False

@@ -6,6 +6,7 @@ which do the same with every lookup done beforehand.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from fractions import Fraction
@@ -13,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import NARROW, float64, get_default_dtype, is_floating, promote, weak_with
-from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
-from symgrad.op import Op, lookup, shape_of
+from symgrad.dtypes import NARROW, float64, get_default_dtype, int64, is_floating, promote, result_type, weak_with
+from symgrad.errors import ArgumentError, AutogradError, ShapeError, UnsupportedDtype
+from symgrad.op import Op, lookup, refusal, shape_of
 from symgrad.ops.constants import Constant, NamedFloat
 from symgrad.tape.graph import Node, Size, Source, sequence
 from symgrad.tape.inplace import Invalid, View, into, note_view
@@ -28,8 +29,8 @@ _new_node = Node.__new__
 _next = sequence.__next__
 _f64 = np.float64
 _ARRAYS = (np.ndarray, np.generic)
-_LOOK = "?bBhHiIlLqQpP" + NARROW
-"""``dtype.char`` of integers, which may have to become floats, and of what is computed in float32."""
+_CHARS = {"b": "?", "i": "bhilqp", "u": "BHILQP", "c": "FDG"}
+"""``dtype.char`` by kind: what operands are told apart by on the fast paths."""
 _SMALL = 4096
 """Bytes up to which a constant's values are kept with the graph."""
 INFERENCE_SAVED = (
@@ -184,6 +185,8 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
         else:
             values.append(arg)
     _reject_strangers(op, values)
+    if op.refuses:
+        _reject_dtypes(op, values)
     values = _promoted(op, values)
     cuts = op.view is not None and isinstance(args[0], Recorded)
     if cuts:
@@ -297,6 +300,21 @@ def _reject_strangers(op: Op, values: list[Any]) -> None:
             )
 
 
+def _reject_dtypes(op: Op, values: list[Any]) -> None:
+    """Raise torch's error where the operands' common dtype is one that the op refuses."""
+    table = op.refuses
+    if "?" in table and any(getattr(v, "dtype", None) == np.bool_ or v is True or v is False for v in values):
+        raise refusal(op.name, table["?"], np.dtype(bool))
+    found = [v.dtype for v in values if hasattr(v, "dtype")]
+    if not found:
+        return
+    dtype = found[0] if op.kind == "primitive" else functools.reduce(result_type, found)
+    if op.kind == "elementwise":
+        dtype = functools.reduce(lambda d, v: weak_with(v, d), (v for v in values if not hasattr(v, "dtype")), dtype)
+    if dtype.kind in table:
+        raise refusal(op.name, table[dtype.kind], dtype)
+
+
 _CONDITIONS = {"where": 0, "guard": 1}
 """Operands that choose and are not computed with: they stay bool."""
 
@@ -327,11 +345,16 @@ def _promoted(op: Op, values: list[Any]) -> list[Any]:
             target = weak_with(v, target)
     if op.dtypes == "float" and target.kind in "bui":
         target = get_default_dtype()
+    if op.dtypes == "number" and target.kind == "b":
+        target = int64
     if op.name == "div" and target.kind in "bui":
         target = get_default_dtype()
     if uniform and target == dtype:
         return values
-    return [v.astype(target)[()] if hasattr(v, "dtype") and i != aside else v for i, v in enumerate(values)]
+    return [
+        v.astype(target)[()] if i != aside and getattr(v, "dtype", target) != target else v
+        for i, v in enumerate(values)
+    ]
 
 
 def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:
@@ -350,8 +373,12 @@ def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:
                     f"{dim}: {op.name}({named}). Reshape, unsqueeze or transpose one of them so that the axes line up."
                 )
     dtypes = [getattr(a, "dtype", None) for a in args]
+    if "?" in op.refuses and bool in dtypes:
+        return refusal(op.name, op.refuses["?"], np.dtype(bool))
     if isinstance(error, TypeError) and any(d is not None and d.kind == "c" for d in dtypes):
-        return DtypeError(f'"{op.name}_cpu" not implemented for complex numbers: {op.name}({named})')
+        return UnsupportedDtype(f'"{op.name}_cpu" not implemented for complex numbers: {op.name}({named})')
+    if "zero-size array" in str(error) or "empty sequence" in str(error):
+        return IndexError(f"{op.name}(): Expected reduction dim to have non-zero size: {op.name}({named})")
     if isinstance(error, np.linalg.LinAlgError):
         return _linalg_error(op, named, error)
     return (
@@ -406,11 +433,18 @@ def _kept(op: Op, mask: int, table: list[Any]) -> tuple[bool, ...]:
     return row
 
 
+def _set_aside(op: Op) -> frozenset[str]:
+    """``dtype.char`` of the operands that take the general path: what is cast, refused, or computed in float32."""
+    cast = {"float": "bui", "number": "b"}.get(op.dtypes or "", "")
+    narrow = NARROW if op.dtypes == "float" or not isinstance(op.kernel, np.ufunc) else ""
+    return frozenset("".join(_CHARS[kind] for kind in (*cast, *op.refuses) if kind in _CHARS) + narrow)
+
+
 def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
     """The fast path of an elementwise op of one argument."""
     new, kernel, scalar = cls.__new__, op.kernel, _scalar_kernel(op)
     kept: list[Any] = [None, None]
-    looks = op.dtypes == "float" or not isinstance(kernel, np.ufunc)
+    careful = _set_aside(op)
     differentiable = op.differentiable(0)
     expected = cls
 
@@ -426,7 +460,7 @@ def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
         x = input._value
         if x.__class__ is _f64:
             v = scalar(x)
-        elif looks and x.dtype.char in _LOOK:
+        elif careful and x.dtype.char in careful:
             return apply(cls, op, (input,), {})
         else:
             v = kernel(x)
@@ -467,7 +501,7 @@ def binary(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
     new, kernel = cls.__new__, op.kernel
     kept: list[Any] = [None] * 4
     can = (1 if op.differentiable(0) else 0) | (2 if op.differentiable(1) else 0)
-    looks = op.dtypes == "float" or not isinstance(kernel, np.ufunc)
+    careful = _set_aside(op)
     expected = cls
 
     def switch(fast: bool) -> None:
@@ -492,7 +526,7 @@ def binary(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
                 shape, dtype = x.shape, x.dtype
             else:
                 shape, dtype = a.shape, a.dtype
-            if dtype is not (y.dtype if b is None else b.dtype) or (looks and dtype.char in _LOOK):
+            if dtype is not (y.dtype if b is None else b.dtype) or (careful and dtype.char in careful):
                 return apply(cls, op, (input, other), {})
             try:
                 v = kernel(x, y)

@@ -20,6 +20,7 @@ from symgrad.ops import (
     elementwise,
     indexing,
     linalg,
+    products,
     reductions,
     select,
     shaping,
@@ -303,7 +304,19 @@ def test_same_as_torch(call: Call) -> None:
             np.testing.assert_allclose(numpy_of(a), numpy_of(b), rtol=1e-9, atol=1e-11)
 
 
-ROOMS = (arithmetic, complex, contraction, elementwise, indexing, linalg, reductions, select, shaping, special)
+ROOMS = (
+    arithmetic,
+    complex,
+    contraction,
+    elementwise,
+    indexing,
+    linalg,
+    products,
+    reductions,
+    select,
+    shaping,
+    special,
+)
 
 
 def room_of(call: Any) -> Any:
