@@ -20,16 +20,18 @@ __all__ = ["Formula", "formula", "latex", "where_list"]
 
 
 class Formula:
-    """The formula of a value: text, SymPy, LaTeX and evaluation at other numbers.
+    """The formula of a value, in every form: text, SymPy, LaTeX, Unicode, Markdown, Typst, MathML, and as a program.
 
-    ``term`` is the program as it was run, ``symbols`` are the arrays it is a function of.  In Jupyter it shows itself.
+    ``term`` is the program as it was run, ``symbols`` are the arrays it is a function of, ``head`` is the LaTeX of what
+    it is the formula of, where that is known.  In a notebook it shows itself.
     """
 
-    __slots__ = ("symbols", "term")
+    __slots__ = ("head", "symbols", "term")
 
-    def __init__(self, term: Term, symbols: Sequence[Term] = ()):
+    def __init__(self, term: Term, symbols: Sequence[Term] = (), head: str | None = None):
         self.term = term
         self.symbols = list(symbols) or [t for t in postorder([term]) if t.op is SYMBOL]
+        self.head = head
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -60,11 +62,39 @@ class Formula:
 
         return to_sympy(self.term, symbols=self.symbols)
 
-    def latex(self, **options: Any) -> str:
-        """The LaTeX; options as for :func:`latex`."""
+    def latex(self, header: bool = False, **options: Any) -> str:
+        """The LaTeX; ``header`` prints what it is on the left of ``=``, further options as for :func:`latex`."""
         from symgrad.formula.latex import latex
 
+        if header and self.head:
+            options["name"] = self.head
         return latex(self.term, **options)
+
+    def unicode(self, **options: Any) -> str:
+        """Plain text with mathematical signs; options as for :meth:`latex`.
+
+        >>> import symgrad as sg
+        >>> sg.formula(lambda A, x: ((A @ x) ** 2).sum(), (4, 3), (3,), wrt="x").unicode(header=True)
+        '∂f/∂x = 2 Aᵀ A x'
+        """
+        return self._spelled("unicode", options)
+
+    def markdown(self, **options: Any) -> str:
+        """A displayed formula for Markdown; options as for :meth:`latex`."""
+        return self._spelled("markdown", options)
+
+    def typst(self, **options: Any) -> str:
+        """Mathematics for Typst, to stand between dollar signs; options as for :meth:`latex`."""
+        return self._spelled("typst", options)
+
+    def mathml(self, **options: Any) -> str:
+        """A ``<math>`` element for web pages and documents; options as for :meth:`latex`."""
+        return self._spelled("mathml", options)
+
+    def _spelled(self, form: str, options: dict[str, Any]) -> str:
+        from symgrad.formula.formats import spelled
+
+        return spelled(self.latex(**options), form)
 
     def where_list(self) -> list[tuple[Any, Any]]:
         """Named parts and the result, as ``(symbol, expression)`` pairs."""
@@ -102,8 +132,12 @@ class Formula:
         return f"$\\displaystyle {self.latex()}$"
 
 
-def formula(tensor: Any) -> Formula:
-    """The formula of a tensor, with its text, SymPy expression, LaTeX and where-list.
+def formula(value: Any, *args: Any, wrt: str | int | None = None) -> Formula:
+    """The formula of a tensor, a term or a function, with its text, SymPy expression, LaTeX and other formats.
+
+    A function is run once on tensors called like its parameters: on ``args``, which are arrays, numbers, nested
+    containers of them, or shapes (tuples of ints).  ``wrt`` (a parameter's name or position) gives the gradient by it,
+    which needs a scalar result.
 
     >>> import symgrad as sg
     >>> X = sg.tensor([[1.0, 2.0], [0.0, 1.0], [3.0, 1.0]], name="X")
@@ -111,13 +145,30 @@ def formula(tensor: Any) -> Formula:
     >>> (X @ w).sum().backward()
     >>> sg.formula(w.grad)
     sum(X, 0)
+    >>> sg.formula(lambda A, x: (A @ x).sum(), (3, 2), (2,), wrt="x").unicode()
+    'Aᵀ 𝟏'
     """
-    if isinstance(tensor, Term):
-        return Formula(tensor)
-    if not isinstance(tensor, Recorded):
-        raise ArgumentError(f"formula() takes a tensor, not {type(tensor).__name__}; latex(f, *args) takes functions.")
-    reading, term = read(tensor)
-    return Formula(term, reading.symbols)
+    if isinstance(value, (Term, Recorded)) or not callable(value):
+        if args or wrt is not None:
+            raise ArgumentError(
+                "the formula of a tensor takes no further arguments; of a function, latex(f, *args, wrt=...)."
+            )
+        if isinstance(value, Term):
+            return Formula(value)
+        if not isinstance(value, Recorded):
+            raise ArgumentError(f"formulas are those of tensors, terms and functions, not of {type(value).__name__}.")
+        reading, term = read(value)
+        return Formula(term, reading.symbols)
+    term, symbols, name = _run(value, args)
+    if wrt is None:
+        return Formula(term, symbols, name)
+    target = _target(symbols, wrt, [*_parameters(value, len(args))])
+    if term.shape != ():
+        raise ArgumentError(
+            f"{_called(value)} gives an array of shape {term.shape}; the gradient with respect to {target.name} is "
+            "that of a scalar. Reduce the result, for example with .sum()."
+        )
+    return Formula(gradient(term, [target])[0], symbols, _header(name, target, symbols))
 
 
 def where_list(tensor: Any) -> list[tuple[Any, Any]]:
@@ -136,34 +187,17 @@ def where_list(tensor: Any) -> list[tuple[Any, Any]]:
 
 
 def latex(value: Any, *args: Any, wrt: str | int | None = None, header: bool = False, **options: Any) -> str:
-    r"""The LaTeX of a tensor's formula, or of a function's.
+    r"""The LaTeX of a tensor's formula, or of a function's; ``value``, ``args`` and ``wrt`` as for :func:`formula`.
 
-    A function is run once on tensors called like its parameters: on ``args``, which are arrays, numbers, nested
-    containers of them, or shapes (tuples of ints).  ``wrt`` (a parameter's name or position) gives the gradient by it,
-    which needs a scalar result.  ``header=True`` prints what it is on the left of ``=``.  Further options:
-    ``canonical=False`` (as it was run), ``where=`` and ``lines=`` (named parts), ``bold=True`` (arrays in bold).
+    ``header=True`` prints what it is on the left of ``=``.  Further options: ``canonical=False`` (as it was run),
+    ``where=`` and ``lines=`` (named parts), ``bold=True`` (arrays in bold), ``environment="align"`` (or "align*",
+    "equation", "equation*": a whole environment for a document).
 
     >>> import symgrad as sg
     >>> sg.latex(lambda X, w, y: ((X @ w - y) ** 2).sum(), (5, 3), (3,), (5,), wrt="w")
     '2 X^{\\top} \\left(X w - y\\right)'
     """
-    if not callable(value) or isinstance(value, Recorded):
-        if args or wrt is not None:
-            raise ArgumentError(
-                "latex(t) of a tensor takes no further arguments; of a function, latex(f, *args, wrt=...)."
-            )
-        return formula(value).latex(**options)
-    term, symbols, name = _run(value, args)
-    if wrt is None:
-        return Formula(term, symbols).latex(name=f"{name}" if header else None, **options)
-    target = _target(symbols, wrt, [*_parameters(value, len(args))])
-    if term.shape != ():
-        raise ArgumentError(
-            f"{_called(value)} gives an array of shape {term.shape}; the gradient with respect to {target.name} is "
-            "that of a scalar. Reduce the result, for example with .sum()."
-        )
-    found = gradient(term, [target])[0]
-    return Formula(found, symbols).latex(name=_header(name, target, symbols) if header else None, **options)
+    return formula(value, *args, wrt=wrt).latex(header=header, **options)
 
 
 def _called(function: Callable[..., Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ import sympy as sp
 import symgrad as sg
 from symgrad.errors import FormulaError, FormulaTooDeep, NameProblem
 from symgrad.formula.derive import gradient
+from symgrad.formula.formats import spelled
 from symgrad.formula.latex import latex
 from symgrad.formula.parse import from_latex, parse_formula
+from symgrad.formula.plainread import from_unicode
 from symgrad.formula.sympy_io import from_sympy_expr, shape_of, to_sympy
 from symgrad.formula.term import apply, as_term, evaluate, symbol
 from symgrad.op import lookup
@@ -27,11 +30,15 @@ def same(got, want):
 
 
 def round_trips(term, symbols, values):
-    """LaTeX (canonical and as run), text, lambdify and SymPy all give the number of the term."""
+    """LaTeX and Unicode (canonical and as run), text, lambdify and SymPy all give the number of the term."""
     want = evaluate(term, values)
     for canonical in (True, False):
         text = latex(term, canonical=canonical)
         same(evaluate(from_latex(text, symbols, shape=term.shape), values), want)
+        plain = spelled(text, "unicode")
+        same(evaluate(from_unicode(plain, symbols, shape=term.shape), values), want)
+        assert spelled(text, "typst")
+        ET.fromstring(spelled(text, "mathml"))
     expr = to_sympy(term, symbols=symbols)
     assert shape_of(expr) == term.shape
     same(evaluate(parse_formula(str(expr), symbols), values), want)

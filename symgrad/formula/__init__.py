@@ -11,10 +11,10 @@ from typing import Any
 
 
 class _Package(types.ModuleType):
-    def __call__(self, tensor: Any) -> Any:
+    def __call__(self, value: Any, *args: Any, **options: Any) -> Any:
         from symgrad.formulas import formula
 
-        return formula(tensor)
+        return formula(value, *args, **options)
 
 
 sys.modules[__name__].__class__ = _Package

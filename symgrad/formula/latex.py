@@ -181,12 +181,14 @@ def latex(
     lines: int = LINES,
     bold: bool = False,
     name: str | None = None,
+    environment: str | None = None,
 ) -> str:
     r"""The LaTeX of a term.
 
     ``canonical=False`` prints the program as it was run.  ``where`` names the shared parts and lists them after the
     formula: True always, False never, None when the formula is long; at most ``lines`` lines are printed, and the text
     says how many were left out.  ``bold`` sets arrays in bold, and ``name`` is printed on the left of ``=``.
+    ``environment`` ("align", "align*", "equation" or "equation*") makes it a whole environment for a document.
 
     >>> from symgrad.formula.term import symbol
     >>> X, w = symbol("X", ("n", "m")), symbol("w", ("m",))
@@ -197,10 +199,34 @@ def latex(
         raise FormulaError(f"latex() prints formulas, not {type(term).__name__}; for a tensor use t.latex().")
     shown = canonical_or_raw(term) if canonical else term
     long = _is_long(shown)
-    head = "" if name is None else f"{name} = "
     if not (long if where is None else where):
-        return head + written(shown, _names(shown), bold)
-    return _where_text(Statements(shown), lines, bold, name)
+        text = written(shown, _names(shown), bold)
+        rows = [("" if name is None else name, text)]
+    else:
+        rows = _where_rows(Statements(shown), lines, bold, name)
+    return _in_environment(rows, environment)
+
+
+ENVIRONMENTS = ("align", "align*", "equation", "equation*")
+
+
+def _in_environment(rows: list[tuple[str, str]], environment: str | None) -> str:
+    """Rows of left and right sides as one formula, or as an environment of its own."""
+    if environment is not None and environment not in ENVIRONMENTS:
+        raise FormulaError(f"environment= is one of {', '.join(ENVIRONMENTS)}, not {environment!r}.")
+    aligned = [f"{left} &= {right}" if left else f"& {right}" for left, right in rows]
+    if environment is not None and environment.startswith("align"):
+        return _begun(environment, aligned)
+    if len(rows) == 1:
+        left, right = rows[0]
+        body = f"{left} = {right}" if left else right
+    else:
+        body = _begun("aligned", aligned)
+    return body if environment is None else _begun(environment, [body])
+
+
+def _begun(environment: str, rows: list[str]) -> str:
+    return f"\\begin{{{environment}}}\n" + " \\\\\n".join(rows) + f"\n\\end{{{environment}}}"
 
 
 def written(term: Term, names: dict[str, str], bold: bool = False, exact: bool = False) -> str:
@@ -225,8 +251,8 @@ def _is_long(term: Term) -> bool:
     return False
 
 
-def _where_text(found: Statements, lines: int, bold: bool, name: str | None) -> str:
-    """The where-list: definitions in order, the result last."""
+def _where_rows(found: Statements, lines: int, bold: bool, name: str | None) -> list[tuple[str, str]]:
+    """The where-list, as left and right sides: definitions in order, the result last."""
     kept = found.parts if len(found.parts) <= lines else [*found.parts[: lines - 1], found.parts[-1]]
     left_out = len(found.parts) - len(kept)
     result = found.parts[-1][0]
@@ -236,15 +262,10 @@ def _where_text(found: Statements, lines: int, bold: bool, name: str | None) -> 
     rows = []
     for k, (left, statement) in enumerate(kept):
         if left_out and k == len(kept) - 1:
-            rows.append(rf"&\;\;\vdots \quad \text{{({left_out} more lines)}}")
+            rows.append(("", rf"\;\;\vdots \quad \text{{({left_out} more lines)}}"))
         text = written(statement, names, bold, exact=left != result)
-        if left == result and name is None:
-            rows.append(rf"& {text}" if len(kept) > 1 else text)
-        else:
-            rows.append(rf"{name if left == result else names[left]} &= {text}")
-    if len(rows) == 1:
-        return rows[0].replace(" &= ", " = ", 1)
-    return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+        rows.append(((name or "") if left == result else names[left], text))
+    return rows
 
 
 __all__ = ["Writer", "kind_of", "latex", "signed"]

@@ -165,7 +165,21 @@ ALIASES = {
     "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "transpose": "permute",
     "conjugate": "conj", "re": "real", "im": "imag",
 }  # fmt: skip
-REDUCTIONS = ("sum", "mean", "var", "std", "amax", "amin", "norm", "logsumexp", "prod", "argmax", "argmin")
+REDUCTIONS = (
+    "any",
+    "all",
+    "sum",
+    "mean",
+    "var",
+    "std",
+    "amax",
+    "amin",
+    "norm",
+    "logsumexp",
+    "prod",
+    "argmax",
+    "argmin",
+)
 _FOLDED = ("maximum", "minimum", "logical_and", "logical_or")
 
 

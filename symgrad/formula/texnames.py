@@ -57,6 +57,11 @@ _GREEK_NAMES = (
     "omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"
 )
 _UNICODE = dict(zip(_GREEK_LETTERS, _GREEK_NAMES.split(), strict=True))
+GREEK_LETTERS = {
+    **{name: letter for letter, name in _UNICODE.items()},
+    "Upsilon": "ϒ", "varepsilon": "ϵ", "vartheta": "ϑ", "varpi": "ϖ", "varrho": "ϱ", "varsigma": "ς", "varphi": "ϕ",
+}  # fmt: skip
+"""The letter of each name."""
 
 
 def _stem(text: str) -> str:

@@ -79,12 +79,14 @@ _FUNCTIONS = {
     r"\arcsin": "asin", r"\arccos": "acos", r"\arctan": "atan", r"\sigma": "sigmoid", r"\psi": "digamma",
 }  # fmt: skip
 _OPERATORS = {"tr": "trace", "Re": "real", "Im": "imag", "clip": "clamp"}
-_AXES_TUPLE = ("sum", "mean", "var", "std", "amax", "amin", "norm", "logsumexp", "squeeze")
-_STOP = (")", "}", "]", "&", ",", ";", "", r"\\", r"\right|", r"\rVert", r"\right\rfloor", r"\right\rceil", "+", "-",
+_AXES_TUPLE = ("any", "all", "sum", "mean", "var", "std", "amax", "amin", "norm", "logsumexp", "squeeze")
+STOP = (")", "}", "]", "&", ",", ";", "", r"\\", r"\right|", r"\rVert", r"\right\rfloor", r"\right\rceil", "+", "-",
          r"\odot", r"\wedge", r"\vee", ":", *_RELATIONS)  # fmt: skip
 
 
 class _TexReader:
+    """The strict reader: levels of operators, then atoms, over a list of tokens."""
+
     def __init__(self, tokens: Tokens, table: dict[str, Term]):
         self.tokens = tokens
         self.letters = size_letters(table)
@@ -171,7 +173,7 @@ class _TexReader:
         if tokens.peek() == r"\sum" and tokens.peek(1) == "_":
             return self.summed()
         out = self.factor()
-        while tokens.peek() not in _STOP and tokens.kind != "end":
+        while tokens.peek() not in STOP and tokens.kind != "end":
             tokens.found(r"\cdot")
             right = self.summed() if tokens.peek() == r"\sum" else self.factor()
             if isinstance(out, Indexed) or isinstance(right, Indexed):
