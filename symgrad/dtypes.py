@@ -116,6 +116,28 @@ def finfo(dtype: Any) -> Any:
     return ml_dtypes.finfo(dtype)
 
 
+_TYPES = {
+    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble", "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
+    "bool": "Bool",
+}  # fmt: skip
+
+
+def type_name(dtype: np.dtype[Any]) -> str:
+    """torch's old name for tensors of a dtype, as ``t.type()`` gives it.
+
+    >>> type_name(float32)
+    'torch.FloatTensor'
+    """
+    return f"torch.{_TYPES[dtype.name]}Tensor" if dtype.name in _TYPES else str(dtype)
+
+
+def from_type_name(name: str) -> np.dtype[Any]:
+    """The dtype that ``"torch.FloatTensor"`` and the like name, or any other name of a dtype."""
+    short = name.removeprefix("torch.").removesuffix("Tensor")
+    return as_dtype(next((dtype for dtype, old in _TYPES.items() if old == short), name.removeprefix("torch.")))
+
+
 def get_default_dtype() -> np.dtype[Any]:
     """The dtype given to Python floats; ``float32`` unless changed, as in torch."""
     return _default

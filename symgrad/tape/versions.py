@@ -1,22 +1,40 @@
 """In-place changes of arrays, and the check that no saved value was changed before backward used it.
 
-Nothing is paid per op: a change notes the array's storage and the current creation number; backward looks only when
-there are such notes, and a node is stale when a storage it saved was changed after the node was made.
+Nothing is paid per op: a change notes the array's storage, the current creation number and the line it came from;
+backward looks only when there are such notes, and a node is stale when a storage it saved was changed after the node was
+made.
 """
 
 from __future__ import annotations
 
+import linecache
 import sys
 import weakref
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from symgrad.dtypes import type_name
 from symgrad.errors import AutogradError
 from symgrad.tape.graph import FREED, Node, sequence
 
-_changed: dict[int, tuple[weakref.ref[Any], int, int, int]] = {}
-"""By the identity of the owner of some memory: the owner, when it last changed at all, when and how often openly."""
+_HERE = str(Path(__file__).parent.parent)
+_REMEMBERED = 8
+
+
+class Change(NamedTuple):
+    """What is known of the changes of some memory."""
+
+    owner: weakref.ref[Any]
+    latest: int  # creation number at the last change of any kind
+    count: int  # of open changes: torch's version
+    times: tuple[int, ...]  # creation numbers at the last open changes
+    site: tuple[Any, int] | None  # the user's code and line of the last open change
+
+
+_changed: dict[int, Change] = {}
+"""By the identity of the owner of the memory."""
 
 
 _scalars: dict[int, tuple[Any, Any]] = {}
@@ -51,28 +69,40 @@ def note_change(array: Any, silent: bool = False) -> None:
     owner = storage(array)
     if isinstance(owner, np.ndarray):
         key = id(owner)
-        note, now = _note(owner), next(sequence)
-        openly, count = (0, 0) if note is None else note[2:]
+        before, now = _note(owner), next(sequence)
         gone = weakref.ref(owner, lambda _: _changed.pop(key, None))
-        _changed[key] = (gone, now, openly, count) if silent else (gone, now, now, count + 1)
+        count, times, site = (0, (), None) if before is None else before[2:]
+        if not silent:
+            count, times, site = count + 1, (*times[1 - _REMEMBERED :], now), _users_line()
+        _changed[key] = Change(gone, now, count, times, site)
 
 
-def _note(array: Any) -> Any:
+def _users_line() -> tuple[Any, int] | None:
+    """Code and line of the caller outside of this library."""
+    frame: Any = sys._getframe(2)
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_HERE):
+            return frame.f_code, frame.f_lineno
+        frame = frame.f_back
+    return None
+
+
+def _note(array: Any) -> Change | None:
     owner = storage(array)
     note = _changed.get(id(owner)) if _changed else None
-    return note if note is not None and note[0]() is owner else None
+    return note if note is not None and note.owner() is owner else None
 
 
 def changes(array: Any) -> int:
     """How often the memory of ``array`` was openly changed in place: torch's version number."""
     note = _note(array)
-    return 0 if note is None else note[3]
+    return 0 if note is None else note.count
 
 
 def changed_since(array: Any, number: int) -> bool:
     """Whether the memory of ``array`` was changed in place after that creation number."""
     note = _note(array)
-    return note is not None and note[1] > number
+    return note is not None and note.latest > number
 
 
 def any_changes() -> bool:
@@ -84,15 +114,32 @@ def check_saved(node: Node) -> None:
     """Raise torch's error when a value that ``node`` saved was changed in place after the node was made."""
     if node.saved is FREED:
         return
-    for value in node.saved:
+    for k, value in enumerate(node.saved):
         if isinstance(value, np.generic) and id(value) in _scalars:
-            array = _scalars[id(value)][1]
-            note = _note(array)
+            note = _note(_scalars[id(value)][1])
         else:
             note = _note(value) if isinstance(value, np.ndarray) else None
-        if note is not None and note[2] > node.sequence_nr:
-            raise AutogradError(
-                "one of the variables needed for gradient computation has been modified by an inplace operation: "
-                f"[{value.dtype} {list(value.shape)}], saved by {node.op.name}, was changed after it was used. "
-                "Hint: change a copy (x = x.clone()) or use the out-of-place operation."
-            )
+        if note is not None and note.times and note.times[-1] > node.sequence_nr:
+            raise AutogradError(_stale(node, node if k == 0 else node.args[k - 1], value, note))
+
+
+def _stale(node: Node, place: Any, value: Any, note: Change) -> str:
+    """torch's words for a stale value, then its name, who saved it and the line that changed it."""
+    since = sum(time > node.sequence_nr for time in note.times)
+    expected = note.count - since
+    made = place.op if isinstance(place, Node) else None
+    which = "" if made is None else f", which is output 0 of {made.node if isinstance(made.node, str) else made.name},"
+    known = str(expected) if since < len(note.times) or since == note.count else f"{expected} or earlier"
+    where = ""
+    if note.site is not None:
+        code, number = note.site
+        line = linecache.getline(code.co_filename, number).strip()
+        where = f" by {line!r} (line {number} of {code.co_filename})" if line else f" at line {number}"
+    name = getattr(place, "name", None)
+    what = f"{name} was" if isinstance(name, str) else "It was"
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{type_name(value.dtype)} {list(value.shape)}]{which} is at version {note.count}; expected version {known} "
+        f"instead. {what} saved for the backward of {node.op.name} and changed afterwards{where}. Hint: change a copy "
+        "(x = x.clone()) or use the out-of-place operation."
+    )
