@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from symgrad import autograd, creation, facts
+from symgrad import autograd, creation, facts, legacy
 from symgrad.autograd import (
     enable_grad,
     inference_mode,
@@ -18,6 +18,7 @@ from symgrad.autograd import (
     no_grad,
     set_grad_enabled,
 )
+from symgrad.devices import device
 from symgrad.dtypes import (
     bool_,
     cdouble,
@@ -40,6 +41,7 @@ from symgrad.dtypes import (
     short,
     uint8,
 )
+from symgrad.facts import Shape as Size
 from symgrad.ops.kinks import conventions
 from symgrad.tensor import FUNCTIONS, Tensor
 
@@ -58,14 +60,15 @@ _LAZY = {
     "judge": "symgrad.judging",
     "latex": "symgrad.formulas",
     "project": "symgrad.formula.structures",
+    "vmap": "symgrad.func",
     "where_list": "symgrad.formulas",
 }
 _TYPES = {"bool": bool_, "float": float32, "int": int32}
 """torch's dtypes that share a name with Python's types: found as attributes, and not in the way of code below."""
-_MODULES = ("fft", "func", "linalg", "masked", "nn", "special")
+_MODULES = ("cuda", "fft", "func", "linalg", "masked", "nn", "special")
 
 globals().update(FUNCTIONS)
-globals().update({name: getattr(room, name) for room in (creation, facts) for name in room.__all__})
+globals().update({name: getattr(room, name) for room in (creation, facts, legacy) for name in room.__all__})
 
 
 def __getattr__(name: str) -> Any:
@@ -84,14 +87,17 @@ def __getattr__(name: str) -> Any:
         return load_bfloat16()
     if name in _TYPES:
         return _TYPES[name]
+    if name in legacy.NAMES:
+        return legacy.constructor(name)
     raise AttributeError(f"module 'symgrad' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, *_MODULES, "Variable", "bfloat16", *_TYPES})
+    return sorted({*globals(), *_LAZY, *_MODULES, "Variable", "bfloat16", *_TYPES, *legacy.NAMES})
 
 
 __all__ = [
+    "Size",
     "Tensor",
     "autograd",
     "bool_",
@@ -100,6 +106,7 @@ __all__ = [
     "complex64",
     "complex128",
     "conventions",
+    "device",
     "double",
     "enable_grad",
     "finfo",

@@ -116,11 +116,12 @@ def finfo(dtype: Any) -> Any:
     return ml_dtypes.finfo(dtype)
 
 
-_TYPES = {
+TYPE_NAMES = {
     "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat",
     "complex128": "ComplexDouble", "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
     "bool": "Bool",
 }  # fmt: skip
+"""The first part of torch's old names of tensor types, by dtype."""
 
 
 def type_name(dtype: np.dtype[Any]) -> str:
@@ -129,13 +130,13 @@ def type_name(dtype: np.dtype[Any]) -> str:
     >>> type_name(float32)
     'torch.FloatTensor'
     """
-    return f"torch.{_TYPES[dtype.name]}Tensor" if dtype.name in _TYPES else str(dtype)
+    return f"torch.{TYPE_NAMES[dtype.name]}Tensor" if dtype.name in TYPE_NAMES else str(dtype)
 
 
 def from_type_name(name: str) -> np.dtype[Any]:
     """The dtype that ``"torch.FloatTensor"`` and the like name, or any other name of a dtype."""
     short = name.removeprefix("torch.").removesuffix("Tensor")
-    return as_dtype(next((dtype for dtype, old in _TYPES.items() if old == short), name.removeprefix("torch.")))
+    return as_dtype(next((dtype for dtype, old in TYPE_NAMES.items() if old == short), name.removeprefix("torch.")))
 
 
 def get_default_dtype() -> np.dtype[Any]:

@@ -27,6 +27,10 @@ class UnsupportedDtype(DtypeError, NotImplementedError):
     """A dtype for which an operation has no kernel (torch raises ``NotImplementedError``)."""
 
 
+class DeviceError(SymgradError, RuntimeError, AssertionError):
+    """Another device than the CPU was asked for (torch raises one or the other)."""
+
+
 class ArgumentError(SymgradError, TypeError, ValueError):
     """An argument of the wrong kind or value."""
 

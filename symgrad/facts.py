@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import dtypes
+from symgrad.devices import CPU
 from symgrad.ops.shaping import axis_of
 from symgrad.tape.graph import Size
 from symgrad.tape.record import Recorded, inferred, plain, scalarised
@@ -59,6 +60,20 @@ class Facts(Recorded):
     def dtype(self) -> Any:
         """The NumPy dtype."""
         return self._value.dtype
+
+    @property
+    def device(self) -> Any:
+        """Where the tensor lives: on the CPU."""
+        return CPU
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the tensor lives on a GPU: no."""
+        return False
+
+    def get_device(self) -> int:
+        """The number of the tensor's device: -1, the CPU."""
+        return -1
 
     @property
     def ndim(self) -> int:

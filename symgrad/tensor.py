@@ -10,6 +10,7 @@ import numpy as np
 import symgrad.ops
 from symgrad import dtypes
 from symgrad.binding import bind
+from symgrad.devices import is_device_name, on_cpu
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.facts import Facts
 from symgrad.op import lookup
@@ -420,12 +421,18 @@ class Tensor(Facts):
         """A constant tensor of this shape and dtype."""
         return plain(type(self), np.full_like(self._value, value)[()])  # type: ignore[no-any-return]
 
-    def to(self, *args: Any, dtype: Any = None, copy: bool = False, **_: Any) -> Any:
-        """In another dtype; devices are accepted and ignored."""
+    def to(self, *args: Any, dtype: Any = None, copy: bool = False, device: Any = None, **_: Any) -> Any:
+        """In another dtype, or in that of another tensor; the one device there is, is the CPU.
+
+        Raises ``DeviceError`` for others.
+        """
+        on_cpu(device)
         for arg in args:
             if isinstance(arg, Tensor):
                 dtype = arg.dtype
-            elif not isinstance(arg, (str, bool)) or (isinstance(arg, str) and arg != "cpu"):
+            elif is_device_name(arg):
+                on_cpu(arg)
+            elif not isinstance(arg, bool):
                 dtype = arg
         if dtype is None or dtypes.as_dtype(dtype) == self.dtype:
             return self.clone() if copy else self
@@ -436,12 +443,18 @@ class Tensor(Facts):
         return self.to(other.dtype)
 
     def type(self, dtype: Any = None) -> Any:
-        """The dtype's name, or the tensor in another dtype."""
-        return str(self.dtype) if dtype is None else self.to(dtype)
+        """torch's name of the tensor's type ("torch.FloatTensor"), or the tensor as another type."""
+        if dtype is None:
+            return dtypes.type_name(self.dtype)
+        return self.to(dtypes.from_type_name(dtype) if isinstance(dtype, str) else dtype)
 
     def cpu(self) -> Tensor:
         """The tensor itself: there is no other device."""
         return self
+
+    def cuda(self, device: Any = "cuda", non_blocking: bool = False) -> Tensor:  # noqa: ARG002  (torch's signature)
+        """On a GPU; raises ``DeviceError``, since there is none."""
+        return self.to("cuda")  # type: ignore[no-any-return]
 
     def contiguous(self) -> Tensor:
         """The tensor itself where its memory is in row-major order, else a copy for which that holds."""

@@ -309,3 +309,29 @@ def test_a_changed_tensor_has_a_formula():
     assert np.allclose(evaluate(y.term, {"x": array}), expected)
     (y * y).sum().backward()
     assert np.allclose(evaluate(x.grad.term, {"x": x.detach().numpy()}), x.grad.numpy())
+
+
+def test_the_error_names_version_line_and_leaf():
+    x = symgrad.tensor([1.0, 2.0], requires_grad=True, name="x")
+    y = x.exp()
+    z = y * y
+    y.add_(1)
+    y.mul_(2)
+    with pytest.raises(
+        RuntimeError,
+        match=r"\[torch.FloatTensor \[2\]\], which is output 0 of Exp, is at version 2; expected version 0 instead\. "
+        r"It was saved for the backward of mul and changed afterwards by 'y\.mul_\(2\)' \(line \d+ of .*inplace\.py\)",
+    ):
+        z.sum().backward()
+    scale = symgrad.ones(2, name="scale")
+    scale.add_(1)
+    z = (x * scale).sum()
+    scale.zero_()
+    with pytest.raises(RuntimeError, match=r"\] is at version 2; expected version 1 instead\. scale was saved"):
+        z.backward()
+    many = symgrad.ones(2)
+    z = (x * many).sum()
+    for _ in range(20):
+        many.add_(1)
+    with pytest.raises(RuntimeError, match="is at version 20; expected version 12 or earlier instead"):
+        z.backward()

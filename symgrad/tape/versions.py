@@ -1,8 +1,8 @@
 """In-place changes of arrays, and the check that no saved value was changed before backward used it.
 
 Nothing is paid per op: a change notes the array's storage, the current creation number and the line it came from;
-backward looks only when there are such notes, and a node is stale when a storage it saved was changed after the node was
-made.
+backward looks only when there are such notes, and a node is stale when a storage it saved was changed after the node
+was made.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Change(NamedTuple):
 
     owner: weakref.ref[Any]
     latest: int  # creation number at the last change of any kind
-    count: int  # of open changes: torch's version
+    version: int  # number of open changes, as torch counts
     times: tuple[int, ...]  # creation numbers at the last open changes
     site: tuple[Any, int] | None  # the user's code and line of the last open change
 
@@ -96,7 +96,7 @@ def _note(array: Any) -> Change | None:
 def changes(array: Any) -> int:
     """How often the memory of ``array`` was openly changed in place: torch's version number."""
     note = _note(array)
-    return 0 if note is None else note.count
+    return 0 if note is None else note.version
 
 
 def changed_since(array: Any, number: int) -> bool:
@@ -126,20 +126,29 @@ def check_saved(node: Node) -> None:
 def _stale(node: Node, place: Any, value: Any, note: Change) -> str:
     """torch's words for a stale value, then its name, who saved it and the line that changed it."""
     since = sum(time > node.sequence_nr for time in note.times)
-    expected = note.count - since
+    expected = note.version - since
     made = place.op if isinstance(place, Node) else None
     which = "" if made is None else f", which is output 0 of {made.node if isinstance(made.node, str) else made.name},"
-    known = str(expected) if since < len(note.times) or since == note.count else f"{expected} or earlier"
+    known = str(expected) if since < len(note.times) or since == note.version else f"{expected} or earlier"
     where = ""
     if note.site is not None:
         code, number = note.site
         line = linecache.getline(code.co_filename, number).strip()
         where = f" by {line!r} (line {number} of {code.co_filename})" if line else f" at line {number}"
-    name = getattr(place, "name", None)
-    what = f"{name} was" if isinstance(name, str) else "It was"
+    name = None if made is not None else _name(place)
+    what = "It was" if name is None else f"{name} was"
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{type_name(value.dtype)} {list(value.shape)}]{which} is at version {note.count}; expected version {known} "
+        f"[{type_name(value.dtype)} {list(value.shape)}]{which} is at version {note.version}; expected version {known} "
         f"instead. {what} saved for the backward of {node.op.name} and changed afterwards{where}. Hint: change a copy "
         "(x = x.clone()) or use the out-of-place operation."
     )
+
+
+def _name(place: Any) -> str | None:
+    """The symbol of a leaf or constant, given or read from its assignment."""
+    from symgrad.tape.names import site_name
+
+    known = getattr(place, "_extra", place)
+    found: str | None = None if known is None else site_name(known.name, known.site)
+    return found

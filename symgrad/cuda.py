@@ -1,0 +1,34 @@
+"""What code asks before it moves to a GPU; there is none."""
+
+from __future__ import annotations
+
+__all__ = ["current_device", "device_count", "is_available", "manual_seed", "manual_seed_all"]
+
+
+def is_available() -> bool:
+    """Whether there is a GPU: no.
+
+    >>> "cuda" if is_available() else "cpu"
+    'cpu'
+    """
+    return False
+
+
+def device_count() -> int:
+    """The number of GPUs: none."""
+    return 0
+
+
+def current_device() -> int:
+    """The number of the GPU in use.  Raises ``DeviceError``, since there is none."""
+    from symgrad.errors import DeviceError
+
+    raise DeviceError("there is no GPU here: symgrad computes with NumPy, on the CPU.")
+
+
+def manual_seed(seed: int) -> None:
+    """Seed the GPU's random numbers; without one nothing happens, as in torch."""
+
+
+def manual_seed_all(seed: int) -> None:
+    """Seed the random numbers of all GPUs; without any nothing happens, as in torch."""

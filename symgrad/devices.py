@@ -1,0 +1,69 @@
+"""Where tensors live: on the CPU, always.  ``device`` objects are there for code that asks."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from symgrad.errors import ArgumentError, DeviceError
+
+_TEXT = re.compile(r"([a-z]+)(?::(\d+))?")
+
+
+class device:  # noqa: N801  (torch's name)
+    """A kind of device and a number: ``device("cpu")``, ``device("cuda:0")``, ``device("cuda", 0)``.
+
+    Any can be named; tensors live on the CPU only, and ``to`` another one raises ``DeviceError``.
+
+    >>> device("cpu"), device("cuda:1").index
+    (device(type='cpu'), 1)
+    """
+
+    __slots__ = ("index", "type")
+
+    type: str
+    index: int | None
+
+    def __init__(self, type: Any, index: int | None = None):
+        if isinstance(type, device):
+            type, index = type.type, type.index if index is None else index
+        found = _TEXT.fullmatch(type) if isinstance(type, str) else None
+        if found is None or (found[2] is not None and index is not None):
+            raise ArgumentError(f"device({type!r}): a device is named 'cpu', or 'cuda:0' with its number.")
+        self.type = found[1]
+        self.index = int(found[2]) if found[2] is not None else index
+
+    def __repr__(self) -> str:
+        number = "" if self.index is None else f", index={self.index}"
+        return f"device(type={self.type!r}{number})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (device, (self.type, self.index))
+
+
+CPU = device("cpu")
+
+
+def is_device_name(value: Any) -> bool:
+    """Whether ``value`` names a device rather than a dtype."""
+    return isinstance(value, device) or (
+        isinstance(value, str) and re.match(r"(cpu|cuda|mps|xpu|meta)\b", value) is not None
+    )
+
+
+def on_cpu(value: Any) -> None:
+    """Raise ``DeviceError`` for any device but the CPU (None is the CPU)."""
+    if value is not None and device(value).type != "cpu":
+        raise DeviceError(
+            f"there is no device {str(value)!r} here: symgrad computes with NumPy, on the CPU. Leave the device away, "
+            "or choose it with cuda.is_available(), which is False."
+        )

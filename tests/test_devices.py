@@ -1,0 +1,78 @@
+"""What code written for torch asks before it starts: devices, types by their old names, constructors."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import DeviceError
+
+
+def test_the_usual_first_lines():
+    device = sg.device("cuda" if sg.cuda.is_available() else "cpu")
+    sg.cuda.manual_seed_all(0)
+    x = sg.ones(2, 3, device=device, requires_grad=True)
+    y = (x.to(device) * 2).cpu()
+    assert x.device == y.device == sg.device("cpu")
+    assert not x.is_cuda
+    assert x.get_device() == -1
+    assert x.to("cpu") is x
+    assert x.to(sg.device("cpu"), sg.float64).dtype == sg.float64
+
+
+def test_devices_are_values():
+    assert repr(sg.device("cuda:1")) == "device(type='cuda', index=1)"
+    assert sg.device("cuda", 1) == sg.device("cuda:1") == sg.device(sg.device("cuda:1"))
+    assert str(sg.device("cuda:1")) == "cuda:1"
+    assert len({sg.device("cpu"), sg.device("cpu")}) == 1
+    assert pickle.loads(pickle.dumps(sg.device("cuda:1"))) == sg.device("cuda:1")
+    for bad in ("CPU!", 3, "cuda:x"):
+        with pytest.raises(ValueError, match="a device is named"):
+            sg.device(bad)
+
+
+def test_other_devices_are_refused():
+    x = sg.ones(2)
+    with pytest.raises(DeviceError, match="there is no device"):
+        x.cuda()
+    with pytest.raises(RuntimeError, match="there is no device 'cuda:0'"):
+        x.to("cuda:0")
+    with pytest.raises(AssertionError, match="there is no device 'mps'"):
+        x.to(device="mps")
+
+
+DTYPES = "float16 float32 float64 complex64 complex128 int64 int32 int16 int8 uint8 bool".split()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_types_by_their_old_names(dtype):
+    x = sg.ones(2, dtype=np.dtype(dtype))
+    name = x.type()
+    assert name.startswith("torch.")
+    assert sg.ones(2).type(name).dtype == x.dtype
+    made = getattr(sg, name.removeprefix("torch."))
+    assert made([1, 0]).dtype == x.dtype
+    assert made(2, 3).shape == (2, 3)
+    torch = pytest.importorskip("torch")
+    assert name == torch.ones(2, dtype=getattr(torch, dtype)).type()
+
+
+def test_the_default_type():
+    try:
+        sg.set_default_tensor_type("torch.DoubleTensor")
+        assert sg.tensor(1.0).dtype == sg.float64
+        sg.set_default_tensor_type(sg.FloatTensor)
+        assert sg.tensor(1.0).dtype == sg.float32
+        with pytest.raises(TypeError, match="floating"):
+            sg.set_default_tensor_type("torch.LongTensor")
+    finally:
+        sg.set_default_dtype(sg.float32)
+
+
+def test_sizes_and_vmap_at_the_top():
+    assert sg.Size([2, 3]) == sg.ones(2, 3).shape == (2, 3)
+    assert repr(sg.Size((2,))) == "torch.Size([2])"
+    np.testing.assert_array_equal(sg.vmap(lambda row: row.sum())(sg.ones(2, 3)), [3.0, 3.0])
