@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.pushforward import NO_JVP, pushed
+from symgrad.autograd.sweeps import at_leaf
 from symgrad.autograd.symbolic import FunctionOp, Signature, node_op
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError
@@ -88,6 +89,13 @@ class FunctionCtx:
             for (kind, place), value in zip(self._kinds, unpacked(node.saved), strict=True)
         )
 
+    def let_go(self, k: int) -> None:
+        """Saved value ``k`` is kept by a hook in its own way: the tensor itself need not stay."""
+        kinds = list(self._kinds)
+        if kinds[k][0] == "kept":
+            kinds[k] = ("kept", None)
+        self._kinds = tuple(kinds)
+
     @property
     def saved_variables(self) -> tuple[Any, ...]:
         """The old name of ``saved_tensors``."""
@@ -108,7 +116,7 @@ def _unpack(node: Node, kind: str, place: Any, value: Any) -> Any:
         return place if place is not None or value is None else plain(Tensor, value)
     if kind == "leaf":
         # A leaf whose data was replaced since: the value of the forward pass counts.
-        return place if place._value is value else plain(Tensor, value)
+        return place if place._value is value else at_leaf(place, value)
     made = plain(Tensor, value)
     if kind == "output":
         place = node if place is None else _output_node(node, place, value)
@@ -120,13 +128,18 @@ def _unpack(node: Node, kind: str, place: Any, value: Any) -> Any:
 class Run:
     """One application of a function: its context, how it was called, and the gradients of the pass under way."""
 
-    __slots__ = ("ctx", "outputs", "pending", "signature")
+    __slots__ = ("ctx", "outputs", "pending", "places", "signature")
 
     def __init__(self, signature: Signature, ctx: FunctionCtx, outputs: tuple[Any, ...]):
         self.signature = signature
         self.ctx = ctx
         self.outputs = outputs
         self.pending: tuple[Any, dict[int, Any]] | None = None
+        self.places: dict[int, weakref.ref[Node]] = {}
+
+    def place(self, k: int) -> Node | None:
+        """Where output ``k`` of several stands in the graph, while anybody holds it."""
+        return self.places[k]() if k in self.places else None
 
     def __getstate__(self) -> Any:
         # The places in the graph that the context saved are written by the node's own record.
@@ -136,7 +149,7 @@ class Run:
 
     def __setstate__(self, state: Any) -> None:
         self.signature, own, kinds, self.outputs = state
-        self.ctx, self.pending = FunctionCtx(), None
+        self.ctx, self.pending, self.places = FunctionCtx(), None, {}
         vars(self.ctx).update(own)
         self.ctx._kinds = kinds
 
@@ -374,8 +387,8 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
     if NODES:
         observed(node)
         if node.saved.__class__ is PackedRow:
-            # A hook keeps the value in its own way; the tensor itself need not stay.
-            ctx._kinds = tuple((kind, None if kind == "kept" else place) for kind, place in ctx._kinds)
+            for k in range(len(node.saved)):
+                ctx.let_go(k)
     ctx._node = weakref.ref(node)
     done: dict[int, Any] = {}
     results = []
@@ -385,6 +398,8 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
             continue
         if id(out) not in done:
             place = _output_node(node, k, out._value) if several else node
+            if several:
+                run.places[k] = weakref.ref(place)
             done[id(out)] = _attached(out, place, tensors, dirty, id(out) in plain_ids)
             if len(outputs) > 1 and (view := view_of(done[id(out)])) is not None:
                 view.marked("several", (k, cls.__name__))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 import functools
 import weakref
 from collections.abc import Sequence
@@ -51,8 +52,12 @@ def node_of(tensor: Any) -> Any:
     return handle(tensor._node)
 
 
-class Node(abc.ABC):  # noqa: B024  (torch's name for "any node"; the classes below belong to it)
+class Node(abc.ABC):
     """Any node of the graph as users see it: ``isinstance(y.grad_fn, Node)``."""
+
+    @abc.abstractmethod
+    def name(self) -> str:
+        """torch's name of the node, such as ``AddBackward0``."""
 
 
 @Node.register
@@ -118,6 +123,11 @@ class GradFn:
         return local_formula(self.node)
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith(("_saved_", "_raw_saved_")):
+            from symgrad.autograd.saved import saved_attribute
+
+            with contextlib.suppress(KeyError):
+                return saved_attribute(self.node, name)
         run = (self.node.params or {}).get("run")
         if run is None or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -246,7 +256,7 @@ class GradientEdge(NamedTuple):
 def get_gradient_edge(tensor: Any) -> GradientEdge:
     """The place of a tensor in the graph; ``autograd.grad`` and ``backward`` take it instead of the tensor.
 
-    Unlike the tensor it does not keep the value.  Raises ``ValueError`` for a tensor that does not require grad.
+    Unlike the tensor it does not keep the value.  Raises ``RuntimeError`` for a tensor that does not require grad.
 
     >>> import symgrad as sg
     >>> x = sg.tensor(3.0, requires_grad=True)
@@ -258,7 +268,7 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     if not isinstance(tensor, Recorded):
         raise ArgumentError(f"get_gradient_edge() takes a tensor, not {type(tensor).__name__}.")
     if not tensor._requires_grad:
-        raise ArgumentError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+        raise AutogradError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     if tensor._node is None:
         return GradientEdge(accumulator(tensor), 0)
     node, number = _edge(tensor._node)
@@ -273,8 +283,10 @@ def tensor_at(edge: GradientEdge) -> Any:
         raise ArgumentError(f"a GradientEdge holds a node of the graph, not {type(edge.node).__name__}.")
     place = edge.node.node if edge.ownership_token is None else edge.ownership_token
     if place.dtype is None:
+        place = (place.params or {})["run"].place(edge.output_nr)
+    if place is None:
         raise AutogradError(
-            f"{edge.node.name()} has several outputs; make the edge of one of them with get_gradient_edge(tensor)"
+            f"output {edge.output_nr} of {edge.node.name()} does not exist, or nobody holds it any more"
         )
     made = plain(Tensor, np.broadcast_to(np.zeros((), place.dtype), place.shape)[()])
     made._node = place

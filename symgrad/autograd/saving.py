@@ -236,3 +236,8 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):  # noqa: N801  (torc
 
     def __init__(self) -> None:
         super().__init__(lambda tensor: plain(Tensor, tensor._value.copy()), lambda held: held)
+
+    def __enter__(self) -> Self:
+        if any(isinstance(hooks, allow_mutation_on_saved_tensors) for hooks in _LOCAL.hooks):
+            raise AutogradError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        return super().__enter__()

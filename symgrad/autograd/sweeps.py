@@ -76,7 +76,11 @@ def _seeds(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool)
                 f"output[{len(seeds)}] has a shape of {tuple(out._value.shape)}."
             )
         if g._value.dtype.kind == "c" and out.dtype.kind != "c":
-            raise AutogradError("For real outputs the gradient must be real, not complex.")
+            raise AutogradError(
+                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
+                f"dtype: grad_output[{len(seeds)}] has a dtype of {g._value.dtype} and output[{len(seeds)}] has a "
+                f"dtype of {out.dtype}."
+            )
         if create_graph:
             seeds.append(g)
         else:
@@ -108,11 +112,21 @@ def wrap_saved(node: Node, saved: Any) -> list[Any]:
             row.append(None)
         elif isinstance(arg, Node):
             row.append(_tensor_at(value, arg))
-        elif isinstance(arg, (Recorded, int, float, complex)) or not hasattr(arg, "ref"):
+        elif isinstance(arg, Recorded):
+            row.append(arg if arg._value is value or not value.ndim else at_leaf(arg, value))
+        elif isinstance(arg, (int, float, complex)) or not hasattr(arg, "ref"):
             row.append(arg)
         else:
             row.append(_constant(arg, value))
     return row
+
+
+def at_leaf(leaf: Any, value: Any) -> Any:
+    """A saved value that is no longer the leaf's own, because a hook kept it or it was replaced, as a tensor there."""
+    with enable_grad():
+        made = leaf.clone()
+    made._value = value
+    return made
 
 
 def _constant(source: Any, value: Any) -> Any:
@@ -140,6 +154,15 @@ def _check(outputs: Sequence[Any]) -> None:
             raise ArgumentError(f"element {k} of outputs is {type(out).__name__}, not a tensor")
         if not out._requires_grad:
             raise AutogradError(NO_GRAD.format(k))
+
+
+def _check_targets(targets: Sequence[Any]) -> None:
+    for k, t in enumerate(targets):
+        if not isinstance(t, Recorded) or not t._requires_grad:
+            raise AutogradError(
+                "One of the differentiated Tensors does not require grad "
+                f"(input {k}; call requires_grad_() on it before the computation)"
+            )
 
 
 def _run(
@@ -344,7 +367,8 @@ def grad(
     >>> g, sg.autograd.grad(g, x)
     (tensor(6., grad_fn=<MulBackward0>), (tensor(2.),))
     """
-    targets, outs = _placed(_sequence(inputs)), _placed(_sequence(outputs))
+    asked = _sequence(inputs)
+    targets, outs = _placed(asked), _placed(_sequence(outputs))
     if not only_inputs:
         warnings.warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True).", FutureWarning, stacklevel=2
@@ -359,12 +383,7 @@ def grad(
     if len(gradients) != len(outs):
         raise AutogradError(f"got {len(outs)} tensors and {len(gradients)} gradients")
     _check(outs)
-    for k, t in enumerate(targets):
-        if not isinstance(t, Recorded) or not t._requires_grad:
-            raise AutogradError(
-                "One of the differentiated Tensors does not require grad "
-                f"(input {k}; call requires_grad_() on it before the computation)"
-            )
+    _check_targets(targets)
     if WATCH.count and WATCH.local.stack:
         create_graph = True  # a tracer needs the pass on the tape
     keep = create_graph if retain_graph is None else retain_graph
@@ -384,18 +403,23 @@ def grad(
         if g is not None and t._node is not None:
             g = turned(rescue(t._node, g))
         if g is None and materialize_grads:
+            if isinstance(asked[k], GradientEdge):
+                raise AutogradError("materialize_grads cannot be used when the given input is a GradientEdge")
             g = np.zeros_like(t._value)[()]
         elif g is None and not allow_unused:
-            raise AutogradError(
-                f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set "
-                f"allow_unused=True if this is the desired behavior. ({t.name or 'unnamed'}, shape "
-                f"{tuple(t._value.shape)})"
-            )
+            raise _unused(k, t)
         if g is not None and not isinstance(g, Recorded):
             value = np.array(g)[()] if isinstance(g, np.ndarray) and g.base is not None else g
             g = attach(plain(Tensor, value), origin, t)
         results.append(g)
     return tuple(results)
+
+
+def _unused(k: int, t: Any) -> Exception:
+    return AutogradError(
+        f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set allow_unused=True if "
+        f"this is the desired behavior. ({t.name or 'unnamed'}, shape {tuple(t._value.shape)})"
+    )
 
 
 def _batched(

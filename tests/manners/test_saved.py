@@ -1,0 +1,345 @@
+"""What nodes save: under torch's names, through pack and unpack hooks, freed by backward."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+
+def leaf(t, values):
+    return t.tensor(values, dtype=t.float64, requires_grad=True)
+
+
+def hooks(t, pack, unpack):
+    return t.autograd.graph.saved_tensors_hooks(pack, unpack)
+
+
+def same(x):
+    return x
+
+
+def squaring(t):
+    """x², which saves x."""
+
+    class Square(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * 2 * x
+
+    return Square
+
+
+# ---------------------------------------------------------------------------------------------- without hooks
+
+
+def test_custom_function_saved_tensors(t):
+    """The node of a Function shows what it saved, until backward has freed it."""
+    x = leaf(t, [1.0, 2.0])
+    y = squaring(t).apply(x)
+    assert y.grad_fn.saved_tensors[0] is x
+    (raw,) = y.grad_fn._raw_saved_tensors
+    raw.register_hooks(lambda v: v * 10, lambda v: v / 10)
+    assert y.grad_fn.saved_tensors[0].tolist() == [1.0, 2.0]
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+    for name in ("saved_tensors", "_raw_saved_tensors"):
+        with pytest.raises(RuntimeError, match="after they have already been freed"):
+            getattr(y.grad_fn, name)
+    y = x * x
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="register_hooks on a saved tensor after it has been freed"):
+        y.grad_fn._raw_saved_self.register_hooks(same, same)
+
+
+def test_no_unnecessary_unwrapping(t):
+    """A saved input is the very tensor; a saved result another one with the same values and place."""
+    x = leaf(t, [1.0, 2.0])
+    assert (x * x).grad_fn._saved_self is x
+    assert (x * x).grad_fn._saved_other is x
+    y = x.exp()
+    saved = y.grad_fn._saved_result
+    assert saved is not y
+    assert saved.tolist() == y.tolist()
+    assert saved.grad_fn is y.grad_fn
+    assert (x**3).grad_fn._saved_exponent == 3
+
+
+def test_saved_variable_version_counter(t):
+    """A saved result shares the version of the live one."""
+    y = leaf(t, [1.0, 2.0]).exp()
+    saved = y.grad_fn._saved_result
+    assert saved._version == y._version
+    with t.no_grad():
+        y += 1
+    assert saved._version == y._version == 1
+    assert saved.tolist() == y.tolist()
+
+
+# ---------------------------------------------------------------------------------------------- hooks of a context
+
+
+def test_unpack_hooks_exec_count(t):
+    """Pack runs once per saved value, unpack once per value and backward."""
+    counts = {"pack": 0, "unpack": 0}
+
+    def counting(name):
+        def hook(v):
+            counts[name] += 1
+            return v
+
+        return hook
+
+    x, y = leaf(t, [1.0, 2.0]), leaf(t, [3.0, 4.0])
+    with hooks(t, counting("pack"), counting("unpack")):
+        z = x * y
+    assert counts == {"pack": 2, "unpack": 0}
+    z.sum().backward(retain_graph=True)
+    assert counts == {"pack": 2, "unpack": 2}
+    z.sum().backward()
+    assert counts == {"pack": 2, "unpack": 4}
+
+
+def test_saved_variable_packing_unpacking_saved_original_with_default_hooks(t):
+    """Of a saved input backward sees what unpack gives, which may differ from the input."""
+    for unpack, factor in ((lambda v: v / 2, 1.0), (same, 2.0)):
+        x = leaf(t, [1.0, 2.0])
+        with hooks(t, lambda v: v * 2, unpack):
+            y = x**2
+        assert y.grad_fn._saved_self.tolist() == [factor * 1.0, factor * 2.0]
+        y.sum().backward()
+        assert x.grad.tolist() == [factor * 2.0, factor * 4.0]
+
+
+def test_saved_variable_packing_unpacking_did_not_save_original_with_default_hooks(t):
+    """The same for a saved result."""
+    for unpack, factor in ((lambda v: v / 2, 1.0), (same, 2.0)):
+        x = leaf(t, [1.0, 2.0])
+        with hooks(t, lambda v: v * 2, unpack):
+            y = x.exp()
+        assert y.grad_fn._saved_result.tolist() == (factor * y).tolist()
+        y.sum().backward()
+        assert x.grad.tolist() == (factor * y).tolist()
+
+
+def test_setting_default_saved_variable_hooks_twice_should_not_fail(t):
+    """Contexts of hooks nest."""
+    with hooks(t, same, same), hooks(t, same, same):
+        y = leaf(t, [3.0]) ** 2
+    y.backward()
+
+
+def test_setting_default_saved_variable_hooks_twice_should_use_inner(t):
+    """The innermost pair counts, the outer one again afterwards."""
+    x, y, z = leaf(t, [1.0]), leaf(t, [1.0]), leaf(t, [1.0])
+    with hooks(t, lambda v: v * 3, same):
+        before = x**2
+        with hooks(t, lambda v: v * 5, same):
+            inside = y**2
+        after = z**2
+    (before + inside + after).backward()
+    assert (x.grad.item(), y.grad.item(), z.grad.item()) == (6.0, 10.0, 6.0)
+
+
+def test_disabling_saved_tensor_hooks(t):
+    """A context that forbids hooks: entering them raises its message, also where they came first."""
+    disabled = t.autograd.graph.disable_saved_tensors_hooks
+    with disabled("no hooks, please"), pytest.raises(RuntimeError, match="no hooks, please"), hooks(t, same, same):
+        pass
+    with hooks(t, same, same), pytest.raises(RuntimeError, match="no hooks, please"), disabled("no hooks, please"):
+        pass
+    with hooks(t, same, same):
+        y = leaf(t, [3.0]) ** 2
+    y.backward()
+
+
+def test_disabling_saved_tensor_hooks_nested(t):
+    """Prohibitions nest, each with its own message until its end."""
+    disabled = t.autograd.graph.disable_saved_tensors_hooks
+    with disabled("outer"):
+        with disabled("inner"), pytest.raises(RuntimeError, match="inner"), hooks(t, same, same):
+            pass
+        with pytest.raises(RuntimeError, match="outer"), hooks(t, same, same):
+            pass
+    with hooks(t, same, same):
+        pass
+
+
+def test_saved_tensor_hooks_custom_error_propagaation(t):
+    """What a hook raises comes out with its type, when packing and when unpacking."""
+
+    class Own(Exception):
+        pass
+
+    def fail(v):
+        raise Own("mine")
+
+    x = leaf(t, [1.0])
+    with pytest.raises(Own, match="mine"), hooks(t, fail, same):
+        x**2
+    with hooks(t, same, fail):
+        y = x**2
+    with pytest.raises(Own, match="mine"):
+        y.backward()
+
+
+def test_saved_tensor_hooks_custom_function_intermediates(t):
+    """A tensor that a Function made and saved, neither input nor output, goes through the hooks as well."""
+    seen = []
+
+    class Exponential(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            between = x.exp()
+            ctx.save_for_backward(between.clone().detach_().requires_grad_(True))
+            return x.exp()
+
+        @staticmethod
+        def backward(ctx, g):
+            (between,) = ctx.saved_tensors
+            return g * between.detach()
+
+    def pack(v):
+        seen.append(v.tolist())
+        return v
+
+    x = leaf(t, 1.0)
+    with hooks(t, pack, same):
+        out = Exponential.apply(x)
+    out.backward()
+    assert seen == [out.item()]
+    assert x.grad.item() == out.item()
+
+
+def test_save_tensor_hook_version_counter_not_shared(t):
+    """A replacement that the pack hook gives has its own version: changing it leaves that of the original alone."""
+    versions = []
+
+    class Sine(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.sin()
+
+        @staticmethod
+        def backward(ctx, g):
+            before = x._version
+            (saved,) = ctx.saved_tensors
+            with t.no_grad():
+                saved.detach().add_(1)
+            versions.append(x._version - before)
+            return g * saved.cos()
+
+    x = leaf(t, [1.0])
+    replacement = x.detach().clone()
+    with hooks(t, lambda v: replacement, same):
+        y = Sine.apply(x)
+    y.backward()
+    assert versions == [0]
+    assert x.tolist() == [1.0]
+
+
+def test_pack_hook_with_inplace_modification_should_fail(t):
+    """A pack hook that changes its argument is refused; one that changes a copy is not."""
+
+    def change(v):
+        v += 1
+        return v
+
+    x = leaf(t, [1.0, 2.0])
+    with hooks(t, change, same):
+        with pytest.raises(RuntimeError, match="pack hook is modifying its input in place"):
+            x * x
+        with pytest.raises(RuntimeError, match="pack hook is modifying its input in place"):
+            x.clone().exp()
+    with hooks(t, lambda v: change(v.clone()), lambda v: v - 1):
+        y = (x * x).sum()
+    y.backward()
+
+
+def test_saving_variable_to_disk(t, tmp_path):
+    """Hooks may keep values in files."""
+    files = []
+
+    def pack(v):
+        files.append(tmp_path / f"{len(files)}.pickle")
+        files[-1].write_bytes(pickle.dumps(v.detach().numpy()))
+        return files[-1]
+
+    def unpack(file):
+        return t.tensor(pickle.loads(file.read_bytes()), dtype=t.float64)
+
+    x = leaf(t, [1.0, 2.0])
+    with hooks(t, pack, unpack):
+        y = (x.exp() * x).sum()
+    y.backward()
+    assert len(files) == 3
+    assert x.grad.tolist() == ((x + 1) * x.exp()).tolist()
+
+
+def test_default_saved_variable_hooks_double_backward(t):
+    """Hooks at the first order, at the second, at both: each changes the values it packed."""
+    doubled = (lambda v: v * 2, same)
+
+    def second(first_order, second_order):
+        x = leaf(t, [1.0, 3.0])
+        with hooks(t, *first_order):
+            y = x**3
+        with hooks(t, *second_order):
+            (g,) = t.autograd.grad(y.sum(), x, create_graph=True)
+        g.sum().backward()
+        return x.grad.tolist()
+
+    plain = (same, same)
+    assert second(plain, plain) == [6.0, 18.0]
+    # the first order reads x, doubled: 3 (2x)², and its derivative by what stands for x is 6 (2x)
+    assert second(doubled, plain) == [12.0, 36.0]
+    # 1 · 3 x²: what the product saved of its factors and what the power saved are doubled, which makes four times
+    assert second(plain, doubled) == [24.0, 72.0]
+    assert second(doubled, doubled) == [48.0, 144.0]
+
+
+def test_wrapped_number_saved_variable_hooks(t):
+    """Numbers are not packed."""
+
+    def never(v):
+        raise AssertionError("a number was packed")
+
+    x = leaf(t, [1.0, 2.0])
+    with hooks(t, never, never):
+        out = (x * 3).sum()
+    out.backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+# ---------------------------------------------------------------------------------------------- hooks of one value
+
+
+def test_saved_variable_packing_unpacking_saved_original_with_hooks(t):
+    """Hooks set on one saved input change that value alone, and can be set once."""
+    x, y = leaf(t, [1.0, 2.0]), leaf(t, [3.0, 4.0])
+    z = x * y
+    z.grad_fn._raw_saved_self.register_hooks(lambda v: v * 2, same)
+    assert z.grad_fn._saved_self.tolist() == [2.0, 4.0]
+    assert z.grad_fn._saved_other.tolist() == [3.0, 4.0]
+    with pytest.raises(RuntimeError, match="hooks have already been set"):
+        z.grad_fn._raw_saved_self.register_hooks(same, same)
+    z.sum().backward()
+    assert x.grad.tolist() == [3.0, 4.0]
+    assert y.grad.tolist() == [2.0, 4.0]
+
+
+def test_saved_variable_packing_unpacking_did_not_save_original_with_hooks(t):
+    """The same for a saved result."""
+    x = leaf(t, [1.0, 2.0])
+    y = x.exp()
+    y.grad_fn._raw_saved_result.register_hooks(lambda v: v * 2, same)
+    assert y.grad_fn._saved_result.tolist() == (y * 2).tolist()
+    y.sum().backward()
+    assert x.grad.tolist() == (y * 2).tolist()
