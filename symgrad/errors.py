@@ -67,5 +67,9 @@ class GradcheckError(AutogradError):
     """``gradcheck`` found a derivative that differs from differences of the function."""
 
 
+class UnsteadyOutput(SymgradError, AssertionError):
+    """A function under check changes the shape or dtype of what it returns when its input moves a little."""
+
+
 class SymgradWarning(UserWarning):
     """Base of the library's warnings."""

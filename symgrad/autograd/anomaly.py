@@ -9,7 +9,6 @@ from __future__ import annotations
 import linecache
 import sys
 import warnings
-import weakref
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,6 @@ class _Anomaly:
 
 
 ANOMALY = _Anomaly()
-_TRACES: weakref.WeakKeyDictionary[Node, Trace] = weakref.WeakKeyDictionary()
 
 
 class Trace:
@@ -74,7 +72,12 @@ def _note(node: Node) -> None:
         frame = frame.f_back
     sweep = RUNNING.sweeps[-1] if RUNNING.sweeps else None
     parent = getattr(sweep, "current", None)
-    _TRACES[node] = Trace(tuple(reversed(frames)), None if parent is None else weakref.ref(parent))
+    node.more().trace = Trace(tuple(reversed(frames)), parent)
+
+
+def _trace_of(node: Any) -> Trace | None:
+    extra = getattr(node, "extra", None)
+    return None if extra is None else extra.trace
 
 
 def _switch(enabled: bool) -> None:
@@ -184,8 +187,16 @@ class CheckedSweep(Sweep):
             try:
                 self._careful(node, g)
             except Exception:
-                warnings.warn(_report(node), stacklevel=2)
+                _tell(_report(node))
                 raise
+
+
+def _tell(text: str) -> None:
+    """Warn; to the standard error where warnings are errors, so that the error under way is not lost."""
+    try:
+        warnings.warn(text, stacklevel=3)
+    except UserWarning:
+        sys.stderr.write(text + "\n")
 
 
 def _check(node: Node, i: int, c: Any, g: Any) -> None:
@@ -208,7 +219,7 @@ def _details(node: Node, i: int, value: Any, wrong: Any, g: Any) -> str:
         f"The gradient of {node.op.name}() by {_argument(node, i)} is nan in {count} entries, first at {list(where)}:",
         f"  {_went_in(node, where, value.shape, g)}",
     ]
-    trace = _TRACES.get(node)
+    trace = _trace_of(node)
     if trace is not None and trace.frames:
         file, line, function = trace.frames[-1]
         text = linecache.getline(file, line).strip()
@@ -261,7 +272,7 @@ def _formula(node: Node, i: int) -> str:
 def _report(node: Node) -> str:
     """torch's warning before an error of backward: the stack of the forward call."""
     text = f"Error detected in {node_name(node)}."
-    trace = _TRACES.get(node)
+    trace = _trace_of(node)
     if trace is None:
         return (
             f"{text} No forward pass information available. Enable detect anomaly during forward pass for more "
@@ -270,10 +281,8 @@ def _report(node: Node) -> str:
     text += f" Traceback of forward call that caused the error:\n{trace}"
     seen = 0
     while trace is not None and trace.parent is not None and seen < 10:
-        parent = trace.parent()
-        if parent is None:
-            break
-        trace = _TRACES.get(parent)
+        parent = trace.parent
+        trace = _trace_of(parent)
         text += f"\nPrevious calculation was induced by {node_name(parent)}."
         text += "" if trace is None else f" Traceback of forward call that induced the previous calculation:\n{trace}"
         seen += 1

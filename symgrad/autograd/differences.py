@@ -14,7 +14,7 @@ import numpy as np
 from symgrad.autograd.function import Function
 from symgrad.autograd.sweeps import grad
 from symgrad.dtypes import is_floating
-from symgrad.errors import ArgumentError, AutogradError, GradcheckError
+from symgrad.errors import ArgumentError, AutogradError, GradcheckError, UnsteadyOutput
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
@@ -127,6 +127,14 @@ class Subject:
     def difference(self, k: int, direction: Any) -> list[Any]:
         """The derivative of all outputs along ``direction`` of input ``k``, by central differences."""
         low, high = self.moved(k, -self.eps * direction), self.moved(k, self.eps * direction)
+        for j, (a, b, out) in enumerate(zip(low, high, self.outputs, strict=False)):
+            for what, now in (("shape", out._value.shape), ("dtype", out.dtype)):
+                if not getattr(a, what) == getattr(b, what) == now:
+                    raise UnsteadyOutput(
+                        f"Expected `func` to return outputs with the same {what} when inputs are perturbed by "
+                        f"{self.eps}, but {what}s of output {j} are {getattr(a, what)}, {now} and {getattr(b, what)} "
+                        f"when {self.name(k)} is lowered, left and raised."
+                    )
         return [(b - a) / (2 * self.eps) for a, b in zip(low, high, strict=True)]
 
     def units(self, k: int) -> Iterator[tuple[int, bool, Any]]:
