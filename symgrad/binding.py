@@ -10,6 +10,7 @@ import numpy as np
 
 from symgrad.dtypes import is_floating
 from symgrad.op import FRONTS, Op, lookup, register_carrier
+from symgrad.ops.indexing import getitem
 from symgrad.ops.labels import LABELS
 from symgrad.ops.naming import INPLACE, SPACES
 from symgrad.tape import record
@@ -145,6 +146,10 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         made = function(*args, **kwargs)
+        if args and made is args[0] and isinstance(made, Recorded):
+            # Nothing to do, but torch's answer is another tensor all the same: a view, or a copy.
+            other = lookup("clone")(made) if name != "t" else getitem(made, Ellipsis)
+            made = made if not isinstance(label, str) and label(other, *args, **kwargs) is None else other
         for out in made if isinstance(made, tuple) else (made,):
             if isinstance(out, Recorded) and out._requires_grad and out._node is not None:
                 inputs = _inputs(args, kwargs)

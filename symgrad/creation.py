@@ -16,6 +16,7 @@ from symgrad.ops.noise import SOURCE
 from symgrad.ops.shaping import size_args
 from symgrad.tape.names import check_name
 from symgrad.tape.record import call_site, plain
+from symgrad.tape.versions import changes
 from symgrad.tape.watch import WATCH, note_problem
 from symgrad.tensor import Tensor
 
@@ -129,7 +130,7 @@ def as_tensor(data: Any, dtype: Any = None) -> Tensor:
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray) and (dtype is None or np.dtype(dtype) == data.dtype):
-        return plain(Tensor, data)  # type: ignore[no-any-return]
+        return _sharing(data)
     return tensor(data, dtype=dtype)
 
 
@@ -137,7 +138,16 @@ def from_numpy(array: Any) -> Tensor:
     """A tensor sharing the memory of a NumPy array."""
     if not isinstance(array, np.ndarray):
         raise ArgumentError(f"from_numpy() takes a NumPy array, not {type(array).__name__}.")
-    return plain(Tensor, array)  # type: ignore[no-any-return]
+    return _sharing(array)
+
+
+def _sharing(array: Any) -> Tensor:
+    """A tensor in the memory of an array, with a version number of its own."""
+    made = plain(Tensor, array)
+    before = changes(array)
+    if before:
+        made.more().counted = -before
+    return made  # type: ignore[no-any-return]
 
 
 def variable(data: Any, requires_grad: bool = False, volatile: Any = None, **options: Any) -> Tensor:

@@ -195,7 +195,8 @@ class Tensor(Facts):
     def data(self) -> Tensor:
         """The same memory without history; changes through it are not counted, so backward does not object."""
         out = self.detach()
-        out.more().silent = True
+        extra = out.more()
+        extra.silent, extra.counted = True, -changes(self._value)
         return out
 
     @data.setter
@@ -215,6 +216,10 @@ class Tensor(Facts):
         out = plain(type(self), self._array())
         extra = out.more()
         extra.site, extra.inference = record.call_site(1), record.inferred(self)
+        view = view_of(self)
+        shared = self._extra if view is None else view.base._extra
+        if shared is not None:
+            extra.counted, extra.silent = shared.counted, shared.silent
         return out  # type: ignore[no-any-return]
 
     def detach_(self) -> Tensor:
@@ -331,7 +336,8 @@ class Tensor(Facts):
             value = plain(Tensor, np.asarray(value))
         if self.dtype.kind != "c" and value.dtype.kind == "c":
             raise DtypeError("value cannot be converted to type double without overflow")
-        self._inplace(lambda x: _put(x, value.to(x.dtype), chosen, "CopySlices"))
+        name = _written(self, chosen, value)
+        self._inplace(lambda x: _put(x, value.to(x.dtype), chosen, name))
 
     def _inplace(self, op: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
         """``op`` with the result put back into this tensor's memory and history."""
@@ -347,7 +353,7 @@ class Tensor(Facts):
             raise AutogradError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
             )
-        return self._filled(value, f"FillBackward{int(isinstance(value, Tensor))}")
+        return self._filled(value, f"FillBackward{2 + isinstance(value, Tensor)}")
 
     def _filled(self, value: Any, node: str) -> Tensor:
         return inplace(self, lambda x: _put(x, value, _WHOLE, node), (), {}, even=True)  # type: ignore[no-any-return]
@@ -369,7 +375,12 @@ class Tensor(Facts):
     def _version(self) -> int:
         if record.inferred(self):
             raise AutogradError("Inference tensors do not track version counter.")
-        return changes(self._value) + (0 if self._extra is None else self._extra.counted)
+        from symgrad.autograd.shown import first_version
+
+        view = view_of(self)
+        root = self if view is None else view.base
+        counted = 0 if root._extra is None else root._extra.counted
+        return changes(self._value) + counted + first_version(root)
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode, so that no graph may save it."""
@@ -561,6 +572,15 @@ def _put(x: Any, value: Any, index: Any, node: str) -> Any:
     if made._node is not None:
         Labelled.on(made._node, node)
     return made
+
+
+def _written(x: Any, index: Any, value: Any) -> str:
+    """torch's node for ``x[index] = value``: of the memory where views lead to it, else of the change itself."""
+    steps = symgrad.ops.indexing.index_steps(x.raw_shape, index)
+    whole = isinstance(index.value, slice) and index.value.indices(x.raw_shape[0]) == (0, x.raw_shape[0], 1)
+    if steps and not whole:
+        return "IndexPutBackward0" if steps == ["Index"] else "CopySlices"
+    return "CopyBackwards" if value.ndim else "FillBackward3"
 
 
 def _parted(index: Any) -> tuple[Any, Any]:

@@ -71,7 +71,7 @@ def _gradients(
 
 
 def _out(rows: tuple[Any, ...], several: bool, create_graph: bool) -> Any:
-    rows = rows if create_graph else tuple(r.detach() for r in rows)
+    rows = rows if create_graph else tuple(r.detach() if r._requires_grad or r._node is not None else r for r in rows)
     return rows if several else rows[0]
 
 

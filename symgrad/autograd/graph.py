@@ -79,15 +79,7 @@ class GradFn:
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that receive this node's gradients: ``(node, output number)``; ``(None, 0)`` for constants."""
-        node = self.node
-        if node.args.__class__ is Labelled and node.args.inputs is not None:
-            return tuple((None, 0) if place is None else _edge(place) for place in node.args.inputs)
-        numbers = node.op.name not in _NUMBERS_APART and not (node.op.name == "sub" and not _tensor_like(node.args[0]))
-        return tuple(
-            _edge(arg) if node.mask >> i & 1 else (None, 0)
-            for i, arg in enumerate(node.args)
-            if (_tensor_like(arg) and node.op.differentiable(i)) or (numbers and i < 2 and not _tensor_like(arg))
-        )
+        return tuple((None, 0) if place is None else _edge(place) for place in places(self.node))
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -176,6 +168,18 @@ class AccumulateGrad:
         return f"<AccumulateGrad object at {hex(id(self))}>"
 
 
+def places(node: tape.Node) -> tuple[Any, ...]:
+    """Where the gradients of a node go: a node, a leaf, or None for an input that gets none; of a composite, whole."""
+    if node.args.__class__ is Labelled and node.args.inputs is not None:
+        return node.args.inputs
+    numbers = node.op.name not in _NUMBERS_APART and not (node.op.name == "sub" and not _tensor_like(node.args[0]))
+    return tuple(
+        arg if node.mask >> i & 1 else None
+        for i, arg in enumerate(node.args)
+        if (_tensor_like(arg) and node.op.differentiable(i)) or (numbers and i < 2 and not _tensor_like(arg))
+    )
+
+
 def _tensor_like(arg: Any) -> bool:
     return not isinstance(arg, (int, float, complex)) and hasattr(arg, "dtype")
 
@@ -223,10 +227,11 @@ _NAMES_WITH_NUMBERS: dict[tuple[str, tuple[bool, ...]], str] = {
 """Names that depend on which arguments are Python numbers."""
 
 
-def node_name(node: tape.Node) -> str:
+def node_name(node: tape.Node, labelled: bool = True) -> str:
     """torch's name: the op's, or the label a composite or custom function gave."""
-    if node.args.__class__ is Labelled:
-        return node.args.label
+    if labelled and node.args.__class__ is Labelled:
+        label = node.args.label
+        return label if isinstance(label, str) else label(node)
     if node.op.kind == "function":
         return f"{node.op.name}Backward"
     numbers = tuple(not _tensor_like(a) for a in node.args)

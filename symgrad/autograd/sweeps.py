@@ -22,11 +22,12 @@ from symgrad.autograd.hooks import (
 )
 from symgrad.autograd.profiler import ACTIVE, watch_sweep
 from symgrad.autograd.rescue import Rescue
+from symgrad.autograd.shown import name_gradient
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
 from symgrad.ops.kinks import turned
 from symgrad.tape.engine import Sweep
-from symgrad.tape.graph import Labelled, Node, Parts
+from symgrad.tape.graph import Labelled, Node, Parts, sequence
 from symgrad.tape.modes import enable_grad, is_grad_enabled, no_grad
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.origin import Origin, attach, settle
@@ -390,6 +391,8 @@ def grad(
     seeds = _seeds(outs, gradients, create_graph)
     origin = Origin(outs, gradients)
     wanted = [_root(t) for t in targets]
+    origin.wanted, origin.recorded = frozenset(map(id, wanted)), create_graph
+    began = next(sequence)
     seeds = [turned(seed) for seed in seeds]
     rescue = Rescue(outs, seeds)
 
@@ -408,10 +411,7 @@ def grad(
             g = np.zeros_like(t._value)[()]
         elif g is None and not allow_unused:
             raise _unused(k, t)
-        if g is not None and not isinstance(g, Recorded):
-            value = np.array(g)[()] if isinstance(g, np.ndarray) and g.base is not None else g
-            g = attach(plain(Tensor, value), origin, t)
-        results.append(g)
+        results.append(None if g is None else _result(g, origin, t, began))
     return tuple(results)
 
 
@@ -420,6 +420,16 @@ def _unused(k: int, t: Any) -> Exception:
         f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set allow_unused=True if "
         f"this is the desired behavior. ({t.name or 'unnamed'}, shape {tuple(t._value.shape)})"
     )
+
+
+def _result(g: Any, origin: Origin, target: Any, began: int) -> Any:
+    """A gradient as :func:`grad` returns it: a tensor that knows where it came from."""
+    if not isinstance(g, Recorded):
+        value = np.array(g)[()] if isinstance(g, np.ndarray) and g.base is not None else g
+        return attach(plain(Tensor, value), origin, target)
+    if g._node is not None and g._node.sequence_nr > began:
+        name_gradient(g, origin, _root(target))
+    return g
 
 
 def _batched(

@@ -164,9 +164,11 @@ put_op: Op = primitive(
 
 
 def index_steps(shape: tuple[Any, ...], index: Index) -> list[str]:
-    """The views that torch takes one after the other for an index, by name; whole slices are none."""
+    """The views that torch takes one after the other for an index, by name; whole slices are none but alone."""
     parts = index.value if isinstance(index.value, tuple) else (index.value,)
     rank = sum(map(_axes_used, parts))
+    if isinstance(index.value, slice):
+        return ["Slice"]
     steps, axis, arrays = [], 0, False
     for p in parts:
         if p is Ellipsis:

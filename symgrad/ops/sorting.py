@@ -13,6 +13,7 @@ import numpy as np
 from symgrad import kernels_scan
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, primitive, refusing, shape_of
+from symgrad.ops.arithmetic import clone
 from symgrad.ops.elementwise import ceil, floor
 from symgrad.ops.indexing import gather_op
 from symgrad.ops.reductions import Extremes, amax, amin, check_entries, shared_by_ties, sum_op
@@ -69,7 +70,7 @@ def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = 
 def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Extremes:
     """Sorted values along ``dim`` and the places they came from."""
     if not shape_of(input):
-        return Extremes((reshape(input, ()), argsort(input)))
+        return Extremes((clone(input), argsort(input)))
     indices = argsort(input, dim, descending)
     return Extremes((gather_op(input, indices, dim=axis_of(dim, len(shape_of(input)))), indices))
 

@@ -75,15 +75,15 @@ class Labelled(tuple[Any, ...]):
 
     Only such a node pays for its label; the sweeps see a tuple of arguments like any other.
 
-    label   the name of the whole, as ``grad_fn`` gives it
+    label   the name of the whole, as ``grad_fn`` gives it, or a function of the node that finds it out
     inputs  where the whole got its inputs: a node, a leaf, or None for a constant; None where the arguments tell
     """
 
-    label: str
+    label: Any
     inputs: tuple[Any, ...] | None
 
     @classmethod
-    def on(cls, node: Node, label: str, inputs: tuple[Any, ...] | None = None) -> None:
+    def on(cls, node: Node, label: Any, inputs: tuple[Any, ...] | None = None) -> None:
         """Give ``node`` a label."""
         node.args = made = cls(node.args)
         made.label, made.inputs = label, inputs

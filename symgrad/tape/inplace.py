@@ -235,7 +235,10 @@ def _writable(target: Any, even: bool) -> Any:
 
 
 def _write(root: Any, target: Any, value: Any) -> None:
-    note_change(root._array(), root._extra is not None and root._extra.silent)
+    silent = root._extra is not None and root._extra.silent
+    note_change(root._array(), silent)
+    if silent:
+        root._extra.counted += 1
     target[...] = value
 
 

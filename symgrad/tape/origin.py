@@ -23,11 +23,15 @@ LIMIT = 64
 class Origin:
     """One backward pass: its outputs and cotangents, as the graph knows them."""
 
-    __slots__ = ("__weakref__", "cache", "convention", "known", "pulled", "replaced", "roots", "seeds")
+    __slots__ = (
+        "__weakref__", "cache", "convention", "known", "pulled", "recorded", "replaced", "roots", "seeds", "wanted",
+    )  # fmt: skip
 
     def __init__(self, outputs: Sequence[Any], gradients: Sequence[Any]):
         self.roots = tuple(out.edge() for out in outputs)
         self.seeds = tuple(None if g is None else g.edge() for g in gradients)
+        self.wanted: frozenset[int] | None = None  # the identities of the edges asked for; None for all leaves
+        self.recorded = False
         self.cache: dict[Any, Any] = {}
         self.replaced: dict[Any, list[Any]] = {}  # by edge: the hooks that put another gradient in place
         self.convention = in_force()  # at kinks: the formula is read later, and must say what the number said

@@ -130,7 +130,7 @@ def _state(item: Any, ref: Any) -> tuple[Any, ...]:
     if isinstance(item, Node):
         saved = "freed" if item.saved is FREED else unpacked(item.saved)
         extra = _node_extra(item.extra)
-        args = _labelled_state(item.args, ref)
+        args = _labelled_state(item, ref)
         inside = tuple(ref(x) for x in _inside(item.params))
         return ("node", item.op, args, _as_size(item.params), inside, item.mask, item.shape, item.dtype, item.uniform,
                 item.sequence_nr, saved, extra)  # fmt: skip
@@ -142,12 +142,14 @@ def _state(item: Any, ref: Any) -> tuple[Any, ...]:
     return ("tensor", type(item), item._value, ref(item._node), item._requires_grad, _tensor_extra(item, ref))
 
 
-def _labelled_state(args: tuple[Any, ...], ref: Any) -> tuple[Any, ...]:
+def _labelled_state(node: Node, ref: Any) -> tuple[Any, ...]:
     """References to a node's arguments, after their label and its inputs where they have one."""
+    args = node.args
     refs = tuple(ref(a) for a in args)
     if not isinstance(args, Labelled):
         return refs
-    return (args.label, None if args.inputs is None else tuple(ref(a) for a in args.inputs), *refs)
+    label = args.label if isinstance(args.label, str) else args.label(node)
+    return (label, None if args.inputs is None else tuple(ref(a) for a in args.inputs), *refs)
 
 
 def _labelled(state: tuple[Any, ...], deref: Any) -> tuple[Any, ...]:
@@ -382,6 +384,8 @@ def deep_copy(tensor: Any, memo: dict[int, Any]) -> Any:
     for item, made in zip(objects, bundle.objects, strict=True):
         memo[id(item)] = made
         keep.append(item)
+        if isinstance(made, Recorded):
+            made.more().counted = 1  # torch sets the memory of the copy, which counts as a change
     return memo[id(tensor)]
 
 

@@ -43,7 +43,8 @@ INFERENCE_SAVED = (
 class Extra:
     """Rare things about a tensor; most tensors never get one.
 
-    counted    versions that the tensor's former memory had counted when ``.data`` was set
+    counted    what the tensor's version number has besides the changes of its memory: those of its former memory when
+               ``.data`` was set, those through a ``.data``
     inference  made in inference mode; such a tensor only ``claims`` to require grad, since nothing records it
     """
 
