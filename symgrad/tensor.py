@@ -380,7 +380,7 @@ class Tensor(Facts):
         view = view_of(self)
         root = self if view is None else view.base
         counted = 0 if root._extra is None else root._extra.counted
-        return changes(self._value) + counted + first_version(root)
+        return changes(root._value) + counted + first_version(root)
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode, so that no graph may save it."""
