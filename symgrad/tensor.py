@@ -18,12 +18,12 @@ from symgrad.ops.indexing import getitem
 from symgrad.ops.reductions import cast
 from symgrad.ops.shaping import permute
 from symgrad.tape import record
-from symgrad.tape.graph import Labelled
 from symgrad.tape.inplace import inplace, resize, view_of
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import plain
 from symgrad.tape.versions import changes
 from symgrad.tape.watch import WATCH, note_read
+from symgrad.tape.writing import put, written
 
 _WHOLE = symgrad.ops.indexing.static_index(Ellipsis)
 
@@ -336,8 +336,8 @@ class Tensor(Facts):
             value = plain(Tensor, np.asarray(value))
         if self.dtype.kind != "c" and value.dtype.kind == "c":
             raise DtypeError("value cannot be converted to type double without overflow")
-        name = _written(self, chosen, value)
-        self._inplace(lambda x: _put(x, value.to(x.dtype), chosen, name))
+        name = written(self, chosen, value)
+        self._inplace(lambda x: put(x, value.to(x.dtype), chosen, name))
 
     def _inplace(self, op: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
         """``op`` with the result put back into this tensor's memory and history."""
@@ -356,12 +356,12 @@ class Tensor(Facts):
         return self._filled(value, f"FillBackward{2 + isinstance(value, Tensor)}")
 
     def _filled(self, value: Any, node: str) -> Tensor:
-        return inplace(self, lambda x: _put(x, value, _WHOLE, node), (), {}, even=True)  # type: ignore[no-any-return]
+        return inplace(self, lambda x: put(x, value, _WHOLE, node), (), {}, even=True)  # type: ignore[no-any-return]
 
     def copy_(self, source: Any) -> Tensor:
         """Copy another tensor's values into this one, cast to its dtype."""
         value = cast(symgrad.ops.shaping.expand(source, self._value.shape), self.dtype)
-        return self._inplace(lambda x: _put(x, value, _WHOLE, "CopyBackwards"))
+        return self._inplace(lambda x: put(x, value, _WHOLE, "CopyBackwards"))
 
     def resize_(self, *sizes: Any) -> Tensor:
         """Another shape in place: the first entries are kept, those that are added are zero."""
@@ -375,12 +375,9 @@ class Tensor(Facts):
     def _version(self) -> int:
         if record.inferred(self):
             raise AutogradError("Inference tensors do not track version counter.")
-        from symgrad.autograd.shown import first_version
+        from symgrad.autograd.shown import version_of
 
-        view = view_of(self)
-        root = self if view is None else view.base
-        counted = 0 if root._extra is None else root._extra.counted
-        return changes(root._value) + counted + first_version(root)
+        return version_of(self)
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode, so that no graph may save it."""
@@ -564,23 +561,6 @@ def _plain_index(index: Any) -> Any:
     if isinstance(index, list):
         return np.asarray([_plain_index(i) for i in index])
     return index
-
-
-def _put(x: Any, value: Any, index: Any, node: str) -> Any:
-    """A copy of ``x`` with ``x[index] = value``, whose node has torch's name for what was written."""
-    made = lookup("index_put")(x, value, index=index)
-    if made._node is not None:
-        Labelled.on(made._node, node)
-    return made
-
-
-def _written(x: Any, index: Any, value: Any) -> str:
-    """torch's node for ``x[index] = value``: of the memory where views lead to it, else of the change itself."""
-    steps = symgrad.ops.indexing.index_steps(x.raw_shape, index)
-    whole = isinstance(index.value, slice) and index.value.indices(x.raw_shape[0]) == (0, x.raw_shape[0], 1)
-    if steps and not whole:
-        return "IndexPutBackward0" if steps == ["Index"] else "CopySlices"
-    return "CopyBackwards" if value.ndim else "FillBackward3"
 
 
 def _parted(index: Any) -> tuple[Any, Any]:

@@ -12,7 +12,9 @@ from typing import Any
 from symgrad.autograd.graph import node_name, places
 from symgrad.ops.cotangents import Answer, answer
 from symgrad.tape.graph import Labelled, Node
+from symgrad.tape.inplace import view_of
 from symgrad.tape.origin import Origin
+from symgrad.tape.versions import changes
 
 
 class Flow:
@@ -91,6 +93,14 @@ def first_version(tensor: Any) -> int:
     if node.args.__class__ is Labelled:
         return node.args.label.version() if isinstance(node.args.label, GradientLabel) else 0
     return int(node.op.name == "matmul" and node_name(node) == "SqueezeBackward4")
+
+
+def version_of(tensor: Any) -> int:
+    """The version number of a tensor: how often it was changed in place, through any of its views and detached twins."""
+    view = view_of(tensor)
+    root = tensor if view is None else view.base
+    counted = 0 if root._extra is None else root._extra.counted
+    return changes(root._value) + int(counted) + first_version(root)
 
 
 class _Replay:

@@ -1,0 +1,26 @@
+"""What ``x[index] = value`` and its like write, and torch's name for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symgrad.op import lookup
+from symgrad.ops.indexing import index_steps
+from symgrad.tape.graph import Labelled
+
+
+def put(x: Any, value: Any, index: Any, node: str) -> Any:
+    """A copy of ``x`` with ``x[index] = value``, whose node has torch's name for what was written."""
+    made = lookup("index_put")(x, value, index=index)
+    if made._node is not None:
+        Labelled.on(made._node, node)
+    return made
+
+
+def written(x: Any, index: Any, value: Any) -> str:
+    """torch's node for ``x[index] = value``: of the memory where views lead to it, else of the change itself."""
+    steps = index_steps(x.raw_shape, index)
+    whole = isinstance(index.value, slice) and index.value.indices(x.raw_shape[0]) == (0, x.raw_shape[0], 1)
+    if steps and not whole:
+        return "IndexPutBackward0" if steps == ["Index"] else "CopySlices"
+    return "CopyBackwards" if value.ndim else "FillBackward3"
