@@ -96,7 +96,7 @@ def first_version(tensor: Any) -> int:
 
 
 def version_of(tensor: Any) -> int:
-    """The version number of a tensor: how often it was changed in place, through any of its views and detached twins."""
+    """The version number of a tensor: how often it was changed in place, through its views and detached twins too."""
     view = view_of(tensor)
     root = tensor if view is None else view.base
     counted = 0 if root._extra is None else root._extra.counted
