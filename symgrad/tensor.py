@@ -183,6 +183,12 @@ class Tensor(Facts):
 
         return register_tensor_hook(self, hook)
 
+    def reinforce(self, reward: Any) -> None:
+        """Give a sample its reward: backward sends reward · ∂ log p / ∂θ to the parameters θ it was drawn with."""
+        from symgrad.autograd.stochastic import reinforce
+
+        reinforce(self, reward)
+
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> Any:
         """Call ``hook(leaf)`` whenever a backward pass has added to this leaf's ``.grad``."""
         from symgrad.autograd.hooks import register_post_accumulate

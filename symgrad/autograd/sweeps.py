@@ -23,6 +23,7 @@ from symgrad.autograd.hooks import (
 from symgrad.autograd.profiler import ACTIVE, watch_sweep
 from symgrad.autograd.rescue import Rescue
 from symgrad.autograd.shown import name_gradient
+from symgrad.autograd.stochastic import awaits_reward, reinforced
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
 from symgrad.ops.kinks import turned
@@ -38,6 +39,10 @@ from symgrad.tensor import Tensor
 
 __all__ = ["backward", "grad"]
 
+NO_REWARD = (
+    "differentiating stochastic functions requires providing a reward: call .reinforce(reward) on the sample before "
+    "backward(). Without one the derivative of a sample by its parameters is zero."
+)
 NO_GRAD = "element {} of tensors does not require grad and does not have a grad_fn"
 
 
@@ -58,7 +63,7 @@ def _seeds(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool)
     seeds = []
     for out, g in zip(outputs, gradients, strict=True):
         if g is None:
-            if out._value.size != 1:
+            if out._value.size != 1 and not reinforced(out):
                 raise AutogradError(
                     "grad can be implicitly created only for scalar outputs "
                     f"(this output has shape {tuple(out._value.shape)}; pass gradient= of that shape, or "
@@ -153,6 +158,8 @@ def _check(outputs: Sequence[Any]) -> None:
     for k, out in enumerate(outputs):
         if not isinstance(out, Recorded):
             raise ArgumentError(f"element {k} of outputs is {type(out).__name__}, not a tensor")
+        if awaits_reward(out):
+            raise AutogradError(NO_REWARD)
         if not out._requires_grad:
             raise AutogradError(NO_GRAD.format(k))
 

@@ -10,9 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError
+from symgrad.dtypes import get_default_dtype
+from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import front, shape_of
+from symgrad.ops.constants import PI
+from symgrad.ops.elementwise import log
+from symgrad.ops.indexing import gather
 from symgrad.ops.naming import inplace, within, written
+from symgrad.ops.reductions import cumsum, sum_
 
 inplace("bernoulli")
 
@@ -96,19 +101,94 @@ alpha_dropout = _alpha_dropout("alpha_dropout", None)
 feature_alpha_dropout = _alpha_dropout("feature_alpha_dropout", 2)
 
 
+# ------------------------------------------------------------------------------------------ samples
+
+SAMPLED: list[Callable[..., Any]] = [lambda values, parameters, log_p: values]
+"""Makes ``(values drawn, parameters, log-probability of a value)`` a sample; tensors have one that remembers it."""
+
+
+def _plain(x: Any) -> Any:
+    return np.asarray(x.detach() if hasattr(x, "detach") else x)
+
+
 @front("bernoulli")
 def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> Any:
-    """0 or 1, with the probabilities in ``input`` (or ``p`` everywhere); derivative 0."""
-    values = input.detach() if hasattr(input, "detach") else input
-    chances = np.asarray(values) if p is None else p
+    """0 or 1, with the probabilities in ``input`` (or ``p`` everywhere); derivative 0 unless given a reward.
+
+    ``reinforce`` on the result sends the score-function gradient to ``input``.  Probabilities outside of [0, 1] are an
+    ``AutogradError``.
+    """
+    if p is not None:
+        _probability(p, "bernoulli")
+        return input * 0 + np.asarray(drawn(generator).random(shape_of(input)) < p).astype(input.dtype)
+    chances = _plain(input)
+    if not np.all((chances >= 0) & (chances <= 1)):
+        raise AutogradError("bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     ones = np.asarray(drawn(generator).random(shape_of(input)) < chances).astype(input.dtype)
-    return input * 0 + ones
+    return SAMPLED[0](ones, [input], lambda a: log(a * input + (1 - a) * (1 - input)))
 
 
 @front("normal", method=False)
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None) -> Any:
-    """Normal samples mean + std · z of the given means and deviations (or numbers with a ``size``)."""
+    """Normal samples of the given means and deviations (or numbers with a ``size``); derivative 0, as torch has it.
+
+    ``reinforce`` on the result sends the score-function gradient to both; ``mean + std * randn(...)`` is the sample
+    that has a derivative of its own.
+    """
     shape = tuple(size) if size is not None else np.broadcast_shapes(shape_of(mean), shape_of(std))
-    dtype = next((x.dtype for x in (mean, std) if hasattr(x, "dtype")), np.dtype(np.float64))
-    z = np.asarray(drawn(generator).standard_normal(shape)).astype(dtype)
-    return std * z + mean
+    dtype = next((x.dtype for x in (mean, std) if hasattr(x, "dtype")), get_default_dtype())
+    if np.any(_plain(std) < 0):
+        raise AutogradError("normal expects all elements of std >= 0.0")
+    z = np.asarray(drawn(generator).standard_normal(shape))
+    values = np.asarray(_plain(mean) + _plain(std) * z).astype(dtype)
+    return SAMPLED[0](values, [mean, std], lambda a: -(((a - mean) / std) ** 2) / 2 - log(std) - log(2 * PI) / 2)
+
+
+@front("multinomial")
+def multinomial(input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
+    """Places in the last axis, drawn with the probabilities or weights in ``input``: shape (num_samples,) or (m, …).
+
+    ``reinforce`` on the result sends the score-function gradient to ``input``.  Raises ``AutogradError`` in torch's
+    words for weights that are negative, not finite or all zero, and for more places than there are.
+
+    >>> import symgrad as sg
+    >>> sg.multinomial(sg.tensor([0.0, 1.0]), 3, replacement=True)
+    tensor([1, 1, 1])
+    """
+    weights = _plain(input)
+    _drawable(weights, num_samples, replacement)
+    noise = drawn(generator).random((*weights.shape[:-1], num_samples if replacement else weights.shape[-1]))
+    if replacement:
+        edges = np.cumsum(weights.astype(np.float64), -1)
+        found = np.sum(edges[..., None, :] <= (noise * edges[..., -1:])[..., None], -1)
+    else:  # the first arrivals of independent exponential clocks
+        with np.errstate(divide="ignore"):
+            times = -np.log1p(-noise) / weights.astype(np.float64)
+        found = np.argsort(times, -1)[..., :num_samples]
+
+    def log_p(places: Any) -> Any:
+        chosen = gather(input, -1, places)
+        left = sum_(input, -1, True)
+        if not replacement and num_samples > 1:
+            left = left - (cumsum(chosen, -1) - chosen)
+        return log(chosen) - log(left)
+
+    return SAMPLED[0](found.astype(np.int64), [input], log_p)
+
+
+def _drawable(weights: Any, count: int, replacement: bool) -> None:
+    if weights.dtype.kind in "biu":
+        raise AutogradError(f"multinomial only supports floating-point dtypes for input, got: {weights.dtype}")
+    if weights.ndim not in (1, 2):
+        raise AutogradError(f"prob_dist must be 1 or 2 dim (it has {weights.ndim})")
+    if count <= 0:
+        raise AutogradError(f"cannot sample n_sample <= 0 samples (num_samples={count})")
+    if not replacement and count > weights.shape[-1]:
+        raise AutogradError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement "
+            f"(num_samples={count} of {weights.shape[-1]}; replacement=True allows it)"
+        )
+    if not np.all(np.isfinite(weights) & (weights >= 0)):
+        raise AutogradError("probability tensor contains either `inf`, `nan` or element < 0")
+    if np.any(np.sum(weights, -1) <= 0):
+        raise AutogradError("invalid multinomial distribution (sum of probabilities <= 0)")

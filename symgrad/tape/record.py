@@ -50,7 +50,7 @@ class Extra:
 
     __slots__ = (
         "accumulate", "claims", "counted", "grad", "hooks", "inference", "name", "origin", "origin_at", "post",
-        "recipe", "retains", "silent", "site", "source", "structure", "view", "views",
+        "recipe", "retains", "score", "silent", "site", "source", "structure", "view", "views",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -66,6 +66,7 @@ class Extra:
         self.post: dict[int, Any] = {}
         self.recipe: Any = None
         self.retains = False
+        self.score: Any = None
         self.silent = False
         self.site: Any = None
         self.source: Source | None = None
