@@ -31,6 +31,7 @@ __all__ = [
     "GradientEdge",
     "Node",
     "allow_mutation_on_saved_tensors",
+    "current_graph_task_id",
     "current_node",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
@@ -313,6 +314,11 @@ def current_node() -> Any:
     if found is None:
         return None
     return handle(found) if isinstance(found, tape.Node) else accumulator(found)
+
+
+def current_graph_task_id() -> int:
+    """The number of the backward pass under way in this thread, which no other pass has; -1 outside of one."""
+    return RUNNING.sweeps[-1].number if RUNNING.sweeps else -1
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:

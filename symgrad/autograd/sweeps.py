@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -333,8 +334,19 @@ def _leaf_hooks(leaf: Any, g: Any, origin: Origin) -> Any:
     return g
 
 
+_ADDING = threading.RLock()
+"""Held while a gradient is added to a leaf, which graphs of several threads may share."""
+
+
 def _accumulate(leaf: Any, g: Any, create_graph: bool, origin: Origin) -> None:
     extra = leaf.more()
+    with _ADDING:
+        _add_to_grad(leaf, extra, g, create_graph, origin)
+    if extra.post:
+        accumulated(leaf, g, Tensor)
+
+
+def _add_to_grad(leaf: Any, extra: Any, g: Any, create_graph: bool, origin: Origin) -> None:
     if create_graph:
         extra.grad = g if extra.grad is None else extra.grad + g
     elif extra.grad is None:
@@ -349,8 +361,6 @@ def _accumulate(leaf: Any, g: Any, create_graph: bool, origin: Origin) -> None:
         else:
             before._value = value
         attach(before, origin, leaf)
-    if extra.post:
-        accumulated(leaf, g, Tensor)
 
 
 def grad(
@@ -444,6 +454,14 @@ def _batched(
 ) -> tuple[Any, ...]:
     from symgrad.ops.shaping import stack
 
+    for k, (out, g) in enumerate(zip(outs, gradients, strict=True)):
+        if g is not None and tuple(shape_of(g._value))[1:] != tuple(out._value.shape):
+            raise AutogradError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: grad_output[{k}] has a shape of {tuple(shape_of(g._value))} and "
+                f"output[{k}] has a shape of {tuple(out._value.shape)}."
+            )
     count = len(next(g for g in gradients if g is not None))
     rows = []
     for k in range(count):

@@ -6,6 +6,7 @@ Broadcasting and dtype casts are undone in one place, ``symgrad.ops.fitting``.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
@@ -47,8 +48,11 @@ def nothing_saved(node: Node) -> tuple[Any, ...]:
     return (None,) * (count + 1)
 
 
+_numbers = itertools.count()
+
+
 class Sweep:
-    """One backward pass: what it starts from, what it wants, and how."""
+    """One backward pass: what it starts from, what it wants, and how; ``number`` tells it from all others."""
 
     def __init__(
         self,
@@ -63,6 +67,7 @@ class Sweep:
         run_post_hooks: Callable[[Node, list[Any], Any], list[Any]],
         run_wanted: bool = False,
     ):
+        self.number = next(_numbers)
         self.roots = roots
         self.wanted = wanted
         self.create_graph = create_graph

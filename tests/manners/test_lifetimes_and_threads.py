@@ -1,0 +1,147 @@
+"""What stays alive and what does not; one backward told from the next; several threads."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import weakref
+
+import pytest
+
+
+def leaf(t, values):
+    return t.tensor(values, dtype=t.float64, requires_grad=True)
+
+
+def test_retain_grad_cycle(t):
+    """retain_grad does not keep a tensor alive: it goes when the last reference goes, without the collector."""
+    x = leaf(t, [1.0, 2.0])
+
+    def use():
+        y = x * 2
+        y.retain_grad()
+        return y / 2, weakref.ref(y)
+
+    gc.disable()
+    try:
+        out, y = use()
+        assert y() is None
+    finally:
+        gc.enable()
+    out.sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]
+
+
+def test_variable_traverse(t):
+    """A cycle that nobody refers to and that holds a view within the graph is collected; backward does not mind."""
+
+    def use():
+        x = leaf(t, [1.0, 2.0, 3.0])
+        middle = x.view(3, 1)
+        cycle = [middle]
+        cycle.append(cycle)
+        return middle.view(3), x
+
+    out, x = use()
+    gc.collect()
+    out.backward(t.tensor([1.0, 2.0, 3.0], dtype=t.float64))
+    assert x.grad.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_current_graph_task_id(t):
+    """Hooks of one backward see one number, those of the next another, and outside there is none."""
+    current = t._C._current_graph_task_id if t.__name__ == "torch" else t.autograd.graph.current_graph_task_id
+    seen = []
+    x = leaf(t, [1.0])
+    y = x * 2
+    x.register_hook(lambda g: seen.append(current()))
+    y.register_hook(lambda g: seen.append(current()))
+    y.backward(retain_graph=True)
+    y.backward()
+    assert seen[0] == seen[1] != seen[2] == seen[3]
+    assert min(seen) >= 0
+    assert current() == -1
+
+
+# ---------------------------------------------------------------------------------------------- threads
+
+
+@pytest.fixture
+def often():
+    """Threads take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def in_threads(count, work):
+    """Run ``work(k)`` in ``count`` threads at once; what one of them raises comes out."""
+    errors, start = [], threading.Barrier(count)
+
+    def run(k):
+        try:
+            start.wait()
+            work(k)
+        except BaseException as error:  # noqa: BLE001  (for the thread that waits)
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def test_simple_backward(t, often):
+    """A graph per thread: each is differentiated as if it were alone."""
+
+    def work(k):
+        x = leaf(t, [float(k), 2.0])
+        for _ in range(5):
+            x.grad = None
+            y = x * x
+            with t.no_grad():
+                assert not (x * 2).requires_grad
+            (y * 3).sum().backward()
+            assert x.grad.tolist() == [6.0 * k, 12.0]
+
+    in_threads(6, work)
+
+
+def test_simple_backward_same_input(t, often):
+    """Graphs of several threads that end in one leaf: no contribution to its .grad is lost."""
+    x = leaf(t, [1.0, 2.0])
+
+    def work(_):
+        for _ in range(20):
+            (x * x).sum().backward()
+
+    in_threads(6, work)
+    assert x.grad.tolist() == [240.0, 480.0]
+    y = (x * x).sum()
+    x.grad = None
+    in_threads(6, lambda _: y.backward(retain_graph=True))
+    assert x.grad.tolist() == [12.0, 24.0]
+
+
+def test_python_thread_in_middle(t):
+    """Parts of a graph are made in one thread after another and differentiated in a third."""
+    x = leaf(t, [2.0, 3.0])
+    parts = [x * x]
+
+    def work(_):
+        parts.append(parts[-1] + 1)
+        parts[-1].sum().backward(retain_graph=True)
+        parts.append(parts[-1] * x)
+
+    in_threads(1, work)
+    in_threads(1, work)
+    first = x.grad.tolist()
+    parts[-1].sum().backward()
+    # x² + 1, then (x² + 1) x + 1 in the threads; ((x² + 1) x + 1) x here
+    assert first == [2 * v + 3 * v**2 + 1 for v in (2.0, 3.0)]
+    assert x.grad.tolist() == [a + 4 * v**3 + 2 * v + 1 for a, v in zip(first, (2.0, 3.0), strict=True)]

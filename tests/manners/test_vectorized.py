@@ -1,0 +1,154 @@
+"""``vectorize=True`` and ``is_grads_batched=True``: the same numbers as one by one, without warnings."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+
+def tensor(t, values, dtype=None):
+    return t.tensor(values, dtype=dtype or t.float64)
+
+
+def flat(result):
+    """The arrays in nested tuples, in order, with their dtypes."""
+    if isinstance(result, tuple):
+        return [array for part in result for array in flat(part)]
+    return [result.detach().numpy()]
+
+
+def compared(of, function, inputs):
+    """``of`` (jacobian or hessian) with and without vectorize; gives the former after comparing."""
+    together, one_by_one = of(function, inputs, vectorize=True), of(function, inputs)
+    assert type(together) is type(one_by_one)
+    for a, b in zip(flat(together), flat(one_by_one), strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    return together
+
+
+def silent(call):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        call()
+
+
+# ---------------------------------------------------------------------------------------------- jacobian
+
+
+def test_jacobian_err_check_strict_vectorize(t):
+    """strict and vectorize exclude each other."""
+    with pytest.raises(RuntimeError, match="not supported together"):
+        t.autograd.functional.jacobian(lambda x: x * 2, tensor(t, [1.0]), strict=True, vectorize=True)
+
+
+def test_jacobian_vectorize_raises_no_warnings(t):
+    """No warning comes of it."""
+    silent(lambda: t.autograd.functional.jacobian(lambda x: x.exp(), tensor(t, [[1.0, 2.0]]), vectorize=True))
+
+
+def test_jacobian_vectorize_correctness_simple(t):
+    """One input, one output, of several shapes."""
+    jacobian = t.autograd.functional.jacobian
+    for x in ([1.0, 2.0, 3.0], [[1.0, -2.0], [0.5, 3.0]]):
+        compared(jacobian, lambda x: x * x.sum() + x.sin(), tensor(t, x))
+    x = tensor(t, [1.0, 2.0])
+    assert compared(jacobian, lambda x: x**2, x).tolist() == [[2.0, 0.0], [0.0, 4.0]]
+
+
+def test_jacobian_vectorize_correctness_multi_input(t):
+    """Several inputs give a tuple."""
+    x, y = tensor(t, [[1.0, 2.0], [3.0, 4.0]]), tensor(t, [5.0, 6.0])
+    compared(t.autograd.functional.jacobian, lambda x, y: (x * y) @ y, (x, y))
+
+
+def test_jacobian_vectorize_correctness_multi_input_multi_output(t):
+    """Several inputs and outputs give a tuple of tuples."""
+    x, y = tensor(t, [[1.0, 2.0, 3.0], [0.0, 1.0, -1.0]]), tensor(t, [2.0, 3.0, 4.0])
+    result = compared(t.autograd.functional.jacobian, lambda x, y: (x @ y, (x * y).sum(), y.exp()), (x, y))
+    assert [[tuple(part.shape) for part in row] for row in result] == [
+        [(2, 2, 3), (2, 3)],
+        [(2, 3), (3,)],
+        [(3, 2, 3), (3, 3)],
+    ]
+
+
+def test_jacobian_vectorize_correctness_unrelated_outputs(t):
+    """Outputs that ignore an input, or all of them, have zeros."""
+    x, y = tensor(t, [1.0, 2.0]), tensor(t, [3.0, 4.0, 5.0])
+    jacobian = t.autograd.functional.jacobian
+    result = compared(jacobian, lambda x, y: (x, x, tensor(t, [1.0])), (x, y))
+    assert result[0][1].tolist() == [[0.0] * 3] * 2
+    assert result[2][0].tolist() == [[0.0, 0.0]]
+
+
+def test_jacobian_vectorize_correctness_zero_dim(t):
+    """Inputs and outputs without axes."""
+    x, y = tensor(t, 2.0), tensor(t, [3.0, 4.0])
+    jacobian = t.autograd.functional.jacobian
+    assert compared(jacobian, lambda x: x**3, x).item() == 12.0
+    compared(jacobian, lambda x, y: (x.exp(), (x * y).sum(), x * y), (x, y))
+
+
+def test_jacobian_vectorize_correctness_different_dtype(t):
+    """Inputs and outputs of different precision: each part has the dtype of its input."""
+    x, y = tensor(t, [1.0, 2.0], t.float32), tensor(t, [3.0, 4.0])
+    result = compared(
+        t.autograd.functional.jacobian, lambda x, y: ((x * y).to(t.float32), (x * y).to(t.float64)), (x, y)
+    )
+    assert [[part.dtype for part in row] for row in result] == [[t.float32, t.float64]] * 2
+
+
+# ---------------------------------------------------------------------------------------------- hessian
+
+
+def test_hessian_err_check_strict_vectorize(t):
+    """strict and vectorize exclude each other here, too."""
+    with pytest.raises(RuntimeError, match="not supported together"):
+        t.autograd.functional.hessian(lambda x: (x**2).sum(), tensor(t, [1.0]), strict=True, vectorize=True)
+
+
+def test_hessian_vectorize_raises_no_warnings(t):
+    """No warning comes of it."""
+    silent(lambda: t.autograd.functional.hessian(lambda x: x.exp().sum(), tensor(t, [1.0, 2.0]), vectorize=True))
+
+
+def test_hessian_vectorize_correctness_simple(t):
+    """One input."""
+    x = tensor(t, [[1.0, 2.0], [3.0, 4.0]])
+    compared(t.autograd.functional.hessian, lambda x: (x * x.sum()).sin().sum(), x)
+
+
+def test_hessian_vectorize_correctness_multi_input(t):
+    """Several inputs: blocks."""
+    x, y = tensor(t, [[1.0, 2.0], [3.0, 4.0]]), tensor(t, [5.0, 6.0])
+    compared(t.autograd.functional.hessian, lambda x, y: ((x @ y) ** 2).sum() * y.prod(), (x, y))
+
+
+def test_hessian_vectorize_correctness_unrelated_outputs(t):
+    """Inputs that do not matter, or only to the first order, have blocks of zeros."""
+    x, y = tensor(t, [1.0, 2.0]), tensor(t, [3.0, 4.0])
+    hessian = t.autograd.functional.hessian
+    result = compared(hessian, lambda x, y: (x**2).sum(), (x, y))
+    assert result[1][1].tolist() == result[0][1].tolist() == [[0.0, 0.0]] * 2
+    compared(hessian, lambda x, y: (x * 3 + y).sum(), (x, y))
+    compared(hessian, lambda x, y: tensor(t, 1.0), (x, y))
+
+
+# ---------------------------------------------------------------------------------------------- batches of gradients
+
+
+def test_grad_batched_grad(t):
+    """is_grads_batched: the first axis of grad_outputs numbers the gradients; shapes must agree but for it."""
+    x = t.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    y = x * 3
+    batch = t.arange(12.0).reshape(3, 2, 2)
+    (g,) = t.autograd.grad(y, (x,), (batch,), is_grads_batched=True, retain_graph=True)
+    assert g.tolist() == (batch * 3).tolist()
+    (g,) = t.autograd.grad(y.sum(), (x,), (t.arange(3.0),), is_grads_batched=True, retain_graph=True)
+    assert g.tolist() == [[[3.0 * k] * 2] * 2 for k in range(3)]
+    for out, wrong in ((y, t.ones(2, 2)), (y.sum(), t.ones(2, 1))):
+        with pytest.raises(RuntimeError, match="If `is_grads_batched=True`, we interpret the first"):
+            t.autograd.grad(out, (x,), (wrong,), is_grads_batched=True, retain_graph=True)
