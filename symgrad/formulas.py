@@ -13,7 +13,9 @@ from symgrad.formula.derive import gradient
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder
 from symgrad.tape import containers
 from symgrad.tape.formula import Reading, read
+from symgrad.tape.graph import sequence
 from symgrad.tape.modes import enable_grad
+from symgrad.tape.origin import origin_of
 from symgrad.tape.record import Recorded
 
 __all__ = ["Formula", "formula", "latex", "where_list"]
@@ -26,10 +28,19 @@ class Formula:
     it is the formula of, where that is known.  In a notebook it shows itself.
     """
 
-    __slots__ = ("head", "symbols", "term")
+    __slots__ = ("_reading", "derivative", "head", "symbols", "term")
 
-    def __init__(self, term: Term, symbols: Sequence[Term] = (), head: str | None = None):
+    def __init__(
+        self,
+        term: Term,
+        symbols: Sequence[Term] = (),
+        head: str | None = None,
+        reading: Reading | None = None,
+        derivative: bool = False,
+    ):
         self.term = term
+        self._reading = reading
+        self.derivative = derivative
         self.symbols = list(symbols) or [t for t in postorder([term]) if t.op is SYMBOL]
         self.head = head
 
@@ -62,12 +73,21 @@ class Formula:
 
         return to_sympy(self.term, symbols=self.symbols)
 
-    def latex(self, header: bool = False, **options: Any) -> str:
+    @property
+    def valid_when(self) -> Any:
+        """The conditions under which the formula holds, as for ``Tensor.valid_when``."""
+        from symgrad.tape.conditions import Conditions, conditions
+
+        return Conditions([]) if self._reading is None else conditions(self._reading, self.derivative)
+
+    def latex(self, header: bool = False, conditions: bool = False, **options: Any) -> str:
         """The LaTeX; ``header`` prints what it is on the left of ``=``, further options as for :func:`latex`."""
         from symgrad.formula.latex import latex
 
         if header and self.head:
             options["name"] = self.head
+        if conditions and self.valid_when:
+            options["conditions"] = self.valid_when.latex()
         return latex(self.term, **options)
 
     def unicode(self, **options: Any) -> str:
@@ -158,17 +178,18 @@ def formula(value: Any, *args: Any, wrt: str | int | None = None) -> Formula:
         if not isinstance(value, Recorded):
             raise ArgumentError(f"formulas are those of tensors, terms and functions, not of {type(value).__name__}.")
         reading, term = read(value)
-        return Formula(term, reading.symbols)
-    term, symbols, name = _run(value, args)
+        return Formula(term, reading.symbols, None, reading, value._node is None and origin_of(value) is not None)
+    reading, term, name = _ran(value, args)
+    symbols = reading.symbols
     if wrt is None:
-        return Formula(term, symbols, name)
+        return Formula(term, symbols, name, reading)
     target = _target(symbols, wrt, [*_parameters(value, len(args))])
     if term.shape != ():
         raise ArgumentError(
             f"{_called(value)} gives an array of shape {term.shape}; the gradient with respect to {target.name} is "
             "that of a scalar. Reduce the result, for example with .sum()."
         )
-    return Formula(gradient(term, [target])[0], symbols, _header(name, target, symbols))
+    return Formula(gradient(term, [target])[0], symbols, _header(name, target, symbols), reading, derivative=True)
 
 
 def where_list(tensor: Any) -> list[tuple[Any, Any]]:
@@ -191,7 +212,8 @@ def latex(value: Any, *args: Any, wrt: str | int | None = None, header: bool = F
 
     ``header=True`` prints what it is on the left of ``=``.  Further options: ``canonical=False`` (as it was run),
     ``where=`` and ``lines=`` (named parts), ``bold=True`` (arrays in bold), ``environment="align"`` (or "align*",
-    "equation", "equation*": a whole environment for a document).
+    "equation", "equation*": a whole environment for a document), and ``conditions=True`` (when the formula holds, see
+    ``Tensor.valid_when``).
 
     >>> import symgrad as sg
     >>> sg.latex(lambda X, w, y: ((X @ w - y) ** 2).sum(), (5, 3), (3,), (5,), wrt="w")
@@ -213,6 +235,12 @@ def _parameters(function: Callable[..., Any], count: int) -> list[str]:
 
 def _run(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Term, list[Term], str]:
     """The term of a function's result, its inputs' symbols, and the LaTeX of its name."""
+    reading, term, name = _ran(function, args)
+    return term, reading.symbols, name
+
+
+def _ran(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Reading, Term, str]:
+    """The reading of one run of a function, the term of its result, and the LaTeX of its name."""
     from symgrad.formula.texnames import name_latex
 
     names: dict[int, str] = {}
@@ -229,14 +257,17 @@ def _run(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Term, list[
             row.append(tensor)
         call_args.append(containers.unflatten(structure, iter(row)))
     with enable_grad():
+        start = next(sequence)
         result = function(*call_args)
+        end = next(sequence)
     if not isinstance(result, Recorded):
         raise ArgumentError(
             f"{_called(function)} gives {type(result).__name__}; latex() prints the formula of one tensor."
         )
     reading = Reading([result.edge(), *(t.edge() for t in tensors)], names)
+    reading.span = (start, end)
     name = getattr(function, "__name__", "f")
-    return reading[result.edge()], reading.symbols, name_latex(name) if name.isidentifier() else "f"
+    return reading, reading[result.edge()], name_latex(name) if name.isidentifier() else "f"
 
 
 def _example(arg: Any) -> Any:

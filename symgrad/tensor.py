@@ -248,7 +248,7 @@ class Tensor(Facts):
             raise AutogradError(
                 f"a Tensor with {self._value.size} elements cannot be converted to Scalar (shape {self._value.shape})"
             )
-        if WATCH.count:
+        if WATCH.count or self._node is not None or self._requires_grad:
             note_read(self, "item()")
         return self._value.item()
 
@@ -287,7 +287,7 @@ class Tensor(Facts):
     def __bool__(self) -> bool:
         if self._value.size != 1:
             raise AutogradError("Boolean value of Tensor with more than one value is ambiguous")
-        if WATCH.count:
+        if WATCH.count or self._node is not None or self._requires_grad:
             note_read(self, "bool()")
         return bool(self._value)
 
@@ -317,7 +317,7 @@ class Tensor(Facts):
 
     def __contains__(self, item: Any) -> bool:
         other = item._value if isinstance(item, Tensor) else item
-        if WATCH.count:
+        if WATCH.count or self._node is not None or self._requires_grad:
             note_read(self, "in")
         return bool(np.any(self._value == other))
 
@@ -531,10 +531,23 @@ class Tensor(Facts):
         reading, term = read(self)
         return to_sympy(term, symbols=reading.symbols)
 
+    @property
+    def valid_when(self) -> Any:
+        """The conditions under which the formula holds: branches taken, indices chosen, and kinks of derivatives.
+
+        A sequence of conditions, each with ``kind``, ``term``, ``expr`` and ``where``; ``hold(**values)`` tells whether
+        the formula is that of other values, too.
+        """
+        from symgrad.tape.conditions import valid_when
+
+        return valid_when(self)
+
     def latex(self, **options: Any) -> str:
         """The formula in LaTeX; see :func:`symgrad.latex`."""
         from symgrad.formula.latex import latex
 
+        if options.pop("conditions", False) and self.valid_when:
+            options["conditions"] = self.valid_when.latex()
         return latex(self.term, **options)
 
     def _repr_latex_(self) -> str:
@@ -560,7 +573,7 @@ def _plain_index(index: Any) -> Any:
     if isinstance(index, tuple):
         return tuple(map(_plain_index, index))
     if isinstance(index, Tensor):
-        if WATCH.count:
+        if WATCH.count or index._node is not None or index._requires_grad:
             note_read(index, "an index")
         value = index._value
         return int(value) if value.ndim == 0 and value.dtype.kind in "ui" else value

@@ -182,13 +182,15 @@ def latex(
     bold: bool = False,
     name: str | None = None,
     environment: str | None = None,
+    conditions: str = "",
 ) -> str:
     r"""The LaTeX of a term.
 
     ``canonical=False`` prints the program as it was run.  ``where`` names the shared parts and lists them after the
     formula: True always, False never, None when the formula is long; at most ``lines`` lines are printed, and the text
     says how many were left out.  ``bold`` sets arrays in bold, and ``name`` is printed on the left of ``=``.
-    ``environment`` ("align", "align*", "equation" or "equation*") makes it a whole environment for a document.
+    ``environment`` ("align", "align*", "equation" or "equation*") makes it a whole environment for a document, and
+    ``conditions`` is the LaTeX of conditions under which the formula holds, which makes a line of its own.
 
     >>> from symgrad.formula.term import symbol
     >>> X, w = symbol("X", ("n", "m")), symbol("w", ("m",))
@@ -204,6 +206,8 @@ def latex(
         rows = [("" if name is None else name, text)]
     else:
         rows = _where_rows(Statements(shown), lines, bold, name)
+    if conditions:
+        rows.append(("", rf"\text{{valid where}}\; {conditions}"))
     return _in_environment(rows, environment)
 
 

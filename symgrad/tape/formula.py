@@ -63,6 +63,7 @@ class Reading:
     """
 
     def __init__(self, roots: Sequence[Any], names: dict[int, str] | None = None):
+        self.span: tuple[int, int] | None = None  # creation numbers of a run, where the graph is that of a run
         self.nodes, leaves = nodes_below(roots)
         made = {id(leaf): leaf for leaf in leaves if isinstance(leaf, Source) and _recipe_holds(leaf, names or {})}
         self.leaves = [leaf for leaf in leaves if id(leaf) not in made]
@@ -87,6 +88,26 @@ class Reading:
             term = made._term(node)
             made.terms[id(node)] = marked(term, node.sequence_nr, replaced[node]) if node in replaced else term
         return made
+
+    def also(self, root: Any) -> None:
+        """Read another value's graph with the same names and letters; leaves that are new get names of their own."""
+        nodes, leaves = nodes_below([root])
+        before, self.leaves = self.leaves, []
+        for leaf in leaves:
+            if id(leaf) in self.terms:
+                continue
+            if isinstance(leaf, Source) and _recipe_holds(leaf, {}):
+                self.terms[id(leaf)] = self._made(leaf)
+            else:
+                self.leaves.append(leaf)
+        chosen = self._name_leaves({})
+        free = (x for x in itertools.chain(LETTERS, (f"n{k}" for k in itertools.count(1))) if x not in self._taken)
+        for n in (n for leaf in self.leaves for n in leaf.raw_shape if n > 1 and n not in self.letters):
+            self.letters.setdefault(n, next(x for x in free if x not in self.letters.values()))
+        self._make_symbols(chosen)
+        self.leaves = before + self.leaves
+        for node in nodes:
+            self.terms[id(node)] = self._term(node)
 
     def __getitem__(self, edge: Any) -> Term:
         if isinstance(edge, (Node, Recorded, Source)):

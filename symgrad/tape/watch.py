@@ -14,7 +14,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from symgrad.tape.looks import note_look
 from symgrad.tape.threads import ThreadState
+
+CHOICES = ("bool()", "in", "an index", "item()")
+"""Reads on which a program may choose its way."""
 
 
 class Read:
@@ -77,6 +81,8 @@ def watching() -> Watch | None:
 
 def note_read(tensor: Any, how: str) -> None:
     """A value left the tape: ``how`` is the method that was used."""
+    if how in CHOICES and (tensor._node is not None or tensor._requires_grad):
+        note_look(tensor, how)
     for watch in WATCH.local.stack:
         if tensor._node is not None or id(tensor) in watch.inputs:
             watch.reads.append(Read(tensor, how))

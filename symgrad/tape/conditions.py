@@ -1,0 +1,185 @@
+"""The conditions under which a formula holds: branches that were taken, indices that were chosen, kinks avoided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from symgrad.formula.term import SYMBOL, Term, evaluate, number, postorder
+from symgrad.op import lookup
+from symgrad.tape.formula import Reading, read
+from symgrad.tape.graph import Node
+from symgrad.tape.looks import Look, looks
+from symgrad.tape.origin import origin_of
+
+_OPPOSITE = {"gt": "le", "ge": "lt", "lt": "ge", "le": "gt", "eq": "ne", "ne": "eq"}
+_WORDS = {
+    "ties": "the largest or chosen entries of {0} are distinct", "all equal": "the entries of {0} are not all equal",
+    "zero vector": "{0} is not zero",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition.
+
+    ``kind`` is "branch" (a truth value that the program asked for), "index" (an index made of values), "value" (a
+    number taken out of a tensor) or "kink" (a point at which the derivative jumps).  ``term`` is the condition as a
+    formula, or None where it is words; ``where`` is the line of the program, or the op with the kink.
+    """
+
+    kind: str
+    term: Term | None
+    words: str
+    where: str
+
+    @property
+    def expr(self) -> Any:
+        """The condition as a SymPy relation, or None where it is words."""
+        from symgrad.formula.sympy_io import as_condition, to_sympy
+
+        return None if self.term is None else as_condition(to_sympy(self.term))
+
+    def latex(self) -> str:
+        """The condition in LaTeX."""
+        from symgrad.formula.latex import latex
+
+        return rf"\text{{{self.words}}}" if self.term is None else latex(self.term)
+
+    def unicode(self) -> str:
+        """The condition as text with mathematical signs."""
+        from symgrad.formula.formats import spelled
+
+        return self.words if self.term is None else spelled(self.latex(), "unicode")
+
+    def __str__(self) -> str:
+        return f"{self.unicode()}  ({self.kind}: {self.where})"
+
+
+class Conditions(Sequence[Condition]):
+    """All conditions of a formula; a text with one line for each, empty when the formula holds always."""
+
+    def __init__(self, found: Sequence[Condition]):
+        self._found = tuple(dict.fromkeys(found))
+
+    def __getitem__(self, k: Any) -> Any:
+        return self._found[k]
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __iter__(self) -> Iterator[Condition]:
+        return iter(self._found)
+
+    @property
+    def expr(self) -> Any:
+        """All conditions that have a formula, joined by SymPy's ``And``; of arrays they hold for every entry."""
+        import sympy as sp
+
+        return sp.And(*(c.expr for c in self if c.term is not None))
+
+    def latex(self) -> str:
+        """All conditions in LaTeX, separated by commas."""
+        return r",\quad ".join(c.latex() for c in self)
+
+    def hold(self, **values: Any) -> bool:
+        """Whether all conditions that have a formula hold at other values of the symbols."""
+        known = {name: np.asarray(value)[()] for name, value in values.items()}
+        return all(bool(np.all(evaluate(c.term, known))) for c in self if c.term is not None)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))
+
+    def __repr__(self) -> str:
+        return str(self) or "no conditions"
+
+
+def valid_when(tensor: Any) -> Conditions:
+    """The conditions of a recorded tensor's formula."""
+    derivative = tensor._node is None and origin_of(tensor) is not None
+    reading, _ = read(tensor)
+    return conditions(reading, derivative)
+
+
+def conditions(reading: Reading, derivative: bool) -> Conditions:
+    """The conditions of a graph that was read; those of its kinks, when the formula is a derivative of it."""
+    since, until = reading.span or (0, max((node.sequence_nr for node in reading.nodes), default=0))
+    mine = {id(leaf) for leaf in reading.leaves}
+    before = [look for look in looks() if since <= look.at < until and mine & {id(leaf) for leaf in look.alive()}]
+    found = [_of_look(look, reading) for look in before]
+    if derivative:
+        for node in reading.nodes:
+            found += _kinks(node, reading)
+    return Conditions(found)
+
+
+def _of_look(look: Look, reading: Reading) -> Condition:
+    """What must be as it was when the program looked."""
+    edge = look.edge()
+    kind = {"bool()": "branch", "an index": "index"}.get(look.how, "value")
+    if edge is None or look.seen is None:
+        what = "a value of many operations" if look.rows is None else "a value that is gone"
+        return Condition(kind, None, f"{what} is as it was", look.where)
+    reading.also(edge)
+    term = reading[edge]
+    if kind == "branch":
+        return Condition(kind, _shown(_truth(term, bool(look.seen))), "", look.where)
+    if look.seen.ndim == 0:
+        value = number(look.seen.item())
+        if term.dtype is not None and term.dtype.kind == "b":
+            return Condition(kind, _shown(_truth(term, bool(look.seen))), "", look.where)
+        return Condition(kind, _shown(lookup("eq")(term, value)), "", look.where)
+    return Condition(kind, None, f"{_text(term)} is {np.array2string(look.seen, separator=', ')}", look.where)
+
+
+def _truth(term: Term, taken: bool) -> Any:
+    """The term as a condition that holds."""
+    if term.dtype is None or term.dtype.kind != "b":
+        return lookup("ne" if taken else "eq")(term, 0)
+    if taken:
+        return term
+    if term.op.name in _OPPOSITE:
+        return lookup(_OPPOSITE[term.op.name])(*term.args)
+    return term.args[0] if term.op.name == "logical_not" else lookup("logical_not")(term)
+
+
+def _kinks(node: Node, reading: Reading) -> Iterator[Condition]:
+    """The points at which the derivative of one operation jumps."""
+    if not node.op.kinks or not node.mask:
+        return
+    args = [reading[a] for a in node.args]
+    names = dict(zip(("x", "y") if len(args) == 2 else ("x", "lo", "hi"), args, strict=False))
+    if node.op.name == "clamp_min":
+        names["lo"] = args[-1]
+    if node.op.name == "clamp_max":
+        names["hi"] = args[-1]
+    for kink in node.op.kinks:
+        if isinstance(kink, str) and kink in _WORDS:
+            yield Condition("kink", None, _WORDS[kink].format(_text(args[0])), node.op.name)
+        elif isinstance(kink, str) and " = " in kink:
+            left, right = (names.get(side) for side in kink.split(" = "))
+            if left is not None and right is not None:
+                yield Condition("kink", _shown(lookup("ne")(left, right)), "", node.op.name)
+        elif isinstance(kink, (int, float)):
+            yield Condition("kink", _shown(lookup("ne")(args[0], kink)), "", node.op.name)
+        elif isinstance(kink, tuple) and len(kink) == len(args) == 2:
+            either = lookup("logical_or")(lookup("ne")(args[0], kink[0]), lookup("ne")(args[1], kink[1]))
+            yield Condition("kink", _shown(either), "", node.op.name)
+
+
+def _shown(term: Term) -> Term:
+    """A condition with its two sides in their shortest form."""
+    from symgrad.formula.wherelist import canonical_or_raw
+
+    args = [a if a.op is SYMBOL or a.number is not None else canonical_or_raw(a) for a in term.args]
+    return term.op(*args, **term.params) if args else term
+
+
+def _text(term: Term) -> str:
+    from symgrad.formula.formats import spelled
+    from symgrad.formula.latex import latex
+
+    return spelled(latex(term), "unicode") if len(postorder([term])) < 60 else "an array"

@@ -1,0 +1,154 @@
+"""What a program looked at: the values on which it chose its way, kept small and without the arrays.
+
+A formula holds for the way that the program took.  When a tensor's truth value, its number, or an index made of it is
+asked for, the few operations that lead to it are noted: no values, no graph, weak references to the leaves.  So a loop
+that looks at a loss keeps nothing alive, and nothing is paid per operation.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+from symgrad.ops.indexing import Index
+from symgrad.tape.graph import FREED, Node, Source, sequence
+from symgrad.tape.versions import changed_since
+
+NODES = 48
+"""Operations of one look that are kept; of a larger value only the leaves are known."""
+
+SEARCHED = 4096
+"""Operations among which the leaves of a larger value are looked for."""
+
+KEPT = 256
+"""Looks that a thread remembers."""
+
+_PACKAGE = str(Path(__file__).parent.parent)
+
+
+class Look:
+    """One look: how it was made, what was seen, where in the program, and the operations that lead to the value."""
+
+    __slots__ = ("at", "how", "leaves", "rows", "seen", "site")
+
+    def __init__(self, tensor: Any, how: str):
+        self.at = next(sequence)
+        self.how = how
+        self.seen = tensor._value.copy() if tensor._value.size <= NODES else None
+        self.site = _site()
+        self.rows: list[tuple[Any, ...]] | None = []
+        self.leaves: list[Any] = []
+        self._follow(tensor.edge())
+
+    def _follow(self, root: Any) -> None:
+        """Note the operations below a value, and its leaves."""
+        found: dict[int, Node] = {}
+        leaves: dict[int, Any] = {}
+        stack = [root]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, Node):
+                if id(item) not in found:
+                    found[id(item)] = item
+                    stack.extend(item.args)
+            elif hasattr(item, "raw_shape"):
+                leaves[id(item)] = item if isinstance(item, Source) else weakref.ref(item)
+            if isinstance(item, Node) and (len(found) > NODES or _opaque(item)):
+                self.rows = None
+            if len(found) > SEARCHED:
+                break
+        self.leaves = list(leaves.values())
+        if self.rows is None:
+            return
+        order = sorted(found.values(), key=lambda node: node.sequence_nr)
+        place = {id(node): k for k, node in enumerate(order)}
+        for node in order:
+            args = tuple(_Place(place[id(a)]) if id(a) in place else leaves.get(id(a), a) for a in node.args)
+            self.rows.append((node.op, args, node.params, node.shape, node.dtype, node.sequence_nr, node.mask))
+
+    @property
+    def where(self) -> str:
+        """The user's line, as file:number."""
+        file, line = self.site
+        return f"{Path(file).name}:{line}" if file else "the program"
+
+    def alive(self) -> list[Any]:
+        """The leaves that still have the values of that time."""
+        found = []
+        for leaf in self.leaves:
+            tensor = leaf.ref() if isinstance(leaf, Source) else leaf()
+            if tensor is not None and changed_since(tensor._value, self.at):
+                return []
+            if tensor is not None or isinstance(leaf, Source):
+                found.append(leaf if isinstance(leaf, Source) else tensor)
+        return found
+
+    def edge(self) -> Any:
+        """The value as a graph of its own, for reading its formula; None when a leaf is gone or it was too large."""
+        if self.rows is None:
+            return None
+        made: list[Any] = []
+        for op, args, params, shape, dtype, number, mask in self.rows:
+            node = Node.__new__(Node)
+            node.op, node.params, node.shape, node.dtype, node.mask = op, params, shape, dtype, mask
+            node.args = tuple(
+                made[a.k] if isinstance(a, _Place) else a() if isinstance(a, weakref.ref) else a for a in args
+            )
+            if any(a is None for a in node.args):
+                return None
+            node.saved, node.sequence_nr, node.uniform, node.extra = FREED, number, False, None
+            made.append(node)
+        if made:
+            return made[-1]
+        leaf = self.leaves[0]
+        return leaf if isinstance(leaf, Source) else leaf()
+
+
+def _opaque(node: Node) -> bool:
+    """Whether an operation cannot be noted without its own data: a custom function, or an index of many entries."""
+    if node.op.define_symbolic is not None:
+        return True
+    index = (node.params or {}).get("index")
+    parts = (
+        index.value if isinstance(index, Index) and isinstance(index.value, tuple) else (getattr(index, "value", 0),)
+    )
+    return any(getattr(part, "size", 0) > NODES for part in parts)
+
+
+class _Place:
+    """An argument that is another noted operation."""
+
+    __slots__ = ("k",)
+
+    def __init__(self, k: int):
+        self.k = k
+
+
+def _site() -> tuple[str, int]:
+    """The user's line: file and number."""
+    frame: Any = sys._getframe(3)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.looks: deque[Look] = deque(maxlen=KEPT)
+
+
+_LOCAL = _Local()
+
+
+def note_look(tensor: Any, how: str) -> None:
+    """A value that depends on leaves was looked at."""
+    _LOCAL.looks.append(Look(tensor, how))
+
+
+def looks() -> list[Look]:
+    """The looks of this thread, oldest first."""
+    return list(_LOCAL.looks)
