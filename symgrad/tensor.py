@@ -12,11 +12,11 @@ from symgrad import dtypes
 from symgrad.binding import bind
 from symgrad.devices import is_device_name, on_cpu
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
-from symgrad.facts import Facts
 from symgrad.op import lookup
 from symgrad.ops.indexing import getitem
 from symgrad.ops.reductions import cast
 from symgrad.ops.shaping import permute
+from symgrad.shown import Shown
 from symgrad.tape import record
 from symgrad.tape.inplace import inplace, resize, view_of
 from symgrad.tape.modes import MODE
@@ -28,7 +28,7 @@ from symgrad.tape.writing import put, written
 _WHOLE = symgrad.ops.indexing.static_index(Ellipsis)
 
 
-class Tensor(Facts):
+class Tensor(Shown):
     """A value with an optional history: number, formula and gradient of one array.
 
     Made by :func:`symgrad.tensor` and by every operation on tensors.  Attributes follow ``torch.Tensor``.
@@ -496,62 +496,6 @@ class Tensor(Facts):
         from symgrad.autograd import backward
 
         backward(self, gradient, retain_graph, create_graph, inputs=inputs, **legacy)
-
-    # -------------------------------------------------------------------------------------- formulas
-
-    @property
-    def name(self) -> str | None:
-        """The symbol in formulas: given at creation, else read from the assignment."""
-        from symgrad.tape.names import name_of
-
-        return name_of(self)
-
-    @name.setter
-    def name(self, value: str) -> None:
-        from symgrad.tape.names import check_name
-
-        self.more().name = check_name(value)
-
-    @property
-    def term(self) -> Any:
-        """The formula as a :class:`~symgrad.formula.term.Term` (array-level, no values)."""
-        from symgrad.tape.formula import term_of
-
-        return term_of(self)
-
-    @property
-    def expr(self) -> Any:
-        """The exact formula as a SymPy expression, built when first asked for.
-
-        Raises ``FormulaTooDeep`` past the depth budget; ``symgrad.where_list(t)`` has no such limit.
-        """
-        from symgrad.formula.sympy_io import to_sympy
-        from symgrad.tape.formula import read
-
-        reading, term = read(self)
-        return to_sympy(term, symbols=reading.symbols)
-
-    @property
-    def valid_when(self) -> Any:
-        """The conditions under which the formula holds: branches taken, indices chosen, and kinks of derivatives.
-
-        A sequence of conditions, each with ``kind``, ``term``, ``expr`` and ``where``; ``hold(**values)`` tells whether
-        the formula is that of other values, too.
-        """
-        from symgrad.tape.conditions import valid_when
-
-        return valid_when(self)
-
-    def latex(self, **options: Any) -> str:
-        """The formula in LaTeX; see :func:`symgrad.latex`."""
-        from symgrad.formula.latex import latex
-
-        if options.pop("conditions", False) and self.valid_when:
-            options["conditions"] = self.valid_when.latex()
-        return latex(self.term, **options)
-
-    def _repr_latex_(self) -> str:
-        return f"$\\displaystyle {self.latex()}$"
 
     def __repr__(self) -> str:
         from symgrad.display import tensor_text

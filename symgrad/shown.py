@@ -1,0 +1,67 @@
+"""The formula of a tensor: its name, term, SymPy expression and LaTeX, worked out when asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symgrad.facts import Facts
+
+
+class Shown(Facts):
+    """The part of a tensor that shows its formula."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str | None:
+        """The symbol in formulas: given at creation, else read from the assignment."""
+        from symgrad.tape.names import name_of
+
+        return name_of(self)
+
+    @name.setter
+    def name(self, value: str) -> None:
+        from symgrad.tape.names import check_name
+
+        self.more().name = check_name(value)
+
+    @property
+    def term(self) -> Any:
+        """The formula as a :class:`~symgrad.formula.term.Term` (array-level, no values)."""
+        from symgrad.tape.formula import term_of
+
+        return term_of(self)
+
+    @property
+    def expr(self) -> Any:
+        """The exact formula as a SymPy expression, built when first asked for.
+
+        Raises ``FormulaTooDeep`` past the depth budget; ``symgrad.where_list(t)`` has no such limit.
+        """
+        from symgrad.formula.sympy_io import to_sympy
+        from symgrad.tape.formula import read
+
+        reading, term = read(self)
+        return to_sympy(term, symbols=reading.symbols)
+
+    @property
+    def valid_when(self) -> Any:
+        """The conditions under which the formula holds: branches taken, indices chosen, and kinks of derivatives.
+
+        A sequence of conditions, each with ``kind``, ``term``, ``expr`` and ``where``; ``hold(**values)`` tells whether
+        the formula is that of other values, too.
+        """
+        from symgrad.tape.conditions import valid_when
+
+        return valid_when(self)
+
+    def latex(self, **options: Any) -> str:
+        """The formula in LaTeX; see :func:`symgrad.latex`."""
+        from symgrad.formula.latex import latex
+
+        if options.pop("conditions", False) and self.valid_when:
+            options["conditions"] = self.valid_when.latex()
+        return latex(self.term, **options)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
