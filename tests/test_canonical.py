@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import symgrad as sg
+from symgrad.formula.chains import identity
 from symgrad.formula.derive import gradient, jacobian
 from symgrad.formula.simplify import canonical
 from symgrad.formula.term import Term, count, evaluate, number, symbol, symbols
@@ -444,3 +446,18 @@ def test_result_does_not_depend_on_earlier_runs() -> None:
     for seed in range(5):
         canonical(Maker(seed).make((n,), 3))
     assert text(canonical(grad(total((X @ w - y) ** 2), w))) == before
+
+
+def test_forms_with_deltas_keep_their_values():
+    """A factor on the diagonal of an array of order three, and functions of diagonal matrices."""
+    w, A, eye = symbol("w", ("n",)), symbol("A", ("n", "n")), identity("n")
+    cube = sg.einsum("i,jk->ijk", w, eye) + sg.einsum("k,ij->ijk", w, eye)
+    values = {"w": np.array([0.3, -0.5, 1.2]), "A": np.arange(1.0, 10.0).reshape(3, 3)}
+    for term in (
+        4 * sg.einsum("ijj->ij", cube) * (w * w) + 2 * sg.outer(w, w * w),
+        sg.exp(sg.log(A) * eye),
+        sg.log(1 + sg.exp(A) * eye),
+        sg.exp(sg.log_softmax(A, 1) * eye),
+        -1 * (w @ w > 0) * sg.exp(A),
+    ):
+        np.testing.assert_allclose(evaluate(canonical(term), values), evaluate(term, values))

@@ -68,7 +68,20 @@ def _ranked(arg: Term, own: Term, ndim: int, k: int) -> Term:
 def _shifted(term: Term, args: list[Term], image: dict[Term, Term], lead: tuple[Any, ...]) -> Term:
     """A linear primitive with its axis parameters moved behind the new axes."""
     op, params, k = term.op, dict(term.params), len(lead)
-    known = {"reshape", "narrow", "embed", "select", "cumsum", "flip", "mean", "cat", "stack", "getitem", "put"}
+    known = {
+        "reshape",
+        "narrow",
+        "embed",
+        "select",
+        "cumsum",
+        "flip",
+        "mean",
+        "cat",
+        "stack",
+        "getitem",
+        "put",
+        "matrix_exp_frechet",
+    }
     if op.name not in known:
         raise FormulaError(f"the Jacobian of a formula with {op.name!r} in its derivative is not known as one formula")
     if "shape" in params:

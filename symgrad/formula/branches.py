@@ -77,7 +77,9 @@ def _arguments_of(run: Canonicaliser, form: Form, name: str) -> list[Form] | Non
 def _spread_arguments(run: Canonicaliser, p: Product, f: Factor, shape: tuple[object, ...]) -> list[Form] | None:
     """The arguments of a factor that is a function, with the axes they have in the product."""
     found = run.arguments.get(f.base)
-    if found is None or len(set(p.out)) < len(p.out) or any(x not in p.out for x in f.labels):
+    if found is None or len(set(p.out)) < len(p.out) or len(set(f.labels)) < len(f.labels):
+        return None
+    if any(x not in p.out for x in f.labels):
         return None
     axes = [p.out.index(x) for x in f.labels]
     return [a.spread(axes, shape) if a.shape else a.broadcast(shape) for a in found]

@@ -14,6 +14,9 @@ from symgrad.formula.term import Term, remade
 STEPS = 14_000
 """Products and factors looked at in one run, which take under a second."""
 
+PASSES = 6
+"""Runs until the canonical form of a form is the form itself; one more is enough nearly always."""
+
 INLINE = 12
 """Products with more factors than this enter others as one opaque factor."""
 

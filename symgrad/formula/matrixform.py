@@ -355,7 +355,7 @@ def _quotient(value: Any, parts: Sequence[tuple[Term, Power]]) -> Term:
         value = value.numerator
     above = None if value == 1 and any(p > 0 for _, p in parts) else number(value)
     found = region([*parts, *under], above)
-    return call_op("neg", found) if negative else found
+    return call_op("neg", counted(found)) if negative else found
 
 
 def _array_part(

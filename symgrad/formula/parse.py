@@ -163,7 +163,7 @@ ALIASES = {
     "Eq": "eq", "Ne": "ne", "Gt": "gt", "Ge": "ge", "Lt": "lt", "Le": "le", "And": "logical_and", "Or": "logical_or",
     "Not": "logical_not", "Xor": "logical_xor", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
     "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "transpose": "permute",
-    "conjugate": "conj", "re": "real", "im": "imag",
+    "conjugate": "conj", "re": "real", "im": "imag", "ITE": "where",
 }  # fmt: skip
 REDUCTIONS = (
     "any",
@@ -230,7 +230,10 @@ class _Reader:
             return number(literal(text))
         if text in ("-", "+", "~"):
             inner = self.expression(_UNARY)
-            return inner if text == "+" else lookup("neg" if text == "-" else "logical_not")(inner)
+            if text == "-":
+                truth = inner.dtype is not None and inner.dtype.kind == "b"  # -(x > 0)*y counts truth as 1
+                return lookup("mul")(-1, inner) if truth else lookup("neg")(inner)
+            return inner if text == "+" else lookup("logical_not")(inner)
         if text == "(":
             inner = self.expression(0)
             if tokens.peek() == ",":

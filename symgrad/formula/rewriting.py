@@ -182,7 +182,7 @@ def exponent(p: Product, ndim: int, run: Canonicaliser) -> Form | None:
     if (
         f.base.op.name != "exp"
         or sorted(f.labels) != sorted(p.out)
-        or len(p.out) != ndim
+        or len(set(p.out)) != ndim
         or f.base not in run.arguments
     ):
         return None
@@ -420,7 +420,8 @@ def _single(form: Form, name: str) -> Factor | None:
     p = form.terms[0]
     if p.coef != 1 or len(p.factors) != 1 or p.factors[0].power != 1 or p.factors[0].base.op.name != name:
         return None
-    return p.factors[0] if sorted(p.factors[0].labels) == sorted(p.out) else None
+    whole = sorted(p.factors[0].labels) == sorted(p.out) and len(set(p.out)) == len(p.out)
+    return p.factors[0] if whole else None
 
 
 def _exp(run: Canonicaliser, form: Form) -> Form | None:

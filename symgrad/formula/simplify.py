@@ -14,7 +14,17 @@ from fractions import Fraction
 from typing import Any
 
 from symgrad.formula.branches import joined
-from symgrad.formula.budget import INLINE, NESTED_FLIPS, SHARED, SMALL, STEPS, TERMS, carried_over, shared_terms
+from symgrad.formula.budget import (
+    INLINE,
+    NESTED_FLIPS,
+    PASSES,
+    SHARED,
+    SMALL,
+    STEPS,
+    TERMS,
+    carried_over,
+    shared_terms,
+)
 from symgrad.formula.chains import Layout, count_transposes, counted, is_transpose, is_truth, price, turned
 from symgrad.formula.expanding import WIDEST, distributed, expanded
 from symgrad.formula.factoring import factored
@@ -34,7 +44,7 @@ from symgrad.formula.normal import (
 from symgrad.formula.reading import READERS
 from symgrad.formula.rewriting import merged, simpler_function
 from symgrad.formula.structures import is_hermitian, is_symmetric
-from symgrad.formula.term import NUMBER, SYMBOL, Term, as_term, number, postorder
+from symgrad.formula.term import NUMBER, SYMBOL, Term, as_term, flatten, number, postorder
 from symgrad.op import Op, lookup
 from symgrad.ops.constants import PI
 
@@ -78,7 +88,14 @@ def canonical(term: Term) -> Term:
     >>> canonical(A @ x + A.T @ x).op.name, canonical(A @ x + A.T @ x).args[0].op.name
     ('matmul', 'add')
     """
-    return Canonicaliser().run(term)
+    seen = [Canonicaliser().run(term)]
+    while len(seen) < PASSES and len(postorder(seen[-1:])) <= SMALL:
+        again = Canonicaliser().run(seen[-1])
+        if again in seen:
+            # Where several forms lead to each other, the first by a fixed order stands for all of them.
+            return min(seen[seen.index(again) :], key=lambda t: (price(t), repr(flatten([t]))))
+        seen.append(again)
+    return seen[-1]
 
 
 class Canonicaliser:
@@ -543,7 +560,7 @@ def flattened(terms: Sequence[Product], insides: dict[Term, Form]) -> list[Produ
         inside = None if f is None or f.power != 1 else insides.get(f.base)
         if f is None or inside is None or len(inside.terms) > WIDEST or len({*p.out, *f.labels}) > len(set(p.out)):
             found.append(p)
-        elif len(set(p.out)) == len(p.out):
+        elif len(set(p.out)) == len(p.out) and len(set(f.labels)) == len(f.labels):
             whole = inside.spread([p.out.index(x) for x in f.labels], (1,) * len(p.out))
             found += [q.scaled(p.coef, p.decimal) for q in whole.terms]
         else:

@@ -527,6 +527,7 @@ _BACK: dict[str, Callable[[list[Any]], Any]] = {
     "Or": lambda a: _fold(lookup("logical_or"), a),
     "Xor": lambda a: _fold(lookup("logical_xor"), a),
     "Not": lambda a: lookup("logical_not")(*a),
+    "ITE": lambda a: lookup("where")(*a),
     "sec": lambda a: lookup("div")(1, lookup("cos")(*a)),
     "csc": lambda a: lookup("div")(1, lookup("sin")(*a)),
     "cot": lambda a: lookup("div")(1, lookup("tan")(*a)),

@@ -83,7 +83,8 @@ def aligned(values: Sequence[Value]) -> tuple[str, list[Term]]:
     if kinds & {"v", "r"}:
         shapes = ", ".join(f"{a.kind}{a.term.shape}" for a in arrays)
         raise FormulaError(f"columns, rows and matrices do not add entry by entry: {shapes}")
-    square = next((a.term for a in arrays if a.kind == "m"), None)
+    # The size of I is that of a matrix, or of the row or column that ones of unknown size stand beside.
+    square = next((a.term for kind in ("m", "rb", "cb") for a in arrays if a.kind == kind), None)
     return "m", [_as_matrix(a, square) for a in values]
 
 

@@ -1,0 +1,1 @@
+"""Generated formulas: random expressions of every shape, and what every printed derivative of them must keep."""

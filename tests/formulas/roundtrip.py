@@ -1,0 +1,63 @@
+"""What every printed derivative keeps: its value, read back from each kind of text, at three random sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import FormulaTooDeep
+from symgrad.formula.latex import latex
+from symgrad.formula.parse import from_latex, parse_formula
+from symgrad.formula.simplify import canonical
+from symgrad.formula.sympy_io import from_sympy_expr, to_sympy
+from symgrad.formula.term import Term, evaluate
+from symgrad.formula.term import symbols as symbols_of
+from tests.formulas.generator import values_for
+
+SIZES = ((2, 3, 4), (4, 2, 3), (3, 5, 2))
+
+
+def readings(term: Term, known: list[Term]) -> dict[str, Term]:
+    """The term as it is read back from each text that is printed of it."""
+    text = latex(term, lines=100_000)
+    found = {"canonical": canonical(term), f"LaTeX {text}": from_latex(text, known, shape=term.shape)}
+    try:
+        expr = to_sympy(term, symbols=known)
+    except FormulaTooDeep:
+        return found
+    found[f"text {expr}"] = parse_formula(str(expr), known)
+    found[f"SymPy {expr}"] = from_sympy_expr(expr, known)
+    return found
+
+
+def problems(made: Term, term: Term, seed: int) -> list[str]:
+    """What is wrong with the texts of ``term``, a derivative of ``made``; nothing when all is well."""
+    known = [s for s in symbols_of(made, term) if s.op.name == "symbol"]
+    wrong = []
+    found = readings(term, known)
+    rng = np.random.default_rng(seed)
+    for n, m, p in SIZES:
+        sizes = {"n": n, "m": m, "p": p}
+        values = values_for([made, term], rng, sizes)
+        want = np.asarray(evaluate(term, values, sizes))
+        for name, reading in found.items():
+            problem = _difference(evaluate(reading, values, sizes), want)
+            if problem:
+                wrong.append(f"{name} at sizes {n}, {m}, {p}: {problem}")
+    once = found["canonical"]
+    if canonical(once) is not once:
+        wrong.append(
+            f"not idempotent: {latex(once, canonical=False)} becomes {latex(canonical(once), canonical=False)}"
+        )
+    return wrong
+
+
+def _difference(got: Any, want: np.ndarray) -> str:
+    got = np.asarray(got)
+    if got.size != want.size:
+        return f"shape {got.shape} instead of {want.shape}"
+    finite = np.isfinite(want)
+    scale = np.abs(want[finite]).max(initial=1e-6)
+    away = np.abs(got.reshape(want.shape)[finite] - want[finite]).max(initial=0.0)
+    return "" if away <= 1e-6 * scale else f"off by {away:.3g} of {scale:.3g}"
