@@ -17,15 +17,44 @@ from symgrad.tensor import Tensor
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
+_INDEPENDENT = (
+    "The output of the user-provided function is independent of input {i}. This is not allowed in strict mode."
+)
+_OUTPUTS = (
+    "Output {i} of the user-provided function does not require gradients. The outputs must be computed in a "
+    "differentiable manner from the input when running in strict mode."
+)
+_GRADIENTS = (
+    "The gradient with respect to input {i} is independent of the inputs of the user-provided function. This is not "
+    "allowed in strict mode."
+)
+_JACOBIAN = (
+    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {i} is "
+    "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
+    "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for "
+    "example)."
+)
+_HESSIAN = (
+    "The hessian of the user-provided function with respect to input {i} is independent of the input. This is not "
+    "allowed in strict mode. You should ensure that your function is thrice differentiable and the hessian depends on "
+    "the inputs."
+)
+_CONSTANT = (
+    "The {} of the user-provided function is independent of input {{i}}. This is not allowed in strict mode when "
+    "create_graph=True."
+)
+_CONSTANT_JACOBIAN, _CONSTANT_HESSIAN = _CONSTANT.format("jacobian"), _CONSTANT.format("hessian")
+
+
 def _tuple_of(value: Any, what: str, name: str) -> tuple[tuple[Any, ...], bool]:
     several = isinstance(value, tuple)
     row = value if several else (value,)
     for k, t in enumerate(row):
         if not isinstance(t, Recorded):
-            part = f" {what}" if not several else f" value at index {k} in the {what}"
+            part = f"the value at index {k}" if several else f"the given {what}"
             raise ArgumentError(
-                f"The{part} given to {name} must be either a Tensor or a tuple of Tensors but got type "
-                f"{type(t).__name__}."
+                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but {part} has type "
+                f"{type(t)}."
             )
     return row, several
 
@@ -37,11 +66,19 @@ def _fresh(inputs: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
     return tuple(x.detach().requires_grad_() for x in inputs)
 
 
-def _call(func: Callable[..., Any], inputs: Any, name: str, create_graph: bool) -> Any:
+def _call(func: Callable[..., Any], inputs: Any, name: str, create_graph: bool, strict: bool) -> Any:
     row, several = _tuple_of(inputs, "inputs", name)
     row = _fresh(row, create_graph)
     outputs, many = _tuple_of(func(*row), "outputs of the user-provided function", name)
+    _demand(outputs, _OUTPUTS, strict)
     return row, several, outputs, many
+
+
+def _demand(row: tuple[Any, ...], words: str, strict: bool) -> None:
+    """In strict mode: every tensor of ``row`` has a history."""
+    for i, t in enumerate(row):
+        if strict and not t._requires_grad:
+            raise AutogradError(words.format(i=i))
 
 
 def _zeros(like: Any) -> Any:
@@ -49,24 +86,16 @@ def _zeros(like: Any) -> Any:
 
 
 def _gradients(
-    outputs: tuple[Any, ...], inputs: tuple[Any, ...], vectors: Any, create_graph: bool, strict: bool, what: str
+    outputs: Any, inputs: tuple[Any, ...], vectors: Any, create_graph: bool, strict: bool, words: str = _INDEPENDENT
 ) -> tuple[Any, ...]:
     """Gradients, zero where an output does not depend on an input (an error with ``strict``)."""
     kept = [(o, v) for o, v in zip(outputs, vectors, strict=True) if o._requires_grad]
-    if strict and len(kept) < len(outputs):
-        raise AutogradError(
-            f"Output of the user-provided function does not require gradients ({what}). The outputs must be computed "
-            "in a differentiable manner from the input when running in strict mode."
-        )
-    if not kept:
-        return tuple(map(_zeros, inputs))
-    found = grad([o for o, _ in kept], inputs, [v for _, v in kept], True, create_graph, allow_unused=True)
-    for k, g in enumerate(found):
+    found: Any = (None,) * len(inputs)
+    if kept:
+        found = grad([o for o, _ in kept], inputs, [v for _, v in kept], True, create_graph, allow_unused=True)
+    for i, g in enumerate(found):
         if strict and g is None:
-            raise AutogradError(
-                f"The output of the user-provided function is independent of input {k} ({what}). This is not allowed "
-                "in strict mode."
-            )
+            raise AutogradError(words.format(i=i))
     return tuple(_zeros(x) if g is None else g for g, x in zip(found, inputs, strict=True))
 
 
@@ -75,25 +104,27 @@ def _out(rows: tuple[Any, ...], several: bool, create_graph: bool) -> Any:
     return rows if several else rows[0]
 
 
-def _vectors(v: Any, like: tuple[Any, ...], name: str, of: str) -> tuple[Any, ...]:
+def _vectors(v: Any, like: tuple[Any, ...], several: bool, name: str, of: str) -> tuple[Any, ...]:
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
-            raise AutogradError(
-                f"The vector v can only be None if the {of} is a single Tensor with a single element ({name}); pass "
-                f"one of the shape of the {of}."
-            )
+            raise AutogradError(f"The vector v can only be None if {of} a single Tensor with a single element.")
         return (like[0].detach().full_like(1),)
     row, _ = _tuple_of(v, "v", name)
     if len(row) != len(like):
-        raise AutogradError(f"v is a tuple of invalid length: should be {len(like)} but got {len(row)}.")
+        raise AutogradError(
+            f"v is a tuple of invalid length: should be {len(like)} but got {len(row)}."
+            if several
+            else "The given v should contain a single Tensor."
+        )
     for k, (a, b) in enumerate(zip(row, like, strict=True)):
         if tuple(a.shape) != tuple(b.shape):
-            raise AutogradError(
-                f"Entry {k} in v has invalid size: should be {tuple(b.shape)} but got {tuple(a.shape)}."
-                if len(like) > 1
-                else f"v has invalid size: should be {tuple(b.shape)} but got {tuple(a.shape)}."
-            )
+            which = f"Entry {k} in v" if several else "v"
+            raise AutogradError(f"{which} has invalid size: should be {b.shape} but got {a.shape}.")
     return row
+
+
+_OF_INPUT = "the input to the user-provided function is"
+_OF_OUTPUT = "the user-provided function returns"
 
 
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
@@ -106,9 +137,10 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
     with enable_grad():
-        row, several, outputs, many = _call(func, inputs, "vjp", create_graph)
-        vectors = _vectors(v, outputs, "vjp", "output of the user-provided function")
-        found = _gradients(outputs, row, vectors, create_graph, strict, "vjp")
+        row, several, outputs, many = _call(func, inputs, "vjp", create_graph, strict)
+        vectors = _vectors(v, outputs, many, "vjp", _OF_OUTPUT)
+        found = _gradients(outputs, row, vectors, create_graph, strict)
+        _demand(found, _CONSTANT_JACOBIAN, strict and create_graph)
     return _out(outputs, many, create_graph), _out(found, several, create_graph)
 
 
@@ -120,15 +152,17 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
     with enable_grad():
-        row, _, outputs, many = _call(func, inputs, "jvp", create_graph)
-        vectors = _vectors(v, row, "jvp", "input of the user-provided function")
+        row, several, outputs, many = _call(func, inputs, "jvp", create_graph, strict)
+        vectors = _vectors(v, row, several, "jvp", _OF_INPUT)
         probes = tuple(_zeros(o).requires_grad_() for o in outputs)
-        pulled = _gradients(outputs, row, probes, True, strict, "jvp")
+        pulled = _gradients(outputs, row, probes, True, strict)
+        _demand(pulled, _GRADIENTS, strict)
         moved = [(g, t) for g, t in zip(pulled, vectors, strict=True) if g._requires_grad]
         pushed: tuple[Any, ...] = (None,) * len(probes)
         if moved:
             pushed = grad([g for g, _ in moved], probes, [t for _, t in moved], None, create_graph, allow_unused=True)
         found = tuple(_zeros(o) if g is None else g for g, o in zip(pushed, outputs, strict=True))
+        _demand(found, _CONSTANT_JACOBIAN, strict and create_graph)
     return _out(outputs, many, create_graph), _out(found, many, create_graph)
 
 
@@ -154,13 +188,13 @@ def jacobian(
     if strict and vectorize:
         raise AutogradError("strict=True and vectorize=True are not supported together; leave one of them out.")
     with enable_grad():
-        row, several, outputs, many = _call(func, inputs, "jacobian", create_graph)
-        blocks = tuple(_rows(out, row, create_graph, strict) for out in outputs)
+        row, several, outputs, many = _call(func, inputs, "jacobian", create_graph, strict)
+        blocks = tuple(_rows(j, out, row, create_graph, strict) for j, out in enumerate(outputs))
     shaped = tuple(_out(block, several, create_graph) for block in blocks)
     return shaped if many else shaped[0]
 
 
-def _rows(out: Any, inputs: tuple[Any, ...], create_graph: bool, strict: bool) -> tuple[Any, ...]:
+def _rows(j: int, out: Any, inputs: tuple[Any, ...], create_graph: bool, strict: bool) -> tuple[Any, ...]:
     """The Jacobian of one output by each input, one reverse pass per entry."""
     shape, count = tuple(out._value.shape), out._value.size
     rows = []
@@ -168,7 +202,9 @@ def _rows(out: Any, inputs: tuple[Any, ...], create_graph: bool, strict: bool) -
         seed = np.zeros(count, out.dtype)
         seed[k] = 1
         vector = plain(Tensor, seed.reshape(shape)[()])
-        rows.append(_gradients((out,), inputs, (vector,), create_graph, strict, f"entry {k}"))
+        words = _INDEPENDENT.replace("The output", f"Output {j}")
+        rows.append(_gradients((out,), inputs, (vector,), create_graph, strict, words))
+        _demand(rows[-1], _CONSTANT_JACOBIAN, strict and create_graph)
     if not rows:
         return tuple(plain(Tensor, np.zeros((*shape, *x._value.shape), x.dtype)) for x in inputs)
     return tuple(
@@ -209,7 +245,11 @@ def hessian(
 
     def gradient(*row: Any) -> Any:
         row = tuple(x if x._requires_grad else x.requires_grad_() for x in row)
-        return _gradients((scalar(*row),), row, (None,), True, strict, "gradient")
+        out = scalar(*row)
+        _demand((out,), _OUTPUTS, strict)
+        found = _gradients((out,), row, (None,), True, False)
+        _demand(found, _JACOBIAN, strict)
+        return found
 
     found = jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
     return found if several else found[0]
@@ -218,10 +258,12 @@ def hessian(
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """``(output, vᵀH)``: the product of a vector with the Hessian of a scalar function."""
     with enable_grad():
-        row, several, outputs, many = _call(_scalar(func, "vhp"), inputs, "vhp", create_graph)
-        vectors = _vectors(v, row, "vhp", "input of the user-provided function")
-        first = _gradients(outputs, row, (None,), True, strict, "gradient")
-        found = _gradients(first, row, vectors, create_graph, strict, "vhp")
+        row, several, outputs, many = _call(_scalar(func, "vhp"), inputs, "vhp", create_graph, strict)
+        vectors = _vectors(v, row, several, "vhp", _OF_INPUT)
+        first = _gradients(outputs, row, (None,), True, strict)
+        _demand(first, _JACOBIAN, strict)
+        found = _gradients(first, row, vectors, create_graph, strict, _INDEPENDENT.replace("output", "jacobian"))
+        _demand(found, _CONSTANT_HESSIAN, strict and create_graph)
     return _out(outputs, many, create_graph), _out(found, several, create_graph)
 
 
@@ -233,17 +275,20 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     (tensor(9.), tensor([ 6., 12.]))
     """
     with enable_grad():
-        row, several, outputs, many = _call(_scalar(func, "hvp"), inputs, "hvp", create_graph)
-        vectors = _vectors(v, row, "hvp", "input of the user-provided function")
+        row, several, outputs, many = _call(_scalar(func, "hvp"), inputs, "hvp", create_graph, strict)
+        vectors = _vectors(v, row, several, "hvp", _OF_INPUT)
         probes = tuple(_zeros(x).requires_grad_() for x in row)
-        first = _gradients(outputs, row, (None,), True, strict, "gradient")
+        first = _gradients(outputs, row, (None,), True, strict)
+        _demand(first, _JACOBIAN, strict)
         moved = [(g, p) for g, p in zip(first, probes, strict=True) if g._requires_grad]
         pulled = tuple(map(_zeros, row))
         if moved:
-            pulled = _gradients(tuple(g for g, _ in moved), row, tuple(p for _, p in moved), True, strict, "hvp")
+            words = _INDEPENDENT.replace("output", "jacobian")
+            pulled = _gradients(tuple(g for g, _ in moved), row, tuple(p for _, p in moved), True, strict, words)
         kept = [(g, t) for g, t in zip(pulled, vectors, strict=True) if g._requires_grad]
         pushed: tuple[Any, ...] = (None,) * len(probes)
         if kept:
             pushed = grad([g for g, _ in kept], probes, [t for _, t in kept], None, create_graph, allow_unused=True)
         found = tuple(_zeros(x) if g is None else g for g, x in zip(pushed, row, strict=True))
+        _demand(found, _HESSIAN, strict and create_graph)
     return _out(outputs, many, create_graph), _out(found, several, create_graph)
