@@ -37,7 +37,9 @@ _RESHAPE = ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims")
 """Methods whose in-place form changes the shape and no memory."""
 _SEVERAL = {"unbind": "Unbind", "split": "Split", "split_with_sizes": "SplitWithSizes", "chunk": "Split"}
 """Functions that return several views, and torch's name of their node."""
-_COPYING = ("repeat", "tile", "diag", "index_select")
+_COPYING = ("repeat", "tile", "diag", "index_select", "max", "min", "median", "nanmedian", "mode", "kthvalue", "topk",
+            "index_add", "index_copy", "index_fill", "index_reduce", "scatter", "scatter_add",
+            "scatter_reduce")  # fmt: skip
 """Functions made of views whose result has memory of its own in torch."""
 _CASTS = {
     "double": "float64",
@@ -132,7 +134,10 @@ def _copying(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:
         made = function(input, *args, **kwargs)
-        return of_its_own(made) if isinstance(made, Recorded) and made is not input else made
+        for out in made if isinstance(made, tuple) else (made,):
+            if isinstance(out, Recorded) and out is not input:
+                of_its_own(out)
+        return made
 
     return call
 

@@ -128,12 +128,13 @@ def _unpack(node: Node, kind: str, place: Any, value: Any) -> Any:
 class Run:
     """One application of a function: its context, how it was called, and the gradients of the pass under way."""
 
-    __slots__ = ("ctx", "outputs", "pending", "places", "signature")
+    __slots__ = ("ctx", "outputs", "passed", "pending", "places", "signature")
 
     def __init__(self, signature: Signature, ctx: FunctionCtx, outputs: tuple[Any, ...]):
         self.signature = signature
         self.ctx = ctx
         self.outputs = outputs
+        self.passed: tuple[bool, ...] = ()  # which gradients backward gave on as it got them
         self.pending: tuple[Any, dict[int, Any]] | None = None
         self.places: dict[int, weakref.ref[Node]] = {}
 
@@ -149,7 +150,7 @@ class Run:
 
     def __setstate__(self, state: Any) -> None:
         self.signature, own, kinds, self.outputs = state
-        self.ctx, self.pending, self.places = FunctionCtx(), None, {}
+        self.ctx, self.passed, self.pending, self.places = FunctionCtx(), (), None, {}
         vars(self.ctx).update(own)
         self.ctx._kinds = kinds
 
@@ -195,10 +196,12 @@ class Run:
             raise AutogradError(
                 f"function {name} returned an incorrect number of gradients (expected {len(wanted)}, got {len(rows)})"
             )
+        shapes = signature.shapes
+        self.passed = tuple(any(r is g for g in grads) for r, s in zip(rows, shapes, strict=True) if s is not None)
         recorded = any(isinstance(x, Recorded) and x._requires_grad for x in grads) or is_grad_enabled()
         return [
             _checked(row, name, k, shape, recorded)
-            for k, (row, shape) in enumerate(zip(rows, signature.shapes, strict=True))
+            for k, (row, shape) in enumerate(zip(rows, shapes, strict=True))
             if shape is not None
         ]
 

@@ -125,7 +125,7 @@ class _Replay:
         ends = {edge: flow for edge, flow in self.flows.items() if not isinstance(edge, Node)}
         stolen = self.wanted is not None  # else a leaf takes what nobody else holds, and copies the rest
         return {
-            edge: (flow.name, flow.counted() if stolen or flow.own else 0)
+            edge: (None if edge in self.origin.replaced else flow.name, flow.counted() if stolen or flow.own else 0)
             for edge, flow in {**self.captured, **ends}.items()
         }
 

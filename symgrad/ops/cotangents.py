@@ -106,7 +106,17 @@ def _by_op(node: Any, name: str, i: int, target: Any) -> Answer | None:
     """Answers that depend on more than the name."""
     op, params = node.op.name, node.params or {}
     if node.op.kind == "function":
-        return Answer("new")
+        run = params.get("run")
+        passed = () if run is None else run.passed
+        return Answer("same" if i < len(passed) and passed[i] else "new")
+    if op == "matmul" and name in ("UnsafeViewBackward0", "CloneBackward0", "TransposeBackward0"):
+        return _batched(node, i, target)
+    if op == "einsum" and name != "DiagEmbedBackward0":
+        labels = params["inputs"]
+        missing = len(labels) > 1 and set().union(*labels) > set(labels[i])
+        return Answer("view of new", "SqueezeBackward1" if missing else "PermuteBackward0")
+    if name == "SgnBackward0":
+        return Answer("new", "MaskedFillBackward0") if node.dtype.kind == "c" else Answer("zero")
     if op == "getitem" and name.removesuffix("Backward0") in (*_STEPS, "Alias"):
         steps = index_steps(node.args[0].raw_shape, params["index"])
         return _STEPS[steps[0]] if steps else Answer("same")
@@ -120,9 +130,25 @@ def _by_op(node: Any, name: str, i: int, target: Any) -> Answer | None:
         return Answer("same")
     if op == "pow" and len(node.args) == 2 and node.args[1] == 0 and name == "PowBackward0":
         return Answer("zero")
-    if name in ("ExpandBackward0", "RepeatBackward0"):
+    if name == "ExpandBackward0":
         return _summed(Answer("same"), node.shape, target.raw_shape)
+    if name == "RepeatBackward0" and tuple(node.shape) == tuple(target.raw_shape):
+        return Answer("same")
     return None
+
+
+def _batched(node: Any, i: int, target: Any) -> Answer:
+    """A product of more than two axes: torch folds the batch into the rows where one factor is a matrix or vector."""
+    ranks = [len(arg.raw_shape) for arg in node.args]
+    if min(ranks) > 2:
+        return _summed(
+            Answer("view of new", "ViewBackward0"), (*node.shape[:-2], *target.raw_shape[-2:]), target.raw_shape
+        )
+    if ranks[i] == 1:
+        return Answer("new", "MvBackward0")
+    if ranks[0] > 2:
+        return Answer("new", "MmBackward0") if i else Answer("view of new", "ViewBackward0")
+    return Answer("view of new", "TransposeBackward0" if i else "TBackward0")
 
 
 def _trivial(x: Any, dim: Any) -> bool:
@@ -150,12 +176,11 @@ def _summed(found: Answer, have: tuple[Any, ...], wanted: tuple[Any, ...]) -> An
 
 def _fitted(found: Answer, node: Any, name: str, target: Any) -> Answer:
     """The answer in the shape and dtype of the input: what torch's engine does to it afterwards."""
-    if node.op.kind != "elementwise" and node.op.name != "where" and name != "AddmmBackward0":
-        return found
     given, wanted = node.dtype, target.dtype
+    cast = given.kind == wanted.kind == "f" and given != wanted
+    if node.op.kind != "elementwise" and node.op.name != "where" and name != "AddmmBackward0":
+        return Answer("new", "ToCopyBackward0") if cast else found
     if given.kind == "c" and wanted.kind == "f" and found.kind != "zero":
         found = Answer("view" if found.kind in ("same", "view") else "view of new", "SelectBackward0", found.version)
     found = _summed(found, node.shape, target.raw_shape)
-    if given.kind == wanted.kind == "f" and given != wanted:
-        return Answer("new", "ToCopyBackward0")
-    return found
+    return Answer("new", "ToCopyBackward0") if cast else found

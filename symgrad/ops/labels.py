@@ -37,6 +37,13 @@ def _div(out: Any, input: Any, other: Any, *, rounding_mode: Any = None) -> str 
     return f"DivBackward{2 if _array(other) else 3}" if _array(input) else None
 
 
+def _scaled(name: str) -> Any:
+    def label(out: Any, input: Any, other: Any, *, alpha: Any = 1) -> str | None:
+        return None if alpha == 1 else f"{name}Backward0"
+
+    return label
+
+
 def _extreme(name: str) -> Any:
     def label(out: Any, input: Any, dim: Any = None, *_: Any, **__: Any) -> str | None:
         if dim is None:
@@ -151,7 +158,10 @@ _OTHERWISE: dict[str, Any] = {
     "atanh_": "AtanhBackward1",
     "atleast_2d": _atleast(2),
     "atleast_3d": _atleast(3),
+    "add": _scaled("Add"),
     "chunk": "SplitBackward0",
+    "sub": _scaled("Sub"),
+    "subtract": _scaled("Sub"),
     "clamp": _clamp,
     "clip": _clamp,
     "clamp_max": _overload("ClampMax", 1, "max", (0, 1)),
@@ -162,6 +172,7 @@ _OTHERWISE: dict[str, Any] = {
     "diagflat": "DiagEmbedBackward0",
     "div": _div,
     "divide": _div,
+    "flatten": _reshape,
     "fill": _overload("Fill", 1, "value", (0, 2)),
     "fmod": _overload("Fmod", 1, "other", (0, 1)),
     "index_fill": _overload("IndexFill", 3, "value", (0, 1)),

@@ -55,6 +55,8 @@ def _matmul_shape(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _matmul_node(a: Any, b: Any) -> str:
     kinds = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (1, 2): "SqueezeBackward4"}
+    if len(a) == 2 < len(b):  # torch turns the factors round, and the product back
+        return "Transpose" if 1 in (a[0], b[-1]) else "Clone"
     return kinds.get((len(a), len(b)), "UnsafeView")
 
 

@@ -174,13 +174,25 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
         if root._node is not None and not root._requires_grad:
             root._node = None
         return tensor
+    shown = _shows_temporary(root._node)
     fresh = _separate(new._node, began, before, value, target)
     whole = new if view is None else _put_back(root, new, chain)
     _settle_constant(root)
     _write(root, target, value)
     _rebase(root, whole, new._requires_grad or root._requires_grad, fresh)
     _refresh(root)
+    if shown:
+        Labelled.on(root._node, "AsStridedBackward0")
     return tensor
+
+
+def _shows_temporary(node: Any) -> bool:
+    """Whether torch's tensor is a view of a temporary one, which is then the base that a change in place has."""
+    if node is None:
+        return False
+    if node.op.name == "einsum":
+        return bool(node.op.node((), **node.params) == "View")
+    return node.args.__class__ is Labelled and node.args.label == "ViewBackward0"
 
 
 def refuse(tensor: Any, others: tuple[Any, ...]) -> None:
@@ -341,9 +353,8 @@ def _refresh(root: Any) -> None:
             alive._node.more().retained = None
             made._node.more().retained = weakref.ref(alive)
         alive._node, alive._requires_grad = made._node, made._requires_grad
-        if alive._value.dtype == root._value.dtype:
-            # torch does not take the views once more, but reads the memory of the base by strides.
-            Labelled.on(made._node, "AsStridedBackward0", (root._node,))
+        # torch does not take the views once more, but reads the memory of the base by strides.
+        Labelled.on(made._node, "AsStridedBackward0", (root._node,))
 
 
 def _cut(root: Any, chain: Chain) -> Any:
@@ -398,6 +409,11 @@ def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any)
         tensor._value, tensor._node, tensor._requires_grad = made._value, made._node, made._requires_grad
         if view is not None:
             tensor._extra.view = made._extra.view
+        elif tensor._requires_grad and tensor._extra is not None:
+            for ref in tensor._extra.views or ():
+                alive = ref()
+                if alive is not None and alive._node is not None:
+                    Labelled.on(alive._node, "AsStridedBackward0")
     return tensor
 
 
