@@ -50,6 +50,7 @@ __version__ = "0.1.0"
 _LAZY = {
     "check": "symgrad.check",
     "compile": "symgrad.compiler",
+    "copy_graph": "symgrad.tape.pickling",
     "jit": "symgrad.compiler",
     "formula": "symgrad.formulas",
     "derive": "symgrad.steps",

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import is_floating
+from symgrad.errors import ShapeError
 from symgrad.op import FRONTS, Op, lookup, register_carrier
 from symgrad.ops.indexing import getitem
 from symgrad.ops.labels import LABELS
 from symgrad.ops.naming import INPLACE, SPACES
 from symgrad.tape import record
 from symgrad.tape.graph import Labelled
-from symgrad.tape.inplace import into, of_its_own, one_of_several, reshape_inplace
+from symgrad.tape.inplace import into, of_its_own, one_of_several, reshape_inplace, view_of
 from symgrad.tape.record import Recorded
 
 _BINARY = {
@@ -37,6 +38,8 @@ _RESHAPE = ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims")
 """Methods whose in-place form changes the shape and no memory."""
 _SEVERAL = {"unbind": "Unbind", "split": "Split", "split_with_sizes": "SplitWithSizes", "chunk": "Split"}
 """Functions that return several views, and torch's name of their node."""
+_VIEWING = ("view", "view_as")
+"""Methods that never copy."""
 _COPYING = ("repeat", "tile", "diag", "index_select", "max", "min", "median", "nanmedian", "mode", "kthvalue", "topk",
             "index_add", "index_copy", "index_fill", "index_reduce", "scatter", "scatter_add",
             "scatter_reduce")  # fmt: skip
@@ -174,6 +177,23 @@ def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     return tuple((x if x._node is None else x._node) if x._requires_grad else None for x in tensors)
 
 
+def _viewing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that gives a view or refuses."""
+
+    @functools.wraps(function)
+    def call(input: Any, *args: Any, **kwargs: Any) -> Any:
+        made = function(input, *args, **kwargs)
+        if isinstance(made, Recorded) and view_of(made) is None and made._value.size and made is not input:
+            raise ShapeError(
+                "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+                f"two contiguous subspaces). Use .reshape(...) instead. (shape {input.raw_shape}, strides "
+                f"{input.stride()})"
+            )
+        return made
+
+    return call
+
+
 def _caster(dtype: str) -> Callable[[Any], Any]:
     def call(self: Any) -> Any:
         return self.to(dtype)
@@ -196,6 +216,8 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         if isinstance(call, Op):
             call = fast.setdefault(call.name, _fast(cls, call))
         call = _labelling(name, call)
+        if name in _VIEWING:
+            call = _viewing(call)
         if name in _COPYING:
             call = _copying(call)
         if name in _SEVERAL:

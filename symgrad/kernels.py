@@ -42,6 +42,20 @@ def nearest(x: Any) -> Any:
     return x if np.issubdtype(np.asarray(x).dtype, np.integer) else np.rint(x)
 
 
+def squared_error(x: Any, y: Any) -> Any:
+    """(x - y) squared."""
+    difference = x - y
+    return difference * difference
+
+
+def div_trunc(x: Any, y: Any) -> Any:
+    """x / y rounded towards 0; exact on integers."""
+    if np.result_type(x, y).kind not in "ui":
+        return np.trunc(x / y)
+    down = np.floor_divide(x, y)
+    return down + ((down < 0) & (down * y != x))
+
+
 def step(x: Any, y: Any) -> Any:
     """1 where x > y, 1/2 where equal, 0 elsewhere, in the operands' dtype."""
     out = np.greater(x, y) + np.equal(x, y) * np.float16(0.5)

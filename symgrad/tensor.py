@@ -56,6 +56,8 @@ class Tensor(Shown):
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, (bool, np.bool_)):
             raise AutogradError(f"requires_grad must be a bool, not {type(value).__name__}")
+        if self._node is not None and self._requires_grad:
+            raise AutogradError("you can only change requires_grad flags of leaf variables.")
         self.requires_grad_(bool(value))
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -292,10 +294,17 @@ class Tensor(Shown):
         return bool(self._value)
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._number())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._number())
+
+    def _number(self) -> Any:
+        if self._value.size != 1:
+            raise ArgumentError(
+                f"only one element tensors can be converted to Python scalars (this one has shape {self._value.shape})"
+            )
+        return self.item()
 
     def __complex__(self) -> complex:
         return complex(self.item())
@@ -508,8 +517,15 @@ class Tensor(Shown):
         return reduce_tensor(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        from symgrad.tape.pickling import deep_copy
+        from symgrad.tape.pickling import WITH_GRAPH, deep_copy
 
+        grad = None if self._extra is None else self._extra.grad
+        if WITH_GRAPH not in memo and not (self.is_leaf and (grad is None or grad.is_leaf)):
+            raise AutogradError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                "moment. To copy a result together with its graph use symgrad.copy_graph(t), or pickle it; for the "
+                "numbers alone use t.detach().clone()."
+            )
         return deep_copy(self, memo)
 
 

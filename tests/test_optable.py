@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import symgrad as sg
 from symgrad.op import TABLE
 from tests.optable import laws
 from tests.optable.samples import REAL_ONLY, cases, make_case, ops, samples
@@ -25,6 +26,15 @@ def test_entry_is_complete(name: str) -> None:
 
 def test_real_only_names_ops() -> None:
     assert set(TABLE) >= REAL_ONLY
+
+
+@pytest.mark.parametrize("k", range(len(samples(TABLE["floor_divide"]))))
+def test_floor_divide_refuses_to_be_differentiated(k: int) -> None:
+    args, _ = make_case("floor_divide", k)
+    laws.value_law(TABLE["floor_divide"], (args, {}))
+    x = sg.tensor(args[0], requires_grad=True)
+    with pytest.raises(RuntimeError, match="derivative for aten::floor_divide is not implemented"):
+        (x // args[1]).sum().backward()
 
 
 @ALL

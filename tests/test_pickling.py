@@ -16,7 +16,7 @@ def through_pickle(value):
     return pickle.loads(pickle.dumps(value))
 
 
-COPIERS = pytest.mark.parametrize("copied", [through_pickle, copy.deepcopy], ids=["pickle", "deepcopy"])
+COPIERS = pytest.mark.parametrize("copied", [through_pickle, sg.copy_graph], ids=["pickle", "copy_graph"])
 
 
 class Scaled(sg.autograd.Function):
@@ -137,6 +137,17 @@ def test_freed_graphs_stay_freed(copied):
     y.backward()
     with pytest.raises(RuntimeError, match="second time"):
         copied(y).backward()
+
+
+def test_deepcopy_is_for_leaves():
+    x = sg.tensor([1.0, 2.0], requires_grad=True)
+    x.grad = sg.ones(2)
+    y = copy.deepcopy(x)
+    assert y.tolist() == x.tolist()
+    assert y.grad.tolist() == [1.0, 1.0]
+    assert y.requires_grad
+    with pytest.raises(RuntimeError, match=r"Only Tensors created explicitly by the user .*copy_graph"):
+        copy.deepcopy(x * 2)
 
 
 def test_deepcopy_keeps_shared_memory():

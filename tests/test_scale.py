@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import gc
 import pickle
 import sys
@@ -76,7 +75,7 @@ def test_deep_chain(depth):
     assert again(1.7) == end_value
     assert again.source == program.source
     other = pickle.loads(pickle.dumps(end))
-    other_start = copy.deepcopy(end)
+    other_start = sg.copy_graph(end)
     assert other.item() == other_start.item() == end.item()
     del start, end, other, other_start, value, slope, pairs, program, again
     gc.collect()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import linecache
 import sys
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +178,7 @@ class CheckedSweep(Sweep):
 
         self.run_post_hooks = checked
 
-    def _run_block(self, nodes: list[Node]) -> None:
+    def _run_block(self, nodes: Iterable[Node]) -> None:
         for node in nodes:
             g = self.grads.pop(node, None)
             if g is None:

@@ -11,7 +11,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -112,7 +112,7 @@ def watch_sweep(sweep: Sweep) -> None:
     """Let a backward pass run node by node, each measured, and its leaves too."""
     run, finish = sweep._run_block, sweep.finish_leaf
 
-    def run_block(nodes: list[Any]) -> None:
+    def run_block(nodes: Iterable[Any]) -> None:
         for node in nodes:
             if node in sweep.grads:
                 with _event(node_name(node), "numeric", "backward", (tuple(node.shape),)):

@@ -294,7 +294,7 @@ def backward(
 
     def finish(leaf: Any, g: Any) -> Any:
         g = _leaf_hooks(leaf, turned(rescue(leaf, g)), origin)
-        if allowed is None or id(leaf) in allowed:
+        if leaf._requires_grad and (allowed is None or id(leaf) in allowed):
             extra = leaf._extra
             if extra is not None and extra.post:
                 g = prepared(leaf, g, Tensor, origin)
@@ -425,8 +425,9 @@ def grad(
         if g is None and materialize_grads:
             if isinstance(asked[k], GradientEdge):
                 raise AutogradError("materialize_grads cannot be used when the given input is a GradientEdge")
-            g = np.zeros_like(t._value)[()]
-        elif g is None and not allow_unused:
+            results.append(_result(np.zeros_like(t._value)[()], origin, t, began).requires_grad_(create_graph))
+            continue
+        if g is None and not allow_unused:
             raise _unused(k, t)
         results.append(None if g is None else _result(g, origin, t, began))
     return tuple(results)

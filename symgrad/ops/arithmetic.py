@@ -83,7 +83,7 @@ div: Op = elementwise(
     "div",
     operator.truediv,
     lambda out, x, y: 1 / y,
-    lambda out, x, y: -out / y,
+    lambda out, x, y: -(x / y) / y,
     public=(),
     code=_infix("/"),
     dtypes="float",
@@ -109,9 +109,7 @@ def _pow_base(out: Any, x: Any, y: Any) -> Any:
 
         return guard(y * x ** (y - 1), ne(y, 0))
     if number == 0:
-        return 0 * x
-    if number == 1:
-        return 1
+        return zeros_like(x)
     if number == 2:
         return 2 * x
     return y * x ** (number - 1)
@@ -129,9 +127,10 @@ def _pow_exponent(out: Any, x: Any, y: Any) -> Any:
         if is_complex(out) and not isinstance(number, complex) and number < 0:
             return out * log(-x) + mul(1j * out, PI)  # the logarithm of a real number would be nan
         return out * log(x)
+    from symgrad.ops.complex import real
     from symgrad.ops.select import eq, guard, logical_not
 
-    return guard(out * log(x), logical_not(eq(x, 0) & (y >= 0)))
+    return guard(out * log(x), logical_not(eq(x, 0) & ((real(y) if is_complex(y) else y) >= 0)))
 
 
 def _power_code(x: str, y: str) -> str:
@@ -163,6 +162,17 @@ square: Op = elementwise(
     domain=_ALL,
     define=lambda x: x**2,
     doc="x squared.",
+)
+squared_error: Op = elementwise(
+    "squared_error",
+    kernels.squared_error,
+    lambda out, x, y: 2 * (x - y),
+    lambda out, x, y: -2 * (x - y),
+    public=(),
+    node="MseLoss",
+    domain=_ALL,
+    define=lambda x, y: (x - y) ** 2,
+    doc="(x - y) squared.",
 )
 reciprocal: Op = elementwise(
     "reciprocal",
@@ -218,17 +228,12 @@ def _scaled(input: Any, other: Any, alpha: Any) -> Any:
 def div_rounded(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """input / other; ``rounding_mode`` None, "trunc" or "floor" (rounded results have derivative 0)."""
     from symgrad.errors import ArgumentError
-    from symgrad.ops.elementwise import floor, trunc
 
     if rounding_mode not in (None, "trunc", "floor"):
         raise ArgumentError(f"rounding_mode is None, 'trunc' or 'floor', not {rounding_mode!r}.")
-    if rounding_mode is not None and _integral(input) and _integral(other):
-        down = floor_divide(input, other)
-        return down if rounding_mode == "floor" else down + ((down < 0) & (down * other != input))
-    out = div(input, other)
     if rounding_mode is None:
-        return out
-    return trunc(out) if rounding_mode == "trunc" else floor(out)
+        return div(input, other)
+    return div_floor(input, other) if rounding_mode == "floor" else div_trunc(input, other)
 
 
 def _integral(x: Any) -> bool:
@@ -236,6 +241,31 @@ def _integral(x: Any) -> bool:
     return isinstance(x, int) if dtype is None else dtype.kind in "bui"
 
 
+def _no_slope(g: Any, out: Any, x: Any, y: Any) -> Any:
+    from symgrad.errors import AutogradError
+
+    raise AutogradError(
+        "derivative for aten::floor_divide is not implemented; x.div(y, rounding_mode='floor') has the derivative 0."
+    )
+
+
+def _rounded_quotient(name: str, kernel: Any, doc: str) -> Op:
+    """Rules name x and y, which torch saves."""
+    return elementwise(
+        name,
+        kernel,
+        lambda out, x, y: zeros_like(x + y),
+        lambda out, x, y: zeros_like(x + y),
+        public=(),
+        node="DivBackward1",
+        refuses="bc",
+        domain="nonzero",
+        doc=doc,
+    )
+
+
+div_floor: Op = _rounded_quotient("div_floor", np.floor_divide, "x / y rounded down; derivative 0.")
+div_trunc: Op = _rounded_quotient("div_trunc", kernels.div_trunc, "x / y rounded towards 0; derivative 0.")
 floor_divide: Op = elementwise(
     "floor_divide",
     np.floor_divide,
@@ -245,13 +275,14 @@ floor_divide: Op = elementwise(
     code=lambda x, y: f"{closed(x)} // {closed(y)}",
     refuses="bc",
     domain="nonzero",
-    doc="Quotient rounded down; derivative 0.",
+    doc="Quotient rounded down; as in torch without a derivative, which div with rounding_mode has.",
 )
+floor_divide.vjps = floor_divide.conj_vjps = floor_divide.jvps = (_no_slope, _no_slope)
 remainder: Op = elementwise(
     "remainder",
     np.remainder,
     1,
-    lambda out, x, y: -(x // y),
+    lambda out, x, y: -div_floor(x, y),
     node=lambda x, y: f"RemainderBackward{int(bool(y))}",
     code=lambda x, y: f"{closed(x)} % {closed(y)}",
     refuses="bc",
@@ -264,3 +295,6 @@ detach: Op = elementwise(
 clone: Op = elementwise(
     "clone", lambda x: np.copy(x)[()], 1, code=lambda x: f"np.copy({x})", domain=_ALL, doc="A copy with history."
 )
+
+
+from symgrad.ops.shaping import zeros_like  # noqa: E402

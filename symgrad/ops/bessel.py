@@ -152,7 +152,7 @@ erfcx: Op = _special(
 erfinv: Op = elementwise(
     "erfinv",
     kernels_special.erfinv,
-    lambda out, x: sqrt(PI) / 2 * exp(out**2),
+    lambda out, x: sqrt(PI) / 2 * exp(erfinv(x) ** 2),
     dtypes="float",
     sympy="erfinv",
     domain="unit",

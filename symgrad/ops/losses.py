@@ -11,6 +11,7 @@ import numpy as np
 from symgrad.dtypes import is_real_floating
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import refusing, shape_of
+from symgrad.ops.arithmetic import squared_error
 from symgrad.ops.blas import pairwise_distance
 from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import exp, log, logsigmoid, softplus
@@ -74,8 +75,7 @@ def _weighted(value: Any, weight: Any, reduction: str) -> Any:
 @refusing("buic")
 def mse_loss(input: Any, target: Any) -> Any:
     """Squared differences, averaged, summed or as they are."""
-    difference = input - target
-    return difference * difference
+    return squared_error(input, target)
 
 
 @_loss

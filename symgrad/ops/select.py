@@ -9,7 +9,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import result_type
 from symgrad.errors import ArgumentError
-from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish, refusal
+from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish
 from symgrad.ops.arithmetic import closed, ratio
 from symgrad.ops.complex import conj, real
 from symgrad.ops.kinks import at_kink
@@ -147,33 +147,36 @@ guard: Op = elementwise(
 guard.vjps = guard.conj_vjps = guard.jvps = (_guard_vjp, None)
 
 
-sign: Op = publish(
-    primitive(
-        "sign",
-        kernels.sign,
-        (lambda g, out, x: _sign_vjp(g, out, x),),
-        infer=lambda shape: shape,
-        sympy="sign",
-        domain="off-zero",
-        kinks=(0,),
-        doc="-1, 0 or 1 (x/|x| for complex x); derivative 0.",
-    ),
+real_sign: Op = elementwise(
+    "sign",
+    kernels.sign,
+    0,
+    public=(),
+    sympy="sign",
+    refuses="c",
+    domain="off-zero",
+    kinks=(0,),
+    doc="-1, 0 or 1; derivative 0.",
+)
+complex_sign: Op = primitive(
     "sgn",
+    kernels.sign,
+    (lambda g, out, x: ratio(g - real(conj(g) * out) * out, abs_(x)) if is_complex(x) else zeros_like(g),),
+    infer=lambda shape: shape,
+    sympy="sign",
+    domain="off-zero",
+    kinks=(0,),
+    doc="x/|x| of complex x, 0 at 0.",
 )
 
 
-@front("sign", op=sign)
-def sign_of_real(input: Any) -> Any:
-    """-1, 0 or 1; complex numbers, which have no order, are for ``sgn``."""
-    if is_complex(input):
-        raise refusal("sign", "", input.dtype)
-    return sign(input)
+@front("sgn", op=complex_sign)
+def sign(input: Any) -> Any:
+    """-1, 0 or 1; x/|x| of complex x."""
+    return complex_sign(input) if is_complex(input) else real_sign(input)
 
 
-def _sign_vjp(g: Any, out: Any, x: Any) -> Any:
-    if not is_complex(x):
-        return zeros_like(g)
-    return ratio(g - real(conj(g) * out) * out, abs_(x))
+publish(real_sign, "sign")
 
 
 abs_: Op = publish(
@@ -194,10 +197,22 @@ abs_: Op = publish(
     "abs",
     "absolute",
 )
+beside: Op = elementwise(
+    "beside",
+    lambda c, x: c,
+    None,
+    0,
+    public=(),
+    define=lambda c, x: c,
+    code=lambda c, x: c,
+    result=lambda c, x: c,
+    domain=("real", "real"),
+    doc="c, which has a derivative by x: 0.  Slopes that are constant by pieces depend on where they are taken.",
+)
 relu: Op = elementwise(
     "relu",
     kernels.relu,
-    lambda out, x: at_kink("relu", 0, x > 0, x, 0),
+    lambda out, x: beside(at_kink("relu", 0, x > 0, x, 0), x),
     public=("relu",),
     refuses={"b": "Boolean inputs not supported for relu", "c": ""},
     code=lambda x: f"np.maximum({x}, 0)",
@@ -209,8 +224,8 @@ relu: Op = elementwise(
 step: Op = elementwise(
     "step",
     kernels.step,
-    0,
-    0,
+    None,
+    None,
     public=(),
     domain="off-zero",
     kinks=(0,),

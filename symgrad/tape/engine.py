@@ -7,8 +7,8 @@ Broadcasting and dtype casts are undone in one place, ``symgrad.ops.fitting``.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
-from operator import attrgetter
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter, length_hint
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from symgrad.ops.select import guard, where_op
 from symgrad.ops.shaping import expand_op
 from symgrad.tape.graph import FREED, Masked, Node, Shaped
 from symgrad.tape.observers import PackedRow, running, unpacked
-from symgrad.tape.versions import any_changes, check_saved
+from symgrad.tape.versions import any_changes, check_saved, fresh
 
 _age = attrgetter("sequence_nr")
 _BLOCK = 4096
@@ -84,6 +84,7 @@ class Sweep:
         self.leaves: dict[Any, int] = {}
         self.masks: dict[Node, int] = {}
         self.eager_leaves = False
+        self.done = 0
         self.current: Any = None
         self.callbacks: list[Callable[[], Any]] = []
         self.nodes: list[Node] = []
@@ -150,15 +151,17 @@ class Sweep:
     def run(self) -> None:
         """Run the sweep: afterwards ``found`` holds the cotangents of the wanted nodes and of the leaves."""
         nodes = self.order()
-        if any_changes():
-            for node in nodes:
-                check_saved(node)
+        stale = {node for node in nodes if not fresh(node)} if any_changes() else set()
         self.eager_leaves = any(leaf.has_hooks() for leaf in self.leaves)
         self.nodes = nodes
         with np.errstate(all="ignore"), running(self):
             for root, seed in self.roots:
                 self._add(root, seed)
-            self._loop(nodes)
+            try:
+                self._loop(nodes, stale)
+            except Exception:
+                self._finish_complete(nodes)
+                raise
             self._finish_leaves()
             self.current = None
             for callback in self.callbacks:  # which may add further ones
@@ -179,6 +182,15 @@ class Sweep:
             if g is not None:
                 self._finish(leaf, g)
 
+    def _finish_complete(self, nodes: list[Node]) -> None:
+        """After an error: the leaves whose gradient was complete by then have it, as in torch."""
+        waiting: set[Any] = set()
+        for node in nodes[self.done :]:
+            bits = self.masks.get(node, node.mask)
+            waiting.update(arg for i, arg in enumerate(node.args) if bits >> i & 1 and arg.__class__ is not Node)
+        self.leaves = {leaf: n for leaf, n in self.leaves.items() if leaf not in waiting}
+        self._finish_leaves()
+
     def _finish(self, leaf: Any, g: Any) -> None:
         self.current = leaf
         self.found[leaf] = self.finish_leaf(leaf, g.value if g.__class__ is Masked else g)
@@ -194,20 +206,30 @@ class Sweep:
             if not self.leaves[target]:
                 self._finish(target, self.grads.pop(target))
 
-    def _loop(self, nodes: list[Node]) -> None:
-        """Run the nodes and free their saved values.
+    def _loop(self, nodes: list[Node], stale: set[Node]) -> None:
+        """Run the nodes and free their saved values; a stale node that is reached ends the sweep.
 
         Freeing goes in blocks: one by one, malloc gives memory back and asks for it again all the time.
         """
-        for start in range(0, len(nodes), _BLOCK):
-            block = nodes[start : start + _BLOCK]
-            self._run_block(block)
+        ends = {k + 1 for k, node in enumerate(nodes) if node in stale} if stale else set()
+        starts = sorted({0, *range(0, len(nodes), _BLOCK), *ends, *(k - 1 for k in ends)} - {len(nodes)})
+        for start, end in zip(starts, [*starts[1:], len(nodes)], strict=False):
+            self.done = start
+            block = nodes[start:end]
+            if start + 1 in ends and nodes[start] in self.grads:
+                check_saved(nodes[start])
+            row = iter(block)
+            try:
+                self._run_block(row)
+            except Exception:
+                self.done = end - length_hint(row) - 1
+                raise
             if not self.keep_graph:
                 for node in block:
                     if self.masks.get(node, 1):
                         node.saved = FREED
 
-    def _run_block(self, nodes: list[Node]) -> None:
+    def _run_block(self, nodes: Iterable[Node]) -> None:
         grads = self.grads
         get, take = grads.get, grads.pop
         plain = not (self.create_graph or self.eager_leaves or self.wanted_nodes)

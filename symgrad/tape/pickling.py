@@ -368,6 +368,26 @@ _FILL: dict[str, Callable[..., None]] = {
 # ---------------------------------------------------------------------------------------------- copies
 
 
+WITH_GRAPH = -1
+"""In the memo of a deep copy (no object has this identity): results may be copied too, with their graphs."""
+
+
+def copy_graph(values: Any) -> Any:
+    """A copy of tensors, or of containers of them, with the graphs they came from.
+
+    What the tensors share (leaves, parts of the graph, memory) their copies share.  ``copy.deepcopy`` does the same for
+    leaves, and refuses results, as torch does.
+
+    >>> import symgrad as sg
+    >>> x = sg.tensor(3.0, requires_grad=True)
+    >>> twin, square = copy_graph((x, x**2))
+    >>> square.backward()
+    >>> twin.grad, x.grad
+    (tensor(6.), None)
+    """
+    return copy.deepcopy(values, {WITH_GRAPH: True})
+
+
 def deep_copy(tensor: Any, memo: dict[int, Any]) -> Any:
     """``copy.deepcopy`` of a tensor with its graph; what was copied before in the same call is shared."""
     objects = _reached([tensor], lambda item: id(item) in memo)

@@ -110,6 +110,15 @@ def any_changes() -> bool:
     return bool(_changed)
 
 
+def fresh(node: Node) -> bool:
+    """Whether no value that ``node`` saved was changed in place after the node was made."""
+    try:
+        check_saved(node)
+    except AutogradError:
+        return False
+    return True
+
+
 def check_saved(node: Node) -> None:
     """Raise torch's error when a value that ``node`` saved was changed in place after the node was made."""
     if node.saved is FREED:
