@@ -331,7 +331,9 @@ def _applied(cls: type[Function], args: tuple[Any, ...], moving: Sequence[bool] 
 
 
 def _refuse_legacy(cls: type[Function]) -> None:
-    if not isinstance(inspect.getattr_static(cls, "forward"), (staticmethod, classmethod)):
+    if cls.__dict__.get("forward").__class__ is not staticmethod and not isinstance(
+        inspect.getattr_static(cls, "forward"), (staticmethod, classmethod)
+    ):
         raise AutogradError(
             "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
             f"function with static forward method ({cls.__name__}.forward)."

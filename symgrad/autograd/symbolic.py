@@ -42,15 +42,22 @@ class Signature:
     count    number of outputs, or None where ``forward`` returned one thing that is no tuple
     """
 
-    __slots__ = ("cache", "count", "function", "key", "pattern", "shapes")
+    __slots__ = ("_key", "cache", "count", "function", "pattern", "shapes")
 
     def __init__(self, function: Any, args: tuple[Any, ...], count: int | None):
         self.function = function
         self.pattern = tuple(HERE if isinstance(a, Recorded) else a for a in args)
         self.shapes = tuple(a._value.shape if isinstance(a, Recorded) else None for a in args)
         self.count = count
-        self.key = self._make_key()
+        self._key: Any = None
         self.cache: dict[Any, Any] = {}
+
+    @property
+    def key(self) -> Any:
+        """What equal calls have in common; only formulas ask for it."""
+        if self._key is None:
+            self._key = self._make_key()
+        return self._key
 
     def _make_key(self) -> Any:
         key = (self.function, tuple((type(a).__name__, repr(a) if isinstance(a, float) else a) for a in self.pattern))
@@ -74,7 +81,7 @@ class Signature:
 
     def __setstate__(self, state: Any) -> None:
         self.function, self.pattern, self.shapes, self.count = state
-        self.key = self._make_key()
+        self._key = None
         self.cache = {}
 
     def filled(self, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
