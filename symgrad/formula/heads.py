@@ -17,6 +17,7 @@ from sympy.printing.precedence import PRECEDENCE
 
 from symgrad import kernels
 from symgrad.errors import FormulaError
+from symgrad.formula.entries import Indexable
 from symgrad.op import TABLE, Op, broadcast_shapes, lookup
 from symgrad.ops.arithmetic import closed
 from symgrad.ops.indexing import Index
@@ -33,7 +34,7 @@ def _refuse(name: str) -> FormulaError:
     )
 
 
-class ArraySymbol(sp.Symbol):  # type: ignore[misc]
+class ArraySymbol(Indexable, sp.Symbol):  # type: ignore[misc]
     """One symbol for a whole array; ``shape`` holds ints and size letters.
 
     >>> ArraySymbol("x", ("n",)).shape
@@ -51,6 +52,9 @@ class ArraySymbol(sp.Symbol):  # type: ignore[misc]
 
     def __getnewargs_ex__(self) -> Any:
         return (self.name, self.shape), {}
+
+    def _latex(self, printer: Any) -> str:
+        return str(printer._print_Symbol(self))
 
     def _hashable_content(self) -> Any:
         return (self.name, self.shape)
@@ -118,7 +122,7 @@ class Static(sp.Atom):  # type: ignore[misc]
     _sympyrepr = _latex = _sympystr
 
 
-class Head(sp.Expr):  # type: ignore[misc]
+class Head(Indexable, sp.Expr):  # type: ignore[misc]
     """An op of the table that is not elementwise, as an opaque commutative expression with a shape.
 
     ``args`` are the operands, one :class:`Static`, and the sizes whose letters the parameters use.
@@ -178,7 +182,8 @@ class Head(sp.Expr):  # type: ignore[misc]
     def _sympystr(self, printer: Any) -> str:
         return head_text(self, printer)
 
-    _sympyrepr = _sympystr
+    def _sympyrepr(self, _: Any) -> str:
+        return str(self)
 
     def _latex(self, _: Any) -> str:
         from symgrad.formula.latex import latex

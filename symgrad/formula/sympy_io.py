@@ -18,6 +18,7 @@ import sympy as sp
 
 from symgrad.dtypes import is_floating
 from symgrad.errors import FormulaError, FormulaTooDeep
+from symgrad.formula.entries import indexable
 from symgrad.formula.heads import _WORD, ArraySymbol, Head, SizeSymbol, Static, head, shape_of
 from symgrad.formula.indices import Indexed, entry_by_entry
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, apply, as_term, number, postorder, size_letter, symbol
@@ -56,7 +57,8 @@ def to_sympy(term: Term, canonicalise: bool = True, symbols: Sequence[Term] = ()
     key = (canonicalise, tuple(symbols))
     cache = _CACHE.setdefault(term, {})
     if key not in cache:
-        cache[key] = _built(canonical_or_raw(term) if canonicalise else term, term, symbols)
+        made = _built(canonical_or_raw(term) if canonicalise else term, term, symbols)
+        cache[key] = indexable(made) if term.shape and canonicalise else made
     return cache[key]
 
 
