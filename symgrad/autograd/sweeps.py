@@ -222,17 +222,13 @@ def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
     keep = is_grad_enabled()
     row = [g if g is None or keep else g._value for g in gradients]
     g = Parts({k: part for k, part in enumerate(row) if part is not None}) if several else row[0]
-    whole = node.args.inputs if isinstance(node.args, Labelled) else None
-    wanted = None if whole is None else [place for place in dict.fromkeys(whole) if place is not None]
-    sweep = Sweep([(node, g)], wanted, keep, True, wrap_saved, _same, _same, _same, _same)
+    sweep = Sweep((), None, keep, True, wrap_saved, _same, _same, _same, _same)
     with np.errstate(all="ignore"):
-        if whole is None:
-            results = sweep.contributions(node, node.mask, g, None)[0]
-            results = [c for c, arg in zip(results, node.args, strict=True) if hasattr(arg, "raw_shape")]
+        if isinstance(node.args, Labelled) and node.args.inputs is not None:
+            results = sweep.whole(node, g, node.args.inputs)
         else:
-            sweep.run()
-            # What a composite got twice has its gradients in one.
-            results = [sweep.found.pop(place, None) for place in whole]
+            made = sweep.contributions(node, node.mask, g, None)[0]
+            results = [c for c, arg in zip(made, node.args, strict=True) if hasattr(arg, "raw_shape")]
     shown = tuple(as_tensor(c, Tensor) for c in results)
     return shown[0] if len(shown) == 1 else shown
 

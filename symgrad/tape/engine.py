@@ -20,7 +20,7 @@ from symgrad.ops.fitting import fit, unbroadcast
 from symgrad.ops.reductions import cast_op
 from symgrad.ops.select import guard, where_op
 from symgrad.ops.shaping import expand_op
-from symgrad.tape.graph import FREED, Masked, Node, Shaped
+from symgrad.tape.graph import FREED, Labelled, Masked, Node, Shaped
 from symgrad.tape.observers import PackedRow, running, unpacked
 from symgrad.tape.versions import any_changes, check_saved, fresh
 
@@ -52,7 +52,10 @@ _numbers = itertools.count()
 
 
 class Sweep:
-    """One backward pass: what it starts from, what it wants, and how; ``number`` tells it from all others."""
+    """One backward pass: what it starts from, what it wants, and how; ``number`` tells it from all others.
+
+    ``inside``: it runs what a composite function did between its inputs, which are wanted, and its result.
+    """
 
     def __init__(
         self,
@@ -66,6 +69,7 @@ class Sweep:
         run_pre_hooks: Callable[[Node, Any], Any],
         run_post_hooks: Callable[[Node, list[Any], Any], list[Any]],
         run_wanted: bool = False,
+        inside: bool = False,
     ):
         self.number = next(_numbers)
         self.roots = roots
@@ -78,6 +82,7 @@ class Sweep:
         self.run_pre_hooks = run_pre_hooks
         self.run_post_hooks = run_post_hooks
         self.run_wanted = run_wanted
+        self.inside = inside
         self.wanted_nodes = {w for w in wanted or () if w.__class__ is Node}
         self.grads: dict[Any, Any] = {}
         self.found: dict[Any, Any] = {}
@@ -109,6 +114,8 @@ class Sweep:
         while stack:
             node = pop()
             append(node)
+            if self.inside and node in self.wanted_nodes:
+                continue
             bits = node.mask
             for arg in node.args:
                 if bits & 1:
@@ -133,7 +140,8 @@ class Sweep:
         kept = []
         for node in reversed(nodes):
             mask = 0
-            for i, arg in enumerate(node.args):
+            last = self.inside and node in self.wanted_nodes
+            for i, arg in enumerate(() if last else node.args):
                 if node.mask >> i & 1 and id(arg) in useful:
                     mask |= 1 << i
             if mask:
@@ -347,6 +355,10 @@ class Sweep:
             hooked = self.run_pre_hooks(node, g)
             if hooked is not g:
                 g, zeros = hooked, None
+        whole = node.args.inputs if isinstance(node.args, Labelled) and not self.inside else None
+        if whole is not None and node.extra is not None and node.extra.post:
+            self._run_whole(node, whole, g, zeros)
+            return
         results, inputs, inner = self.contributions(node, bits, g, zeros)
         hooked = results if node.extra is None else self.run_post_hooks(node, results, g)
         for i, (c, before) in enumerate(zip(hooked, results, strict=True)):
@@ -354,6 +366,26 @@ class Sweep:
                 if c is before and (zeros is not None or node.op.structural is not None):
                     c = self._structural(node, i, c, g, zeros, inputs, inner.get(i))
                 self._add(node.args[i], c)
+
+    def _run_whole(self, node: Node, inputs: Sequence[Any], g: Any, zeros: Masked | None) -> None:
+        """A composite function whose hooks see what it gives to its inputs; nothing is left for its inner nodes."""
+        places = [place if place is not None and self.will_run(place) else None for place in inputs]
+        results = self.whole(node, g if zeros is None else zeros, places)
+        for place, c in zip(places, self.run_post_hooks(node, results, g), strict=True):
+            if place is not None and c is not None:
+                self._add(place, c)
+
+    def whole(self, node: Node, g: Any, places: Sequence[Any]) -> list[Any]:
+        """What a composite function that ends at ``node`` gives to its inputs at ``places``, None for those not asked.
+
+        An input that stands there twice has its gradients in one.
+        """
+        wanted = [place for place in dict.fromkeys(places) if place is not None]
+        part = Sweep(
+            [(node, g)], wanted, self.create_graph, True, self.wrap, _second, _second, _second, _second, inside=True
+        )
+        part.run()
+        return [None if place is None else part.found.pop(place, None) for place in places]
 
     def contributions(self, node: Node, bits: int, g: Any, zeros: Masked | None) -> tuple[list[Any], Any, Any]:
         """What a node gives to those of its arguments that ``bits`` names; what its rules read; cotangents inside."""
@@ -409,6 +441,10 @@ def _in_float32(node: Node, saved: Any) -> Any:
     if node.op.kind != "function" and node.dtype.char in NARROW:
         return tuple(map(widened, saved))
     return saved
+
+
+def _second(_: Any, g: Any, *__: Any) -> Any:
+    return g
 
 
 def branch_taken(keep: Any, c: Any) -> Any:

@@ -1,0 +1,108 @@
+"""Nodes that are one operation in torch and several in symgrad: hooks and calls see the whole, not its last part."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+WHOLES = {
+    "softmax": lambda t, x, y: x.softmax(1),
+    "log_softmax": lambda t, x, y: x.log_softmax(1),
+    "prod": lambda t, x, y: x.prod(),
+    "addmm": lambda t, x, y: t.addmm(x, x * 1, y),
+    "mse_loss": lambda t, x, y: t.nn.functional.mse_loss(x, y * x),
+    "mean": lambda t, x, y: x.mean(0),
+    "var": lambda t, x, y: x.var(1),
+    "cumsum": lambda t, x, y: x.cumsum(1),
+    "max": lambda t, x, y: x.max(1)[0],
+}
+
+
+def leaves(t):
+    x = t.tensor([[1.0, 2.0], [3.0, 5.0]], dtype=t.float64, requires_grad=True)
+    y = t.tensor([[0.5, 2.0], [-1.0, 0.25]], dtype=t.float64, requires_grad=True)
+    return x, y
+
+
+def weights(t, out):
+    return t.linspace(1.0, 2.0, out.numel(), dtype=t.float64).reshape(out.shape)
+
+
+def shown(grads):
+    return [None if g is None else g.detach().numpy() for g in grads]
+
+
+def alike(found, wanted):
+    assert [g is None for g in found] == [g is None for g in wanted]
+    for a, b in zip(found, wanted, strict=True):
+        if a is not None:
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def reference(name):
+    """What torch's hook of the node saw, and the gradients of the leaves."""
+    torch = pytest.importorskip("torch")
+    return observed(torch, name)
+
+
+def observed(t, name):
+    x, y = leaves(t)
+    out = WHOLES[name](t, x, y)
+    seen = []
+    out.grad_fn.register_hook(lambda inputs, outputs: seen.append((shown(inputs), shown(outputs))))
+    out.backward(weights(t, out))
+    return seen, shown([x.grad, y.grad])
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("name", WHOLES)
+def test_hook_sees_the_whole(t, name):
+    """Gradients of the inputs and of the output as torch gives them to the hook."""
+    (seen, grads), (wanted, wanted_grads) = observed(t, name), reference(name)
+    assert len(seen) == len(wanted) == 1
+    for found, expected in zip(seen[0], wanted[0], strict=True):
+        alike(found, expected)
+    alike(grads, wanted_grads)
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("name", WHOLES)
+def test_call_is_the_whole(t, name):
+    """A node called by itself gives what torch's gives; a path beside it, from input to input, is not followed."""
+    results = []
+    for module in (t, pytest.importorskip("torch")):
+        x, y = leaves(module)
+        out = WHOLES[name](module, x, y)
+        made = out.grad_fn(weights(module, out))
+        results.append(shown(made if isinstance(made, tuple) else (made,)))
+    alike(*results)
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_hook_replaces_the_whole(t, create_graph):
+    """What the hook returns goes on to the inputs; the gradient by one input alone comes out the same."""
+    for targets in (0, 1, None):
+        x, y = leaves(t)
+        out = t.addmm(x, x * 1, y)
+        out.grad_fn.register_hook(lambda inputs, outputs: tuple(None if g is None else g * 10 for g in inputs))
+        plain = t.addmm(x, x * 1, y)
+        chosen = [x, y] if targets is None else [(x, y)[targets]]
+        found = t.autograd.grad(out.sum(), chosen, create_graph=create_graph)
+        wanted = t.autograd.grad(plain.sum(), chosen)
+        alike(shown(found), shown([g * 10 for g in wanted]))
+        assert found[0].requires_grad is create_graph
+
+
+def test_hooks_of_inputs_run_once(t):
+    """Hooks on the tensors that go in are called once, as without a hook on the node."""
+    x, y = leaves(t)
+    middle = y * x
+    calls = []
+    middle.register_hook(lambda g: calls.append("middle"))
+    x.register_hook(lambda g: calls.append("x"))
+    out = t.nn.functional.mse_loss(x, middle)
+    out.grad_fn.register_hook(lambda inputs, outputs: calls.append("node"))
+    out.register_hook(lambda g: calls.append("out"))
+    out.backward()
+    assert calls == ["out", "node", "middle", "x"]
