@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import autograd
+from symgrad.autograd.jacobians import with_entries
 from symgrad.batching import vmap
 from symgrad.compiler import trace as tracing
 from symgrad.compiler.derivatives import transformed
@@ -310,7 +311,7 @@ def _rows(out: Any, variables: Sequence[Any], create: bool) -> list[Any]:
         if not count:
             found.append(plain(Tensor, np.zeros(target, v.dtype)))
         else:
-            found.append(reshape(stack([row[j] for row in table], 0), *target))
+            found.append(with_entries(reshape(stack([row[j] for row in table], 0), *target), out, v))
     return found
 
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.autograd.jacobians import with_entries
 from symgrad.autograd.sweeps import grad
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.ops.shaping import stack
 from symgrad.tape.modes import enable_grad
+from symgrad.tape.names import name_of
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
 
@@ -63,7 +65,16 @@ def _fresh(inputs: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
     """Inputs to differentiate by: of the caller's graph with ``create_graph``, else leaves of their own."""
     if create_graph:
         return tuple(x.view(tuple(x.shape)) if x._requires_grad else x.detach().requires_grad_() for x in inputs)
-    return tuple(x.detach().requires_grad_() for x in inputs)
+    return tuple(map(_leaf, inputs))
+
+
+def _leaf(x: Any) -> Any:
+    """A leaf of its own with the value of a tensor, which formulas call by that tensor's name."""
+    made = x.detach().requires_grad_()
+    extra = made.more()
+    extra.name = name_of(x)
+    extra.structure = None if x._extra is None else x._extra.structure
+    return made
 
 
 def _call(func: Callable[..., Any], inputs: Any, name: str, create_graph: bool, strict: bool) -> Any:
@@ -207,10 +218,12 @@ def _rows(j: int, out: Any, inputs: tuple[Any, ...], create_graph: bool, strict:
         _demand(rows[-1], _CONSTANT_JACOBIAN, strict and create_graph)
     if not rows:
         return tuple(plain(Tensor, np.zeros((*shape, *x._value.shape), x.dtype)) for x in inputs)
-    return tuple(
+    blocks = [
         stack(column).reshape((*shape, *x._value.shape))
         for column, x in zip(zip(*rows, strict=True), inputs, strict=True)
-    )
+    ]
+    blocks = blocks if create_graph else [block.detach() for block in blocks]
+    return tuple(with_entries(block, out, x) for block, x in zip(blocks, inputs, strict=True))
 
 
 def _scalar(func: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -13,7 +13,7 @@ from symgrad.ops.complex import imag, real
 from symgrad.ops.kinks import in_force, under
 from symgrad.ops.shaping import reshape, stack
 from symgrad.tape.origin import Origin, attach
-from symgrad.tape.record import plain
+from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
 
 
@@ -40,12 +40,21 @@ def jacobian(outputs: Any, inputs: Any, *, create_graph: bool = False) -> Any:
         seed = plain(Tensor, unit.reshape(shape)[()])
         (row,) = grad(outputs, inputs, seed, True, create_graph, allow_unused=True, materialize_grads=True)
         rows.append(row)
-    if create_graph:
-        return reshape(stack(rows), shape + wrt) if rows else plain(Tensor, np.zeros(shape + wrt, inputs.dtype))
+    if create_graph and rows:
+        return with_entries(reshape(stack(rows), shape + wrt), outputs, inputs)
     if not rows and not outputs._requires_grad:
         raise AutogradError("element 0 of tensors does not require grad and does not have a grad_fn")
     value = np.array([r._value for r in rows], inputs.dtype).reshape(shape + wrt)[()]
     return _attached(value, "jacobian", outputs, inputs)
+
+
+def with_entries(found: Any, outputs: Any, inputs: Any, pulled: str = "jacobian") -> Any:
+    """``found``, which holds the derivatives of all entries of ``outputs``, with one closed formula for them."""
+    if not isinstance(outputs, Recorded) or not outputs._requires_grad or not isinstance(inputs, Recorded):
+        return found
+    origin = Origin([outputs], [None])
+    origin.pulled = pulled
+    return attach(found, origin, inputs)
 
 
 def wirtinger(outputs: Any, inputs: Any) -> tuple[Any, Any]:
@@ -79,6 +88,4 @@ def wirtinger(outputs: Any, inputs: Any) -> tuple[Any, Any]:
 
 def _attached(value: Any, pulled: str, outputs: Any, inputs: Any) -> Any:
     """Numbers of all entries at once, with their formula."""
-    origin = Origin([outputs], [None])
-    origin.pulled = pulled
-    return attach(plain(Tensor, value.astype(inputs.dtype, copy=False)), origin, inputs)
+    return with_entries(plain(Tensor, value.astype(inputs.dtype, copy=False)), outputs, inputs, pulled)

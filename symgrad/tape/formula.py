@@ -301,8 +301,9 @@ def term_of(tensor: Any, names: dict[int, str] | None = None) -> Term:
 @timed("symbolic", "read the graph")
 def read(tensor: Any, names: dict[int, str] | None = None) -> tuple[Reading, Term]:
     """The reading of a tensor's graph and its term in it."""
-    origin = origin_of(tensor) if tensor._node is None else None
-    if origin is not None:
+    origin = origin_of(tensor)
+    # A recorded gradient says what it is by its node; all entries of a Jacobian say it better at once.
+    if origin is not None and (tensor._node is None or origin[0][0].pulled == "jacobian"):
         return _gradient_reading(origin, names)
     root = tensor.edge()
     reading = Reading([root], names)
