@@ -13,6 +13,7 @@ from typing import Any
 
 from symgrad.errors import FormulaError
 from symgrad.formula import pieces
+from symgrad.formula.kronecker import kronecker_latex
 from symgrad.formula.pieces import Piece, signed, text_of, transposed
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
 from symgrad.formula.texnames import bolded, texts
@@ -183,6 +184,7 @@ def latex(
     name: str | None = None,
     environment: str | None = None,
     conditions: str = "",
+    vec: str | None = None,
 ) -> str:
     r"""The LaTeX of a term.
 
@@ -191,6 +193,7 @@ def latex(
     says how many were left out.  ``bold`` sets arrays in bold, and ``name`` is printed on the left of ``=``.
     ``environment`` ("align", "align*", "equation" or "equation*") makes it a whole environment for a document, and
     ``conditions`` is the LaTeX of conditions under which the formula holds, which makes a line of its own.
+    ``vec`` ("rows" or "columns", as vec stacks them) prints a derivative with four axes with Kronecker products.
 
     >>> from symgrad.formula.term import symbol
     >>> X, w = symbol("X", ("n", "m")), symbol("w", ("m",))
@@ -201,7 +204,9 @@ def latex(
         raise FormulaError(f"latex() prints formulas, not {type(term).__name__}; for a tensor use t.latex().")
     shown = canonical_or_raw(term) if canonical else term
     long = _is_long(shown)
-    if not (long if where is None else where):
+    if vec is not None:
+        rows = [("" if name is None else name, kronecker_latex(term, vec, _names(term), bold))]
+    elif not (long if where is None else where):
         text = written(shown, _names(shown), bold)
         rows = [("" if name is None else name, text)]
     else:

@@ -1,0 +1,127 @@
+"""Hessians and Jacobians in the forms of the textbooks: of tensors, of functions, and as Kronecker products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import FormulaError
+from symgrad.formula.derive import gradient, jacobian
+from symgrad.formula.kronecker import blocks, kronecker_latex
+from symgrad.formula.term import evaluate, symbol
+
+rng = np.random.default_rng(5)
+
+
+def made(name: str, *shape: int) -> Any:
+    return sg.tensor(rng.normal(size=shape), requires_grad=True, name=name)
+
+
+A, M, b, X, y = made("A", 3, 3), made("A", 5, 3), made("b", 5), made("X", 5, 3), made("y", 5)
+x, w, U, V, T = made("x", 3), made("w", 3), made("U", 4, 2), made("V", 3, 2), made("T", 4, 3)
+SOFTMAX = r"\operatorname{softmax}\left(x\right)"
+HESSIANS: dict[str, Any] = {
+    "quadratic": (lambda x: x @ A @ x, x, r"A + A^{\top}"),
+    "least squares": (lambda x: ((M @ x - b) ** 2).sum() / 2, x, r"A^{\top} A"),
+    "logistic": (
+        lambda w: sg.nn.functional.softplus(X @ w).sum() - y @ (X @ w),
+        w,
+        r"X^{\top} \operatorname{diag}\left(\sigma\left(X w\right) \odot \left(1 - \sigma\left(X w\right)\right)\right) "
+        "X",
+    ),
+    "factorisation": (
+        lambda U: ((T - U @ V.T) ** 2).sum(),
+        U,
+        r"2 \left[\left[V^{\top} V\right]_{j l} \left[I_{p}\right]_{i k}\right]_{i j k l}",
+    ),
+    "log-sum-exp": (
+        lambda x: sg.logsumexp(x, 0),
+        x,
+        rf"\operatorname{{diag}}\left({SOFTMAX}\right) - {SOFTMAX} {SOFTMAX}^{{\top}}",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HESSIANS)
+def test_hessians(name: str) -> None:
+    f, at, text = HESSIANS[name]
+    (slope,) = sg.autograd.grad(f(at), at, create_graph=True)
+    found = [
+        sg.autograd.jacobian(slope, at),
+        sg.autograd.jacobian(slope, at, create_graph=True),
+        sg.func.hessian(f)(at),
+        sg.func.hessian(f)(at.detach().numpy()),
+        sg.func.jacobian(sg.func.grad(f))(at),
+        sg.autograd.functional.hessian(f, at),
+        sg.autograd.functional.hessian(f, at, create_graph=True),
+    ]
+    for hessian in found:
+        assert hessian.latex().replace("I_{n}", "I_{p}") == text
+        np.testing.assert_allclose(hessian.numpy(force=True), found[0].numpy(force=True))
+    if name == "factorisation":
+        return  # the size of its I stands in no symbol of it
+    values = {t.name: t.numpy(force=True) for t in (M if name == "least squares" else A, b, X, y, x, w, U, V, T)}
+    np.testing.assert_allclose(sg.formula(found[2]).evaluate(**values), found[0].numpy(force=True), atol=1e-12)
+
+
+def test_kronecker_form_of_the_factorisation() -> None:
+    f, at, _ = HESSIANS["factorisation"]
+    hessian = sg.func.hessian(f)(at)
+    assert hessian.latex(vec="rows").endswith(r" \otimes V^{\top} V \quad \text{(vec stacks rows)}")
+    assert hessian.latex(vec="columns").startswith(r"2 V^{\top} V \otimes I_{")
+
+
+n, m = "n", "m"
+B, C, Z, s = symbol("B", (n, n)), symbol("C", (m, n)), symbol("Z", (n, m)), symbol("s")
+DERIVATIVES = {
+    "product": (jacobian(B @ Z @ C, Z), r"B \otimes C^{\top}", r"C^{\top} \otimes B"),
+    "inverse": (
+        jacobian(sg.linalg.inv(B), B),
+        r"-B^{-1} \otimes B^{-\top}",
+        r"-B^{-\top} \otimes B^{-1}",
+    ),
+    "transpose": (
+        jacobian(s * (C @ Z).T, Z),
+        r"s \left(I_{m} \otimes C\right) K_{n, m}",
+        r"s \left(C \otimes I_{m}\right) K_{n, m}",
+    ),
+    "square": (
+        jacobian(gradient(sg.trace(B @ B @ B), [B])[0], B),
+        r"3 \left(B^{\top} \otimes I_{n}\right) K_{n, n} + 3 \left(I_{n} \otimes B\right) K_{n, n}",
+        r"3 \left(I_{n} \otimes B^{\top}\right) K_{n, n} + 3 \left(B \otimes I_{n}\right) K_{n, n}",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DERIVATIVES)
+def test_kronecker_form_is_the_matrix(name: str) -> None:
+    term, rows, columns = DERIVATIVES[name]
+    names = {k: k for k in "BCZs"}
+    values = {"B": rng.normal(size=(3, 3)) + 2 * np.eye(3), "C": rng.normal(size=(2, 3)), "Z": rng.normal(size=(3, 2)),
+              "s": np.float64(0.7)}  # fmt: skip
+    want = evaluate(term, values)
+    p, q, r, t = want.shape
+    turn = np.eye(r * t).reshape(r, t, r, t).transpose(1, 0, 2, 3).reshape(r * t, r * t)
+    sizes = {"n": 3, "m": 2}
+    for vec in ("rows", "columns"):
+        total: Any = 0
+        for block in blocks(term):
+            scale, left, right = (evaluate(part, values, sizes) for part in block[:3])
+            pair = np.kron(left, right) if vec == "rows" else np.kron(right, left)
+            total = total + scale * (pair @ (turn if vec == "rows" else turn.T) if block.crossed else pair)
+        order = (0, 1, 2, 3) if vec == "rows" else (1, 0, 3, 2)
+        np.testing.assert_allclose(total, want.transpose(order).reshape(p * q, r * t), atol=1e-12)
+    assert kronecker_latex(term, "rows", names).startswith(rows)
+    assert kronecker_latex(term, "columns", names).startswith(columns)
+
+
+def test_no_kronecker_form() -> None:
+    with pytest.raises(FormulaError, match="no sum of Kronecker products"):
+        blocks(jacobian(sg.exp(Z), Z))
+    with pytest.raises(FormulaError, match="four axes"):
+        blocks(B)
+    with pytest.raises(FormulaError, match="'rows'"):
+        kronecker_latex(jacobian(B @ Z, Z), "C", {})
