@@ -23,14 +23,16 @@ def made(name: str, *shape: int) -> Any:
 A, M, b, X, y = made("A", 3, 3), made("A", 5, 3), made("b", 5), made("X", 5, 3), made("y", 5)
 x, w, U, V, T = made("x", 3), made("w", 3), made("U", 4, 2), made("V", 3, 2), made("T", 4, 3)
 SOFTMAX = r"\operatorname{softmax}\left(x\right)"
+LOGISTIC = (
+    r"X^{\top} \operatorname{diag}\left(\sigma\left(X w\right) \odot \left(1 - \sigma\left(X w\right)\right)\right) X"
+)
 HESSIANS: dict[str, Any] = {
     "quadratic": (lambda x: x @ A @ x, x, r"A + A^{\top}"),
     "least squares": (lambda x: ((M @ x - b) ** 2).sum() / 2, x, r"A^{\top} A"),
     "logistic": (
         lambda w: sg.nn.functional.softplus(X @ w).sum() - y @ (X @ w),
         w,
-        r"X^{\top} \operatorname{diag}\left(\sigma\left(X w\right) \odot \left(1 - \sigma\left(X w\right)\right)\right) "
-        "X",
+        LOGISTIC,
     ),
     "factorisation": (
         lambda U: ((T - U @ V.T) ** 2).sum(),
