@@ -27,6 +27,7 @@ __all__ = [
     "empty",
     "empty_like",
     "eye",
+    "from_dlpack",
     "from_numpy",
     "full",
     "full_like",
@@ -148,6 +149,28 @@ def _sharing(array: Any) -> Tensor:
     if before:
         made.more().counted = -before
     return made  # type: ignore[no-any-return]
+
+
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor sharing the memory of another library's array or tensor (torch, JAX, CuPy on the CPU, NumPy …).
+
+    Whatever has ``__dlpack__`` and ``__dlpack_device__`` will do.  What it refuses (torch: a tensor that requires grad)
+    it refuses in its own words; a dtype that NumPy does not have is a ``BufferError``.
+
+    >>> from_dlpack(np.array([1.0, 2.0]))
+    tensor([1., 2.], dtype=float64)
+    """
+    if isinstance(ext_tensor, Tensor):
+        return plain(Tensor, ext_tensor.detach()._array())  # type: ignore[no-any-return]
+    if not hasattr(ext_tensor, "__dlpack__"):
+        raise ArgumentError(f"from_dlpack() takes an object with __dlpack__, not {type(ext_tensor).__name__}.")
+    try:
+        array = np.from_dlpack(ext_tensor)
+    except RuntimeError as error:
+        raise BufferError(
+            f"from_dlpack(): {error}  Cast it to a dtype that NumPy has (bfloat16: .float()) or move it to the CPU."
+        ) from error
+    return plain(Tensor, array)  # type: ignore[no-any-return]
 
 
 def variable(data: Any, requires_grad: bool = False, volatile: Any = None, **options: Any) -> Tensor:

@@ -137,6 +137,30 @@ class Facts(Recorded):
         """In the dtype of another tensor."""
         return self.to(other.dtype)  # type: ignore[attr-defined]
 
+    # -------------------------------------------------------------------------------------- other libraries
+
+    def __array_namespace__(self, *, api_version: Any = None) -> Any:  # noqa: ARG002
+        """The module with the functions for tensors, as the array API standard asks for it."""
+        import symgrad
+
+        return symgrad
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """The memory for another library (``torch.from_dlpack(t)``): shared, not copied.
+
+        ``BufferError`` for tensors that require grad, and for bfloat16, which NumPy cannot hand over.
+        """
+        if self._requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        if dtypes.is_bfloat16(self.dtype):
+            raise BufferError("Can't export bfloat16: NumPy has no DLPack name for it; use tensor.float()")
+        # torch's stream on the CPU is -1 or 1, and NumPy wants None there.
+        return self._array().__dlpack__(**{**options, "stream": None})
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The CPU, in DLPack's numbers."""
+        return (1, 0)
+
     def new_tensor(self, data: Any, *, dtype: Any = None) -> Any:
         """A new leaf from numbers or an array, in the dtype of this tensor unless ``dtype`` is given."""
         return plain(type(self), scalarised(np.array(data, dtypes.as_dtype(dtype or self.dtype))))

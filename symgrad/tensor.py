@@ -273,8 +273,14 @@ class Tensor(Shown):
             note_read(self, "np.asarray()")
         if self._requires_grad and MODE.local.asked:
             raise AutogradError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        value = np.asarray(self._value, dtype)
-        return value.copy() if copy else value
+        value = self._array()
+        if dtype is None or np.dtype(dtype) == value.dtype:
+            return value.copy() if copy else value
+        if copy is False:
+            raise ValueError(
+                f"Unable to avoid a copy: the tensor is {value.dtype}, and {np.dtype(dtype)} was asked for."
+            )
+        return value.astype(dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         from symgrad.interop import call_ufunc
