@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -139,11 +140,9 @@ class Facts(Recorded):
 
     # -------------------------------------------------------------------------------------- other libraries
 
-    def __array_namespace__(self, *, api_version: Any = None) -> Any:  # noqa: ARG002
+    def __array_namespace__(self, *, api_version: Any = None) -> Any:
         """The module with the functions for tensors, as the array API standard asks for it."""
-        import symgrad
-
-        return symgrad
+        return importlib.import_module("symgrad")
 
     def __dlpack__(self, **options: Any) -> Any:
         """The memory for another library (``torch.from_dlpack(t)``): shared, not copied.

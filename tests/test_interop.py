@@ -123,17 +123,17 @@ def test_questions_give_plain_answers():
 @pytest.mark.parametrize(
     ("call", "named"),
     [
-        (np.percentile, "np.percentile"),
-        (lambda x: np.modf(x), "np.modf"),
+        (np.histogram, "np.histogram"),
+        (lambda x: np.spacing(x), "np.spacing"),
         (lambda x: np.sum(x, where=np.array([True, False, True])), "where="),
         (lambda x: np.add.at(x, 0, 1.0), "np.add.at"),
         (lambda x: np.reshape(x, (3, 1), order="F"), "order='F'"),
     ],
-    ids=["percentile", "modf", "where=", "add.at", "order"],
+    ids=["histogram", "spacing", "where=", "add.at", "order"],
 )
 def test_unknown_functions_are_refused(call, named):
     x = sg.tensor(V, requires_grad=True)
-    arguments = (x, 3) if named == "np.percentile" else (x,)
+    arguments = (x, 3) if named == "np.histogram" else (x,)
     with pytest.raises(UnsupportedFunction) as caught:
         call(*arguments)
     assert named in str(caught.value)

@@ -21,7 +21,7 @@ from symgrad.ops.naming import within
 from symgrad.ops.products import eye_op, identity_mask
 from symgrad.ops.reductions import amax, amin, cast, mean, norm, norm_op, sum_
 from symgrad.ops.select import where
-from symgrad.ops.shaping import axis_of, cat, expand, movedim, mT, narrow, reshape, squeeze, unsqueeze
+from symgrad.ops.shaping import axis_of, cat, expand, flip, movedim, mT, narrow, reshape, squeeze, unsqueeze
 from symgrad.ops.spectral import (
     eigh_vectors_op,
     eigvalsh_op,
@@ -516,7 +516,11 @@ def vander(x: Any, *, N: int | None = None) -> Any:
     return cat([ones, powers], -1)
 
 
-front("vander", method=False)(lambda x, N=None, increasing=False: vander(x, N=N))
+@front("vander", method=False)
+def powers(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """The powers of every entry of a vector along a new last axis, the highest first unless ``increasing``."""
+    out = vander(x, N=N)
+    return out if increasing else flip(out, (-1,))
 
 
 @_linalg

@@ -78,7 +78,13 @@ signbit = _extra(
     doc="Whether the sign bit is set; no derivative.",
 )
 heaviside = _extra(
-    "heaviside", np.heaviside, 0, None, dtypes=None, domain="off-zero", doc="0 below 0, y at 0, 1 above; derivative 0."
+    "heaviside",
+    np.heaviside,
+    0,
+    lambda out, x, y: where(eq(x, 0), 1, 0),
+    dtypes=None,
+    domain="off-zero",
+    doc="0 below 0, y at 0, 1 above; derivative 0, and that of y at 0.",
 )
 
 

@@ -1,0 +1,378 @@
+"""NumPy's functions by their op: ``np.sum``, ``np.concatenate``, ``np.linalg.eigh``, ``np.fft.rfft`` … for tensors.
+
+Every adapter has the signature of NumPy's function.  What it cannot do is refused, never dropped.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ArgumentError, UnsupportedFunction
+from symgrad.op import FRONTS, carrier_of
+from symgrad.ops import linalg
+from symgrad.ops.naming import SPACES
+from symgrad.tape.record import Recorded, plain
+
+_IDLE = (None, "K", "same_kind", True, np._NoValue)
+"""Values of keyword arguments that ask for nothing special."""
+
+
+def unsupported(name: str, why: str = "") -> UnsupportedFunction:
+    """The error for what the table does not have."""
+    return UnsupportedFunction(
+        f"{name} is not in symgrad's op table{why}, so its gradient would be lost. Write it with functions that are "
+        f"(dir(symgrad) lists them), or, where no gradient is wanted, call {name} on t.detach().numpy()."
+    )
+
+
+def wanted(name: str, kwargs: dict[str, Any]) -> None:
+    """Refuse keyword arguments that would change the meaning and are not read."""
+    for key, value in kwargs.items():
+        if not any(value is idle or (isinstance(value, str) and value == idle) for idle in _IDLE):
+            raise unsupported(f"{name}(…, {key}=…)", " in this form")
+
+
+def front_of(name: str) -> Callable[..., Any]:
+    """The public function, or else the method, of a name."""
+    from symgrad.tensor import FUNCTIONS, Tensor
+
+    if name in FUNCTIONS:
+        return FUNCTIONS[name]
+    method = getattr(Tensor, name, None)
+    return method if method is not None else FRONTS[name].call
+
+
+def function_name(func: Any) -> str:
+    """How users write a function of NumPy."""
+    module = getattr(func, "__module__", "numpy") or "numpy"
+    return f"{module.replace('numpy', 'np', 1)}.{func.__name__}"
+
+
+def bare(value: Any) -> Any:
+    """The same arguments with arrays in place of tensors."""
+    if isinstance(value, Recorded):
+        return value._value
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(bare, value))
+    return {k: bare(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+QUESTIONS = {
+    np.shape, np.ndim, np.size, np.allclose, np.array_equal, np.array_equiv, np.isclose, np.result_type, np.can_cast,
+    np.array_repr, np.array_str, np.array2string, np.iscomplexobj, np.isrealobj, np.argsort, np.nonzero,
+    np.count_nonzero, np.searchsorted, np.may_share_memory, np.shares_memory, np.argwhere, np.flatnonzero,
+    np.all, np.any, np.iscomplex, np.isreal, np.isneginf, np.isposinf, np.argpartition, np.digitize, np.lexsort,
+    np.nanargmax, np.nanargmin, np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, np.common_type,
+    np.min_scalar_type, np.linalg.matrix_rank,
+}  # fmt: skip
+"""Functions that ask about values and have no derivative: they run on the arrays and give arrays and numbers."""
+
+
+def reduce(name: str, a: Any, axis: Any, keepdims: Any = False) -> Any:
+    """A reduction of the table over NumPy's axes, all of them for None."""
+    call = front_of(name)
+    if name == "prod":
+        return _prod(a, axis, keepdims)
+    if axis is None:
+        axis = tuple(range(np.ndim(a)))
+    return call(tensor(a), axis, bool(keepdims))
+
+
+def tensor(x: Any) -> Any:
+    """A tensor of whatever NumPy would take for an array: lists and tuples of tensors are stacked."""
+    if isinstance(x, (list, tuple)):
+        return front_of("stack")([tensor(item) for item in x])
+    if carrier_of(type(x)) is not None:
+        return x
+    from symgrad.tensor import Tensor
+
+    return plain(Tensor, np.asarray(x)[()])
+
+
+def _prod(a: Any, axis: Any, keepdims: Any = False) -> Any:
+    a, call = tensor(a), front_of("prod")
+    if axis is None:
+        out = call(a)
+        return out.reshape((1,) * a.ndim) if keepdims else out
+    for k in sorted((d % a.ndim for d in (axis if isinstance(axis, tuple) else (axis,))), reverse=True):
+        a = call(a, k, bool(keepdims))
+    return a
+
+
+def _reduction(name: str) -> Callable[..., Any]:
+    def call(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **rest: Any) -> Any:
+        wanted(f"np.{name}", {"out": out, **rest})
+        a = tensor(a)
+        return reduce(name, a if dtype is None else a.to(dtype), axis, keepdims)
+
+    return call
+
+
+def _extreme(name: str) -> Callable[..., Any]:
+    def call(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **rest: Any) -> Any:
+        wanted(f"np.{name}", {"out": out, **rest})
+        return reduce(name, a, axis, keepdims)
+
+    return call
+
+
+def _spread(name: str) -> Callable[..., Any]:
+    def call(
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, **rest: Any
+    ) -> Any:
+        wanted(f"np.{name}", {"out": out, **rest})
+        a = tensor(a)
+        return front_of(name)(a if dtype is None else a.to(dtype), axis, keepdim=bool(keepdims), correction=ddof)
+
+    return call
+
+
+def _arg(name: str) -> Callable[..., Any]:
+    def call(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+        wanted(f"np.{name}", {"out": out})
+        return front_of(name)(tensor(a), axis, bool(keepdims))
+
+    return call
+
+
+def _rounded(a: Any, decimals: int = 0, out: Any = None) -> Any:
+    wanted("np.round", {"out": out})
+    if decimals:
+        raise unsupported("np.round(…, decimals=…)", " in this form")
+    return front_of("round")(a)
+
+
+def _cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    wanted("np.cumsum", {"out": out})
+    a = tensor(a)
+    a = a if dtype is None else a.to(dtype)
+    return front_of("cumsum")(a.ravel(), 0) if axis is None else front_of("cumsum")(a, axis)
+
+
+def _concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa: ARG001
+    wanted("np.concatenate", {"out": out})
+    parts = [tensor(x) for x in arrays]
+    joined = front_of("cat")([x.ravel() for x in parts], 0) if axis is None else front_of("cat")(parts, axis)
+    return joined if dtype is None else joined.to(dtype)
+
+
+def _stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa: ARG001
+    wanted("np.stack", {"out": out})
+    joined = front_of("stack")([tensor(x) for x in arrays], axis)
+    return joined if dtype is None else joined.to(dtype)
+
+
+def _vstack(arrays: Any, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa: ARG001
+    rows = [tensor(x) for x in arrays]
+    return _concatenate([x.reshape(1, -1) if x.ndim < 2 else x for x in rows], 0, dtype=dtype)
+
+
+def _hstack(arrays: Any, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa: ARG001
+    parts = [x.reshape(1) if x.ndim == 0 else x for x in map(tensor, arrays)]
+    return _concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype)
+
+
+def _column_stack(arrays: Any) -> Any:
+    return _concatenate([x.reshape(-1, 1) if x.ndim < 2 else x for x in map(tensor, arrays)], 1)
+
+
+def _reshape(a: Any, /, shape: Any, order: str = "C", **rest: Any) -> Any:
+    wanted("np.reshape", rest)
+    if order not in ("C", "A"):
+        raise unsupported(f"np.reshape(…, order={order!r})", " in this form")
+    return a.reshape(shape if isinstance(shape, (tuple, list)) else (shape,))
+
+
+def _ravel(a: Any, order: str = "C") -> Any:
+    if order not in ("C", "A", "K"):
+        raise unsupported(f"np.ravel(…, order={order!r})", " in this form")
+    return a.ravel()
+
+
+def _transpose(a: Any, axes: Any = None) -> Any:
+    return a.T if axes is None else a.permute(axes)
+
+
+def _where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    if x is None or y is None:
+        return np.nonzero(bare(condition))
+    return front_of("where")(condition, x, y)
+
+
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    wanted("np.clip", {"out": out})
+    return front_of("clamp")(a, a_min if a_min is not None else min, a_max if a_max is not None else max)
+
+
+def _dot(a: Any, b: Any, out: Any = None) -> Any:
+    wanted("np.dot", {"out": out})
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return front_of("mul")(a, b)
+    if np.ndim(b) > 2:
+        return front_of("tensordot")(a, b, ([np.ndim(a) - 1], [np.ndim(b) - 2]))
+    return front_of("matmul")(a, b)
+
+
+def _inner(a: Any, b: Any, /) -> Any:
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return front_of("mul")(a, b)
+    return front_of("tensordot")(a, b, ([np.ndim(a) - 1], [np.ndim(b) - 1]))
+
+
+def _vdot(a: Any, b: Any, /) -> Any:
+    a, b = tensor(a).ravel(), tensor(b).ravel()
+    return front_of("dot")(front_of("conj")(a), b)
+
+
+def _outer(a: Any, b: Any, out: Any = None) -> Any:
+    wanted("np.outer", {"out": out})
+    return front_of("outer")(tensor(a).ravel(), tensor(b).ravel())
+
+
+def _einsum(*operands: Any, out: Any = None, **rest: Any) -> Any:
+    rest.pop("optimize", None)  # the contraction order is planned here, whatever NumPy would do
+    wanted("np.einsum", {"out": out, **rest})
+    return front_of("einsum")(*operands)
+
+
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
+    x = tensor(x)
+    axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if ord not in (None, "fro") and len(axes) == 2:
+        return SPACES["linalg"]["matrix_norm"](x, ord, axes, bool(keepdims))
+    return front_of("norm")(x, 2 if ord in (None, "fro") else ord, axes, bool(keepdims))
+
+
+def _expand_dims(a: Any, axis: Any) -> Any:
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    ndim = a.ndim + len(axes)
+    for k in sorted(k % ndim for k in axes):
+        a = a.unsqueeze(k)
+    return a
+
+
+def _average(a: Any, axis: Any = None, weights: Any = None, **rest: Any) -> Any:
+    wanted("np.average", {k: v for k, v in rest.items() if v})
+    if weights is None:
+        return reduce("mean", a, axis)
+    a, weights = tensor(a), tensor(weights)
+    if weights.ndim == 1 and a.ndim > 1 and isinstance(axis, int):
+        weights = weights.reshape(tuple(-1 if k == axis % a.ndim else 1 for k in range(a.ndim)))
+    return reduce("sum", a * weights, axis) / reduce("sum", weights, axis if weights.ndim == a.ndim else None)
+
+
+def _diag(v: Any, k: int = 0) -> Any:
+    return front_of("diag")(v, k)
+
+
+def _flip(m: Any, axis: Any = None) -> Any:
+    axes = tuple(range(m.ndim)) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    return m.flip(*axes)
+
+
+def _array(name: str, value: int) -> Callable[..., Any]:
+    def call(a: Any, dtype: Any = None, **rest: Any) -> Any:
+        wanted(f"np.{name}", {k: v for k, v in rest.items() if k not in ("order", "subok", "shape", "device")})
+        made = a.detach().full_like(value)
+        return made if dtype is None else made.to(dtype)
+
+    call.__name__ = name
+    return call
+
+
+def _full_like(a: Any, fill_value: Any, dtype: Any = None, **rest: Any) -> Any:
+    wanted("np.full_like", {k: v for k, v in rest.items() if k not in ("order", "subok", "shape", "device")})
+    made = a.detach().full_like(fill_value)
+    return made if dtype is None else made.to(dtype)
+
+
+def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    total = ary.shape[axis]
+    if isinstance(indices_or_sections, (int, np.integer)):
+        count = int(indices_or_sections)
+        if total % count:
+            raise ArgumentError(f"np.split: an axis of length {total} does not divide into {count} equal parts.")
+        return list(ary.split(total // count, axis))
+    ends = [0, *map(int, indices_or_sections), total]
+    return list(ary.split([b - a for a, b in itertools.pairwise(ends)], axis))
+
+
+def _take_along_axis(arr: Any, indices: Any, axis: int = -1) -> Any:
+    from symgrad.ops.indexing import take_along
+
+    return take_along(arr, bare(indices), axis)
+
+
+def _take(a: Any, indices: Any, axis: Any = None, **rest: Any) -> Any:
+    wanted("np.take", {k: v for k, v in rest.items() if v != "raise"})
+    if axis is None:
+        return a.ravel()[bare(indices)]
+    return a[(slice(None),) * (axis % a.ndim) + (bare(indices),)]
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.sum: _reduction("sum"),
+    np.mean: _reduction("mean"),
+    np.prod: _reduction("prod"),
+    np.max: _extreme("amax"),
+    np.amax: _extreme("amax"),
+    np.min: _extreme("amin"),
+    np.amin: _extreme("amin"),
+    np.var: _spread("var"),
+    np.std: _spread("std"),
+    np.average: _average,
+    np.argmax: _arg("argmax"),
+    np.argmin: _arg("argmin"),
+    np.cumsum: _cumsum,
+    np.round: _rounded,
+    np.around: _rounded,
+    np.concatenate: _concatenate,
+    np.stack: _stack,
+    np.vstack: _vstack,
+    np.hstack: _hstack,
+    np.column_stack: _column_stack,
+    np.split: _split,
+    np.reshape: _reshape,
+    np.ravel: _ravel,
+    np.transpose: _transpose,
+    np.swapaxes: lambda a, axis1, axis2: a.transpose(axis1, axis2),
+    np.moveaxis: lambda a, source, destination: a.movedim(source, destination),
+    np.expand_dims: _expand_dims,
+    np.squeeze: lambda a, axis=None: a.squeeze() if axis is None else a.squeeze(axis),
+    np.broadcast_to: lambda array, shape, subok=False: array.expand(shape),
+    np.flip: _flip,
+    np.tile: lambda A, reps: A.repeat((1,) * (A.ndim - np.size(reps)) + tuple(np.atleast_1d(reps).tolist())),
+    np.where: _where,
+    np.clip: _clip,
+    np.dot: _dot,
+    np.vdot: _vdot,
+    np.inner: _inner,
+    np.outer: _outer,
+    np.kron: lambda a, b: front_of("kron")(a, b),
+    np.tensordot: lambda a, b, axes=2: front_of("tensordot")(a, b, axes),
+    np.einsum: _einsum,
+    np.trace: lambda a, offset=0, axis1=0, axis2=1: front_of("diagonal")(a, offset, axis1, axis2).sum(-1),
+    np.diagonal: lambda a, offset=0, axis1=0, axis2=1: front_of("diagonal")(a, offset, axis1, axis2),
+    np.diag: _diag,
+    np.tril: lambda m, k=0: front_of("tril")(m, k),
+    np.triu: lambda m, k=0: front_of("triu")(m, k),
+    np.real: lambda val: val.real,
+    np.imag: lambda val: val.imag,
+    np.sinc: lambda x: front_of("sinc")(x),
+    np.take: _take,
+    np.take_along_axis: _take_along_axis,
+    np.zeros_like: _array("zeros_like", 0),
+    np.ones_like: _array("ones_like", 1),
+    np.full_like: _full_like,
+    np.copy: lambda a, order="K", subok=False: a.clone(),
+    np.linalg.inv: lambda a: linalg.inv(a),
+    np.linalg.det: lambda a: front_of("det")(a),
+    np.linalg.slogdet: lambda a: front_of("slogdet")(a),
+    np.linalg.solve: lambda a, b: linalg.solve(a, b),
+    np.linalg.cholesky: lambda a, /, *, upper=False: front_of("cholesky")(a).mT if upper else front_of("cholesky")(a),
+    np.linalg.norm: _norm,
+}

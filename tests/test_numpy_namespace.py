@@ -1,0 +1,276 @@
+"""NumPy's whole namespace on a tensor that requires grad: a tensor with its gradient, or a clear error."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import SymgradError
+from symgrad.interop import supported
+
+RNG = np.random.default_rng(3)
+A, B = RNG.uniform(0.2, 0.8, (3, 3)), RNG.uniform(0.2, 0.8, (3, 3))
+S = A + A.T + 3 * np.eye(3)
+V, W = RNG.uniform(0.2, 0.8, 3), RNG.uniform(0.2, 0.8, 3)
+N = np.where(np.eye(3, dtype=bool), np.nan, A)
+T3 = RNG.uniform(0.2, 0.8, (2, 3, 4))
+L = RNG.permutation(12).reshape(3, 4) + 0.5
+
+Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+
+def call(function: Any, *args: Any, **options: Any) -> Call:
+    return function, args, options
+
+
+CALLS: list[Call] = [
+    *(call(f, V) for f in (np.sin, np.exp, np.log, np.sqrt, np.square, np.tanh, np.arcsin, np.positive, np.deg2rad,
+        np.degrees,
+                           np.sinc, np.i0, np.fabs, np.reciprocal, np.cbrt, np.expm1, np.modf, np.fix, np.diagflat)),
+    *(call(f, V, W) for f in (np.add, np.multiply, np.power, np.arctan2, np.hypot, np.logaddexp, np.maximum,
+        np.divmod,
+                              np.vecdot, np.dot, np.inner, np.vdot, np.outer, np.kron, np.cross, np.append,
+        np.convolve,
+                              np.polyval, np.linalg.outer, np.linalg.vecdot, np.linalg.cross, np.fmax,
+        np.float_power)),
+    *(call(f, A, V) for f in (np.matvec, np.matmul, np.linalg.matmul, np.linalg.solve)),
+    call(np.vecmat, V, A),
+    *(call(f, A) for f in (np.sum, np.mean, np.prod, np.var, np.std, np.max, np.min, np.ptp, np.median, np.ravel,
+        np.transpose,
+                           np.matrix_transpose, np.trace, np.diag, np.diagonal, np.tril, np.triu, np.flip, np.fliplr,
+                           np.flipud, np.rot90, np.cov, np.corrcoef, np.gradient, np.unstack, np.broadcast_arrays,
+                           np.atleast_3d, np.copy, np.cumsum, np.cumprod, np.nan_to_num, np.angle, np.average)),
+    *(call(f, A, axis=1) for f in (np.sum, np.mean, np.prod, np.var, np.std, np.max, np.min, np.ptp, np.median,
+        np.cumsum,
+                                   np.cumprod, np.cumulative_sum, np.cumulative_prod, np.diff, np.trapezoid, np.sort,
+                                   np.expand_dims, np.unstack, np.average, np.gradient)),
+    *(call(f, N, axis=1) for f in (np.nansum, np.nanmean, np.nanprod, np.nanvar, np.nanstd, np.nanmax, np.nanmin,
+        np.nanmedian)),
+    *(call(f, N) for f in (np.nansum, np.nanmean, np.nanmax, np.nan_to_num)),
+    call(np.nanvar, N, axis=0, ddof=1, keepdims=True), call(np.nanquantile, N, 0.3, axis=1),
+    *(call(np.quantile, L, 0.3, axis=1, method=m) for m in ("linear", "lower", "higher", "midpoint")),
+    call(np.quantile, L, np.array([0.2, 0.7])), call(np.percentile, L, 40.0, axis=0, keepdims=True),
+    call(np.nanpercentile, N, 40.0, axis=0), call(np.sort, L, axis=None), call(np.median, T3, axis=1, keepdims=True),
+    call(np.concatenate, [A, B]), call(np.concatenate, [A, B], axis=None), call(np.stack, [A, B], axis=1),
+    call(np.vstack, [V, W]), call(np.hstack, [V, W]), call(np.dstack, [A, B]), call(np.column_stack, [V, W]),
+    call(np.append, A, B, axis=1), call(np.split, A, 3), call(np.array_split, V, 2), call(np.array_split, V, [1]),
+    call(np.hsplit, A, 3), call(np.vsplit, A, [1]), call(np.dsplit, T3, 2), call(np.atleast_2d, V),
+    call(np.atleast_1d, V, W),
+    call(np.meshgrid, V, W), call(np.meshgrid, V, W, indexing="ij"), call(np.pad, A, 1),
+    call(np.pad, A, ((1, 2), (0, 1)), constant_values=2.0),
+    call(np.repeat, V, 2), call(np.repeat, A, np.array([1, 0, 2]), axis=1), call(np.tile, A, (2, 1)),
+    call(np.roll, A, 1),
+    call(np.roll, A, 1, axis=0), call(np.rollaxis, T3, 2), call(np.rollaxis, T3, 0, 3), call(np.rot90, A, 3),
+    call(np.moveaxis, T3, 0, 2),
+    call(np.swapaxes, T3, 0, 2), call(np.reshape, A, (9,)), call(np.squeeze, A[None]),
+    call(np.broadcast_to, V, (2, 3)),
+    call(np.delete, A, 1, axis=0), call(np.delete, V, [0, 2]), call(np.compress, [True, False, True], A, axis=1),
+    call(np.extract, A > 0.5, A), call(np.take, V, np.array([2, 0])),
+    call(np.take_along_axis, A, np.array([[0, 1, 2]]), axis=0),
+    call(np.where, A > 0.5, A, B), call(np.select, [A > 0.6, A > 0.4], [A, B], default=1.0),
+    call(np.clip, A, 0.3, 0.6),
+    call(np.astype, A, np.float64), call(np.diff, A, 2), call(np.diff, V, prepend=0.0),
+    call(np.trapezoid, V, W), call(np.trapezoid, V, dx=0.5),
+    call(np.gradient, A, 0.5), call(np.gradient, V, 2.0), call(np.vander, V), call(np.vander, V, 4, increasing=True),
+    call(np.convolve, V, np.array([1.0, -2.0]), "same"), call(np.convolve, V, W[:2], "valid"),
+    call(np.cov, V, W), call(np.cov, A, rowvar=False, bias=True),
+    call(np.einsum, "ij,jk->ik", A, B), call(np.tensordot, A, B, 1), call(np.linalg.tensordot, A, B, axes=1),
+    call(np.linalg.inv, S), call(np.linalg.det, S), call(np.linalg.slogdet, S), call(np.linalg.cholesky, S),
+    call(np.linalg.norm, A),
+    call(np.linalg.norm, A, axis=1), call(np.linalg.norm, A, 1), call(np.linalg.norm, A, "nuc"),
+    call(np.linalg.norm, V, 3),
+    call(np.linalg.eigvalsh, S), call(np.linalg.svdvals, A), call(np.linalg.pinv, A), call(np.linalg.cond, S),
+    call(np.linalg.matrix_power, S, 3),
+    call(np.linalg.matrix_norm, A), call(np.linalg.matrix_norm, A, ord=1),
+    call(np.linalg.vector_norm, A, axis=0, ord=3), call(np.linalg.multi_dot, [A, B, V]),
+    call(np.linalg.trace, A), call(np.linalg.trace, T3[:, :, :3], offset=1), call(np.linalg.diagonal, T3),
+    call(np.linalg.matrix_transpose, T3),
+    call(np.linalg.tensorinv, S[:, :, None, None].reshape(3, 3), 1), call(np.linalg.tensorsolve, S, V),
+    call(np.linalg.svd, A, compute_uv=False),
+    *(call(getattr(np.fft, n), V) for n in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fftshift",
+        "ifftshift")),
+    *(call(getattr(np.fft, n), A) for n in ("fft2", "ifft2", "rfft2", "fftn", "ifftn", "rfftn")),
+    call(np.fft.rfft, A, 4, axis=0, norm="ortho"), call(np.fft.irfft2, A), call(np.fft.irfftn, A, axes=(0, 1)),
+    call(np.fft.fftshift, A, axes=0),
+    call(np.add.reduce, A), call(np.multiply.reduce, A, axis=1), call(np.add.accumulate, A),
+    call(np.multiply.accumulate, V),
+    call(np.maximum.accumulate, V), call(np.multiply.outer, V, W), call(np.subtract.outer, A, V),
+    call(np.hypot.outer, V, W),
+]  # fmt: skip
+
+
+def is_data(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype.kind == "f"
+
+
+def lifted(x: Any, leaves: list[Any]) -> Any:
+    if isinstance(x, list) and x and isinstance(x[0], np.ndarray) and is_data(x[0]):
+        return [lifted(y, leaves) for y in x]
+    if not is_data(x):
+        return x
+    leaves.append(sg.tensor(x, requires_grad=True))
+    return leaves[-1]
+
+
+def refilled(x: Any, values: Iterator[Any]) -> Any:
+    """An argument with other values in place of its arrays."""
+    if isinstance(x, list) and x and isinstance(x[0], np.ndarray) and is_data(x[0]):
+        return [next(values) for _ in x]
+    return next(values) if is_data(x) else x
+
+
+def flat(out: Any) -> list[Any]:
+    return [y for x in out for y in flat(x)] if isinstance(out, (tuple, list)) else [out]
+
+
+def projected(outs: list[Any]) -> float:
+    """Re Σ of the float results with weights that tell entries apart."""
+    total = 0.0
+    for k, out in enumerate(outs):
+        weights = np.cos(k + np.arange(np.size(out))).reshape(np.shape(out))
+        total += float(np.sum(np.real(out) * weights) + np.sum(np.imag(out) * weights / 2))
+    return total
+
+
+@pytest.mark.parametrize("row", CALLS, ids=[f"{c[0].__name__}-{k}" for k, c in enumerate(CALLS)])
+def test_value_and_gradient(row: Call) -> None:
+    function, args, options = row
+    leaves: list[Any] = []
+    made = flat(function(*(lifted(a, leaves) for a in args), **options))
+    want = flat(function(*args, **options))
+    assert leaves
+    assert len(made) == len(want)
+    for got, exact in zip(made, want, strict=True):
+        assert isinstance(got, sg.Tensor)
+        assert got.requires_grad
+        np.testing.assert_allclose(got.detach().numpy(), exact, rtol=1e-10, atol=1e-12)
+    total: Any = 0.0
+    for k, out in enumerate(made):
+        weights = np.cos(k + np.arange(out.numel())).reshape(tuple(out.shape))
+        parts = (out.real, out.imag / 2) if out.is_complex() else (out,)
+        total = sum(((part * sg.tensor(weights)).sum() for part in parts), total)
+    total.backward()
+    arrays = [t._value for t in leaves]
+    for i, leaf in enumerate(leaves):
+        for index in [(0,) * arrays[i].ndim, tuple(n - 1 for n in arrays[i].shape)]:
+            if not np.isfinite(arrays[i][index]):
+                continue
+            values = []
+            for step in (1e-6, -1e-6):
+                copies = [a.copy() for a in arrays]
+                copies[i][index] += step
+                left = iter(copies)
+                moved = [refilled(a, left) for a in args]
+                values.append(projected(flat(function(*moved, **options))))
+            slope = (values[0] - values[1]) / 2e-6
+            have = 0.0 if leaf.grad is None else leaf.grad._value[index]
+            assert abs(have - slope) <= 1e-5 * max(1.0, abs(slope)), (index, have, slope)
+
+
+def test_every_adapter_is_called() -> None:
+    called = {f"{getattr(c[0], '__module__', 'numpy')}.{c[0].__name__}".replace("numpy", "np", 1) for c in CALLS}
+    constant = {"np.argmax", "np.argmin", "np.zeros_like", "np.ones_like", "np.full_like", "np.round", "np.around"}
+    aliases = {"np.amax", "np.amin"}
+    complex_ones = {"np.real", "np.imag", "np.linalg.eig", "np.linalg.eigvals", "np.linalg.eigh", "np.linalg.qr"}
+    assert sorted(set(supported()) - called - constant - aliases - complex_ones) == []
+
+
+def test_decompositions() -> None:
+    for function, back in (
+        (np.linalg.eigh, lambda w, v: (v * w) @ v.T),
+        (np.linalg.qr, lambda q, r: q @ r),
+        (np.linalg.svd, lambda u, s, vh: (u * s) @ vh),
+        (np.linalg.eig, lambda w, v: ((v * w) @ sg.linalg.inv(v)).real),
+    ):
+        x = sg.tensor(S, requires_grad=True)
+        (back(*function(x)) * sg.tensor(B + B.T)).sum().backward()
+        np.testing.assert_allclose(x.grad, B + B.T, rtol=1e-8)
+
+
+# ---------------------------------------------------------------------------------------------- the whole namespace
+
+UNCALLED = {
+    "save", "savetxt", "savez", "savez_compressed", "info", "test", "load", "loadtxt", "fromfile", "genfromtxt",
+    "setbufsize", "seterr", "seterrcall", "set_printoptions", "get_include", "fromregex", "show_config", "memmap",
+    "show_runtime", "bmat", "asmatrix",
+}  # fmt: skip
+"""Functions that write files, print, change NumPy itself, or evaluate text."""
+FREE = {"fromiter"}
+"""Reads Python numbers one by one, as ``float(t)`` gives them; NumPy offers no way to take part."""
+CONSTANT = {"zeros_like", "ones_like", "full_like", "empty_like", "empty"}
+"""Give constants of a shape, or memory that holds anything."""
+PLAIN = RNG.uniform(2.2, 2.8, 3)
+
+
+def namespace() -> Iterator[tuple[str, Any]]:
+    for space in (np, np.linalg, np.fft):
+        for name in sorted(dir(space)):
+            found = getattr(space, name)
+            if not name.startswith("_") and callable(found) and not isinstance(found, type) and name not in UNCALLED:
+                yield f"{space.__name__}.{name}", found
+
+
+def attempts() -> Iterator[tuple[Any, ...]]:
+    """Argument lists as NumPy's functions take them, each with a tensor that requires grad."""
+    a, v = sg.tensor(S, requires_grad=True), sg.tensor(V, requires_grad=True)
+    yield from ((a,), (v,), (a, a), (v, v), ([a, a],), ([v, v],), (a, 0), (v, 1), (v, 1, 0), (a, (3, 3)), (a, 0, 1))
+    yield from ((v, v, v), (V > 0.5, v, v), ("ij->i", a), ("ij,jk", a, a), (v, [0, 1]), (a, [0, 1], 0), (v, 0.5))
+    yield from ((v, (1, 2)), (lambda t: t * 2, v), (lambda t: t.sum(), 0, a), ([V > 0.5], [v]), (PLAIN, v), (0, v))
+    yield from ((2.0, v), (v, PLAIN))
+
+
+def loses(out: Any) -> bool:
+    """Whether a result holds numbers that came from the tensor and have no gradient."""
+    if isinstance(out, sg.Tensor):
+        out = out._value if not out.requires_grad else 0
+    values = np.asarray(out) if isinstance(out, (np.ndarray, np.generic)) else np.zeros(0)
+    return values.dtype.kind in "fc" and not np.isin(values, [*PLAIN, 0, 0.5, 1, 2]).all()
+
+
+@pytest.mark.parametrize(("name", "function"), list(namespace()), ids=[n for n, _ in namespace()])
+def test_no_silent_loss(name: str, function: Any) -> None:
+    for args in attempts():
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                out = function(*args)
+        except SymgradError:
+            continue
+        except (TypeError, ValueError, LookupError, AttributeError, RuntimeError, ArithmeticError, BufferError):
+            continue  # arguments that the function does not take
+        if name.rpartition(".")[2] not in FREE | CONSTANT:
+            assert not any(map(loses, flat(out))), f"{name}{args} gave {out!r}"
+
+
+def test_refusals_say_what_to_do() -> None:
+    t = sg.tensor(V, requires_grad=True)
+    for function in (np.unique, np.interp, np.histogram, np.trim_zeros):
+        with pytest.raises(TypeError, match=rf"np\.{function.__name__}.* is not in symgrad's op table.*detach"):
+            function(t, t, t) if function is np.interp else function(t)
+
+
+def test_arrays_do_not_take_in_what_requires_grad() -> None:
+    t, plain = sg.tensor(V, requires_grad=True), np.zeros(3)
+    for use in (
+        lambda: np.asarray(t),
+        lambda: np.array([t, t]),
+        lambda: np.array([t[0]]),
+        lambda: plain.dot(t),
+        lambda: np.random.default_rng().normal(t),
+        lambda: np.ma.array(t),
+        lambda: plain.__setitem__(slice(None), t),
+        lambda: plain.__iadd__(t),
+    ):
+        with pytest.raises(RuntimeError, match=r"requires? grad"):
+            use()
+    assert not plain.any()
+    shared = np.asarray(t.detach())
+    shared[0] = 5
+    assert t[0] == 5
+    with pytest.raises(ValueError, match="Unable to avoid a copy"):
+        np.asarray(t.detach(), dtype=np.float32, copy=False)
