@@ -34,6 +34,15 @@ _LOGIC = {"and": "logical_and", "or": "logical_or", "xor": "logical_xor"}
 _INPLACE = ("add", "sub", "mul", "div", "pow", "exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "neg",
             "abs", "clamp", "square", "reciprocal", "floor", "ceil", "round", "trunc",
             "greater", "greater_equal", "less", "less_equal", "not_equal")  # fmt: skip
+_WRITING = (
+    "abs", "acos", "acosh", "addmv", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "as_strided",
+    "asin", "asinh", "atan", "atanh", "ceil", "clamp", "clamp_max", "clamp_min", "clip", "conj_physical", "cos",
+    "cosh", "deg2rad", "detach", "erf", "erfc", "exp", "exp2", "expm1", "fill", "fix", "floor", "frac", "i0",
+    "index_put", "ldexp", "log", "log10", "log1p", "log2", "logit", "nan_to_num", "neg", "negative", "rad2deg",
+    "reciprocal", "relu", "round", "rsqrt", "sigmoid", "sin", "sinc", "sinh", "sqrt", "square", "tan", "tanh",
+    "trunc", "xlogy", "zero",
+)  # fmt: skip
+"""In-place methods that are functions too, as in torch."""
 _RESHAPE = ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims")
 """Methods whose in-place form changes the shape and no memory."""
 _SEVERAL = {"unbind": "Unbind", "split": "Split", "split_with_sizes": "SplitWithSizes", "chunk": "Split"}
@@ -230,6 +239,7 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
     for name in (*_INPLACE, *INPLACE):
         own = f"{name}_" if f"{name}_" in LABELS else name
         setattr(cls, f"{name}_", (_reshaping if name in _RESHAPE else _inplace)(_labelling(own, FRONTS[name].call)))
+    functions.update({f"{name}_": getattr(cls, f"{name}_") for name in _WRITING})
     for name, dtype in _CASTS.items():
         setattr(cls, name, _caster(dtype))
     for space, members in SPACES.items():

@@ -14,6 +14,7 @@ from symgrad.op import shape_of
 from symgrad.ops.constants import named_pi
 from symgrad.ops.noise import SOURCE
 from symgrad.ops.shaping import size_args
+from symgrad.streams import Generator
 from symgrad.tape.names import check_name
 from symgrad.tape.record import call_site, plain
 from symgrad.tape.versions import changes
@@ -21,8 +22,10 @@ from symgrad.tape.watch import WATCH, note_problem
 from symgrad.tensor import Tensor
 
 __all__ = [
+    "Generator",
     "arange",
     "as_tensor",
+    "default_generator",
     "e",
     "empty",
     "empty_like",
@@ -233,26 +236,31 @@ def _finish(value: Any, requires_grad: bool, name: str | None, recipe: Any = Non
 zeros = _filled("zeros", np.zeros, "Zeros of a shape: ``zeros(2, 3)`` or ``zeros((2, 3))``.", 0)
 ones = _filled("ones", np.ones, "Ones of a shape.", 1)
 empty = _filled("empty", np.zeros, "Room for a shape (zeros, so that nothing is undefined).")
-_GENERATOR = [np.random.default_rng()]
+default_generator = Generator()
+default_generator.seed()
 
 
-def manual_seed(seed: int) -> Any:
-    """Seed the random functions; returns the generator."""
-    _GENERATOR[0] = np.random.default_rng(seed)
-    return _GENERATOR[0]
+def manual_seed(seed: int) -> Generator:
+    """Seed the random functions; returns the generator.  The same seed gives torch's numbers.
+
+    >>> _ = manual_seed(0)
+    >>> rand(2)
+    tensor([0.4963, 0.7682])
+    """
+    return default_generator.manual_seed(seed)
 
 
-def generator() -> Any:
+def generator() -> Generator:
     """The random generator behind ``rand`` and its kin."""
     if WATCH.count:
         note_problem("random numbers were drawn; draw them outside and pass them as an argument")
-    return _GENERATOR[0]
+    return default_generator
 
 
 SOURCE[0] = generator
 
-randn = _filled("randn", lambda s, d: np.asarray(generator().standard_normal(s)).astype(d), "Standard normal samples.")
-rand = _filled("rand", lambda s, d: np.asarray(generator().random(s)).astype(d), "Uniform samples from [0, 1).")
+randn = _filled("randn", lambda s, d: generator().normal(s, np.dtype(d)), "Standard normal samples.")
+rand = _filled("rand", lambda s, d: generator().uniform(s, np.dtype(d)), "Uniform samples from [0, 1).")
 
 
 def full(

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from symgrad.errors import ArgumentError
 from symgrad.op import front, shape_of
 from symgrad.ops.constants import PI, exact
@@ -104,12 +106,16 @@ def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
 
 @_activation("rrelu")
 def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None) -> Any:
-    """leaky_relu with a slope drawn for every entry while training, the mean slope otherwise."""
+    """leaky_relu with a slope drawn for every entry that is not positive while training, the mean slope otherwise."""
     if not training:
         return where(input >= 0, input, input * ((lower + upper) / 2))
-    from symgrad.ops.noise import uniform
+    from symgrad.ops.noise import drawn
 
-    return where(input >= 0, input, input * uniform(input, lower, upper, generator))
+    values = np.asarray(input.detach() if hasattr(input, "detach") else input)
+    slopes = np.ones(values.shape, values.dtype)
+    low = values <= 0
+    slopes[low] = drawn(generator).uniform((int(low.sum()),), np.dtype(np.float64)) * (upper - lower) + lower
+    return input * slopes
 
 
 @_activation("threshold")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from fractions import Fraction
 from typing import Any
@@ -79,10 +80,19 @@ mul: Op = elementwise(
     domain=_ALL,
     doc="x * y entry by entry, with broadcasting.",
 )
+
+
+def _per(out: Any, x: Any, y: Any) -> Any:
+    try:
+        return 1 / y
+    except ZeroDivisionError:  # a Python number, where arrays give inf
+        return math.copysign(math.inf, y)
+
+
 div: Op = elementwise(
     "div",
     operator.truediv,
-    lambda out, x, y: 1 / y,
+    _per,
     lambda out, x, y: -(x / y) / y,
     public=(),
     code=_infix("/"),

@@ -17,7 +17,7 @@ from symgrad.ops.contraction import einsum
 from symgrad.ops.elementwise import sqrt
 from symgrad.ops.linalg import diag, inner, matmul, outer, tensordot
 from symgrad.ops.naming import inplace, within
-from symgrad.ops.reductions import mean, norm_op, sum_
+from symgrad.ops.reductions import axes_of, mean, norm_op, sum_
 from symgrad.ops.select import clamp, clamp_min, where
 from symgrad.ops.shaping import axis_of, expand, mT, stack, unbind, unsqueeze
 
@@ -164,7 +164,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
 
 
 def _unit(x: Any, axis: int, eps: float) -> Any:
-    size = norm_op(x, p=2, dim=(axis,), keepdim=True)
+    size = norm_op(x, p=2, dim=axes_of(axis, len(shape_of(x))), keepdim=True)
     return x / clamp_min(size, eps)
 
 

@@ -393,7 +393,8 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Named:
     limit = values.max(-1, keepdims=True, initial=0) * max(rows, columns) * np.finfo(values.dtype).eps
     ranks = (values > limit).sum(-1)
     residuals: Any = real(narrow(reshape(A, -1), 0, 0, 0))
-    if rows > columns and np.all(ranks == columns):
+    driver = "gelsy" if driver is None else driver
+    if driver != "gelsy" and rows > columns and np.all(ranks == columns):
         gap = A @ found - right
         residuals = sum_(real(gap * conj(gap)), -2)
         residuals = residuals if not vector else squeeze(residuals, -1)
@@ -454,17 +455,31 @@ def old_norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False,
 
 @front("svd_lowrank", method=False)
 def svd_lowrank(A: Any, q: int = 6, niter: int = 2, M: Any = None) -> Named:
-    """U, S and V of the ``q`` largest singular values of A (of A - M); exact here, so ``niter`` has no effect."""
-    u, s, vh = svd(A if M is None else A - M, False)
-    k = min(q, shape_of(s)[-1])
-    return OLD_SVD((narrow(u, -1, 0, k), narrow(s, -1, 0, k), narrow(mH(vh), -1, 0, k)))
+    """U, S and V of about the ``q`` largest singular values of A (of A - M), by ``niter`` rounds from a random start.
+
+    The method is that of Halko, Martinsson and Tropp (2009); gradients go through its steps, as in torch.
+    """
+    from symgrad.ops.noise import drawn
+
+    x = A if M is None else A - M
+    wide = shape_of(x)[-2] < shape_of(x)[-1]
+    x = mH(x) if wide else x
+    basis = qr(x @ drawn(None).normal((int(shape_of(x)[-1]), 6 if q is None else q), np.dtype(x.dtype)))[0]
+    for _ in range(2 if niter is None else niter):
+        basis = qr(x @ qr(mH(x) @ basis)[0])[0]
+    u, s, vh = svd(mH(basis) @ x, False)
+    left, right = basis @ u, mH(vh)
+    return OLD_SVD((right, s, left) if wide else (left, s, right))
 
 
 @front("pca_lowrank", method=False)
 def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Named:
     """``svd_lowrank`` of a matrix whose columns are centred first."""
-    count = min(6, *shape_of(A)[-2:]) if q is None else q
-    return svd_lowrank(A - mean(A, -2, True) if center else A, count)
+    smaller = min(shape_of(A)[-2:])
+    count = min(6, smaller) if q is None else q
+    if not 0 <= count <= smaller:
+        raise ArgumentError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={smaller}")
+    return svd_lowrank(A - mean(A, -2, True) if center else A, count, niter)
 
 
 @_linalg

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -267,7 +268,16 @@ def take_along(x: Any, index: Any, dim: int) -> Any:
 @front("gather", op=gather_op)
 def gather(input: Any, dim: int, index: Any) -> Any:
     """Entries of ``input`` along ``dim`` picked by ``index``, which may be smaller in the other axes (as torch)."""
+    from symgrad.ops.shaping import reshape
+
+    if not shape_of(input) or not shape_of(index):
+        axis_of(dim, max(len(shape_of(input)), len(shape_of(index))))
+        return reshape(gather_op(reshape(input, -1), reshape(index, -1), dim=0), shape_of(index))
     shape = shape_of(input)
+    if len(shape_of(index)) != len(shape):
+        if not math.prod(shape_of(index)):  # torch takes nothing from anywhere
+            return getitem(reshape(input, -1), np.zeros(shape_of(index), np.int64))
+        raise ShapeError("Index tensor must have the same number of dimensions as input tensor")
     axis = axis_of(dim, len(shape))
     cut = tuple(slice(None) if k == axis else slice(0, n) for k, n in enumerate(shape_of(index)))
     if any(k != axis and n != shape[k] for k, n in enumerate(shape_of(index))):

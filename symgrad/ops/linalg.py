@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.errors import ShapeError
+from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, Spec, broadcast_shapes, front, multilinear, primitive, shape_of
 from symgrad.ops.arithmetic import closed
 from symgrad.ops.complex import conj
@@ -178,8 +178,20 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
 
 
 @front("diag_embed", op=diagonal_main)
-def diag_embed(input: Any, offset: int = 0) -> Any:
-    """The last axis spread over the ``offset``-th diagonal of two new last axes."""
+def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """The last axis spread over the ``offset``-th diagonal of two new axes, ``dim1`` and ``dim2`` of the result."""
+    ndim = len(shape_of(input)) + 1
+    if (rows := axis_of(dim1, ndim)) == (columns := axis_of(dim2, ndim)):
+        raise ArgumentError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    square = _diagonal_square(input, offset)
+    if (rows, columns) == (ndim - 2, ndim - 1):
+        return square
+    from symgrad.ops.shaping import movedim
+
+    return movedim(square, (-2, -1), (rows, columns))
+
+
+def _diagonal_square(input: Any, offset: int) -> Any:
     shape = shape_of(input)
     n = len(shape)
     labels = tuple(range(n))

@@ -400,7 +400,7 @@ def multi_head_attention_forward(
     out = linear(reshape(transpose(matmul(dropped, v), 0, 1), length, batch, -1), out_proj_weight, out_proj_bias)
     shown = None
     if need_weights:
-        shown = reshape(found, batch, num_heads, length, -1)
+        shown = reshape(dropped, batch, num_heads, length, -1)
         shown = mean(shown, 1) if average_attn_weights else shown
     if not batched:
         out, shown = reshape(out, length, -1), None if shown is None else shown[0]

@@ -18,21 +18,19 @@ from symgrad.ops.elementwise import log
 from symgrad.ops.indexing import gather
 from symgrad.ops.naming import inplace, within, written
 from symgrad.ops.reductions import cumsum, sum_
+from symgrad.streams import Generator, NumpyNumbers
 
 inplace("bernoulli")
 
-SOURCE: list[Callable[[], Any]] = [np.random.default_rng]
+SOURCE: list[Callable[[], Any]] = [Generator]
 """Where random numbers come from without ``generator=``; the maker of random tensors puts its own here."""
 
 
 def drawn(generator: Any) -> Any:
-    """The NumPy generator to draw from."""
-    return SOURCE[0]() if generator is None else generator
-
-
-def uniform(like: Any, low: float, high: float, generator: Any = None) -> Any:
-    """Uniform numbers in the shape and dtype of a value."""
-    return np.asarray(drawn(generator).uniform(low, high, shape_of(like))).astype(like.dtype)
+    """The numbers to draw from: those of the ``generator=`` given (ours or NumPy's), or of the one that is seeded."""
+    if generator is None:
+        return SOURCE[0]()
+    return NumpyNumbers(generator) if isinstance(generator, np.random.Generator) else generator
 
 
 def _probability(p: float, name: str) -> None:
@@ -47,7 +45,7 @@ def _kept(x: Any, p: float, axes: int | None, generator: Any) -> Any:
         shape = (*shape[:axes], *(1,) * (len(shape) - axes))
     if p == 1:
         return np.zeros(shape, x.dtype)
-    return np.asarray((drawn(generator).random(shape) >= p) / (1 - p)).astype(x.dtype)
+    return np.asarray(drawn(generator).bernoulli(1 - p, shape) / (1 - p)).astype(x.dtype)
 
 
 def _dropout(name: str, axes: int | None) -> Any:
@@ -120,27 +118,29 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> A
     """
     if p is not None:
         _probability(p, "bernoulli")
-        return input * 0 + np.asarray(drawn(generator).random(shape_of(input)) < p).astype(input.dtype)
+        return input * 0 + np.asarray(drawn(generator).bernoulli(p, shape_of(input))).astype(input.dtype)
     chances = _plain(input)
     if not np.all((chances >= 0) & (chances <= 1)):
         raise AutogradError("bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
-    ones = np.asarray(drawn(generator).random(shape_of(input)) < chances).astype(input.dtype)
+    ones = np.asarray(drawn(generator).bernoulli(chances, shape_of(input))).astype(input.dtype)
     return SAMPLED[0](ones, [input], lambda a: log(a * input + (1 - a) * (1 - input)))
 
 
 @front("normal", method=False)
-def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None) -> Any:
+def normal(
+    mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = "cpu"
+) -> Any:
     """Normal samples of the given means and deviations (or numbers with a ``size``); derivative 0, as torch has it.
 
     ``reinforce`` on the result sends the score-function gradient to both; ``mean + std * randn(...)`` is the sample
     that has a derivative of its own.
     """
     shape = tuple(size) if size is not None else np.broadcast_shapes(shape_of(mean), shape_of(std))
-    dtype = next((x.dtype for x in (mean, std) if hasattr(x, "dtype")), get_default_dtype())
+    kinds = [x.dtype for x in (mean, std) if hasattr(x, "dtype")]
+    kind = np.dtype(np.result_type(*kinds) if kinds else dtype or get_default_dtype())
     if np.any(_plain(std) < 0):
         raise AutogradError("normal expects all elements of std >= 0.0")
-    z = np.asarray(drawn(generator).standard_normal(shape))
-    values = np.asarray(_plain(mean) + _plain(std) * z).astype(dtype)
+    values = np.asarray(_plain(mean) + _plain(std) * drawn(generator).normal(shape, kind)).astype(kind)
     return SAMPLED[0](values, [mean, std], lambda a: -(((a - mean) / std) ** 2) / 2 - log(std) - log(2 * PI) / 2)
 
 
@@ -157,7 +157,8 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *, gene
     """
     weights = _plain(input)
     _drawable(weights, num_samples, replacement)
-    noise = drawn(generator).random((*weights.shape[:-1], num_samples if replacement else weights.shape[-1]))
+    count = num_samples if replacement else weights.shape[-1]
+    noise = drawn(generator).uniform((*weights.shape[:-1], count), np.dtype(np.float64))
     if replacement:
         edges = np.cumsum(weights.astype(np.float64), -1)
         found = np.sum(edges[..., None, :] <= (noise * edges[..., -1:])[..., None], -1)

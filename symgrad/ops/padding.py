@@ -110,7 +110,9 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
         raise ArgumentError(f"Unrecognised padding mode {mode}: 'constant', 'reflect', 'replicate' or 'circular'.")
     x = input
     for axis, (before, after) in _widths(pad, len(shape_of(input))).items():
-        x = _bordered(x, axis, before, after, mode)
         cut = (min(before, 0), min(after, 0))
+        if any(cut) and mode == "circular":  # the period is what is left after the cut
+            x, cut = pad_axes(x, {axis: cut}), (0, 0)
+        x = _bordered(x, axis, before, after, mode)
         x = pad_axes(x, {axis: cut}) if any(cut) else x
     return x

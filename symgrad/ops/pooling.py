@@ -306,7 +306,7 @@ def _fractional(rank: int) -> Any:
         else:
             target = per_axis(output_size, rank)
         if _random_samples is None:
-            samples = drawn(generator).random((shape_of(x)[0], rank))
+            samples = drawn(generator).uniform((shape_of(x)[0], rank), np.dtype(x.dtype))
         else:
             plain = _random_samples.detach() if hasattr(_random_samples, "detach") else _random_samples
             samples = np.asarray(plain).reshape(-1, rank)

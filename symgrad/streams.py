@@ -1,0 +1,132 @@
+"""Random numbers as torch's CPU generator gives them: the same seed gives the same numbers.
+
+The engine is the Mersenne twister with 32-bit words.  A double takes two words, everything narrower one; normal samples
+are Box and Muller's, in blocks of sixteen when there are that many.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from typing import Any
+
+import numpy as np
+
+_BLOCK = 16
+
+
+class Generator:
+    """A source of random numbers with torch's seeds and torch's numbers (of its portable, not its MKL, kernels).
+
+    >>> Generator().manual_seed(0).uniform((2,), np.dtype("float64"))
+    array([0.970..., 0.707...])
+    """
+
+    def __init__(self, device: Any = "cpu") -> None:
+        self.device = device
+        self._words = np.random.MT19937()
+        self._second_normal: float | None = None
+        self.manual_seed(67280421310721)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start again from a seed; returns the generator."""
+        self._seed = int(seed)
+        self._words._legacy_seeding(self._seed & 0xFFFFFFFF)
+        self._second_normal = None
+        return self
+
+    def seed(self) -> int:
+        """Start from a seed that nobody knows; returns it."""
+        return self.manual_seed(secrets.randbits(63)).initial_seed()
+
+    def initial_seed(self) -> int:
+        """The seed this generator started from."""
+        return self._seed
+
+    def get_state(self) -> Any:
+        """What ``set_state`` needs to go on from here."""
+        return self._seed, self._words.state, self._second_normal
+
+    def set_state(self, state: Any) -> None:
+        """Go on from where ``get_state`` was called."""
+        self._seed, self._words.state, self._second_normal = state
+
+    def uniform(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Numbers from [0, 1)."""
+        count = math.prod(shape)
+        if dtype.kind == "c":
+            part = np.dtype(f"f{dtype.itemsize // 2}")
+            return self._uniform(2 * count, part).view(dtype).reshape(shape)
+        return self._uniform(count, dtype).reshape(shape)
+
+    def _uniform(self, count: int, dtype: Any) -> Any:
+        if dtype != np.float64:
+            low = self._words.random_raw(count) & np.uint64((1 << 24) - 1)
+            return (low * 2.0**-24).astype(dtype)
+        words = self._words.random_raw(2 * count)
+        return (((words[::2] << np.uint64(32)) | words[1::2]) & np.uint64((1 << 53) - 1)) * 2.0**-53
+
+    def normal(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Standard normal numbers; complex ones have variance 1/2 in each part."""
+        count = math.prod(shape)
+        if dtype.kind == "c":
+            part = np.dtype(f"f{dtype.itemsize // 2}")
+            return (self._normal(2 * count, part) / part.type(math.sqrt(2))).view(dtype).reshape(shape)
+        return self._normal(count, dtype).reshape(shape)
+
+    def _normal(self, count: int, dtype: Any) -> Any:
+        if count < _BLOCK:
+            return np.array([self._next_normal() for _ in range(count)], dtype)
+        whole = count - count % _BLOCK
+        uniform = self._uniform(count, dtype)
+        out = np.empty(count, dtype)
+        out[:whole] = _box_muller(uniform[:whole])
+        if whole < count:  # the last sixteen are drawn anew
+            out[-_BLOCK:] = _box_muller(self._uniform(_BLOCK, dtype))
+        return out
+
+    def _next_normal(self) -> float:
+        if self._second_normal is not None:
+            value, self._second_normal = self._second_normal, None
+            return value
+        angle, chance = self._uniform(2, np.dtype(np.float64))
+        radius = math.sqrt(-2 * math.log1p(-chance))
+        self._second_normal = radius * math.sin(2 * math.pi * angle)
+        return radius * math.cos(2 * math.pi * angle)
+
+    def bernoulli(self, chance: Any, shape: tuple[int, ...]) -> Any:
+        """True with a probability, or with one of an array of probabilities for each entry."""
+        dtype = chance.dtype if isinstance(chance, np.ndarray) and chance.dtype.kind == "f" else np.dtype(np.float64)
+        return self.uniform(shape, dtype) < chance
+
+
+class NumpyNumbers:
+    """The same questions, answered by a NumPy generator that the user gave."""
+
+    def __init__(self, source: np.random.Generator) -> None:
+        self.source = source
+
+    def uniform(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Numbers from [0, 1)."""
+        if dtype.kind == "c":
+            return (self.source.random(shape) + 1j * self.source.random(shape)).astype(dtype)
+        return np.asarray(self.source.random(shape)).astype(dtype)
+
+    def normal(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Standard normal numbers; complex ones have variance 1/2 in each part."""
+        real = np.asarray(self.source.standard_normal(shape))
+        if dtype.kind == "c":
+            return ((real + 1j * self.source.standard_normal(shape)) / math.sqrt(2)).astype(dtype)
+        return real.astype(dtype)
+
+    def bernoulli(self, chance: Any, shape: tuple[int, ...]) -> Any:
+        """True with a probability, or with one of an array of probabilities for each entry."""
+        return self.source.random(shape) < chance
+
+
+def _box_muller(uniform: Any) -> Any:
+    """Normal numbers from uniform ones: of every sixteen the first eight give the radii, the others the angles."""
+    pairs = uniform.reshape(-1, 2, _BLOCK // 2)
+    radius = np.sqrt(-2 * np.log(1 - pairs[:, 0]))
+    angle = pairs[:, 1] * pairs.dtype.type(2 * math.pi)
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1).reshape(-1)

@@ -1,0 +1,78 @@
+"""The corners of ops against torch: no axes, nothing in an axis, ties, infinities and nan, unusual arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.peer
+
+RNG = np.random.default_rng(5)
+V = RNG.uniform(-2, 2, 5)
+M = RNG.uniform(-2, 2, (3, 4))
+T4 = RNG.uniform(-2, 2, (1, 2, 4, 4))
+ZERO_D = np.array(1.25)
+NOTHING = np.zeros((0,))
+
+Case = tuple[str, Callable[..., Any], tuple[Any, ...]]
+CASES: list[Case] = [
+    ("divided by 0", lambda t, x: x / 0, (V,)),
+    ("divided by 0.0", lambda t, x: x / 0.0, (V,)),
+    ("divided by -0.0", lambda t, x: x / -0.0, (V,)),
+    ("quantile, no axes, keepdim", lambda t, x: t.quantile(x, 0.5, dim=0, keepdim=True), (ZERO_D,)),
+    ("nanquantile, no axes", lambda t, x: t.nanquantile(x, t.tensor([0.2, 0.7], dtype=t.float64), dim=0), (ZERO_D,)),
+    ("diag_embed on other axes", lambda t, x: t.diag_embed(x, offset=-2, dim1=0, dim2=1), (M,)),
+    ("diag_embed with axes turned", lambda t, x: t.diag_embed(x, offset=1, dim1=2, dim2=0), (M,)),
+    ("gather of a number", lambda t, x: t.gather(x, 0, t.tensor([0])), (ZERO_D,)),
+    ("gather at a number", lambda t, x: t.gather(x, 0, t.tensor(3)), (V,)),
+    ("gather of nothing", lambda t, x: t.gather(x, 0, t.tensor(np.zeros((2, 0), np.int64))), (V,)),
+    ("cosine_similarity of numbers", lambda t, x: t.nn.functional.cosine_similarity(x, x * x, dim=0), (ZERO_D,)),
+    ("circular, cut and grown", lambda t, x: t.nn.functional.pad(x, (-1, 1, -2, 1), "circular"), (T4,)),
+    ("circular, cut at the end", lambda t, x: t.nn.functional.pad(x, (2, -1), "circular"), (T4[0],)),
+    ("lstsq residuals", lambda t, x: t.linalg.lstsq(x, x[:, :2] ** 2, driver="gels")[1], (M.T,)),
+    ("batch_norm of nothing", lambda t, x: t.nn.functional.batch_norm(x, None, None, training=True), (NOTHING,)),
+]  # fmt: skip
+
+
+def _answers(t: Any, call: Callable[..., Any], arrays: tuple[Any, ...]) -> list[Any]:
+    """Value, gradients and second gradients as arrays; None where nothing flows."""
+    leaves = [t.tensor(a, requires_grad=True) for a in arrays]
+    out = call(t, *leaves)
+    found = [out]
+    if out.requires_grad:
+        weights = t.tensor(np.linspace(-1, 2, out.numel()).reshape(tuple(out.shape)), requires_grad=True)
+        first = t.autograd.grad(out, leaves, weights.to(out.dtype), create_graph=True, allow_unused=True)
+        found.extend(first)
+        again = [g for g in first if g is not None and g.requires_grad]
+        if again:
+            ones = [t.ones_like(g) for g in again]
+            found.extend(t.autograd.grad(again, [*leaves, weights], ones, allow_unused=True))
+    return [None if f is None else f.detach().numpy() for f in found]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("case", CASES, ids=[c[0] for c in CASES])
+def test_same_as_torch(case: Case) -> None:
+    """Values, shapes, first and second gradients agree; None and zeros mean the same."""
+    _, call, arrays = case
+    mine, theirs = _answers(sg, call, arrays), _answers(torch, call, arrays)
+    for ours, want in zip(mine, theirs, strict=True):
+        if ours is None or want is None:
+            assert not np.any(ours if want is None else want)
+        else:
+            assert ours.shape == want.shape
+            assert ours.dtype == want.dtype
+            np.testing.assert_allclose(ours, want, 1e-6, 1e-9)
+
+
+def test_writing_functions() -> None:
+    """Functions such as ``relu_`` write into their argument, as the methods do."""
+    x = sg.tensor([1.0, -2.0])
+    assert sg.relu_(x) is x
+    assert sg.zero_(x).tolist() == [0, 0]

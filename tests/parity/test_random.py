@@ -1,0 +1,77 @@
+"""Random numbers against torch: the same seed gives the same numbers, whatever draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.peer
+
+X = np.random.default_rng(0).uniform(-1, 1, (3, 4, 6, 6))
+
+
+def _portable() -> bool:
+    """Whether this torch draws Bernoulli numbers with its own code, not with MKL's (on processors of Intel)."""
+    torch.manual_seed(1)
+    drawn = torch.empty(64, dtype=torch.float64).bernoulli_(0.5)
+    torch.manual_seed(1)
+    return torch.equal(drawn, (torch.rand(64, dtype=torch.float64) < 0.5).double())
+
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "rand": lambda t: t.rand(3, 5, dtype=t.float64),
+    "rand float": lambda t: t.rand(7),
+    "rand complex": lambda t: t.rand(3, dtype=t.complex128),
+    "randn of few": lambda t: t.randn(7, dtype=t.float64),
+    "randn of sixteen": lambda t: t.randn(16, dtype=t.float64),
+    "randn of many": lambda t: t.randn(37, dtype=t.float64),
+    "randn float": lambda t: t.randn(37),
+    "randn complex": lambda t: t.randn(9, dtype=t.complex128),
+    "one after the other": lambda t: (t.randn(3, dtype=t.float64), t.randn(2, dtype=t.float64), t.rand(2))[1],
+    "normal": lambda t: t.normal(t.tensor(X[0, 0]), t.tensor(np.abs(X[0, 1]))),
+    "normal of numbers": lambda t: t.normal(1.5, 0.5, (2, 3), dtype=t.float64),
+    "bernoulli": lambda t: t.bernoulli(t.tensor(np.abs(X))),
+    "rrelu": lambda t: t.nn.functional.rrelu(t.tensor(X), training=True),
+    "fractional_max_pool2d": lambda t: t.nn.functional.fractional_max_pool2d(t.tensor(X), 2, (3, 4)),
+    "svd_lowrank": lambda t: t.svd_lowrank(t.tensor(X[0, 0]), 3)[1],
+}
+MASKS: dict[str, Callable[[Any], Any]] = {
+    "dropout": lambda t: t.nn.functional.dropout(t.tensor(X), 0.3),
+    "dropout2d": lambda t: t.nn.functional.dropout2d(t.tensor(X), 0.3),
+    "alpha_dropout": lambda t: t.nn.functional.alpha_dropout(t.tensor(X), 0.3, training=True),
+    "feature_alpha_dropout": lambda t: t.nn.functional.feature_alpha_dropout(t.tensor(X), 0.3, training=True),
+    "attention": lambda t: t.nn.functional.scaled_dot_product_attention(*[t.tensor(x) for x in X], dropout_p=0.4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*CALLS, *MASKS])
+def test_same_numbers(name: str) -> None:
+    """A seed, a call, torch's numbers."""
+    if name in MASKS and not _portable():
+        pytest.skip("this torch draws masks with MKL")
+    call = {**CALLS, **MASKS}[name]
+    torch.manual_seed(11)
+    sg.manual_seed(11)
+    theirs, ours = call(torch), call(sg)
+    assert ours.numpy().dtype == theirs.numpy().dtype
+    np.testing.assert_allclose(ours.numpy(), theirs.numpy(), 1e-5 if ours.dtype == sg.float32 else 1e-12, 1e-6)
+
+
+def test_generators() -> None:
+    """A generator of one's own, ours or NumPy's, leaves the common one alone; a state can be taken up again."""
+    mine = sg.Generator().manual_seed(3)
+    state = mine.get_state()
+    x = sg.tensor(X)
+    first = sg.nn.functional.dropout(x, 0.3, generator=mine)
+    mine.set_state(state)
+    assert np.array_equal(first.numpy(), sg.nn.functional.dropout(x, 0.3, generator=mine).numpy())
+    assert mine.initial_seed() == 3
+    before = sg.default_generator.get_state()[1]
+    sg.bernoulli(sg.tensor(np.abs(X)), generator=np.random.default_rng(0))
+    assert str(sg.default_generator.get_state()[1]) == str(before)
