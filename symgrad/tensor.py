@@ -204,7 +204,7 @@ class Tensor(Shown):
         """The same memory without history; changes through it are not counted, so backward does not object."""
         out = self.detach()
         extra = out.more()
-        extra.silent, extra.counted = True, -changes(self._value)
+        extra.silent, extra.counted = True, 0
         return out
 
     @data.setter

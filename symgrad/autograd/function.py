@@ -363,9 +363,9 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
     keep = recording and any(map(traced, tensors))
     dirty = {id(t) for t in ctx.dirty_tensors}
     for t in ctx.dirty_tensors:
+        note_change(t._array())  # what is refused has happened: forward changed the memory
         if keep and isinstance(t, Recorded):
             refuse(t, tuple(tensors))
-        note_change(t._array())
     if not keep:
         return returned
     _check_dirty(ctx.dirty_tensors, outputs)

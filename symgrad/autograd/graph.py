@@ -173,6 +173,8 @@ def places(node: tape.Node) -> tuple[Any, ...]:
     """Where the gradients of a node go: a node, a leaf, or None for an input that gets none; of a composite, whole."""
     if node.args.__class__ is Labelled and node.args.inputs is not None:
         return node.args.inputs
+    if node.op.name == "step":
+        return ()  # torch chooses by a mask, which nothing flows through
     numbers = node.op.name not in _NUMBERS_APART and not (node.op.name == "sub" and not _tensor_like(node.args[0]))
     return tuple(
         arg if node.mask >> i & 1 else None

@@ -100,6 +100,8 @@ def version_of(tensor: Any) -> int:
     view = view_of(tensor)
     root = tensor if view is None else view.base
     counted = 0 if root._extra is None else root._extra.counted
+    if root._extra is not None and root._extra.silent:
+        return int(counted)
     return changes(root._value) + int(counted) + first_version(root)
 
 
@@ -179,7 +181,7 @@ class _Replay:
             made = Flow(found.node, 0, base)
             base.held -= 1
             return made
-        return Flow(found.node, found.version)
+        return Flow(found.node, found.version, dense=found.kind != "nothing")
 
     def _add(self, place: Any, flow: Flow) -> None:
         before = self.flows.get(place)

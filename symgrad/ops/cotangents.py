@@ -14,7 +14,10 @@ from symgrad.ops.indexing import index_steps
 
 
 class Answer(NamedTuple):
-    """One gradient that a rule passes on: "same", "view", "new" or "zero"; the name of its node; its version."""
+    """One gradient that a rule passes on, the name of its node, and its version.
+
+    kind    "same", "view", "new", "view of new", "zero", or "nothing" for a zero that torch stores no entries of
+    """
 
     kind: str
     node: str | None = None
@@ -25,11 +28,10 @@ _RULES = """
 Add = | Sub = Neg | Rsub Neg = | RsubBackward1 Neg | Neg Neg | Div Div Mul | PowBackward1 Where | Remainder = Mul
 RemainderBackward1 = Mul | Fmod = Mul | FmodBackward1 = Mul | Frac = | Clone = | Alias = | CopyBackwards 0 =
 Sign 0 | Floor 0 | Ceil 0 | Round 0 | Trunc 0 | RoundBackward1 0 | DivBackward2 0 | DivBackward3 0 | Fill 0
-FillBackward2 0
-FillBackward3 0 Sum | Zero 0 | Log Div | Log1P Div | Log2 Div | Log10 Div | Sqrt Div | Atan Div | Atanh Div | Hypot Div
-Logaddexp Div | Logaddexp2 Div | Maximum MaskedFill+1 | Minimum MaskedFill+1 | Fmax MaskedFill | Fmin MaskedFill
-Clamp Where | ClampBackward1 Where | ClampMin Where | ClampMinBackward1 Where | ClampMax Where
-ClampMaxBackward1 Where | Where Where | Relu ThresholdBackward | Sinc Where | Xlogy MaskedFill Div
+FillBackward2 0 | FillBackward3 0 Sum | Zero 0 | Log Div | Log1P Div | Log2 Div | Log10 Div | Sqrt Div | Atan Div
+Atanh Div | Hypot Div | Logaddexp Div | Logaddexp2 Div | Maximum MaskedFill+1 | Minimum MaskedFill+1
+Fmax MaskedFill | Fmin MaskedFill | Clamp Where | ClampBackward1 Where | ClampMin Where | ClampMinBackward1 Where
+ClampMax Where | ClampMaxBackward1 Where | Where Where | Relu ThresholdBackward | Sinc Where | Xlogy MaskedFill Div
 Sigmoid SigmoidBackward | Tanh TanhBackward | Elu EluBackward | Gelu GeluBackward | Glu GluBackward
 LeakyRelu LeakyReluBackward | Hardtanh HardtanhBackward | Hardswish HardswishBackward
 Hardshrink HardshrinkBackward | Softshrink SoftshrinkBackward | Softplus SoftplusBackward
@@ -53,7 +55,26 @@ Slice SliceBackward | Permute >Permute | Transpose >Transpose | T >T | Transpose
 View >View | UnsafeView >View | Unsqueeze >Squeeze:1 | UnsqueezeBackward1 >Squeeze:1 | AsStrided AsStrided+1
 LinalgInvEx Neg | LinalgSolveEx Neg LinalgSolveEx | LinalgCholeskyEx LinalgSolveTriangular
 ViewAsReal >ViewAsComplex | ViewAsComplex >ViewAsReal | Conj >Conj | CopySlices CopySlices+2 Mul
+TanhBackwardBackward0 TanhBackward Mul | SigmoidBackwardBackward0 SigmoidBackward Mul
+ThresholdBackwardBackward0 ThresholdBackward 0 | SoftmaxBackwardDataBackward0 SoftmaxBackwardData Sub
+LogSoftmaxBackwardDataBackward0 Sub Mul | SoftplusBackwardBackward0 SoftplusBackward Mul
+LogSigmoidBackwardBackward0 LogSigmoidBackward Mul | SelectBackwardBackward0 >Select | SliceBackwardBackward0 >Slice
+DiagonalBackwardBackward0 >Diagonal | IndexPutImplBackward0 Index | Copysign Mul 0
 """
+
+
+FUSED: dict[str, tuple[str, int | None]] = {
+    "tanh": ("TanhBackward", -1),
+    "sigmoid": ("SigmoidBackward", -1),
+    "relu": ("ThresholdBackward", -1),
+    "softmax": ("SoftmaxBackwardData", -1),
+    "log_softmax": ("LogSoftmaxBackwardData", -1),
+    "softplus": ("SoftplusBackward", 0),
+    "logsigmoid": ("LogSigmoidBackward", 0),
+    "select": ("SelectBackward", None),
+    "diagonal": ("DiagonalBackward", None),
+}
+"""Ops whose rule is several nodes here and one in torch: its word, and the argument that it reads (-1: the result)."""
 
 
 def full_name(word: str) -> str:
@@ -109,14 +130,16 @@ def _by_op(node: Any, name: str, i: int, target: Any) -> Answer | None:
         run = params.get("run")
         passed = () if run is None else run.passed
         return Answer("same" if i < len(passed) and passed[i] else "new")
+    if i == 1 and name in ("AddBackward0", "SubBackward0") and getattr(node.args, "inputs", None):
+        return Answer("new", "MulBackward1")  # the other summand was scaled on the way
     if op == "matmul" and name in ("UnsafeViewBackward0", "CloneBackward0", "TransposeBackward0"):
         return _batched(node, i, target)
     if op == "einsum" and name != "DiagEmbedBackward0":
         labels = params["inputs"]
         missing = len(labels) > 1 and set().union(*labels) > set(labels[i])
         return Answer("view of new", "SqueezeBackward1" if missing else "PermuteBackward0")
-    if name == "SgnBackward0":
-        return Answer("new", "MaskedFillBackward0") if node.dtype.kind == "c" else Answer("zero")
+    if op == "sign":
+        return Answer("new", "MaskedFillBackward0") if node.dtype.kind == "c" else Answer("nothing")
     if op == "getitem" and name.removesuffix("Backward0") in (*_STEPS, "Alias"):
         steps = index_steps(node.args[0].raw_shape, params["index"])
         return _STEPS[steps[0]] if steps else Answer("same")
@@ -180,7 +203,7 @@ def _fitted(found: Answer, node: Any, name: str, target: Any) -> Answer:
     cast = given.kind == wanted.kind == "f" and given != wanted
     if node.op.kind != "elementwise" and node.op.name != "where" and name != "AddmmBackward0":
         return Answer("new", "ToCopyBackward0") if cast else found
-    if given.kind == "c" and wanted.kind == "f" and found.kind != "zero":
+    if given.kind == "c" and wanted.kind == "f" and found.kind not in ("zero", "nothing"):
         found = Answer("view" if found.kind in ("same", "view") else "view of new", "SelectBackward0", found.version)
     found = _summed(found, node.shape, target.raw_shape)
     return Answer("new", "ToCopyBackward0") if cast else found

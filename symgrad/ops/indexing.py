@@ -157,7 +157,7 @@ put_op: Op = primitive(
     jvp=(lambda t, out, like, *, index, shape: put_op(t, index=index, shape=shape),),
     infer=lambda _, index, shape: tuple(shape),
     size_params=("shape",),
-    node="IndexPut",
+    node=lambda _, index, shape: _put_node(shape, index),
     code=lambda g, index, shape: f"put({g}, np.s_[{index!r}], {shape_text(shape)})",
     domain="real",
     doc="Zeros with values added at an index: the transpose of getitem.",
@@ -184,6 +184,13 @@ def index_steps(shape: tuple[Any, ...], index: Index) -> list[str]:
             arrays = True
         axis += _axes_used(p)
     return steps + ["Index"] * arrays
+
+
+def _put_node(shape: tuple[Any, ...], index: Index) -> str:
+    first = (index_steps(shape, index) or ["Alias"])[0]
+    return {"Unsqueeze": "SqueezeBackward1", "Index": "IndexPutImpl", "Alias": "Alias"}.get(
+        first, f"{first}BackwardBackward0"
+    )
 
 
 def _index_node(shape: tuple[Any, ...], index: Index) -> str:

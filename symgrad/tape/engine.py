@@ -16,6 +16,7 @@ import numpy as np
 from symgrad.dtypes import NARROW, float32, float64, widened
 from symgrad.errors import AutogradError
 from symgrad.op import is_complex, same
+from symgrad.ops.cotangents import FUSED, full_name
 from symgrad.ops.fitting import fit, unbroadcast
 from symgrad.ops.reductions import cast_op
 from symgrad.ops.select import guard, where_op
@@ -304,6 +305,8 @@ class Sweep:
         if c is None:
             return None
         arg = node.args[i]
+        if self.create_graph and node.op.name in FUSED and c is not inner:
+            _fused(node, c, inner)
         if masked is None:
             return fit(c if hasattr(c, "dtype") else np.asarray(c), arg.raw_shape, arg.dtype)
         # Before broadcasting is undone: a sum must not meet the derivative of a branch that was not taken.
@@ -445,6 +448,16 @@ def _in_float32(node: Node, saved: Any) -> Any:
 
 def _second(_: Any, g: Any, *__: Any) -> Any:
     return g
+
+
+def _fused(node: Node, c: Any, g: Any) -> None:
+    """Say that a recorded answer is one node in torch, of the incoming gradient and what the rule reads besides."""
+    made = getattr(c, "_node", None)
+    if made is not None:
+        word, reads = FUSED[node.op.name]
+        incoming = (g if g._node is None else g._node) if getattr(g, "_requires_grad", False) else None
+        read = () if reads is None else (node,) if reads < 0 else (node.args[reads],)
+        Labelled.on(made, full_name(word), (incoming, *read))
 
 
 def branch_taken(keep: Any, c: Any) -> Any:

@@ -403,8 +403,9 @@ def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any)
     """``t_``, ``squeeze_`` and their like: the tensor becomes a view of what it was; no memory changes."""
     view = view_of(tensor)
     refuse(tensor, ())
-    note_change(tensor._array())
+    old = tensor._array()
     made = op(tensor, *args, **kwargs)
+    note_change(old)
     if made is not tensor:
         tensor._value, tensor._node, tensor._requires_grad = made._value, made._node, made._requires_grad
         if view is not None:
@@ -412,7 +413,7 @@ def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any)
         elif tensor._requires_grad and tensor._extra is not None:
             for ref in tensor._extra.views or ():
                 alive = ref()
-                if alive is not None and alive._node is not None:
+                if alive is not None and alive._node is not None and alive._node is not made._node:
                     Labelled.on(alive._node, "AsStridedBackward0")
     return tensor
 
