@@ -1,8 +1,8 @@
 """The commands that print formulas: ``python -m symgrad latex``, ``derive`` and ``judge``.
 
-The value is a text such as ``"sum((X@w-y)**2)"`` or ``module.py:function``.  What was asked for goes to standard
-output, errors go to standard error.  Exit codes: 0, 2 for an error; ``judge`` gives 0 for EQUAL, 1 for DIFFERENT, 3 for
-UNDECIDED.
+The value is a text such as ``"sum((X@w-y)**2)"``, ``file.py:function`` or ``package.module:function``.  What was asked
+for goes to standard output, errors go to standard error.  Exit codes: 0, 2 for an error; ``judge`` gives 0 for EQUAL, 1
+for DIFFERENT, 3 for UNDECIDED.
 """
 
 from __future__ import annotations
@@ -11,31 +11,54 @@ import argparse
 import importlib.util
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from symgrad.errors import ArgumentError, NameProblem, SymgradError
 
+FORMATS = ("latex", "unicode", "markdown", "typst", "mathml")
 EXIT = {"EQUAL": 0, "DIFFERENT": 1, "UNDECIDED": 3}
 
 
 def add_commands(commands: Any) -> None:
     """Add the parsers of the commands."""
-    latex = commands.add_parser("latex", help="the LaTeX of a formula, or of its derivative")
+    latex = commands.add_parser(
+        "latex",
+        help="a formula, or its derivative, in LaTeX or another format",
+        description="Print the formula of VALUE, or of its derivative by --wrt.",
+        epilog="example: python -m symgrad latex 'sum((X@w-y)**2)' --wrt w --header",
+    )
     _value(latex)
     latex.add_argument("--wrt", metavar="NAME", help="print the derivative by this variable (or by several: x,x)")
     latex.add_argument("--header", action="store_true", help="print what it is on the left of =")
     latex.add_argument("--bold", action="store_true", help="arrays in bold")
-    latex.add_argument("--text", action="store_true", help="plain text instead of LaTeX")
-    derive = commands.add_parser("derive", help="a derivation line by line")
+    latex.add_argument("--format", choices=(*FORMATS, "text"), default="latex", help="text is that of SymPy and NumPy")
+    latex.add_argument("--environment", metavar="NAME", help="align, align*, equation or equation*, for a document")
+    latex.add_argument("--lines", type=int, metavar="N", help="name shared parts, and print at most N lines")
+    latex.add_argument("--conditions", action="store_true", help="print when the formula of a function holds, too")
+    derive = commands.add_parser(
+        "derive",
+        help="a derivation line by line",
+        description="Print the derivation of the gradient of VALUE by --wrt; every line was checked with numbers.",
+        epilog="example: python -m symgrad derive 'norm(A@x-b)**2' --wrt x --style differential",
+    )
     _value(derive)
     derive.add_argument("--wrt", metavar="NAME", required=True, help="the variable")
-    derive.add_argument("--style", choices=("reverse", "differential"), default="reverse")
-    derive.add_argument("--format", choices=("text", "latex", "markdown"), default="text")
-    judge = commands.add_parser("judge", help="whether a formula is the derivative of another (exit code 0, 1 or 3)")
-    judge.add_argument("given", metavar="FORMULA", help="the formula to judge: plain text or LaTeX")
+    derive.add_argument(
+        "--style", choices=("reverse", "differential"), default="reverse", help="from the result back, or from dX on"
+    )
+    derive.add_argument("--format", choices=("text", *FORMATS), default="text")
+    judge = commands.add_parser(
+        "judge",
+        help="whether a formula is the derivative of another (exit code 0, 1 or 3)",
+        description="Say whether FORMULA is the derivative of --of by --wrt: EQUAL (exit code 0), DIFFERENT (1) with a "
+        "counterexample and the probable mistake, or UNDECIDED (3).  Nothing of a text is run as code.",
+        epilog="example: python -m symgrad judge '2*A.T*(A*x-b)' --of 'sum((A@x-b)**2)' --wrt x",
+    )
+    judge.add_argument("given", metavar="FORMULA", help="the formula to judge: NumPy-like text, mathematics, or LaTeX")
     judge.add_argument(
-        "--of", metavar="VALUE", required=True, help="what it is the derivative of: a text or file.py:function"
+        "--of", metavar="VALUE", required=True, help="what it is the derivative of: a text, or file.py:function"
     )
     judge.add_argument("--wrt", metavar="NAME", help="the variable; without it the values are compared")
     judge.add_argument("--shapes", metavar="SHAPES", help="as in 'X=n,m w=m'; found by trying where omitted")
@@ -43,7 +66,9 @@ def add_commands(commands: Any) -> None:
 
 
 def _value(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("value", metavar="VALUE", help="a text such as 'sum((X@w-y)**2)', or file.py:function")
+    parser.add_argument(
+        "value", metavar="VALUE", help="a text such as 'sum((X@w-y)**2)', file.py:function or module:function"
+    )
     parser.add_argument("--shapes", metavar="SHAPES", help="as in 'X=n,m w=m y=n'; found by trying where omitted")
 
 
@@ -57,31 +82,42 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _latex(options: argparse.Namespace) -> int:
-    from symgrad.formula.latex import latex
-    from symgrad.formula.sympy_io import to_sympy
-    from symgrad.formula.texnames import name_latex
+    from symgrad.formulas import Formula
     from symgrad.sources import source
 
     names = _names(options.wrt)
     about = source(loaded(options.value), (), options.shapes, scalar=bool(names))
-    term = about.derivative(names or None)
-    if options.text:
-        print(to_sympy(term, symbols=about.symbols))
+    found = Formula(
+        about.derivative(names or None), about.symbols, _head(about.name, names), about.reading, bool(names)
+    )
+    if options.format == "text":
+        print(found.expr)
         return 0
-    head = None
-    if options.header:
-        head = name_latex(about.name)
-        for name in names:
-            head = rf"\frac{{\partial {head}}}{{\partial {name_latex(name)}}}"
-    print(latex(term, bold=options.bold, name=head))
+    settings: dict[str, Any] = {"bold": options.bold, "header": options.header, "conditions": options.conditions}
+    if options.environment:
+        settings["environment"] = options.environment
+    if options.lines is not None:
+        settings |= {"where": True, "lines": options.lines}
+    print(getattr(found, options.format)(**settings))
     return 0
+
+
+def _head(name: str, wrt: tuple[str, ...]) -> str:
+    """The LaTeX of what is printed, for the left of ``=``."""
+    from symgrad.formula.texnames import name_latex
+
+    head = name_latex(name)
+    if len(wrt) < 2:
+        return rf"\frac{{\partial {head}}}{{\partial {name_latex(wrt[0])}}}" if wrt else head
+    below = r" \, ".join(rf"\partial {name_latex(n)}" for n in wrt)
+    return rf"\frac{{\partial^{{{len(wrt)}}} {head}}}{{{below}}}"
 
 
 def _derive(options: argparse.Namespace) -> int:
     from symgrad.steps import derive
 
     found = derive(loaded(options.value), wrt=options.wrt, style=options.style, shapes=options.shapes)
-    print(found if options.format == "text" else found.latex() if options.format == "latex" else found.markdown())
+    print(found if options.format == "text" else getattr(found, options.format)())
     return 0
 
 
@@ -101,22 +137,46 @@ def _names(text: str | None) -> tuple[str, ...]:
 
 
 def loaded(value: str) -> Any:
-    """A text as it is, or the function that ``file.py:name`` names."""
+    """A text as it is, or the function that ``file.py:name`` or ``package.module:name`` names."""
     path, colon, name = value.rpartition(":")
-    if not colon or not path.endswith(".py") or not name.isidentifier():
+    if not colon or not name.isidentifier():
         return value
-    file = Path(path)
-    if not file.is_file():
-        raise ArgumentError(f"there is no file {path}.")
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    if spec is None or spec.loader is None:
-        raise ArgumentError(f"{path} is no Python file that can be loaded.")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise ArgumentError(f"{path} could not be run: {type(error).__name__}: {error}") from error
+    if path.endswith(".py"):
+        module = _file_module(Path(path))
+    elif all(part.isidentifier() for part in path.split(".")) and path:
+        module = _named_module(path)
+    else:
+        return value
     if not callable(getattr(module, name, None)):
         known = sorted(k for k, v in vars(module).items() if callable(v) and not k.startswith("_"))
         raise NameProblem(f"{path} has no function {name!r}; it has {', '.join(known[:12]) or 'none'}.")
     return getattr(module, name)
+
+
+def _file_module(file: Path) -> Any:
+    """A module from its file."""
+    if not file.is_file():
+        raise ArgumentError(f"there is no file {file}.")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None:
+        raise ArgumentError(f"{file} is no Python file that can be loaded.")
+    module = importlib.util.module_from_spec(spec)
+    return _executed(str(file), lambda: spec.loader.exec_module(module) or module)  # type: ignore[union-attr]
+
+
+def _named_module(path: str) -> Any:
+    """A module by its name, from where Python finds modules and from the current folder."""
+    sys.path.append("")
+    try:
+        return _executed(path, lambda: importlib.import_module(path))
+    finally:
+        sys.path.remove("")
+
+
+def _executed(said: str, run: Callable[[], Any]) -> Any:
+    try:
+        return run()
+    except ModuleNotFoundError as error:
+        raise ArgumentError(f"{said} could not be loaded: {error}.") from error
+    except Exception as error:
+        raise ArgumentError(f"{said} could not be run: {type(error).__name__}: {error}") from error

@@ -179,7 +179,7 @@ def formula(value: Any, *args: Any, wrt: str | int | None = None) -> Formula:
             raise ArgumentError(f"formulas are those of tensors, terms and functions, not of {type(value).__name__}.")
         reading, term = read(value)
         return Formula(term, reading.symbols, None, reading, value._node is None and origin_of(value) is not None)
-    reading, term, name = _ran(value, args)
+    reading, term, name = ran(value, args)
     symbols = reading.symbols
     if wrt is None:
         return Formula(term, symbols, name, reading)
@@ -233,13 +233,7 @@ def _parameters(function: Callable[..., Any], count: int) -> list[str]:
     return argument_names(function, count)
 
 
-def _run(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Term, list[Term], str]:
-    """The term of a function's result, its inputs' symbols, and the LaTeX of its name."""
-    reading, term, name = _ran(function, args)
-    return term, reading.symbols, name
-
-
-def _ran(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Reading, Term, str]:
+def ran(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Reading, Term, str]:
     """The reading of one run of a function, the term of its result, and the LaTeX of its name."""
     from symgrad.formula.texnames import name_latex
 

@@ -19,18 +19,19 @@ from symgrad.formula.peopletokens import OPERATORS
 from symgrad.formula.peopletokens import tokenize as tokenize_latex
 from symgrad.formula.term import Term, substitute, symbol, symbols
 from symgrad.formula.texnames import GREEK, name_latex
-from symgrad.formulas import _run
+from symgrad.formulas import ran
 from symgrad.op import FRONTS, TABLE
 from symgrad.shapes import Shapes, axis_progress, infer_shapes, parse_shapes
-from symgrad.tape.formula import read
+from symgrad.tape.formula import Reading, read
 from symgrad.tape.record import Recorded
 
 
 class Source:
     """A value as a term, the symbols it is a function of, and a name for it."""
 
-    def __init__(self, term: Term, symbols: Sequence[Term], name: str):
+    def __init__(self, term: Term, symbols: Sequence[Term], name: str, reading: Reading | None = None):
         self.term = term
+        self.reading = reading
         self.symbols = list(symbols)
         self.name = name
 
@@ -78,8 +79,8 @@ def source(of: Any, args: Sequence[Any] = (), shapes: Any = None, scalar: bool =
         return _of_text(of, known, scalar)
     if not callable(of):
         raise ArgumentError(f"of= is a function, a tensor or a text, not {type(of).__name__}.")
-    term, found, name = _run(of, tuple(args)) if args else _run_on_examples(of, known, scalar)
-    return Source(term, found, name if len(name) < 20 else "f")
+    reading, term, name = ran(of, tuple(args)) if args else _run_on_examples(of, known, scalar)
+    return Source(term, reading.symbols, name if len(name) < 20 else "f", reading)
 
 
 # ---------------------------------------------------------------------------------------------- texts
@@ -202,13 +203,13 @@ def read_function(text: str, shapes: Shapes) -> Term:
 _SIZES = (3, 4, 5, 6, 7, 2, 8, 9, 10, 11, 12)
 
 
-def _run_on_examples(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple[Term, list[Term], str]:
+def _run_on_examples(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple[Reading, Term, str]:
     """A function run on example arrays; where they make a matrix singular, once more with sizes in the other order."""
     names, shapes = _example_shapes(f, known, scalar)
     try:
-        return _run(f, tuple(_arrays(names, shapes)))
+        return ran(f, tuple(_arrays(names, shapes)))
     except np.linalg.LinAlgError:
-        return _run(f, tuple(_arrays(names, shapes, _SIZES[::-1])))
+        return ran(f, tuple(_arrays(names, shapes, _SIZES[::-1])))
 
 
 def _example_shapes(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple[list[str], Shapes]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, FormulaError
 from symgrad.formula.derive import depends_on, directional, gradient
+from symgrad.formula.formats import spelled
 from symgrad.formula.latex import written
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder, substitute, symbol
 from symgrad.formula.texnames import texts
@@ -75,6 +76,21 @@ class Derivation:
             tail = f" — {x.reason}" if x.reason else ""
             out.append(f"{k}. ${self._lefts[x.left]} = {written(x.right, self._names)}${tail}")
         return "\n".join(out)
+
+    def unicode(self) -> str:
+        """The lines as text with mathematical signs."""
+        return spelled(self.latex(), "unicode")
+
+    def typst(self) -> str:
+        """The lines for Typst, to stand between dollar signs."""
+        return spelled(self.latex(), "typst")
+
+    def mathml(self) -> str:
+        """The lines as a ``<math>`` element."""
+        return spelled(self.latex(), "mathml")
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown()
 
     def __str__(self) -> str:
         from symgrad.formula.sympy_io import to_sympy

@@ -20,7 +20,7 @@ def test_latex(capsys):
     assert capsys.readouterr().out == "A + A^{\\top}\n"
     assert main(["latex", "x@A@x", "--wrt", "x", "--header", "--bold"]) == 0
     assert capsys.readouterr().out.startswith("\\frac{\\partial f}{\\partial x} = ")
-    assert main(["latex", "log(det(X))", "--wrt", "X", "--text"]) == 0
+    assert main(["latex", "log(det(X))", "--wrt", "X", "--format", "text"]) == 0
     assert capsys.readouterr().out == "inv(X).T\n"
 
 
@@ -50,6 +50,53 @@ def test_derive(capsys):
 def test_judge(text, code, word, capsys):
     assert main(["judge", text, "--of", "norm(A@x-b)**2", "--wrt", "x"]) == code
     assert word in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("form", "start"),
+    [
+        ("unicode", "∂f/∂w = 2 Xᵀ (X w − y)"), ("typst", "frac(∂f, ∂w) = 2 X^(⊤)"), ("mathml", "<math xmlns="),
+        ("markdown", "$$\n\\frac{\\partial f}{\\partial w} = 2"), ("text", "2*(X.T @ ("),
+    ],
+)  # fmt: skip
+def test_formats(form, start, capsys):
+    assert main(["latex", "sum((X@w-y)**2)", "--wrt", "w", "--header", "--format", form]) == 0
+    assert capsys.readouterr().out.startswith(start)
+    assert main(["derive", "norm(A@x-b)**2", "--wrt", "x", "--format", form]) == 0
+    assert capsys.readouterr().out.strip()
+
+
+def test_documents(capsys):
+    assert main(["latex", "x@A@x", "--wrt", "x,x", "--header", "--environment", "align"]) == 0
+    assert capsys.readouterr().out == (
+        "\\begin{align}\n\\frac{\\partial^{2} f}{\\partial x \\, \\partial x} &= A + A^{\\top}\n\\end{align}\n"
+    )
+    assert main(["latex", "sin(sin(x)*cos(x))*exp(sin(x)*cos(x))", "--lines", "2"]) == 0
+    assert capsys.readouterr().out.startswith("\\begin{aligned}\nt_{1} &= ")
+
+
+def test_modules_and_conditions(tmp_path, monkeypatch, capsys):
+    (tmp_path / "branching.py").write_text(
+        "def f(x):\n    return (x * x).sum() if x.sum() > 0 else x.sum()\n\n\ndef broken(x):\n    return undefined\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert main(["latex", "branching:f", "--wrt", "x", "--shapes", "x=n", "--conditions", "--format", "unicode"]) == 0
+    assert capsys.readouterr().out == "2 x\nvalid where 𝟏ᵀ x > 0\n"
+    assert main(["latex", "no_such_module:f"]) == 2
+    assert "could not be loaded" in capsys.readouterr().err
+    (tmp_path / "bad.py").write_text("1/0\n")
+    assert main(["latex", "bad.py:f"]) == 2
+    assert "could not be run: ZeroDivisionError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["latex", "derive", "judge"])
+def test_help(command, capsys):
+    with pytest.raises(SystemExit) as done:
+        main([command, "--help"])
+    assert done.value.code == 0
+    text = capsys.readouterr().out
+    assert "example: python -m symgrad" in text
+    assert max(map(len, text.splitlines())) <= 100
 
 
 def test_judge_undecided(capsys):

@@ -71,3 +71,16 @@ def test_errors():
         sg.derive("x**2", wrt="x", style="forward")
     with pytest.raises(NameProblem, match="no array argument"):
         sg.derive("x**2", wrt="y")
+
+
+def test_formats():
+    found = sg.derive("norm(A@x-b)**2", wrt="x")
+    assert found.unicode().splitlines() == [
+        "   z₁ = A x − b", "    f = ‖z₁‖²", "   z̄₁ = 2 z₁", "∂f/∂x = Aᵀ z̄₁", "      = 2 Aᵀ (A x − b)",
+    ]  # fmt: skip
+    assert found.typst().splitlines()[0] == "z_(1) & = A x − b \\"
+    assert found.mathml().count("<mtr>") == len(found.lines)
+    assert found._repr_markdown_() == found.markdown()
+    d = sg.derive("trace(X.T @ A @ X)", wrt="X", style="differential")
+    assert "df = tr(dz₂)" in d.unicode()
+    assert "dif z_(2)" in d.typst()

@@ -195,8 +195,9 @@ def _text_row(boxes: Sequence[Box], texts: Sequence[str]) -> str:
 
 
 def _aligned(rows: Sequence[tuple[str, str]]) -> str:
-    width = max(len(left) for left, _ in rows)
-    return "\n".join(f"{left:>{width}} {right}".strip() if left or right else "" for left, right in rows)
+    widths = [sum(not unicodedata.combining(c) for c in left) for left, _ in rows]
+    lines = [f"{' ' * (max(widths) - w)}{left} {right}" for w, (left, right) in zip(widths, rows, strict=True)]
+    return "\n".join(line if max(widths) else line.strip() for line in lines)
 
 
 UNICODE = Format(
@@ -251,7 +252,7 @@ TYPST = Format(
     text=lambda t: f'" {t} "' if t in ("for", "otherwise", "valid where") else f'"{t}"',
     sign=str,
     plain=_typst_plain,
-    prefix=str,
+    prefix=lambda t: "dif " if t == "d" else t,
     frac=lambda box, top, bottom: f"frac({top}, {bottom})",
     root=lambda index, x: f"root({index}, {x})" if index else f"sqrt({x})",
     sub=lambda box, base, text: f"{base}_({text})",

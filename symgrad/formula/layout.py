@@ -120,6 +120,8 @@ class _Boxes:
             return Box("number", text)
         if kind == "upright":
             inner = text[text.index("{") + 1 : -1].replace(r"\_", "_")
+            if text == r"\mathrm{d}":
+                return Box("prefix", "d")
             return Box("text" if text.startswith(r"\text") else "word", inner)
         if kind == "begin":
             return self.rows(text)
