@@ -16,7 +16,7 @@ def leaf(t, *shape, dtype=None):
 
 
 def values(tensor) -> list:
-    return tensor.detach().numpy().tolist()
+    return tensor.detach().tolist()
 
 
 def node(tensor) -> str:
@@ -311,7 +311,7 @@ def test_resize_version_bump(t):
     assert x._version == 2
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_copy_(t, dtype):
     """``copy_`` from a tensor that requires grad gives the receiver its history, in the receiver's dtype."""
     source = t.tensor([1.0, 2.0, 3.0], requires_grad=True)
