@@ -47,7 +47,7 @@ def scatter_others(x: Any, src: Any, index: Any, dim: int, include_self: bool) -
 def windows(x: Any, dim: int, size: int, step: int, dilation: int) -> Any:
     """Windows of ``size`` entries, ``dilation`` apart, every ``step``-th along an axis, inside a new last axis."""
     span = (size - 1) * dilation + 1
-    view = np.lib.stride_tricks.sliding_window_view(x, span, dim)
+    view = np.lib.stride_tricks.sliding_window_view(x, span, dim, writeable=True)
     return view[(slice(None),) * dim + (slice(None, None, step),)][..., ::dilation]
 
 

@@ -81,3 +81,11 @@ def order_of(swaps: Any, rows: int) -> Any:
             current[[k, place - 1]] = current[[place - 1, k]]
         out[index] = current
     return out
+
+
+def solve_triangular(a: Any, b: Any, upper: bool, unit: bool) -> Any:
+    """X with A X = B, where A is a triangle of ``a``, with ones on its diagonal if ``unit``."""
+    triangle = np.triu(a, int(unit)) if upper else np.tril(a, -int(unit))
+    if unit:
+        triangle = triangle + np.eye(a.shape[-1], dtype=a.dtype)
+    return np.linalg.solve(triangle, b)

@@ -266,6 +266,19 @@ def test_forms_that_change_the_shape(t):
     assert values(x.grad) == [[2.0] * 3] * 2
 
 
+def test_windows_are_views(t):
+    x = leaf(t, 5)
+    y = x * 1
+    pairs = y.unfold(0, 2, 2)
+    y.mul_(10)
+    assert values(pairs) == [[10.0, 20.0], [30.0, 40.0]]
+    pairs.mul_(t.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=t.float64))
+    y.sum().backward()
+    assert values(x.grad) == [10.0, 20.0, 30.0, 40.0, 10.0]
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        y.unfold(0, 3, 1).mul_(2)
+
+
 def test_iteration_unbinds(t):
     assert [node(row) for row in leaf(t, 2, 2)] == ["UnbindBackward0"] * 2
 

@@ -49,8 +49,9 @@ from symgrad.op import Op, lookup
 from symgrad.ops.constants import PI
 
 _EXPANDED = frozenset(
-    {"mean", "square", "reciprocal", "rsqrt", "adjugate", "matrix_power", "var", "hypot", "log1p", "expm1"}
-)
+    ("mean", "square", "reciprocal", "rsqrt", "adjugate", "matrix_power", "var", "hypot", "log1p", "expm1",
+     "solve_triangular")
+)  # fmt: skip
 """Ops that formulas show by their definition."""
 
 _REDUCTIONS = frozenset({"norm", "logsumexp", "amax", "amin", "prod", "std", "argmax", "argmin", "var"})

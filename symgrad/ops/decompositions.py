@@ -6,6 +6,7 @@ values, and gaps below rounding give infinite entries, as they must.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +17,17 @@ from symgrad import kernels_linalg
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.complex import conj, real
-from symgrad.ops.linalg import _square, cholesky, diag_embed, diagonal, inv, mH, solve, tril_op, triu_op
+from symgrad.ops.linalg import (
+    _square,
+    cholesky,
+    diag_embed,
+    diagonal,
+    inv,
+    mH,
+    solve,
+    solve_triangular_op,
+    tril_op,
+)
 from symgrad.ops.naming import within
 from symgrad.ops.products import eye_op, identity_mask
 from symgrad.ops.reductions import amax, amin, cast, mean, norm, norm_op, sum_
@@ -255,17 +266,14 @@ def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitrian
     """X with A X = B (X A = B unless ``left``) for a triangular A, of which only that triangle is read."""
     if not left:
         return mT(solve_triangular(mT(A), mT(B), upper=not upper, unitriangular=unitriangular))
-    triangle = triu_op(A, k=int(unitriangular)) if upper else tril_op(A, k=-int(unitriangular))
-    if unitriangular:
-        triangle = triangle + eye_op(n=shape_of(A)[-1], dtype=A.dtype.name)
-    return _system(triangle, B)
+    return _system(functools.partial(solve_triangular_op, upper=upper, unit=unitriangular), A, B)
 
 
-def _system(A: Any, B: Any) -> Any:
-    """solve with the batches of both broadcast."""
+def _system(solver: Any, A: Any, B: Any) -> Any:
+    """``solver`` with the batches of both broadcast."""
     a, b = tuple(shape_of(A)), tuple(shape_of(B))
     batch = np.broadcast_shapes(a[:-2], b[:-2])
-    return solve(expand(A, (*batch, *a[-2:])), expand(B, (*batch, *b[-2:])))
+    return solver(expand(A, (*batch, *a[-2:])), expand(B, (*batch, *b[-2:])))
 
 
 @front("triangular_solve")
@@ -282,12 +290,12 @@ def linalg_solve(A: Any, B: Any, *, left: bool = True) -> Any:
     _square(A, "solve")
     a, b = tuple(shape_of(A)), tuple(shape_of(B))
     if len(b) == 1 or (len(a) - 1 == len(b) and a[:-1] == b):
-        return squeeze(_system(A, unsqueeze(B, -1)), -1)
+        return squeeze(_system(solve, A, unsqueeze(B, -1)), -1)
     if not left:
         return mT(linalg_solve(mT(A), mT(B)))
     if b[-2] != a[-1]:
         raise ShapeError(f"linalg.solve: A of shape {a} and B of shape {b} do not fit in their rows.")
-    return _system(A, B)
+    return _system(solve, A, B)
 
 
 def _info(A: Any) -> Any:

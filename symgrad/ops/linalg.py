@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels
+from symgrad import kernels, kernels_linalg
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, Spec, broadcast_shapes, front, multilinear, primitive, shape_of
 from symgrad.ops.arithmetic import closed
 from symgrad.ops.complex import conj
 from symgrad.ops.contraction import contract, einsum
 from symgrad.ops.reductions import int_to_long
-from symgrad.ops.shaping import axis_of, mT, reshape, unsqueeze_op
+from symgrad.ops.shaping import axis_of, mT, ones_like, reshape, unsqueeze_op
 
 
 def mH(x: Any) -> Any:
@@ -339,6 +339,43 @@ def _solve_matrix_vjp(gb: Any, x: Any) -> Any:
     if len(shape_of(x)) == 1:
         return -outer(gb, conj(x))
     return -(gb @ mH(x))
+
+
+def _half(A: Any, upper: bool, unit: bool) -> Any:
+    """The triangle of A that is read, without the diagonal where ones stand for it."""
+    return triu_op(A, k=int(unit)) if upper else tril_op(A, k=-int(unit))
+
+
+def _triangular_define(a: Any, b: Any, *, upper: bool, unit: bool) -> Any:
+    triangle = _half(a, upper, unit)
+    return solve_op(triangle + diag_embed(diagonal(ones_like(a), 0, -2, -1)) if unit else triangle, b)
+
+
+def _solve_triangular_vjp(g: Any, out: Any, a: Any, like: Any, *, upper: bool, unit: bool) -> Any:
+    back = solve_triangular_op(mH(a), g, upper=not upper, unit=unit)
+    return -_half(back @ mH(out), upper, unit)
+
+
+solve_triangular_op: Op = primitive(
+    "solve_triangular",
+    kernels_linalg.solve_triangular,
+    (
+        _solve_triangular_vjp,
+        lambda g, out, a, like, *, upper, unit: solve_triangular_op(mH(a), g, upper=not upper, unit=unit),
+    ),
+    jvp=(
+        lambda t, out, a, like, *, upper, unit: (
+            -solve_triangular_op(a, _half(t, upper, unit) @ out, upper=upper, unit=unit)
+        ),
+        lambda t, out, a, like, **p: solve_triangular_op(a, t, **p),
+    ),
+    infer=lambda a, b, **_: b,
+    node="LinalgSolveTriangular",
+    dtypes="float",
+    domain="invertible",
+    define=_triangular_define,
+    doc="Solution X of A X = B for a triangular A, of which only that triangle is read.",
+)
 
 
 def _det_vjp(g: Any, out: Any, x: Any) -> Any:

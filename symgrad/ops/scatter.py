@@ -392,6 +392,7 @@ windows_op: Op = primitive(
         size,
     ),
     size_params=("size",),
+    view=kernels_index.windows,
     node="Unfold",
     code=lambda x, dim, size, step, dilation: f"windows({x}, {dim}, {size}, {step}, {dilation})",
     domain="real",

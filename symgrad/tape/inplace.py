@@ -237,13 +237,22 @@ def _fitting(tensor: Any, new: Any) -> Any:
 
 def _writable(target: Any, even: bool) -> Any:
     """The region with leave to write: views that NumPy marks read-only are memory of ours all the same."""
-    spread = any(step == 0 and size > 1 for step, size in zip(target.strides, target.shape, strict=True))
-    if spread and target.size and not even:
+    if not target.flags.c_contiguous and target.size and not even and _overlaps(target):
         raise AutogradError(OVERLAP)
     if not target.flags.writeable:
         target = target.view()
         target.flags.writeable = True
     return target
+
+
+def _overlaps(array: Any) -> bool:
+    """Whether entries share memory: some step is shorter than what the axes of shorter steps reach over."""
+    reach = array.itemsize
+    for step, size in sorted((abs(step), size) for step, size in zip(array.strides, array.shape, strict=True)):
+        if size > 1 and step < reach:
+            return True
+        reach += step * (size - 1)
+    return False
 
 
 def _write(root: Any, target: Any, value: Any) -> None:
@@ -490,6 +499,10 @@ def put_into(whole: Any, part: Any, op: Op, params: dict[str, Any]) -> Any:
         moved = lookup("permute")(whole, dims=(*rest, a, b))
         back = tuple(int(k) for k in np.argsort((*rest, a, b)))
         return lookup("permute")(put(moved, part, index=Index((Ellipsis, ends, ends))), dims=back)
+    if name == "windows":
+        steps = {k: v for k, v in params.items() if k != "size"} | {"size": shape_of(whole)[params["dim"]]}
+        covered = lookup("windows_sum")(np.ones(part.shape, part.dtype), **steps)
+        return lookup("where")(covered > 0, lookup("windows_sum")(part, **steps), whole)
     if name in ("view_as_real", "view_as_complex"):
         return lookup("view_as_complex" if name == "view_as_real" else "view_as_real")(part)
     if name == "real":

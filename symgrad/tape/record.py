@@ -323,7 +323,7 @@ _CONDITIONS = {"where": 0, "guard": 1}
 
 def _promoted(op: Op, values: list[Any]) -> list[Any]:
     """Operands in their common dtype by torch's rules; Python numbers stay weak."""
-    if op.kind == "primitive" and op.name not in ("where", "cat", "stack", "solve"):
+    if op.kind == "primitive" and op.name not in ("where", "cat", "stack", "solve", "solve_triangular"):
         if op.dtypes == "float" and values and getattr(values[0], "dtype", float64).kind in "bui":
             return [values[0].astype(get_default_dtype()), *values[1:]]
         return values
@@ -398,6 +398,7 @@ def _linalg_error(op: Op, named: str, error: Exception) -> Exception:
         "cholesky": "the matrix is not positive-definite",
         "inv": "the matrix is singular",
         "solve": "the matrix is singular",
+        "solve_triangular": "the matrix is singular",
     }.get(op.name, str(error))
     return LinAlgError(f"linalg.{op.name}({named}): {hint}, so there is no result and no derivative.")
 

@@ -59,8 +59,13 @@ def note_scalar(value: Any) -> Any:
 
 def storage(array: Any) -> Any:
     """The array that owns the memory."""
-    while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
-        array = array.base
+    while isinstance(array, np.ndarray):
+        base = array.base
+        if not isinstance(base, np.ndarray):
+            base = getattr(base, "base", None)  # NumPy's stride tricks put an object of their own in between
+            if not isinstance(base, np.ndarray):
+                break
+        array = base
     return array
 
 

@@ -400,6 +400,11 @@ SAMPLES: dict[str, list[Sample]] = {
     "qr_q": [_one("tall", "n", "n"), _one("tall", "p", "q"), _one("tall", 2, "p", "q")],
     "qr_r": [_one("tall", "n", "n"), _one("tall", "p", "q"), _one("tall", 2, "p", "q")],
     "pinv": [_one("matrix", *sizes, atol=0.0, rtol=1e-12) for sizes in (("n", "n"), ("p", "q"), ("q", "n"))],
+    "solve_triangular": [
+        _many(("invertible", "n", "n"), ("real", "n", "m"), upper=True, unit=False),
+        _many(("invertible", "q", "n", "n"), ("real", "q", "n", "m"), upper=False, unit=False),
+        _many(("invertible", "n", "n"), ("real", "n", "m"), upper=False, unit=True),
+    ],
     "solve": [
         _many(("invertible", "n", "n"), ("real", "n")),
         _many(("invertible", "n", "n"), ("real", "n", "m")),
