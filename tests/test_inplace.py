@@ -275,8 +275,9 @@ def test_windows_are_views(t):
     pairs.mul_(t.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=t.float64))
     y.sum().backward()
     assert values(x.grad) == [10.0, 20.0, 30.0, 40.0, 10.0]
-    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
-        y.unfold(0, 3, 1).mul_(2)
+    if t is symgrad:  # torch writes to overlapping windows, in whatever order
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+            y.unfold(0, 3, 1).mul_(2)
 
 
 def test_iteration_unbinds(t):
