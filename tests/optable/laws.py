@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import symgrad as sg
+from symgrad import dtypes
 from symgrad.formula.derive import directional
 from symgrad.formula.term import Term, as_term, evaluate, symbol
 from symgrad.op import TABLE, Op
@@ -327,3 +328,49 @@ def single_law(name: str, k: int) -> None:
     for i in targets:
         assert leaves[i].grad.dtype == args[i].dtype, f"{name}: gradient of dtype {leaves[i].grad.dtype}"
         close(leaves[i].grad._value, wide_leaves[i].grad._value, 5e-5, f"{name}: gradient {i}")
+
+
+NARROW = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
+"""The dtypes of few digits, and their rounding."""
+
+
+def doubled(value: Any) -> Any:
+    """An array of few digits, or a tensor of one, in float64."""
+    array = np.asarray(value._value if isinstance(value, sg.Tensor) else value)
+    return array.astype(np.float64)[()] if dtypes.is_narrow(array.dtype) else array
+
+
+def narrow_law(name: str, k: int, dtype: str) -> None:
+    """float16 and bfloat16 stay what they are, and number, gradients, formulas and programs are float64's, rounded."""
+    op = TABLE[name]
+    args, params = make_case(name, k, SIZES, np.float32)
+    args = tuple(a.astype(dtypes.as_dtype(dtype))[()] if is_leaf(a) and a.dtype.kind == "f" else a for a in args)
+    params = {key: dtype if v == "float64" and name == "cast" else v for key, v in params.items()}
+    wide_params = {key: "float64" if v == dtype else v for key, v in params.items()}
+    targets = [i for i, a in enumerate(args) if is_data(a) and dtypes.is_floating(a.dtype) and op.differentiable(i)]
+    leaves, wide_leaves = tensors(args, targets), tensors(tuple(map(doubled, args)), targets)
+    if not leaves:
+        return
+    out, wide_out = op(*leaves, **params), op(*wide_leaves, **wide_params)
+    if not dtypes.is_real_floating(out.dtype):
+        return
+    values = {f"x{i}": a for i, a in enumerate(args) if is_data(a)}
+    results = [(out, wide_out)]
+    if out.requires_grad:
+        w = weights(out.shape, out.dtype)
+        values["w"] = w
+        out.backward(sg.tensor(w, name="w"))
+        wide_out.backward(sg.tensor(doubled(w)))
+        results += [(leaves[i].grad, wide_leaves[i].grad) for i in targets if leaves[i].grad is not None]
+    for got, want in results:
+        if name != "one_hot":
+            assert got.dtype == dtypes.as_dtype(dtype), f"{name}: {got.dtype}"
+        found, term = read(got)
+        assert term.dtype in (None, got.dtype), f"{name}: formula of dtype {term.dtype}"
+        program = sg.compile(got, list(values))
+        with np.errstate(all="ignore"):
+            compiled = program(*values.values())
+        assert np.asarray(compiled).dtype == got.dtype, f"{name}: compiled to {np.asarray(compiled).dtype}"
+        formula = evaluated(term, args, values.get("w"), found)
+        for what, value in (("number", got), ("formula", formula), ("program", compiled)):
+            close(doubled(value), want._value, 64 * NARROW[dtype], f"{name} {dtype}: {what} {term}")
