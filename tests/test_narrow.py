@@ -127,6 +127,23 @@ def test_conversions() -> None:
         x.grad = sg.ones(2)
 
 
+@pytest.mark.parametrize("name", ["half", "float", "double", "bfloat16", "cfloat", "cdouble"])
+def test_every_floating_dtype_keeps_its_gradient(name: str) -> None:
+    """The dtype as an attribute of the module, and the method of the same name."""
+    dtype = getattr(sg, name)
+    x = sg.tensor([1.0, 2.0], dtype=dtype, requires_grad=True)
+    y = sg.tensor([1.0, 2.0], dtype=sg.float64, requires_grad=True)
+    cast = getattr(y, name)()
+    assert cast.dtype == dtype
+    for leaf, out in ((x, x * x), (y, cast * cast)):
+        out.sum().backward(sg.ones((), dtype=dtype))
+        assert leaf.grad.dtype == leaf.dtype
+        assert leaf.grad.tolist() == [2, 4]
+    for whole in (sg.bool, sg.int, sg.int64):
+        with pytest.raises(RuntimeError, match="only Tensors of floating point dtype can require gradients"):
+            sg.ones(2, dtype=whole, requires_grad=True)
+
+
 MAKERS: list[Callable[..., Any]] = [
     lambda dtype: sg.zeros(2, dtype=dtype), lambda dtype: sg.full((2,), 0.3, dtype=dtype),
     lambda dtype: sg.eye(2, dtype=dtype), lambda dtype: sg.arange(3, dtype=dtype),

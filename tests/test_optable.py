@@ -12,8 +12,6 @@ from tests.optable.samples import REAL_ONLY, cases, make_case, ops, samples
 
 ALL = pytest.mark.parametrize(("name", "k"), cases())
 COMPLEX = pytest.mark.parametrize(("name", "k"), cases(complex_too=True))
-NO_HALF = {"view_as_real"}
-"""Take complex numbers alone, of which there are none of two bytes."""
 OPS = pytest.mark.parametrize("name", [op.name for op in ops()])
 
 
@@ -83,9 +81,8 @@ def test_float32(name: str, k: int) -> None:
 @pytest.mark.parametrize("dtype", laws.NARROW)
 def test_narrow(name: str, k: int, dtype: str) -> None:
     pytest.importorskip("ml_dtypes")
-    if name not in NO_HALF:
-        with np.errstate(all="ignore"):
-            laws.narrow_law(name, k, dtype)
+    with np.errstate(all="ignore"):
+        laws.narrow_law(name, k, dtype)
 
 
 @COMPLEX
