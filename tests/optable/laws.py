@@ -349,7 +349,7 @@ def narrow_law(name: str, k: int, dtype: str) -> None:
     wide_params = {key: "float64" if v == dtype else v for key, v in params.items()}
     targets = [i for i, a in enumerate(args) if is_data(a) and dtypes.is_floating(a.dtype) and op.differentiable(i)]
     leaves, wide_leaves = tensors(args, targets), tensors(tuple(map(doubled, args)), targets)
-    if not leaves:
+    if not any(is_data(a) and dtypes.is_narrow(a.dtype) for a in args):
         return
     out, wide_out = op(*leaves, **params), op(*wide_leaves, **wide_params)
     if not dtypes.is_real_floating(out.dtype):
