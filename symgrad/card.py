@@ -78,6 +78,7 @@ _EXAMPLES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "trace": ((_MATRIX,), {}),
     "tril": ((_MATRIX,), {"k": 0}),
     "triu": ((_MATRIX,), {"k": 0}),
+    "chosen": ((_MATRIX, np.array([0, 1])), {}),
     "solve_triangular": ((_MATRIX, _MATRIX), {"upper": True, "unit": False}),
     "solve": ((_MATRIX, _VECTOR), {}),
     "bessel_j": ((0.5,), {"n": 1}),

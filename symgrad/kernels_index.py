@@ -44,6 +44,11 @@ def scatter_others(x: Any, src: Any, index: Any, dim: int, include_self: bool) -
     return np.where(zeros[places] > zero, 0, product[places] / known).astype(src.dtype)
 
 
+def chosen(x: Any, labels: Any) -> Any:
+    """The entry of every row that its label names."""
+    return np.take_along_axis(x, np.asarray(labels)[..., None], -1)[..., 0]
+
+
 def windows(x: Any, dim: int, size: int, step: int, dilation: int) -> Any:
     """Windows of ``size`` entries, ``dilation`` apart, every ``step``-th along an axis, inside a new last axis."""
     span = (size - 1) * dilation + 1

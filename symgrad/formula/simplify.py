@@ -50,7 +50,7 @@ from symgrad.ops.constants import PI
 
 _EXPANDED = frozenset(
     ("mean", "square", "reciprocal", "rsqrt", "adjugate", "matrix_power", "var", "hypot", "log1p", "expm1",
-     "solve_triangular")
+     "solve_triangular", "chosen")
 )  # fmt: skip
 """Ops that formulas show by their definition."""
 

@@ -1,4 +1,4 @@
-"""Losses of ``nn.functional``: plain functions of ops."""
+"""Losses of ``nn.functional``: plain functions of ops, but for the entry that a label names."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from symgrad import kernels_index
 from symgrad.dtypes import is_real_floating
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import refusing, shape_of
+from symgrad.op import Op, primitive, refusing, shape_of
 from symgrad.ops.arithmetic import squared_error
 from symgrad.ops.blas import pairwise_distance
 from symgrad.ops.constants import PI, exact
@@ -341,6 +342,23 @@ def _check_classes(target: Any, classes: int) -> None:
         raise IndexError(f"Target {wrong} is out of bounds: there are {classes} classes (0 … {classes - 1}).")
 
 
+def _hot(labels: Any, like: Any) -> Any:
+    return one_hot_op(labels, classes=shape_of(like)[-1], dtype=like.dtype.name)
+
+
+chosen_op: Op = primitive(
+    "chosen",
+    kernels_index.chosen,
+    (lambda g, out, like, labels: unsqueeze(g, -1) * _hot(labels, like), None),
+    jvp=(lambda t, out, like, labels: chosen_op(t, labels), None),
+    infer=lambda x, labels: labels,
+    result=lambda x, labels: x,
+    domain="real",
+    define=lambda x, labels: sum_(_hot(labels, x) * x, -1),
+    doc="The entry of every row that its label names; formulas show the sum over a one-hot row.",
+)
+
+
 @within("nn.functional")
 def cross_entropy(
     input: Any,
@@ -369,8 +387,7 @@ def cross_entropy(
     ):
         # A row of a one-hot target sums to 1, so that the gradient is softmax(input) - target as it stands.
         _check_classes(target, classes)
-        hot = one_hot_op(target, classes=classes, dtype=input.dtype.name)
-        return _reduced(logsumexp(input, -1) - sum_(hot * input, -1), reduction)
+        return _reduced(logsumexp(input, -1) - chosen_op(input, target), reduction)
     logs = log_softmax(input, axis)
     along = None if weight is None else reshape(weight, *(1,) * axis, -1, *(1,) * (len(shape_of(input)) - axis - 1))
     if shape_of(target) == shape_of(input) and is_real_floating(target.dtype):

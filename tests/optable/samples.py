@@ -400,6 +400,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "qr_q": [_one("tall", "n", "n"), _one("tall", "p", "q"), _one("tall", 2, "p", "q")],
     "qr_r": [_one("tall", "n", "n"), _one("tall", "p", "q"), _one("tall", 2, "p", "q")],
     "pinv": [_one("matrix", *sizes, atol=0.0, rtol=1e-12) for sizes in (("n", "n"), ("p", "q"), ("q", "n"))],
+    "chosen": [_many(("real", "n", "m"), ("index:m", "n")), _many(("real", "m"), ("index:m",))],
     "solve_triangular": [
         _many(("invertible", "n", "n"), ("real", "n", "m"), upper=True, unit=False),
         _many(("invertible", "q", "n", "n"), ("real", "q", "n", "m"), upper=False, unit=False),
@@ -453,7 +454,7 @@ REAL_ONLY = frozenset(
     "maximum minimum clamp clamp_min clamp_max amax amin "
     "sign argmax argmin softmax log_softmax erf erfc lgamma digamma polygamma xlogy sinc dsinc shifted_exp eye full "
     "ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine "
-    "scatter_others lambertw ndtr log_ndtr erfcx erfinv copysign fmod nextafter "
+    "scatter_others chosen lambertw ndtr log_ndtr erfcx erfinv copysign fmod nextafter "
     "signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg "
     "argsort argcummax argcummin searchsorted isin tied middle view_as_complex "
     "eigh_vectors svd_u svd_vh eig_vectors qr_q qr_r".split()
