@@ -75,6 +75,9 @@ class Op:
                 floats, "c" complex), or a dict from kinds to the words of the error, "?" for a bool operand even
                 where the others widen it; see :func:`refusal`
     node        torch's node name (without ``Backward0``), or a function ``(*shapes, **params)`` giving it
+    saves       positions (-1 the output) that are kept for the backward pass though no rule reads them: torch does,
+                and objects when they are changed
+    keeps       whether parameters count as saved (index arrays), as a function of the parameters
     structural  ``(i, *inputs) -> keep``: where the cotangent of input ``i`` is not a structural zero
     domain      sampling interval per input, for the op-table test and the docs card
     kinks       points where the derivative jumps, for the docs card and the tests
@@ -95,6 +98,7 @@ class Op:
         "einsum",
         "infer",
         "jvps",
+        "keeps",
         "kernel",
         "kind",
         "kinks",
@@ -106,6 +110,7 @@ class Op:
         "refuses",
         "result",
         "sample",
+        "saves",
         "scalar",
         "size_params",
         "structural",
@@ -129,6 +134,8 @@ class Op:
     result: Callable[..., Any] | None
     dtypes: str | None
     refuses: dict[str, str]
+    saves: tuple[int, ...] | None
+    keeps: Callable[..., bool] | None
     define: Rule | None
     define_symbolic: Callable[..., Any] | None
     code: Callable[..., str] | None
@@ -234,6 +241,7 @@ class Op:
                 saved, shaped = read_arguments(read, 0 if read is not rule else 1)
                 all_saved |= saved
                 all_shaped |= shaped
+        all_saved.update(self.saves or ())
         return tuple(sorted(all_saved)), tuple(sorted(all_shaped - all_saved))
 
 

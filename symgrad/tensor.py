@@ -50,7 +50,10 @@ class Tensor(Shown):
     @property
     def requires_grad(self) -> bool:
         """Whether gradients flow to this tensor."""
-        return self._requires_grad or (self._extra is not None and self._extra.claims)
+        if self._requires_grad or self._extra is None:
+            return self._requires_grad
+        view = self._extra.view  # a view follows its base, as in torch, though nothing may be recorded for it
+        return self._extra.claims or (view is not None and bool(view.base._requires_grad))
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -382,7 +385,7 @@ class Tensor(Shown):
     def copy_(self, source: Any) -> Tensor:
         """Copy another tensor's values into this one, cast to its dtype."""
         value = cast(symgrad.ops.shaping.expand(source, self._value.shape), self.dtype)
-        return self._inplace(lambda x: put(x, value, _WHOLE, "CopyBackwards"))
+        return self._inplace(lambda x, _: put(x, value, _WHOLE, "CopyBackwards"), source)
 
     def resize_(self, *sizes: Any) -> Tensor:
         """Another shape in place: the first entries are kept, those that are added are zero."""

@@ -163,6 +163,19 @@ power: Op = elementwise(
     domain="positive",
     doc="x to the power y; x**0 has derivative 0 at x = 0, as torch.",
 )
+
+
+def _constant_power(rule: Any) -> Any:
+    """The rule of the base, for which x**0 is a constant."""
+
+    def of_base(g: Any, out: Any, x: Any, y: Any) -> Any:
+        return zeros_like(x) if static_number(y) == 0 else rule(g, out, x, y)
+
+    return of_base
+
+
+power.vjps = power.jvps = (_constant_power(power.vjps[0]), power.vjps[1])
+power.conj_vjps = (_constant_power(power.conj_vjps[0]), power.conj_vjps[1])
 square: Op = elementwise(
     "square",
     np.square,
@@ -260,12 +273,12 @@ def _no_slope(g: Any, out: Any, x: Any, y: Any) -> Any:
 
 
 def _rounded_quotient(name: str, kernel: Any, doc: str) -> Op:
-    """Rules name x and y, which torch saves."""
     return elementwise(
         name,
         kernel,
-        lambda out, x, y: zeros_like(x + y),
-        lambda out, x, y: zeros_like(x + y),
+        0,
+        0,
+        saves=(0, 1),
         public=(),
         node="DivBackward1",
         refuses="bc",

@@ -83,7 +83,7 @@ sqrt: Op = _smooth(
 rsqrt: Op = _smooth(
     "rsqrt",
     lambda x: 1 / np.sqrt(x),
-    lambda out, x: -out / (2 * x),
+    lambda out, x: -(out**3) / 2,
     sympy=None,
     code=lambda x: f"1 / np.sqrt({x})",
     domain="positive",

@@ -133,9 +133,17 @@ def _cut(size: Any, part: slice) -> Any:
 def _indexed_view(x: Any, index: Index) -> Any:
     """``x[index]``, where a basic index gives a view even of one entry."""
     parts = index.value if isinstance(index.value, tuple) else (index.value,)
-    if any(p is Ellipsis or isinstance(p, np.ndarray) for p in parts):
+    if any(isinstance(p, np.ndarray) for p in parts):
+        found = x[index.value]
+        return found if found.flags.c_contiguous else found.copy(order="C")
+    if any(p is Ellipsis for p in parts):
         return x[index.value]
     return x[(*parts, ...)]
+
+
+def _has_arrays(index: Index) -> bool:
+    parts = index.value if isinstance(index.value, tuple) else (index.value,)
+    return any(isinstance(p, np.ndarray) for p in parts)
 
 
 getitem_op: Op = primitive(
@@ -148,6 +156,7 @@ getitem_op: Op = primitive(
     code=lambda x, index: f"{closed(x)}[{index!r}]",
     domain="real",
     view=_indexed_view,
+    keeps=lambda index: _has_arrays(index),
     doc="x[index]: basic, fancy and boolean indexing.",
 )
 put_op: Op = primitive(
@@ -335,7 +344,9 @@ index_put_op: Op = primitive(
     "index_put",
     lambda x, value, index: kernels.index_put(x, value, index.value),
     (
-        lambda g, out, likex, likev, *, index: index_put_op(g, 0, index=index),
+        lambda g, out, likex, likev, *, index: (
+            zeros_like(g) if index.value is Ellipsis else index_put_op(g, 0, index=index)
+        ),
         lambda g, out, likex, likev, *, index: getitem_op(g, index=index),
     ),
     jvp=(

@@ -58,6 +58,7 @@ prod_op: Op = primitive(
     infer=lambda shape, dim, keepdim: reduced_shape(shape, dim=(dim,), keepdim=keepdim),
     result=int_to_long,
     domain="real",
+    saves=(-1,),
     node=lambda shape, dim, keepdim: f"ProdBackward{int(keepdim or len(shape) > 1)}",
     code=reduce_code("np.prod"),
     doc="Product over an axis; right at zeros.",

@@ -41,6 +41,7 @@ cumprod_op: Op = primitive(
     infer=lambda shape, dim: shape,
     result=int_to_long,
     code=lambda x, dim: f"np.cumprod({x}, {dim})",
+    saves=(-1,),
     domain="real",
     doc="Running product along an axis; right at zeros.",
 )

@@ -170,13 +170,13 @@ complex_sign: Op = primitive(
 )
 
 
-@front("sgn", op=complex_sign)
+publish(complex_sign, "sgn")
+publish(real_sign, "sign")
+
+
 def sign(input: Any) -> Any:
     """-1, 0 or 1; x/|x| of complex x."""
     return complex_sign(input) if is_complex(input) else real_sign(input)
-
-
-publish(real_sign, "sign")
 
 
 abs_: Op = publish(

@@ -43,7 +43,10 @@ def nothing_saved(node: Node) -> tuple[Any, ...]:
         run = (node.params or {}).get("run")
         reads = run is not None and bool(run.ctx._kinds)
     else:
-        reads = any(p >= -1 or (p == -2 and count > 0) or (p <= -3 and count > 1) for p in node.op.needs(node.mask)[0])
+        op = node.op
+        found = op.needs(node.mask)[0]
+        reads = any(p >= -1 or (p == -2 and count > 0) or (p <= -3 and count > 1) for p in found)
+        reads = reads or (op.keeps is not None and op.keeps(**(node.params or {})))
     if reads:
         raise AutogradError(SECOND_TIME)
     return (None,) * (count + 1)

@@ -45,6 +45,10 @@ _WHY = {
     "output of the custom Function.",
 }
 """Why a view may not be changed, by its kind; the last part of torch's sentences."""
+PARTIAL = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+    "location. Please clone() the tensor before performing the operation."
+)
 OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
     "Please clone() the tensor before performing the operation."
@@ -164,6 +168,10 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     source = tensor
     if view is not None and tensor._node is not None and tensor._node.extra is not None and tensor._node.extra.hooks:
         source = _cut(root, chain)  # torch leaves the hooks of a view that is changed with what it was
+    apart = getattr(op, "__name__", "") in _APART
+    for arg in (*args, *kwargs.values()):
+        if isinstance(getattr(arg, "_value", None), np.ndarray) and _overlaps(arg._value, tensor._array(), apart):
+            raise AutogradError(PARTIAL)
     began, before = next(sequence), tensor._value
     new = op(source, *args, **kwargs)
     value = _fitting(tensor, new)
@@ -184,6 +192,26 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     if shown:
         Labelled.on(root._node, "AsStridedBackward0")
     return tensor
+
+
+_APART = ("index_add", "index_copy", "index_reduce", "scatter", "scatter_add", "scatter_reduce")
+"""In-place operations whose source may not even be the tensor itself."""
+
+
+def _overlaps(a: Any, b: Any, apart: bool) -> bool:
+    """Whether two arrays share memory without being the same part of it; torch asks of dense ones only."""
+    if storage(a) is not storage(b) or not (_dense(a) and _dense(b)):
+        return False
+    ends = [np.lib.array_utils.byte_bounds(x) for x in (a, b)]
+    if ends[0] == ends[1]:
+        return apart or bool(a.strides != b.strides)
+    return bool(ends[0][0] < ends[1][1] and ends[1][0] < ends[0][1])
+
+
+def _dense(array: Any) -> bool:
+    """Whether the entries fill a stretch of memory."""
+    low, high = np.lib.array_utils.byte_bounds(array)
+    return bool(high - low == array.nbytes)
 
 
 def _shows_temporary(node: Any) -> bool:

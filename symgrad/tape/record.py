@@ -200,6 +200,8 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
             out = op.in_float32(values, params) if _any_narrow(values) else op.kernel(*values, **params)
     except (ValueError, TypeError, np.linalg.LinAlgError) as error:
         raise explain(op, args, error) from error
+    if out.__class__ is np.ndarray and out.ndim > 1 and op.kind != "elementwise" and not cuts:
+        out = _laid_out(op, out)
     shared = out.__class__ is np.ndarray and _shared(out, values)
     if shared and not cuts and op.name != "detach":
         out = out.copy()
@@ -217,6 +219,21 @@ def _any_narrow(values: list[Any]) -> bool:
         if isinstance(value, _ARRAYS) and value.dtype.char in NARROW:
             return True
     return False
+
+
+_BY_COLUMNS = ("inv", "solve", "cholesky")
+"""Ops whose results LAPACK leaves column by column, and torch with it."""
+
+
+def _laid_out(op: Op, out: Any) -> Any:
+    """A result in torch's layout in memory: row by row, but what comes from LAPACK."""
+    if op.name in _BY_COLUMNS:
+        return np.ascontiguousarray(out.swapaxes(-1, -2)).swapaxes(-1, -2)
+    return out if op.name in _AS_IT_IS or out.flags.c_contiguous else np.ascontiguousarray(out)
+
+
+_AS_IT_IS = ("flip", "detach", "abs", "sgn", "cast", "where", "bessel_i", "bessel_ie", "bessel_j", "polygamma")
+"""Ops whose results have the layout of what they were made of."""
 
 
 def _shared(out: Any, values: list[Any]) -> bool:
