@@ -69,7 +69,8 @@ def test_overlapping_operands(name, source):
 KEPT = """
 x * y / x / y / x + y / x.exp() / x.sin() / x.sign() / x.sgn() / x.abs() / x ** 2 / x ** 0 / x ** 1 / x.erfinv()
 x.prod() / x.cumprod(0) / x.sum() / x.amax(0) / x.norm() / x.var() / x.std() / x[0] / x[[0, 1]] / x[x > 0] / x.t()
-x.reshape(9) / t.index_select(x, 0, t.tensor([0])) / t.where(x > 0, x, y) / x.masked_fill(x > 0, 0.5) / x.clamp(0, 1) / x.clamp(min=0)
+x.reshape(9) / t.index_select(x, 0, t.tensor([0])) / t.where(x > 0, x, y) / x.masked_fill(x > 0, 0.5)
+x.clamp(0, 1) / x.clamp(min=0)
 t.maximum(x, y) / t.minimum(x, t.tensor(0.5)) / x @ y / t.linalg.inv(x) / x.softmax(0) / x.logsumexp(0) / x.tanh()
 x.div(y, rounding_mode="floor") / x.div(y, rounding_mode="trunc") / x.remainder(y) / t.atan2(x, y) / x.copysign(y)
 t.nn.functional.mse_loss(x, y) / x.mean() / x.round() / x.sigmoid() / x.log1p() / x.rsqrt() / x.reciprocal()
