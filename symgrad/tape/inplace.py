@@ -170,7 +170,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
         source = _cut(root, chain)  # torch leaves the hooks of a view that is changed with what it was
     apart = getattr(op, "__name__", "") in _APART
     for arg in (*args, *kwargs.values()):
-        if isinstance(getattr(arg, "_value", None), np.ndarray) and _overlaps(arg._value, tensor._array(), apart):
+        if isinstance(getattr(arg, "_value", None), np.ndarray) and _meets(arg._value, tensor._array(), apart):
             raise AutogradError(PARTIAL)
     began, before = next(sequence), tensor._value
     new = op(source, *args, **kwargs)
@@ -198,7 +198,7 @@ _APART = ("index_add", "index_copy", "index_reduce", "scatter", "scatter_add", "
 """In-place operations whose source may not even be the tensor itself."""
 
 
-def _overlaps(a: Any, b: Any, apart: bool) -> bool:
+def _meets(a: Any, b: Any, apart: bool) -> bool:
     """Whether two arrays share memory without being the same part of it; torch asks of dense ones only."""
     if storage(a) is not storage(b) or not (_dense(a) and _dense(b)):
         return False
