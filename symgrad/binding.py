@@ -15,6 +15,7 @@ from symgrad.ops.indexing import getitem
 from symgrad.ops.labels import LABELS
 from symgrad.ops.naming import INPLACE, SPACES
 from symgrad.tape import record
+from symgrad.tape.folding import folding
 from symgrad.tape.graph import Labelled
 from symgrad.tape.inplace import into, of_its_own, one_of_several, reshape_inplace, view_of
 from symgrad.tape.record import Recorded
@@ -243,7 +244,8 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
     for name, dtype in _CASTS.items():
         setattr(cls, name, _caster(dtype))
     for space, members in SPACES.items():
-        members.update({name: _labelling(f"{space}.{name}", call) for name, call in members.items()})
+        whole = {name: folding(f"{space}.{name}", call) for name, call in members.items()}
+        members.update({name: _labelling(f"{space}.{name}", call) for name, call in whole.items()})
     return functions
 
 

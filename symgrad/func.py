@@ -26,7 +26,7 @@ from symgrad.ops.shaping import reshape, stack
 from symgrad.tape import containers, dual
 from symgrad.tape.dual import Dual
 from symgrad.tape.modes import enable_grad, is_grad_enabled
-from symgrad.tape.record import Recorded, _recorded, plain
+from symgrad.tape.record import Recorded, plain, recorded
 from symgrad.tape.watch import WATCH, watching
 from symgrad.tensor import Tensor
 
@@ -76,7 +76,7 @@ def _variable(tensor: Any, name: str, tie: bool) -> tuple[Any, Any]:
             f"{name} has dtype {tensor.dtype}; derivatives need a floating or complex dtype (cast it with .double())."
         )
     if tie and tensor._requires_grad:
-        made = _recorded(Tensor, lookup("clone"), tensor._value, (tensor.edge(),), [tensor._value], {}, 1)
+        made = recorded(Tensor, lookup("clone"), tensor._value, (tensor.edge(),), [tensor._value], {}, 1)
         return made, made
     made = plain(Tensor, tensor._value)
     extra = made.more()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from symgrad.autograd import anomaly as anomaly_mode
 from symgrad.autograd import forward_ad, function, functional, graph, profiler
+from symgrad.autograd import unfolding as _unfolding  # noqa: F401  (backward of folded functions)
 from symgrad.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from symgrad.autograd.function import Function
 from symgrad.autograd.gradcheck import gradcheck, gradgradcheck

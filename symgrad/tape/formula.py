@@ -19,6 +19,7 @@ from symgrad.formula.term import Term, apply, as_term, full, make, number, size_
 from symgrad.op import Op, lookup
 from symgrad.ops.indexing import Index, indexed_shape
 from symgrad.ops.kinks import turned, under
+from symgrad.tape.folding import unfolded
 from symgrad.tape.graph import Node, Size, Source
 from symgrad.tape.hooked import marked, through_hooks
 from symgrad.tape.names import site_name
@@ -42,13 +43,15 @@ def nodes_below(roots: Sequence[Any]) -> tuple[list[Node], list[Any]]:
         seen.add(id(item))
         if isinstance(item, Node):
             nodes.append(item)
-            stack.extend(a for a in item.args if isinstance(a, (Node, Recorded, Source)) and id(a) not in seen)
+            # A folded function is shown by its parts; what it was given stands below them.
+            below = (unfolded(item),) if item.op.kind == "folded" else item.args
+            stack.extend(a for a in below if isinstance(a, (Node, Recorded, Source)) and id(a) not in seen)
         elif isinstance(item, (Recorded, Source)):
             leaves.append(item)
     nodes.sort(key=lambda node: node.sequence_nr)
     ordered: dict[int, Any] = {}
     for node in nodes:
-        for arg in node.args:
+        for arg in () if node.op.kind == "folded" else node.args:
             if isinstance(arg, (Recorded, Source)):
                 ordered.setdefault(id(arg), arg)
     for leaf in leaves:
@@ -220,8 +223,8 @@ class Reading:
         return as_term(value)
 
     def _term(self, node: Node) -> Term:
-        args = tuple(self[a] for a in node.args)
         op = node.op
+        args = () if op.kind == "folded" else tuple(self[a] for a in node.args)
         if op.define_symbolic is not None:
             return op.define_symbolic(self, node, args)  # type: ignore[no-any-return]
         params = self.params(node)

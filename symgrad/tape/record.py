@@ -264,18 +264,19 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
             edges.append(plain(cls, value).source())
         else:
             edges.append(arg)
-    made = _recorded(cls, op, out, tuple(edges), values, params, mask)
+    made = recorded(cls, op, out, tuple(edges), values, params, mask)
     if MODE.inferred:
         for arg, saved in zip(args, made._node.saved[1:], strict=False):
             if saved is not None and isinstance(arg, Recorded) and inferred(arg):
                 raise AutogradError(INFERENCE_SAVED)
     if watched:
         # A tracer sees what happens without grad, too, or it would freeze; what it sees is a constant to derivatives.
-        return _recorded(cls, lookup("detach"), out, (made._node,), [out], {}, 0)
+        return recorded(cls, lookup("detach"), out, (made._node,), [out], {}, 0)
     return made
 
 
-def _recorded(cls: Any, op: Op, out: Any, edges: Any, values: Any, params: Any, mask: int) -> Any:
+def recorded(cls: Any, op: Op, out: Any, edges: Any, values: Any, params: Any, mask: int) -> Any:
+    """The tensor of a result with its node: where the operands came from, and what of their values the rules read."""
     node = _new_node(Node)
     node.op = op
     node.args = edges

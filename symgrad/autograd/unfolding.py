@@ -1,0 +1,38 @@
+"""Backward through folded functions: they run once more, recorded, and the cotangent is pulled back through that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from symgrad.autograd.sweeps import grad
+from symgrad.op import lookup
+from symgrad.tape import record
+from symgrad.tape.folding import PULL, Call
+from symgrad.tape.modes import enable_grad
+from symgrad.tape.record import Recorded, plain
+from symgrad.tensor import Tensor
+
+
+def _pulled(call: Call, g: Any, inputs: Sequence[Any], wanted: Sequence[int]) -> dict[int, Any]:
+    recorded = isinstance(g, Recorded) or any(isinstance(x, Recorded) for x in inputs)
+    tensors = [_leaf(x, k in wanted) for k, x in enumerate(inputs)]
+    with enable_grad():
+        out = call.run(tensors)
+        seed = g if isinstance(g, Recorded) else plain(Tensor, g)
+        found = grad([out], [tensors[k] for k in wanted], [seed], create_graph=recorded, allow_unused=True)
+    return {k: c if recorded or c is None else c._value for k, c in zip(wanted, found, strict=True)}
+
+
+def _leaf(value: Any, wanted: bool) -> Any:
+    """An argument of its own: a leaf, or in a recorded pass a node above the one that gave the argument."""
+    if not isinstance(value, Recorded):
+        made = plain(Tensor, value)
+        made._requires_grad = wanted
+        return made
+    if not wanted:
+        return value
+    return record.recorded(Tensor, lookup("clone"), value._value, (value.edge(),), [value._value], {}, 1)
+
+
+PULL.append(_pulled)

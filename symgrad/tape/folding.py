@@ -1,0 +1,189 @@
+"""Functions of several ops that stand on the tape as one node: only their arguments are kept for backward.
+
+A composite such as ``layer_norm`` makes arrays on its way that its parts' rules would save, several times what it was
+given.  Folded, it runs without a record; backward runs it once more, recorded, and pulls the cotangent back through
+that (Griewank, "Achieving logarithmic growth of temporal and spatial complexity in reverse automatic differentiation",
+1992).  It has no rule of its own.  Formulas, programs and forward mode never see a fold: for a formula the parts are
+recorded once more, where the node stands, with placeholders for values.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.dtypes import is_floating
+from symgrad.op import Op
+from symgrad.tape import containers, record
+from symgrad.tape.graph import Node
+from symgrad.tape.modes import MODE, enable_grad, no_grad
+from symgrad.tape.record import Recorded, plain
+from symgrad.tape.watch import WATCH
+
+FOLDED = frozenset(
+    f"nn.functional.{name}"
+    for name in (
+        "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cross_entropy",
+        "layer_norm", "group_norm", "rms_norm",
+    )
+)  # fmt: skip
+"""Functions that keep more than their arguments when they are recorded op by op, and that do nothing but compute."""
+
+PULL: list[Callable[..., Any]] = []
+"""How a call is pulled back: ``(call, g, inputs, wanted) -> {position: gradient}``; filled in from above."""
+
+
+class FoldedOp(Op):
+    """The op of a folded function's nodes; its rule is the backward pass of its parts."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, name: str, function: Callable[..., Any]):
+        super().__init__(name, "folded", function, _pull, define_symbolic=_unfolded_term)
+        self.function = function
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (folded_op, (self.name,))
+
+
+_OPS: dict[str, FoldedOp] = {}
+
+
+def folded_op(name: str) -> FoldedOp:
+    """The op of a folded function, by the function's name."""
+    return _OPS[name]
+
+
+class Call:
+    """How a function was called: its arguments with tensors taken out, and the gradients of the pass under way."""
+
+    __slots__ = ("cls", "constants", "inner", "leaves", "name", "pending", "structure", "wanted")
+
+    def __init__(
+        self,
+        cls: type,
+        name: str,
+        leaves: Sequence[Any],
+        structure: Any,
+        wanted: Sequence[int],
+        constants: dict[int, Any],
+    ):
+        self.cls = cls
+        self.name = name
+        self.leaves = tuple(leaves)
+        self.structure = structure
+        self.wanted = tuple(wanted)
+        self.constants = constants
+        self.pending: tuple[Any, dict[int, Any]] | None = None
+        self.inner: Node | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Call, (self.cls, self.name, self.leaves, self.structure, self.wanted, self.constants))
+
+    def run(self, tensors: Sequence[Any]) -> Any:
+        """The function on other tensors in the same places."""
+        rest = iter(tensors)
+        args, kwargs = containers.unflatten(
+            self.structure, iter([next(rest) if leaf is _PLACE else leaf for leaf in self.leaves])
+        )
+        return _OPS[self.name].function(*args, **kwargs)
+
+
+_PLACE: Any = Ellipsis
+"""Stands where a tensor stood.  No folded function takes an Ellipsis."""
+
+
+def folding(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function``, recorded as one node where it would be recorded at all; itself for names that are not folded."""
+    if name not in FOLDED:
+        return function
+    op = _OPS[name] = FoldedOp(name, function)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        leaves, structure = containers.flatten((args, kwargs))
+        tensors = [leaf for leaf in leaves if isinstance(leaf, Recorded)]
+        wanted = [k for k, t in enumerate(tensors) if t._requires_grad]
+        if not wanted or not MODE.local.enabled or WATCH.count or any(map(_strange, leaves)):
+            return function(*args, **kwargs)
+        with no_grad():
+            made = function(*args, **kwargs)
+        if not is_floating(made._value.dtype) or any(made is t for t in tensors):
+            return function(*args, **kwargs)
+        # What is not differentiated may decide what the function does: it stays with the call.
+        constants = {k: t._value for k, t in enumerate(tensors) if t._value.dtype.kind in "bui"}
+        places = [_PLACE if isinstance(leaf, Recorded) else leaf for leaf in leaves]
+        cls = type(tensors[wanted[0]])
+        params = {"call": Call(cls, name, places, structure, wanted, constants)}
+        values, edges = [t._value for t in tensors], tuple(t.edge() for t in tensors)
+        mask = sum(1 << k for k in wanted)
+        return record.recorded(cls, op, made._value, edges, values, params, mask)
+
+    return call
+
+
+def _strange(leaf: Any) -> bool:
+    """Whether an argument is neither a tensor nor plain data: a dual, a formula, an array."""
+    return not isinstance(leaf, (Recorded, bool, int, float, complex, str, type(None), np.dtype, type))
+
+
+def _pull(i: int, g: Any, out: Any, *inputs: Any, call: Call) -> Any:  # noqa: ARG001  (the rule's signature)
+    """The gradient for argument ``i``; the parts run once for all of them."""
+    pending = call.pending
+    if pending is None or pending[0] is not g or i not in pending[1]:
+        pending = (g, PULL[0](call, g, inputs, call.wanted))
+        call.pending = pending
+    found = pending[1].pop(i)
+    if not pending[1]:
+        call.pending = None
+    return found
+
+
+# ---------------------------------------------------------------------------------------------- for formulas
+
+
+def unfolded(node: Node) -> Node:
+    """The node at which the parts of a folded one end, recorded where it stands; values are placeholders."""
+    call: Call = (node.params or {})["call"]
+    if call.inner is None:
+        tensors = [_placed(edge, k, call) for k, edge in enumerate(node.args)]
+        with enable_grad(), np.errstate(all="ignore"):
+            made = call.run(tensors)
+        call.inner = made._node
+        _renumber(call.inner, node)
+    return call.inner
+
+
+def _placed(edge: Any, k: int, call: Call) -> Any:
+    """A tensor that stands at an edge of the graph."""
+    if isinstance(edge, Recorded):
+        return edge
+    value = call.constants.get(k)
+    made = plain(call.cls, np.ones(edge.raw_shape, edge.dtype)[()] if value is None else value)
+    if isinstance(edge, Node):
+        made._node, made._requires_grad = edge, edge.mask != 0
+    else:
+        made.more().source = edge
+        made.more().structure = edge.structure
+    return made
+
+
+def _renumber(inner: Any, node: Node) -> None:
+    """The parts are as old as the whole: after its arguments, before what uses it."""
+    below, stack = {id(inner): inner}, [inner]
+    stop = {id(edge) for edge in node.args}
+    while stack:
+        for arg in stack.pop().args:
+            if isinstance(arg, Node) and id(arg) not in stop and id(arg) not in below:
+                below[id(arg)] = arg
+                stack.append(arg)
+    parts = sorted(below.values(), key=lambda part: part.sequence_nr)
+    for k, part in enumerate(parts):
+        part.sequence_nr = node.sequence_nr - 1 + (k + 1) / (len(parts) + 1)
+
+
+def _unfolded_term(reading: Any, node: Node, args: tuple[Any, ...]) -> Any:  # noqa: ARG001  (the hook's signature)
+    return reading.terms[id(unfolded(node))]
