@@ -17,8 +17,9 @@ from symgrad.ops.naming import INPLACE, SPACES
 from symgrad.tape import record
 from symgrad.tape.folding import folding
 from symgrad.tape.graph import Labelled
-from symgrad.tape.inplace import into, of_its_own, one_of_several, reshape_inplace, view_of
+from symgrad.tape.inplace import into, of_its_own, one_of_several, reshape_inplace
 from symgrad.tape.record import Recorded
+from symgrad.tape.versions import storage
 
 _BINARY = {
     "add": "add",
@@ -187,13 +188,18 @@ def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     return tuple((x if x._node is None else x._node) if x._requires_grad else None for x in tensors)
 
 
+def _has_copied(made: Any, given: Any) -> bool:
+    """Whether a result has memory of its own; the memory of inference tensors knows what they are views of."""
+    return isinstance(made, np.ndarray) and made.size > 0 and storage(made) is not storage(given)
+
+
 def _viewing(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that gives a view or refuses."""
 
     @functools.wraps(function)
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:
         made = function(input, *args, **kwargs)
-        if isinstance(made, Recorded) and view_of(made) is None and made._value.size and made is not input:
+        if isinstance(made, Recorded) and _has_copied(made._value, input._array()):
             raise ShapeError(
                 "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
                 f"two contiguous subspaces). Use .reshape(...) instead. (shape {input.raw_shape}, strides "
@@ -225,7 +231,7 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         call = entry.call
         if isinstance(call, Op):
             call = fast.setdefault(call.name, _fast(cls, call))
-        call = _labelling(name, call)
+        call = _labelling(name, folding(name, call))
         if name in _VIEWING:
             call = _viewing(call)
         if name in _COPYING:

@@ -79,6 +79,8 @@ class Op:
                 and objects when they are changed
     keeps       whether parameters count as saved (index arrays), as a function of the parameters
     structural  ``(i, *inputs) -> keep``: where the cotangent of input ``i`` is not a structural zero
+    spare       positions (as in ``needs``) of values that the rules read only under another convention at kinks; they
+                find None there otherwise
     domain      sampling interval per input, for the op-table test and the docs card
     kinks       points where the derivative jumps, for the docs card and the tests
     view        ``(array, **params)``: the memory of the array that the op shows, where its result is a view as in
@@ -113,6 +115,7 @@ class Op:
         "saves",
         "scalar",
         "size_params",
+        "spare",
         "structural",
         "sympy",
         "ufunc",
@@ -140,6 +143,7 @@ class Op:
     define_symbolic: Callable[..., Any] | None
     code: Callable[..., str] | None
     size_params: tuple[str, ...] | None
+    spare: tuple[int, ...] | None
     structural: Callable[..., Any] | None
     sympy: str | None
     latex: str | None
@@ -221,9 +225,12 @@ class Op:
 
         Position -1 is the output, -2 stands for all inputs, and -3-i for all inputs but ``i``.
         """
-        found = self._needs.get(mask)
+        key = ~mask if KEEP.all else mask
+        found = self._needs.get(key)
         if found is None:
-            found = self._needs[mask] = self._find_needs(mask)
+            saved, shaped = self._find_needs(mask)
+            spare = () if KEEP.all else self.spare or ()
+            found = self._needs[key] = (tuple(p for p in saved if p not in spare), shaped)
         return found
 
     def _find_needs(self, mask: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -281,6 +288,18 @@ def refusing(refuses: str | dict[str, str]) -> Callable[[F], F]:
         return checked  # type: ignore[return-value]
 
     return publish
+
+
+class Keep:
+    """Whether values that rules read under some conventions only are saved, too."""
+
+    __slots__ = ("all",)
+
+    def __init__(self) -> None:
+        self.all = False
+
+
+KEEP = Keep()
 
 
 def read_arguments(rule: Rule, skip: int) -> tuple[set[int], set[int]]:

@@ -8,13 +8,13 @@ and compiled code come from the same rule, so they agree on the choice in force 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, NamedTuple, Self
 
 from symgrad.errors import ArgumentError, KinkError
-from symgrad.op import is_complex
+from symgrad.op import KEEP, is_complex
 
 Shares = tuple[float | Fraction, ...]
 """The derivative at the kink by each argument."""
@@ -65,11 +65,20 @@ _Swapped = dict[str, Shares]
 class _State:
     """What is in force: the kinks whose derivative is not torch's, and whether complex gradients are JAX's."""
 
-    __slots__ = ("swapped", "unconjugated")
+    __slots__ = ("listeners", "swapped", "unconjugated")
 
     def __init__(self) -> None:
         self.swapped: _Swapped = {}
         self.unconjugated = False
+        self.listeners: list[Callable[[bool], None]] = []
+
+    def set(self, swapped: _Swapped, unconjugated: bool) -> None:
+        """Put another convention in force; listeners hear when torch's ends or comes back."""
+        self.swapped, self.unconjugated = swapped, unconjugated
+        if KEEP.all is not bool(swapped):
+            KEEP.all = bool(swapped)
+            for hear in self.listeners:
+                hear(KEEP.all)
 
 
 STATE = _State()
@@ -90,11 +99,11 @@ def usual() -> bool:
 def under(convention: Convention) -> Iterator[None]:
     """Derive under a convention that was in force before."""
     before = in_force()
-    STATE.swapped, STATE.unconjugated = convention
+    STATE.set(*convention)
     try:
         yield
     finally:
-        STATE.swapped, STATE.unconjugated = before
+        STATE.set(*before)
 
 
 def turned(g: Any) -> Any:
@@ -111,6 +120,11 @@ def at_kink(name: str, i: int, factor: Any, a: Any, b: Any) -> Any:
     swapped = STATE.swapped
     if not swapped or name not in swapped:
         return factor
+    if a is None:
+        raise KinkError(
+            f"{name} was recorded under torch's convention, for which its result is enough; choose conventions before "
+            "the forward pass, so that its argument is kept."
+        )
     from symgrad.ops.reductions import cast
     from symgrad.ops.select import eq, where
 
@@ -173,20 +187,19 @@ class conventions:  # noqa: N801  (used like torch.set_grad_enabled)
             if name not in NAMES:
                 raise ArgumentError(f"conventions({name!r}): the names are {', '.join(map(repr, NAMES))}.")
             swapped = {kink: _chosen(kink, name) for kink in (*KINKS, *TIES)}
-            STATE.unconjugated = name == "jax"
-            STATE.swapped = {k: v for k, v in swapped.items() if not _is_usual(k, v)}
+            STATE.set({k: v for k, v in swapped.items() if not _is_usual(k, v)}, name == "jax")
         for kink, value in overrides.items():
             if kink not in KINKS:
                 raise ArgumentError(f"conventions({kink}=…): the functions with kinks are {', '.join(KINKS)}.")
             shares = _chosen(kink, value)
             rest = {k: v for k, v in STATE.swapped.items() if k != kink}
-            STATE.swapped = rest if _is_usual(kink, shares) else {**rest, kink: shares}
+            STATE.set(rest if _is_usual(kink, shares) else {**rest, kink: shares}, STATE.unconjugated)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        STATE.swapped, STATE.unconjugated = self._before
+        STATE.set(*self._before)
 
     def __repr__(self) -> str:
         rows: list[tuple[str, ...]] = [("kink", "", *NAMES[:-1], "in force")]

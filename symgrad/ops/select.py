@@ -209,10 +209,18 @@ beside: Op = elementwise(
     domain=("real", "real"),
     doc="c, which has a derivative by x: 0.  Slopes that are constant by pieces depend on where they are taken.",
 )
+
+
+def _kept(x: Any, out: Any) -> Any:
+    return out if x is None else x
+
+
 relu: Op = elementwise(
     "relu",
     kernels.relu,
-    lambda out, x: beside(at_kink("relu", 0, x > 0, x, 0), x),
+    # The result is positive where x is, and most often somebody keeps it anyway.
+    lambda out, x: beside(at_kink("relu", 0, _kept(x, out) > 0, x, 0), _kept(x, out)),
+    spare=(0,),
     public=("relu",),
     refuses={"b": "Boolean inputs not supported for relu", "c": ""},
     code=lambda x: f"np.maximum({x}, 0)",

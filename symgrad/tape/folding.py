@@ -24,12 +24,13 @@ from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watch import WATCH
 
 FOLDED = frozenset(
-    f"nn.functional.{name}"
-    for name in (
-        "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cross_entropy",
-        "layer_norm", "group_norm", "rms_norm",
-    )
-)  # fmt: skip
+    {
+        "cholesky_solve",
+        "linalg.solve_triangular",
+        *(f"nn.functional.conv{kind}{n}d" for kind in ("", "_transpose") for n in (1, 2, 3)),
+        *(f"nn.functional.{name}" for name in ("cross_entropy", "layer_norm", "group_norm", "rms_norm")),
+    }
+)
 """Functions that keep more than their arguments when they are recorded op by op, and that do nothing but compute."""
 
 PULL: list[Callable[..., Any]] = []

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from symgrad.ops.kinks import STATE
 from symgrad.tape.threads import ThreadState
 
 NODES: list[Callable[[Any], None]] = []
@@ -42,6 +43,14 @@ def step_back() -> None:
         if not _count:
             for switch in SWITCHES:
                 switch(True)
+
+
+def _other_convention(in_force: bool) -> None:
+    """Fast paths know what torch's conventions need to be saved."""
+    (step_aside if in_force else step_back)()
+
+
+STATE.listeners.append(_other_convention)
 
 
 def observe(see: Callable[[Any], None]) -> None:

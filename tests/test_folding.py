@@ -1,0 +1,91 @@
+"""Functions that are one node of the tape: values, derivatives of every order, formulas, copies."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.formula.term import evaluate
+from symgrad.tape.formula import read
+from symgrad.tape.graph import Source
+
+F = sg.nn.functional
+RNG = np.random.default_rng(3)
+CALLS = {
+    "conv2d": (lambda x, w, b: F.conv2d(x, w, b, padding=1), [(2, 3, 4, 4), (2, 3, 3, 3), (2,)]),
+    "conv_transpose1d": (lambda x, w: F.conv_transpose1d(x, w, stride=2), [(1, 2, 4), (2, 3, 2)]),
+    "layer_norm": (lambda x, w, b: F.layer_norm(x, (4,), w, b), [(3, 4), (4,), (4,)]),
+    "group_norm": (lambda x, w: F.group_norm(x, 2, w), [(2, 4, 3), (4,)]),
+    "rms_norm": (lambda x: F.rms_norm(x, (4,)), [(3, 4)]),
+    "cross_entropy": (lambda x: F.cross_entropy(x, sg.tensor([0, 2, 1])), [(3, 4)]),
+    "cholesky_solve": (
+        lambda b, a: sg.cholesky_solve(b, sg.linalg.cholesky(a @ a.mT + 9 * sg.eye(3))),
+        [(3, 2), (3, 3)],
+    ),
+}
+
+
+def leaves(shapes):
+    arrays = [RNG.standard_normal(shape) for shape in shapes]
+    return arrays, [sg.tensor(a, requires_grad=True, name=f"v{k}") for k, a in enumerate(arrays)]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_one_node_and_derivatives_of_two_orders(name):
+    function, shapes = CALLS[name]
+    _, tensors = leaves(shapes)
+    assert function(*(1 * t for t in tensors))._node.op.kind == "folded"
+    assert sg.autograd.gradcheck(function, tensors)
+    assert sg.autograd.gradgradcheck(function, tensors)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_formulas_show_the_parts(name):
+    function, shapes = CALLS[name]
+    _, tensors = leaves(shapes)
+    out = function(*tensors)
+    (out * out).sum().backward()
+    for t in (out, *(t.grad for t in tensors)):
+        reading, term = read(t)
+        values = {n: s.kept if isinstance(s, Source) else s._value for n, s in reading.sources.items()}
+        np.testing.assert_allclose(evaluate(term, values), t.detach(), rtol=1e-8, atol=1e-10)
+
+
+def test_an_argument_that_depends_on_another():
+    """The pass through the parts stops at the arguments, so nothing counts twice."""
+    x = sg.tensor(RNG.standard_normal((3, 4)), requires_grad=True)
+    f = lambda x: (F.layer_norm(x, (4,), x.sum(0), (x * x).sum(0)) ** 2).sum()  # noqa: E731
+    assert sg.autograd.gradcheck(f, x)
+    assert sg.autograd.gradgradcheck(f, x)
+
+
+def test_the_formula_of_what_is_named():
+    x = sg.tensor(np.eye(2), requires_grad=True, name="x")
+    assert (
+        F.cross_entropy(2 * x, sg.tensor([0, 1])).latex()
+        == F.cross_entropy(sg.tensor(np.eye(2), name="x") * 2, sg.tensor([0, 1])).latex()
+    )
+
+
+@pytest.mark.parametrize("copied", [lambda t: pickle.loads(pickle.dumps(t)), sg.copy_graph], ids=["pickle", "copy"])
+def test_copies(copied):
+    x = sg.tensor(RNG.standard_normal((3, 4)), requires_grad=True)
+    out = F.layer_norm(x * 2, (4,)).sin().sum()
+    other = copied(out)
+    out.backward()
+    other.backward()
+    assert other.item() == out.item()
+
+
+def test_without_grad_nothing_is_folded():
+    x = sg.tensor(RNG.standard_normal((3, 4)), requires_grad=True)
+    with sg.no_grad():
+        assert F.layer_norm(x, (4,)).grad_fn is None
+    assert F.layer_norm(x.detach(), (4,)).grad_fn is None
+    assert copy.deepcopy(F.layer_norm(x.detach(), (4,))).shape == (3, 4)
+    tangent = sg.func.jvp(lambda x: F.layer_norm(x, (4,)), (x,), (x,))[1]
+    np.testing.assert_allclose(tangent.detach(), 0, atol=1e-4)
