@@ -231,7 +231,7 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         call = entry.call
         if isinstance(call, Op):
             call = fast.setdefault(call.name, _fast(cls, call))
-        call = _labelling(name, folding(name, call))
+        call = _labelling(name, call)
         if name in _VIEWING:
             call = _viewing(call)
         if name in _COPYING:

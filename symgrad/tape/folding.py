@@ -24,12 +24,11 @@ from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watch import WATCH
 
 FOLDED = frozenset(
-    {
-        "cholesky_solve",
-        "linalg.solve_triangular",
-        *(f"nn.functional.conv{kind}{n}d" for kind in ("", "_transpose") for n in (1, 2, 3)),
-        *(f"nn.functional.{name}" for name in ("cross_entropy", "layer_norm", "group_norm", "rms_norm")),
-    }
+    f"nn.functional.{name}"
+    for name in (
+        *(f"conv{kind}{n}d" for kind in ("", "_transpose") for n in (1, 2, 3)),
+        *("cross_entropy", "layer_norm", "group_norm", "rms_norm"),
+    )
 )
 """Functions that keep more than their arguments when they are recorded op by op, and that do nothing but compute."""
 
