@@ -133,7 +133,7 @@ def as_tensor(data: Any, dtype: Any = None) -> Tensor:
     """A tensor sharing memory with ``data`` where that is possible."""
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
-    if isinstance(data, np.ndarray) and (dtype is None or np.dtype(dtype) == data.dtype):
+    if isinstance(data, np.ndarray) and (dtype is None or dtypes.as_dtype(dtype) == data.dtype):
         return _sharing(data)
     return tensor(data, dtype=dtype)
 
@@ -211,7 +211,7 @@ def _filled(name: str, fill: Callable[[Any, Any], Any], doc: str, value: Any = N
         _depth: int = 2,
     ) -> Tensor:
         shape = tuple(int(s) for s in size_args(size))
-        array = fill(shape, dtype or dtypes.get_default_dtype())
+        array = fill(shape, dtypes.as_dtype(dtype or dtypes.get_default_dtype()))
         return _finish(array, requires_grad, name, _constant(array, value), _depth)
 
     make.__name__ = make.__qualname__ = name
@@ -268,7 +268,7 @@ def full(
 ) -> Tensor:
     """One value everywhere."""
     shape = tuple(size) if isinstance(size, (tuple, list)) else (size,)
-    array = np.full(shape, fill_value, dtype or dtypes.for_python_number(fill_value))
+    array = np.full(shape, fill_value, dtypes.as_dtype(dtype or dtypes.for_python_number(fill_value)))
     return _finish(array, requires_grad, name, _constant(array, fill_value))
 
 
@@ -276,14 +276,14 @@ def arange(*ends: Any, dtype: Any = None, requires_grad: bool = False, name: str
     """Evenly spaced values: ``arange(stop)``, ``arange(start, stop, step)``."""
     if dtype is None:
         dtype = np.int64 if all(isinstance(e, (int, np.integer)) for e in ends) else dtypes.get_default_dtype()
-    return _finish(np.arange(*ends).astype(dtype), requires_grad, name)
+    return _finish(np.arange(*ends).astype(dtypes.as_dtype(dtype)), requires_grad, name)
 
 
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False, name: str | None = None
 ) -> Tensor:
     """``steps`` values from ``start`` to ``end``, both included."""
-    value = np.linspace(start, end, steps).astype(dtype or dtypes.get_default_dtype())
+    value = np.linspace(start, end, steps).astype(dtypes.as_dtype(dtype or dtypes.get_default_dtype()))
     return _finish(value, requires_grad, name)
 
 
@@ -291,7 +291,7 @@ def eye(
     n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False, name: str | None = None
 ) -> Tensor:
     """The identity matrix."""
-    array = np.eye(n, m, dtype=dtype or dtypes.get_default_dtype())
+    array = np.eye(n, m, dtype=dtypes.as_dtype(dtype or dtypes.get_default_dtype()))
     recipe = ("eye", {"n": int(n), "dtype": array.dtype.name}) if m is None or m == n else None
     return _finish(array, requires_grad, name, recipe)
 
@@ -314,5 +314,5 @@ empty_like = _like("empty_like", empty)
 
 def full_like(input: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """One value everywhere, in the shape and dtype of ``input``."""
-    array = np.full(shape_of(input), fill_value, dtype or input.dtype)
+    array = np.full(shape_of(input), fill_value, dtypes.as_dtype(dtype or input.dtype))
     return _finish(array, requires_grad, None, _constant(array, fill_value))

@@ -155,7 +155,8 @@ MAKERS: list[Callable[..., Any]] = [
 @pytest.mark.parametrize("name", NARROW)
 @pytest.mark.parametrize("make", MAKERS, ids=range(len(MAKERS)))
 def test_makers(make: Callable[..., Any], name: str) -> None:
-    assert make(getattr(sg, name)).dtype == getattr(sg, name)
+    for dtype in (getattr(sg, name), name):
+        assert make(dtype).dtype == getattr(sg, name)
 
 
 def test_default_dtype() -> None:
