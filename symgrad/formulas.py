@@ -80,15 +80,16 @@ class Formula:
 
         return Conditions([]) if self._reading is None else conditions(self._reading, self.derivative)
 
-    def latex(self, header: bool = False, conditions: bool = False, **options: Any) -> str:
+    def latex(self, header: bool = False, conditions: bool = False, caption: bool = False, **options: Any) -> str:
         """The LaTeX; ``header`` prints what it is on the left of ``=``, further options as for :func:`latex`."""
+        from symgrad.formula.latex import caption as said
         from symgrad.formula.latex import latex
 
         if header and self.head:
             options["name"] = self.head
-        if conditions and self.valid_when:
-            options["conditions"] = self.valid_when.latex()
-        return latex(self.term, **options)
+        found = self.valid_when if conditions else ()
+        notes = [found.note()] if found else []
+        return latex(self.term, notes=notes + [said(self.derivative)] * caption, **options)
 
     def unicode(self, **options: Any) -> str:
         """Plain text with mathematical signs; options as for :meth:`latex`.
@@ -212,8 +213,8 @@ def latex(value: Any, *args: Any, wrt: str | int | None = None, header: bool = F
 
     ``header=True`` prints what it is on the left of ``=``.  Further options: ``canonical=False`` (as it was run),
     ``where=`` and ``lines=`` (named parts), ``bold=True`` (arrays in bold), ``environment="align"`` (or "align*",
-    "equation", "equation*": a whole environment for a document), and ``conditions=True`` (when the formula holds, see
-    ``Tensor.valid_when``).
+    "equation", "equation*": a whole environment for a document), ``conditions=True`` (when the formula holds, see
+    ``Tensor.valid_when``), and ``caption=True`` (how its axes are meant).
 
     >>> import symgrad as sg
     >>> sg.latex(lambda X, w, y: ((X @ w - y) ** 2).sum(), (5, 3), (3,), (5,), wrt="w")

@@ -57,11 +57,15 @@ class Shown(Facts):
 
     def latex(self, **options: Any) -> str:
         """The formula in LaTeX; see :func:`symgrad.latex`."""
-        from symgrad.formula.latex import latex
+        from symgrad.formula.latex import caption, latex
+        from symgrad.tape.origin import origin_of
 
+        notes = []
         if options.pop("conditions", False) and self.valid_when:
-            options["conditions"] = self.valid_when.latex()
-        return latex(self.term, **options)
+            notes.append(self.valid_when.note())
+        if options.pop("caption", False):
+            notes.append(caption(self._node is None and origin_of(self) is not None))
+        return latex(self.term, notes=notes, **options)
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"

@@ -118,6 +118,19 @@ def test_environments():
         latex(t, environment="tabular")
 
 
+def test_captions():
+    x = sg.tensor([1.0, 2.0], requires_grad=True, name="x")
+    y = (x * x).sum()
+    assert y.latex(caption=True) == (
+        "\\begin{aligned}\n& x^{\\top} x \\\\\n& \\text{(vectors are columns)}\n\\end{aligned}"
+    )
+    y.backward()
+    assert sg.formula(x.grad).unicode(caption=True).splitlines() == [
+        "2 x", "(axes: those of the result, then those of the variable; vectors are columns)",
+    ]  # fmt: skip
+    assert "those of the variable" in x.grad.latex(caption=True)
+
+
 def test_errors():
     with pytest.raises(ArgumentError, match="there are latex, markdown, unicode"):
         spelled("x", "word")

@@ -8,7 +8,7 @@ prints, and :mod:`symgrad.formula.texparse` reads it back.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from symgrad.errors import FormulaError
@@ -183,7 +183,7 @@ def latex(
     bold: bool = False,
     name: str | None = None,
     environment: str | None = None,
-    conditions: str = "",
+    notes: Sequence[str] = (),
     vec: str | None = None,
 ) -> str:
     r"""The LaTeX of a term.
@@ -192,7 +192,7 @@ def latex(
     formula: True always, False never, None when the formula is long; at most ``lines`` lines are printed, and the text
     says how many were left out.  ``bold`` sets arrays in bold, and ``name`` is printed on the left of ``=``.
     ``environment`` ("align", "align*", "equation" or "equation*") makes it a whole environment for a document, and
-    ``conditions`` is the LaTeX of conditions under which the formula holds, which makes a line of its own.
+    ``notes`` are lines of LaTeX below the formula, such as conditions under which it holds.
     ``vec`` ("rows" or "columns", as vec stacks them) prints a derivative with four axes with Kronecker products.
 
     >>> from symgrad.formula.term import symbol
@@ -211,9 +211,14 @@ def latex(
         rows = [("" if name is None else name, text)]
     else:
         rows = _where_rows(Statements(shown), lines, bold, name)
-    if conditions:
-        rows.append(("", rf"\text{{valid where}}\; {conditions}"))
+    rows += [("", note) for note in notes]
     return _in_environment(rows, environment)
+
+
+def caption(derivative: bool) -> str:
+    """The line that says how the axes of a formula are meant."""
+    axes = "axes: those of the result, then those of the variable; " if derivative else ""
+    return rf"\text{{({axes}vectors are columns)}}"
 
 
 ENVIRONMENTS = ("align", "align*", "equation", "equation*")

@@ -85,6 +85,10 @@ class Conditions(Sequence[Condition]):
         """All conditions in LaTeX, separated by commas."""
         return r",\quad ".join(c.latex() for c in self)
 
+    def note(self) -> str:
+        """All conditions as the line below a formula."""
+        return rf"\text{{valid where}}\; {self.latex()}"
+
     def hold(self, **values: Any) -> bool:
         """Whether all conditions that have a formula hold at other values of the symbols."""
         known = {name: np.asarray(value)[()] for name, value in values.items()}
