@@ -1,7 +1,7 @@
 // Pictures of the formulas in docs/formulas.md: every <img src="img/NAME.svg"> shows the ```text block that follows it.
 //
-//   npm install --prefix /tmp/mathjax mathjax-full@3
-//   NODE_PATH=/tmp/mathjax/node_modules node docs/render.mjs
+//   npm install --prefix FOLDER mathjax-full@3
+//   NODE_PATH=FOLDER/node_modules node docs/render.mjs
 //
 // The LaTeX stands in the picture as <desc>, so that a test can tell whether a picture is up to date.  A formula that is
 // wider than its column is an error.

@@ -201,3 +201,8 @@ def test_where_can_be_refused():
 def test_not_a_formula():
     with pytest.raises(FormulaError, match="ndarray"):
         latex(np.ones(3))  # type: ignore[arg-type]
+
+
+def test_a_slope_that_is_a_condition_is_a_number():
+    assert sg.latex(lambda x: sg.relu(x).sum(), (5,), wrt="x") == r"\left[x > 0\right]"
+    assert sg.latex(lambda x: x > 0, (5,)) == "x > 0"

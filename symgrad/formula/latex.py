@@ -211,6 +211,9 @@ def latex(
         rows = [("" if name is None else name, text)]
     else:
         rows = _where_rows(Statements(shown), lines, bold, name)
+    if shown.dtype is not None and shown.dtype.kind == "b" and term.dtype is not None and term.dtype.kind != "b":
+        # A derivative that is 1 where a condition holds, and 0 elsewhere.
+        rows[-1] = (rows[-1][0], rf"\left[{rows[-1][1]}\right]")
     rows += [("", note) for note in notes]
     return _in_environment(rows, environment)
 

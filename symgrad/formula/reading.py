@@ -97,6 +97,11 @@ def _read_clone(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
     return args[0]
 
 
+def _read_beside(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    """beside(c, x) = c always: x says where the slope was taken."""
+    return args[0].broadcast(term.shape)
+
+
 def _read_inv(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
     return inverse_of(run, args[0]) if term.ndim == 2 else None
 
@@ -246,6 +251,7 @@ READERS: dict[str, Reader] = {
     "eye": _read_eye,
     "cast": _read_cast,
     "clone": _read_clone,
+    "beside": _read_beside,
     "inv": _read_inv,
     "solve": _read_solve,
     "det": _read_det,
