@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.autograd.graph import class_named
 from symgrad.autograd.pushforward import NO_JVP, pushed
 from symgrad.autograd.sweeps import at_leaf
 from symgrad.autograd.symbolic import FunctionOp, Signature, node_op
@@ -26,7 +27,7 @@ from symgrad.tape.record import Recorded, plain, traced
 from symgrad.tape.versions import note_change
 from symgrad.tensor import Tensor
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
 
 class FunctionCtx:
@@ -252,6 +253,13 @@ def _output_node(node: Node, index: int, value: Any) -> Node:
 # ---------------------------------------------------------------------------------------------- the base class
 
 
+class _BackwardClass:
+    """The class of a function's nodes: ``type(y.grad_fn) is F._backward_cls``."""
+
+    def __get__(self, _: Any, owner: type) -> type:
+        return class_named(f"{owner.__name__}Backward")
+
+
 class Function:
     """Base of custom functions: define static ``forward(ctx, …)`` and ``backward(ctx, *grads)``, call ``apply``.
 
@@ -310,10 +318,26 @@ class Function:
         """Tangents of the outputs from those of the arguments; where it is missing, ``backward`` is transposed."""
         raise NotImplementedError(NO_JVP)
 
+    vjp = backward
+    _backward_cls = _BackwardClass()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        own = cls.__dict__
+        if "vjp" in own and "backward" not in own:
+            cls.backward = own["vjp"]  # type: ignore[method-assign]
+        elif "backward" in own and cls.vjp is not Function.vjp:
+            cls.backward = staticmethod(_refuse_two)  # type: ignore[assignment]
+
     @classmethod
-    def apply(cls, *args: Any) -> Any:
-        """Run ``forward`` and record the function as one node named ``<class name>Backward``."""
+    def apply(cls, *args: Any, **named: Any) -> Any:
+        """Run ``forward`` and record the function as one node named ``<class name>Backward``.
+
+        Arguments that are given by keyword have their places among the gradients, too.
+        """
         _refuse_legacy(cls)
+        if named:
+            args = _in_order(cls, args, named)
         if any(isinstance(a, Dual) for a in args):
             return pushed(cls, args, lambda primals, moving: _applied(cls, primals, moving))
         return _applied(cls, args)[1]
@@ -328,6 +352,36 @@ def _applied(cls: type[Function], args: tuple[Any, ...], moving: Sequence[bool] 
     with no_grad():
         returned = run_forward(cls, ctx, args)
     return ctx, _recorded(cls, ctx, args, returned)
+
+
+class InplaceFunction(Function):
+    """The old base of functions that change their input; ``Function`` with ``ctx.mark_dirty`` does the same."""
+
+
+def _refuse_two(*_: Any) -> Any:
+    raise AutogradError(
+        "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
+        "them."
+    )
+
+
+def _in_order(cls: type[Function], args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments of ``forward`` by position, up to the last one that was given."""
+    lead = () if has_setup(cls) else (None,)
+    try:
+        bound = inspect.signature(cls.forward).bind(*lead, *args, **named)
+    except TypeError as error:
+        raise ArgumentError(f"{cls.__name__}.apply(): {error}") from error
+    given = set(bound.arguments)
+    bound.apply_defaults()
+    row = list(bound.args)
+    names = list(bound.arguments)[: len(row)]
+    if bound.kwargs:
+        raise ArgumentError(f"{cls.__name__}.apply(): forward takes {sorted(bound.kwargs)} by keyword only")
+    while names and len(names) == len(row) and names[-1] not in given:
+        names.pop()
+        row.pop()
+    return tuple(row[len(lead) :])
 
 
 def _refuse_legacy(cls: type[Function]) -> None:

@@ -126,6 +126,13 @@ class GradFn:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(run.ctx, name)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        run = None if name == "node" else (self.node.params or {}).get("run")
+        if run is None:
+            object.__setattr__(self, name, value)
+        else:
+            setattr(run.ctx, name, value)  # in torch the node of a custom function is its context
+
     def _sequence_nr(self) -> int:
         return self.node.sequence_nr
 
@@ -161,6 +168,14 @@ class AccumulateGrad:
     def __init__(self, variable: Any):
         self.variable = variable
 
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """A dictionary for the user's own notes."""
+        extra = self.variable.more()  # the node itself lives no longer than somebody holds it
+        if extra.metadata is None:
+            extra.metadata = {}
+        return extra.metadata  # type: ignore[no-any-return]
+
     def name(self) -> str:
         """The node's name, as torch writes it."""
         return "torch::autograd::AccumulateGrad"
@@ -188,7 +203,8 @@ def _tensor_like(arg: Any) -> bool:
 
 
 @functools.cache
-def _class_named(name: str) -> type[GradFn]:
+def class_named(name: str) -> type[GradFn]:
+    """The class of the nodes of that name."""
     return type(name, (GradFn,), {"__slots__": (), "__doc__": GradFn.__doc__})
 
 
@@ -199,7 +215,7 @@ def handle(node: tape.Node) -> GradFn:
     extra: NodeExtra = node.more()
     found = extra.handle() if extra.handle is not None else None
     if found is None:
-        found = _class_named(node_name(node))(node)
+        found = class_named(node_name(node))(node)
         extra.handle = weakref.ref(found)
     return found
 

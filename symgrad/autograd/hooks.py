@@ -63,9 +63,12 @@ def prepared(leaf: Any, g: Any, cls: type, origin: Origin) -> Any:
     """A leaf's gradient after the pre-hooks of its accumulation node."""
     for hook in list(leaf.more().post.values()):
         if isinstance(hook, NodeHook) and hook.before:
-            result = hook.hook((as_tensor(g, cls),))
-            origin.known = origin.known and result is None
-            g = _replaced(result, g)
+            shown = (as_tensor(g, cls),)
+            result = hook.hook(shown)
+            if result is not None:
+                origin.known = False
+                (new,) = _rows(hook.hook, result, shown)
+                g = new if isinstance(g, Recorded) or new is None else new._value
     return g
 
 
@@ -85,12 +88,43 @@ def as_tensor(g: Any, cls: type) -> Any:
     return g if g is None or isinstance(g, Recorded) or not hasattr(g, "dtype") or g.dtype is None else plain(cls, g)
 
 
-def _replaced(result: Any, g: Any) -> Any:
-    """The gradient that a pre-hook leaves."""
-    if result is None:
-        return g
-    new = result[0] if isinstance(result, tuple) else result
-    return new if isinstance(g, Recorded) or new is None else new._value
+def _name(hook: Any) -> str:
+    return getattr(hook, "__name__", type(hook).__name__)
+
+
+def _rows(hook: Any, answer: Any, shown: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a node's hook gave instead of the gradients it was shown.  Raises torch's errors for what does not fit."""
+    if not isinstance(answer, tuple):
+        raise ArgumentError(f"expected tuple, but hook returned '{type(answer).__name__}'")
+    if len(answer) != len(shown):
+        raise AutogradError(
+            f"hook '{_name(hook)}' has returned an incorrect number of values (got {len(answer)}, but expected "
+            f"{len(shown)})"
+        )
+    for new, old in zip(answer, shown, strict=True):
+        _check(hook, new, old)
+    return answer
+
+
+def _check(hook: Any, new: Any, old: Any) -> None:
+    """Raise torch's errors for a gradient that a hook put in the place of another."""
+    if new is None:
+        return
+    if not isinstance(new, Recorded):
+        raise ArgumentError(
+            f"expected Variable, but hook returned '{type(new).__name__}': hook '{_name(hook)}' gives a tensor or None"
+        )
+    if old is None:
+        return
+    if shape_of(new._value) != shape_of(old._value):
+        raise AutogradError(
+            f"hook '{_name(hook)}' has changed the size of value (from {list(shape_of(old._value))} to "
+            f"{list(shape_of(new._value))})"
+        )
+    if new._value.dtype != old._value.dtype:
+        raise AutogradError(
+            f"hook '{_name(hook)}' has changed the type of value (was {old._value.dtype} got {new._value.dtype})"
+        )
 
 
 def run_post_hooks(node: Node, results: list[Any], g: Any, cls: type, origin: Origin) -> list[Any]:
@@ -100,17 +134,12 @@ def run_post_hooks(node: Node, results: list[Any], g: Any, cls: type, origin: Or
         return results
     recorded = isinstance(g, Recorded)
     for hook in list(extra.post.values()):
-        answer = hook(tuple(as_tensor(r, cls) for r in results), _outgoing(node, g, cls))
+        shown = tuple(as_tensor(r, cls) for r in results)
+        answer = hook(shown, _outgoing(node, g, cls))
         if answer is None:
             continue
         origin.known = False
-        rows = answer if isinstance(answer, (tuple, list)) else (answer,)
-        if len(rows) != len(results):
-            raise AutogradError(
-                f"hook {hook!r} has returned an incorrect number of values (got {len(rows)}, but expected "
-                f"{len(results)})"
-            )
-        results = [r if r is None or recorded else r._value for r in rows]
+        results = [r if r is None or recorded else r._value for r in _rows(hook, answer, shown)]
     return results
 
 
@@ -145,12 +174,7 @@ def call_tensor_hook(hook: Callable[[Any], Any], g: Any, cls: type) -> tuple[Any
     result = hook(wrapped)
     if result is None:
         return g, False
-    if not isinstance(result, Recorded):
-        raise ArgumentError(f"a hook returns a tensor or None, not {type(result).__name__}")
-    if shape_of(result._value) != shape_of(wrapped._value):
-        raise AutogradError(
-            f"a hook changed the shape of a gradient from {shape_of(wrapped._value)} to {shape_of(result._value)}"
-        )
+    _check(hook, result, wrapped)
     return (result if isinstance(g, Recorded) else result._value), True
 
 
@@ -176,13 +200,16 @@ def run_pre_hooks(node: Node, g: Any, cls: type, origin: Origin) -> Any:
     if extra is None:
         return g
     for hook in list(extra.pre.values()):
-        result = hook(_outgoing(node, g, cls))
-        origin.known = origin.known and result is None
-        if result is not None and getattr(g, "parts", None) is not None:
-            g = type(g)({k: r if isinstance(r, Recorded) and r._requires_grad else r._value
-                         for k, r in enumerate(result) if r is not None})  # fmt: skip
+        shown = _outgoing(node, g, cls)
+        result = hook(shown)
+        if result is None:
+            continue
+        origin.known = False
+        rows = _rows(hook, result, shown)
+        if getattr(g, "parts", None) is not None:
+            g = type(g)({k: r if r._requires_grad else r._value for k, r in enumerate(rows) if r is not None})
         else:
-            g = _replaced(result, g)
+            g = rows[0] if isinstance(g, Recorded) or rows[0] is None else rows[0]._value
     return g
 
 

@@ -56,15 +56,19 @@ class SavedTensor:
 def saved_attribute(node: Node, name: str) -> Any:
     """``grad_fn._saved_<name>`` or ``grad_fn._raw_saved_<name>``.  Raises ``KeyError`` for what the node did not save.
 
-    A number that the operation was given is as good as saved.
+    Settings and numbers that the operation was given are as good as saved.
     """
     raw, _, label = name.partition("_saved_")
     if node.op.kind == "function":
         if name != "_raw_saved_tensors":
             raise KeyError(name)
         return tuple(SavedTensor(node, k) for k in range(len(_alive(node))))
+    if isinstance(node.args, Labelled) and node.args.inputs is not None:
+        raise KeyError(name)
+    if node.params and label in node.params and not raw:
+        return node.params[label]
     place = _PLACES[label]
-    if place > len(node.args) or (node.args.__class__ is Labelled and node.args.inputs is not None):
+    if place > len(node.args):
         raise KeyError(name)
     number = node.args[place - 1] if place else None
     if isinstance(number, (int, float, complex)) and not raw:

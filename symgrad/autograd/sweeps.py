@@ -281,9 +281,9 @@ def backward(
             stacklevel=3,
         )
     keep = create_graph if retain_graph is None else retain_graph
+    seeds = _seeds(outputs, gradients, create_graph)
     origin = Origin(outputs, gradients)
     allowed = None if targets is None else {id(_root(t)) for t in targets}
-    seeds = _seeds(outputs, gradients, create_graph)
     seeds = [turned(seed) for seed in seeds]
     rescue = Rescue(outputs, seeds)
     taken = set(map(id, seeds))  # arrays that belong to somebody; the next leaf that gets one takes a copy
@@ -309,7 +309,12 @@ def backward(
 
 def _legacy(retain_graph: Any, grad_tensors: Any, grad_variables: Any, legacy: dict[str, Any]) -> tuple[Any, Any]:
     if grad_variables is not None:
-        warnings.warn("'grad_variables' is deprecated. Use 'grad_tensors' instead.", DeprecationWarning, stacklevel=3)
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", DeprecationWarning, stacklevel=3)
+        if grad_tensors is not None:
+            raise AutogradError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
+                "use `grad_tensors`."
+            )
         grad_tensors = grad_variables
     if "retain_variables" in legacy:
         warnings.warn("'retain_variables' is deprecated. Use 'retain_graph' instead.", DeprecationWarning, stacklevel=3)

@@ -361,6 +361,8 @@ class Sweep:
             hooked = self.run_pre_hooks(node, g)
             if hooked is not g:
                 g, zeros = hooked, None
+                if g is None and node.op.kind != "function":
+                    return
         whole = node.args.inputs if isinstance(node.args, Labelled) and not self.inside else None
         if whole is not None and node.extra is not None and node.extra.post:
             self._run_whole(node, whole, g, zeros)

@@ -14,6 +14,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+
+from symgrad.errors import ArgumentError
 from symgrad.tape.threads import ThreadState
 
 
@@ -78,7 +81,8 @@ class _Context:
     ) -> None:
         _switch(self._before.pop())
 
-    def _again(self) -> _Context:
+    def clone(self) -> _Context:
+        """Another context of the same kind."""
         return type(self)()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -99,7 +103,7 @@ class _Context:
     def _wrap(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with self._again():
+            with self.clone():
                 return function(*args, **kwargs)
 
         return wrapped
@@ -112,7 +116,7 @@ class _Context:
             generator = function(*args, **kwargs)
             step = functools.partial(generator.send, None)
             while True:
-                with self._again():
+                with self.clone():
                     try:
                         item = step()
                     except StopIteration as stop:
@@ -120,7 +124,7 @@ class _Context:
                 try:
                     sent = yield item
                 except GeneratorExit:
-                    with self._again():
+                    with self.clone():
                         generator.close()
                     raise
                 except BaseException as error:  # noqa: BLE001  (it is for the generator to take or to let through)
@@ -195,7 +199,8 @@ class inference_mode(_Context):  # noqa: N801  (torch's name)
         MODE.local.inference = self._outer.pop()
         super().__exit__(*error)
 
-    def _again(self) -> _Context:
+    def clone(self) -> _Context:
+        """Another context of the same kind and mode."""
         return inference_mode(self.mode)
 
 
@@ -203,6 +208,10 @@ class set_grad_enabled(_Context):  # noqa: N801  (torch's name)
     """Switch recording on or off: at once as a function, until the end of the block as a context."""
 
     def __init__(self, mode: bool) -> None:
+        if not isinstance(mode, (bool, np.bool_)):
+            raise ArgumentError(
+                f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}"
+            )
         super().__init__()
         self.enabled = bool(mode)
         self._first: bool | None = _switch(self.enabled)
@@ -211,11 +220,34 @@ class set_grad_enabled(_Context):  # noqa: N801  (torch's name)
         self._before.append(_switch(self.enabled) if self._first is None else self._first)
         self._first = None
 
-    def _again(self) -> _Context:
-        return set_grad_enabled(self.enabled)
+    def clone(self) -> _Context:
+        """Another context of the same mode; making it does not set the mode."""
+        before = MODE.local.asked
+        made = set_grad_enabled(self.enabled)
+        made._first = None
+        _switch(before)
+        return made
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """As a decorator the mode belongs to the calls, not to the line of the decoration."""
         if self._first is not None:
             _switch(self._first)
         return super().__call__(function)
+
+
+class set_multithreading_enabled(_Context):  # noqa: N801  (torch's name)
+    """Taken as in torch; backward runs in the thread that calls it whatever is set."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.mode = bool(mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def clone(self) -> _Context:
+        """Another context of the same kind and mode."""
+        return set_multithreading_enabled(self.mode)

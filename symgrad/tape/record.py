@@ -49,8 +49,8 @@ class Extra:
     """
 
     __slots__ = (
-        "accumulate", "claims", "counted", "grad", "hooks", "inference", "name", "origin", "origin_at", "post",
-        "recipe", "retains", "score", "silent", "site", "source", "structure", "view", "views",
+        "accumulate", "claims", "counted", "grad", "hooks", "inference", "metadata", "name", "origin", "origin_at",
+        "post", "recipe", "retains", "score", "silent", "site", "source", "structure", "view", "views",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -60,6 +60,7 @@ class Extra:
         self.grad: Any = None
         self.hooks: dict[int, Any] = {}
         self.inference = False
+        self.metadata: dict[str, Any] | None = None
         self.name: str | None = None
         self.origin: Any = None
         self.origin_at = 0

@@ -1,0 +1,201 @@
+"""What hooks may return, what Functions and modes take: small print that PyTorch's tests touch in passing."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+
+def leaf(t, values):
+    return t.tensor(values, dtype=t.float64, requires_grad=True)
+
+
+# ---------------------------------------------------------------------------------------------- answers of hooks
+
+
+def answer(value):
+    """A hook with a name that gives ``value(t)`` whatever it gets."""
+
+    def giver(*_):
+        return value
+
+    return giver
+
+
+def test_wrong_answers_of_tensor_hooks(t):
+    """A tensor of the same shape and dtype, or None; all else is refused by the name of the hook."""
+    for value, kind, words in (
+        (3, TypeError, "expected Variable, but hook returned 'int'"),
+        (t.ones(5, dtype=t.float64), RuntimeError, "hook 'giver' has changed the size of value"),
+        (t.ones(2, dtype=t.float32), RuntimeError, "hook 'giver' has changed the type of value"),
+    ):
+        x = leaf(t, [1.0, 2.0])
+        x.register_hook(answer(value))
+        with pytest.raises(kind, match=words):
+            x.sum().backward()
+
+
+@pytest.mark.parametrize("place", ["before", "after", "accumulation"])
+def test_wrong_answers_of_node_hooks(t, place):
+    """A tuple with as many gradients as went in, each a tensor of the same shape or None."""
+    one = t.ones(2, dtype=t.float64)
+    for value, kind, words in (
+        (one, TypeError, "expected tuple, but hook returned 'Tensor'"),
+        ([one], TypeError, "expected tuple, but hook returned 'list'"),
+        ((3,), TypeError, "expected Variable, but hook returned 'int'"),
+        ((t.ones(5, dtype=t.float64),), RuntimeError, "hook 'giver' has changed the size of value"),
+        ((one, one), RuntimeError, "hook 'giver' has returned an incorrect number of values"),
+    ):
+        y = leaf(t, [1.0, 2.0]).exp()
+        node = y.grad_fn.next_functions[0][0] if place == "accumulation" else y.grad_fn
+        (node.register_hook if place == "after" else node.register_prehook)(answer(value))
+        with pytest.raises(kind, match=words):
+            y.sum().backward()
+
+
+def test_prehook_may_end_the_gradient(t):
+    """None in the tuple: nothing goes on."""
+    x = leaf(t, [1.0, 2.0])
+    y = x.exp()
+    y.grad_fn.register_prehook(lambda gs: (None,))
+    y.sum().backward()
+    assert x.grad is None
+
+
+# ---------------------------------------------------------------------------------------------- Functions
+
+
+def test_arguments_by_keyword(t):
+    """apply takes the arguments of forward by keyword, too; each has its place among the gradients."""
+
+    class Scaled(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, factor=2, y=None):
+            ctx.factor = factor
+            return x * factor + (0 if y is None else y)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.factor, None, g
+
+    x, y = leaf(t, [1.0]), leaf(t, [5.0])
+    out = Scaled.apply(x, factor=3, y=y)
+    assert out.tolist() == [8.0]
+    out.backward()
+    assert (x.grad.item(), y.grad.item()) == (3.0, 1.0)
+    with pytest.raises(TypeError):
+        Scaled.apply(x, nothing=3)
+
+
+def test_vjp_instead_of_backward(t):
+    """vjp is another name for backward; both together are refused."""
+
+    class ByVjp(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def vjp(ctx, g):
+            return g * 2
+
+    class Both(ByVjp):
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    x = leaf(t, [1.0])
+    ByVjp.apply(x).backward()
+    assert x.grad.tolist() == [2.0]
+    with pytest.raises(RuntimeError, match="Implementing both 'backward' and 'vjp' for a custom Function is not allow"):
+        Both.apply(x).backward()
+
+
+def test_wrong_kind_of_gradient(t):
+    """backward gives tensors or None."""
+
+    class Three(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return 3
+
+    with pytest.raises((RuntimeError, TypeError), match=r"expected (Variable|a tensor) or None"):
+        Three.apply(leaf(t, [1.0])).backward()
+
+
+def test_node_is_the_context(t):
+    """What forward left on ctx can be read and set on the node; the node's class belongs to the Function."""
+
+    class Scaled(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.factor = 3
+            return x * 3
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.factor
+
+    x = leaf(t, [1.0])
+    y = Scaled.apply(x)
+    assert y.grad_fn.factor == 3
+    y.grad_fn.factor = 5
+    y.backward()
+    assert x.grad.tolist() == [5.0]
+    assert type(y.grad_fn) is Scaled._backward_cls
+    assert y.grad_fn.needs_input_grad == (True,)
+
+
+def test_inplace_function(t):
+    """The old base class of Functions that change their input is still there."""
+    base = importlib.import_module(f"{t.__name__}.autograd.function").InplaceFunction
+    assert issubclass(base, t.autograd.Function)
+
+
+# ---------------------------------------------------------------------------------------------- calls and modes
+
+
+def test_old_names_of_backward(t):
+    """grad_variables warns and works; together with grad_tensors it is refused; gradients are tensors."""
+    x, one = leaf(t, [1.0]), t.ones(1, dtype=t.float64)
+    with pytest.warns((DeprecationWarning, FutureWarning, UserWarning), match="`grad_variables` is deprecated"):
+        t.autograd.backward(x * 2, grad_variables=one)
+    assert x.grad.tolist() == [2.0]
+    with (
+        pytest.warns((DeprecationWarning, FutureWarning, UserWarning), match="`grad_variables` is deprecated"),
+        pytest.raises(RuntimeError, match="`grad_tensors` and `grad_variables`"),
+    ):
+        t.autograd.backward(x * 2, grad_tensors=one, grad_variables=one)
+    with pytest.raises(TypeError, match="gradients can be either Tensors or None, but got int"):
+        t.autograd.backward([x * 2], [3])
+
+
+def test_modes_are_objects(t):
+    """A mode can be copied; set_grad_enabled takes a bool; threads of backward can be forbidden."""
+    assert isinstance(t.no_grad().clone(), t.no_grad)
+    mode = t.set_grad_enabled(True).clone()
+    assert isinstance(mode, t.set_grad_enabled)
+    for wrong in ("yes", 1, None):
+        with pytest.raises(TypeError, match="must be bool, not"):
+            t.set_grad_enabled(wrong)
+    assert t.is_grad_enabled()
+    x = leaf(t, [1.0])
+    with t.autograd.set_multithreading_enabled(False):
+        (x * 2).backward()
+    assert x.grad.tolist() == [2.0]
+
+
+def test_notes_on_an_accumulation_node(t):
+    """An accumulation node has metadata, too; settings of an operation are among what its node saved."""
+    x = t.ones(2, 3, requires_grad=True)
+    y = x.sum(dim=1)
+    node = y.grad_fn.next_functions[0][0]
+    node.metadata["note"] = 1
+    assert y.grad_fn.next_functions[0][0].metadata == {"note": 1}
+    assert y.grad_fn._saved_dim == (1,)
+    assert y.grad_fn._saved_keepdim is False
