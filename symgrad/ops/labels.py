@@ -60,9 +60,9 @@ def _middle(name: str) -> Any:
     return label
 
 
-def _squeeze(first: int) -> Any:
+def _squeeze(first: int, suffix: str = "") -> Any:
     def label(out: Any, input: Any, dim: Any = None) -> str:
-        return f"SqueezeBackward{first + (0 if dim is None else 2 if isinstance(dim, (tuple, list)) else 1)}"
+        return f"SqueezeBackward{first + (0 if dim is None else 2 if isinstance(dim, (tuple, list)) else 1)}{suffix}"
 
     return label
 
@@ -75,7 +75,7 @@ def _sort(out: Any, *_: Any, stable: Any = None, **__: Any) -> str:
     return f"SortBackward{int(stable is not None)}"
 
 
-def _reshape(out: Any, input: Any, *_: Any) -> str | None:
+def _reshape(out: Any, input: Any, *_: Any, **__: Any) -> str | None:
     """A reshape that has to copy is torch's ``_unsafe_view`` of a clone."""
     return "UnsafeViewBackward0" if getattr(out, "_is_view", bool)() is False and input is not out else None
 
@@ -122,6 +122,33 @@ def _diag(out: Any, input: Any, diagonal: int = 0) -> str:
     return "DiagonalBackward0_copy" if len(shape_of(input)) == 2 else "DiagEmbedBackward0"
 
 
+def _pad(out: Any, input: Any, pad: Any, mode: str = "constant", value: Any = None) -> str | None:
+    kinds = {"reflect": "Reflection", "replicate": "Replication"}
+    if mode in kinds:
+        return f"{kinds[mode]}Pad{len(pad) // 2}DBackward0"
+    return "CopySlices" if mode == "circular" else None
+
+
+def _interpolate(
+    out: Any, input: Any, *_: Any, mode: str = "nearest", antialias: bool = False, **__: Any
+) -> str | None:
+    axes = len(shape_of(input)) - 2
+    kinds = {"linear": "Linear", "bilinear": "Bilinear", "bicubic": "Bicubic", "trilinear": "Trilinear",
+             "nearest": "Nearest", "nearest-exact": "NearestExact"}  # fmt: skip
+    if mode == "area":
+        return "SqueezeBackward1" if axes == 1 else f"AdaptiveAvgPool{axes}DBackward0"
+    return None if antialias else f"Upsample{kinds[mode]}{axes}DBackward0"
+
+
+def _nll(out: Any, input: Any, *_: Any, **__: Any) -> str:
+    return "NllLossBackward0" if len(shape_of(input)) <= 2 else "NllLoss2DBackward0"
+
+
+def _cross_entropy(out: Any, input: Any, target: Any, *_: Any, label_smoothing: float = 0, **__: Any) -> str | None:
+    classes = len(shape_of(target)) < max(len(shape_of(input)), 1)
+    return _nll(out, input) if classes and not label_smoothing else None
+
+
 def _linear(out: Any, input: Any, weight: Any, bias: Any = None) -> str | None:
     rank = len(shape_of(input))
     if len(shape_of(weight)) == 1 or rank == 1:
@@ -143,7 +170,7 @@ NAMED_ALIKE: dict[str, str] = {
     "rsub scatter_add scatter_reduce select_scatter sgn slice_scatter take topk trace triangular_solve transpose vdot "
     "view_as_complex logdet unfold aminmax std_mean var_mean select i0 softmax log_softmax",
     "nn.functional": "adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d avg_pool2d "
-    "avg_pool3d binary_cross_entropy binary_cross_entropy_with_logits celu channel_shuffle ctc_loss elu "
+    "avg_pool3d binary_cross_entropy binary_cross_entropy_with_logits celu channel_shuffle elu "
     "fractional_max_pool2d fractional_max_pool3d gelu glu hardshrink hardsigmoid hardswish hardtanh huber_loss "
     "leaky_relu max_unpool2d max_unpool3d mish mse_loss multi_margin_loss multilabel_margin_loss pdist pixel_shuffle "
     "pixel_unshuffle silu smooth_l1_loss soft_margin_loss softplus softshrink threshold softmax log_softmax logit",
@@ -200,6 +227,7 @@ _OTHERWISE: dict[str, Any] = {
     "round": _round,
     "scatter": _scatter,
     "sort": _sort,
+    "special.logit": "LogitBackward0",
     "special.ndtr": "MulBackward1",
     "split": _split,
     "squeeze": _squeeze(0),
@@ -214,10 +242,21 @@ _OTHERWISE: dict[str, Any] = {
     "swapdims_": "TransposeBackward1",
     "unbind": "UnbindBackward0",
     "unsqueeze_": "UnsqueezeBackward1",
+    "linalg.cholesky": "LinalgCholeskyExBackward0",
+    "linalg.cholesky_ex": "LinalgCholeskyExBackward0",
+    "linalg.lu_factor": "LinalgLuFactorExBackward0",
+    "linalg.lu_factor_ex": "LinalgLuFactorExBackward0",
+    "linalg.solve": "LinalgSolveExBackward0",
+    "linalg.solve_ex": "LinalgSolveExBackward0",
     "linalg.vecdot": _vecdot,
     **{f"nn.functional.conv{kind}{n}d": _convolution(n) for kind in ("", "_transpose") for n in (1, 2, 3)},
     **{f"nn.functional.{name}_pool1d": "SqueezeBackward1" for name in ("adaptive_avg", "adaptive_max", "avg", "max")},
     "nn.functional.max_unpool1d": "SqueezeBackward1",
+    "nn.functional.pad": _pad,
+    "nn.functional.interpolate": _interpolate,
+    "nn.functional.pairwise_distance": "NormBackward1",
+    "nn.functional.cross_entropy": _cross_entropy,
+    "nn.functional.nll_loss": _nll,
     "nn.functional.linear": _linear,
     "nn.functional.prelu": "PreluKernelBackward0",
     "nn.functional.relu6": "HardtanhBackward0",
@@ -233,9 +272,13 @@ _OTHERWISE: dict[str, Any] = {
     "hardshrink": "HardshrinkBackward0",
 }
 
+_COPIES = "as_strided diagonal expand permute split_with_sizes squeeze t transpose unbind unfold unsqueeze view"
+
 LABELS: dict[str, Any] = {
     f"{space}.{name}" if space else name: _named_alike(space, name)
     for space, names in NAMED_ALIKE.items()
     for name in names.split()
 } | _OTHERWISE
+LABELS |= {f"{name}_copy": f"{title(name)}Backward0_copy" for name in _COPIES.split()}
+LABELS["squeeze_copy"] = _squeeze(0, "_copy")
 """The label of a function by its public name, with its namespace; in-place forms that differ by the method's."""

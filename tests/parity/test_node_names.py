@@ -1,4 +1,4 @@
-"""What ``grad_fn.name()`` says: torch's word for the same operation."""
+"""What ``grad_fn`` is called: torch's word for the same operation."""
 
 from __future__ import annotations
 
@@ -13,23 +13,11 @@ from tests.parity.test_ops import CALLS, METHODS, flat, lifted, ours, resolve, t
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.peer
 
-COMPOSED = {
-    "clip", "cosine_similarity", "cross_entropy", "kl_div", "mse_loss", "l1_loss", "huber_loss", "smooth_l1_loss",
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "nll_loss", "softplus", "silu", "gelu", "leaky_relu",
-    "elu", "hardtanh", "linear", "normalize", "logit", "entr", "xlog1py", "matrix_norm", "norm", "multi_dot", "einsum",
-    "tensordot", "kron",
+DIFFERENT = {
+    "linalg.solve", "inner", "multi_dot", "tensordot", "einsum", "linear", "logdet", "nn.functional.cross_entropy",
+    "normalize", "linalg.matrix_norm", "linalg.norm", "matrix_norm", "linalg.multi_dot",
 }  # fmt: skip
-"""Functions made of other ops, here or in torch: the last op of the two programs need not be the same."""
-
-ONE_OP_FOR_SEVERAL = {
-    ("sgn", "Sign"), ("div", "Trunc"), ("div", "Floor"), ("clamp", "ClampMin"), ("clip", "ClampMax"), ("max", "Amax"),
-    ("min", "Amin"), ("max", "Squeeze"), ("min", "Gather"), ("squeeze", "Squeeze"), ("transpose", "T"),
-    ("unbind", "Select"), ("split", "Slice"), ("chunk", "Slice"), ("index_select", "Index"), ("masked_select", "Index"),
-    ("vdot", "Dot"), ("bmm", "UnsafeView"), ("diag", "Diagonal"), ("cholesky", "LinalgCholeskyEx"),
-    ("logdet", "Logdet"), ("repeat", "View"), ("permute", "Transpose"),
-    ("linalg.solve", "Squeeze"),
-}  # fmt: skip
-"""Where one op of the table serves functions that torch names apart: (function, the name it gets here)."""
+"""Functions made of other ops in torch, too, whose last node is another one here."""
 
 
 def node_names(space: Any, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> list[str]:
@@ -39,19 +27,13 @@ def node_names(space: Any, function: Callable[..., Any], args: tuple[Any, ...], 
 
 
 def compare(name: str, here: list[str], there: list[str]) -> None:
-    if name in ("sum", "mean") and there == [f"{name.capitalize()}Backward1"] and here[0][:-1] == there[0][:-1]:
-        # An op that reduces every axis cannot tell whether the axes were listed.
-        return
-    for a, b in zip(here, there, strict=True):
-        assert a == b or (name, a.removesuffix("Backward0")) in ONE_OP_FOR_SEVERAL
+    assert here == there or name in DIFFERENT
 
 
 @pytest.mark.filterwarnings("ignore:torch.cholesky is deprecated")
 @pytest.mark.parametrize("call", CALLS, ids=[f"{c[0]}-{k}" for k, c in enumerate(CALLS)])
 def test_functions(call: Any) -> None:
     name, args, options = call
-    if name.rsplit(".", 1)[-1] in COMPOSED:
-        pytest.skip("made of other ops")
     here, there = resolve(sg, name), resolve(torch, name)
     if here is None or there is None:
         pytest.skip("not in both")
@@ -61,10 +43,72 @@ def test_functions(call: Any) -> None:
 @pytest.mark.parametrize("call", METHODS, ids=[f"{c[0]}-{k}" for k, c in enumerate(METHODS)])
 def test_methods(call: Any) -> None:
     name, args, options = call
-    if name in COMPOSED:
-        pytest.skip("made of other ops")
 
     def method(x: Any, *rest: Any, **named: Any) -> Any:
         return getattr(x, name)(*rest, **named)
 
     compare(name, node_names(sg, method, args, options), node_names(torch, method, args, options))
+
+
+# ------------------------------------------------------------------------------------------ torch's own operators
+
+OTHERWISE = {
+    # Several nodes in torch, too, of which the last is another one here.
+    "atleast_1d", "cdist", "combinations", "cov", "cumulative_trapezoid", "diff", "expand", "expand_as",
+    "broadcast_to", "gradient", "grid_sampler_2d", "grid_sampler_3d", "inner", "kron", "logdet", "meshgrid", "normal",
+    "polygamma", "quantile", "nanquantile", "stft", "istft", "sum_to_size", "svd", "tensordot", "to", "trapezoid",
+    "trapz", "triangular_solve", "ormqr", "lu", "conj_physical", "unravel_index", "matmul", "__rmatmul__",
+    "unsafe_chunk", "unsafe_split", "split_with_sizes", "put", "masked_scatter", "cumprod", "cumsum", "logcumsumexp",
+    "as_strided", "atleast_2d", "atleast_3d", "einsum", "gather", "nn.functional.adaptive_avg_pool3d", "nn.functional.batch_norm",
+    "nn.functional.ctc_loss", "nn.functional.dropout3d", "nn.functional.gaussian_nll_loss", "nn.functional.grid_sample",
+    "nn.functional.instance_norm", "nn.functional.interpolate", "nn.functional.linear", "nn.functional.smooth_l1_loss",
+    "nn.functional.multi_head_attention_forward", "nn.functional.upsample_bilinear", "nn.functional.pad",
+    "nn.functional.upsample_nearest", "nn.functional.cross_entropy", "linalg.cond", "linalg.matrix_power",
+    "linalg.matrix_norm", "linalg.tensorinv",
+}  # fmt: skip
+"""Operators that torch names otherwise for some of its samples."""
+
+
+def _operators() -> list[Any]:
+    try:
+        from torch.testing._internal.common_methods_invocations import op_db
+    except ImportError:
+        return []
+    spaces = ("", "linalg", "special", "nn.functional")
+    return [op for op in op_db if op.supports_autograd and torch.float64 in op.dtypes
+            and op.name.rpartition(".")[0] in spaces and not op.name.startswith("_")]  # fmt: skip
+
+
+def _ours(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        made = sg.tensor(value.detach().numpy().copy())
+        return made.requires_grad_() if value.requires_grad else made
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_ours, value)) if type(value) in (list, tuple) else value
+    return value
+
+
+def _names(outs: Any) -> list[str]:
+    return [type(o.grad_fn).__name__ for o in flat(outs) if getattr(o, "grad_fn", None) is not None]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("op", _operators(), ids=lambda op: f"{op.name}-{op.variant_test_name}")
+def test_operators(op: Any) -> None:
+    """Over the samples of torch's own operator tests: overloads, dims, numbers and tensors as arguments."""
+    here = resolve(sg, op.name)
+    if here is None:
+        pytest.skip("not here")
+    for k, sample in enumerate(op.sample_inputs("cpu", torch.float64, requires_grad=True)):
+        if k == 3:
+            break
+        there = _names(op.op(sample.input, *sample.args, **sample.kwargs))
+        try:
+            got = _names(
+                here(_ours(sample.input), *_ours(sample.args), **{n: _ours(v) for n, v in sample.kwargs.items()})
+            )
+        except (AttributeError, TypeError, ValueError, IndexError, RuntimeError, NotImplementedError):
+            continue  # a form that is not here; the tests of values see to those
+        if got != there and op.name not in OTHERWISE:
+            raise AssertionError(f"{sample}: {got}, and torch {there}")
