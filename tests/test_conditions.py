@@ -66,7 +66,7 @@ def test_indices():
     y = x[x.argmax()] ** 2
     assert [(c.kind, c.unicode()) for c in y.valid_when] == [("index", "argmax₀(x) = 1")]
     z = x[x > 1.5].sum()
-    assert z.valid_when[-1].words == "x > 3/2 is [False,  True,  True]"
+    assert z.valid_when[-1].unicode() == "x > 3/2 is [False, True, True]"
     assert len(x[sg.tensor([0, 1])].valid_when) == len(z.valid_when)
 
 

@@ -188,7 +188,9 @@ def _text_row(boxes: Sequence[Box], texts: Sequence[str]) -> str:
     """A row in which a fraction beside other factors has brackets."""
     shown = list(texts)
     for k, box in enumerate(boxes):
-        beside = [b for b in (*boxes[max(k - 1, 0) : k], *boxes[k + 1 : k + 2]) if b.kind not in ("sign", "plain")]
+        beside = [
+            b for b in (*boxes[max(k - 1, 0) : k], *boxes[k + 1 : k + 2]) if b.kind not in ("sign", "plain", "text")
+        ]
         if box.kind == "frac" and beside and "/" in shown[k]:
             shown[k] = f"({shown[k]})"
     return _spaced(boxes, shown, "")
@@ -204,7 +206,7 @@ UNICODE = Format(
     letter=str,
     number=str,
     word=lambda t: "ⅈ" if t == "i" else t,
-    text=lambda t: t if t in ("for", "otherwise", "valid where") or t.startswith("(") else f"'{t}'",
+    text=lambda t: t.strip() if t in ("for", "otherwise") or " " in t else f"'{t}'",
     sign=str,
     plain=str,
     prefix=str,
@@ -249,7 +251,7 @@ TYPST = Format(
     letter=str,
     number=str,
     word=_typst_word,
-    text=lambda t: f'" {t} "' if t in ("for", "otherwise", "valid where") else f'"{t}"',
+    text=lambda t: f'" {t} "' if t in ("for", "otherwise") or " " in t else f'"{t}"',
     sign=str,
     plain=_typst_plain,
     prefix=lambda t: "dif " if t == "d" else t,

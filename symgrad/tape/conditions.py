@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.formula.term import SYMBOL, Term, evaluate, number, postorder
+from symgrad.formula.term import SYMBOL, Term, evaluate, number
 from symgrad.op import lookup
 from symgrad.tape.formula import Reading, read
 from symgrad.tape.graph import Node
@@ -28,13 +28,15 @@ class Condition:
 
     ``kind`` is "branch" (a truth value that the program asked for), "index" (an index made of values), "value" (a
     number taken out of a tensor) or "kink" (a point at which the derivative jumps).  ``term`` is the condition as a
-    formula, or None where it is words; ``where`` is the line of the program, or the op with the kink.
+    formula, or None where it is ``words`` (in which ``{0}`` stands for the formula ``about``); ``where`` is the line of
+    the program, or the op with the kink.
     """
 
     kind: str
     term: Term | None
     words: str
     where: str
+    about: Term | None = None
 
     @property
     def expr(self) -> Any:
@@ -47,13 +49,17 @@ class Condition:
         """The condition in LaTeX."""
         from symgrad.formula.latex import latex
 
-        return rf"\text{{{self.words}}}" if self.term is None else latex(self.term)
+        if self.term is not None:
+            return latex(self.term)
+        before, here, after = self.words.partition("{0}")
+        middle = latex(self.about) if here and self.about is not None else ""
+        return "".join(rf"\text{{{t}}}" if k != 1 else t for k, t in enumerate((before, middle, after)) if t)
 
     def unicode(self) -> str:
         """The condition as text with mathematical signs."""
         from symgrad.formula.formats import spelled
 
-        return self.words if self.term is None else spelled(self.latex(), "unicode")
+        return spelled(self.latex(), "unicode")
 
     def __str__(self) -> str:
         return f"{self.unicode()}  ({self.kind}: {self.where})"
@@ -136,7 +142,7 @@ def _of_look(look: Look, reading: Reading) -> Condition:
         if term.dtype is not None and term.dtype.kind == "b":
             return Condition(kind, _shown(_truth(term, bool(look.seen))), "", look.where)
         return Condition(kind, _shown(lookup("eq")(term, value)), "", look.where)
-    return Condition(kind, None, f"{_text(term)} is {np.array2string(look.seen, separator=', ')}", look.where)
+    return Condition(kind, None, f"{{0}} is {np.array2string(look.seen, separator=', ')}", look.where, _shortest(term))
 
 
 def _truth(term: Term, taken: bool) -> Any:
@@ -162,7 +168,7 @@ def _kinks(node: Node, reading: Reading) -> Iterator[Condition]:
         names["hi"] = args[-1]
     for kink in node.op.kinks:
         if isinstance(kink, str) and kink in _WORDS:
-            yield Condition("kink", None, _WORDS[kink].format(_text(args[0])), node.op.name)
+            yield Condition("kink", None, _WORDS[kink], node.op.name, _shortest(args[0]))
         elif isinstance(kink, str) and " = " in kink:
             left, right = (names.get(side) for side in kink.split(" = "))
             if left is not None and right is not None:
@@ -176,14 +182,11 @@ def _kinks(node: Node, reading: Reading) -> Iterator[Condition]:
 
 def _shown(term: Term) -> Term:
     """A condition with its two sides in their shortest form."""
-    from symgrad.formula.wherelist import canonical_or_raw
-
-    args = [a if a.op is SYMBOL or a.number is not None else canonical_or_raw(a) for a in term.args]
+    args = [_shortest(a) for a in term.args]
     return term.op(*args, **term.params) if args else term
 
 
-def _text(term: Term) -> str:
-    from symgrad.formula.formats import spelled
-    from symgrad.formula.latex import latex
+def _shortest(term: Term) -> Term:
+    from symgrad.formula.wherelist import canonical_or_raw
 
-    return spelled(latex(term), "unicode") if len(postorder([term])) < 60 else "an array"
+    return term if term.op is SYMBOL or term.number is not None else canonical_or_raw(term)
