@@ -461,3 +461,14 @@ def test_forms_with_deltas_keep_their_values():
         -1 * (w @ w > 0) * sg.exp(A),
     ):
         np.testing.assert_allclose(evaluate(canonical(term), values), evaluate(term, values))
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (lambda: grad(total(sg.relu(x) ** 2), x), "(2 * relu(x))"),
+        (lambda: grad(total(sg.abs(x) ** 3), x), "(3 * (x * abs(x)))"),
+    ],
+)
+def test_masks_and_signs(made: Any, expected: str) -> None:
+    assert text(canonical(made())) == expected

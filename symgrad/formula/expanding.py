@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.normal import Factor, Form, Product, contract_products
 from symgrad.formula.rewriting import merged
+from symgrad.formula.term import Term
 
 if TYPE_CHECKING:
     from symgrad.formula.simplify import Canonicaliser
@@ -115,3 +116,20 @@ def _reached(p: Product, start: tuple[int, ...]) -> set[int]:
         size = len(reached)
         reached.update(x for f in p.factors if reached.intersection(f.labels) for x in f.labels)
     return reached
+
+
+def flattened(terms: Sequence[Product], insides: dict[Term, Form], multiples: bool = True) -> list[Product]:
+    """A term that is nothing but a short sum in brackets goes in term by term; with ``multiples`` also 2(a + b)."""
+    found: list[Product] = []
+    for p in terms:
+        f = p.factors[0] if len(p.factors) == 1 else None
+        shut = f is None or f.power != 1 or not (multiples or abs(p.coef) == 1)
+        inside = None if f is None or shut else insides.get(f.base)
+        if f is None or inside is None or len(inside.terms) > WIDEST or len({*p.out, *f.labels}) > len(set(p.out)):
+            found.append(p)
+        elif len(set(p.out)) == len(p.out) and len(set(f.labels)) == len(f.labels):
+            whole = inside.spread([p.out.index(x) for x in f.labels], (1,) * len(p.out))
+            found += [q.scaled(p.coef, p.decimal) for q in whole.terms]
+        else:
+            found.append(p)
+    return found

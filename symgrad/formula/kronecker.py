@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 from symgrad.errors import FormulaError
 from symgrad.formula import pieces
+from symgrad.formula.expanding import flattened
 from symgrad.formula.matrixform import components, form_term
 from symgrad.formula.normal import Factor, Form, Product
 from symgrad.formula.pieces import Piece, closed, text_of
-from symgrad.formula.simplify import Canonicaliser, canonical, flattened
+from symgrad.formula.simplify import Canonicaliser, canonical
 from symgrad.formula.term import Term
 
 CONVENTIONS = ("rows", "columns")

@@ -312,3 +312,33 @@ def number_of(coef: Fraction | int, decimal: bool) -> Any:
         return float(coef)
     value = Fraction(coef)
     return int(value) if value.denominator == 1 else value
+
+
+def numbers(form: Form, by: Any) -> int:
+    """Terms of a multiple of a sum that have a number in front."""
+    return sum(abs(p.coef * by) != 1 for p in form.terms)
+
+
+def factor_out(factor: Factor) -> tuple[int, ...]:
+    """The output of a form that is one factor with labels 0, 1 …."""
+    return tuple(range(len(factor.labels)))
+
+
+def inner_shape(form: Form, axes: Sequence[int]) -> tuple[Any, ...]:
+    """Sizes of some axes of a form."""
+    return tuple(form.shape[k] for k in axes)
+
+
+def exact_power(value: Any, power: Any) -> Fraction | None:
+    """A rational root, when it is one."""
+    if value < 0 or power.denominator > 4:
+        return None
+    root = [round(x ** (1 / power.denominator)) for x in (Fraction(value).numerator, Fraction(value).denominator)]
+    if root[1] and Fraction(root[0], root[1]) ** power.denominator == value:
+        return Fraction(root[0], root[1]) ** power.numerator if root[0] or power > 0 else None
+    return None
+
+
+def constant_form(value: Any) -> Form:
+    """A number as a form."""
+    return Form([Product(value, (), ())] if value else (), ())

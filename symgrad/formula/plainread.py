@@ -15,6 +15,7 @@ from symgrad.formula.indices import Indexed
 from symgrad.formula.layout import FUNCTIONS
 from symgrad.formula.parse import Tokens, symbol_table
 from symgrad.formula.term import Term
+from symgrad.formula.texatoms import BESSEL
 from symgrad.formula.texnames import GREEK_LETTERS, bolded, texts
 from symgrad.formula.texparse import STOP, _TexReader
 from symgrad.formula.texvalues import as_term as settled
@@ -35,7 +36,7 @@ TOKEN = re.compile(
 _SIGNS = {
     "−": "-", "≤": r"\le", "≥": r"\ge", "≠": r"\ne", "⊙": r"\odot", "·": r"\cdot", "∧": r"\wedge", "∨": r"\vee",
     "¬": r"\neg", "∑": r"\sum", "∞": r"\infty", "…": r"\ldots", "⌊": r"\left\lfloor", "⌋": r"\right\rfloor",
-    "⌈": r"\left\lceil", "⌉": r"\right\rceil", "⋮": r"\vdots", "√": r"\sqrt", "∛": r"\sqrt",
+    "⌈": r"\left\lceil", "⌉": r"\right\rceil", "⋮": r"\vdots", "′": "'", "√": r"\sqrt", "∛": r"\sqrt",
 }  # fmt: skip
 _OPENING = ("", " ", "(", "[", "{", "‖", "|", "∑", "−", "¬", "\n")
 _GREEK = {letter: rf"\{name}" for name, letter in GREEK_LETTERS.items()}
@@ -108,6 +109,8 @@ class _Tokens:
         elif text in ("for", "otherwise") and "{" in self.open:
             self.put("&")
             self.put(rf"\text{{{text}}}", kind="word")
+        elif text in BESSEL and re.match(rf"[{_LOW_CHARS}]+\(", self.text[self.matches[self.k].end() :]):
+            self.put(rf"\mathrm{{{text}}}", kind="word")
         elif text in FUNCTIONS:
             self.put(rf"\{text}", kind="command")
         elif len(text) == 1:

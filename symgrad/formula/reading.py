@@ -102,6 +102,11 @@ def _read_beside(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
     return args[0].broadcast(term.shape)
 
 
+def _read_sgn(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    """z/|z|, and for real z the sign of it."""
+    return run.elementwise(lookup("sign"), args, {}, term.shape)
+
+
 def _read_inv(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
     return inverse_of(run, args[0]) if term.ndim == 2 else None
 
@@ -252,6 +257,7 @@ READERS: dict[str, Reader] = {
     "cast": _read_cast,
     "clone": _read_clone,
     "beside": _read_beside,
+    "sgn": _read_sgn,
     "inv": _read_inv,
     "solve": _read_solve,
     "det": _read_det,

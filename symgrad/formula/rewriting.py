@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.imaginary import conjugate, conjugate_pairs, part, unit_powers
+from symgrad.formula.masks import signed_powers, unmasked
 from symgrad.formula.normal import Factor, Form, Product, plain_power, relabelled, size_factors
 from symgrad.formula.powers import gathered_powers
 from symgrad.formula.spectra import orthogonal_axes, without_spectra
@@ -52,6 +53,8 @@ def merged(p: Product, run: Canonicaliser) -> Product:
         p = _complements(p, run)
     if "ratio" in names:
         p = _guards(p, run)
+    if names & {"gt", "ge", "sign"}:
+        p = signed_powers(unmasked(p), run)
     if "sign" in names or "abs" in names:
         p = _signs(p, run)
     if "conj" in names:

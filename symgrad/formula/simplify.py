@@ -26,7 +26,7 @@ from symgrad.formula.budget import (
     shared_terms,
 )
 from symgrad.formula.chains import Layout, count_transposes, counted, is_transpose, is_truth, price, turned
-from symgrad.formula.expanding import WIDEST, distributed, expanded
+from symgrad.formula.expanding import distributed, expanded, flattened
 from symgrad.formula.factoring import factored
 from symgrad.formula.matrixform import form_term
 from symgrad.formula.normal import (
@@ -34,10 +34,15 @@ from symgrad.formula.normal import (
     Form,
     Product,
     collected,
+    constant_form,
     content,
     contract_products,
     exact_number,
+    exact_power,
+    factor_out,
+    inner_shape,
     multiple_of_pi,
+    numbers,
     plain_power,
     product_key,
 )
@@ -112,13 +117,16 @@ class Canonicaliser:
         self.layout = Layout(self.symmetric)
         self.steps = STEPS
         self._carried: dict[Term, Term] = {}
-        self._flips: dict[Term, Term] = {}
+        self._flips: dict[Any, Term] = {}
+        self._multiplied: dict[Term, Any] = {}
+        self._small = True
         self._nesting = 0
 
     def run(self, root: Term) -> Term:
         """The canonical term of ``root``."""
         order = postorder([root])
-        shared = set() if len(order) <= SMALL else shared_terms(order)
+        self._small = len(order) <= SMALL
+        shared = set() if self._small else shared_terms(order)
         for term in order:
             if self.steps > 0:
                 form = self._read(term)
@@ -187,12 +195,20 @@ class Canonicaliser:
 
     def sum_of(self, terms: Sequence[Product], shape: tuple[Any, ...]) -> Form:
         """A form with like terms merged."""
-        found = collected(flattened(terms, self.insides) if len(terms) > 1 else terms, self.key)
+        found = self._collected(terms)
         if sum(any(f.base.op.name == "where" for f in p.factors) for p in found) > 1:
             together = joined(self, found, shape)
             if together is not None:
                 return self.sum_of(together, shape)
         return Form(found, shape)
+
+    def _collected(self, terms: Sequence[Product]) -> list[Product]:
+        """Like terms merged; a multiple of a sum in brackets is opened where some of its terms merge."""
+        if len(terms) < 2:
+            return collected(terms, self.key)
+        once, all_open = (flattened(terms, self.insides, multiples) for multiples in (False, True))
+        found = collected(all_open, self.key)
+        return collected(once, self.key) if len(once) < len(all_open) == len(found) else found
 
     # ---------------------------------------------------------------- forms to terms and factors
 
@@ -211,34 +227,52 @@ class Canonicaliser:
     def _sum_term(self, form: Form) -> Term:
         """A sum with a factor that all coefficients have, other than a sign, in front of a bracket."""
         sizes = {abs(p.coef) for p in form.terms}
-        if len(sizes) == 1 and sizes != {1}:
+        if len(sizes) == 1 and sizes != {1} and self._numbers(form, 1) > 0:
             return form_term(Form([self._bracket(form)], form.shape), self.layout, self._presented)
         return form_term(form, self.layout, self._presented)
 
     def _presented(self, p: Product) -> Product:
         """A product as shown: −(y − Xw) is Xw − y, always."""
         self.steps -= 4
-        if p.coef >= 0:
+        if p.coef in (0, 1):
             return p
         for k, f in enumerate(p.factors):
             inside = self.insides.get(f.base)
             if inside is None or f.power != 1 or sum(g.base is f.base for g in p.factors) > 1:
                 continue
+            if self._numbers(inside, abs(p.coef)) < 1 + self._numbers(inside, 1):
+                # ½(x - 2y) is x/2 - y, which has fewer numbers.
+                spread = self._scaled(f.base, inside, p.coef)
+                if spread is not None:
+                    factors = (*p.factors[:k], Factor(spread, f.labels, 1), *p.factors[k + 1 :])
+                    return Product(1, factors, p.out, p.decimal)
+            if p.coef > 0:
+                continue
             if any(q.constant and q.coef > 0 for q in inside.terms):
                 continue  # 1 - x is not turned into x - 1
             if any(q.coef < 0 for q in inside.terms) and any(q.coef > 0 for q in inside.terms):
-                flipped = self._flipped(f.base, inside)
+                flipped = self._scaled(f.base, inside, -1)
                 if flipped is not None:
                     factors = (*p.factors[:k], Factor(flipped, f.labels, 1), *p.factors[k + 1 :])
                     return Product(-p.coef, factors, p.out, p.decimal)
         return p
 
-    def _flipped(self, base: Term, inside: Form) -> Term | None:
-        """The negative of a sum, written once; None inside of too many others."""
-        found = self._flips.get(base)
-        if found is None and self._nesting < NESTED_FLIPS:
+    def _numbers(self, form: Form, by: Any) -> int:
+        """Terms of a multiple of a sum that have a number in front; it may go into a bracket and meet its own there."""
+        return sum(self._number_of(p, abs(p.coef * by)) for p in form.terms)
+
+    def _number_of(self, p: Product, by: Any) -> int:
+        inner = [self.insides[f.base] for f in p.factors if f.power == 1 and f.base in self.insides] if by != 1 else []
+        return min([int(by != 1), *(numbers(form, by) - numbers(form, 1) for form in inner)])
+
+    def _scaled(self, base: Term, inside: Form, by: Any) -> Term | None:
+        """A multiple of a sum, written once; None inside of too many others."""
+        found = self._flips.get((base, by))
+        # One multiple of each sum at most, and none in a large formula: otherwise nested sums would multiply.
+        fresh = by == -1 or (self._small and self._multiplied.setdefault(base, by) == by)
+        if found is None and fresh and self._nesting < NESTED_FLIPS:
             self._nesting += 1
-            found = self._flips[base] = form_term(inside.scaled(-1), self.layout, self._presented)
+            found = self._flips[base, by] = form_term(inside.scaled(by), self.layout, self._presented)
             self._nesting -= 1
             self._symmetric[found] = self.symmetric(base)
         return found
@@ -551,47 +585,6 @@ class Canonicaliser:
             self._symmetric[made] = all(
                 not a.shape or self._form_key(a) == self._form_key(a.restricted((1, 0))) for a in args
             )
-
-
-def flattened(terms: Sequence[Product], insides: dict[Term, Form]) -> list[Product]:
-    """A term that is nothing but a short sum in brackets goes in term by term."""
-    found: list[Product] = []
-    for p in terms:
-        f = p.factors[0] if len(p.factors) == 1 else None
-        inside = None if f is None or f.power != 1 else insides.get(f.base)
-        if f is None or inside is None or len(inside.terms) > WIDEST or len({*p.out, *f.labels}) > len(set(p.out)):
-            found.append(p)
-        elif len(set(p.out)) == len(p.out) and len(set(f.labels)) == len(f.labels):
-            whole = inside.spread([p.out.index(x) for x in f.labels], (1,) * len(p.out))
-            found += [q.scaled(p.coef, p.decimal) for q in whole.terms]
-        else:
-            found.append(p)
-    return found
-
-
-def factor_out(factor: Factor) -> tuple[int, ...]:
-    """The output of a form that is one factor with labels 0, 1 …."""
-    return tuple(range(len(factor.labels)))
-
-
-def inner_shape(form: Form, axes: Sequence[int]) -> tuple[Any, ...]:
-    """Sizes of some axes of a form."""
-    return tuple(form.shape[k] for k in axes)
-
-
-def exact_power(value: Any, power: Any) -> Fraction | None:
-    """A rational root, when it is one."""
-    if value < 0 or power.denominator > 4:
-        return None
-    root = [round(x ** (1 / power.denominator)) for x in (Fraction(value).numerator, Fraction(value).denominator)]
-    if root[1] and Fraction(root[0], root[1]) ** power.denominator == value:
-        return Fraction(root[0], root[1]) ** power.numerator if root[0] or power > 0 else None
-    return None
-
-
-def constant_form(value: Any) -> Form:
-    """A number as a form."""
-    return Form([Product(value, (), ())] if value else (), ())
 
 
 __all__ = ["Canonicaliser", "canonical"]

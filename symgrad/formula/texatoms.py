@@ -14,6 +14,7 @@ from symgrad.formula.texvalues import Value, divided, entrywise, op, scalar, val
 from symgrad.op import lookup
 from symgrad.ops.constants import PI
 
+BESSEL = {letter: f"bessel_{letter.lower()}" for letter in "JYIK"}
 _FENCES = {
     r"\left\lfloor": (r"\right\rfloor", "floor"),
     r"\left\lceil": (r"\right\rceil", "ceil"),
@@ -109,6 +110,9 @@ def _delta(r: Any, _: str) -> Any:
 
 
 def _word_atom(r: Any, text: str) -> Any:
+    if word(text) in BESSEL and r.tokens.found("_"):
+        (n,) = r.axes()
+        return entrywise(lambda x: op(BESSEL[word(text)], x, n=int(n)), r.bracketed())
     constants = {"i": 1j, "nan": math.nan}
     if word(text) not in constants:
         r.tokens.at -= 1

@@ -118,7 +118,7 @@ def _sum_over(w: Writer, t: Term) -> Piece | None:
 def _of_matrix(w: Writer, t: Term) -> Piece | None:
     x = t.args[0]
     if x.ndim != 2:
-        return None
+        return _stack_of_inverses(w, x) if t.op.name == "inv" else None
     w.closing(x)
     a, kind = w.operand(x), kind_of(t.shape)
     if t.op.name == "inv":
@@ -133,6 +133,23 @@ def _of_matrix(w: Writer, t: Term) -> Piece | None:
     if a.kind == "s":
         return a
     return made.with_lead(a.coef, a.top, a.bottom)
+
+
+def _stack_of_inverses(w: Writer, x: Term) -> Piece:
+    a = exact(w, x)
+    return Piece("t", rf"{closed((text_of(a), a.level if a.bare else pieces.MUL), ATOM)}^{{-1}}", POWER)
+
+
+@writes("matrix_exp")
+def _matrix_exp(w: Writer, t: Term) -> Piece:
+    return function(kind_of(t.shape), operator("expm"), text_of(exact(w, t.args[0])))
+
+
+@writes("tril", "triu")
+def _triangle(w: Writer, t: Term) -> Piece:
+    k = t.params["k"]
+    name = operator(t.op.name) + (rf"_{{{k}}}" if k else "")
+    return function(kind_of(t.shape), name, text_of(exact(w, t.args[0])))
 
 
 @writes("matrix_power")

@@ -171,6 +171,25 @@ def _polygamma(w: Writer, t: Term) -> Piece | None:
     return function(kind_of(t.shape), rf"\psi^{{({t.params['n']})}}", text_of(w.operand(t.args[0])))
 
 
+@writes("bessel_j", "bessel_y", "bessel_i", "bessel_k")
+def _bessel(w: Writer, t: Term) -> Piece:
+    name = rf"\mathrm{{{t.op.name[-1].upper()}}}_{{{t.params['n']}}}"
+    return function(kind_of(t.shape), name, text_of(w.operand(t.args[0])))
+
+
+@writes("dsinc")
+def _dsinc(w: Writer, t: Term) -> Piece:
+    return function(kind_of(t.shape), operator("sinc") + "'", text_of(w.operand(t.args[0])))
+
+
+@writes("step")
+def _step(w: Writer, t: Term) -> Piece:
+    """1 where the first is greater and ½ where both are equal: Heaviside's function of the difference."""
+    a, b = (w.operand(x, t.shape) for x in t.args)
+    difference = a if constant_value(t.args[1]) == 0 else pieces.total(a.kind, [a, b.replaced(coef=-b.coef)])
+    return function(kind_of(t.shape), operator("Heaviside"), text_of(difference))
+
+
 @writes("abs", "floor", "ceil", "conj")
 def _fenced(w: Writer, t: Term) -> Piece:
     left, right = {

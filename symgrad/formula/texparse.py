@@ -78,7 +78,7 @@ _FUNCTIONS = {
     **{rf"\{n}": n for n in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "log", "exp")},
     r"\arcsin": "asin", r"\arccos": "acos", r"\arctan": "atan", r"\sigma": "sigmoid", r"\psi": "digamma",
 }  # fmt: skip
-_OPERATORS = {"tr": "trace", "Re": "real", "Im": "imag", "clip": "clamp"}
+_OPERATORS = {"tr": "trace", "Re": "real", "Im": "imag", "clip": "clamp", "expm": "matrix_exp", "sinc'": "dsinc"}
 _AXES_TUPLE = ("any", "all", "sum", "mean", "var", "std", "amax", "amin", "norm", "logsumexp", "squeeze")
 STOP = (")", "}", "]", "&", ",", ";", "", r"\\", r"\right|", r"\rVert", r"\right\rfloor", r"\right\rceil", "+", "-",
          r"\odot", r"\wedge", r"\vee", ":", *_RELATIONS)  # fmt: skip
@@ -240,8 +240,8 @@ class _TexReader:
         entry = tokens.found(r"\odot")
         exponent = self.condition()
         tokens.expect("}")
-        if base.kind == "m" and not entry and exponent.term.number == -1:
-            return Value("m", op("inv", base.term))
+        if base.kind in ("m", "t") and not entry and exponent.term.number == -1:
+            return Value(base.kind, op("inv", base.term))
         whole = exponent.term.number
         if base.kind == "m" and not entry and isinstance(whole, int) and base.term.shape[0] == base.term.shape[1]:
             return Value("m", op("matrix_power", base.term, n=whole))
@@ -374,6 +374,7 @@ class _TexReader:
         name = word(text)
         tokens = self.tokens
         axes = None
+        name += tokens.take() if tokens.peek() == "'" else ""
         if tokens.found("_"):
             axes = tuple(int(x) for x in self.axes())
         exponent = None
@@ -387,7 +388,8 @@ class _TexReader:
         self.tokens.expect("{")
         out = []
         while not self.tokens.found("}"):
-            out.append(self.tokens.take())
+            sign = self.tokens.take() if self.tokens.peek() == "-" else ""
+            out.append(sign + self.tokens.take())
             self.tokens.found(",")
         return out
 
@@ -399,6 +401,8 @@ class _TexReader:
             return Value("m", diagonal_matrix(a.term))
         if name == "softmax" and axes is None:
             return self.along_last(name, args[0])
+        if name == "Heaviside":
+            return entrywise(lookup("step"), *args, scalar(0))
         name = _OPERATORS.get(name, name)
         found = known_op(name, self.tokens)
         if found.kind == "elementwise":
@@ -409,6 +413,8 @@ class _TexReader:
         if name in _AXES_TUPLE:
             every = (terms[0].ndim - 1,) if name == "logsumexp" else tuple(range(terms[0].ndim))
             params["dim"] = every if axes is None else axes
+        elif name in ("tril", "triu"):
+            params.setdefault("k", axes[0] if axes else 0)
         elif axes is not None:
             params["dim"] = axes[0]
         elif name in ("prod", "argmax", "argmin"):

@@ -1,0 +1,47 @@
+"""Products with truth values and signs: where a factor is 0 anyway nothing has to say so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from symgrad.formula.normal import Factor, Product, plain_power
+from symgrad.op import lookup
+
+if TYPE_CHECKING:
+    from symgrad.formula.simplify import Canonicaliser
+
+
+def unmasked(p: Product) -> Product:
+    """[c]² = [c] for truth values, and relu(u)·[u > 0] = relu(u), always."""
+    factors = []
+    for f in p.factors:
+        truth = f.base.dtype is not None and f.base.dtype.kind == "b"
+        if truth and f.base.op.name in ("gt", "ge") and any(_is_relu_of(g, f) for g in p.factors):
+            continue
+        factors.append(Factor(f.base, f.labels) if truth and f.power > 1 else f)
+    return p if factors == list(p.factors) else Product(p.coef, factors, p.out, p.decimal)
+
+
+def _is_relu_of(g: Factor, mask: Factor) -> bool:
+    u, bound = mask.base.args
+    return g.base.op.name == "relu" and g.base.args[0] is u and g.labels == mask.labels and bound.number == 0 < g.power
+
+
+def signed_powers(p: Product, run: Canonicaliser) -> Product:
+    """xᵏ·sign(x) = xᵏ⁻¹·|x| for real x and k > 0, always."""
+    for f in p.factors:
+        if f.base.op.name != "sign" or f.power != 1 or f.base.dtype is None or f.base.dtype.kind == "c":
+            continue
+        for g in p.factors:
+            if g.base is not f.base.args[0] or g.labels != f.labels or g.power != int(g.power) or g.power < 1:
+                continue
+            size = run.elementwise(lookup("abs"), [run.opaque(g.base)], {}, g.base.shape).terms[0]
+            if len(size.factors) != 1 or size.coef != 1:
+                continue
+            names = dict(zip(size.out, g.labels, strict=True))
+            (whole,) = size.factors
+            new = [Factor(g.base, g.labels, plain_power(g.power - 1))] if g.power > 1 else []
+            new.append(Factor(whole.base, tuple(names[x] for x in whole.labels), whole.power))
+            rest = [h for h in p.factors if h is not f and h is not g]
+            return Product(p.coef, [*rest, *new], p.out, p.decimal)
+    return p
