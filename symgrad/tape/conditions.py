@@ -142,7 +142,8 @@ def _of_look(look: Look, reading: Reading) -> Condition:
         if term.dtype is not None and term.dtype.kind == "b":
             return Condition(kind, _shown(_truth(term, bool(look.seen))), "", look.where)
         return Condition(kind, _shown(lookup("eq")(term, value)), "", look.where)
-    return Condition(kind, None, f"{{0}} is {np.array2string(look.seen, separator=', ')}", look.where, _shortest(term))
+    values = " ".join(np.array2string(look.seen, separator=", ").split())
+    return Condition(kind, None, f"{{0}} is {values}", look.where, _shortest(term))
 
 
 def _truth(term: Term, taken: bool) -> Any:
