@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import is_floating
-from symgrad.errors import FormulaError
+from symgrad.errors import AutogradError, FormulaError
 from symgrad.formula.derive import directional
 from symgrad.formula.term import Term, as_term, symbol
 from symgrad.op import Op, lookup
@@ -165,7 +165,10 @@ def _worked(op: Op) -> list[tuple[str, str | None]]:
 def _derivatives(op: Op, out: Term, terms: list[Term], i: int, params: dict[str, Any]) -> list[tuple[str, str | None]]:
     name = terms[i].name
     g = symbol("g", out.shape, out.dtype or np.dtype(float))
-    pulled = op.pullback(i, g, out, terms, params)
+    try:
+        pulled = op.pullback(i, g, out, terms, params)
+    except AutogradError as refusal:
+        return [(f"vjp {name}", f"refused: {refusal}")]
     moved = directional(out, [terms[i]], [symbol("t", terms[i].shape, terms[i].dtype)])
     return [
         (f"vjp {name}", None if pulled is None else _sympy(as_term(pulled))),

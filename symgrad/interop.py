@@ -53,7 +53,8 @@ _COMPOSED: dict[str, Callable[..., Any]] = {
     "radians": lambda x: x * (math.pi / 180),
     "rad2deg": lambda x: x * (180 / math.pi),
     "degrees": lambda x: x * (180 / math.pi),
-    "divmod": lambda x, y: (front_of("floor_divide")(x, y), front_of("remainder")(x, y)),
+    "floor_divide": lambda x, y: front_of("div")(x, y, rounding_mode="floor"),
+    "divmod": lambda x, y: (front_of("div")(x, y, rounding_mode="floor"), front_of("remainder")(x, y)),
     "modf": lambda x: (front_of("frac")(x), front_of("trunc")(x)),
     "vecdot": lambda x, y: (front_of("conj")(tensor(x)) * y).sum(-1),
     "matvec": lambda a, x: front_of("matmul")(a, tensor(x)[..., None])[..., 0],
@@ -105,7 +106,7 @@ def _ufunc_front(ufunc: Any, inputs: tuple[Any, ...]) -> Callable[..., Any]:
     name = ufunc.__name__
     if name in _BITS and all(np.asarray(bare(x)).dtype == bool for x in inputs):
         name = _BITS[name]
-    found = FUNCTIONS.get(_UFUNC_NAMES.get(name, name)) or _COMPOSED.get(name)
+    found = _COMPOSED.get(name) or FUNCTIONS.get(_UFUNC_NAMES.get(name, name))
     if found is None:
         raise unsupported(f"np.{name}")
     return found

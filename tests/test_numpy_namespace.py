@@ -33,7 +33,7 @@ CALLS: list[Call] = [
         np.degrees,
                            np.sinc, np.i0, np.fabs, np.reciprocal, np.cbrt, np.expm1, np.modf, np.fix, np.diagflat)),
     *(call(f, V, W) for f in (np.add, np.multiply, np.power, np.arctan2, np.hypot, np.logaddexp, np.maximum,
-        np.divmod,
+        np.divmod, np.floor_divide,
                               np.vecdot, np.dot, np.inner, np.vdot, np.outer, np.kron, np.cross, np.append,
         np.convolve,
                               np.polyval, np.linalg.outer, np.linalg.vecdot, np.linalg.cross, np.fmax,

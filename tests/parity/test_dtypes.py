@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
 DTYPES = ("float16", "bfloat16", "float32", "complex64")
 EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "complex64": 2.0**-23}
 EPSILON |= {"float64": 2.0**-52, "complex128": 2.0**-52}
-TIES = {"sort", "argsort", "msort", "topk"}
+TIES = {"sort", "argsort", "msort", "topk", "mode", "median", "nanmedian", "kthvalue"}
 """Which of equal entries comes first is open, and so is which has the gradient; few digits make many equal entries."""
 LOST = {("logcumsumexp", "float16")}
 """torch's samples go to 10⁴, where a result rounded to float16 leaves no digit of e^(x - result)."""
