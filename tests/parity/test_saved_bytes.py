@@ -184,11 +184,11 @@ def test_saved_bytes(program):
 
 
 def training(steps: int) -> int:
-    """Traced bytes that ``steps`` steps of training leave behind, after the same number to warm up."""
+    """Traced bytes that ``steps`` steps of training leave behind, once they have run for a while."""
     w = normal(symgrad, 4)
     x = normal(symgrad, 8, 4, requires_grad=False)
 
-    def run():
+    def run(steps):
         for _ in range(steps):
             loss = ((x @ w).tanh() ** 2).sum()
             w.grad = None
@@ -196,11 +196,11 @@ def training(steps: int) -> int:
             with symgrad.no_grad():
                 w.sub_(0.01 * w.grad)
 
-    run()
+    run(300)
     gc.collect()
     tracemalloc.start()
     try:
-        run()
+        run(steps)
         gc.collect()
         return tracemalloc.get_traced_memory()[0]
     finally:
