@@ -100,7 +100,9 @@ class Tensor(Shown):
     @property
     def is_leaf(self) -> bool:
         """True for tensors the user made, and for all that do not require grad."""
-        return not self._requires_grad or self._node is None
+        if not self._requires_grad or self._node is None:
+            return True
+        return self._node.op is None  # False; a view that was made unusable raises here, as in torch
 
     @property
     def grad_fn(self) -> Any:
@@ -361,7 +363,12 @@ class Tensor(Shown):
         if self.dtype.kind != "c" and value.dtype.kind == "c":
             raise DtypeError("value cannot be converted to type double without overflow")
         name = written(self, chosen, value)
-        self._inplace(lambda x: put(x, value.to(x.dtype), chosen, name))
+        try:
+            even = not value.ndim and getattr(chosen.value, "dtype", None) == np.bool_  # torch's masked_fill_
+            inplace(self, lambda x: put(x, value.to(x.dtype), chosen, name), (), {}, even=even)
+        except AutogradError:
+            self._array()[chosen.value]  # an index that does not fit is the first thing to tell
+            raise
 
     def _inplace(self, op: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
         """``op`` with the result put back into this tensor's memory and history."""

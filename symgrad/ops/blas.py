@@ -81,7 +81,7 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """input + value · tensor1 · tensor2."""
     product = tensor1 * tensor2
-    if isinstance(value, float) and all(getattr(x, "dtype", np.dtype(float)).kind in "ui" for x in (input, product)):
+    if isinstance(value, float) and all(getattr(x, "dtype", np.dtype(float)).kind in "bui" for x in (input, product)):
         value = int(value)
     return input + _scaled(product, value)
 

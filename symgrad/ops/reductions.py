@@ -375,7 +375,7 @@ def _extreme_front(name: str, reduce: Any, arg: Any, pairwise: str) -> Any:
 
         if not shape_of(input):
             axis_of(dim, 0)
-            return Extremes((reduce(input), arg(cast(input, np.uint8) if input.dtype == np.bool_ else input)))
+            return Extremes((clone(input), arg(cast(input, np.uint8) if input.dtype == np.bool_ else input)))
         check_entries(name, input, dim)
         # Truth values are ordered, though argmax and argmin refuse them.
         indices = arg(cast(input, np.uint8) if input.dtype == np.bool_ else input, dim, True)

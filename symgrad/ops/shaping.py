@@ -354,6 +354,8 @@ embed_op: Op = primitive(
 def narrow(input: Any, dim: int, start: int, length: int) -> Any:
     """Entries ``start`` … ``start + length - 1`` of an axis."""
     shape = shape_of(input)
+    if not shape:
+        raise ShapeError("narrow() cannot be applied to a 0-dim tensor.")
     dim = axis_of(dim, len(shape))
     start = start + shape[dim] if start < 0 else start
     if not 0 <= start <= start + length <= shape[dim]:

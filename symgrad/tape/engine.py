@@ -228,7 +228,7 @@ class Sweep:
         for start, end in zip(starts, [*starts[1:], len(nodes)], strict=False):
             self.done = start
             block = nodes[start:end]
-            if start + 1 in ends and nodes[start] in self.grads:
+            if start + 1 in ends and nodes[start] in self.grads and self.masks.get(nodes[start], 1):
                 check_saved(nodes[start])
             row = iter(block)
             try:

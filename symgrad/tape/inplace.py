@@ -168,7 +168,8 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     source = tensor
     if view is not None and tensor._node is not None and tensor._node.extra is not None and tensor._node.extra.hooks:
         source = _cut(root, chain)  # torch leaves the hooks of a view that is changed with what it was
-    apart = getattr(op, "__name__", "") in _APART
+    called = getattr(op, "__name__", "")
+    apart, even = called in _APART, even or called == "masked_fill"
     for arg in (*args, *kwargs.values()):
         if isinstance(getattr(arg, "_value", None), np.ndarray) and _meets(arg._value, tensor._array(), apart):
             raise AutogradError(PARTIAL)
@@ -181,6 +182,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
         _write(root, target, value)
         if root._node is not None and not root._requires_grad:
             root._node = None
+        _spoil(root)
         return tensor
     shown = _shows_temporary(root._node)
     fresh = _separate(new._node, began, before, value, target)
@@ -394,6 +396,14 @@ def _refresh(root: Any) -> None:
         Labelled.on(made._node, "AsStridedBackward0", (root._node,))
 
 
+def _spoil(root: Any) -> None:
+    """After an unrecorded change: views that may not change have no node any more, as in torch."""
+    for ref in (root._extra.views if root._extra is not None else None) or ():
+        alive = ref()
+        if alive is not None and alive._requires_grad and alive._extra.view is not None and alive._extra.view.kind:
+            alive._node = Invalid(alive._extra.view, alive._value.shape, alive._value.dtype)
+
+
 def _cut(root: Any, chain: Chain) -> Any:
     """The view that ``chain`` cuts out of ``root``, recorded anew; ``root`` does not note it."""
     made = _blank(root)
@@ -443,9 +453,12 @@ def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any)
     old = tensor._array()
     made = op(tensor, *args, **kwargs)
     note_change(old)
-    if made is not tensor:
+    if MODE.exceptional and not MODE.local.enabled:
+        tensor._value = made._value  # the history stays what it was
+        _spoil(tensor if view is None else view.base)
+    elif made is not tensor:
         tensor._value, tensor._node, tensor._requires_grad = made._value, made._node, made._requires_grad
-        if view is not None:
+        if view is not None and made._extra is not None:
             tensor._extra.view = made._extra.view
         elif tensor._requires_grad and tensor._extra is not None:
             for ref in tensor._extra.views or ():
