@@ -239,10 +239,12 @@ def compare(entry: Any, sample: Any, got: list[Any], want: list[Any], which: int
     exact: list[Any] | None = None
     for i, (a, b) in enumerate(zip(got, want, strict=True)):
         if a is None or b is None:
+            here = b if a is None else a
+            assert here is None or not array_of(here).any(), f"{what} {i}: here {a}, torch has {b}"
             continue
         assert described(a) == described(b), f"{what} {i}: {described(a)}, torch has {described(b)}"
         if array_of(b).dtype.kind in "biu":
-            if entry.name not in TIES:
+            if not tied(entry, sample):
                 np.testing.assert_array_equal(array_of(a), array_of(b), err_msg=f"{what} {i}")
             continue
         unit = EPSILON[described(b)[0]]
@@ -252,6 +254,11 @@ def compare(entry: Any, sample: Any, got: list[Any], want: list[Any], which: int
             truth = wide(exact[i])
             ours, theirs = error(wide(a), truth, unit), error(wide(b), truth, unit)
             assert ours <= max(limit, theirs), f"{what} {i}: off torch by {off:.3g}, off the truth by {ours:.3g}"
+
+
+def tied(entry: Any, sample: Any) -> bool:
+    """Whether an operator that orders may meet equal entries: the dtype has few values."""
+    return entry.name in TIES and sample.input.dtype in (torch.float16, torch.bfloat16)
 
 
 def doubled(sample: Any) -> Any:
@@ -296,19 +303,19 @@ def check(name: str, dtype: str, count: int) -> int:
         told += 1
         assert len(mine) == len(outs)
         compare(entry, sample, mine, outs, 0, 16, f"{name} {dtype}, sample {k}, result")
-        if entry.name not in TIES:
+        if not tied(entry, sample):
             compare(entry, sample, slopes, grads, 1, 64, f"{name} {dtype}, sample {k}, gradient")
     return told
 
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_the_first_samples(name: str) -> None:
-    for dtype in DTYPES:
-        check(name, dtype, 2)
+    if not sum(check(name, dtype, 2) for dtype in DTYPES):
+        pytest.skip("not here, or torch has no answer")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ENTRIES)
 def test_more_samples(name: str) -> None:
-    for dtype in DTYPES:
-        check(name, dtype, 40)
+    if not sum(check(name, dtype, 40) for dtype in DTYPES):
+        pytest.skip("not here, or torch has no answer")
