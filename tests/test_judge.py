@@ -341,9 +341,11 @@ def test_index_notation_refused(text, word):
 
 
 def test_number_of_indices():
-    verdict = sg.judge("A_{i}", of="x@A@x", wrt="x", shapes="x=n A=n,n")
+    verdict = sg.judge("x_{ij}", of="x@A@x", wrt="x", shapes="x=n A=n,n")
     assert (verdict.verdict, verdict.proof) == ("DIFFERENT", "shapes")
-    assert "1 indices for an array with 2 axes" in verdict.diagnosis.sentence
+    assert "2 indices for an array with 1 axes" in verdict.diagnosis.sentence
+    with pytest.raises(FormulaError, match="1 indices for an array with 2 axes"):  # rows of A: not read, so no verdict
+        sg.judge("A_{i}", of="x@A@x", wrt="x", shapes="x=n A=n,n")
 
 
 def test_jacobian_of_a_function():

@@ -269,9 +269,9 @@ class PeopleReader(_TexReader):
         letters, term = subscript_letters(self), self.plain(array)
         if len(letters) != term.ndim:
             self.tokens.at = place
-            raise self.tokens.error(
-                f"{len(letters)} indices for an array with {term.ndim} axes (shape {tuple(term.shape)})", ProductMisfit
-            )
+            kind = PartialEntry if len(letters) < term.ndim else ProductMisfit
+            said = f"{len(letters)} indices for an array with {term.ndim} axes (shape {tuple(term.shape)})"
+            raise self.tokens.error(f"{said}; every axis needs an index", kind)
         return Indexed([(term, letters)])
 
     # -------------------------------------------------------------------------------------- powers
@@ -442,6 +442,10 @@ _OPEN = ("eye", "o", "or", "oo", "rb", "cb")
 
 class ProductMisfit(FormulaError):
     """Operands whose shapes have no product, sum or function in the order in which they stand."""
+
+
+class PartialEntry(ProductMisfit):
+    """Fewer indices than axes: a notation for rows and batches, which is not read; so it says nothing of a formula."""
 
 
 def _said(error: Exception) -> str:

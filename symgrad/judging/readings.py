@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
-from symgrad.formula.people import ProductMisfit, read_latex
+from symgrad.formula.people import PartialEntry, ProductMisfit, read_latex
 from symgrad.formula.peopletext import read_matrices, read_numpy, split_definition
 from symgrad.formula.term import Term, symbol
 from symgrad.sources import is_latex
@@ -106,7 +106,7 @@ def repaired(given: str, symbols: Sequence[Term], shape: tuple[Any, ...]) -> lis
 
 def is_misfit(error: Exception | None) -> bool:
     """Whether an error says that shapes do not fit, rather than that the text cannot be read."""
-    return isinstance(error, (ProductMisfit, ShapeError))
+    return isinstance(error, (ProductMisfit, ShapeError)) and not isinstance(error, PartialEntry)
 
 
 __all__ = ["MISFITS", "FormulaError", "is_misfit", "read_first", "readings", "repaired", "symbol", "table_of"]
