@@ -70,7 +70,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
 @_activation()
 def hardsigmoid(input: Any) -> Any:
     """x/6 + 1/2 between -3 and 3, 0 and 1 outside."""
-    return where((input > -3) & (input < 3), input / 6 + exact(1) / 2, where(input >= 3, 1, 0))
+    return where(input >= 3, 1, where(input <= -3, 0, input / 6 + exact(1) / 2))
 
 
 @_activation()
@@ -183,7 +183,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """x moved towards 0 by lambd, 0 within it."""
     if lambd < 0:
         raise ArgumentError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    return where(abs_(input) > lambd, input - sign(input) * lambd, 0)
+    return where(abs_(input) <= lambd, 0, input - sign(input) * lambd)
 
 
 @front("prelu")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from symgrad import kernels, kernels_special
@@ -12,7 +11,7 @@ from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import exp, log, log1p, sqrt
 from symgrad.ops.naming import inplace, within
 from symgrad.ops.select import eq, isnan, sign, where
-from symgrad.ops.special import lgamma, polygamma_op, xlogy
+from symgrad.ops.special import lgamma, polygamma_op
 
 inplace("erfinv", "i0", "mvlgamma", "polygamma")
 
@@ -58,7 +57,7 @@ bessel_j = _order(
 )
 bessel_i = _order(
     "bessel_i",
-    kernels.bessel_i,
+    kernels_special.bessel_i,
     _bessel_i_slope,
     r"I_{{{n}}}\left({0}\right)",
     "Modified Bessel function of the first kind, integer order n >= 0.",
@@ -162,15 +161,15 @@ erfinv: Op = elementwise(
 within("special")(erfinv)
 
 
-@within("special")
-def entr(input: Any) -> Any:
-    """-x log x, 0 at 0, and -inf below.
-
-    >>> import numpy as np
-    >>> float(entr(np.float64(1.0)))
-    0.0
-    """
-    return where(input < 0, -math.inf, 0 - xlogy(input, input))
+entr: Op = _special(
+    "entr",
+    kernels_special.entr,
+    lambda out, x: -(1 + log(x)),
+    domain="positive",
+    kinks=(0,),
+    define=lambda x: -x * log(x),
+    doc="-x log x, 0 at 0, and -inf below.",
+)
 
 
 @within("special")

@@ -136,8 +136,8 @@ rad2deg = _extra(
 mantissa_op: Op = primitive(
     "mantissa",
     lambda x: np.frexp(x)[0],
-    (lambda g, out, x: g * ratio(out, x),),
-    jvp=(lambda t, out, x: t * ratio(out, x),),
+    (lambda g, out, x: g / exp2(cast(exponent_op(x), g.dtype)),),
+    jvp=(lambda t, out, x: t / exp2(cast(exponent_op(x), t.dtype)),),
     infer=lambda shape: shape,
     node="Frexp",
     code=lambda x: f"np.frexp({x})[0]",
@@ -225,7 +225,7 @@ def logit(input: Any, eps: float | None = None) -> Any:
     """log(x / (1 - x)), with x limited to [eps, 1 - eps] if given."""
     x = input if eps is None else clamp(input, eps, 1 - eps)
     out = log(x / (1 - x))
-    return out if eps is not None else where((input < 0) | (input > 1), math.nan, out)
+    return out if eps is not None else where((input < 0) | (input > 1), math.nan * input, out)
 
 
 within("special")(logit)

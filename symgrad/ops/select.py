@@ -238,7 +238,7 @@ step: Op = elementwise(
     domain="off-zero",
     kinks=(0,),
     latex=r"\mathbf{{1}}_{{{0} > {1}}}",
-    doc="1 where x > y, 1/2 where equal, 0 elsewhere.",
+    doc="0 where x < y, 1/2 where equal, 1 elsewhere.",
 )
 maximum: Op = elementwise(
     "maximum",

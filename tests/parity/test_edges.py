@@ -18,6 +18,7 @@ V = RNG.uniform(-2, 2, 5)
 M = RNG.uniform(-2, 2, (3, 4))
 T4 = RNG.uniform(-2, 2, (1, 2, 4, 4))
 ZERO_D = np.array(1.25)
+ODD = np.array([np.nan, 1.0, 1.0, -np.inf, 0.5])
 NOTHING = np.zeros((0,))
 
 Case = tuple[str, Callable[..., Any], tuple[Any, ...]]
@@ -37,7 +38,30 @@ CASES: list[Case] = [
     ("circular, cut at the end", lambda t, x: t.nn.functional.pad(x, (2, -1), "circular"), (T4[0],)),
     ("lstsq residuals", lambda t, x: t.linalg.lstsq(x, x[:, :2] ** 2, driver="gels")[1], (M.T,)),
     ("batch_norm of nothing", lambda t, x: t.nn.functional.batch_norm(x, None, None, training=True), (NOTHING,)),
+    ("maximum beside nan", lambda t, x: t.maximum(x, x.flip(0)), (ODD,)),
+    ("minimum beside nan", lambda t, x: t.minimum(x, x.flip(0)), (ODD,)),
+    ("entr outside of its domain", lambda t, x: t.special.entr(x), (V,)),
+    ("mantissa", lambda t, x: t.frexp(x)[0], (np.array([0.0, 3.0, -0.7, np.inf]),)),
+    ("softshrink of nan", lambda t, x: t.nn.functional.softshrink(x), (ODD,)),
+    ("i0 far out", lambda t, x: t.special.i0(x), (np.array([0.0, 0.1, -3.0, 41.0, 300.0]),)),
+    ("i0e far out", lambda t, x: t.special.i0e(x), (np.array([1e4, -3e6, 0.2]),)),
+    ("i1 far out", lambda t, x: t.special.i1(x), (np.array([0.1, -3.0, 41.0, -300.0]),)),
 ]  # fmt: skip
+
+
+def _slope_of_logit(t: Any, x: Any) -> Any:
+    x.requires_grad_()
+    t.logit(x).sum().backward()
+    return x.grad
+
+
+VALUES: dict[str, tuple[Callable[..., Any], Any]] = {
+    "hardsigmoid": (lambda t, x: t.nn.functional.hardsigmoid(x), [np.nan, -4.0, 4.0, 1.0]),
+    "i1e": (lambda t, x: t.special.i1e(x), [np.inf, -np.inf, np.nan]),
+    "digamma": (lambda t, x: t.digamma(x), [0.0, -0.0, -2.0]),
+    "slope of logit": (_slope_of_logit, [3.0, -2.0, 0.5]),
+    "entr": (lambda t, x: t.special.entr(x), [0.0, -1.0, np.nan, np.inf]),
+}
 
 
 def _answers(t: Any, call: Callable[..., Any], arrays: tuple[Any, ...]) -> list[Any]:
@@ -69,6 +93,13 @@ def test_same_as_torch(case: Case) -> None:
             assert ours.shape == want.shape
             assert ours.dtype == want.dtype
             np.testing.assert_allclose(ours, want, 1e-6, 1e-9)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_same_value(name: str) -> None:
+    """Values at points where derivatives are a matter of taste."""
+    call, points = VALUES[name]
+    np.testing.assert_allclose(call(sg, sg.tensor(points)).numpy(), call(torch, torch.tensor(points)).numpy(), 1e-6)
 
 
 def test_writing_functions() -> None:
