@@ -167,7 +167,7 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         made = function(*args, **kwargs)
         if args and made is args[0] and isinstance(made, Recorded):
             # Nothing to do, but torch's answer is another tensor all the same: a view, or a copy.
-            other = lookup("clone")(made) if name != "t" else getitem(made, Ellipsis)
+            other = lookup("clone")(made) if name not in ("t", "t_") else getitem(made, Ellipsis)
             made = made if not isinstance(label, str) and label(made, *args, **kwargs) is None else other
         for out in made if isinstance(made, tuple) else (made,):
             if isinstance(out, Recorded) and out._requires_grad and out._node is not None:

@@ -22,9 +22,10 @@ from symgrad.autograd.saving import (
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.tape import graph as tape
 from symgrad.tape.graph import Labelled, NodeExtra
+from symgrad.tape.inplace import view_of
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.record import Recorded, plain
-from symgrad.tape.versions import note_change
+from symgrad.tape.versions import note_change, openly_changed_since
 from symgrad.tensor import Tensor
 
 __all__ = [
@@ -48,9 +49,14 @@ _NUMBERS_APART = ("pow", "clamp", "clamp_min", "clamp_max", "remainder", "sum", 
 
 def node_of(tensor: Any) -> Any:
     """``tensor.grad_fn``."""
-    if not tensor._requires_grad or tensor._node is None:
+    node = tensor._node
+    if not tensor._requires_grad or node is None:
         return None
-    return handle(tensor._node)
+    view = view_of(tensor)
+    if view is not None and node.__class__ is tape.Node and openly_changed_since(tensor._value, node.sequence_nr):
+        # The memory changed and the history did not: torch makes the view a new node of its base.
+        Labelled.on(node, "AsStridedBackward0", (view.base._node or view.base,))
+    return handle(node)
 
 
 class Node(abc.ABC):

@@ -87,6 +87,8 @@ def first_version(tensor: Any) -> int:
     extra, node = tensor._extra, tensor._node
     if extra is not None and isinstance(extra.origin, list) and extra.origin:
         origin, edge = extra.origin[0]
+        if origin.pulled != "gradient":
+            return 0
         return shown(origin, edge)[1] + len(extra.origin) - 1
     if node is None:
         return 0
@@ -125,9 +127,9 @@ class _Replay:
             if flow is not None:
                 self._step(node, flow)
         ends = {edge: flow for edge, flow in self.flows.items() if not isinstance(edge, Node)}
-        stolen = self.wanted is not None  # else a leaf takes what nobody else holds, and copies the rest
+        stolen = self.wanted is not None  # else a leaf takes what nobody else holds, and the rest is copied into it
         return {
-            edge: (None if edge in self.origin.replaced else flow.name, flow.counted() if stolen or flow.own else 0)
+            edge: (None if edge in self.origin.replaced else flow.name, flow.counted() if stolen or flow.own else 1)
             for edge, flow in {**self.captured, **ends}.items()
         }
 

@@ -59,7 +59,7 @@ TanhBackwardBackward0 TanhBackward Mul | SigmoidBackwardBackward0 SigmoidBackwar
 ThresholdBackwardBackward0 ThresholdBackward 0 | SoftmaxBackwardDataBackward0 SoftmaxBackwardData Sub
 LogSoftmaxBackwardDataBackward0 Sub Mul | SoftplusBackwardBackward0 SoftplusBackward Mul
 LogSigmoidBackwardBackward0 LogSigmoidBackward Mul | SelectBackwardBackward0 >Select | SliceBackwardBackward0 >Slice
-DiagonalBackwardBackward0 >Diagonal | IndexPutImplBackward0 Index | Copysign Mul 0
+DiagonalBackwardBackward0 >Diagonal | IndexPutImplBackward0 Index | Copysign Mul 0 | MulBackward1 Mul:1
 """
 
 
@@ -104,6 +104,7 @@ for _entry in _RULES.replace("\n", "|").split("|"):
             _answer(word) for word in _words
         ]
 
+_EINSUMS = ("ViewBackward0", "MulBackward0", "SumBackward1", "PermuteBackward0")
 PRODUCT = Answer("new", "MulBackward0")
 _STEPS = {
     "Slice": Answer("new", "SliceBackwardBackward0"),
@@ -134,11 +135,11 @@ def _by_op(node: Any, name: str, i: int, target: Any) -> Answer | None:
         return Answer("new", "MulBackward1")  # the other summand was scaled on the way
     if op == "matmul" and name in ("UnsafeViewBackward0", "CloneBackward0", "TransposeBackward0"):
         return _batched(node, i, target)
-    if op == "einsum" and name != "DiagEmbedBackward0":
+    if op == "einsum" and name in _EINSUMS:
         labels = params["inputs"]
         missing = len(labels) > 1 and set().union(*labels) > set(labels[i])
         return Answer("view of new", "SqueezeBackward1" if missing else "PermuteBackward0")
-    if op == "sign":
+    if op == "sgn":
         return Answer("new", "MaskedFillBackward0") if node.dtype.kind == "c" else Answer("nothing")
     if op == "getitem" and name.removesuffix("Backward0") in (*_STEPS, "Alias"):
         steps = index_steps(node.args[0].raw_shape, params["index"])

@@ -110,6 +110,12 @@ def changed_since(array: Any, number: int) -> bool:
     return note is not None and note.latest > number
 
 
+def openly_changed_since(array: Any, number: int) -> bool:
+    """The same for changes that backward objects to, which those through ``.data`` are not."""
+    note = _note(array)
+    return note is not None and note[2] > number
+
+
 def any_changes() -> bool:
     """Whether any live array was changed in place."""
     return bool(_changed)
