@@ -284,3 +284,26 @@ def test_higher_derivatives_through_a_function():
     values = {"w": [1, 2], "x": [3, 4], "b": [5, 6]}
     agrees(gw, **values)
     agrees(gx, **values)
+
+
+def test_function_that_no_gradient_reaches():
+    """What its backward gives all the same has no formula; a formula without it would be wrong."""
+
+    def function(answer):
+        class Given(sg.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 1
+
+            @staticmethod
+            def backward(ctx, g):
+                return answer(g)
+
+        return Given
+
+    for answer, grad, formula in ((lambda g: g + 1, [2.0, 2.0], False), (lambda g: g * 2, [1.0, 1.0], True)):
+        x = sg.tensor([1.0, 2.0], name="x", requires_grad=True)
+        ends = function(lambda g: None).apply(function(answer).apply(x)).sum()
+        (ends + x.sum()).backward()
+        assert x.grad.tolist() == grad
+        assert (str(x.grad.expr) == "ones(n)") is formula

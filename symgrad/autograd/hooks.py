@@ -11,7 +11,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
-from symgrad.tape.graph import Node
+from symgrad.tape.graph import Node, Parts
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.origin import Origin
 from symgrad.tape.record import Recorded, plain
@@ -115,7 +115,7 @@ def _check(hook: Any, new: Any, old: Any) -> None:
             f"expected Variable, but hook returned '{type(new).__name__}': hook '{_name(hook)}' gives a tensor or None"
         )
     if old is None:
-        return
+        raise AutogradError(f"can't replace a None gradient with a non-None value (hook '{_name(hook)}')")
     if shape_of(new._value) != shape_of(old._value):
         raise AutogradError(
             f"hook '{_name(hook)}' has changed the size of value (from {list(shape_of(old._value))} to "
@@ -130,6 +130,8 @@ def _check(hook: Any, new: Any, old: Any) -> None:
 def run_post_hooks(node: Node, results: list[Any], g: Any, cls: type, origin: Origin) -> list[Any]:
     """The hooks that run after a node: they see and may replace the gradients of its inputs."""
     extra = node.extra
+    if g is None and any(r is not None and np.any(getattr(r, "_value", r)) for r in results):
+        origin.known = False  # a custom function that no gradient reached gave one all the same: formulas have none
     if extra is None or not extra.post:
         return results
     recorded = isinstance(g, Recorded)
@@ -145,11 +147,15 @@ def run_post_hooks(node: Node, results: list[Any], g: Any, cls: type, origin: Or
 
 def _outgoing(node: Node, g: Any, cls: type) -> tuple[Any, ...]:
     """The gradients of a node's outputs, as its hooks see them."""
-    parts = getattr(g, "parts", None)
-    if parts is None:
+    if not _several(node):
         return (as_tensor(g, cls),)
-    count = len((node.params or {})["run"].outputs)
-    return tuple(as_tensor(parts.get(k), cls) for k in range(count))
+    parts = {} if g is None else g.parts
+    return tuple(as_tensor(parts.get(k), cls) for k in range(len((node.params or {})["run"].outputs)))
+
+
+def _several(node: Node) -> bool:
+    """Whether a node belongs to a custom function with several outputs."""
+    return node.dtype is None and node.op.kind == "function"
 
 
 def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> Handle:
@@ -206,8 +212,8 @@ def run_pre_hooks(node: Node, g: Any, cls: type, origin: Origin) -> Any:
             continue
         origin.known = False
         rows = _rows(hook, result, shown)
-        if getattr(g, "parts", None) is not None:
-            g = type(g)({k: r if r._requires_grad else r._value for k, r in enumerate(rows) if r is not None})
+        if _several(node):
+            g = Parts({k: r if r._requires_grad else r._value for k, r in enumerate(rows) if r is not None})
         else:
             g = rows[0] if isinstance(g, Recorded) or rows[0] is None else rows[0]._value
     return g

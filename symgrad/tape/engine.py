@@ -354,6 +354,7 @@ class Sweep:
         """A custom function all of whose gradients are missing runs all the same and may say that they are zero."""
         if node.params and "run" in node.params:
             self.current = node
+            node.more()  # so that what it gives is seen, as that of a node with hooks is
             self._run_node(node, self.masks.get(node, node.mask), None, None)
 
     def _run_node(self, node: Node, bits: int, g: Any, zeros: Masked | None) -> None:

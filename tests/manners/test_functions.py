@@ -199,6 +199,32 @@ def test_materialize_grads(t):
     assert x.grad.tolist() == [0.0, 0.0]
 
 
+def test_hooks_where_no_gradient_comes(t):
+    """Hooks on a node that no gradient reaches see None for each output and may not put anything in its place."""
+    seen = []
+
+    class Ends(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x + y
+
+        @staticmethod
+        def backward(ctx, g):
+            return None, None
+
+    x = leaf(t, [1.0, 2.0])
+    first, second = parted(t, []).apply(x)
+    first.grad_fn.register_prehook(seen.append)
+    first.grad_fn.register_hook(lambda inputs, outputs: seen.append(inputs[0].tolist()))
+    ends = Ends.apply(first, second).sum()
+    ends.backward(retain_graph=True)
+    assert seen == [(None, None), [0.0, 0.0]]
+    assert x.grad.tolist() == [0.0, 0.0]
+    first.grad_fn.register_prehook(lambda outputs: (None, ones(t, 2)))
+    with pytest.raises(RuntimeError, match="can't replace a None gradient with a non-None value"):
+        ends.backward()
+
+
 def test_dont_materialize_grads(t):
     """After ctx.set_materialize_grads(False) it comes in as None."""
     seen = []
