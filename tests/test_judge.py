@@ -350,3 +350,20 @@ def test_number_of_indices():
 
 def test_jacobian_of_a_function():
     assert sg.judge(r"\delta_{im}A_{nj}", of=lambda X, A: X @ A, wrt="X", shapes="X=n,m A=m,p")
+
+
+@pytest.mark.parametrize(
+    ("of", "wrt", "shapes"),
+    [
+        ("norm(A@x-b)**2", "x", "A=m,n x=n b=m"), ("sum(tanh(A@x)**2)", "A", "A=m,n x=n"),
+        ("sum(log(1+exp(X@w)) - y*(X@w))", "w", "X=n,m w=m y=n"), ("norm(x - y)**2/2 - a*norm(x)", "x", "x=n y=n a="),
+        ("sum(relu(x)*y)", "x", "x=n y=n"), ("log(det(X)) + trace(X@A@X)", "X", "X=n,n A=n,n"),
+    ],
+)  # fmt: skip
+def test_what_is_printed_is_judged_equal(of, wrt, shapes):
+    about = source(of, shapes=shapes)
+    found = sg.formula(about.derivative(wrt))
+    assert sg.judge(found.unicode(), of=of, wrt=wrt, shapes=shapes), found.unicode()
+    assert sg.judge(f"∂f/∂{wrt} = {found.unicode()}", of=of, wrt=wrt, shapes=shapes)
+    assert sg.judge(found.latex(), of=of, wrt=wrt, shapes=shapes), found.latex()
+    assert sg.judge(found.expr, of=of, wrt=wrt, shapes=shapes)

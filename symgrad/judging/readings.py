@@ -9,6 +9,7 @@ from typing import Any
 from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
 from symgrad.formula.people import PartialEntry, ProductMisfit, read_latex
 from symgrad.formula.peopletext import read_matrices, read_numpy, split_definition
+from symgrad.formula.plainread import from_unicode
 from symgrad.formula.term import Term, symbol
 from symgrad.sources import is_latex
 
@@ -46,6 +47,8 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...]) -> lis
     ways = [("", lambda: read_numpy(text, table))]
     note = "* is read as the matrix product." if "*" in text and "@" not in text else ""
     ways.append((note, lambda: read_matrices(text, table, shape)))
+    if not text.isascii():
+        ways.append(("", lambda: from_unicode(text, table, shape)))
     return ways
 
 
