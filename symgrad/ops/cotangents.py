@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from symgrad.ops.arithmetic import static_number
 from symgrad.ops.indexing import index_steps
 
 
@@ -152,7 +153,7 @@ def _by_op(node: Any, name: str, i: int, target: Any) -> Answer | None:
         return Answer("view", "TBackward0") if _by_columns(target) else Answer("new", "MmBackward0")
     if name in ("CumsumBackward0", "LogcumsumexpBackward0") and _trivial(target, params.get("dim")):
         return Answer("same")
-    if op == "pow" and len(node.args) == 2 and node.args[1] == 0 and name == "PowBackward0":
+    if op == "pow" and len(node.args) == 2 and static_number(node.args[1]) == 0 and name == "PowBackward0":
         return Answer("zero")
     if name == "ExpandBackward0":
         return _summed(Answer("same"), node.shape, target.raw_shape)
@@ -201,6 +202,8 @@ def _summed(found: Answer, have: tuple[Any, ...], wanted: tuple[Any, ...]) -> An
 def _fitted(found: Answer, node: Any, name: str, target: Any) -> Answer:
     """The answer in the shape and dtype of the input: what torch's engine does to it afterwards."""
     given, wanted = node.dtype, target.dtype
+    if wanted is None:
+        return found  # an output of several: what it goes to has a dtype of its own for each
     cast = given.kind == wanted.kind == "f" and given != wanted
     if node.op.kind != "elementwise" and node.op.name != "where" and name != "AddmmBackward0":
         return Answer("new", "ToCopyBackward0") if cast else found

@@ -95,7 +95,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
 
 
 @front("kthvalue")
-@refusing("bc")
+@refusing("c")
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Extremes:
     """The ``k``-th smallest entry along ``dim`` (from 1) and its place."""
     if not shape_of(input):
