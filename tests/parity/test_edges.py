@@ -95,6 +95,7 @@ def test_same_as_torch(case: Case) -> None:
             np.testing.assert_allclose(ours, want, 1e-6, 1e-9)
 
 
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", VALUES)
 def test_same_value(name: str) -> None:
     """Values at points where derivatives are a matter of taste."""
