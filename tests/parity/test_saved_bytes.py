@@ -128,18 +128,24 @@ PROGRAMS = [mlp, softmax_regression, layer_norm, convolution, log_sum_exp, chole
 
 def kept_by_torch(torch, program) -> int:
     held: dict[int, object] = {}
-    leaves: set[int] = set()
 
     def pack(tensor):
         memory = tensor.untyped_storage()
         held[memory.data_ptr()] = memory
-        if tensor.is_leaf and tensor.requires_grad:
-            leaves.add(memory.data_ptr())
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         out = program(torch)
-    assert out.requires_grad
+    leaves: set[int] = set()
+    seen, stack = set(), [out.grad_fn]
+    while stack:
+        node = stack.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        stack.extend(below for below, _ in node.next_functions)
+        if hasattr(node, "variable"):
+            leaves.add(node.variable.untyped_storage().data_ptr())
     return sum(memory.nbytes() for place, memory in held.items() if place not in leaves)
 
 
