@@ -49,16 +49,23 @@ class Indexed:
         return Indexed([*self.operands, (other, ())], self.deltas)
 
     def contracted(self, free: Sequence[str]) -> Term:
-        """The array whose axes are the letters ``free``; all others are summed."""
+        """The array whose axes are the letters ``free``; all others are summed.
+
+        A free letter that stands nowhere is an axis of size 1, which broadcasts.
+        """
         same = {b: a for a, b in self.deltas}
         labels: dict[str, int] = {}
         rows = [tuple(labels.setdefault(x, len(labels)) for x in row) for _, row in self.operands]
         sizes = _sizes(self.operands)
-        output = tuple(same.get(x, x) for x in free)
-        return _op(  # type: ignore[no-any-return]
+        output = tuple(y for x in free if (y := same.get(x, x)) in labels)
+        out: Any = _op(
             "einsum", *(t for t, _ in self.operands), inputs=tuple(rows), output=tuple(labels[x] for x in output),
             shape=tuple(sizes[x] for x in output),
         )  # fmt: skip
+        for k, x in enumerate(free):
+            if same.get(x, x) not in labels:
+                out = _op("unsqueeze", out, dim=k)
+        return out  # type: ignore[no-any-return]
 
     def summed(self, letters: Iterable[str]) -> Indexed:
         """The sum over some letters; one that stands nowhere is an error."""

@@ -84,8 +84,21 @@ class Writer:
             "cast",
         ):
             arrays = [a for a in t.args if a.shape]
-            return bool(arrays) and all(self.open[a] for a in arrays)
+            return bool(arrays) and all(self.open[a] for a in arrays) and len(self._shown_axes(t)) < t.ndim
         return False
+
+    def _shown_axes(self, t: Term) -> set[int]:
+        """Axes of an array of order three or more whose sizes its text tells."""
+        if not self.open.get(t, True):
+            return set(range(t.ndim))
+        if t.ndim < 3:
+            return set()
+        if t.op.name == "einsum":
+            known = set().union(*map(set, t.params["inputs"]))
+            return {k for k, x in enumerate(t.params["output"]) if x in known}
+        if t.op.kind == "elementwise":
+            return {k + t.ndim - a.ndim for a in t.args for k in self._shown_axes(a)}
+        return set()
 
     def _close_identities(self, t: Term) -> None:
         """An identity enters sums and products as I; anything else does not keep its form."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from symgrad.dtypes import is_floating
 from symgrad.formula import pieces
 from symgrad.formula.latex import Writer, kind_of
 from symgrad.formula.pieces import ATOM, MUL, OPEN, POWER, Piece, brackets, closed, text_of, transposed
@@ -272,8 +273,11 @@ def _spread(w: Writer, t: Term) -> Piece | None:
     inputs, output = t.params["inputs"], t.params["output"]
     known = set().union(*map(set, inputs))
     kept = tuple(x for x in dict.fromkeys(output) if x in known)
-    if len(output) > 2 or len(set(output)) < len(output):
+    if len(set(output)) < len(output):
         return None
+    if len(output) > 2:
+        # Indices stay integers only where nothing is multiplied by ones.
+        return index_notation(w, t) if all(inputs) and t.dtype is not None and is_floating(t.dtype) else None
     sizes = tuple(t.shape[output.index(x)] for x in kept)
     made = t.op(*t.args, inputs=inputs, output=kept, shape=sizes)
     for axis, label in enumerate(output):
@@ -306,6 +310,10 @@ def index_notation(w: Writer, t: Term) -> Piece:
         text = a.core if a.kind != "s" else text_of(a)
         plain = a.level == ATOM and "_" not in text and "^" not in text and not text.endswith(r"\right)")
         factors.append((text if plain else rf"\left[{text}\right]") + f"_{{{' '.join(name[x] for x in row)}}}")
+    covered = set().union(*map(set, inputs))
+    if w.sized:
+        ones = [(name[x], n) for x, n in zip(output, t.shape, strict=True) if x not in covered]
+        factors += [rf"\left[\mathbf{{1}}_{{{n}}}\right]_{{{letter}}}" for letter, n in ones]
     bound = [name[x] for x in labels if x not in output]
     text = (rf"\sum_{{{' '.join(bound)}}} " if bound else "") + " ".join([*factors, *deltas])
     if not output:

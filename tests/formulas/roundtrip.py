@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import FormulaTooDeep
+from symgrad.formula.formats import spelled
 from symgrad.formula.latex import latex
 from symgrad.formula.parse import from_latex, parse_formula
+from symgrad.formula.plainread import from_unicode
 from symgrad.formula.simplify import canonical
 from symgrad.formula.sympy_io import from_sympy_expr, to_sympy
 from symgrad.formula.term import Term, evaluate
@@ -21,7 +23,12 @@ SIZES = ((2, 3, 4), (4, 2, 3), (3, 5, 2))
 def readings(term: Term, known: list[Term]) -> dict[str, Term]:
     """The term as it is read back from each text that is printed of it."""
     text = latex(term, lines=100_000)
-    found = {"canonical": canonical(term), f"LaTeX {text}": from_latex(text, known, shape=term.shape)}
+    plain = spelled(text, "unicode")
+    found = {
+        "canonical": canonical(term),
+        f"LaTeX {text}": from_latex(text, known, shape=term.shape),
+        f"Unicode {plain}": from_unicode(plain, known, shape=term.shape),
+    }
     try:
         expr = to_sympy(term, symbols=known)
     except FormulaTooDeep:
