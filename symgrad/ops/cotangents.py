@@ -202,8 +202,8 @@ def _summed(found: Answer, have: tuple[Any, ...], wanted: tuple[Any, ...]) -> An
 def _fitted(found: Answer, node: Any, name: str, target: Any) -> Answer:
     """The answer in the shape and dtype of the input: what torch's engine does to it afterwards."""
     given, wanted = node.dtype, target.dtype
-    if wanted is None:
-        return found  # an output of several: what it goes to has a dtype of its own for each
+    if given is None or wanted is None:
+        return found  # a function with several outputs has a dtype for each of them
     cast = given.kind == wanted.kind == "f" and given != wanted
     if node.op.kind != "elementwise" and node.op.name != "where" and name != "AddmmBackward0":
         return Answer("new", "ToCopyBackward0") if cast else found

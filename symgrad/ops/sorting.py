@@ -12,7 +12,7 @@ import numpy as np
 
 from symgrad import kernels_scan
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, front, primitive, refusing, shape_of
+from symgrad.op import Op, front, primitive, refusal, refusing, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.elementwise import ceil, floor
 from symgrad.ops.indexing import gather_op
@@ -100,6 +100,8 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Extrem
     """The ``k``-th smallest entry along ``dim`` (from 1) and its place."""
     if not shape_of(input):
         return sort(input)
+    if input.dtype.kind == "b":
+        raise refusal("kthvalue", "", input.dtype)
     axis = axis_of(dim, len(shape_of(input)))
     check_entries("kthvalue", input, dim)
     if not 1 <= k <= shape_of(input)[axis]:
