@@ -129,8 +129,9 @@ class _Replay:
         ends = {edge: flow for edge, flow in self.flows.items() if not isinstance(edge, Node)}
         stolen = self.wanted is not None  # else a leaf takes what nobody else holds, and the rest is copied into it
         return {
-            edge: (None if edge in self.origin.replaced else flow.name, flow.counted() if stolen or flow.own else 1)
+            edge: (flow.name, flow.counted() if stolen or flow.own else 1)
             for edge, flow in {**self.captured, **ends}.items()
+            if edge not in self.origin.replaced
         }
 
     def _nodes(self) -> list[Node]:

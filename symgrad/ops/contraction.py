@@ -258,7 +258,7 @@ def _infer_contract(*_: Any, shape: tuple[Any, ...], **__: Any) -> tuple[Any, ..
 
 
 def _contract_node(*_: Any, inputs: tuple[Labels, ...], output: Labels, shape: tuple[Any, ...]) -> str:
-    """The last of the ops that torch makes of such an einsum."""
+    """What torch does where a rule has such an einsum; those that people write have a label."""
     known, wanted = set().union(*inputs), set(output)
     if len(wanted) < len(output):
         return "DiagEmbed"
@@ -269,7 +269,7 @@ def _contract_node(*_: Any, inputs: tuple[Labels, ...], output: Labels, shape: t
         if known > wanted:
             return "SumBackward1"
         return "Permute" if len(inputs[0]) == len(output) else "Diagonal"
-    return "View" if known > wanted else "Mul"
+    return "Mm" if known > wanted else "Mul"
 
 
 einsum_op: Op = multilinear(

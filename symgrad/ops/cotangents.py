@@ -136,15 +136,17 @@ def _by_op(node: Any, name: str, i: int, target: Any) -> Answer | None:
         return Answer("new", "MulBackward1")  # the other summand was scaled on the way
     if op == "matmul" and name in ("UnsafeViewBackward0", "CloneBackward0", "TransposeBackward0"):
         return _batched(node, i, target)
-    if op == "einsum" and name in _EINSUMS:
+    if op == "einsum" and name in _EINSUMS and getattr(node.args, "inputs", None):
         labels = params["inputs"]
         missing = len(labels) > 1 and set().union(*labels) > set(labels[i])
         return Answer("view of new", "SqueezeBackward1" if missing else "PermuteBackward0")
-    if op == "sgn":
+    if op in ("sgn", "sign"):  # of real x, the only use of either in a rule is abs, which is sgn there
         return Answer("new", "MaskedFillBackward0") if node.dtype.kind == "c" else Answer("nothing")
     if op == "getitem" and name.removesuffix("Backward0") in (*_STEPS, "Alias"):
         steps = index_steps(node.args[0].raw_shape, params["index"])
         return _STEPS[steps[0]] if steps else Answer("same")
+    if op == "getitem" and name == "ViewBackward0":  # repeat_interleave, which torch makes of views
+        return Answer("view of new", "SqueezeBackward1")
     if op in ("real", "imag"):
         return Answer("view", "ViewAsComplexBackward0")
     if name.startswith("Squeeze") and op == "squeeze":

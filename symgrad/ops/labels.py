@@ -122,6 +122,15 @@ def _diag(out: Any, input: Any, diagonal: int = 0) -> str:
     return "DiagonalBackward0_copy" if len(shape_of(input)) == 2 else "DiagEmbedBackward0"
 
 
+def _einsum(out: Any, *_: Any) -> str:
+    """The last of the ops that torch makes of an einsum."""
+    inputs, output = out._node.params["inputs"], out._node.params["output"]
+    summed = not set().union(*inputs) <= set(output)
+    if len(inputs) == 1:
+        return "SumBackward1" if summed else "PermuteBackward0"
+    return "ViewBackward0" if summed else "MulBackward0"
+
+
 def _pad(out: Any, input: Any, pad: Any, mode: str = "constant", value: Any = None) -> str | None:
     kinds = {"reflect": "Reflection", "replicate": "Replication"}
     if mode in kinds:
@@ -199,6 +208,7 @@ _OTHERWISE: dict[str, Any] = {
     "diagflat": "DiagEmbedBackward0",
     "div": _div,
     "divide": _div,
+    "einsum": _einsum,
     "flatten": _reshape,
     "fill": _overload("Fill", 1, "value", (0, 2)),
     "fmod": _overload("Fmod", 1, "other", (0, 1)),

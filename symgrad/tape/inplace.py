@@ -220,8 +220,6 @@ def _shows_temporary(node: Any) -> bool:
     """Whether torch's tensor is a view of a temporary one, which is then the base that a change in place has."""
     if node is None:
         return False
-    if node.op.name == "einsum":
-        return bool(node.op.node((), **node.params) == "View")
     return node.args.__class__ is Labelled and node.args.label == "ViewBackward0"
 
 
