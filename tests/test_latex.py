@@ -206,3 +206,22 @@ def test_not_a_formula():
 def test_a_slope_that_is_a_condition_is_a_number():
     assert sg.latex(lambda x: sg.relu(x).sum(), (5,), wrt="x") == r"\left[x > 0\right]"
     assert sg.latex(lambda x: x > 0, (5,)) == "x > 0"
+
+
+@pytest.mark.parametrize(
+    ("made", "text"),
+    [
+        (lambda x, A, T: sg.special.i1(sg.sum(x)), r"\mathrm{I}_{1}\left(\mathbf{1}^{\top} x\right)"),
+        (lambda x, A, T: sg.matrix_exp(A), r"\operatorname{expm}\left(A\right)"),
+        (lambda x, A, T: sg.tril(A), r"\operatorname{tril}\left(A\right)"),
+        (lambda x, A, T: sg.triu(A, 1), r"\operatorname{triu}_{1}\left(A\right)"),
+        (lambda x, A, T: sg.linalg.inv(T), "T^{-1}"),
+        (lambda x, A, T: T + x, r"T + \left[x_{k}\right]_{i j k}"),
+    ],
+)
+def test_names_of_the_textbooks(made, text):
+    x, A, T = symbol("x", ("n",)), symbol("A", ("n", "n")), symbol("T", ("b", "n", "n"))
+    assert latex(made(x, A, T)) == text
+    values = {"x": np.array([0.3, -0.2]), "A": np.eye(2) + 0.3, "T": np.eye(2) + np.arange(12.0).reshape(3, 2, 2) / 9}
+    back = from_latex(text, [x, A, T], shape=made(x, A, T).shape)
+    np.testing.assert_allclose(evaluate(back, values), evaluate(made(x, A, T), values))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.normal import Factor, Product, plain_power
-from symgrad.op import lookup
+from symgrad.formula.normal import Factor, Form, Product, plain_power
+from symgrad.op import Op, lookup
 
 if TYPE_CHECKING:
     from symgrad.formula.simplify import Canonicaliser
@@ -25,6 +26,18 @@ def unmasked(p: Product) -> Product:
 def _is_relu_of(g: Factor, mask: Factor) -> bool:
     u, bound = mask.base.args
     return g.base.op.name == "relu" and g.base.args[0] is u and g.labels == mask.labels and bound.number == 0 < g.power
+
+
+def positive_relu(run: Canonicaliser, op: Op, args: Sequence[Form], shape: tuple[Any, ...]) -> Form | None:
+    """[relu(u) > 0] = [u > 0], always."""
+    p = args[0].terms[0] if len(args[0].terms) == 1 else None
+    f = p.factors[0] if p is not None and len(p.factors) == 1 else None
+    if p is None or f is None or f.base.op.name != "relu" or f.base not in run.arguments or p.coef <= 0:
+        return None
+    if sorted(f.labels) != sorted(p.out) or len(set(p.out)) < len(p.out) or f.power < 1:
+        return None
+    inner = run.arguments[f.base][0].restricted([f.labels.index(x) for x in p.out])
+    return run.elementwise(op, [inner, args[1]], {}, shape)
 
 
 def signed_powers(p: Product, run: Canonicaliser) -> Product:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.imaginary import conjugate, conjugate_pairs, part, unit_powers
-from symgrad.formula.masks import signed_powers, unmasked
+from symgrad.formula.masks import positive_relu, signed_powers, unmasked
 from symgrad.formula.normal import Factor, Form, Product, plain_power, relabelled, size_factors
 from symgrad.formula.powers import gathered_powers
 from symgrad.formula.spectra import orthogonal_axes, without_spectra
@@ -403,6 +403,8 @@ def simpler_function(run: Canonicaliser, op: Op, args: Sequence[Form], shape: tu
         return conjugate(run, args[0])
     if name in ("real", "imag"):
         return part(run, op, args[0])
+    if name == "gt" and not args[1].terms:
+        return positive_relu(run, op, args, shape)
     form = args[0]
     if name in _ODD | _EVEN and form.terms and all(p.coef < 0 for p in form.terms):
         # f(-x) = -f(x) for odd and f(x) for even functions, always.
