@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from symgrad.dtypes import is_real_floating
 from symgrad.formula.normal import Factor, Form, Product, plain_power
 from symgrad.op import Op, lookup
 
@@ -75,7 +76,7 @@ def part(run: Canonicaliser, op: Op, form: Form) -> Form | None:
     terms = [opened for p in form.terms for opened in _opened(p, run)]
     known, rest = [], []
     for p in terms:
-        if all(f.base.number == 1j or (f.base.dtype is not None and f.base.dtype.kind == "f") for f in p.factors):
+        if all(f.base.number == 1j or (f.base.dtype is not None and is_real_floating(f.base.dtype)) for f in p.factors):
             units = [f for f in p.factors if f.base.number == 1j]
             if bool(units) == (op.name == "imag"):
                 known.append(without(p, units, []))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from symgrad.dtypes import is_real_floating
 from symgrad.ops.arithmetic import static_number
 from symgrad.ops.indexing import index_steps
 
@@ -206,10 +207,10 @@ def _fitted(found: Answer, node: Any, name: str, target: Any) -> Answer:
     given, wanted = node.dtype, target.dtype
     if given is None or wanted is None:
         return found  # a function with several outputs has a dtype for each of them
-    cast = given.kind == wanted.kind == "f" and given != wanted
+    cast = is_real_floating(given) and is_real_floating(wanted) and given != wanted
     if node.op.kind != "elementwise" and node.op.name != "where" and name != "AddmmBackward0":
         return Answer("new", "ToCopyBackward0") if cast else found
-    if given.kind == "c" and wanted.kind == "f" and found.kind not in ("zero", "nothing"):
+    if given.kind == "c" and is_real_floating(wanted) and found.kind not in ("zero", "nothing"):
         found = Answer("view" if found.kind in ("same", "view") else "view of new", "SelectBackward0", found.version)
     found = _summed(found, node.shape, target.raw_shape)
     return Answer("new", "ToCopyBackward0") if cast else found

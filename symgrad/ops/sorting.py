@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels_scan
+from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, primitive, refusal, refusing, shape_of
 from symgrad.ops.arithmetic import clone
@@ -123,7 +124,7 @@ middle_op: Op = primitive(
 
 
 def _middle(input: Any, dim: int | None, keepdim: bool, skip_nan: bool) -> Any:
-    if dim is None and 0 in shape_of(input) and input.dtype.kind in "fc":
+    if dim is None and 0 in shape_of(input) and is_floating(input.dtype):
         return sum_op(input, dim=tuple(range(len(shape_of(input)))), keepdim=False) + np.nan
     if dim is None:
         return middle_op(reshape(input, -1), skip_nan=skip_nan)
