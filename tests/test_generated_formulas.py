@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+import symgrad as sg
+from symgrad.formula.simplify import canonical
+from symgrad.formula.term import Term, evaluate
 from tests.formulas.generator import Generator
-from tests.formulas.roundtrip import problems
+from tests.formulas.roundtrip import problems, readings
 
 COUNT = 2_000
 """Expressions of the slow run; the default run takes every twentieth."""
@@ -22,3 +29,46 @@ def test_texts_of_generated_derivatives_read_back(batch: int) -> None:
             made, term = Generator(seed).derivative()
             wrong += [f"seed {seed}: {problem}" for problem in problems(made, term, seed)]
     assert not wrong, "\n".join(wrong[:10])
+
+
+@pytest.mark.slow
+def test_texts_of_the_set_of_identities_read_back() -> None:
+    shared = Path(__file__).parent.parent.parent / "shared"
+    if not (shared / "data" / "formulas_public.jsonl").exists():
+        pytest.skip("the set of identities is not here")
+    assert not problems_of_the_set(shared)
+
+
+def problems_of_the_set(shared: Path) -> list[str]:
+    """What is wrong with the texts of the derivatives of the set, and which canonical forms change again."""
+    sys.path.insert(0, str(shared / "tools"))
+    import check_formulas as tool
+
+    adapter, wrong = tool.SymgradAdapter(), []
+    for entry in tool.load(str(shared / "data" / "formulas_public.jsonl")):
+        for which in (0, 1):
+            values = tool.sample(entry, which)
+            tensor = tool.derive(entry, adapter, values)
+            wrong += [f"{entry['id']}: {problem}" for problem in _problems_of(tensor, values)]
+    return wrong
+
+
+def _problems_of(tensor: Any, values: dict[str, Any]) -> list[str]:
+    known = sg.formula(tensor).symbols
+    want = np.asarray(tensor.numpy(force=True))
+    try:
+        found = readings(tensor.term, known)
+        got = {name: np.asarray(evaluate(t, values, sizes_of(tensor.term, want))) for name, t in found.items()}
+    except Exception as error:  # noqa: BLE001  (every entry is reported)
+        return [str(error)]
+    wrong = [
+        name
+        for name, value in got.items()
+        if value.size != want.size or not np.allclose(value.reshape(want.shape), want, rtol=1e-5, atol=1e-8)
+    ]
+    return wrong if canonical(found["canonical"]) is found["canonical"] else [*wrong, "not idempotent"]
+
+
+def sizes_of(term: Term, value: np.ndarray) -> dict[str, int]:
+    """The letters that the shape of a result tells."""
+    return {n: k for n, k in zip(term.shape, value.shape, strict=True) if isinstance(n, str) and n.isidentifier()}
