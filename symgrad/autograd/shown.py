@@ -100,7 +100,9 @@ def first_version(tensor: Any) -> int:
 def version_of(tensor: Any) -> int:
     """The version number of a tensor: how often it was changed in place, through its views and detached twins too."""
     view = view_of(tensor)
-    root = tensor if view is None else view.base
+    label = getattr(getattr(tensor._node, "args", None), "label", None)
+    # A recorded gradient is itself what torch returned, though it may be a view here.
+    root = tensor if view is None or isinstance(label, GradientLabel) else view.base
     counted = 0 if root._extra is None else root._extra.counted
     if root._extra is not None and root._extra.silent:
         return int(counted)

@@ -145,6 +145,8 @@ def _by_op(node: Any, name: str, i: int, target: Any) -> Answer | None:
         return Answer("new", "MaskedFillBackward0") if node.dtype.kind == "c" else Answer("nothing")
     if op == "getitem" and name.removesuffix("Backward0") in (*_STEPS, "Alias"):
         steps = index_steps(node.args[0].raw_shape, params["index"])
+        if len(steps) > 1 and steps[0] == "Unsqueeze":
+            return Answer("view of new", "SqueezeBackward1", int("Index" in steps))
         return _STEPS[steps[0]] if steps else Answer("same")
     if op == "getitem" and name == "ViewBackward0":  # repeat_interleave, which torch makes of views
         return Answer("view of new", "SqueezeBackward1")
