@@ -144,10 +144,7 @@ def _by_op(node: Any, name: str, i: int, target: Any) -> Answer | None:
     if op in ("sgn", "sign"):  # of real x, the only use of either in a rule is abs, which is sgn there
         return Answer("new", "MaskedFillBackward0") if node.dtype.kind == "c" else Answer("nothing")
     if op == "getitem" and name.removesuffix("Backward0") in (*_STEPS, "Alias"):
-        steps = index_steps(node.args[0].raw_shape, params["index"])
-        if len(steps) > 1 and steps[0] == "Unsqueeze":
-            return Answer("view of new", "SqueezeBackward1", int("Index" in steps))
-        return _STEPS[steps[0]] if steps else Answer("same")
+        return _indexed(index_steps(node.args[0].raw_shape, params["index"]))
     if op == "getitem" and name == "ViewBackward0":  # repeat_interleave, which torch makes of views
         return Answer("view of new", "SqueezeBackward1")
     if op in ("real", "imag"):
@@ -165,6 +162,15 @@ def _by_op(node: Any, name: str, i: int, target: Any) -> Answer | None:
     if name == "RepeatBackward0" and tuple(node.shape) == tuple(target.raw_shape):
         return Answer("same")
     return None
+
+
+def _indexed(steps: list[str]) -> Answer:
+    """The gradient of what was indexed in some steps: the first one answers last."""
+    if not steps:
+        return Answer("same")
+    if len(steps) > 1 and steps[0] == "Unsqueeze":
+        return Answer("view of new", "SqueezeBackward1", int("Index" in steps))
+    return _STEPS[steps[0]]
 
 
 def _batched(node: Any, i: int, target: Any) -> Answer:
