@@ -417,6 +417,7 @@ det_op: Op = primitive(
     node="LinalgDet",
     dtypes="float",
     refuses={"bui": "linalg.det: Expected a floating point or complex tensor as input. Got {dtype}"},
+    saves=(-1,),
     domain="invertible",
     code=lambda x: f"np.linalg.det({x})",
     doc="Determinant of square matrices.",

@@ -96,7 +96,12 @@ def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equa
 @front("allclose")
 def allclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     """Whether all entries are close; see :func:`isclose`."""
-    return bool(all_(isclose(input, other, rtol, atol, equal_nan)))
+    return bool(all_(isclose(_values(input), _values(other), rtol, atol, equal_nan)))
+
+
+def _values(x: Any) -> Any:
+    """``x`` without its history, which an answer of true or false has no use for."""
+    return x.detach() if hasattr(x, "detach") else x
 
 
 @front("equal")
@@ -108,4 +113,4 @@ def equal(input: Any, other: Any) -> bool:
     """
     if not hasattr(other, "dtype"):
         raise ArgumentError(f"equal(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
-    return shape_of(input) == shape_of(other) and bool(all_(eq(input, other)))
+    return shape_of(input) == shape_of(other) and bool(all_(eq(_values(input), _values(other))))
