@@ -55,7 +55,9 @@ def _dropout(name: str, axes: int | None) -> Any:
             return input
 
         def masked(x: Any) -> Any:
-            first = axes if axes is None or len(shape_of(x)) > int(name[-2]) else axes - 1
+            # Without a batch axis the channels come first; dropout2d takes three axes as a batch of signals.
+            alone = name in ("dropout1d", "dropout3d") and len(shape_of(x)) == int(name[-2]) + 1
+            first = axes - 1 if alone and axes is not None else axes
             return x * _kept(x, p, first, generator)
 
         return written(input, masked) if inplace else masked(input)

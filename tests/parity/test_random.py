@@ -44,6 +44,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 MASKS: dict[str, Callable[[Any], Any]] = {
     "dropout": lambda t: t.nn.functional.dropout(t.tensor(X), 0.3),
     "dropout2d": lambda t: t.nn.functional.dropout2d(t.tensor(X), 0.3),
+    "dropout2d of signals": lambda t: t.nn.functional.dropout2d(t.tensor(X[0]), 0.3),
+    "dropout1d without a batch": lambda t: t.nn.functional.dropout1d(t.tensor(X[0, 0]), 0.3),
+    "dropout3d without a batch": lambda t: t.nn.functional.dropout3d(t.tensor(X), 0.3),
     "alpha_dropout": lambda t: t.nn.functional.alpha_dropout(t.tensor(X), 0.3, training=True),
     "feature_alpha_dropout": lambda t: t.nn.functional.feature_alpha_dropout(t.tensor(X), 0.3, training=True),
     "attention": lambda t: t.nn.functional.scaled_dot_product_attention(*[t.tensor(x) for x in X], dropout_p=0.4),
