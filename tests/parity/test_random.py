@@ -53,6 +53,7 @@ MASKS: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:dropout2d:UserWarning")
 @pytest.mark.parametrize("name", [*CALLS, *MASKS])
 def test_same_numbers(name: str) -> None:
     """A seed, a call, torch's numbers."""
