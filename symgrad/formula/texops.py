@@ -154,7 +154,8 @@ def _log_of(w: Writer, t: Term) -> Piece | None:
     inner = {"logsigmoid": r"\sigma", "lgamma": r"\Gamma", "log_softmax": operator("softmax")}[t.op.name]
     if w.taken(inner) or ("dim" in t.params and t.params["dim"] != t.ndim - 1):
         return None
-    return Piece(kind_of(t.shape), rf"\log {inner}" + brackets(text_of(w.operand(t.args[0]))), OPEN)
+    argument = exact(w, t.args[0]) if t.op.name == "log_softmax" else w.operand(t.args[0])
+    return Piece(kind_of(t.shape), rf"\log {inner}" + brackets(text_of(argument)), OPEN)
 
 
 @writes("softmax")
