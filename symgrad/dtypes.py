@@ -105,8 +105,8 @@ def widened(value: Any) -> Any:
 def finfo(dtype: Any) -> Any:
     """The limits of a floating dtype (``eps``, ``max``, ``tiny`` …), as NumPy's function of this name gives them.
 
-    >>> finfo(float16).max
-    np.float16(65504.0)
+    >>> float(finfo(float16).max)
+    65504.0
     """
     dtype = as_dtype(dtype)
     if not is_bfloat16(dtype):

@@ -424,6 +424,11 @@ def parts_of_complex(x: Any) -> Any:
     return x[..., None].view(x.real.dtype)
 
 
+def complex_values(x: Any) -> Any:
+    """:func:`complex_of_parts` with a scalar for a single number."""
+    return complex_of_parts(x)[()]
+
+
 def complex_of_parts(x: Any) -> Any:
     """The last axis read as real and imaginary part, in the memory of ``x`` where they lie side by side."""
     if x.dtype.itemsize < 4:

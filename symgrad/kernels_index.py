@@ -46,7 +46,7 @@ def scatter_others(x: Any, src: Any, index: Any, dim: int, include_self: bool) -
 
 def chosen(x: Any, labels: Any) -> Any:
     """The entry of every row that its label names."""
-    return np.take_along_axis(x, np.asarray(labels)[..., None], -1)[..., 0]
+    return np.take_along_axis(x, np.asarray(labels)[..., None], -1)[..., 0][()]
 
 
 def windows(x: Any, dim: int, size: int, step: int, dilation: int) -> Any:
