@@ -378,7 +378,6 @@ def is_complex(*values: Any) -> bool:
 
 TABLE: dict[str, Op] = {}
 FRONTS: dict[str, Front] = {}
-_FRONT_OF: dict[str, str] = {}
 
 
 class Front:

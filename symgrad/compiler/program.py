@@ -17,7 +17,7 @@ from symgrad.compiler.trace import Trace
 from symgrad.dtypes import is_number
 from symgrad.errors import ArgumentError, DtypeError, NameProblem, ShapeError
 from symgrad.formula.term import flatten as flatten_terms
-from symgrad.formula.term import rebuild, size_value
+from symgrad.formula.term import rebuild
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded
 from symgrad.timing import timed
@@ -278,8 +278,3 @@ def assembled(name: str, text: str, writer: Any, constants: Sequence[Any], silen
     lines.append(f'    """{layout} -> {gives}."""\n')
     lines.append(rest)
     return "".join(lines)
-
-
-def sizes_at(shape: Sequence[Any], sizes: dict[str, int]) -> tuple[int, ...]:
-    """A shape with numbers for its letters."""
-    return tuple(size_value(s, sizes) for s in shape)

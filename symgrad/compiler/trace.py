@@ -17,7 +17,7 @@ import numpy as np
 
 from symgrad.dtypes import is_floating
 from symgrad.errors import CompileError, NameProblem
-from symgrad.formula.term import Term, as_term, full, symbol
+from symgrad.formula.term import Term, as_term, symbol
 from symgrad.tape import containers
 from symgrad.tape.formula import Reading
 from symgrad.tape.graph import Source
@@ -307,13 +307,3 @@ def target_structure(made: Trace, argnums: int | Sequence[int]) -> Any:
         return made.arguments[argnums][1]
     numbers = tuple(argnums)
     return ("tuple", tuple(range(len(numbers))), tuple(made.arguments[k][1] for k in numbers))
-
-
-def zeros_of(target: Input) -> Term:
-    """The derivative by an input that the result does not depend on."""
-    return full(target.shape, 0, target.dtype)
-
-
-def input_symbol(name: str, shape: Sequence[Any], dtype: Any) -> Term:
-    """A symbol for an input that no trace has made (cotangents and tangents)."""
-    return symbol(safe_name(name), tuple(shape), dtype)

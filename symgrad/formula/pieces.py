@@ -76,10 +76,6 @@ class Piece:
             setattr(made, field, changes.get(field, getattr(self, field)))
         return made
 
-    def core_only(self) -> Piece:
-        """The piece without its scalars."""
-        return self.replaced(coef=Fraction(1), top=(), bottom=())
-
 
 def brackets(text: str) -> str:
     """``text`` in brackets that grow with it."""

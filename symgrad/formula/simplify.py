@@ -574,12 +574,6 @@ class Canonicaliser:
         """Remember that a matrix equals its transpose."""
         self._symmetric[term] = True
 
-    def opaque_factor(self, term: Term, labels: tuple[int, ...]) -> Factor | None:
-        """A term that is one factor, with other labels; None when it is a sum or a product."""
-        if term.op is SYMBOL or term in self.insides or term in self.arguments:
-            return Factor(term, labels)
-        return None
-
     def _note_symmetry(self, made: Term, args: Sequence[Form]) -> None:
         if made.ndim == 2 and made.shape[0] == made.shape[1]:
             self._symmetric[made] = all(

@@ -9,7 +9,6 @@ that text compiled, and generated code is that text printed, so the two cannot d
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -363,8 +362,3 @@ def einsum(equation: str, *operands: Any) -> Any:
     small = tuple(tuple(numbers.setdefault(x, len(numbers)) for x in row) for row in fitted)
     out = tuple(numbers[x] for x in output)
     return einsum_op(*operands, inputs=small, output=out, shape=tuple(sizes[x] for x in output))
-
-
-def product_of(sizes: Sequence[Any]) -> int:
-    """Number of elements of a shape."""
-    return math.prod(sizes)
