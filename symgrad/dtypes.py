@@ -33,9 +33,12 @@ short, int_, long = int16, int32, int64
 
 _default = float32
 
-_TORCH_NAMES = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
-                "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
-                "complex64": "ComplexFloat", "complex128": "ComplexDouble"}  # fmt: skip
+TYPE_NAMES = {
+    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble", "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
+    "bool": "Bool",
+}  # fmt: skip
+"""What torch's messages call a dtype, by its name here; with "Tensor" torch's old name of the tensor type."""
 
 
 def torch_name(dtype: np.dtype[Any]) -> str:
@@ -44,7 +47,7 @@ def torch_name(dtype: np.dtype[Any]) -> str:
     >>> torch_name(int64)
     'Long'
     """
-    return _TORCH_NAMES.get(dtype.name, dtype.name)
+    return TYPE_NAMES.get(dtype.name, dtype.name)
 
 
 _KIND_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
@@ -114,14 +117,6 @@ def finfo(dtype: Any) -> Any:
     import ml_dtypes
 
     return ml_dtypes.finfo(dtype)
-
-
-TYPE_NAMES = {
-    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble", "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
-    "bool": "Bool",
-}  # fmt: skip
-"""The first part of torch's old names of tensor types, by dtype."""
 
 
 def type_name(dtype: np.dtype[Any]) -> str:

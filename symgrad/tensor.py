@@ -477,10 +477,6 @@ class Tensor(Shown):
             return self.clone() if copy else self
         return cast(self, dtype)
 
-    def type_as(self, other: Any) -> Any:
-        """In the dtype of another tensor."""
-        return self.to(other.dtype)
-
     def type(self, dtype: Any = None) -> Any:
         """torch's name of the tensor's type ("torch.FloatTensor"), or the tensor as another type."""
         if dtype is None:

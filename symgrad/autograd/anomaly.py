@@ -10,7 +10,6 @@ import linecache
 import sys
 import warnings
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,10 +22,10 @@ from symgrad.tape.engine import Sweep
 from symgrad.tape.graph import Node
 from symgrad.tape.observers import RUNNING, unpacked
 from symgrad.tape.record import Recorded
+from symgrad.tape.sites import users_frames
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
-_HERE = str(Path(__file__).parent.parent)
 _STARTED = (
     "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
 )
@@ -64,13 +63,7 @@ class Trace:
 
 def _note(node: Node) -> None:
     """Keep where a node is made."""
-    frames = []
-    frame: Any = sys._getframe(2)
-    while frame is not None:
-        code = frame.f_code
-        if not code.co_filename.startswith(_HERE):
-            frames.append((code.co_filename, frame.f_lineno, code.co_name))
-        frame = frame.f_back
+    frames = [(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name) for frame in users_frames()]
     sweep = RUNNING.sweeps[-1] if RUNNING.sweeps else None
     parent = getattr(sweep, "current", None)
     node.more().trace = Trace(tuple(reversed(frames)), parent)

@@ -7,7 +7,6 @@ then sends reward · ∂ log p / ∂θ to the parameters θ.  So the rule, its f
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,6 +20,7 @@ from symgrad.tape.graph import Node, sequence
 from symgrad.tape.modes import is_grad_enabled
 from symgrad.tape.names import site_name
 from symgrad.tape.record import Recorded, plain, scalarised, select_saved
+from symgrad.tape.sites import users_frames
 from symgrad.tensor import Tensor
 
 _UNTRACKED = ()
@@ -47,10 +47,8 @@ REINFORCED: Op = register(
 
 def _outside() -> Any:
     """Where the user's code drew the sample; the variable it is assigned to names it in formulas."""
-    frame: Any = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "symgrad":
-        frame = frame.f_back
-    return (frame.f_code, frame.f_lasti)
+    frame = next(users_frames(), None)
+    return None if frame is None else (frame.f_code, frame.f_lasti)
 
 
 def _sampled(values: Any, parameters: Sequence[Any], log_p: Callable[[Any], Any]) -> Any:

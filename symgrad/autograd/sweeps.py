@@ -28,7 +28,7 @@ from symgrad.autograd.stochastic import awaits_reward, reinforced
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
 from symgrad.ops.kinks import turned
-from symgrad.tape.engine import Sweep
+from symgrad.tape.engine import Sweep, passed
 from symgrad.tape.graph import Labelled, Node, Parts, sequence
 from symgrad.tape.modes import enable_grad, is_grad_enabled, no_grad
 from symgrad.tape.observers import RUNNING
@@ -222,7 +222,7 @@ def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
     keep = is_grad_enabled()
     row = [g if g is None or keep else g._value for g in gradients]
     g = Parts({k: part for k, part in enumerate(row) if part is not None}) if several else row[0]
-    sweep = Sweep((), None, keep, True, wrap_saved, _same, _same, _same, _same)
+    sweep = Sweep((), None, keep, True, wrap_saved, passed, passed, passed, passed)
     with np.errstate(all="ignore"):
         if isinstance(node.args, Labelled) and node.args.inputs is not None:
             results = sweep.whole(node, g, node.args.inputs)
@@ -231,10 +231,6 @@ def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
             results = [c for c, arg in zip(made, node.args, strict=True) if hasattr(arg, "raw_shape")]
     shown = tuple(as_tensor(c, Tensor) for c in results)
     return shown[0] if len(shown) == 1 else shown
-
-
-def _same(_: Any, g: Any, *__: Any) -> Any:
-    return g
 
 
 def backward(

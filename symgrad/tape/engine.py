@@ -391,7 +391,7 @@ class Sweep:
         """
         wanted = [place for place in dict.fromkeys(places) if place is not None]
         part = Sweep(
-            [(node, g)], wanted, self.create_graph, True, self.wrap, _second, _second, _second, _second, inside=True
+            [(node, g)], wanted, self.create_graph, True, self.wrap, passed, passed, passed, passed, inside=True
         )
         part.run()
         return [None if place is None else part.found.pop(place, None) for place in places]
@@ -452,7 +452,8 @@ def _in_float32(node: Node, saved: Any) -> Any:
     return saved
 
 
-def _second(_: Any, g: Any, *__: Any) -> Any:
+def passed(_: Any, g: Any, *__: Any) -> Any:
+    """The hooks of a sweep that has none."""
     return g
 
 

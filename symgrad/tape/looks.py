@@ -7,8 +7,6 @@ that looks at a loss keeps nothing alive, and nothing is paid per operation.
 
 from __future__ import annotations
 
-import sys
-import threading
 import weakref
 from collections import deque
 from pathlib import Path
@@ -16,6 +14,8 @@ from typing import Any
 
 from symgrad.ops.indexing import Index
 from symgrad.tape.graph import FREED, Node, Source, sequence
+from symgrad.tape.sites import users_line
+from symgrad.tape.threads import ThreadState
 from symgrad.tape.versions import changed_since
 
 NODES = 48
@@ -27,8 +27,6 @@ SEARCHED = 4096
 KEPT = 256
 """Looks that a thread remembers."""
 
-_PACKAGE = str(Path(__file__).parent.parent)
-
 
 class Look:
     """One look: how it was made, what was seen, where in the program, and the operations that lead to the value."""
@@ -39,7 +37,7 @@ class Look:
         self.at = next(sequence)
         self.how = how
         self.seen = tensor._value.copy() if tensor._value.size <= NODES else None
-        self.site = _site()
+        self.site = users_line()
         self.rows: list[tuple[Any, ...]] | None = []
         self.leaves: list[Any] = []
         self._follow(tensor.edge())
@@ -73,8 +71,10 @@ class Look:
     @property
     def where(self) -> str:
         """The user's line, as file:number."""
-        file, line = self.site
-        return f"{Path(file).name}:{line}" if file else "the program"
+        if self.site is None:
+            return "the program"
+        code, line = self.site
+        return f"{Path(code.co_filename).name}:{line}"
 
     def alive(self) -> list[Any]:
         """The leaves that still have the values of that time."""
@@ -128,15 +128,7 @@ class _Place:
         self.k = k
 
 
-def _site() -> tuple[str, int]:
-    """The user's line: file and number."""
-    frame: Any = sys._getframe(3)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
-    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
-
-
-class _Local(threading.local):
+class _Local(ThreadState):
     def __init__(self) -> None:
         self.looks: deque[Look] = deque(maxlen=KEPT)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import linecache
 import sys
 import weakref
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +17,8 @@ import numpy as np
 from symgrad.dtypes import type_name
 from symgrad.errors import AutogradError
 from symgrad.tape.graph import FREED, Node, sequence
+from symgrad.tape.sites import users_line
 
-_HERE = str(Path(__file__).parent.parent)
 _REMEMBERED = 8
 
 
@@ -78,18 +77,8 @@ def note_change(array: Any, silent: bool = False) -> None:
         gone = weakref.ref(owner, lambda _: _changed.pop(key, None))
         count, times, site = (0, (), None) if before is None else before[2:]
         if not silent:
-            count, times, site = count + 1, (*times[1 - _REMEMBERED :], now), _users_line()
+            count, times, site = count + 1, (*times[1 - _REMEMBERED :], now), users_line()
         _changed[key] = Change(gone, now, count, times, site)
-
-
-def _users_line() -> tuple[Any, int] | None:
-    """Code and line of the caller outside of this library."""
-    frame: Any = sys._getframe(2)
-    while frame is not None:
-        if not frame.f_code.co_filename.startswith(_HERE):
-            return frame.f_code, frame.f_lineno
-        frame = frame.f_back
-    return None
 
 
 def _note(array: Any) -> Change | None:
