@@ -245,7 +245,10 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
     _bind_operators(cls)
     for name in (*_INPLACE, *INPLACE):
         own = f"{name}_" if f"{name}_" in LABELS else name
-        setattr(cls, f"{name}_", (_reshaping if name in _RESHAPE else _inplace)(_labelling(own, FRONTS[name].call)))
+        call = (_reshaping if name in _RESHAPE else _inplace)(_labelling(own, FRONTS[name].call))
+        call.__name__ = call.__qualname__ = f"{name}_"
+        call.__doc__ = f"``{name}`` in place: the tensor is changed and returned."
+        setattr(cls, f"{name}_", call)
     functions.update({f"{name}_": getattr(cls, f"{name}_") for name in _WRITING})
     for name, dtype in _CASTS.items():
         setattr(cls, name, _caster(dtype))

@@ -70,7 +70,12 @@ def _dropout(name: str, axes: int | None) -> Any:
 
 dropout = _dropout("dropout", None)
 dropout1d, dropout2d, dropout3d = (_dropout(f"dropout{k}d", 2) for k in (1, 2, 3))
-front("dropout", method=False)(lambda input, p, train: dropout(input, p, train))
+
+
+@front("dropout", method=False)
+def _dropout_function(input: Any, p: float, train: bool) -> Any:
+    """``nn.functional.dropout`` with torch's signature of the plain name, which has no defaults."""
+    return dropout(input, p, train)
 
 
 def _alpha_dropout(name: str, axes: int | None) -> Any:
