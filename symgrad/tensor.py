@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,7 +19,7 @@ from symgrad.ops.reductions import cast
 from symgrad.ops.shaping import permute
 from symgrad.shown import Shown
 from symgrad.tape import record
-from symgrad.tape.inplace import inplace, resize, view_of
+from symgrad.tape.inplace import inplace, out_of_reach, resize, view_of
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import plain
 from symgrad.tape.versions import changes
@@ -94,7 +95,10 @@ class Tensor(Shown):
                 extra.site = record.call_site(1)
             self._node = None
             extra.origin = None
-        self._requires_grad = bool(requires_grad)
+        view = view_of(self)
+        if view is not None:
+            view.leaf = bool(requires_grad)
+        self._requires_grad = bool(requires_grad) or (view is not None and out_of_reach(self) and view.base.requires_grad)
         return self
 
     @property
@@ -233,6 +237,9 @@ class Tensor(Shown):
         shared = self._extra if view is None else view.base._extra
         if shared is not None:
             extra.counted, extra.silent = shared.counted, shared.silent
+            extra.detached = shared.detached
+        if self._requires_grad:
+            extra.detached = weakref.ref(self if view is None else view.base)
         return out  # type: ignore[no-any-return]
 
     def detach_(self) -> Tensor:

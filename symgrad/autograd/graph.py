@@ -22,7 +22,7 @@ from symgrad.autograd.saving import (
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.tape import graph as tape
 from symgrad.tape.graph import Labelled, NodeExtra
-from symgrad.tape.inplace import view_of
+from symgrad.tape.inplace import out_of_reach, view_of
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.versions import note_change, openly_changed_since
@@ -86,7 +86,7 @@ class GradFn:
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that receive this node's gradients: ``(node, output number)``; ``(None, 0)`` for constants."""
-        return tuple((None, 0) if place is None else _edge(place) for place in places(self.node))
+        return tuple((None, 0) if place is None or out_of_reach(place) else _edge(place) for place in places(self.node))
 
     @property
     def metadata(self) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from symgrad.op import shape_of
 from symgrad.ops.kinks import turned
 from symgrad.tape.engine import Sweep, passed
 from symgrad.tape.graph import Labelled, Node, Parts, sequence
+from symgrad.tape.inplace import out_of_reach
 from symgrad.tape.modes import enable_grad, is_grad_enabled, no_grad
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.origin import Origin, attach, settle
@@ -161,7 +162,7 @@ def _check(outputs: Sequence[Any]) -> None:
             raise ArgumentError(f"element {k} of outputs is {type(out).__name__}, not a tensor")
         if awaits_reward(out):
             raise AutogradError(NO_REWARD)
-        if not out._requires_grad:
+        if not out._requires_grad or out_of_reach(out):
             raise AutogradError(NO_GRAD.format(k))
 
 

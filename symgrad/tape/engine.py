@@ -22,6 +22,7 @@ from symgrad.ops.reductions import cast_op
 from symgrad.ops.select import guard, where_op
 from symgrad.ops.shaping import expand_op
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Shaped
+from symgrad.tape.inplace import out_of_reach
 from symgrad.tape.observers import PackedRow, running, unpacked
 from symgrad.tape.versions import any_changes, check_saved, fresh
 
@@ -204,6 +205,8 @@ class Sweep:
         self._finish_leaves()
 
     def _finish(self, leaf: Any, g: Any) -> None:
+        if out_of_reach(leaf):
+            return
         self.current = leaf
         self.found[leaf] = self.finish_leaf(leaf, g.value if g.__class__ is Masked else g)
 
@@ -340,13 +343,14 @@ class Sweep:
         zeros: Masked | None = None
         if g.__class__ is Masked:
             g, zeros = g.value, g
+        bits, came = self.masks.get(node, node.mask), g
         if node.extra is not None:
             hooked = self.run_hooks(node, g)
             if hooked is not g:
                 g, zeros = hooked, None
         if node in self.wanted_nodes:
-            self.found[node] = g
-        bits = self.masks.get(node, node.mask)
+            # grad() takes what came in where the sweep goes on from here, and else what the hooks made of it: so torch.
+            self.found[node] = came if bits and not self.run_wanted else g
         if bits or self.run_wanted:
             self._run_node(node, bits, g, zeros)
 

@@ -19,7 +19,7 @@ from symgrad.dtypes import torch_name
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import Op, lookup, shape_of
 from symgrad.tape.graph import Labelled, Node, sequence
-from symgrad.tape.modes import MODE
+from symgrad.tape.modes import MODE, enable_grad
 from symgrad.tape.versions import changes, note_change, storage
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
@@ -65,10 +65,11 @@ class View:
     kind       why it may not be changed: made under ``no_grad`` or in ``inference`` mode, one of ``several`` results,
                or the output of a custom ``function``; empty for a view that may be changed
     inherited  whether that is so because of the view it was cut from
+    leaf       whether it was itself told to require grad
     place      which output of which function it is, for messages
     """
 
-    __slots__ = ("base", "inherited", "kind", "op", "params", "parent", "place")
+    __slots__ = ("base", "inherited", "kind", "leaf", "op", "params", "parent", "place")
 
     def __init__(self, base: Any, parent: View | None, op: Op, params: dict[str, Any]):
         self.base = base
@@ -77,6 +78,7 @@ class View:
         self.params = params
         self.kind: str = "" if parent is None else parent.kind
         self.inherited = bool(self.kind)
+        self.leaf = False
         self.place = (0, op.node if isinstance(op.node, str) else op.name.capitalize())
 
     def marked(self, kind: str, place: tuple[int, str] | None = None) -> None:
@@ -113,7 +115,7 @@ def note_view(source: Any, made: Any, op: Op, params: dict[str, Any]) -> None:
     view = made.more().view = View(root, parent, op, params)
     if MODE.exceptional and not MODE.local.enabled:
         view.marked("inference" if MODE.local.inference else "no_grad")
-        made._requires_grad = root._requires_grad  # as a leaf of its own: so torch
+        made._requires_grad = root._requires_grad  # though no gradient can reach it: see `out_of_reach`
     more = root.more()
     if more.views is None:
         more.views = []
@@ -125,6 +127,14 @@ def note_view(source: Any, made: Any, op: Op, params: dict[str, Any]) -> None:
 def view_of(tensor: Any) -> View | None:
     """What a tensor knows of its base; None when it is no view."""
     return None if tensor._extra is None else tensor._extra.view
+
+
+def out_of_reach(place: Any) -> bool:
+    """Whether a tensor requires grad only as its base does: cut out unrecorded, it is neither a node nor a leaf."""
+    if place.__class__ is Node or place._extra is None:
+        return False
+    view = place._extra.view
+    return view is not None and place._node is None and view.kind in ("no_grad", "inference") and not view.leaf
 
 
 class Invalid:
@@ -182,7 +192,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
         _write(root, target, value)
         if root._node is not None and not root._requires_grad:
             root._node = None
-        _spoil(root)
+        _follow(root)
         return tensor
     shown = _shows_temporary(root._node)
     fresh = _separate(new._node, began, before, value, target)
@@ -384,14 +394,34 @@ def _refresh(root: Any) -> None:
         view = alive._extra.view
         if view.kind:
             alive._node, alive._requires_grad = Invalid(view, alive._value.shape, alive._value.dtype), True
-            continue
-        made = _cut(root, view.chain())
-        if alive._extra.retains and alive._node is not None:
-            alive._node.more().retained = None
-            made._node.more().retained = weakref.ref(alive)
-        alive._node, alive._requires_grad = made._node, made._requires_grad
-        # torch does not take the views once more, but reads the memory of the base by strides.
-        Labelled.on(made._node, "AsStridedBackward0", (root._node,))
+        else:
+            _retake(alive, root)
+
+
+def _retake(alive: Any, root: Any) -> None:
+    """Give a view a node of its own time; hooks stay with what it was, and what it was is no longer its place."""
+    made = _cut(root, alive._extra.view.chain())
+    if alive._extra.retains and alive._node is not None:
+        alive._node.more().retained = None
+        made._node.more().retained = weakref.ref(alive)
+    alive._node, alive._requires_grad = made._node, made._requires_grad
+    # torch does not take the views once more, but reads the memory of the base by strides.
+    Labelled.on(made._node, "AsStridedBackward0", (root._node or root,))
+
+
+def _follow(root: Any) -> None:
+    """After an unrecorded change: views have new nodes of an unchanged history, those that may not change have none."""
+    _spoil(root)
+    extra = root._extra
+    if extra is not None and extra.detached is not None and not extra.silent:
+        whole = extra.detached()
+        root = root if whole is None else whole
+    views = root._extra.views if root._extra is not None and root._requires_grad else None
+    for ref in list(views or ()):
+        alive = ref()
+        if alive is not None and alive._node.__class__ is Node and alive._extra.view is not None:
+            with enable_grad():
+                _retake(alive, root)
 
 
 def _spoil(root: Any) -> None:
@@ -403,9 +433,11 @@ def _spoil(root: Any) -> None:
 
 
 def _cut(root: Any, chain: Chain) -> Any:
-    """The view that ``chain`` cuts out of ``root``, recorded anew; ``root`` does not note it."""
-    made = _blank(root)
-    made._value, made._node, made._requires_grad, made._extra = root._array(), root._node, root._requires_grad, None
+    """The view that ``chain`` cuts out of ``root``, recorded anew; only a leaf notes it, being its own place."""
+    made = root
+    if root._node is not None:
+        made = _blank(root)
+        made._value, made._node, made._requires_grad, made._extra = root._array(), root._node, root._requires_grad, None
     for op, params in chain:
         made = op(made, **params)
     return made

@@ -45,18 +45,20 @@ class Extra:
 
     counted    what the tensor's version number has besides the changes of its memory: those of its former memory when
                ``.data`` was set, those through a ``.data``
+    detached   a reference to the tensor with history whose memory this one shares without
     inference  made in inference mode; such a tensor only ``claims`` to require grad, since nothing records it
     """
 
     __slots__ = (
-        "accumulate", "claims", "counted", "grad", "hooks", "inference", "metadata", "name", "origin", "origin_at",
-        "post", "recipe", "retains", "score", "silent", "site", "source", "structure", "view", "views",
+        "accumulate", "claims", "counted", "detached", "grad", "hooks", "inference", "metadata", "name", "origin",
+        "origin_at", "post", "recipe", "retains", "score", "silent", "site", "source", "structure", "view", "views",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.accumulate: Any = None
         self.claims = False
         self.counted = 0
+        self.detached: Any = None
         self.grad: Any = None
         self.hooks: dict[int, Any] = {}
         self.inference = False

@@ -1,0 +1,87 @@
+"""What is changed or cut out without being recorded: whose gradient is still asked for, and which values count."""
+
+from __future__ import annotations
+
+import pytest
+
+import symgrad
+
+torch = pytest.importorskip("torch", reason="torch, the referee, is not installed")
+
+pytestmark = pytest.mark.peer
+
+CHANGES = ["v.add_(1)", "b.add_(1)", "b.detach().add_(1)", "b.detach().detach()[1:].mul_(2)", "b[:1].add_(1)",
+           "b.data.add_(1)"]  # fmt: skip
+
+
+def numbers(gradients):
+    return [None if g is None else g.tolist() for g in gradients]
+
+
+def both(run):
+    """What ``run`` finds on either side, or the class of its error."""
+    found = []
+    for t in (symgrad, torch):
+        try:
+            found.append(run(t))
+        except RuntimeError:
+            found.append(RuntimeError)
+    return found
+
+
+@pytest.mark.parametrize("leaf", [True, False])
+@pytest.mark.parametrize("change", CHANGES)
+def test_views_of_memory_that_changed_unrecorded_are_new_nodes(change, leaf):
+    def run(t):
+        x = t.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        b = x if leaf else x * 1
+        v = b[1:]
+        before = v.grad_fn
+        v.register_hook(lambda g: g * 10)
+        y = (v * 2).sum()
+        with t.no_grad():
+            eval(change, {"v": v, "b": b})  # noqa: S307
+        facts = [type(v.grad_fn).__name__, v.grad_fn is before, v.requires_grad]
+        facts += numbers(t.autograd.grad(y, [x, v], allow_unused=True))
+        return facts + numbers(t.autograd.grad((v * 3).sum(), [x, v], allow_unused=True))
+
+    here, there = both(run)
+    assert here == there
+
+
+ASKED = ["pass", "v.requires_grad_()", "v.requires_grad = True", "v.register_hook(seen.append)", "v.retain_grad()",
+         "v.backward()", "t.autograd.grad(v, v)", "t.autograd.grad((v * 2).sum(), v)", "v[:].sum().backward()",
+         "v.requires_grad_(False)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+@pytest.mark.parametrize("asked", ASKED)
+def test_no_gradient_reaches_views_that_were_cut_out_unrecorded(asked, mode):
+    def run(t):
+        seen = []
+        x = t.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        b = x * 1
+        with getattr(t, mode)():
+            v = b[1:2]
+        exec(asked, {"v": v, "t": t, "seen": seen})  # noqa: S102
+        y = (v * 2).sum()
+        edge = y.grad_fn.next_functions[0][0].next_functions[0][0]
+        y.backward()
+        return v.requires_grad, v.is_leaf, y.requires_grad, edge is None, numbers([v.grad, x.grad]), len(seen)
+
+    here, there = both(run)
+    assert here == there
+
+
+@pytest.mark.parametrize("wanted", ["[v]", "[x, v]", "[v, y]", "[v, y, x]"])
+def test_gradients_that_are_taken_on_the_way_are_those_before_the_hooks(wanted):
+    def run(t):
+        x = t.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        v = x * 5
+        y = v * 2
+        v.register_hook(lambda g: g * 10)
+        y.register_hook(lambda g: g + 1)
+        return numbers(t.autograd.grad(y.sum(), eval(wanted, {"x": x, "v": v, "y": y})))  # noqa: S307
+
+    here, there = both(run)
+    assert here == there
