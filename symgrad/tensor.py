@@ -98,7 +98,8 @@ class Tensor(Shown):
         view = view_of(self)
         if view is not None:
             view.leaf = bool(requires_grad)
-        self._requires_grad = bool(requires_grad) or (view is not None and out_of_reach(self) and view.base.requires_grad)
+            requires_grad = requires_grad or (out_of_reach(self) and view.base.requires_grad)
+        self._requires_grad = bool(requires_grad)
         return self
 
     @property
