@@ -104,7 +104,7 @@ class Entries:
         dims = t.params["dim"]
         labels = tuple(range(x.ndim))
         kept = tuple(k for k in labels if k not in dims)
-        return self.summed([(x, labels)], kept, at, x.ndim, lambda parts: inner(parts[0]), outer)
+        return self.summed([(x, labels)], kept, at, lambda parts: inner(parts[0]), outer)
 
     def contraction(self, t: Term, at: tuple[Any, ...]) -> tuple[list[Any], Any]:
         """The entry of an einsum: a sum over the labels that the output does not have, deltas for equal ones."""
@@ -118,11 +118,11 @@ class Entries:
         names = [x for x in output if x is not None]
         values = [i for x, i in zip(output, at, strict=True) if x is not None]
         return self.summed(
-            list(zip(t.args, specs, strict=True)), tuple(names), tuple(values), 0, lambda p: sp.Mul(*p, *deltas), None
+            list(zip(t.args, specs, strict=True)), tuple(names), tuple(values), lambda p: sp.Mul(*p, *deltas), None
         )
 
     def summed(
-        self, parts: Sequence[Any], kept: tuple[Any, ...], at: tuple[Any, ...], _: int, inner: Any, outer: Any
+        self, parts: Sequence[Any], kept: tuple[Any, ...], at: tuple[Any, ...], inner: Any, outer: Any
     ) -> tuple[list[Any], Any]:
         """What a sum of products of entries needs, and the sum."""
         place = dict(reversed(list(zip(kept, at, strict=True))))
