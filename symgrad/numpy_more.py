@@ -12,11 +12,6 @@ from symgrad.errors import ArgumentError
 from symgrad.numpy_functions import bare, front_of, reduce, tensor, unsupported, wanted
 from symgrad.ops.naming import SPACES
 
-
-def _space(name: str) -> dict[str, Callable[..., Any]]:
-    return SPACES[name]
-
-
 # ---------------------------------------------------------------------------------------------- joining and splitting
 
 
@@ -69,7 +64,7 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> 
     if mode != "constant" or options or np.ndim(bare(value)):
         raise unsupported(f"np.pad(…, mode={mode!r})", " in this form")
     widths = np.broadcast_to(pad_width, (array.ndim, 2))
-    return _space("nn.functional")["pad"](array, [int(w) for pair in widths[::-1] for w in pair], value=value)
+    return SPACES["nn.functional"]["pad"](array, [int(w) for pair in widths[::-1] for w in pair], value=value)
 
 
 def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
@@ -136,7 +131,7 @@ def _skipping(name: str, masked: str) -> Callable[..., Any]:
         a = tensor(a)
         options = {"correction": ddof} if masked in ("var", "std") else {}
         found = ~np.isnan(bare(a))
-        return _space("masked")[masked](a, axis, keepdim=bool(keepdims), dtype=dtype, mask=tensor(found), **options)
+        return SPACES["masked"][masked](a, axis, keepdim=bool(keepdims), dtype=dtype, mask=tensor(found), **options)
 
     return call
 
@@ -226,7 +221,7 @@ def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
     if mode not in ("full", "same", "valid"):
         raise ArgumentError(f"np.convolve: mode is full, same or valid, not {mode!r}.")
     wide = 0 if mode == "valid" else len(v) - 1
-    out = _space("nn.functional")["pad"](a, [wide, wide]).unfold(0, len(v), 1) @ front_of("flip")(v, (0,))
+    out = SPACES["nn.functional"]["pad"](a, [wide, wide]).unfold(0, len(v), 1) @ front_of("flip")(v, (0,))
     return out if mode != "same" else out[(len(v) - 1) // 2 : (len(v) - 1) // 2 + len(a)]
 
 
@@ -241,7 +236,7 @@ def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, ax
         axisa = axisb = axisc = axis
     if not axisa == axisb == axisc:
         raise unsupported("np.cross with several axes", " in this form")
-    return _space("linalg")["cross"](tensor(a), tensor(b), dim=axisa)
+    return SPACES["linalg"]["cross"](tensor(a), tensor(b), dim=axisa)
 
 
 def _angle(z: Any, deg: bool = False) -> Any:
@@ -259,7 +254,7 @@ def _linalg(name: str, *kept: str) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         wanted(f"np.linalg.{name}", {k: v for k, v in kwargs.items() if k not in kept})
         options = {names.get(k, k): v for k, v in kwargs.items() if k in kept}
-        return _space("linalg")[name](*map(_array, args), **options)
+        return SPACES["linalg"][name](*map(_array, args), **options)
 
     return call
 
@@ -269,7 +264,7 @@ def _array(x: Any) -> Any:
 
 
 def _matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    return _space("linalg")["matrix_norm"](x, ord, keepdim=keepdims)
+    return SPACES["linalg"]["matrix_norm"](x, ord, keepdim=keepdims)
 
 
 def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
@@ -279,18 +274,18 @@ def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: An
 def _singular(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     if hermitian:
         raise unsupported("np.linalg.svd(…, hermitian=True)", " in this form")
-    return _space("linalg")["svd"](a, full_matrices) if compute_uv else _space("linalg")["svdvals"](a)
+    return SPACES["linalg"]["svd"](a, full_matrices) if compute_uv else SPACES["linalg"]["svdvals"](a)
 
 
 def _orthogonal(a: Any, mode: str = "reduced") -> Any:
-    found = _space("linalg")["qr"](a, mode)
+    found = SPACES["linalg"]["qr"](a, mode)
     return found[1] if mode == "r" else found
 
 
 def _inverse_like(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
     given = rtol if rcond is None and rtol is not np._NoValue else rcond
     # NumPy's default cutoff is a fixed one, unlike torch's.
-    return _space("linalg")["pinv"](a, rtol=1e-15 if given is None else given, hermitian=hermitian)
+    return SPACES["linalg"]["pinv"](a, rtol=1e-15 if given is None else given, hermitian=hermitian)
 
 
 def _trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
@@ -304,7 +299,7 @@ def _trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 def _along(name: str) -> Callable[..., Any]:
     def call(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
         wanted(f"np.fft.{name}", {"out": out})
-        return _space("fft")[name](tensor(a), n, axis, norm)
+        return SPACES["fft"][name](tensor(a), n, axis, norm)
 
     return call
 
@@ -314,7 +309,7 @@ def _over(name: str) -> Callable[..., Any]:
 
     def call(a: Any, s: Any = None, axes: Any = default, norm: Any = None, out: Any = None) -> Any:
         wanted(f"np.fft.{name}", {"out": out})
-        return _space("fft")[name](tensor(a), s, axes, norm)
+        return SPACES["fft"][name](tensor(a), s, axes, norm)
 
     return call
 
@@ -386,11 +381,11 @@ MORE: dict[Any, Callable[..., Any]] = {
     np.linalg.qr: _orthogonal,
     np.linalg.svd: _singular,
     np.linalg.tensordot: lambda x1, x2, /, *, axes=2: front_of("tensordot")(tensor(x1), tensor(x2), axes),
-    np.linalg.tensorsolve: lambda a, b, axes=None: _space("linalg")["tensorsolve"](tensor(a), tensor(b), axes),
+    np.linalg.tensorsolve: lambda a, b, axes=None: SPACES["linalg"]["tensorsolve"](tensor(a), tensor(b), axes),
     np.linalg.trace: _trace,
     np.linalg.vecdot: _linalg("vecdot", "axis"),
     **{getattr(np.fft, name): _along(name) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
     **{getattr(np.fft, n): _over(n) for n in ("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn")},
-    np.fft.fftshift: lambda x, axes=None: _space("fft")["fftshift"](x, axes),
-    np.fft.ifftshift: lambda x, axes=None: _space("fft")["ifftshift"](x, axes),
+    np.fft.fftshift: lambda x, axes=None: SPACES["fft"]["fftshift"](x, axes),
+    np.fft.ifftshift: lambda x, axes=None: SPACES["fft"]["ifftshift"](x, axes),
 }  # fmt: skip

@@ -70,7 +70,7 @@ class Entries:
         """A size as SymPy, a number where it is known."""
         if not isinstance(letter, str) or self.sizes:
             return sp.Integer(size_value(letter, self.sizes))
-        return sp.sympify(letter, {w: sp.Symbol(w, integer=True, positive=True) for w in _words(letter)})
+        return size_expr(letter)
 
     def plan(self, t: Term, at: tuple[Any, ...]) -> tuple[list[tuple[Term, tuple[Any, ...]]], Any]:
         """The entries that an entry needs, and what makes it of them."""
@@ -179,8 +179,12 @@ def _complex(t: Term) -> bool:
     return t.args[0].dtype is not None and t.args[0].dtype.kind == "c"
 
 
-def _words(letter: str) -> list[str]:
-    return [w for w in letter.replace("*", " ").replace("+", " ").replace("-", " ").split() if not w.isdigit()]
+def size_expr(size: Any) -> Any:
+    """A size, an int or letters such as ``"n + 1"``, as SymPy: its letters are positive integers."""
+    if not isinstance(size, str):
+        return size
+    words = [w for w in size.replace("*", " ").replace("+", " ").replace("-", " ").split() if not w.isdigit()]
+    return sp.sympify(size, {w: sp.Symbol(w, integer=True, positive=True) for w in words})
 
 
 def _broadcast(a: Term, at: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ import sympy as sp
 from sympy.matrices.expressions.hadamard import hadamard_power
 
 from symgrad.errors import FormulaError
+from symgrad.formula.entries import size_expr
 from symgrad.formula.sympy_io import number_expr, to_sympy
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, describe, postorder, symbol
 
@@ -23,19 +24,11 @@ def matrix_expression(root: Term) -> Any:
     return image[root]
 
 
-def _size(n: Any) -> Any:
-    return sp.sympify(n, {w: sp.Symbol(w, integer=True, positive=True) for w in _words(n)}) if isinstance(n, str) else n
-
-
-def _words(text: str) -> list[str]:
-    return [w for w in text.replace("*", " ").replace("+", " ").replace("-", " ").split() if not w.isdigit()]
-
-
 def _shape(t: Term) -> tuple[Any, Any]:
     """Rows and columns."""
     if t.ndim > 2:
         raise FormulaError(f"{describe(t)} has {t.ndim} axes; SymPy's matrices have two. t.expr has no such limit.")
-    rows, *rest = map(_size, t.shape)
+    rows, *rest = map(size_expr, t.shape)
     return rows, rest[0] if rest else 1
 
 
@@ -45,7 +38,7 @@ def _converted(t: Term, args: Sequence[Any]) -> Any:
     if t.op is NUMBER:
         return number_expr(t.number)
     if t.op is SIZE:
-        return _size(t.name)
+        return size_expr(t.name)
     if not t.shape and all(not a.shape for a in t.args) and t.op.kind == "elementwise":
         return _function(t, args)
     _shape(t) if t.shape else None
@@ -192,7 +185,7 @@ _RULES: dict[str, Rule] = {
     "solve": lambda t, args: sp.Inverse(args[0]) * args[1],
     "diagonal": _matrices(sp.DiagonalOf),
     "einsum": _einsum,
-    "eye": lambda t, args: sp.Identity(_size(t.params["n"])),
+    "eye": lambda t, args: sp.Identity(size_expr(t.params["n"])),
     "full": lambda t, args: number_expr(t.params["value"]) * sp.OneMatrix(*_shape(t)),
     "cast": lambda t, args: args[0],
     "clone": lambda t, args: args[0],

@@ -18,6 +18,7 @@ from symgrad.ops.reductions import log_softmax, softmax
 from symgrad.ops.select import abs_, relu, sign, where
 from symgrad.ops.shaping import axis_of, chunk, reshape
 from symgrad.ops.special import erf
+from symgrad.ops.still import values_of
 
 
 def _activation(*names: str, method: bool = False) -> Callable[[Callable[..., Any]], Any]:
@@ -111,7 +112,7 @@ def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool
         return where(input >= 0, input, input * ((lower + upper) / 2))
     from symgrad.ops.noise import drawn
 
-    values = np.asarray(input.detach() if hasattr(input, "detach") else input)
+    values = values_of(input)
     slopes = np.ones(values.shape, values.dtype)
     low = values <= 0
     slopes[low] = drawn(generator).uniform((int(low.sum()),), np.dtype(np.float64)) * (upper - lower) + lower

@@ -14,15 +14,16 @@ from symgrad.ops.naming import within
 from symgrad.ops.reductions import logsumexp, mean, sum_
 from symgrad.ops.select import eq, where
 from symgrad.ops.shaping import cat, reshape, stack, unsqueeze
+from symgrad.ops.still import values_of
 
 
 def _numbers(lengths: Any) -> list[int]:
-    return [int(n) for n in np.asarray(lengths.detach() if hasattr(lengths, "detach") else lengths).reshape(-1)]
+    return [int(n) for n in values_of(lengths).reshape(-1)]
 
 
 def _labels(targets: Any, lengths: list[int]) -> list[Any]:
     """The target of every sample, from rows or from one long vector."""
-    plain = np.asarray(targets.detach() if hasattr(targets, "detach") else targets)
+    plain = values_of(targets)
     if plain.ndim == 2:
         return [plain[k, :n] for k, n in enumerate(lengths)]
     ends = np.cumsum(lengths)

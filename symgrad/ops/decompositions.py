@@ -42,6 +42,7 @@ from symgrad.ops.spectral import (
     svd_vh_op,
     svdvals_op,
 )
+from symgrad.ops.still import values_of
 
 
 def _linalg(call: Callable[..., Any]) -> Any:
@@ -173,7 +174,7 @@ def svd(A: Any, full_matrices: bool = True, *, driver: Any = None) -> Named:
     k = _rank(A)
     u, s, vh = svd_u_op(A, k=k), svdvals_op(A, k=k), svd_vh_op(A, k=k)
     if full_matrices:
-        plain = np.asarray(A.detach() if hasattr(A, "detach") else A)
+        plain = values_of(A)
         full_u, _, full_vh = np.linalg.svd(plain, full_matrices=True)
         u = _rest_of_basis(u, full_u)
         vh = mT(_rest_of_basis(mT(vh), np.swapaxes(full_vh, -1, -2)))
@@ -246,7 +247,7 @@ def qr(A: Any, mode: str = "reduced") -> Named:
     if mode == "r":
         return QR((np.zeros(0, A.dtype), r))
     if mode == "complete" and rows > columns:
-        plain = np.asarray(A.detach() if hasattr(A, "detach") else A)
+        plain = values_of(A)
         q = _rest_of_basis(q, np.linalg.qr(plain, "complete")[0])
         r = cat([r, np.zeros((*shape_of(A)[:-2], rows - columns, columns), A.dtype)], -2)
     return QR((q, r))
@@ -396,7 +397,7 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Named:
     right = unsqueeze(B, -1) if vector else B
     found = pinv(A, rcond) @ right
     rows, columns = shape_of(A)[-2:]
-    plain = np.asarray(A.detach() if hasattr(A, "detach") else A)
+    plain = values_of(A)
     values = np.linalg.svd(plain, compute_uv=False)
     limit = values.max(-1, keepdims=True, initial=0) * max(rows, columns) * np.finfo(values.dtype).eps
     ranks = (values > limit).sum(-1)

@@ -18,6 +18,7 @@ from symgrad.ops.naming import within
 from symgrad.ops.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, along_axis
 from symgrad.ops.select import where
 from symgrad.ops.shaping import expand, mT, reshape, unbind, unsqueeze
+from symgrad.ops.still import values_of
 
 
 def _scale(have: int, wanted: int, factor: float | None, align: bool) -> float:
@@ -137,13 +138,9 @@ def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) ->
 # ------------------------------------------------------------------------------------------ grids
 
 
-def _plain(x: Any) -> Any:
-    return np.asarray(x.detach() if hasattr(x, "detach") else x)
-
-
 def _along(x: Any, slope: Any, value: Any) -> Any:
     """A piecewise linear function of ``x`` whose slope and value are known entry by entry."""
-    return x * slope + (value - _plain(x) * slope).astype(x.dtype)
+    return x * slope + (value - values_of(x) * slope).astype(x.dtype)
 
 
 def _reflected(x: Any, low: float, high: float) -> Any:
@@ -151,7 +148,7 @@ def _reflected(x: Any, low: float, high: float) -> Any:
     if low == high:
         return _along(x, np.zeros(shape_of(x), x.dtype), np.zeros(shape_of(x), x.dtype))
     start, span = low / 2, (high - low) / 2
-    from_start = _plain(x) - start
+    from_start = values_of(x) - start
     turned = np.where(from_start < 0, -1.0, 1.0)
     size = np.abs(from_start)
     extra, flips = np.fmod(size, span), np.floor(size / span)
@@ -161,7 +158,7 @@ def _reflected(x: Any, low: float, high: float) -> Any:
 
 
 def _clipped(x: Any, size: int) -> Any:
-    plain = _plain(x)
+    plain = values_of(x)
     inside = (plain > 0) & (plain < size - 1)
     return where(inside, x, np.clip(plain, 0, size - 1).astype(plain.dtype))
 
@@ -224,8 +221,8 @@ def grid_sample(
     places = [_in_pixels(p, n, padding_mode, align) for p, n in zip(points, sizes, strict=True)]
     if mode == "nearest":
         # Zero times the grid: its gradient is zero, not absent.
-        return _read(input, [np.rint(_plain(p)) for p in places]) + 0 * unsqueeze(floor(places[0]), 1)
-    lows = [np.floor(_plain(p)) for p in places]
+        return _read(input, [np.rint(values_of(p)) for p in places]) + 0 * unsqueeze(floor(places[0]), 1)
+    lows = [np.floor(values_of(p)) for p in places]
     total: Any = 0
     for corner in itertools.product((0, 1), repeat=len(sizes)):
         weight: Any = 1
@@ -240,12 +237,12 @@ def grid_sample(
 def _sampled_cubic(x: Any, points: Sequence[Any], padding: str, align: bool) -> Any:
     sizes = shape_of(x)[2:]
     places = [_in_pixels(p, n, "zeros", align) for p, n in zip(points, sizes, strict=True)]
-    lows = [np.floor(_plain(p)) for p in places]
+    lows = [np.floor(values_of(p)) for p in places]
     weights = [cubic_weights(p - low) for p, low in zip(places, lows, strict=True)]
     total: Any = 0
     for i, j in itertools.product(range(4), repeat=2):
         inside = [
-            _plain(_brought_inside(low + k - 1, n, padding, align))
+            values_of(_brought_inside(low + k - 1, n, padding, align))
             for low, k, n in zip(lows, (i, j), sizes, strict=True)
         ]
         total = total + _read(x, inside) * unsqueeze(weights[0][i] * weights[1][j], 1)

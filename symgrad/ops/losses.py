@@ -22,6 +22,7 @@ from symgrad.ops.reductions import cast, log_softmax, logsumexp, mean, sum_
 from symgrad.ops.select import abs_, clamp_min, minimum, where
 from symgrad.ops.shaping import expand, reshape, unsqueeze
 from symgrad.ops.special import xlogy
+from symgrad.ops.still import still, values_of
 
 
 def _reduced(value: Any, reduction: str) -> Any:
@@ -185,13 +186,9 @@ def gaussian_nll_loss(
         elif shape_of(input)[:-1] != shape_of(var)[:-1] or shape_of(var)[-1] != 1:
             raise ShapeError(f"var is of incorrect size: {tuple(shape_of(var))} for input {tuple(shape_of(input))}.")
     # The clamp has no gradient: the slope at var stays that of the formula with the clamped value.
-    limited = var + _constant(where(var < eps, eps - var, 0))
+    limited = var + still(where(var < eps, eps - var, 0))
     value = (log(limited) + (input - target) ** 2 / limited) / 2
     return _reduced(value + math.log(2 * math.pi) / 2 if full else value, reduction)
-
-
-def _constant(x: Any) -> Any:
-    return x.detach() if hasattr(x, "detach") else x
 
 
 @within("nn.functional")
@@ -316,18 +313,14 @@ def nll_loss(
     if weight is None:
         weights: Any = cast(counted, input.dtype)
     else:
-        weights = where(counted, reshape(getitem(weight, _array(safe)), shape_of(safe)), 0)
+        weights = where(counted, reshape(getitem(weight, values_of(safe)), shape_of(safe)), 0)
     value = where(counted, -picked * weights, 0)
     reduction = _legacy(reduction, size_average, reduce)
     return sum_(value) / sum_(weights) if reduction == "mean" else _reduced(value, reduction)
 
 
 def _all_counted(target: Any, ignore_index: int) -> bool:
-    return not np.any(_array(target) == ignore_index)
-
-
-def _array(x: Any) -> Any:
-    return np.asarray(_constant(x))
+    return not np.any(values_of(target) == ignore_index)
 
 
 def _squeezed(x: Any, axis: int) -> Any:
@@ -336,7 +329,7 @@ def _squeezed(x: Any, axis: int) -> Any:
 
 
 def _check_classes(target: Any, classes: int) -> None:
-    values = _array(target)
+    values = values_of(target)
     if values.size and (values.min() < 0 or values.max() >= classes):
         wrong = values[(values < 0) | (values >= classes)].flat[0]
         raise IndexError(f"Target {wrong} is out of bounds: there are {classes} classes (0 … {classes - 1}).")
@@ -405,7 +398,7 @@ def cross_entropy(
         chosen = cast(target != ignore_index, input.dtype)
         if weight is not None:
             safe = where(target != ignore_index, target, 0)
-            chosen = chosen * reshape(getitem(weight, _array(safe)), shape_of(safe))
+            chosen = chosen * reshape(getitem(weight, values_of(safe)), shape_of(safe))
         smooth = sum_(smooth) / sum_(chosen)
     else:
         smooth = _reduced(smooth, reduction)
@@ -431,7 +424,7 @@ def multi_margin_loss(
     gap = clamp_min(margin - own + x, 0)
     gap = gap if p == 1 else gap**p
     if weight is not None:
-        gap = gap * unsqueeze(getitem(weight, _array(labels)), 1)
+        gap = gap * unsqueeze(getitem(weight, values_of(labels)), 1)
     others = one_hot_op(labels, classes=classes, dtype="bool")
     value = sum_(where(others, 0, gap), 1) / classes
     value = value if len(shape_of(input)) == 2 else reshape(value, ())
@@ -448,7 +441,7 @@ def multilabel_margin_loss(
 ) -> Any:
     """Σ max(0, 1 - x_label + x_i) over labels (up to the first -1) and other classes, divided by their number."""
     x = input if len(shape_of(input)) == 2 else reshape(input, 1, -1)
-    labels = _array(reshape(target, shape_of(x)))
+    labels = values_of(reshape(target, shape_of(x)))
     classes = shape_of(x)[1]
     listed = np.cumprod(labels >= 0, 1).astype(bool)
     safe = np.where(listed, labels, 0)

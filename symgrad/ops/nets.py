@@ -22,6 +22,7 @@ from symgrad.ops.reductions import amax, cast, mean, norm, softmax, sum_, var
 from symgrad.ops.scatter import windowed
 from symgrad.ops.select import clamp_min, where
 from symgrad.ops.shaping import cat, mT, reshape, stack, t, transpose, unsqueeze
+from symgrad.ops.still import still, values_of
 
 _nn = within("nn.functional")
 
@@ -143,8 +144,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
 
 def _tracked(running: Any, value: Any, momentum: float) -> None:
     """A running statistic moved towards a new value, in place and without gradient."""
-    new = value.detach() if hasattr(value, "detach") else value
-    running.data.copy_(running.data * (1 - momentum) + new * momentum)
+    running.data.copy_(running.data * (1 - momentum) + still(value) * momentum)
 
 
 @_nn
@@ -213,10 +213,6 @@ def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float 
 # ------------------------------------------------------------------------------------------ embeddings
 
 
-def _rows(x: Any) -> Any:
-    return np.asarray(x.detach() if hasattr(x, "detach") else x)
-
-
 def _renormed(weight: Any, used: Any, max_norm: float, norm_type: float) -> None:
     """Rows that are used are scaled down to ``max_norm``, in place and without gradient, as torch."""
     rows = np.unique(used)
@@ -236,7 +232,7 @@ def embedding(
     sparse: bool = False,
 ) -> Any:
     """Rows of ``weight`` at the numbers in ``input``; the row ``padding_idx`` gets no gradient."""
-    rows = _rows(input)
+    rows = values_of(input)
     if max_norm is not None:
         _renormed(weight, rows, max_norm, norm_type)
     out = getitem(weight, rows)
@@ -247,10 +243,10 @@ def embedding(
     if scale_grad_by_freq:
         _, place, count = np.unique(rows, return_inverse=True, return_counts=True)
         factor = (1 / count)[place.reshape(rows.shape)].astype(weight.dtype)[..., None]
-    still = out.detach() if hasattr(out, "detach") else out
+    constant = still(out)
     if factor is not None:
-        out = out * factor + still * (1 - factor)
-    return where(fixed[..., None], still, out) if fixed.any() else out
+        out = out * factor + constant * (1 - factor)
+    return where(fixed[..., None], constant, out) if fixed.any() else out
 
 
 @_nn
@@ -268,12 +264,12 @@ def embedding_bag(
     padding_idx: int | None = None,
 ) -> Any:
     """Sums, means or maxima of rows of ``weight`` over bags: rows of ``input``, or ranges that begin at ``offsets``."""
-    rows = _rows(input)
+    rows = values_of(input)
     if rows.ndim == 2:
         bags = np.repeat(np.arange(len(rows)), rows.shape[1])
         count = len(rows)
     else:
-        starts = _rows(offsets)
+        starts = values_of(offsets)
         count = len(starts) - include_last_offset
         bags = np.searchsorted(starts[:count], np.arange(len(rows)), side="right") - 1
     picked = embedding(rows.reshape(-1), weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)

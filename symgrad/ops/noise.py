@@ -18,6 +18,7 @@ from symgrad.ops.elementwise import log
 from symgrad.ops.indexing import gather
 from symgrad.ops.naming import inplace, within, written
 from symgrad.ops.reductions import cumsum, sum_
+from symgrad.ops.still import values_of
 from symgrad.streams import Generator, NumpyNumbers
 
 inplace("bernoulli")
@@ -112,10 +113,6 @@ SAMPLED: list[Callable[..., Any]] = [lambda values, parameters, log_p: values]
 """Makes ``(values drawn, parameters, log-probability of a value)`` a sample; tensors have one that remembers it."""
 
 
-def _plain(x: Any) -> Any:
-    return np.asarray(x.detach() if hasattr(x, "detach") else x)
-
-
 @front("bernoulli")
 def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> Any:
     """0 or 1, with the probabilities in ``input`` (or ``p`` everywhere); derivative 0 unless given a reward.
@@ -126,7 +123,7 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> A
     if p is not None:
         _probability(p, "bernoulli")
         return input * 0 + np.asarray(drawn(generator).bernoulli(p, shape_of(input))).astype(input.dtype)
-    chances = _plain(input)
+    chances = values_of(input)
     if not np.all((chances >= 0) & (chances <= 1)):
         raise AutogradError("bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     ones = np.asarray(drawn(generator).bernoulli(chances, shape_of(input))).astype(input.dtype)
@@ -145,9 +142,9 @@ def normal(
     shape = tuple(size) if size is not None else np.broadcast_shapes(shape_of(mean), shape_of(std))
     kinds = [x.dtype for x in (mean, std) if hasattr(x, "dtype")]
     kind = np.dtype(np.result_type(*kinds) if kinds else dtype or get_default_dtype())
-    if np.any(_plain(std) < 0):
+    if np.any(values_of(std) < 0):
         raise AutogradError("normal expects all elements of std >= 0.0")
-    values = np.asarray(_plain(mean) + _plain(std) * drawn(generator).normal(shape, kind)).astype(kind)
+    values = np.asarray(values_of(mean) + values_of(std) * drawn(generator).normal(shape, kind)).astype(kind)
     return SAMPLED[0](values, [mean, std], lambda a: -(((a - mean) / std) ** 2) / 2 - log(std) - log(2 * PI) / 2)
 
 
@@ -162,7 +159,7 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *, gene
     >>> sg.multinomial(sg.tensor([0.0, 1.0]), 3, replacement=True)
     tensor([1, 1, 1])
     """
-    weights = _plain(input)
+    weights = values_of(input)
     _drawable(weights, num_samples, replacement)
     count = num_samples if replacement else weights.shape[-1]
     noise = drawn(generator).uniform((*weights.shape[:-1], count), np.dtype(np.float64))

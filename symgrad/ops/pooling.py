@@ -20,6 +20,7 @@ from symgrad.ops.reductions import argmax_op, sum_op
 from symgrad.ops.scatter import scatter_set_op
 from symgrad.ops.select import relu, sign
 from symgrad.ops.shaping import reshape, squeeze
+from symgrad.ops.still import values_of
 
 
 def _planes(x: Any, rank: int) -> tuple[Any, tuple[Any, ...]]:
@@ -308,8 +309,7 @@ def _fractional(rank: int) -> Any:
         if _random_samples is None:
             samples = drawn(generator).uniform((shape_of(x)[0], rank), np.dtype(x.dtype))
         else:
-            plain = _random_samples.detach() if hasattr(_random_samples, "detach") else _random_samples
-            samples = np.asarray(plain).reshape(-1, rank)
+            samples = values_of(_random_samples).reshape(-1, rank)
         # In the plane torch takes the samples from the last axis backwards, in space from the first.
         order = range(rank) if rank == 3 else range(rank - 1, -1, -1)
         index: list[Any] = []

@@ -11,6 +11,7 @@ from symgrad.errors import ArgumentError, DtypeError
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.reductions import axes_of, reduced_shape
 from symgrad.ops.select import abs_, eq, isfinite, isnan, le, logical_and, logical_not
+from symgrad.ops.still import still
 
 
 def _truth(name: str, kernel: Any, doc: str) -> Op:
@@ -96,12 +97,7 @@ def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equa
 @front("allclose")
 def allclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     """Whether all entries are close; see :func:`isclose`."""
-    return bool(all_(isclose(_values(input), _values(other), rtol, atol, equal_nan)))
-
-
-def _values(x: Any) -> Any:
-    """``x`` without its history, which an answer of true or false has no use for."""
-    return x.detach() if hasattr(x, "detach") else x
+    return bool(all_(isclose(still(input), still(other), rtol, atol, equal_nan)))
 
 
 @front("equal")
@@ -113,4 +109,4 @@ def equal(input: Any, other: Any) -> bool:
     """
     if not hasattr(other, "dtype"):
         raise ArgumentError(f"equal(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
-    return shape_of(input) == shape_of(other) and bool(all_(eq(_values(input), _values(other))))
+    return shape_of(input) == shape_of(other) and bool(all_(eq(still(input), still(other))))

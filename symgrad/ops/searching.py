@@ -16,6 +16,7 @@ from symgrad.ops.indexing import index_select
 from symgrad.ops.reductions import cast_op, sum_op
 from symgrad.ops.select import ne
 from symgrad.ops.shaping import axis_of, reshape
+from symgrad.ops.still import values_of
 
 searchsorted_op: Op = primitive(
     "searchsorted",
@@ -108,7 +109,7 @@ def unique(
     >>> unique(np.array([3.0, 1.0, 3.0]), return_counts=True)
     (array([1., 3.]), array([1, 2]))
     """
-    values = _plain(input)
+    values = values_of(input)
     axis = None if dim is None else axis_of(dim, values.ndim)
     _, first, inverse, counts = np.unique(values, True, True, True, axis, equal_nan=False)
     inverse = inverse.reshape(values.shape if axis is None else -1)
@@ -124,7 +125,7 @@ def unique_consecutive(
     >>> unique_consecutive(np.array([3.0, 3.0, 1.0, 3.0]))
     array([3., 1., 3.])
     """
-    values = _plain(input)
+    values = values_of(input)
     axis = None if dim is None else axis_of(dim, values.ndim)
     rows = values.reshape(-1, 1) if axis is None else np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
     begins = np.ones(len(rows), bool)
@@ -133,10 +134,6 @@ def unique_consecutive(
     inverse = (np.cumsum(begins) - 1).reshape(values.shape if axis is None else -1)
     counts = np.diff(first, append=len(rows))
     return _answer(input, axis, first, return_inverse and inverse, return_counts and counts)
-
-
-def _plain(x: Any) -> Any:
-    return x.detach().numpy() if hasattr(x, "detach") else np.asarray(x)
 
 
 def _answer(input: Any, axis: int | None, first: Any, *others: Any) -> Any:

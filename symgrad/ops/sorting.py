@@ -20,6 +20,7 @@ from symgrad.ops.indexing import gather_op
 from symgrad.ops.reductions import Extremes, amax, amin, check_entries, shared_by_ties, sum_op
 from symgrad.ops.select import isnan, where
 from symgrad.ops.shaping import axis_of, movedim, narrow, reshape, squeeze, unsqueeze
+from symgrad.ops.still import values_of
 
 _LONG = np.dtype(np.int64)
 
@@ -134,17 +135,13 @@ def _middle(input: Any, dim: int | None, keepdim: bool, skip_nan: bool) -> Any:
     axis = axis_of(dim, len(shape_of(input)))
     order = argsort_op(input, dim=axis, descending=False)
     missing = isnan(input)
-    count = shape_of(input)[axis] - np.asarray(_plain(missing)).sum(axis, keepdims=True)
+    count = shape_of(input)[axis] - values_of(missing).sum(axis, keepdims=True)
     last = np.full_like(count, shape_of(input)[axis] - 1)
     rank = (np.maximum(count, 1) - 1) // 2
     if not skip_nan:
         # Without skipping, a nan is the median; the first of them in the row, which the stable order keeps.
         rank = np.where(count <= last, count, rank)
     return _at(input, gather_op(order, rank, dim=axis), axis, keepdim)
-
-
-def _plain(x: Any) -> Any:
-    return x.detach().numpy() if hasattr(x, "detach") else x
 
 
 @front("median")
@@ -169,7 +166,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Extremes:
         return sort(input)
     axis = axis_of(dim, len(shape_of(input)))
     check_entries("mode", input, dim)
-    return _at(input, kernels_scan.argmode(_plain(input), axis), axis, keepdim)
+    return _at(input, kernels_scan.argmode(values_of(input), axis), axis, keepdim)
 
 
 # ------------------------------------------------------------------------------------------ quantiles
@@ -208,11 +205,11 @@ def _levels(x: Any, levels: Any, interpolation: str, skip_nan: bool) -> Any:
     elif interpolation == "higher":
         ranks = ceil(ranks)
     elif interpolation == "nearest":
-        ranks = np.rint(_plain(ranks))
+        ranks = np.rint(values_of(ranks))
     if not skip_nan:
         ranks = where(count < shape_of(x)[-1], shape_of(x)[-1] - 1, ranks)
-    below = np.floor(_plain(ranks)).astype(np.int64)
-    above = np.ceil(_plain(ranks)).astype(np.int64)
+    below = np.floor(values_of(ranks)).astype(np.int64)
+    above = np.ceil(values_of(ranks)).astype(np.int64)
     shape = (*shape_of(x)[:-1], np.broadcast_shapes(below.shape, (1,) * len(below.shape))[-1])
     low, high = (gather_op(ordered, np.broadcast_to(k, shape), dim=last) for k in (below, above))
     if interpolation in ("lower", "higher", "nearest"):

@@ -17,6 +17,7 @@ from symgrad.ops.indexing import gather_op
 from symgrad.ops.linalg import diag_embed, diagonal, mH, solve, tril_op, triu_op
 from symgrad.ops.naming import within
 from symgrad.ops.shaping import cat, expand, narrow, ones_like, unsqueeze
+from symgrad.ops.still import values_of
 
 lu_order_op: Op = primitive(
     "lu_order",
@@ -76,10 +77,6 @@ def _factor(A: Any, pivot: bool) -> tuple[Any, Any]:
     return square, order
 
 
-def _plain(x: Any) -> Any:
-    return np.asarray(x.detach() if hasattr(x, "detach") else x)
-
-
 def _unpacked(packed: Any) -> tuple[Any, Any]:
     """L and U from the array that holds both."""
     rows, columns = shape_of(packed)[-2:]
@@ -97,12 +94,12 @@ def _permutation(order: Any, like: Any) -> Any:
 def lu(A: Any, *, pivot: bool = True) -> tuple[Any, ...]:
     """P, L and U with A = P L U."""
     packed, order = _factor(A, pivot)
-    place = _permutation(_plain(order), A) if pivot else _wrapped(A, np.zeros(0, A.dtype))
+    place = _permutation(values_of(order), A) if pivot else _wrapped(A, np.zeros(0, A.dtype))
     return _named("P", "L", "U")((place, *_unpacked(packed)))
 
 
 def _pivots(A: Any, order: Any) -> Any:
-    return _wrapped(A, kernels_linalg.swaps_of(_plain(order), min(*shape_of(A)[-2:])))
+    return _wrapped(A, kernels_linalg.swaps_of(values_of(order), min(*shape_of(A)[-2:])))
 
 
 @within("linalg")
@@ -129,7 +126,7 @@ def old_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> tuple[Any, ..
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, ...]:
     """P, L and U from the results of ``lu_factor``."""
     nothing = _wrapped(LU_data, np.zeros(0, LU_data.dtype))
-    order = kernels_linalg.order_of(_plain(LU_pivots), shape_of(LU_data)[-2])
+    order = kernels_linalg.order_of(values_of(LU_pivots), shape_of(LU_data)[-2])
     place = _permutation(order, LU_data) if unpack_pivots else nothing
     parts = _unpacked(LU_data) if unpack_data else (nothing, nothing)
     return _named("P", "L", "U")((place, *parts))
@@ -140,7 +137,7 @@ def linalg_lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint:
     """X with A X = B (X A = B unless ``left``; Aᴴ if ``adjoint``) from the results of ``lu_factor``."""
     if not left:
         return mH(linalg_lu_solve(LU, pivots, mH(B), adjoint=not adjoint))
-    order = kernels_linalg.order_of(_plain(pivots), shape_of(LU)[-2])
+    order = kernels_linalg.order_of(values_of(pivots), shape_of(LU)[-2])
     batch = np.broadcast_shapes(tuple(shape_of(LU))[:-2], tuple(shape_of(B))[:-2])
     right = expand(B, (*batch, *shape_of(B)[-2:]))
     order = np.broadcast_to(order, (*batch, order.shape[-1]))
