@@ -212,3 +212,11 @@ def test_other_refusals() -> None:
         sg.bernoulli(sg.tensor([2.0]))
     with pytest.raises(RuntimeError, match="std >= 0"):
         sg.normal(sg.zeros(1), sg.tensor([-1.0]))
+
+
+def test_bernoulli_of_a_number_takes_only_the_shape_of_the_input() -> None:
+    x = sg.tensor([np.inf, np.nan, 1.0], requires_grad=True)
+    sample = x.bernoulli(1.0)
+    assert sample.tolist() == [1.0, 1.0, 1.0]
+    sample.sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0, 0.0]

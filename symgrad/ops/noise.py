@@ -18,6 +18,7 @@ from symgrad.ops.elementwise import log
 from symgrad.ops.indexing import gather
 from symgrad.ops.naming import inplace, within, written
 from symgrad.ops.reductions import cumsum, sum_
+from symgrad.ops.select import beside
 from symgrad.ops.still import values_of
 from symgrad.streams import Generator, NumpyNumbers
 
@@ -122,7 +123,7 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> A
     """
     if p is not None:
         _probability(p, "bernoulli")
-        return input * 0 + np.asarray(drawn(generator).bernoulli(p, shape_of(input))).astype(input.dtype)
+        return beside(np.asarray(drawn(generator).bernoulli(p, shape_of(input))).astype(input.dtype), input)
     chances = values_of(input)
     if not np.all((chances >= 0) & (chances <= 1)):
         raise AutogradError("bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
