@@ -130,9 +130,11 @@ def test_saved_variable_packing_unpacking_did_not_save_original_with_default_hoo
 
 def test_setting_default_saved_variable_hooks_twice_should_not_fail(t):
     """Contexts of hooks nest."""
+    x = leaf(t, [3.0])
     with hooks(t, same, same), hooks(t, same, same):
-        y = leaf(t, [3.0]) ** 2
+        y = x**2
     y.backward()
+    assert x.grad.tolist() == [6.0]
 
 
 def test_setting_default_saved_variable_hooks_twice_should_use_inner(t):

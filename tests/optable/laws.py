@@ -373,4 +373,4 @@ def narrow_law(name: str, k: int, dtype: str) -> None:
         assert np.asarray(compiled).dtype == got.dtype, f"{name}: compiled to {np.asarray(compiled).dtype}"
         formula = evaluated(term, args, values.get("w"), found)
         for what, value in (("number", got), ("formula", formula), ("program", compiled)):
-            close(doubled(value), want._value, 64 * NARROW[dtype], f"{name} {dtype}: {what} {term}")
+            close(doubled(value), want._value, 8 * NARROW[dtype], f"{name} {dtype}: {what} {term}")
