@@ -12,14 +12,14 @@ from symgrad.dtypes import is_floating
 from symgrad.errors import ShapeError
 from symgrad.op import FRONTS, Op, lookup, register_carrier
 from symgrad.ops.indexing import getitem
-from symgrad.ops.labels import LABELS
+from symgrad.ops.labels import KEPT, LABELS
 from symgrad.ops.naming import INPLACE, SPACES
 from symgrad.tape import record
 from symgrad.tape.folding import folding
 from symgrad.tape.graph import Labelled
 from symgrad.tape.inplace import into, of_its_own, one_of_several, reshape_inplace
 from symgrad.tape.record import Recorded
-from symgrad.tape.versions import storage
+from symgrad.tape.versions import kept, storage
 
 _BINARY = {
     "add": "add",
@@ -161,11 +161,12 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     label = LABELS.get(name)
     if label is None:
         return function
+    positions = KEPT.get(name, ())
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         made = function(*args, **kwargs)
-        if args and made is args[0] and isinstance(made, Recorded):
+        if args and made is args[0] and isinstance(made, Recorded) and not kwargs.get("inplace"):
             # Nothing to do, but torch's answer is another tensor all the same: a view, or a copy.
             other = lookup("clone")(made) if name not in ("t", "t_") else getitem(made, Ellipsis)
             made = made if not isinstance(label, str) and label(made, *args, **kwargs) is None else other
@@ -176,6 +177,7 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
                     text = label if isinstance(label, str) else label(out, *args, **kwargs)
                     if text is not None:
                         Labelled.on(out._node, text, inputs)
+                        out._node.args.kept = tuple(kept(args[k]) for k in positions if k < len(args))
         return made
 
     return call

@@ -174,7 +174,7 @@ def _named_alike(space: str, name: str) -> str:
 NAMED_ALIKE: dict[str, str] = {
     "": "addbmm addcdiv addcmul addmm addmv addr as_strided as_strided_scatter baddbmm block_diag bmm bernoulli "
     "cholesky cholesky_inverse cholesky_solve complex cummax cummin cumprod cumsum diag_embed diagonal_scatter dist "
-    "index_add index_copy index_put index_reduce index_select kthvalue ldexp logcumsumexp logit lu_unpack "
+    "gather index_add index_copy index_put index_reduce index_select kthvalue ldexp logcumsumexp logit lu_unpack "
     "masked_scatter masked_select mode mvlgamma nan_to_num nansum narrow_copy ormqr polar put renorm repeat roll rot90 "
     "rsub scatter_add scatter_reduce select_scatter sgn slice_scatter take topk trace triangular_solve transpose vdot "
     "view_as_complex logdet unfold aminmax std_mean var_mean select i0 softmax log_softmax",
@@ -221,6 +221,8 @@ _OTHERWISE: dict[str, Any] = {
     "min": _extreme("Min"),
     "moveaxis": "PermuteBackward0",
     "movedim": "PermuteBackward0",
+    "cdist": "CdistBackward0",
+    "nanmean": "DivBackward0",
     "msort": "SortBackward0",
     "nanmedian": _middle("Nanmedian"),
     "prod": _prod,
@@ -292,3 +294,14 @@ LABELS: dict[str, Any] = {
 LABELS |= {f"{name}_copy": f"{title(name)}Backward0_copy" for name in _COPIES.split()}
 LABELS["squeeze_copy"] = _squeeze(0, "_copy")
 """The label of a function by its public name, with its namespace; in-place forms that differ by the method's."""
+
+_READ_AGAIN: dict[tuple[int, ...], str] = {
+    (0,): "nan_to_num nansum nanmean gather cummax cummin masked_select",
+    (0, 1): "take dist cdist nn.functional.smooth_l1_loss nn.functional.huber_loss",
+    (2,): "scatter_add index_fill index_add index_select",
+}
+_PIECEWISE = "gelu relu6 hardtanh hardsigmoid elu celu selu leaky_relu softshrink hardshrink"
+KEPT: dict[str, tuple[int, ...]] = {
+    name: positions for positions, names in _READ_AGAIN.items() for name in names.split()
+} | {f"nn.functional.{name}": (0,) for name in _PIECEWISE.split()}
+"""Arguments that torch keeps for backward though the parts here do not: backward objects when they were changed."""

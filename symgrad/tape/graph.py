@@ -77,10 +77,12 @@ class Labelled(tuple[Any, ...]):
 
     label   the name of the whole, as ``grad_fn`` gives it, or a function of the node that finds it out
     inputs  where the whole got its inputs: a node, a leaf, or None for a constant; None where the arguments tell
+    kept    references to memory that the whole needs unchanged, though its parts have saved other things
     """
 
     label: Any
     inputs: tuple[Any, ...] | None
+    kept: tuple[Any, ...] = ()
 
     @classmethod
     def on(cls, node: Node, label: Any, inputs: tuple[Any, ...] | None = None) -> None:

@@ -321,6 +321,8 @@ def _separate(made: Node, began: int, old: Any, value: Any, target: Any) -> int:
                 stale = True
             row.append(saved)
         node.saved = tuple(row)
+        if node.args.__class__ is Labelled:
+            node.args.kept = tuple(ref for ref in node.args.kept if ref() is not owner and ref() is not old)
     return made.sequence_nr if stale else began
 
 

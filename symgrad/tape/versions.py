@@ -16,7 +16,7 @@ import numpy as np
 
 from symgrad.dtypes import type_name
 from symgrad.errors import AutogradError
-from symgrad.tape.graph import FREED, Node, sequence
+from symgrad.tape.graph import FREED, Labelled, Node, sequence
 from symgrad.tape.sites import users_line
 
 _REMEMBERED = 8
@@ -119,17 +119,34 @@ def fresh(node: Node) -> bool:
     return True
 
 
+def kept(tensor: Any) -> Any:
+    """A reference to the memory of a tensor, for :attr:`Labelled.kept`: it need not live on to be found unchanged."""
+    value = getattr(tensor, "_value", None)
+    return weakref.ref(storage(value)) if isinstance(value, np.ndarray) else lambda: value
+
+
 def check_saved(node: Node) -> None:
     """Raise torch's error when a value that ``node`` saved was changed in place after the node was made."""
     if node.saved is FREED:
         return
     for k, value in enumerate(node.saved):
-        if isinstance(value, np.generic) and id(value) in _scalars:
-            note = _note(_scalars[id(value)][1])
-        else:
-            note = _note(value) if isinstance(value, np.ndarray) else None
-        if note is not None and note.times and note.times[-1] > node.sequence_nr:
+        note = _late(value, node)
+        if note is not None:
             raise AutogradError(_stale(node, node if k == 0 else node.args[k - 1], value, note))
+    if node.args.__class__ is Labelled:
+        for owner in node.args.kept:
+            note = _late(owner(), node)
+            if note is not None:
+                raise AutogradError(_stale(node, None, owner(), note))
+
+
+def _late(value: Any, node: Node) -> Change | None:
+    """What is known of a value's memory if it was openly changed after ``node`` was made."""
+    if isinstance(value, np.generic) and id(value) in _scalars:
+        note = _note(_scalars[id(value)][1])
+    else:
+        note = _note(value) if isinstance(value, np.ndarray) else None
+    return note if note is not None and note.times and note.times[-1] > node.sequence_nr else None
 
 
 def _stale(node: Node, place: Any, value: Any, note: Change) -> str:

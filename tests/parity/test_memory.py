@@ -139,3 +139,39 @@ def test_leaves_that_were_complete_have_their_gradient_after_an_error():
             (early + late.sum()).backward()
         assert a.grad.tolist() == [3.0, 3.0]
         assert b.grad is None
+
+
+ACTIVATIONS = "gelu relu relu6 hardtanh hardsigmoid elu celu selu leaky_relu softshrink hardshrink softsign silu tanh"
+FORMS = [f"t.nn.functional.{name}(x)" for name in ACTIVATIONS.split()] + [
+    "t.nn.functional.smooth_l1_loss(x, y)", "t.nn.functional.huber_loss(x, y)", "t.nn.functional.mse_loss(x, y)",
+    "t.nan_to_num(x)", "x.nansum()", "x.nanmean()", "x.gather(0, i)", "x.take(i)", "x.cummax(0)[0]", "x.cummin(0)[0]",
+    "t.dist(x, y)", "t.cdist(x, y)", "x.masked_select(x > 0)", "x.scatter_add(0, i, y)", "x.index_fill(0, i[0], 0.5)",
+    "x.index_select(0, i[0])", "x.roll(1)", "x.lerp(y, 0.3)", "x.clone().index_fill_(0, i[0], 0.5)", "x.relu()[0]",
+    "t.nn.functional.leaky_relu(x.clone(), inplace=True)", "t.nn.functional.elu(x.clone(), inplace=True)",
+    "t.nan_to_num(x.clone()).nan_to_num_()",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("changed", ["x", "y", "i"])
+@pytest.mark.parametrize("text", FORMS)
+def test_what_may_change_before_backward(text, changed):
+    answers = []
+    for t in (symgrad, torch):
+        x, y = t.tensor(X, requires_grad=True) * 1, t.tensor(X[::-1] + 0.05, requires_grad=True) * 1
+        names = {"t": t, "x": x, "y": y, "i": t.tensor([[0, 1, 2], [2, 1, 0], [0, 0, 1]])}
+        loss = eval(text, names).sum()  # noqa: S307
+        with t.no_grad():
+            names[changed].zero_()
+        try:
+            t.autograd.grad(loss, x)
+            answers.append("done")
+        except RuntimeError as error:
+            answers.append("modified by an inplace operation" in str(error))
+    assert answers[0] == answers[1]
+
+
+def test_activations_in_place_give_the_tensor_itself():
+    for t in (symgrad, torch):
+        for name in ("leaky_relu", "elu", "hardtanh", "relu", "celu"):
+            x = t.tensor(X)
+            assert getattr(t.nn.functional, name)(x, inplace=True) is x
