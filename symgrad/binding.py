@@ -176,8 +176,8 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
                 if out._node not in inputs:
                     text = label if isinstance(label, str) else label(out, *args, **kwargs)
                     if text is not None:
-                        Labelled.on(out._node, text, inputs)
-                        out._node.args.kept = tuple(kept(args[k]) for k in positions if k < len(args))
+                        needed = tuple(kept(args[k]) for k in positions if k < len(args))
+                        Labelled.on(out._node, text, inputs, needed)
         return made
 
     return call

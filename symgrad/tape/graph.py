@@ -82,13 +82,13 @@ class Labelled(tuple[Any, ...]):
 
     label: Any
     inputs: tuple[Any, ...] | None
-    kept: tuple[Any, ...] = ()
+    kept: tuple[Any, ...]
 
     @classmethod
-    def on(cls, node: Node, label: Any, inputs: tuple[Any, ...] | None = None) -> None:
+    def on(cls, node: Node, label: Any, inputs: tuple[Any, ...] | None = None, kept: tuple[Any, ...] = ()) -> None:
         """Give ``node`` a label."""
         node.args = made = cls(node.args)
-        made.label, made.inputs = label, inputs
+        made.label, made.inputs, made.kept = label, inputs, kept
 
 
 class NodeExtra:

@@ -158,7 +158,7 @@ def _labelled(state: tuple[Any, ...], deref: Any) -> tuple[Any, ...]:
         return tuple(map(deref, state))
     label, inputs, *refs = state
     args = Labelled(map(deref, refs))
-    args.label, args.inputs = label, None if inputs is None else tuple(map(deref, inputs))
+    args.label, args.inputs, args.kept = label, None if inputs is None else tuple(map(deref, inputs)), ()
     return args
 
 
