@@ -52,8 +52,9 @@ _SEVERAL = {"unbind": "Unbind", "split": "Split", "split_with_sizes": "SplitWith
 _VIEWING = ("view", "view_as")
 """Methods that never copy."""
 _COPYING = ("repeat", "tile", "diag", "index_select", "max", "min", "median", "nanmedian", "mode", "kthvalue", "topk",
-            "index_add", "index_copy", "index_fill", "index_reduce", "scatter", "scatter_add",
-            "scatter_reduce")  # fmt: skip
+            "prod", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "softmax", "log_softmax", "gather",
+            "quantile", "nanquantile", "argsort", "index_add", "index_copy", "index_fill", "index_reduce",
+            "scatter", "scatter_add", "scatter_reduce")  # fmt: skip
 """Functions made of views whose result has memory of its own in torch."""
 _CASTS = {
     "double": "float64",

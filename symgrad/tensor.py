@@ -19,7 +19,7 @@ from symgrad.ops.reductions import cast
 from symgrad.ops.shaping import permute
 from symgrad.shown import Shown
 from symgrad.tape import record
-from symgrad.tape.inplace import inplace, out_of_reach, resize, view_of
+from symgrad.tape.inplace import inplace, out_of_reach, resize, view_of, views_follow
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import plain
 from symgrad.tape.versions import changes
@@ -100,6 +100,7 @@ class Tensor(Shown):
             view.leaf = bool(requires_grad)
             requires_grad = requires_grad or (out_of_reach(self) and view.base.requires_grad)
         self._requires_grad = bool(requires_grad)
+        views_follow(self)
         return self
 
     @property

@@ -134,7 +134,15 @@ def out_of_reach(place: Any) -> bool:
     if place.__class__ is Node or place._extra is None:
         return False
     view = place._extra.view
-    return view is not None and place._node is None and view.kind in ("no_grad", "inference") and not view.leaf
+    return view is not None and place._node is None and not view.leaf
+
+
+def views_follow(root: Any) -> None:
+    """Let views that were cut out of a tensor before it was told (not) to require grad say so, too."""
+    for ref in (root._extra.views if root._extra is not None else None) or ():
+        alive = ref()
+        if alive is not None and out_of_reach(alive):
+            alive._requires_grad = root._requires_grad
 
 
 class Invalid:
@@ -421,7 +429,8 @@ def _follow(root: Any) -> None:
     views = root._extra.views if root._extra is not None and root._requires_grad else None
     for ref in list(views or ()):
         alive = ref()
-        if alive is not None and alive._node.__class__ is Node and alive._extra.view is not None:
+        view = None if alive is None else alive._extra.view
+        if view is not None and (alive._node.__class__ is Node or (out_of_reach(alive) and not view.kind)):
             with enable_grad():
                 _retake(alive, root)
 

@@ -175,3 +175,16 @@ def test_activations_in_place_give_the_tensor_itself():
         for name in ("leaky_relu", "elu", "hardtanh", "relu", "celu"):
             x = t.tensor(X)
             assert getattr(t.nn.functional, name)(x, inplace=True) is x
+
+
+COPIES = "prod(0) prod(0,keepdim=True) cumsum(0) cumprod(0) cummax(0)[0] logcumsumexp(0) softmax(0) log_softmax(0)"
+
+
+@pytest.mark.parametrize("text", [*COPIES.split(), "gather(0,t.tensor(0))", "sort(0)[0]", "amax()", "sum()"])
+def test_single_numbers_are_not_answered_by_views(text):
+    for t in (symgrad, torch):
+        x = t.tensor(0.5)
+        made = eval(f"x.{text}", {"x": x, "t": t})  # noqa: S307
+        assert not made._is_view()
+        made.fill_(7.0)
+        assert x.item() == 0.5

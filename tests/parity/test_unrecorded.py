@@ -8,7 +8,7 @@ import symgrad
 
 torch = pytest.importorskip("torch", reason="torch, the referee, is not installed")
 
-pytestmark = pytest.mark.peer
+pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
 
 CHANGES = ["v.add_(1)", "b.add_(1)", "b.detach().add_(1)", "b.detach().detach()[1:].mul_(2)", "b[:1].add_(1)",
            "b.data.add_(1)"]  # fmt: skip
@@ -82,6 +82,27 @@ def test_gradients_that_are_taken_on_the_way_are_those_before_the_hooks(wanted):
         v.register_hook(lambda g: g * 10)
         y.register_hook(lambda g: g + 1)
         return numbers(t.autograd.grad(y.sum(), eval(wanted, {"x": x, "v": v, "y": y})))  # noqa: S307
+
+    here, there = both(run)
+    assert here == there
+
+
+@pytest.mark.parametrize("change", ["pass", "v.requires_grad_()", "b.requires_grad_(False)", "v.add_(1)",
+                                    "b.detach().mul_(2)"])  # fmt: skip
+@pytest.mark.parametrize("asked", ["v.sum()", "(v * 2).sum()", "t.where(v > 0, v, v)[0]", "v.add_(1)"])
+def test_views_of_what_was_told_to_require_grad_later(change, asked):
+    def run(t):
+        b = t.tensor([1.0, 2.0, 3.0])
+        v = b[1:]
+        b.requires_grad_()
+        with t.no_grad():
+            exec(change, {"v": v, "b": b, "t": t})  # noqa: S102
+        facts = [v.requires_grad, v.is_leaf, v.grad_fn is None]
+        loss = eval(asked, {"v": v, "t": t})  # noqa: S307
+        facts.append(loss.requires_grad)
+        if loss.requires_grad:
+            loss.backward()
+        return facts + numbers([b.grad, v.grad])
 
     here, there = both(run)
     assert here == there
