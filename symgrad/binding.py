@@ -49,6 +49,9 @@ _RESHAPE = ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims")
 """Methods whose in-place form changes the shape and no memory."""
 _SEVERAL = {"unbind": "Unbind", "split": "Split", "split_with_sizes": "SplitWithSizes", "chunk": "Split"}
 """Functions that return several views, and torch's name of their node."""
+_NUMBERS = (bool, int, float, complex)
+_OF_NUMBERS = ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide")
+"""Functions that make a tensor of two numbers."""
 _VIEWING = ("view", "view_as")
 """Methods that never copy."""
 _COPYING = ("repeat", "tile", "diag", "index_select", "max", "min", "median", "nanmedian", "mode", "kthvalue", "topk",
@@ -119,6 +122,20 @@ def _with_out(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         return function(*args, **kwargs) if out is None else into(out, name, function, args, kwargs)
+
+    return call
+
+
+def _of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose result is a tensor even where both arguments are numbers, as in torch."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if args and args[0].__class__ in _NUMBERS and all(a.__class__ in _NUMBERS for a in (*args, *kwargs.values())):
+            from symgrad.creation import tensor
+
+            args = (tensor(args[0]), *args[1:])
+        return function(*args, **kwargs)
 
     return call
 
@@ -242,7 +259,7 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         if name in _SEVERAL:
             call = _several(_SEVERAL[name], call)
         if entry.function:
-            functions[name] = _with_out(name, call)
+            functions[name] = _with_out(name, _of_numbers(call) if name in _OF_NUMBERS else call)
         if entry.method and name not in cls.__dict__:
             setattr(cls, name, call)
     _bind_operators(cls)

@@ -33,8 +33,28 @@ def relu(x: Any) -> Any:
 
 
 def sign(x: Any) -> Any:
-    """-1, 0 or 1 (x/|x| of complex x); truth values are their own."""
+    """-1, 0 or 1; truth values are their own."""
     return x if getattr(x, "dtype", None) == np.bool_ else np.sign(x)
+
+
+def complex_sign(x: Any) -> Any:
+    """x/|x|, part by part: nan where both are infinite; 0 at 0."""
+    if not np.iscomplexobj(x):
+        return sign(x)
+    out = np.empty_like(x)
+    size = np.abs(x)
+    size = np.where(size == 0, 1, size)
+    with np.errstate(invalid="ignore"):
+        out.real, out.imag = x.real / size, x.imag / size
+    return out[()]
+
+
+def masked(x: Any, keep: Any) -> Any:
+    """x · keep, and 0 where keep is 0 whatever x is."""
+    out = x * keep
+    # Only infinity and nan beside a 0 need the slower way, and a sum shows both.
+    total = np.add.reduce(out, None)
+    return out if total == total else np.where(keep, out, 0)[()]
 
 
 def nearest(x: Any) -> Any:
@@ -147,11 +167,22 @@ def digamma(x: Any) -> Any:
 
 
 def polygamma(x: Any, n: int) -> Any:
-    """ψ⁽ⁿ⁾(x) for x > 0, through the Hurwitz zeta function (DLMF 5.15.1)."""
+    """ψ⁽ⁿ⁾(x) through the Hurwitz zeta function (DLMF 5.15.1); reflection (5.15.6) for x < 0."""
     if n == 0:
         return digamma(x)
     x = np.asarray(x)
-    out = (-1) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, x)
+    work = x.astype(np.float64)
+    negative = work < 0
+    out = (-1) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, np.where(negative, 1 - work, work))
+    if negative.any():
+        with np.errstate(invalid="ignore"):
+            cot = 1 / np.tan(np.pi * np.where(negative, work, 0.5))
+        slope = np.polynomial.Polynomial((0, 1))
+        for _ in range(n):
+            slope = -np.pi * np.polynomial.Polynomial((1, 0, 1)) * slope.deriv()
+        out = np.where(negative, (-1) ** n * out - np.pi * slope(cot), out)
+        if n > 1:
+            out = np.where(negative & (work == np.floor(work)), (-1) ** (n + 1) * np.inf, out)
     return out.astype(x.dtype, copy=False)[()]
 
 
@@ -427,6 +458,14 @@ def parts_of_complex(x: Any) -> Any:
 def complex_values(x: Any) -> Any:
     """:func:`complex_of_parts` with a scalar for a single number."""
     return complex_of_parts(x)[()]
+
+
+def complex_of(x: Any, y: Any) -> Any:
+    """x + iy without arithmetic."""
+    x, y = np.broadcast_arrays(x, y)
+    out = np.empty(x.shape, np.result_type(x, y, np.complex64))
+    out.real, out.imag = x, y
+    return out[()]
 
 
 def complex_of_parts(x: Any) -> Any:

@@ -66,6 +66,11 @@ def erfcx(x: Any) -> Any:
     return np.where(np.isnan(y), np.nan, out).astype(x.dtype, copy=False)[()]
 
 
+def inverse_mills(x: Any) -> Any:
+    """Density over distribution function of the normal distribution."""
+    return math.sqrt(2 / math.pi) / erfcx(-x / math.sqrt(2))
+
+
 def log_ndtr(x: Any) -> Any:
     """log of the normal distribution function, accurate in the left tail."""
     x = np.asarray(x)

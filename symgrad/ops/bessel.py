@@ -127,10 +127,20 @@ ndtr: Op = _special(
 log_ndtr: Op = _special(
     "log_ndtr",
     kernels_special.log_ndtr,
-    lambda out, x: sqrt(2 / PI) / erfcx(-x / sqrt(exact(2))),
+    lambda out, x: inverse_mills(x),
     domain="real",
     latex=r"\log\Phi\left({0}\right)",
     doc="log of the standard normal distribution function, accurate far to the left.",
+)
+inverse_mills: Op = elementwise(
+    "inverse_mills",
+    kernels_special.inverse_mills,
+    lambda out, x: -out * (x + out),
+    public=(),
+    dtypes="float",
+    domain="real",
+    define=lambda x: sqrt(2 / PI) / erfcx(-x / sqrt(exact(2))),
+    doc="Density over distribution function of the standard normal distribution: the derivative of log_ndtr.",
 )
 ndtri: Op = _special(
     "ndtri",

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import finfo
+from symgrad.dtypes import finfo, result_type
 from symgrad.errors import DtypeError, ShapeError
-from symgrad.op import Op, elementwise, front, is_complex, primitive, publish, shape_of
-from symgrad.ops.arithmetic import power, ratio, sub_scaled
-from symgrad.ops.complex import conj, real
+from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish, shape_of
+from symgrad.ops.arithmetic import div_trunc, power, ratio, sub_scaled
+from symgrad.ops.complex import conj, imag, real
 from symgrad.ops.constants import PI, exact
-from symgrad.ops.elementwise import cos, exp2, log, round_, sigmoid, sin, trunc
+from symgrad.ops.elementwise import cos, exp2, log, round_, sigmoid, sin
 from symgrad.ops.kinks import at_kink
 from symgrad.ops.naming import inplace, within
 from symgrad.ops.reductions import cast
@@ -51,7 +51,7 @@ fmod = _extra(
     "fmod",
     np.fmod,
     1,
-    lambda out, x, y: -trunc(x / y),
+    lambda out, x, y: -div_trunc(x, y),
     dtypes=None,
     refuses="bc",
     domain="nonzero",
@@ -256,13 +256,13 @@ publish(angle_op, "angle")
 @front("complex", method=False)
 def complex_(real: Any, imag: Any) -> Any:
     """real + i·imag."""
-    return real + 1j * imag
+    return complex_op(real, imag)
 
 
 @front("polar", method=False)
 def polar(abs: Any, angle: Any) -> Any:
     """abs · (cos angle + i·sin angle)."""
-    return abs * cos(angle) + 1j * (abs * sin(angle))
+    return complex_op(abs * cos(angle), abs * sin(angle))
 
 
 @front("conj_physical")
@@ -279,6 +279,19 @@ def _both_parts(x: Any) -> np.dtype[Any]:
     return np.dtype(np.complex64 if x.itemsize < 8 else np.complex128)
 
 
+complex_op: Op = primitive(
+    "complex",
+    kernels.complex_of,
+    (lambda g, out, likex, likey: real(g), lambda g, out, likex, likey: imag(g)),
+    jvp=(lambda t, out, likex, likey: t + 0j, lambda t, out, likex, likey: 1j * t),
+    infer=broadcast_shapes,
+    result=lambda x, y: _both_parts(result_type(x, y)),
+    dtypes="float",
+    refuses="c",
+    domain="real",
+    define=lambda x, y: x + 1j * y,
+    doc="x + iy, part by part: an infinite part leaves the other what it is.",
+)
 view_as_real_op: Op = primitive(
     "view_as_real",
     kernels.parts_of_complex,

@@ -146,6 +146,28 @@ guard: Op = elementwise(
 )
 guard.vjps = guard.conj_vjps = guard.jvps = (_guard_vjp, None)
 
+masked: Op = elementwise(
+    "masked",
+    kernels.masked,
+    lambda out, x, keep: keep,
+    0,
+    public=(),
+    define=lambda x, keep: x * keep,
+    domain=("real", "bool"),
+    doc="x · keep, and 0 where keep is 0 whatever x is: slopes by pieces, beside infinite cotangents.",
+)
+masked.vjps = masked.conj_vjps = masked.jvps = (lambda g, out, likex, keep: masked(g, keep), masked.vjps[1])
+
+
+def _by_pieces(op: Op) -> Op:
+    """``op``, whose slopes are 0 in parts: where they are nothing passes, not even infinity."""
+
+    def rule(partial: Any) -> Any:
+        return lambda g, out, *inputs: masked(g, partial(out, *inputs))
+
+    op.vjps = op.conj_vjps = op.jvps = tuple(map(rule, op.partials))
+    return op
+
 
 real_sign: Op = elementwise(
     "sign",
@@ -160,7 +182,7 @@ real_sign: Op = elementwise(
 )
 complex_sign: Op = primitive(
     "sgn",
-    kernels.sign,
+    kernels.complex_sign,
     (lambda g, out, x: ratio(g - real(conj(g) * out) * out, abs_(x)) if is_complex(x) else zeros_like(g),),
     infer=lambda shape: shape,
     sympy="sign",
@@ -215,19 +237,21 @@ def _kept(x: Any, out: Any) -> Any:
     return out if x is None else x
 
 
-relu: Op = elementwise(
-    "relu",
-    kernels.relu,
-    # The result is positive where x is, and most often somebody keeps it anyway.
-    lambda out, x: beside(at_kink("relu", 0, _kept(x, out) > 0, x, 0), _kept(x, out)),
-    spare=(0,),
-    public=("relu",),
-    refuses={"b": "Boolean inputs not supported for relu", "c": ""},
-    code=lambda x: f"np.maximum({x}, 0)",
-    domain="off-zero",
-    kinks=(0,),
-    latex=r"\operatorname{{relu}}\left({0}\right)",
-    doc="max(x, 0); derivative 0 at 0.",
+relu: Op = _by_pieces(
+    elementwise(
+        "relu",
+        kernels.relu,
+        # The result is positive where x is, and most often somebody keeps it anyway.
+        lambda out, x: beside(at_kink("relu", 0, _kept(x, out) > 0, x, 0), _kept(x, out)),
+        spare=(0,),
+        public=("relu",),
+        refuses={"b": "Boolean inputs not supported for relu", "c": ""},
+        code=lambda x: f"np.maximum({x}, 0)",
+        domain="off-zero",
+        kinks=(0,),
+        latex=r"\operatorname{{relu}}\left({0}\right)",
+        doc="max(x, 0); derivative 0 at 0.",
+    )
 )
 step: Op = elementwise(
     "step",
@@ -240,68 +264,78 @@ step: Op = elementwise(
     latex=r"\mathbf{{1}}_{{{0} > {1}}}",
     doc="0 where x < y, 1/2 where equal, 1 elsewhere.",
 )
-maximum: Op = elementwise(
-    "maximum",
-    np.maximum,
-    lambda out, x, y: at_kink("maximum", 0, step(x, y), x, y),
-    lambda out, x, y: at_kink("maximum", 1, step(y, x), x, y),
-    public=("maximum",),
-    refuses={"c": "maximum not implemented for complex tensors."},
-    sympy="Max",
-    domain="real",
-    kinks=("x = y",),
-    doc="The larger entry; a tie shares the gradient equally.",
+maximum: Op = _by_pieces(
+    elementwise(
+        "maximum",
+        np.maximum,
+        lambda out, x, y: at_kink("maximum", 0, step(x, y), x, y),
+        lambda out, x, y: at_kink("maximum", 1, step(y, x), x, y),
+        public=("maximum",),
+        refuses={"c": "maximum not implemented for complex tensors."},
+        sympy="Max",
+        domain="real",
+        kinks=("x = y",),
+        doc="The larger entry; a tie shares the gradient equally.",
+    )
 )
-minimum: Op = elementwise(
-    "minimum",
-    np.minimum,
-    lambda out, x, y: at_kink("minimum", 0, step(y, x), x, y),
-    lambda out, x, y: at_kink("minimum", 1, step(x, y), x, y),
-    public=("minimum",),
-    refuses={"c": "minimum not implemented for complex tensors."},
-    sympy="Min",
-    domain="real",
-    kinks=("x = y",),
-    doc="The smaller entry; a tie shares the gradient equally.",
+minimum: Op = _by_pieces(
+    elementwise(
+        "minimum",
+        np.minimum,
+        lambda out, x, y: at_kink("minimum", 0, step(y, x), x, y),
+        lambda out, x, y: at_kink("minimum", 1, step(x, y), x, y),
+        public=("minimum",),
+        refuses={"c": "minimum not implemented for complex tensors."},
+        sympy="Min",
+        domain="real",
+        kinks=("x = y",),
+        doc="The smaller entry; a tie shares the gradient equally.",
+    )
 )
-clamp_op: Op = elementwise(
-    "clamp",
-    lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi),
-    lambda out, x, lo, hi: at_kink("clamp_min", 0, at_kink("clamp_max", 0, (x >= lo) & (x <= hi), x, hi), x, lo),
-    lambda out, x, lo, hi: at_kink("clamp_min", 1, (x < lo) & (lo < hi), x, lo),
-    lambda out, x, lo, hi: at_kink("clamp_max", 1, (x > hi) | (lo > hi), x, hi),
-    public=(),
-    refuses="c",
-    node=lambda x, lo, hi: f"ClampBackward{int(lo == hi == ())}",
-    code=lambda x, lo, hi: f"np.minimum(np.maximum({x}, {lo}), {hi})",
-    domain="real",
-    kinks=("x = lo", "x = hi"),
-    latex=r"\operatorname{{clip}}\left({0}, {1}, {2}\right)",
-    doc="x limited to [lo, hi]; derivative 1 at the bounds.",
+clamp_op: Op = _by_pieces(
+    elementwise(
+        "clamp",
+        lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi),
+        lambda out, x, lo, hi: at_kink("clamp_min", 0, at_kink("clamp_max", 0, (x >= lo) & (x <= hi), x, hi), x, lo),
+        lambda out, x, lo, hi: at_kink("clamp_min", 1, (x < lo) & (lo < hi), x, lo),
+        lambda out, x, lo, hi: at_kink("clamp_max", 1, (x > hi) | (lo > hi), x, hi),
+        public=(),
+        refuses="c",
+        node=lambda x, lo, hi: f"ClampBackward{int(lo == hi == ())}",
+        code=lambda x, lo, hi: f"np.minimum(np.maximum({x}, {lo}), {hi})",
+        domain="real",
+        kinks=("x = lo", "x = hi"),
+        latex=r"\operatorname{{clip}}\left({0}, {1}, {2}\right)",
+        doc="x limited to [lo, hi]; derivative 1 at the bounds.",
+    )
 )
-clamp_min: Op = elementwise(
-    "clamp_min",
-    np.maximum,
-    lambda out, x, lo: at_kink("clamp_min", 0, x >= lo, x, lo),
-    lambda out, x, lo: at_kink("clamp_min", 1, x < lo, x, lo),
-    public=("clamp_min",),
-    refuses="c",
-    sympy="Max",
-    domain="real",
-    kinks=("x = lo",),
-    doc="x limited from below; derivative 1 at the bound.",
+clamp_min: Op = _by_pieces(
+    elementwise(
+        "clamp_min",
+        np.maximum,
+        lambda out, x, lo: at_kink("clamp_min", 0, x >= lo, x, lo),
+        lambda out, x, lo: at_kink("clamp_min", 1, x < lo, x, lo),
+        public=("clamp_min",),
+        refuses="c",
+        sympy="Max",
+        domain="real",
+        kinks=("x = lo",),
+        doc="x limited from below; derivative 1 at the bound.",
+    )
 )
-clamp_max: Op = elementwise(
-    "clamp_max",
-    np.minimum,
-    lambda out, x, hi: at_kink("clamp_max", 0, x <= hi, x, hi),
-    lambda out, x, hi: at_kink("clamp_max", 1, x > hi, x, hi),
-    public=("clamp_max",),
-    refuses="c",
-    sympy="Min",
-    domain="real",
-    kinks=("x = hi",),
-    doc="x limited from above; derivative 1 at the bound.",
+clamp_max: Op = _by_pieces(
+    elementwise(
+        "clamp_max",
+        np.minimum,
+        lambda out, x, hi: at_kink("clamp_max", 0, x <= hi, x, hi),
+        lambda out, x, hi: at_kink("clamp_max", 1, x > hi, x, hi),
+        public=("clamp_max",),
+        refuses="c",
+        sympy="Min",
+        domain="real",
+        kinks=("x = hi",),
+        doc="x limited from above; derivative 1 at the bound.",
+    )
 )
 
 

@@ -454,7 +454,7 @@ REAL_ONLY = frozenset(
     "maximum minimum clamp clamp_min clamp_max amax amin "
     "sign argmax argmin softmax log_softmax erf erfc lgamma digamma polygamma xlogy sinc dsinc shifted_exp eye full "
     "ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine "
-    "scatter_others chosen lambertw ndtr log_ndtr erfcx erfinv copysign fmod nextafter "
+    "scatter_others chosen complex lambertw ndtr log_ndtr inverse_mills erfcx erfinv copysign fmod nextafter "
     "signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg "
     "argsort argcummax argcummin searchsorted isin tied middle view_as_complex "
     "eigh_vectors svd_u svd_vh eig_vectors qr_q qr_r".split()

@@ -20,6 +20,8 @@ T4 = RNG.uniform(-2, 2, (1, 2, 4, 4))
 ZERO_D = np.array(1.25)
 ODD = np.array([np.nan, 1.0, 1.0, -np.inf, 0.5])
 NOTHING = np.zeros((0,))
+FAR = np.array([-60.0, -3.5, -0.25, 0.0, 0.5, 40.0, 1e3, 1e5])
+PARTS = np.array([complex(a, b) for a in (np.nan, np.inf, -np.inf, 0.5, 1.0) for b in (np.nan, np.inf, 0.0, -1.0)])
 
 Case = tuple[str, Callable[..., Any], tuple[Any, ...]]
 CASES: list[Case] = [
@@ -45,6 +47,17 @@ CASES: list[Case] = [
     ("softshrink of nan", lambda t, x: t.nn.functional.softshrink(x), (ODD,)),
     ("i0 far out", lambda t, x: t.special.i0(x), (np.array([0.0, 0.1, -3.0, 41.0, 300.0]),)),
     ("i0e far out", lambda t, x: t.special.i0e(x), (np.array([1e4, -3e6, 0.2]),)),
+    ("sqrt where relu is 0", lambda t, x: t.sqrt(t.relu(x)), (FAR[:3],)),
+    ("sqrt at a bound", lambda t, x: t.sqrt(t.clamp(x, 0.5, 0.5)).log(), (FAR,)),
+    ("log of the larger", lambda t, x: t.log(t.maximum(x, t.zeros_like(x))), (FAR[1:3],)),
+    ("log_ndtr far out", lambda t, x: t.special.log_ndtr(x), (FAR,)),
+    ("fmod by anything", lambda t, x, y: t.fmod(x, y), (FAR, np.resize([np.nan, np.inf, 2.0, 0.0], 8))),
+    ("sgn of parts", lambda t, x: t.sgn(x), (PARTS,)),
+    ("abs of parts", lambda t, x: t.abs(x), (PARTS,)),
+    ("complex of parts", lambda t, x, y: t.complex(x, y), (PARTS.real, PARTS.imag)),
+    ("trigamma below 0", lambda t, x: t.polygamma(1, x), (FAR - 0.125,)),
+    ("digamma below 0", lambda t, x: t.digamma(x), (np.array([-1.0, -2.0, -40.3, 0.5]),)),
+    ("margin beside nan", lambda t, x: t.nn.functional.margin_ranking_loss(x, x.flip(0), x * 0 + 1), (ODD,)),
     ("i1 far out", lambda t, x: t.special.i1(x), (np.array([0.1, -3.0, 41.0, -300.0]),)),
 ]  # fmt: skip
 
@@ -101,6 +114,15 @@ def test_same_value(name: str) -> None:
     """Values at points where derivatives are a matter of taste."""
     call, points = VALUES[name]
     np.testing.assert_allclose(call(sg, sg.tensor(points)).numpy(), call(torch, torch.tensor(points)).numpy(), 1e-6)
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "true_divide", "floor_divide"])
+@pytest.mark.parametrize("pair", [(1, 2), (1.0, 2), (2, 2.5), (3, 2.0)])
+def test_of_numbers(name: str, pair: tuple[Any, Any]) -> None:
+    """Two numbers make a tensor."""
+    mine, theirs = getattr(sg, name)(*pair), getattr(torch, name)(*pair)
+    assert mine.numpy() == pytest.approx(theirs.numpy(), 1e-6)
+    assert mine.is_floating_point() is theirs.is_floating_point()
 
 
 def test_writing_functions() -> None:
