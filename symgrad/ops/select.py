@@ -165,7 +165,7 @@ def _by_pieces(op: Op) -> Op:
     def rule(partial: Any) -> Any:
         return lambda g, out, *inputs: masked(g, partial(out, *inputs))
 
-    op.vjps = op.conj_vjps = op.jvps = tuple(map(rule, op.partials))
+    op.vjps = op.conj_vjps = op.jvps = tuple(map(rule, op.partials or ()))
     return op
 
 
