@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, broadcast_shapes, front, primitive, shape_of
+from symgrad.op import Op, broadcast_shapes, front, lookup, primitive, shape_of
 from symgrad.ops.indexing import getitem, index_select
 from symgrad.ops.linalg import diag_embed, diagonal
 from symgrad.ops.naming import inplace
@@ -24,6 +24,7 @@ from symgrad.ops.shaping import (
     chunk,
     embed_op,
     expand,
+    expand_op,
     flip,
     narrow,
     permute,
@@ -116,6 +117,11 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None, *, outpu
     axis = axis_of(dim, len(shape_of(input)))
     if not shape_of(input):
         input = reshape(input, 1)
+    sizes = shape_of(input)
+    if isinstance(repeats, int) and repeats >= 0 and output_size in (None, sizes[axis] * repeats):
+        rows = (*sizes[: axis + 1], repeats, *sizes[axis + 1 :])
+        merged = (*sizes[:axis], sizes[axis] * repeats, *sizes[axis + 1 :])
+        return reshape(lookup("clone")(expand_op(unsqueeze(input, axis + 1), shape=rows)), *merged)
     counts = np.asarray(repeats)
     if counts.ndim == 1 and len(counts) == 1:
         counts = counts[0]

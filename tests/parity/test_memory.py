@@ -188,3 +188,17 @@ def test_single_numbers_are_not_answered_by_views(text):
         assert not made._is_view()
         made.fill_(7.0)
         assert x.item() == 0.5
+
+
+@pytest.mark.parametrize("text", ["2", "2, dim=0", "3, 1", "1", "0", "1, dim=1", "2, output_size=18"])
+def test_repeat_interleave_by_a_number_keeps_nothing(text):
+    facts = []
+    for t in (symgrad, torch):
+        x = t.tensor(X, requires_grad=True)
+        y = eval(f"t.repeat_interleave(x, {text})", {"x": x, "t": t})  # noqa: S307
+        loss = (y * t.arange(y.numel(), dtype=t.float64).view(y.shape)).sum()
+        loss.backward(retain_graph=True)
+        y.sum().backward()
+        y.sum().backward()
+        facts.append((y.stride(), y.tolist(), x.grad.tolist(), type(y.grad_fn).__name__))
+    assert facts[0] == facts[1]
