@@ -288,10 +288,19 @@ def _constant_like(x: Any, value: int) -> Any:
 
 # ------------------------------------------------------------------------------------------ joining
 
+
+def _part(g: Any, likes: Sequence[Any], i: int, dim: int) -> Any:
+    """What belongs to argument ``i`` of what was joined; one without entries has nothing to do with it, as in torch."""
+    shape = shape_of(likes[i])
+    if shape == (0,):
+        return zeros_like(likes[i])
+    return narrow_op(g, dim=dim, start=_offset(likes, i, dim), length=shape[dim])
+
+
 concat_op: Op = primitive(
     "cat",
     lambda *xs, dim: np.concatenate(xs, dim),
-    lambda i, g, out, *likes, dim: narrow_op(g, dim=dim, start=_offset(likes, i, dim), length=shape_of(likes[i])[dim]),
+    lambda i, g, out, *likes, dim: _part(g, likes, i, dim),
     jvp=lambda i, t, out, *likes, dim: _padded(t, likes, i, dim),
     infer=lambda *shapes, dim: (
         *shapes[0][:dim],

@@ -202,3 +202,13 @@ def test_repeat_interleave_by_a_number_keeps_nothing(text):
         y.sum().backward()
         facts.append((y.stride(), y.tolist(), x.grad.tolist(), type(y.grad_fn).__name__))
     assert facts[0] == facts[1]
+
+
+@pytest.mark.parametrize("shape", [(0,), (2,), (0, 2)])
+def test_gradients_of_joined_tensors_without_entries_have_no_history(shape):
+    facts = []
+    for t in (symgrad, torch):
+        x = t.ones(*shape, dtype=t.float64, requires_grad=True)
+        (g,) = t.autograd.grad(t.cat([x, x]).sin().sum(), x, create_graph=True)
+        facts.append((g.requires_grad, tuple(g.shape), str(g.dtype).removeprefix("torch.")))
+    assert facts[0] == facts[1]
