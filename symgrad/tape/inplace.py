@@ -19,7 +19,7 @@ from symgrad.dtypes import torch_name
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import Op, lookup, shape_of
 from symgrad.tape.graph import Labelled, Node, sequence
-from symgrad.tape.modes import MODE, enable_grad
+from symgrad.tape.modes import MODE, inference_mode
 from symgrad.tape.versions import changes, note_change, storage
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
@@ -431,7 +431,7 @@ def _follow(root: Any) -> None:
         alive = ref()
         view = None if alive is None else alive._extra.view
         if view is not None and (alive._node.__class__ is Node or (out_of_reach(alive) and not view.kind)):
-            with enable_grad():
+            with inference_mode(False):
                 _retake(alive, root)
 
 

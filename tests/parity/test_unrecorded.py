@@ -30,8 +30,9 @@ def both(run):
 
 
 @pytest.mark.parametrize("leaf", [True, False])
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
 @pytest.mark.parametrize("change", CHANGES)
-def test_views_of_memory_that_changed_unrecorded_are_new_nodes(change, leaf):
+def test_views_of_memory_that_changed_unrecorded_are_new_nodes(change, mode, leaf):
     def run(t):
         x = t.tensor([1.0, 2.0, 3.0], requires_grad=True)
         b = x if leaf else x * 1
@@ -39,7 +40,7 @@ def test_views_of_memory_that_changed_unrecorded_are_new_nodes(change, leaf):
         before = v.grad_fn
         v.register_hook(lambda g: g * 10)
         y = (v * 2).sum()
-        with t.no_grad():
+        with getattr(t, mode)():
             eval(change, {"v": v, "b": b})  # noqa: S307
         facts = [type(v.grad_fn).__name__, v.grad_fn is before, v.requires_grad]
         facts += numbers(t.autograd.grad(y, [x, v], allow_unused=True))
