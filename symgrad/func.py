@@ -22,6 +22,7 @@ from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import Op, is_complex, lookup, shape_of
 from symgrad.ops.complex import conj
 from symgrad.ops.fitting import fit
+from symgrad.ops.kinks import steepest
 from symgrad.ops.shaping import reshape, stack
 from symgrad.tape import containers, dual
 from symgrad.tape.dual import Dual
@@ -461,10 +462,11 @@ def _transposed(op: Op, i: int, tangent: Any, out: Any, inputs: tuple[Any, ...],
         return fit(_as_result(found), shape_of(inputs[i]), inputs[i].dtype)
 
     probe = plain(Tensor, np.zeros(shape_of(out), out.dtype)[()])
-    _, back = vjp(pulled, probe)
-    if is_complex(tangent):
-        return conj(back(conj(tangent))[0])
-    return back(tangent)[0]
+    with steepest():
+        _, back = vjp(pulled, probe)
+        if is_complex(tangent):
+            return conj(back(conj(tangent))[0])
+        return back(tangent)[0]
 
 
 dual._TRANSPOSE.append(_transposed)

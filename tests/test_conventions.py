@@ -138,6 +138,33 @@ def test_complex_gradients_of_both_kinds():
         )
 
 
+class Square(sg.autograd.Function):
+    @staticmethod
+    def forward(ctx, z):
+        ctx.save_for_backward(z)
+        return z * z
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2 * ctx.saved_tensors[0].conj()
+
+
+def test_passes_inside_of_derivatives_are_not_turned():
+    rng = np.random.default_rng(0)
+    x, w, a, t = (rng.standard_normal(s) + 1j * rng.standard_normal(s) for s in ((1, 2, 5), (3, 2, 2), (3, 3), (3, 3)))
+    tangents, gradients = [], []
+    for name in ("torch", "jax"):
+        with sg.conventions(name):
+            leaf = sg.tensor(w, requires_grad=True)
+            (g,) = sg.autograd.grad((sg.nn.functional.conv1d(sg.tensor(x), leaf).abs() ** 2).sum(), leaf)
+            gradients.append(g.numpy())
+            functions = (sg.linalg.inv, sg.linalg.det, Square.apply)
+            tangents.append([sg.func.jvp(f, (sg.tensor(a),), (sg.tensor(t),))[1] for f in functions])
+    np.testing.assert_allclose(gradients[1], gradients[0].conj())
+    for torchs, jaxs in zip(*tangents, strict=True):
+        np.testing.assert_allclose(jaxs, torchs)
+
+
 def test_gradients_remember_their_convention():
     x = sg.tensor(0.0, requires_grad=True, name="x")
     with sg.conventions("jax"):

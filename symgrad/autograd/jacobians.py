@@ -10,7 +10,7 @@ import numpy as np
 from symgrad.autograd.sweeps import grad
 from symgrad.errors import AutogradError
 from symgrad.ops.complex import imag, real
-from symgrad.ops.kinks import in_force, under
+from symgrad.ops.kinks import steepest
 from symgrad.ops.shaping import reshape, stack
 from symgrad.tape.origin import Origin, attach
 from symgrad.tape.record import Recorded, plain
@@ -79,7 +79,7 @@ def wirtinger(outputs: Any, inputs: Any) -> tuple[Any, Any]:
             f"{inputs.dtype}; for real ones ask autograd.jacobian."
         )
     parts = [outputs] if outputs._value.dtype.kind != "c" else [real(outputs), imag(outputs)]
-    with under((in_force()[0], False)):
+    with steepest():
         slopes = [jacobian(part, inputs)._value for part in parts]
     u, v = slopes[0], slopes[1] if len(slopes) > 1 else 0
     dz, dzbar = (np.conj(u) + 1j * np.conj(v)) / 2, (u + 1j * v) / 2

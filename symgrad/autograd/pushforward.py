@@ -15,6 +15,7 @@ from symgrad.autograd.sweeps import grad
 from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError, SymgradError
 from symgrad.op import shape_of
+from symgrad.ops.kinks import steepest
 from symgrad.tape import dual
 from symgrad.tape.dual import Dual
 from symgrad.tape.modes import enable_grad
@@ -83,7 +84,7 @@ def _by_jvp(function: Any, ctx: Any, tangents: list[Any], outputs: tuple[Any, ..
 
 def _by_backward(function: Any, ctx: Any, tangents: list[Any], outputs: tuple[Any, ...]) -> list[Any]:
     """The transpose of ``backward``, applied to the tangents."""
-    with enable_grad():
+    with enable_grad(), steepest():
         seeds = [plain(Tensor, np.ones_like(o._value)[()]) if isinstance(o, Recorded) else None for o in outputs]
         wanted = [s.requires_grad_() for s in seeds if s is not None and is_floating(s.dtype)]
         try:

@@ -77,9 +77,9 @@ class _Program:
         if id(edge) not in self.reading.terms:
             return None
         target = self.reading[edge]
-        found = Derivation(self.outputs, self.seeds, [target]).adjoints.get(target)
         values = self.values if recorded else {k: _value(v) for k, v in self.values.items()}
         try:
+            found = Derivation(self.outputs, self.seeds, [target]).adjoints.get(target)
             return None if found is None else evaluate(found, values, self._sizes())
         except SymgradError:
             return None

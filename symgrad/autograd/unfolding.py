@@ -7,6 +7,7 @@ from typing import Any
 
 from symgrad.autograd.sweeps import grad
 from symgrad.op import lookup
+from symgrad.ops.kinks import steepest
 from symgrad.tape import record
 from symgrad.tape.folding import PULL, Call
 from symgrad.tape.modes import enable_grad
@@ -17,7 +18,7 @@ from symgrad.tensor import Tensor
 def _pulled(call: Call, g: Any, inputs: Sequence[Any], wanted: Sequence[int]) -> dict[int, Any]:
     recorded = isinstance(g, Recorded) or any(isinstance(x, Recorded) for x in inputs)
     tensors = [_leaf(x, k in wanted) for k, x in enumerate(inputs)]
-    with enable_grad():
+    with enable_grad(), steepest():
         out = call.run(tensors)
         seed = g if isinstance(g, Recorded) else plain(Tensor, g)
         found = grad([out], [tensors[k] for k in wanted], [seed], create_graph=recorded, allow_unused=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from fractions import Fraction
 from typing import Any, NamedTuple, Self
 
@@ -104,6 +104,11 @@ def under(convention: Convention) -> Iterator[None]:
         yield
     finally:
         STATE.set(*before)
+
+
+def steepest() -> AbstractContextManager[None]:
+    """torch's complex gradients, for passes inside of a derivative: only what users get is turned, and once."""
+    return under((STATE.swapped, False))
 
 
 def turned(g: Any) -> Any:
