@@ -145,3 +145,16 @@ def test_in_formulas():
     assert sg.formula(f(x)).valid_when[0].kind == "branch"
     g = sg.formula(lambda x: x.abs().sum(), (3,), wrt="x")
     assert g.markdown(conditions=True).count("\\ne 0") == 1
+
+
+def test_recorded_gradients_remember_the_kinks_of_what_they_derive():
+    x = sg.tensor([1.0, -2.0], requires_grad=True, name="x")
+    (slope,) = sg.autograd.grad(x.abs().sum(), x, create_graph=True)
+    for derived in (slope, (slope * x).sum()):
+        assert str(derived.valid_when) == "x ≠ 0  (kink: abs)"
+    (slope,) = sg.autograd.grad((x.relu() ** 2).sum(), x, create_graph=True)
+    (second,) = sg.autograd.grad(slope.sum(), x, create_graph=True)
+    for derived in (slope, second):
+        assert "x ≠ 0  (kink: relu)" in str(derived.valid_when)
+    assert not (x * 2).valid_when
+    assert not x.abs().valid_when

@@ -204,3 +204,10 @@ def test_jax_says_what_the_table_says(name):
     point = CALLS[name][1]
     found = [float(g) for g in jax.grad(call, argnums=tuple(range(len(point))))(*point)]
     np.testing.assert_array_equal(found, [float(v) for v in KINKS[name].jax])
+
+
+def test_relu_says_when_a_convention_comes_too_late():
+    x = sg.tensor([0.0, 1.0], requires_grad=True)
+    out = x.relu().sum()
+    with sg.conventions("right"), pytest.raises(KinkError, match="choose conventions before the forward pass"):
+        out.backward()

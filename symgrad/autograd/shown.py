@@ -80,6 +80,7 @@ def name_gradient(gradient: Any, origin: Origin, edge: Any) -> None:
     """Let the node of a recorded pass's result say what torch's would."""
     if gradient._node.args.__class__ is not Labelled:
         Labelled.on(gradient._node, GradientLabel(origin, edge))
+    gradient._node.args.origin = origin
 
 
 def first_version(tensor: Any) -> int:

@@ -175,8 +175,9 @@ class conventions:  # noqa: N801  (used like torch.set_grad_enabled)
     functions, by such a name or by a number: ``conventions("torch", abs="jax", relu=0.5)``.  "jax" also gives complex
     gradients without conjugate: that of \|z\|² at 1+2j is 2-4j.
 
-    Numbers, formulas and programs follow the convention in force when the derivative is taken.  What holds at each kink
-    was measured on torch 2.13 and JAX 0.10.  Raises ``ArgumentError`` for unknown names.
+    Numbers, formulas and programs follow the convention in force when the derivative is taken; for ``relu``, which
+    keeps only its result, it has to be in force in the forward pass, too.  What holds at each kink was measured on
+    torch 2.13 and JAX 0.10.  Raises ``ArgumentError`` for unknown names.
 
     >>> import symgrad as sg
     >>> x = sg.tensor(0.0, requires_grad=True)

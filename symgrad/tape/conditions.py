@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad.formula.term import SYMBOL, Term, evaluate, number
 from symgrad.op import lookup
-from symgrad.tape.formula import Reading, read
+from symgrad.tape.formula import Reading, nodes_below, read
 from symgrad.tape.graph import Node
 from symgrad.tape.looks import Look, looks
 from symgrad.tape.origin import origin_of
@@ -120,10 +120,19 @@ def conditions(reading: Reading, derivative: bool) -> Conditions:
     mine = {id(leaf) for leaf in reading.leaves}
     before = [look for look in looks() if since <= look.at < until and mine & {id(leaf) for leaf in look.alive()}]
     found = [_of_look(look, reading) for look in before]
-    if derivative:
-        for node in reading.nodes:
-            found += _kinks(node, reading)
+    nodes = reading.nodes if derivative else _differentiated(reading)
+    for node in nodes:
+        found += _kinks(node, reading)
     return Conditions(found)
+
+
+def _differentiated(reading: Reading) -> list[Node]:
+    """What recorded passes went through, whose results stand in the graph: the derivative knows it no more."""
+    passes = {id(p): p for node in reading.nodes if (p := getattr(node.args, "origin", None)) is not None}
+    roots = [root for p in passes.values() for root in p.roots if isinstance(root, Node)]
+    for root in roots:
+        reading.also(root)
+    return nodes_below(roots)[0]
 
 
 def _of_look(look: Look, reading: Reading) -> Condition:

@@ -78,9 +78,11 @@ class Labelled(tuple[Any, ...]):
     label   the name of the whole, as ``grad_fn`` gives it, or a function of the node that finds it out
     inputs  where the whole got its inputs: a node, a leaf, or None for a constant; None where the arguments tell
     kept    references to memory that the whole needs unchanged, though its parts have saved other things
+    origin  the recorded pass whose result the node gave, if it is one
     """
 
     label: Any
+    origin: Any = None
     inputs: tuple[Any, ...] | None
     kept: tuple[Any, ...]
 
