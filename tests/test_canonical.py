@@ -472,3 +472,47 @@ def test_forms_with_deltas_keep_their_values():
 )
 def test_masks_and_signs(made: Any, expected: str) -> None:
     assert text(canonical(made())) == expected
+
+
+# ---------------------------------------------------------------------------------------------- shape of the results
+
+
+def test_common_factors_leave_no_array_of_more_axes() -> None:
+    # (A x) ⊙ (B x): taking x out of both terms would leave an array with three axes.
+    A, B, x = symbol("A", ("m", "n")), symbol("B", ("m", "n")), symbol("x", ("n",))
+    found = canonical(jacobian((A @ x) * (B @ x), x))
+    assert text(found) in ("((diag((B @ x)) @ A) + (diag((A @ x)) @ B))", "((diag((A @ x)) @ B) + (diag((B @ x)) @ A))")
+
+
+def test_a_scalar_is_common_as_a_whole() -> None:
+    A, B, x = symbol("A", ("n", "n")), symbol("B", ("n", "n")), symbol("x", ("n",))
+    found = canonical(gradient((x @ (A @ x)) / (x @ (B @ x)), [x])[0])
+    assert "outer" not in text(found)
+
+
+def test_brackets_open_where_that_is_shorter() -> None:
+    A, x = symbol("A", ("n", "n")), symbol("x", ("n",))
+    quartic = (x @ (A @ x)) ** 2
+    found = text(canonical(jacobian(gradient(quartic, [x])[0], x)))
+    assert found.count("(A + A')") == 3
+    assert "eye" not in found
+
+
+def test_powers_that_rewrites_make_are_gathered() -> None:
+    # sinh/cosh is tanh, which meets a tanh that is there already.
+    x = symbol("x", ())
+    third = op("log")(op("cosh")(x))
+    for _ in range(3):
+        (third,) = gradient(third, [x])
+    value = evaluate(canonical(third), {"x": 0.7}, {})
+    t = np.tanh(0.7)
+    assert np.isclose(value, -2 * t * (1 - t**2))
+
+
+def test_a_diagonal_is_taken_before_its_reciprocal() -> None:
+    # (1/L) ⊙ I would be 0 · ∞ at the zeros of a triangular matrix.
+    L = symbol("L", ("n", "n"))
+    entries = lookup("diagonal")(L, offset=0, dim1=0, dim2=1)
+    found = canonical(gradient(total(op("log")(entries)), [L])[0])
+    value = evaluate(found, {"L": np.array([[2.0, 0.0], [1.0, 4.0]])}, {"n": 2})
+    np.testing.assert_array_equal(value, np.diag([0.5, 0.25]))

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 WIDEST = 5
 """Sums with more terms are never distributed over."""
 
+OPENED = 12
+"""Terms that a sum may have when all its brackets are multiplied out."""
+
 _FUNCTIONS = frozenset({"exp", "cosh", "cos", "sigmoid", "pow"})
 """Functions that meet their own kind in a sum and cancel there."""
 
@@ -116,6 +119,28 @@ def _reached(p: Product, start: tuple[int, ...]) -> set[int]:
         size = len(reached)
         reached.update(x for f in p.factors if reached.intersection(f.labels) for x in f.labels)
     return reached
+
+
+def opened(form: Form, run: Canonicaliser) -> Form | None:
+    """The form with all its brackets multiplied out; None where there are none, or too many terms."""
+    done: list[Product] = []
+    waiting = list(reversed(form.terms))
+    while waiting:
+        p = waiting.pop()
+        found = next((f for f in p.factors if f.power == 1 and _opens(p, f, run)), None)
+        if found is None:
+            done.append(p)
+        else:
+            waiting += reversed(substituted(p, found, run.insides[found.base], run))
+        if len(done) + len(waiting) > OPENED or run.steps <= 0:
+            return None
+    return Form(run.sum_of([p for p in done if p.coef], form.shape).terms, form.shape) if len(done) > 1 else None
+
+
+def _opens(p: Product, f: Factor, run: Canonicaliser) -> bool:
+    """Whether a factor is a sum of which each term can have its place."""
+    inside = run.insides.get(f.base)
+    return inside is not None and len(inside.terms) <= WIDEST and len(set(f.labels)) == len(f.labels)
 
 
 def flattened(terms: Sequence[Product], insides: dict[Term, Form], multiples: bool = True) -> list[Product]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symgrad.formula.expanding import expanded
+from symgrad.formula.matrixform import components
 from symgrad.formula.normal import Factor, Form, Power, Product, relabelled
 from symgrad.formula.shortening import shortened
 from symgrad.formula.term import SIZE, SYMBOL
@@ -40,6 +41,8 @@ class Use(NamedTuple):
 
 def factored(form: Form, run: Canonicaliser) -> Form:
     """The form with the most common factors taken out, until none is left that makes it shorter."""
+    if 1 < len(form.terms) <= WIDEST and form.shape:
+        form = Form([_scalars_apart(p, run) for p in form.terms], form.shape)
     while 1 < len(form.terms) <= WIDEST and run.steps > 0:
         shorter = shortened(form, run)
         if shorter is not None:
@@ -50,6 +53,23 @@ def factored(form: Form, run: Canonicaliser) -> Form:
             return form
         form = _taken_out(form, group, run)
     return form
+
+
+def _scalars_apart(p: Product, run: Canonicaliser) -> Product:
+    """A product with each scalar in it, such as xᵀAx, as one factor: it is common to terms as a whole or not at all."""
+    arrays = [f for f in p.factors if f.labels]
+    if all(x in p.out for f in arrays for x in f.labels):
+        return p
+    kept, coef = list(p.factors), p.coef
+    for group in components(arrays):
+        if any(x in p.out for f in group for x in f.labels):
+            continue
+        q = run.packed(Product(1, group, ()), ())
+        place = min(kept.index(f) for f in group)
+        kept = [f for f in kept if f not in group]
+        kept[place:place] = q.factors
+        coef *= q.coef
+    return Product(coef, kept, p.out, p.decimal) if len(kept) < len(p.factors) else p
 
 
 def _uses(form: Form, run: Canonicaliser) -> list[Use]:
@@ -97,6 +117,7 @@ def _saving(form: Form, group: Sequence[Use]) -> int:
     """Nodes saved by taking a factor out, less the bracket; 0 where a bare number would stay in the bracket."""
     factor = group[0].factor
     weight = 2 * (1 + (factor.power not in (1, -1)) + len(factor.labels)) + (factor.power != 1)
+    weight += 2 * (not factor.labels and bool(factor.base.args))
     bare = 0
     for use in group:
         p = form.terms[use.term]
@@ -115,6 +136,9 @@ def _saving(form: Form, group: Sequence[Use]) -> int:
     if sums[0] and all(_row_sum(form.terms[use.term], use.factor) for use in group):
         return 0
     if bare and factor.labels and factor.base.op is SYMBOL and not sums[0]:
+        return 0
+    if len(_rest_axes(form, group)) > max(2, len(form.shape)):
+        # What is left would have more axes than its terms have: no matrix notation, and more numbers to compute.
         return 0
     return weight * (len(group) - 1) - 2 * (len(group) < len(form.terms))
 
@@ -198,14 +222,10 @@ def _rest_axes(form: Form, group: Sequence[Use]) -> list[int]:
 
 def _others(p: Product, use: Use) -> list[Factor]:
     """The factors without the one taken out; a higher power leaves the difference."""
-    out = []
-    for f in p.factors:
-        if f.base is use.factor.base and f.labels == use.factor.labels:
-            rest = f.power - use.factor.power
-            if rest:
-                out.append(Factor(f.base, f.labels, rest))
-        else:
-            out.append(f)
+    out = list(p.factors)
+    k = next(k for k, f in enumerate(out) if f.base is use.factor.base and f.labels == use.factor.labels)
+    rest = out[k].power - use.factor.power
+    out[k : k + 1] = [Factor(out[k].base, out[k].labels, rest)] if rest else []
     return out
 
 

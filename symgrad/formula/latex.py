@@ -105,7 +105,8 @@ class Writer:
         if t.op.kind == "elementwise" or t.op.name == "where":
             linear = t.op.name in ("add", "sub", "neg", "mul") and all(a.shape == t.shape for a in t.args)
             for a in t.args:
-                if self.images[a].core == "I" and not (linear or t.op.name == "mul"):
+                over = t.op.name in ("div", "ratio") and a is not t.args[1] and t.args[1].ndim == 0
+                if self.images[a].core == "I" and not (linear or over or t.op.name == "mul"):
                     self.closing(a)
 
     def closing(self, *terms: Term) -> None:

@@ -31,6 +31,7 @@ from symgrad.formula.chains import (
     rank_of,
     region,
     transposes,
+    turned,
 )
 from symgrad.formula.normal import Factor, Form, Power, Product, number_of
 from symgrad.formula.term import Term, full, number
@@ -91,6 +92,12 @@ class Graph:
                 a, b = b, a
             groups.setdefault((a, b), []).append((f.base, f.power))
         for (a, b), parts in groups.items():
+            if a == b and (len(parts) > 1 or parts[0][1] != 1):
+                # The powers of a diagonal: entries beside it may have none.
+                links = [Loop((self.layout.link(base, False),)) for base, _ in parts]
+                weights = [(self.diagonal(x), power) for x, (_, power) in zip(links, parts, strict=True)]
+                self.plain.setdefault(a, []).extend(weights)
+                continue
             term = region(parts)
             if all(self.layout.symmetric(base) for base, _ in parts):
                 link = Link(term)
@@ -477,9 +484,9 @@ def form_term(form: Form, layout: Layout, present: Callable[[Product], Product])
         if first is not None:
             terms.insert(0, terms.pop(first))
     pieces: list[tuple[bool, Term]] = []
-    for k, p in enumerate(map(present, terms)):
+    for k, p in enumerate(terms):
         negative = p.coef < 0 and k > 0
-        shown = p.scaled(-1) if negative else p
+        shown = present(p.scaled(-1) if negative else p)
         if p.covered():
             pieces.append((negative, product_term(shown, form.shape, layout)))
         else:
@@ -494,10 +501,13 @@ def form_term(form: Form, layout: Layout, present: Callable[[Product], Product])
 
 
 def _matrix_before_transpose(pieces: list[tuple[bool, Term]]) -> list[tuple[bool, Term]]:
-    """A + Aᵀ rather than Aᵀ + A."""
-    for i, (sign, piece) in enumerate(pieces):
-        if is_transpose(piece):
-            for j in range(i + 1, len(pieces)):
-                if pieces[j] == (sign, piece.args[0]):
-                    pieces[i], pieces[j] = pieces[j], pieces[i]
-    return pieces
+    """A + Aᵀ rather than Aᵀ + A, and nothing in between."""
+    rest, found = list(pieces), []
+    while rest:
+        sign, piece = rest.pop(0)
+        found.append((sign, piece))
+        partner = (sign, turned(piece)) if piece.ndim == 2 else None
+        if partner in rest:
+            rest.remove(partner)
+            found[-1:] = [partner, (sign, piece)] if is_transpose(piece) else [(sign, piece), partner]
+    return found

@@ -30,7 +30,7 @@ _EVEN = frozenset({"cos", "cosh", "abs"})
 def merged(p: Product, run: Canonicaliser) -> Product:
     """A product after all rewrites of factors."""
     run.steps -= 1 + len(p.factors)
-    p = _powers(p, run)
+    p = once = _powers(p, run)
     names = {f.base.op.name for f in p.factors}
     if "number" in names:
         p = unit_powers(p)
@@ -61,7 +61,7 @@ def merged(p: Product, run: Canonicaliser) -> Product:
         p = conjugate_pairs(p, run)
     if "pow" in names:
         p = gathered_powers(p, run)
-    return p
+    return p if p is once else _powers(p, run)
 
 
 def _powers(p: Product, run: Canonicaliser) -> Product:

@@ -26,7 +26,7 @@ from symgrad.formula.budget import (
     shared_terms,
 )
 from symgrad.formula.chains import Layout, count_transposes, counted, is_transpose, is_truth, price, turned
-from symgrad.formula.expanding import distributed, expanded, flattened
+from symgrad.formula.expanding import distributed, expanded, flattened, opened
 from symgrad.formula.factoring import factored
 from symgrad.formula.matrixform import form_term
 from symgrad.formula.normal import (
@@ -136,6 +136,16 @@ class Canonicaliser:
         if root in self._carried:
             return self._carried[root]
         form = self.forms[root]
+        found = self._written(form)
+        if self._small:
+            # a(b + c) - ab is ac: what is much shorter when multiplied out first, is so.
+            other = opened(form, self)
+            shorter = found if other is None else self._written(other)
+            return shorter if price(shorter) + 2 < price(found) else found
+        return found
+
+    def _written(self, form: Form) -> Term:
+        """The term of the result."""
         found = self.term(form)
         if len(form.shape) == 2 and 1 < len(form.terms) <= TERMS:
             # (XB + BX)ᵀ rather than BᵀXᵀ + XᵀBᵀ: (A + B)ᵀ = Aᵀ + Bᵀ, always.
