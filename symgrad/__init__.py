@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from symgrad import autograd, creation, facts, legacy
+from numpy import dtype
+
+from symgrad import autograd, creation, facts, legacy, random, ranges, switches
 from symgrad.autograd import (
     enable_grad,
     inference_mode,
@@ -18,7 +20,18 @@ from symgrad.autograd import (
     no_grad,
     set_grad_enabled,
 )
-from symgrad.devices import device
+from symgrad.devices import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    device,
+    layout,
+    memory_format,
+    preserve_format,
+    sparse_coo,
+    sparse_csr,
+    strided,
+)
 from symgrad.dtypes import (
     bool_,
     cdouble,
@@ -60,16 +73,31 @@ _LAZY = {
     "explicit": "symgrad.elements",
     "judge": "symgrad.judging",
     "latex": "symgrad.formulas",
+    "load": "symgrad.storing",
+    "save": "symgrad.storing",
+    "get_printoptions": "symgrad.display",
+    "set_printoptions": "symgrad.display",
     "project": "symgrad.formula.structures",
+    "is_anomaly_check_nan_enabled": "symgrad.autograd.anomaly",
+    "is_anomaly_enabled": "symgrad.autograd.anomaly",
+    "set_anomaly_enabled": "symgrad.autograd.anomaly",
     "vmap": "symgrad.func",
     "where_list": "symgrad.formulas",
 }
+_ABSENT = {
+    "distributions": "write the log-density with ops: sg.lgamma, sg.log, …",
+    "optim": "take the step yourself (with no_grad(): w -= rate * w.grad), or use scipy.optimize",
+    "sparse": "tensors are dense here",
+    "utils": "nothing of it belongs to derivatives",
+}
+"""Rooms of torch that are not here, and what to do instead."""
 _TYPES = {"bool": bool_, "float": float32, "int": int32}
 """torch's dtypes that share a name with Python's types: found as attributes, and not in the way of code below."""
-_MODULES = ("cuda", "fft", "func", "linalg", "masked", "nn", "special")
+_MODULES = ("cuda", "fft", "func", "linalg", "masked", "nn", "special", "testing")
 
+_ROOMS = (creation, facts, legacy, random, ranges, switches)
 globals().update(FUNCTIONS)
-globals().update({name: getattr(room, name) for room in (creation, facts, legacy) for name in room.__all__})
+globals().update({name: getattr(room, name) for room in _ROOMS for name in room.__all__})
 
 
 def __getattr__(name: str) -> Any:
@@ -90,7 +118,8 @@ def __getattr__(name: str) -> Any:
         return _TYPES[name]
     if name in legacy.NAMES:
         return legacy.constructor(name)
-    raise AttributeError(f"module 'symgrad' has no attribute {name!r}")
+    hint = f": {_ABSENT[name]}" if name in _ABSENT else ""
+    raise AttributeError(f"module 'symgrad' has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:
@@ -104,11 +133,15 @@ __all__ = [
     "bool_",
     "cdouble",
     "cfloat",
+    "channels_last",
+    "channels_last_3d",
     "complex64",
     "complex128",
+    "contiguous_format",
     "conventions",
     "device",
     "double",
+    "dtype",
     "enable_grad",
     "finfo",
     "float16",
@@ -123,10 +156,16 @@ __all__ = [
     "int64",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "layout",
     "long",
+    "memory_format",
     "no_grad",
+    "preserve_format",
     "set_default_dtype",
     "set_grad_enabled",
     "short",
+    "sparse_coo",
+    "sparse_csr",
+    "strided",
     "uint8",
 ]

@@ -11,6 +11,7 @@ import numpy as np
 from symgrad.dtypes import is_floating
 from symgrad.errors import ShapeError
 from symgrad.op import FRONTS, Op, lookup, register_carrier
+from symgrad.ops.bits import inverted
 from symgrad.ops.indexing import getitem
 from symgrad.ops.labels import KEPT, LABELS
 from symgrad.ops.naming import INPLACE, SPACES
@@ -32,7 +33,13 @@ _BINARY = {
     "matmul": "matmul",
 }
 _COMPARE = ("lt", "le", "gt", "ge", "eq", "ne")
-_LOGIC = {"and": "logical_and", "or": "logical_or", "xor": "logical_xor"}
+_BITS = {
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}
 _INPLACE = ("add", "sub", "mul", "div", "pow", "exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "neg",
             "abs", "clamp", "square", "reciprocal", "floor", "ceil", "round", "trunc",
             "greater", "greater_equal", "less", "less_equal", "not_equal")  # fmt: skip
@@ -59,6 +66,11 @@ _COPYING = ("repeat", "tile", "diag", "index_select", "max", "min", "median", "n
             "quantile", "nanquantile", "argsort", "index_add", "index_copy", "index_fill", "index_reduce",
             "scatter", "scatter_add", "scatter_reduce")  # fmt: skip
 """Functions made of views whose result has memory of its own in torch."""
+_PLAIN = (
+    "alpha_dropout", "bilinear", "celu", "cosine_similarity", "feature_alpha_dropout", "group_norm", "layer_norm",
+    "pairwise_distance", "pdist", "rms_norm", "rrelu", "selu", "threshold",
+)  # fmt: skip
+"""Functions of ``nn.functional`` that stand in the plain namespace, too."""
 _CASTS = {
     "double": "float64",
     "float": "float32",
@@ -68,6 +80,8 @@ _CASTS = {
     "int": "int32",
     "short": "int16",
     "bool": "bool",
+    "byte": "uint8",
+    "char": "int8",
     "cdouble": "complex128",
     "cfloat": "complex64",
 }
@@ -275,7 +289,20 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
     for space, members in SPACES.items():
         whole = {name: folding(f"{space}.{name}", call) for name, call in members.items()}
         members.update({name: _labelling(f"{space}.{name}", call) for name, call in whole.items()})
+    functions.update({name: SPACES["nn.functional"][name] for name in _PLAIN})
+    functions.update({f"{name}_": _writing(functions[name]) for name in ("celu", "selu", "threshold", "rrelu")})
     return functions
+
+
+def _writing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of ``nn.functional`` in place."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs, inplace=True)
+
+    call.__name__ = call.__qualname__ = f"{function.__name__}_"
+    call.__doc__ = f"``{function.__name__}`` in place."
+    return call
 
 
 def _bind_operators(cls: Any) -> None:
@@ -287,10 +314,15 @@ def _bind_operators(cls: Any) -> None:
         setattr(cls, f"__r{name}__", _reflected(function))
         if name != "matmul":
             setattr(cls, f"__i{name}__", _inplace(function))
-    for name, op_name in {**{c: c for c in _COMPARE}, **_LOGIC}.items():
-        setattr(cls, f"__{name}__", _forward(cls, _fast(cls, lookup(op_name))))
+    for name in _COMPARE:
+        setattr(cls, f"__{name}__", _forward(cls, _fast(cls, lookup(name))))
+    for name, public in _BITS.items():
+        function = FRONTS[public].call
+        setattr(cls, f"__{name}__", _forward(cls, function))
+        setattr(cls, f"__r{name}__", _reflected(function))
+        setattr(cls, f"__i{name}__", _inplace(function))
     cls.__neg__ = cls.neg
     cls.__abs__ = cls.abs
-    cls.__invert__ = cls.logical_not
+    cls.__invert__ = inverted
     cls.__pos__ = lambda self: self
     cls.__hash__ = object.__hash__

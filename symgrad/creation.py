@@ -1,51 +1,49 @@
-"""Making tensors: from data, constants, ranges and random numbers."""
+"""Making tensors: from data, and from constants.
+
+Ranges are made in :mod:`symgrad.ranges`, random numbers in :mod:`symgrad.random`.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from symgrad import dtypes
+from symgrad.devices import Options, accept, on_cpu
 from symgrad.errors import ArgumentError
 from symgrad.op import shape_of
 from symgrad.ops.constants import named_pi
-from symgrad.ops.noise import SOURCE
 from symgrad.ops.shaping import size_args
-from symgrad.streams import Generator
+from symgrad.tape.inplace import into
 from symgrad.tape.names import check_name
 from symgrad.tape.record import call_site, plain
 from symgrad.tape.versions import changes
-from symgrad.tape.watch import WATCH, note_problem
 from symgrad.tensor import Tensor
 
 __all__ = [
-    "Generator",
-    "arange",
     "as_tensor",
-    "default_generator",
+    "asarray",
     "e",
     "empty",
     "empty_like",
+    "empty_permuted",
+    "empty_strided",
     "eye",
     "from_dlpack",
     "from_numpy",
+    "frombuffer",
     "full",
     "full_like",
     "inf",
-    "linspace",
-    "manual_seed",
     "nan",
     "newaxis",
     "ones",
     "ones_like",
     "pi",
-    "rand",
-    "rand_like",
-    "randn",
-    "randn_like",
+    "scalar_tensor",
     "tensor",
     "zeros",
     "zeros_like",
@@ -66,7 +64,7 @@ def tensor(
     requires_grad: bool = False,
     name: str | None = None,
     structure: str | None = None,
-    device: Any = None,
+    **options: Unpack[Options],
 ) -> Tensor:
     """A new leaf from numbers, nested lists, arrays or tensors; the data is copied.
 
@@ -77,6 +75,7 @@ def tensor(
     >>> tensor([1.0, 2.0], requires_grad=True)
     tensor([1., 2.], requires_grad=True)
     """
+    accept("tensor", options)
     value = _as_array(data, dtype)
     made = plain(Tensor, value)
     if name is not None or structure is not None:
@@ -129,13 +128,48 @@ def _strip(data: Any) -> Any:
     return [_strip(d) for d in data] if isinstance(data, (list, tuple)) else data._value
 
 
-def as_tensor(data: Any, dtype: Any = None) -> Tensor:
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """A tensor sharing memory with ``data`` where that is possible."""
+    on_cpu(device)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray) and (dtype is None or dtypes.as_dtype(dtype) == data.dtype):
         return _sharing(data)
     return tensor(data, dtype=dtype)
+
+
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor of ``obj``, sharing its memory where that is possible; ``copy`` forces a copy, or (False) forbids one.
+
+    Without ``requires_grad`` the result has no history.
+
+    >>> asarray([1, 2])
+    tensor([1, 2])
+    """
+    found = as_tensor(obj, dtype, device)
+    alone = not isinstance(obj, (Tensor, np.ndarray)) or (dtype is not None and found.dtype != obj.dtype)
+    if copy is False and alone:
+        raise ArgumentError(f"can't alias arbitrary sequence into a tensor: {type(obj).__name__} has to be copied.")
+    made = found.detach() if requires_grad or not found.requires_grad else found
+    made = made.clone() if copy and not alone else made
+    return made.requires_grad_() if requires_grad else made
+
+
+def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A tensor in the memory of an object with Python's buffer interface.
+
+    >>> frombuffer(bytearray(b"ab"), dtype=np.uint8)
+    tensor([97, 98], dtype=uint8)
+    """
+    made = _sharing(np.frombuffer(buffer, dtypes.as_dtype(dtype), count, offset))
+    return made.requires_grad_() if requires_grad else made
+
+
+def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Unpack[Options]) -> Tensor:
+    """A 0-d tensor of a number, in the default dtype."""
+    return tensor(s, dtype=dtype or dtypes.get_default_dtype(), requires_grad=requires_grad, **options)
 
 
 def from_numpy(array: Any) -> Tensor:
@@ -201,18 +235,20 @@ def legacy_value(data: tuple[Any, ...]) -> Any:
     return np.array(_as_array(data[0] if data else [], None), dtypes.get_default_dtype())
 
 
-def _filled(name: str, fill: Callable[[Any, Any], Any], doc: str, value: Any = None) -> Callable[..., Tensor]:
+def filled(name: str, fill: Callable[[Any, Any], Any], doc: str, value: Any = None) -> Callable[..., Tensor]:
+    """A factory of tensors of a given size: ``fill(shape, dtype)`` makes the array."""
+
     def make(
         *size: Any,
         dtype: Any = None,
         requires_grad: bool = False,
         name: str | None = None,
-        device: Any = None,
         _depth: int = 2,
+        **options: Any,
     ) -> Tensor:
-        shape = tuple(int(s) for s in size_args(size))
+        shape = tuple(int(s) for s in size_args((options.pop("size"),) if "size" in options else size))
         array = fill(shape, dtypes.as_dtype(dtype or dtypes.get_default_dtype()))
-        return _finish(array, requires_grad, name, _constant(array, value), _depth)
+        return finished(make.__name__, array, requires_grad, name, options, _constant(array, value), _depth)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
@@ -224,8 +260,20 @@ def _constant(array: Any, value: Any) -> Any:
     return None if value is None else ("full", {"shape": array.shape, "value": value, "dtype": array.dtype.name})
 
 
-def _finish(value: Any, requires_grad: bool, name: str | None, recipe: Any = None, depth: int = 2) -> Tensor:
+def finished(
+    factory: str,
+    value: Any,
+    requires_grad: bool,
+    name: str | None,
+    options: Any,
+    recipe: Any = None,
+    depth: int = 2,
+) -> Tensor:
+    """The array that a factory made as a tensor where, and as what, the caller wants it."""
+    accept(factory, options)
     made = plain(Tensor, value if value.ndim else value[()])
+    if options.get("out") is not None:
+        return into(options["out"], factory, lambda: made, (), {})  # type: ignore[no-any-return]
     extra = made.more()
     extra.site = call_site(depth)
     extra.name = None if name is None else check_name(name)
@@ -233,86 +281,96 @@ def _finish(value: Any, requires_grad: bool, name: str | None, recipe: Any = Non
     return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
 
 
-zeros = _filled("zeros", np.zeros, "Zeros of a shape: ``zeros(2, 3)`` or ``zeros((2, 3))``.", 0)
-ones = _filled("ones", np.ones, "Ones of a shape.", 1)
-empty = _filled("empty", np.zeros, "Room for a shape (zeros, so that nothing is undefined).")
-default_generator = Generator()
-default_generator.seed()
-
-
-def manual_seed(seed: int) -> Generator:
-    """Seed the random functions; returns the generator.  The same seed gives torch's numbers.
-
-    >>> _ = manual_seed(0)
-    >>> rand(2)
-    tensor([0.4963, 0.7682])
-    """
-    return default_generator.manual_seed(seed)
-
-
-def generator() -> Generator:
-    """The random generator behind ``rand`` and its kin."""
-    if WATCH.count:
-        note_problem("random numbers were drawn; draw them outside and pass them as an argument")
-    return default_generator
-
-
-SOURCE[0] = generator
-
-randn = _filled("randn", lambda s, d: generator().normal(s, np.dtype(d)), "Standard normal samples.")
-rand = _filled("rand", lambda s, d: generator().uniform(s, np.dtype(d)), "Uniform samples from [0, 1).")
+zeros = filled("zeros", np.zeros, "Zeros of a shape: ``zeros(2, 3)`` or ``zeros((2, 3))``.", 0)
+ones = filled("ones", np.ones, "Ones of a shape.", 1)
+empty = filled("empty", np.zeros, "Room for a shape (zeros, so that nothing is undefined).")
 
 
 def full(
-    size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, name: str | None = None
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    name: str | None = None,
+    **options: Unpack[Options],
 ) -> Tensor:
     """One value everywhere."""
     shape = tuple(size) if isinstance(size, (tuple, list)) else (size,)
-    array = np.full(shape, fill_value, dtypes.as_dtype(dtype or dtypes.for_python_number(fill_value)))
-    return _finish(array, requires_grad, name, _constant(array, fill_value))
-
-
-def arange(*ends: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None) -> Tensor:
-    """Evenly spaced values: ``arange(stop)``, ``arange(start, stop, step)``."""
-    if dtype is None:
-        dtype = np.int64 if all(isinstance(e, (int, np.integer)) for e in ends) else dtypes.get_default_dtype()
-    return _finish(np.arange(*ends).astype(dtypes.as_dtype(dtype)), requires_grad, name)
-
-
-def linspace(
-    start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False, name: str | None = None
-) -> Tensor:
-    """``steps`` values from ``start`` to ``end``, both included."""
-    value = np.linspace(start, end, steps).astype(dtypes.as_dtype(dtype or dtypes.get_default_dtype()))
-    return _finish(value, requires_grad, name)
+    fill_value = getattr(fill_value, "_value", fill_value)
+    kind = fill_value.dtype if hasattr(fill_value, "dtype") else dtypes.for_python_number(fill_value)
+    array = np.full(shape, fill_value, dtypes.as_dtype(dtype or kind))
+    return finished("full", array, requires_grad, name, options, _constant(array, fill_value))
 
 
 def eye(
-    n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False, name: str | None = None
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    name: str | None = None,
+    **options: Unpack[Options],
 ) -> Tensor:
     """The identity matrix."""
     array = np.eye(n, m, dtype=dtypes.as_dtype(dtype or dtypes.get_default_dtype()))
     recipe = ("eye", {"n": int(n), "dtype": array.dtype.name}) if m is None or m == n else None
-    return _finish(array, requires_grad, name, recipe)
+    return finished("eye", array, requires_grad, name, options, recipe)
 
 
-def _like(name: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def call(input: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-        return make(*shape_of(input), dtype=dtype or input.dtype, requires_grad=requires_grad, _depth=3)
+def empty_strided(
+    size: Any, stride: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Unpack[Options]
+) -> Tensor:
+    """Room for a shape with the given strides, counted in entries (zeros, so that nothing is undefined).
+
+    >>> empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    if len(size) != len(stride):
+        raise ArgumentError(f"empty_strided(): {len(size)} sizes and {len(stride)} strides; give one stride per axis.")
+    kind = dtypes.as_dtype(dtype or dtypes.get_default_dtype())
+    span = 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    memory = np.zeros(span if all(size) else 0, kind)
+    array = np.lib.stride_tricks.as_strided(memory, tuple(size), tuple(step * kind.itemsize for step in stride))
+    return finished("empty_strided", array, requires_grad, None, options)
+
+
+def empty_permuted(
+    size: Any, physical_layout: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Unpack[Options]
+) -> Tensor:
+    """Room for a shape whose axes lie in memory in the given order, the outermost first.
+
+    >>> empty_permuted((2, 3), (1, 0)).stride()
+    (1, 2)
+    """
+    stride, step = [0] * len(size), 1
+    for axis in reversed(physical_layout):
+        stride[axis] = step
+        step *= max(size[axis], 1)
+    return empty_strided(size, stride, dtype=dtype, requires_grad=requires_grad, **options)
+
+
+def like(name: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The factory ``make`` with the shape and dtype of a tensor."""
+
+    def call(input: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any) -> Tensor:
+        kind = dtype or input.dtype
+        return make(*shape_of(input), dtype=kind, requires_grad=requires_grad, _depth=3, **options)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"``{make.__name__}`` of the shape and dtype of ``input``."
     return call
 
 
-zeros_like = _like("zeros_like", zeros)
-ones_like = _like("ones_like", ones)
-randn_like = _like("randn_like", randn)
-rand_like = _like("rand_like", rand)
-empty_like = _like("empty_like", empty)
+zeros_like = like("zeros_like", zeros)
+ones_like = like("ones_like", ones)
+empty_like = like("empty_like", empty)
 
 
-def full_like(input: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def full_like(
+    input: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Unpack[Options]
+) -> Tensor:
     """One value everywhere, in the shape and dtype of ``input``."""
+    fill_value = getattr(fill_value, "_value", fill_value)
     array = np.full(shape_of(input), fill_value, dtypes.as_dtype(dtype or input.dtype))
-    return _finish(array, requires_grad, None, _constant(array, fill_value))
+    return finished("full_like", array, requires_grad, None, options, _constant(array, fill_value))

@@ -1,9 +1,9 @@
-"""Where tensors live: on the CPU, always.  ``device`` objects are there for code that asks."""
+"""Where tensors live, and how: on the CPU, densely.  Devices, layouts and formats are for code that names them."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypedDict
 
 from symgrad.errors import ArgumentError, DeviceError
 
@@ -67,3 +67,54 @@ def on_cpu(value: Any) -> None:
             f"there is no device {str(value)!r} here: symgrad computes with NumPy, on the CPU. Leave the device away, "
             "or choose it with cuda.is_available(), which is False."
         )
+
+
+class layout:  # noqa: N801  (torch's name)
+    """How a tensor is stored; all tensors here are ``strided``."""
+
+    __slots__ = ("name",)
+
+    name: str
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+class memory_format(layout):  # noqa: N801  (torch's name)
+    """The order of the axes in memory.  Functions take it and keep to row by row, or to what they were given."""
+
+    __slots__ = ()
+
+
+strided, sparse_coo, sparse_csr = (layout(name) for name in ("strided", "sparse_coo", "sparse_csr"))
+contiguous_format, preserve_format, channels_last, channels_last_3d = (
+    memory_format(name) for name in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+)
+
+
+class Options(TypedDict, total=False):
+    """What torch's factories take besides: where and how the tensor is to lie, and a tensor to put it into."""
+
+    device: Any
+    layout: Any
+    pin_memory: Any
+    memory_format: Any
+    out: Any
+
+
+def accept(name: str, options: Options) -> None:
+    """Raise for a place that there is not: ``DeviceError`` for a device, ``ArgumentError`` for a layout."""
+    strange = options.keys() - Options.__optional_keys__
+    if strange:
+        raise ArgumentError(f"{name}() got an unexpected keyword argument {min(strange)!r}")
+    on_cpu(options.get("device"))
+    if options.get("layout", strided) not in (None, strided):
+        raise ArgumentError(f"{name}(): there is no layout {options['layout']!r} here; tensors are strided (dense).")
+    if options.get("pin_memory"):
+        raise DeviceError(f"{name}(): pin_memory is for copies to a GPU, and there is none; leave it away.")

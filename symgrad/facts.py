@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from symgrad import dtypes
-from symgrad.devices import CPU
+from symgrad import dtypes, op
+from symgrad.devices import CPU, accept, channels_last, channels_last_3d, contiguous_format, on_cpu, strided
 from symgrad.ops.shaping import axis_of
 from symgrad.tape.graph import Size
 from symgrad.tape.record import Recorded, inferred, plain, scalarised
 from symgrad.tape.versions import storage
 
 __all__ = [
+    "broadcast_shapes",
+    "can_cast",
+    "get_default_device",
+    "get_device",
+    "iinfo",
     "is_complex",
     "is_floating_point",
     "is_inference",
+    "is_nonzero",
+    "is_same_size",
+    "is_signed",
+    "is_storage",
     "is_tensor",
     "numel",
     "promote_types",
     "result_type",
+    "set_default_device",
+    "typename",
 ]
 
 
@@ -72,9 +82,24 @@ class Facts(Recorded):
         """Whether the tensor lives on a GPU: no."""
         return False
 
+    is_meta = is_sparse = is_quantized = is_cuda
+
+    @property
+    def layout(self) -> Any:
+        """How the tensor is stored: ``strided``."""
+        return strided
+
     def get_device(self) -> int:
         """The number of the tensor's device: -1, the CPU."""
         return -1
+
+    def is_pinned(self) -> bool:
+        """Whether the memory is locked for copies to a GPU: no."""
+        return False
+
+    def is_shared(self) -> bool:
+        """Whether the memory was moved to where other processes see it: no."""
+        return False
 
     @property
     def ndim(self) -> int:
@@ -99,10 +124,16 @@ class Facts(Recorded):
         """Number of entries along ``dim``, marked as a size for formulas."""
         return Shape(self.shape[k] for k in dim).numel()
 
-    @property
-    def is_contiguous(self) -> Callable[[], bool]:
-        """Whether the memory is in row-major order."""
-        return lambda: bool(np.asarray(self._value).flags.c_contiguous)
+    def ndimension(self) -> int:
+        """Number of axes."""
+        return int(self._value.ndim)
+
+    def is_contiguous(self, memory_format: Any = contiguous_format) -> bool:
+        """Whether the memory is in row-major order; with a ``channels_last`` format, with the channels innermost."""
+        value = np.asarray(self._value)
+        if memory_format in (channels_last, channels_last_3d):
+            value = np.moveaxis(value, 1, -1)
+        return bool(value.flags.c_contiguous)
 
     def is_floating_point(self) -> bool:
         """Whether the dtype is real floating."""
@@ -112,9 +143,39 @@ class Facts(Recorded):
         """Whether the dtype is complex."""
         return bool(self.dtype.kind == "c")
 
+    def is_signed(self) -> bool:
+        """Whether the dtype has negative numbers."""
+        return self.dtype.kind in "ifc"
+
+    def is_nonzero(self) -> bool:
+        """Whether the one entry of the tensor is not zero; ``AutogradError`` for any other number of entries."""
+        return bool(self)
+
+    def is_same_size(self, other: Any) -> bool:
+        """Whether another tensor has the same shape."""
+        return bool(self._value.shape == other._value.shape)
+
+    def is_conj(self) -> bool:
+        """Whether the tensor is the conjugate of what its memory holds: no, conjugates are computed at once."""
+        return False
+
+    def is_neg(self) -> bool:
+        """Whether the tensor is the negative of what its memory holds: no, negatives are computed at once."""
+        return False
+
     def element_size(self) -> int:
         """Bytes per entry."""
         return int(self.dtype.itemsize)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per entry."""
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all entries."""
+        return int(self._value.nbytes)
 
     def stride(self, dim: int | None = None) -> Any:
         """How many entries apart neighbours along each axis lie in memory, or along one axis."""
@@ -125,6 +186,11 @@ class Facts(Recorded):
             # NumPy says 0 of arrays without entries; torch says what it would be if there were some.
             steps = tuple(int(np.prod(np.maximum(value.shape[k + 1 :], 1))) for k in range(value.ndim))
         return steps if dim is None else steps[axis_of(dim, value.ndim)]
+
+    def storage_offset(self) -> int:
+        """How many entries after the beginning of its memory the tensor's first one lies."""
+        array = self._array()
+        return (array.ctypes.data - storage(array).ctypes.data) // array.itemsize if array.size else 0
 
     def data_ptr(self) -> int:
         """Address of the first entry."""
@@ -160,33 +226,44 @@ class Facts(Recorded):
         """The CPU, in DLPack's numbers."""
         return (1, 0)
 
-    def new_tensor(self, data: Any, *, dtype: Any = None) -> Any:
+    def new_tensor(self, data: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any) -> Any:
         """A new leaf from numbers or an array, in the dtype of this tensor unless ``dtype`` is given."""
-        return plain(type(self), scalarised(np.array(data, dtypes.as_dtype(dtype or self.dtype))))
+        accept("new_tensor", options)  # type: ignore[arg-type]
+        data = getattr(data, "_value", data)
+        made = plain(type(self), scalarised(np.array(data, dtypes.as_dtype(dtype or self.dtype))))
+        return made.requires_grad_() if requires_grad else made
 
-    def new_zeros(self, *size: Any, dtype: Any = None, requires_grad: bool = False) -> Any:
+    def new_zeros(self, *size: Any, **options: Any) -> Any:
         """Zeros of a shape, in the dtype of this tensor unless ``dtype`` is given."""
-        return _made("zeros", self, size, dtype, requires_grad)
+        return _made("zeros", self, size, options)
 
-    def new_ones(self, *size: Any, dtype: Any = None, requires_grad: bool = False) -> Any:
+    def new_ones(self, *size: Any, **options: Any) -> Any:
         """Ones of a shape, in the dtype of this tensor unless ``dtype`` is given."""
-        return _made("ones", self, size, dtype, requires_grad)
+        return _made("ones", self, size, options)
 
-    def new_empty(self, *size: Any, dtype: Any = None, requires_grad: bool = False) -> Any:
+    def new_empty(self, *size: Any, **options: Any) -> Any:
         """Room for a shape, in the dtype of this tensor unless ``dtype`` is given."""
-        return _made("empty", self, size, dtype, requires_grad)
+        return _made("empty", self, size, options)
 
-    def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Any:
+    def new_empty_strided(self, size: Any, stride: Any, **options: Any) -> Any:
+        """Room for a shape with the given strides, in the dtype of this tensor unless ``dtype`` is given."""
+        return _made("empty_strided", self, (size, stride), options)
+
+    def new_full(self, size: Any, fill_value: Any, **options: Any) -> Any:
         """One value everywhere, in the dtype of this tensor unless ``dtype`` is given."""
-        from symgrad.creation import full
+        return _made("full", self, (size, fill_value), options)
 
-        return full(size, fill_value, dtype=dtype or self.dtype, requires_grad=requires_grad)
+    def new(self, *data: Any) -> Any:
+        """A tensor of the data or sizes, in the dtype of this one (old code; use ``new_tensor``, ``new_empty``)."""
+        made: Any = type(self)(*data)
+        return made.to(self.dtype)
 
 
-def _made(name: str, like: Any, size: Any, dtype: Any, requires_grad: bool) -> Any:
+def _made(name: str, like: Any, args: Any, options: Any) -> Any:
     from symgrad import creation
 
-    return getattr(creation, name)(*size, dtype=dtype or like.dtype, requires_grad=requires_grad, _depth=4)
+    depth = {"_depth": 4} if name in ("zeros", "ones", "empty") else {}
+    return getattr(creation, name)(*args, **{**options, "dtype": options.get("dtype") or like.dtype, **depth})
 
 
 # ------------------------------------------------------------------------------------------ functions
@@ -207,6 +284,60 @@ def is_complex(input: Any) -> bool:
     return input.is_complex()  # type: ignore[no-any-return]
 
 
+def is_signed(input: Any) -> bool:
+    """Whether the dtype has negative numbers."""
+    return input.is_signed()  # type: ignore[no-any-return]
+
+
+def is_nonzero(input: Any) -> bool:
+    """Whether the one entry of the tensor is not zero; ``AutogradError`` for any other number of entries."""
+    return input.is_nonzero()  # type: ignore[no-any-return]
+
+
+def is_same_size(input: Any, other: Any) -> bool:
+    """Whether two tensors have the same shape."""
+    return input.is_same_size(other)  # type: ignore[no-any-return]
+
+
+def is_storage(obj: Any) -> bool:
+    """Whether ``obj`` is the memory of a tensor (:meth:`Tensor.untyped_storage`): an array here."""
+    return isinstance(obj, np.ndarray)
+
+
+def typename(obj: Any) -> str:
+    """torch's name of the type of a tensor; of anything else the name of its class.
+
+    >>> import symgrad as sg
+    >>> typename(sg.ones(2)), typename([])
+    ('torch.FloatTensor', 'list')
+    """
+    return dtypes.type_name(obj.dtype) if isinstance(obj, Facts) else type(obj).__name__
+
+
+def broadcast_shapes(*shapes: Any) -> Shape:
+    """The shape that tensors of these shapes have together.  Raises ``ShapeError`` where they do not fit.
+
+    >>> broadcast_shapes((2, 1), (3,))
+    torch.Size([2, 3])
+    """
+    return Shape(op.broadcast_shapes(*((s,) if isinstance(s, int) else tuple(map(int, s)) for s in shapes)))
+
+
+def get_device(input: Any) -> int:
+    """The number of a tensor's device: -1, the CPU."""
+    return input.get_device()  # type: ignore[no-any-return]
+
+
+def get_default_device() -> Any:
+    """Where new tensors live: on the CPU."""
+    return CPU
+
+
+def set_default_device(device: Any) -> None:
+    """Where new tensors are to live.  Raises ``DeviceError`` for anything but the CPU."""
+    on_cpu(device)
+
+
 def is_inference(input: Any) -> bool:
     """Whether a tensor was made in inference mode, so that no graph may save it."""
     return bool(inferred(input))
@@ -215,6 +346,25 @@ def is_inference(input: Any) -> bool:
 def numel(input: Any) -> int:
     """Number of entries."""
     return input.numel()  # type: ignore[no-any-return]
+
+
+def iinfo(dtype: Any) -> Any:
+    """The limits of an integer dtype, as NumPy's function of this name gives them.
+
+    >>> iinfo(np.int8).max
+    127
+    """
+    return np.iinfo(dtypes.as_dtype(dtype))
+
+
+def can_cast(from_: Any, to: Any) -> bool:
+    """Whether results of the first dtype may be written into tensors of the second.
+
+    >>> can_cast(np.int64, np.float32), can_cast(np.float32, np.int64)
+    (True, False)
+    """
+    rank = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+    return rank[dtypes.as_dtype(from_).kind] <= rank[dtypes.as_dtype(to).kind]
 
 
 def promote_types(type1: Any, type2: Any) -> np.dtype[Any]:

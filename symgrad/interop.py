@@ -37,14 +37,10 @@ _UFUNC_NAMES = {
     "true_divide": "div",
     "equal": "eq",
     "not_equal": "ne",
+    "invert": "bitwise_not",
+    "left_shift": "bitwise_left_shift",
+    "right_shift": "bitwise_right_shift",
 }
-_BITS = {
-    "bitwise_and": "logical_and",
-    "bitwise_or": "logical_or",
-    "bitwise_xor": "logical_xor",
-    "invert": "logical_not",
-}
-"""On bools these are the logical operations; the table has none on the bits of integers."""
 _REDUCE = {"add": "sum", "multiply": "prod", "maximum": "amax", "minimum": "amin", "logaddexp": "logsumexp"}
 _ACCUMULATE = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"}
 _COMPOSED: dict[str, Callable[..., Any]] = {
@@ -82,7 +78,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     if method == "__call__":
         dtype = kwargs.pop("dtype", None)
         wanted(name, kwargs)
-        result = _ufunc_front(ufunc, inputs)(*inputs)
+        result = _ufunc_front(ufunc)(*inputs)
         return result if dtype is None else front_of("to")(result, dtype)
     if method == "reduce" and ufunc.__name__ in _REDUCE:
         axis, keepdims = kwargs.pop("axis", 0), kwargs.pop("keepdims", False)
@@ -96,16 +92,14 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     if method == "outer" and ufunc.nin == 2:
         wanted(f"{name}.outer", kwargs)
         a, b = map(tensor, inputs)
-        return _ufunc_front(ufunc, inputs)(a[(..., *(None,) * b.ndim)], b)
+        return _ufunc_front(ufunc)(a[(..., *(None,) * b.ndim)], b)
     raise unsupported(f"{name}.{method}" if method != "__call__" else name)
 
 
-def _ufunc_front(ufunc: Any, inputs: tuple[Any, ...]) -> Callable[..., Any]:
+def _ufunc_front(ufunc: Any) -> Callable[..., Any]:
     from symgrad.tensor import FUNCTIONS
 
     name = ufunc.__name__
-    if name in _BITS and all(np.asarray(bare(x)).dtype == bool for x in inputs):
-        name = _BITS[name]
     found = _COMPOSED.get(name) or FUNCTIONS.get(_UFUNC_NAMES.get(name, name))
     if found is None:
         raise unsupported(f"np.{name}")

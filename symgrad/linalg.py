@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import shape_of
 from symgrad.ops.contraction import contract
 from symgrad.ops.linalg import diagonal as _diagonal
 from symgrad.ops.naming import SPACES
 from symgrad.ops.reductions import axes_of, norm_op
+from symgrad.ops.still import still
 from symgrad.tensor import FUNCTIONS
 
 inv = FUNCTIONS["inverse"]
@@ -90,7 +94,40 @@ def multi_dot(tensors: Any) -> Any:
     return contract(tuple(tensors), tuple(labels), outer[0] + outer[1], sizes)
 
 
+def matrix_rank(A: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False, tol: Any = None) -> Any:
+    """How many singular values exceed ``max(atol, rtol * the largest)``; it has no derivative.
+
+    ``rtol`` is the larger size times the rounding unit where neither is given, and else 0.  ``hermitian`` takes the
+    absolute eigenvalues of the lower triangle.
+
+    >>> import numpy as np
+    >>> int(matrix_rank(np.ones((3, 2))))
+    1
+    """
+    fixed = still(A)
+    sizes = SPACES["linalg"]["eigvalsh"](fixed).abs() if hermitian else SPACES["linalg"]["svdvals"](fixed)
+    atol = tol if atol is None else atol
+    if rtol is None:
+        rtol = 0.0 if atol is not None else max(shape_of(A)[-2:]) * float(finfo(fixed.dtype).eps)
+    largest = FUNCTIONS["amax"](sizes, -1, True) if shape_of(sizes)[-1] else 0.0
+    limit = FUNCTIONS["maximum"](largest * rtol, sizes * 0 + (0.0 if atol is None else atol))
+    return FUNCTIONS["count_nonzero"](sizes > limit, -1)
+
+
+LinAlgError = np.linalg.LinAlgError
 globals().update(SPACES["linalg"])
 
-_OWN = ("det", "diagonal", "inv", "matmul", "matrix_norm", "multi_dot", "norm", "slogdet", "vector_norm")
+_OWN = (
+    "LinAlgError",
+    "det",
+    "diagonal",
+    "inv",
+    "matmul",
+    "matrix_norm",
+    "matrix_rank",
+    "multi_dot",
+    "norm",
+    "slogdet",
+    "vector_norm",
+)
 __all__ = sorted({*_OWN, *SPACES["linalg"]})  # noqa: PLE0605

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 _BLOCK = 16
+_WIDE = 1 << 28
+"""From this span on torch takes 64 bits for an integer."""
 
 
 class Generator:
@@ -66,6 +68,23 @@ class Generator:
         words = self._words.random_raw(2 * count)
         return (((words[::2] << np.uint64(32)) | words[1::2]) & np.uint64((1 << 53) - 1)) * 2.0**-53
 
+    def integers(self, span: int, shape: tuple[int, ...], wide: bool | None = None) -> Any:
+        """Integers from 0 up to ``span``, itself excluded: a word for each, or (``wide``: as a wide span has) two."""
+        count = math.prod(shape)
+        if not (span >= _WIDE if wide is None else wide):
+            return (self._words.random_raw(count) % np.uint64(span)).astype(np.int64).reshape(shape)
+        words = self._words.random_raw(2 * count)
+        long = (words[::2] << np.uint64(32)) | words[1::2]
+        return (long % np.uint64(span)).astype(np.int64).reshape(shape)
+
+    def permutation(self, count: int) -> Any:
+        """The numbers below ``count`` in random order (Fisher and Yates)."""
+        order = np.arange(count)
+        jumps = self._words.random_raw(max(count - 1, 0)) % np.arange(count, 1, -1, dtype=np.uint64)
+        for k, jump in enumerate(jumps.tolist()):
+            order[k], order[k + jump] = order[k + jump], order[k]
+        return order
+
     def normal(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Standard normal numbers; complex ones have variance 1/2 in each part."""
         count = math.prod(shape)
@@ -105,6 +124,14 @@ class NumpyNumbers:
 
     def __init__(self, source: np.random.Generator) -> None:
         self.source = source
+
+    def integers(self, span: int, shape: tuple[int, ...], wide: bool | None = None) -> Any:  # noqa: ARG002
+        """Integers from 0 up to ``span``, itself excluded."""
+        return np.asarray(self.source.integers(span, size=shape))
+
+    def permutation(self, count: int) -> Any:
+        """The numbers below ``count`` in random order."""
+        return self.source.permutation(count)
 
     def uniform(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Numbers from [0, 1)."""

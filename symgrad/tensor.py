@@ -24,12 +24,11 @@ from symgrad.tape.modes import MODE
 from symgrad.tape.record import plain
 from symgrad.tape.versions import changes
 from symgrad.tape.watch import WATCH, note_read
-from symgrad.tape.writing import put, written
+from symgrad.tape.writing import WHOLE, put, written
+from symgrad.writes import Writes
 
-_WHOLE = symgrad.ops.indexing.static_index(Ellipsis)
 
-
-class Tensor(Shown):
+class Tensor(Shown, Writes):
     """A value with an optional history: number, formula and gradient of one array.
 
     Made by :func:`symgrad.tensor` and by every operation on tensors.  Attributes follow ``torch.Tensor``.
@@ -232,7 +231,7 @@ class Tensor(Shown):
         """The same memory without history; a new symbol in formulas."""
         if WATCH.count and WATCH.local.stack and record.traced(self):
             return lookup("detach")(self)  # type: ignore[no-any-return]
-        out = plain(type(self), self._array())
+        out = plain(Tensor, self._array())
         extra = out.more()
         extra.site, extra.inference = record.call_site(1), record.inferred(self)
         view = view_of(self)
@@ -254,7 +253,7 @@ class Tensor(Shown):
             self._extra.retains = False
         return self
 
-    def clone(self) -> Any:
+    def clone(self, *, memory_format: Any = None) -> Any:  # noqa: ARG002  (torch's signature)
         """A copy with history."""
         return lookup("clone")(self)
 
@@ -385,7 +384,7 @@ class Tensor(Shown):
 
     def zero_(self) -> Tensor:
         """Fill with zeros in place."""
-        return self._filled(0, "ZeroBackward0")
+        return self._filled(0, "ZeroBackward0")  # type: ignore[no-any-return]
 
     def fill_(self, value: Any) -> Tensor:
         """Fill with one value in place."""
@@ -393,15 +392,13 @@ class Tensor(Shown):
             raise AutogradError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
             )
-        return self._filled(value, f"FillBackward{2 + isinstance(value, Tensor)}")
-
-    def _filled(self, value: Any, node: str) -> Tensor:
-        return inplace(self, lambda x: put(x, value, _WHOLE, node), (), {}, even=True)  # type: ignore[no-any-return]
+        node = f"FillBackward{2 + isinstance(value, Tensor)}"
+        return self._filled(value, node)  # type: ignore[no-any-return]
 
     def copy_(self, source: Any) -> Tensor:
         """Copy another tensor's values into this one, cast to its dtype."""
         value = cast(symgrad.ops.shaping.expand(source, self._value.shape), self.dtype)
-        return self._inplace(lambda x, _: put(x, value, _WHOLE, "CopyBackwards"), source)
+        return self._inplace(lambda x, _: put(x, value, WHOLE, "CopyBackwards"), source)
 
     def resize_(self, *sizes: Any) -> Tensor:
         """Another shape in place: the first entries are kept, those that are added are zero."""
@@ -430,6 +427,14 @@ class Tensor(Shown):
 
     def _is_view(self) -> bool:
         return view_of(self) is not None
+
+    def where(self, condition: Any, other: Any) -> Any:
+        """The tensor's entries where ``condition`` holds, those of ``other`` elsewhere."""
+        return FUNCTIONS["where"](condition, self, other)
+
+    def adjoint(self) -> Any:
+        """Conjugate transpose of the last two axes."""
+        return self.mH
 
     # -------------------------------------------------------------------------------------- views of shape
 
@@ -500,7 +505,7 @@ class Tensor(Shown):
         """On a GPU; raises ``DeviceError``, since there is none."""
         return self.to("cuda")  # type: ignore[no-any-return]
 
-    def contiguous(self) -> Tensor:
+    def contiguous(self, memory_format: Any = None) -> Tensor:  # noqa: ARG002  (torch's signature)
         """The tensor itself where its memory is in row-major order, else a copy for which that holds."""
         if self.is_contiguous():
             return self

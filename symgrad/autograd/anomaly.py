@@ -152,6 +152,11 @@ def is_anomaly_check_nan_enabled() -> bool:
     return ANOMALY.check_nan
 
 
+def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
+    """Switch anomaly mode on or off; with ``check_nan`` it looks for nan."""
+    set_detect_anomaly(mode, check_nan)
+
+
 # ---------------------------------------------------------------------------------------------- the checked sweep
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad.dtypes import finfo, is_narrow
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
-from symgrad.op import shape_of
+from symgrad.op import front, shape_of
 from symgrad.ops.contraction import einsum
 from symgrad.ops.elementwise import rsqrt
 from symgrad.ops.indexing import getitem, one_hot_op
@@ -401,3 +401,33 @@ def multi_head_attention_forward(
     if not batched:
         out, shown = reshape(out, length, -1), None if shown is None else shown[0]
     return out, shown
+
+
+# ------------------------------------------------------------------------------------------ other orders of arguments
+
+
+@front("embedding", method=False)
+def _embedding_function(
+    weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Any:
+    """``nn.functional.embedding`` with the order of arguments of torch's plain name, where -1 is no padding."""
+    fixed = None if padding_idx < 0 else padding_idx
+    return embedding(indices, weight, fixed, None, 2.0, scale_grad_by_freq, sparse)
+
+
+@front("batch_norm", method=False)
+def _batch_norm_function(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
+    eps: float, cudnn_enabled: bool = False,
+) -> Any:  # fmt: skip
+    """``nn.functional.batch_norm`` with the order of arguments of torch's plain name."""
+    return batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+@front("instance_norm", method=False)
+def _instance_norm_function(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool, momentum: float,
+    eps: float, cudnn_enabled: bool = False,
+) -> Any:  # fmt: skip
+    """``nn.functional.instance_norm`` with the order of arguments of torch's plain name."""
+    return instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)

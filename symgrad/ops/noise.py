@@ -17,9 +17,9 @@ from symgrad.ops.constants import PI
 from symgrad.ops.elementwise import log
 from symgrad.ops.indexing import gather
 from symgrad.ops.naming import inplace, within, written
-from symgrad.ops.reductions import cumsum, sum_
+from symgrad.ops.reductions import cumsum, softmax, sum_
 from symgrad.ops.select import beside
-from symgrad.ops.still import values_of
+from symgrad.ops.still import still, values_of
 from symgrad.streams import Generator, NumpyNumbers
 
 inplace("bernoulli")
@@ -106,6 +106,26 @@ def _alpha_dropout(name: str, axes: int | None) -> Any:
 
 alpha_dropout = _alpha_dropout("alpha_dropout", None)
 feature_alpha_dropout = _alpha_dropout("feature_alpha_dropout", 2)
+
+
+@within("nn.functional")
+def gumbel_softmax(
+    logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1, *, generator: Any = None
+) -> Any:
+    """Softmax of the logits with Gumbel noise, over the temperature ``tau`` (Jang, Gu and Poole 2017).
+
+    ``hard`` gives the one-hot choice, with the derivative of the soft one.
+    """
+    chances = drawn(generator).uniform(shape_of(logits), np.dtype(np.float64))
+    with np.errstate(divide="ignore"):
+        noise = -np.log((-np.log1p(-chances)).astype(logits.dtype))
+    soft = softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    best = np.expand_dims(np.argmax(values_of(soft), dim), dim)
+    choice = np.zeros(shape_of(soft), soft.dtype)
+    np.put_along_axis(choice, best, 1, dim)
+    return choice - still(soft) + soft
 
 
 # ------------------------------------------------------------------------------------------ samples

@@ -55,13 +55,14 @@ tied: Op = elementwise(
 )
 
 
-def _logical(name: str, kernel: Any, arity: int, *aliases: str) -> Op:
+def _logical(name: str, kernel: Any, arity: int, *aliases: str, refuses: Any = None) -> Op:
     return elementwise(
         name,
         kernel,
         *[None] * arity,
         public=(name, *aliases),
         result=_bool,
+        refuses=refuses,
         domain="bool",
         doc=f"{name}; no derivative.",
     )
@@ -74,6 +75,9 @@ logical_not: Op = _logical("logical_not", np.logical_not, 1)
 isnan: Op = _logical("isnan", np.isnan, 1)
 isinf: Op = _logical("isinf", np.isinf, 1)
 isfinite: Op = _logical("isfinite", np.isfinite, 1)
+isreal: Op = _logical("isreal", np.isreal, 1)
+isposinf: Op = _logical("isposinf", np.isposinf, 1, refuses={"c": "isposinf does not support complex inputs."})
+isneginf: Op = _logical("isneginf", np.isneginf, 1, refuses={"c": "isneginf does not support complex inputs."})
 
 
 def _keep(i: int, condition: Any, *_: Any) -> Any:
@@ -114,7 +118,13 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
 
     >>> where(np.array([True, False]), np.array([1.0, 2.0]), 0.0)
     array([1., 0.])
+
+    ``where(condition)`` gives the places where it holds, one row per axis.
     """
+    if input is None and other is None:
+        from symgrad.ops.counting import nonzero
+
+        return nonzero(condition, as_tuple=True)
     if input is None or other is None:
         raise ArgumentError("where() needs a condition and two values: where(condition, input, other).")
     return where_op(condition, input, other)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad.op import lookup
-from symgrad.ops.indexing import index_steps
+from symgrad.ops.indexing import index_steps, static_index
 from symgrad.tape.graph import Labelled
+
+WHOLE = static_index(Ellipsis)
+"""The index of the whole tensor."""
 
 
 def put(x: Any, value: Any, index: Any, node: str) -> Any:

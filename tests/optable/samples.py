@@ -44,6 +44,8 @@ class Maker:
         shape = self.shape(*letters)
         if domain == "bool":
             return (self.rng.random(shape) < 0.5) if shape else np.bool_(True)
+        if domain == "integer":
+            return self.rng.integers(0, 9, shape)
         if domain.startswith("index:"):
             return self.rng.integers(0, self.size(domain[6:]), shape)
         value = np.asarray(self._real(domain, shape))
@@ -456,6 +458,7 @@ REAL_ONLY = frozenset(
     "ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine "
     "scatter_others chosen complex lambertw ndtr log_ndtr inverse_mills erfcx erfinv copysign fmod nextafter "
     "signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg "
+    "bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift gcd lcm "
     "argsort argcummax argcummin searchsorted isin tied middle view_as_complex "
     "eigh_vectors svd_u svd_vh eig_vectors qr_q qr_r".split()
 )

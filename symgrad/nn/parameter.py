@@ -1,0 +1,30 @@
+"""Parameters: leaves that require grad unless told otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symgrad.creation import empty
+from symgrad.tape.record import call_site
+from symgrad.tensor import Tensor
+
+
+class Parameter(Tensor):
+    """A leaf in the memory of ``data`` that requires grad: ``Parameter(torch.randn(3))``.
+
+    >>> import symgrad as sg
+    >>> Parameter(sg.tensor([1.0]))
+    Parameter containing:
+    tensor([1.], requires_grad=True)
+    """
+
+    __slots__ = ()
+
+    def __init__(self, data: Any = None, requires_grad: bool = True):
+        shared = (empty(0) if data is None else data).detach()
+        self._value, self._node, self._requires_grad, self._extra = shared._array(), None, False, None
+        self.more().site = call_site(1)
+        self.requires_grad_(requires_grad)
+
+    def __repr__(self) -> str:
+        return f"Parameter containing:\n{self.data.requires_grad_(self.requires_grad)!r}"

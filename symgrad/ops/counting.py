@@ -1,0 +1,98 @@
+"""Which entries are not zero, how often numbers occur, histograms.  What is counted by values has no derivative.
+
+The weights of ``bincount`` have one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import AutogradError
+from symgrad.op import front, refusal, shape_of
+from symgrad.ops.scatter import scatter_add
+from symgrad.ops.still import values_of
+
+_INT = np.dtype(np.int64)
+
+
+def _indices(input: Any, values: Any) -> Any:
+    """Whole numbers as what ``input`` is: a tensor, or an array."""
+    wrap = getattr(input, "new_tensor", None)
+    return np.asarray(values, _INT) if wrap is None else wrap(values, dtype=_INT)
+
+
+@front("nonzero")
+def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
+    """Places of the entries that are not zero: shape (count, ndim), or with ``as_tuple`` one row of places per axis.
+
+    >>> nonzero(np.array([[0, 7], [5, 0]]))
+    array([[0, 1],
+           [1, 0]])
+    """
+    values = values_of(input)
+    if as_tuple:
+        return tuple(_indices(input, row) for row in np.nonzero(np.atleast_1d(values)))
+    return _indices(input, np.argwhere(values))
+
+
+@front("argwhere")
+def argwhere(input: Any) -> Any:
+    """Places of the entries that are not zero: shape (count, ndim)."""
+    return nonzero(input)
+
+
+@front("unravel_index", method=False)
+def unravel_index(indices: Any, shape: Any) -> Any:
+    """The places along every axis that places in the flattened array stand for.
+
+    >>> unravel_index(np.array([5]), (2, 3))
+    (array([1]), array([2]))
+    """
+    sizes = (shape,) if isinstance(shape, int) else tuple(map(int, shape))
+    return tuple(_indices(indices, row) for row in np.unravel_index(values_of(indices), sizes))
+
+
+@front("bincount")
+def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """How often each number from 0 on occurs, or the sum of the ``weights`` that stand at it.
+
+    Raises torch's errors for anything but one axis of whole numbers that are not negative.
+
+    >>> bincount(np.array([1, 3, 1]))
+    array([0, 2, 0, 1])
+    """
+    values = values_of(input)
+    if values.dtype.kind not in "ui":
+        raise refusal("bincount", "", values.dtype)
+    if values.ndim != 1 or values.min(initial=0) < 0:
+        raise AutogradError(
+            "bincount only supports 1-d non-negative integral inputs. "
+            f"(It got shape {values.shape}, smallest {values.min(initial=0)}.)"
+        )
+    if weights is None:
+        return _indices(input, np.bincount(values, minlength=minlength))
+    if shape_of(weights) != values.shape:
+        raise AutogradError(f"weights should be 1-d and have the same length as input ({values.shape})")
+    count = max(minlength, int(values.max(initial=-1)) + 1)
+    if weights.dtype.kind != "f":
+        return np.bincount(values, values_of(weights), minlength)
+    return scatter_add(np.zeros(count, weights.dtype), 0, values.astype(_INT), weights)
+
+
+@front("histc")
+def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
+    """How many entries lie in each of ``bins`` equal parts of [min, max] (of the range of the entries if both are 0).
+
+    >>> histc(np.array([1.0, 2.0, 1.0]), bins=2, min=0, max=3)
+    array([2., 1.])
+    """
+    values = values_of(input)
+    if min > max:
+        raise AutogradError(f"torch.histc: max must be larger than min (min={min}, max={max})")
+    low, high = (min, max) if min != max or not values.size else (values.min(), values.max())
+    low, high = (low - 1, high + 1) if low == high else (low, high)
+    counts = np.histogram(values, bins, (low, high))[0].astype(values.dtype)
+    wrap = getattr(input, "new_tensor", None)
+    return counts if wrap is None else wrap(counts)

@@ -1,0 +1,172 @@
+"""Random tensors, and the state of the random numbers.
+
+The same seed gives torch's numbers; ``generator=`` takes a :class:`Generator`, or one of NumPy's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from symgrad import dtypes
+from symgrad.creation import filled, finished, like
+from symgrad.errors import AutogradError
+from symgrad.op import shape_of
+from symgrad.ops.noise import SOURCE, drawn
+from symgrad.ops.shaping import size_args
+from symgrad.streams import Generator
+from symgrad.tape.watch import WATCH, note_problem
+from symgrad.tensor import Tensor
+
+__all__ = [
+    "Generator",
+    "default_generator",
+    "get_rng_state",
+    "initial_seed",
+    "manual_seed",
+    "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
+    "randn",
+    "randn_like",
+    "randperm",
+    "seed",
+    "set_rng_state",
+]
+
+default_generator = Generator()
+default_generator.seed()
+
+
+def generator() -> Generator:
+    """The random generator behind ``rand`` and its kin."""
+    if WATCH.count:
+        note_problem("random numbers were drawn; draw them outside and pass them as an argument")
+    return default_generator
+
+
+SOURCE[0] = generator
+
+
+# ------------------------------------------------------------------------------------------ the state
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seed the random functions; returns the generator.  The same seed gives torch's numbers.
+
+    >>> _ = manual_seed(0)
+    >>> rand(2)
+    tensor([0.4963, 0.7682])
+    """
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Seed the random functions with a number that nobody knows; returns it."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed that the random functions started from."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Any:
+    """What :func:`set_rng_state` needs to go on from here."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Any) -> None:
+    """Go on from where :func:`get_rng_state` was called.
+
+    >>> state = get_rng_state()
+    >>> first = rand(3)
+    >>> set_rng_state(state)
+    >>> bool((rand(3) == first).all())
+    True
+    """
+    default_generator.set_state(new_state)
+
+
+@contextmanager
+def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:  # noqa: ARG001  (torch's signature)
+    """Within the block random numbers may be drawn and seeded; after it they go on as if there had been none."""
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        if enabled:
+            set_rng_state(state)
+
+
+# ------------------------------------------------------------------------------------------ tensors
+
+
+def _drawing(name: str, kind: str, doc: str) -> Callable[..., Tensor]:
+    def make(*size: Any, generator: Any = None, _depth: int = 2, **options: Any) -> Tensor:
+        source = drawn(generator)
+        fill = filled(name, lambda shape, dtype: getattr(source, kind)(shape, np.dtype(dtype)), doc)
+        return fill(*size, _depth=_depth + 1, **options)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = doc
+    return make
+
+
+randn = _drawing("randn", "normal", "Standard normal samples: ``randn(2, 3)``, ``randn((2, 3), generator=…)``.")
+rand = _drawing("rand", "uniform", "Uniform samples from [0, 1): ``rand(2, 3)``, ``rand((2, 3), generator=…)``.")
+randn_like = like("randn_like", randn)
+rand_like = like("rand_like", rand)
+
+
+def randint(
+    *bounds: Any,
+    size: Any = None,
+    low: int | None = None,
+    high: int | None = None,
+    generator: Any = None,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
+    """Integers from ``low`` (or 0) up to ``high``, itself excluded: ``randint(high, size)``, ``randint(low, high, …)``.
+
+    Raises ``AutogradError`` in torch's words where there is no such integer.
+
+    >>> randint(5, 6, (2,))
+    tensor([5, 5])
+    """
+    given = list(bounds)
+    if size is None:
+        size = given.pop()
+    if high is None:
+        high = given.pop()
+    if low is None:
+        low = given.pop() if given else 0
+    low, high = int(low), int(high)
+    if low >= high:
+        raise AutogradError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    shape = tuple(int(s) for s in size_args((size,)))
+    value = (drawn(generator).integers(high - low, shape) + low).astype(dtypes.as_dtype(dtype or dtypes.int64))
+    return finished("randint", value, requires_grad, None, options)
+
+
+def randint_like(input: Any, *bounds: int, dtype: Any = None, **options: Any) -> Tensor:
+    """Integers in the shape and dtype of ``input``: ``randint_like(x, high)``, ``randint_like(x, low, high)``."""
+    return randint(*bounds, size=shape_of(input), dtype=dtype or input.dtype, **options)
+
+
+def randperm(
+    n: int, *, generator: Any = None, dtype: Any = None, requires_grad: bool = False, **options: Any
+) -> Tensor:
+    """The integers below ``n`` in random order.
+
+    >>> sorted(randperm(4).tolist())
+    [0, 1, 2, 3]
+    """
+    value = drawn(generator).permutation(int(n)).astype(dtypes.as_dtype(dtype or dtypes.int64))
+    return finished("randperm", value, requires_grad, None, options)

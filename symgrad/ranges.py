@@ -1,0 +1,171 @@
+"""Evenly spaced numbers, places in triangles, and windows of signal processing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Unpack
+
+import numpy as np
+
+from symgrad import dtypes
+from symgrad.creation import finished
+from symgrad.devices import Options
+from symgrad.errors import ArgumentError
+from symgrad.tensor import Tensor
+
+__all__ = [
+    "arange",
+    "bartlett_window",
+    "blackman_window",
+    "hamming_window",
+    "hann_window",
+    "kaiser_window",
+    "linspace",
+    "logspace",
+    "tril_indices",
+    "triu_indices",
+]
+
+
+def _plain(number: Any) -> Any:
+    """A Python or NumPy number; 0-d tensors may stand for one."""
+    return number.item() if isinstance(number, Tensor) else number
+
+
+def arange(
+    *ends: Any,
+    start: Any = None,
+    end: Any = None,
+    step: Any = None,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    name: str | None = None,
+    **options: Unpack[Options],
+) -> Tensor:
+    """Evenly spaced values, the end excluded: ``arange(end)``, ``arange(start, end, step)``.
+
+    >>> arange(1, 2, 0.25)
+    tensor([1.0000, 1.2500, 1.5000, 1.7500])
+    """
+    row = [_plain(e) for e in ends]
+    if end is None:
+        end = row.pop(0 if len(row) == 1 else 1)
+    if start is None:
+        start = row.pop(0) if row else 0
+    if step is None:
+        step = row.pop(0) if row else 1
+    start, end, step = _plain(start), _plain(end), _plain(step)
+    if not step or (end - start) * step < 0:
+        raise ArgumentError(
+            f"arange(): upper bound and lower bound inconsistent with step sign ({start}, {end}, {step})"
+        )
+    if dtype is None:
+        whole = all(isinstance(e, (int, np.integer)) for e in (start, end, step))
+        dtype = np.int64 if whole else dtypes.get_default_dtype()
+    value = np.arange(start, end, step).astype(dtypes.as_dtype(dtype))
+    return finished("arange", value, requires_grad, name, options)
+
+
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    name: str | None = None,
+    **options: Unpack[Options],
+) -> Tensor:
+    """``steps`` values from ``start`` to ``end``, both included."""
+    value = np.linspace(_plain(start), _plain(end), int(steps))
+    return finished("linspace", value.astype(_dtype(dtype)), requires_grad, name, options)
+
+
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    name: str | None = None,
+    **options: Unpack[Options],
+) -> Tensor:
+    """``steps`` powers of ``base``, with evenly spaced exponents from ``start`` to ``end``, both included.
+
+    >>> logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+    value = np.power(float(base), np.linspace(_plain(start), _plain(end), int(steps)))
+    return finished("logspace", value.astype(_dtype(dtype)), requires_grad, name, options)
+
+
+def _dtype(dtype: Any) -> Any:
+    return dtypes.as_dtype(dtype or dtypes.get_default_dtype())
+
+
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, **options: Unpack[Options]) -> Tensor:
+    """Rows and columns of the entries of a matrix on and below a diagonal: shape (2, count).
+
+    >>> tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
+    return _triangle("tril_indices", np.tril_indices(row, offset, col), dtype, options)
+
+
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, **options: Unpack[Options]) -> Tensor:
+    """Rows and columns of the entries of a matrix on and above a diagonal: shape (2, count)."""
+    return _triangle("triu_indices", np.triu_indices(row, offset, col), dtype, options)
+
+
+def _triangle(name: str, places: Any, dtype: Any, options: Any) -> Tensor:
+    value = np.stack(places).astype(dtypes.as_dtype(dtype or dtypes.int64))
+    return finished(name, value, False, None, options, depth=3)
+
+
+# ------------------------------------------------------------------------------------------ windows
+
+
+def _window(name: str, shape: Callable[..., Any], parameters: dict[str, float], doc: str) -> Callable[..., Tensor]:
+    def make(
+        window_length: int, periodic: bool = True, *given: float, dtype: Any = None, requires_grad: bool = False,
+        **options: Any,
+    ) -> Tensor:  # fmt: skip
+        numbers = {**parameters, **dict(zip(parameters, given, strict=False))}
+        numbers.update({key: options.pop(key) for key in parameters if key in options})
+        kind = _dtype(dtype)
+        if window_length < 2:
+            value = np.ones(window_length, kind)
+        else:
+            last = window_length if periodic else window_length - 1
+            value = shape(np.arange(window_length) / last, **numbers).astype(kind)
+        return finished(name, value, requires_grad, None, options)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"{doc}  ``periodic=False`` makes both ends equal, for filters."
+    return make
+
+
+def _cosines(*weights: float) -> Callable[[Any], Any]:
+    return lambda t: sum(w * np.cos(2 * np.pi * k * t) for k, w in enumerate(weights))
+
+
+hann_window = _window("hann_window", _cosines(0.5, -0.5), {}, "The Hann window, 1/2 - cos(2 pi t)/2.")
+hamming_window = _window(
+    "hamming_window",
+    lambda t, alpha, beta: alpha - beta * np.cos(2 * np.pi * t),
+    {"alpha": 0.54, "beta": 0.46},
+    "The Hamming window, alpha - beta cos(2 pi t).",
+)
+blackman_window = _window("blackman_window", _cosines(0.42, -0.5, 0.08), {}, "The Blackman window.")
+bartlett_window = _window(
+    "bartlett_window", lambda t: 1 - np.abs(2 * t - 1), {}, "The Bartlett (triangular) window, 1 - |2 t - 1|."
+)
+kaiser_window = _window(
+    "kaiser_window",
+    lambda t, beta: np.i0(beta * np.sqrt(np.maximum(1 - (2 * t - 1) ** 2, 0))) / np.i0(beta),
+    {"beta": 12.0},
+    "The Kaiser window of shape ``beta``.",
+)

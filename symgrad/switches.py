@@ -1,0 +1,49 @@
+"""Settings of the whole process under torch's names: threads, reproducibility."""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+__all__ = [
+    "are_deterministic_algorithms_enabled",
+    "get_num_threads",
+    "set_num_threads",
+    "use_deterministic_algorithms",
+]
+
+
+def get_num_threads() -> int:
+    """The number of threads of NumPy's linear algebra; all else runs in the thread that calls it.
+
+    It is asked of ``threadpoolctl`` where that is installed, else read from the environment (``OMP_NUM_THREADS``).
+    """
+    try:
+        from threadpoolctl import threadpool_info
+    except ImportError:
+        return int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1))
+    return max((int(pool["num_threads"]) for pool in threadpool_info()), default=1)
+
+
+def set_num_threads(number: int) -> None:
+    """Set the number of threads of NumPy's linear algebra, with ``threadpoolctl``; warns where that is absent."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        warnings.warn(
+            "set_num_threads has no effect: NumPy's threads can be set while a program runs with threadpoolctl only "
+            "(pip install threadpoolctl), or before it starts with OMP_NUM_THREADS.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return
+    threadpool_limits(number)
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Ask for the same results in every run: that is so in either mode."""
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """Whether results are the same in every run: always."""
+    return True

@@ -1,0 +1,127 @@
+"""Comparing tensors in tests: ``testing.assert_close`` as in ``torch.testing``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.dtypes import as_dtype
+from symgrad.errors import ArgumentError, CheckFailed
+from symgrad.tensor import Tensor
+
+__all__ = ["assert_close"]
+
+_TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
+_PARTS = {"complex64": "float32", "complex128": "float64"}
+
+
+def assert_close(
+    actual: Any,
+    expected: Any,
+    *,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_dtype: bool = True,
+    check_stride: bool = False,
+    msg: str | Callable[[str], str] | None = None,
+    **_: Any,
+) -> None:
+    """Raise ``AssertionError`` unless ``|actual - expected| <= atol + rtol |expected|`` in every entry.
+
+    Tensors, arrays, numbers, and sequences and mappings of them.  The tolerances go by the dtype (the coarser one of
+    the two), with torch's values; give both or neither.  The shapes must agree and, unless ``check_dtype=False``, the
+    dtypes.  ``msg`` replaces the message, or makes it from the one there would be.
+
+    >>> import symgrad as sg
+    >>> assert_close(sg.tensor([1.0, 2.0]), sg.tensor([1.0, 2.1]))
+    Traceback (most recent call last):
+        ...
+    symgrad.errors.CheckFailed: Tensor-likes are not close!
+    <BLANKLINE>
+    Mismatched elements: 1 / 2 (50.0%)
+    Greatest absolute difference: 0.09999990463256836 at index (1,) (up to 1e-05 allowed)
+    Greatest relative difference: 0.0476190...
+    """
+    if (rtol is None) != (atol is None):
+        raise ArgumentError(
+            f"rtol and atol must both be specified or both be unspecified; got rtol={rtol}, atol={atol}"
+        )
+    options = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan, "dtype": check_dtype, "stride": check_stride}
+    found = _difference(actual, expected, "", options)
+    if found is not None:
+        raise CheckFailed(msg(found) if callable(msg) else msg or found)
+
+
+def _difference(actual: Any, expected: Any, where: str, options: dict[str, Any]) -> str | None:
+    """What is different, or None."""
+    if isinstance(actual, Mapping) and isinstance(expected, Mapping):
+        if actual.keys() != expected.keys():
+            return f"The keys of the mappings do not match: {sorted(actual)} and {sorted(expected)}{where}"
+        pairs = [(key, actual[key], expected[key]) for key in actual]
+    elif _is_row(actual) and _is_row(expected):
+        if len(actual) != len(expected):
+            return f"The length of the sequences mismatch: {len(actual)} != {len(expected)}{where}"
+        pairs = [(k, a, b) for k, (a, b) in enumerate(zip(actual, expected, strict=True))]
+    else:
+        return _array_difference(actual, expected, where, options)
+    for key, a, b in pairs:
+        found = _difference(a, b, f"{where or chr(10) * 2 + 'The failure occurred for item '}[{key!r}]", options)
+        if found is not None:
+            return found
+    return None
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _array(value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        raise ArgumentError(f"assert_close() compares tensors, arrays and numbers, not {type(value).__name__}.")
+    return np.asarray(value.detach() if isinstance(value, Tensor) else value)
+
+
+def _array_difference(actual: Any, expected: Any, where: str, options: dict[str, Any]) -> str | None:
+    if actual is None and expected is None:
+        return None
+    numbers = not hasattr(actual, "dtype") and not hasattr(expected, "dtype")
+    a, b = _array(actual), _array(expected)
+    if a.shape != b.shape:
+        return f"The values for attribute 'shape' do not match: {a.shape} != {b.shape}.{where}"
+    if options["dtype"] and not numbers and a.dtype != b.dtype:
+        return f"The values for attribute 'dtype' do not match: {a.dtype} != {b.dtype}.{where}"
+    if options["stride"] and a.strides != b.strides:
+        return f"The values for attribute 'stride()' do not match: {a.strides} != {b.strides} (in bytes).{where}"
+    rtol, atol = _tolerances(a.dtype, b.dtype) if options["rtol"] is None else (options["rtol"], options["atol"])
+    wide = np.result_type(a, b, np.float64)
+    close = np.isclose(a.astype(wide), b.astype(wide), rtol, atol, options["equal_nan"])
+    if close.all():
+        return None
+    what = "Scalars" if not a.ndim else "Tensor-likes"
+    return (
+        f"{what} are not {'equal' if not rtol and not atol else 'close'}!\n\n{_report(a, b, close, rtol, atol)}{where}"
+    )
+
+
+def _report(a: Any, b: Any, close: Any, rtol: float, atol: float) -> str:
+    with np.errstate(all="ignore"):
+        absolute = np.abs(a.astype(np.result_type(a, np.float64)) - b)
+        relative = absolute / np.abs(b)
+    absolute, relative = np.where(close, 0, absolute), np.where(close, 0, relative)
+    lines = []
+    if a.ndim:
+        count = int((~close).sum())
+        lines.append(f"Mismatched elements: {count} / {a.size} ({100 * count / a.size:.1f}%)")
+    for kind, size, limit in (("absolute", absolute, atol), ("relative", relative, rtol)):
+        worst = np.unravel_index(int(np.argmax(np.nan_to_num(size, nan=np.inf))), a.shape)
+        place = f" at index {tuple(map(int, worst))}" if a.ndim else ""
+        lines.append(f"Greatest {kind} difference: {float(size[worst])}{place} (up to {limit} allowed)")
+    return "\n".join(lines)
+
+
+def _tolerances(*found: Any) -> tuple[float, float]:
+    rows = [_TOLERANCES.get(_PARTS.get(str(d), str(as_dtype(d))), (0.0, 0.0)) for d in found]
+    return max(r for r, _ in rows), max(a for _, a in rows)

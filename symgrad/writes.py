@@ -1,0 +1,146 @@
+"""Methods that write into a tensor: random numbers, a diagonal, the results of Python functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad import dtypes
+from symgrad.errors import ArgumentError, AutogradError
+from symgrad.ops.noise import drawn
+from symgrad.tape.inplace import inplace
+from symgrad.tape.record import Recorded
+from symgrad.tape.writing import WHOLE, put
+
+_FLOAT = np.dtype(np.float64)
+
+
+class Writes(Recorded):
+    """The part of a tensor that overwrites it.  The gradient does not pass through what was overwritten."""
+
+    __slots__ = ()
+
+    def _filled(self, value: Any, node: str) -> Any:
+        return inplace(self, lambda x: put(x, value, WHOLE, node), (), {}, even=True)
+
+    def _drawn(self, values: Any, node: str) -> Any:
+        return self._filled(np.asarray(values).astype(self._value.dtype), node)
+
+    # -------------------------------------------------------------------------------------- random numbers
+
+    def normal_(self, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
+        """Normal samples in place."""
+        if std < 0:
+            raise AutogradError(f"normal expects std >= 0.0, but found std {std}")
+        values = drawn(generator).normal(self._value.shape, self._value.dtype)
+        return self._drawn(values * std + mean, "NormalBackward0")
+
+    def uniform_(self, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Any:
+        """Uniform samples from [a, b) in place.
+
+        >>> import symgrad as sg
+        >>> t = sg.empty(3).uniform_(5, 6)
+        >>> bool(((t >= 5) & (t < 6)).all())
+        True
+        """
+        if a > b:
+            raise AutogradError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}")
+        values = drawn(generator).uniform(self._value.shape, self._value.dtype)
+        return self._drawn(values * (b - a) + a, "UniformBackward0")
+
+    def exponential_(self, lambd: float = 1.0, *, generator: Any = None) -> Any:
+        """Exponential samples of rate ``lambd`` in place."""
+        if lambd <= 0:
+            raise AutogradError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+        chances = drawn(generator).uniform(self._value.shape, _FLOAT)
+        return self._drawn(-np.log1p(-chances) / lambd, "ExponentialBackward0")
+
+    def log_normal_(self, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
+        """The exponential of normal samples in place."""
+        if std <= 0:
+            raise AutogradError(f"log_normal_ expects std > 0.0, but found std={std}")
+        values = drawn(generator).normal(self._value.shape, _FLOAT)
+        return self._drawn(np.exp(values * std + mean), "LogNormalBackward0")
+
+    def cauchy_(self, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
+        """Cauchy samples in place."""
+        if sigma <= 0:
+            raise AutogradError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+        chances = drawn(generator).uniform(self._value.shape, _FLOAT)
+        return self._drawn(median + sigma * np.tan(math.pi * (chances - 0.5)), "CauchyBackward0")
+
+    def geometric_(self, p: float, *, generator: Any = None) -> Any:
+        """The number of trials up to the first success of probability ``p``, in place."""
+        if not 0 < p < 1:
+            raise AutogradError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+        chances = drawn(generator).uniform(self._value.shape, _FLOAT)
+        return self._drawn(np.ceil(np.log(chances) / math.log1p(-p)), "GeometricBackward0")
+
+    def random_(self, low: int | None = None, high: int | None = None, *, generator: Any = None) -> Any:
+        """Integers in place: from ``low`` up to ``high`` (excluded), below ``low``, or all that the dtype can count."""
+        number = 2 if low is None else 1 if high is None else 0
+        wide = None
+        if low is None:
+            low, high = 0, _countable(self._value.dtype)
+            wide = self._value.dtype.itemsize == 8
+        elif high is None:
+            low, high = 0, low
+        if low >= high:
+            raise AutogradError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+        values = drawn(generator).integers(high - low, self._value.shape, wide) + low
+        return self._drawn(values, f"RandomBackward{number}")
+
+    # -------------------------------------------------------------------------------------- the rest
+
+    def fill_diagonal_(self, fill_value: float, wrap: bool = False) -> Any:
+        """One value on the main diagonal in place; ``wrap`` starts again below the square of a tall matrix.
+
+        >>> import symgrad as sg
+        >>> sg.zeros(2, 2).fill_diagonal_(3)
+        tensor([[3., 0.],
+                [0., 3.]])
+        """
+        shape: Any = self._value.shape
+        if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) > 1):
+            raise AutogradError(
+                "fill_diagonal_ needs a matrix, or more axes of one size "
+                f"(all dimensions of input must be of equal length), not the shape {shape}"
+            )
+        step = 1 + int(np.sum(np.cumprod(shape[:0:-1])))
+        places = np.arange(0, math.prod(shape) if wrap and len(shape) == 2 else min(shape) * step, step)
+        tensor: Any = self
+        tensor[np.unravel_index(places[: None if wrap else min(shape)], shape)] = fill_value
+        return self
+
+    def apply_(self, callable: Callable[[Any], Any]) -> Any:
+        """A Python function of a number on every entry, in place.  It has no derivative: see ``autograd.Function``."""
+        self._unrecorded("apply_")
+        array = self._array()
+        return self._drawn(np.reshape([callable(x) for x in array.reshape(-1).tolist()], array.shape), "")
+
+    def map_(self, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
+        """A Python function of two numbers, this tensor's entries and another's, in place; without a derivative."""
+        self._unrecorded("map_")
+        array = self._array()
+        others = np.broadcast_to(tensor._value, array.shape).reshape(-1).tolist()
+        pairs = zip(array.reshape(-1).tolist(), others, strict=True)
+        return self._drawn(np.reshape([callable(x, y) for x, y in pairs], array.shape), "")
+
+    def _unrecorded(self, name: str) -> None:
+        if self._requires_grad:
+            raise ArgumentError(
+                f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead."
+            )
+
+
+def _countable(dtype: Any) -> int:
+    """How many integers from 0 on a dtype holds without a gap."""
+    if dtype.kind == "b":
+        return 2
+    if dtype.kind in "ui":
+        return int(np.iinfo(dtype).max) + 1
+    digits = int(dtypes.finfo(dtype).nmant) + 1
+    return int(2**digits) + 1
