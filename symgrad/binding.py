@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import is_floating
-from symgrad.errors import ShapeError
+from symgrad.errors import DtypeError, ShapeError
 from symgrad.op import FRONTS, Op, lookup, register_carrier
 from symgrad.ops.bits import inverted
 from symgrad.ops.indexing import getitem
@@ -127,6 +127,19 @@ def _inplace(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _real_inplace(name: str, change: Callable[..., Any]) -> Callable[..., Any]:
+    """An in-place function whose result is real, and so no complex tensor's."""
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.dtype.kind == "c":
+            raise DtypeError(
+                f"In-place {name} is not supported for complex tensors: the result is real; use t.{name}()"
+            )
+        return change(self, *args, **kwargs)
+
+    return call
+
+
 def _with_out(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that also takes ``out=``."""
     code = getattr(function, "__code__", None)
@@ -208,7 +221,8 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
                 if out._node not in inputs:
                     text = label if isinstance(label, str) else label(out, *args, **kwargs)
                     if text is not None:
-                        needed = tuple(kept(args[k]) for k in positions if k < len(args))
+                        places = positions(*args, **kwargs) if callable(positions) else positions
+                        needed = tuple(kept(args[k]) for k in places if k < len(args))
                         Labelled.on(out._node, text, inputs, needed)
         return made
 
@@ -280,6 +294,8 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
     for name in (*_INPLACE, *INPLACE):
         own = f"{name}_" if f"{name}_" in LABELS else name
         call = (_reshaping if name in _RESHAPE else _inplace)(_labelling(own, FRONTS[name].call))
+        if name in ("abs", "absolute"):
+            call = _real_inplace("abs", call)
         call.__name__ = call.__qualname__ = f"{name}_"
         call.__doc__ = f"``{name}`` in place: the tensor is changed and returned."
         setattr(cls, f"{name}_", call)

@@ -74,6 +74,8 @@ class Op:
     refuses     dtypes that the op has no kernel for: their kinds (NumPy's letters, "b" bool, "u" and "i" integers, "f"
                 floats, "c" complex), or a dict from kinds to the words of the error, "?" for a bool operand even
                 where the others widen it; see :func:`refusal`
+    refuses_back  what the derivative refuses though the op does not: ``(i, *dtypes, **params) -> words or None``, with
+                the dtypes of the operands as given (None for a number) and ``i`` the one whose gradient is asked
     node        torch's node name (without ``Backward0``), or a function ``(*shapes, **params)`` giving it
     saves       positions (-1 the output) that are kept for the backward pass though no rule reads them: torch does,
                 and objects when they are changed
@@ -110,6 +112,7 @@ class Op:
         "outputs",
         "partials",
         "refuses",
+        "refuses_back",
         "result",
         "sample",
         "saves",
@@ -137,6 +140,7 @@ class Op:
     result: Callable[..., Any] | None
     dtypes: str | None
     refuses: dict[str, str]
+    refuses_back: Callable[..., str | None] | None
     saves: tuple[int, ...] | None
     keeps: Callable[..., bool] | None
     define: Rule | None

@@ -119,10 +119,10 @@ def _unpack(node: Node, kind: str, place: Any, value: Any) -> Any:
         # A leaf whose data was replaced since: the value of the forward pass counts.
         return place if place._value is value else at_leaf(place, value)
     made = plain(Tensor, value)
-    if kind == "output":
+    if kind in ("output", "fixed"):
         place = node if place is None else _output_node(node, place, value)
     made._node = place
-    made._requires_grad = place.mask != 0
+    made._requires_grad = place.mask != 0 and kind != "fixed"
     return made
 
 
@@ -509,7 +509,8 @@ def _pack(ctx: FunctionCtx, inputs: list[Any], outputs: Sequence[Any], several: 
         if t is None:
             kinds.append(("kept", None))
         elif position is not None and (any(t is d for d in ctx.dirty_tensors) or not any(t is x for x in inputs)):
-            kinds.append(("output", position if several else None))
+            fixed = any(t is d for d in ctx.non_differentiable) or not is_floating(t._value.dtype)
+            kinds.append(("fixed" if fixed else "output", position if several else None))
         elif t._node is not None:
             kinds.append(("node", t._node))
         else:

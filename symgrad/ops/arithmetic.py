@@ -11,6 +11,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.op import Op, elementwise, first, front, is_complex, second
+from symgrad.ops import refusals
 from symgrad.ops.constants import PI, exact
 
 _ALL = "real"
@@ -58,7 +59,6 @@ def static_number(value: Any) -> Any:
 add: Op = elementwise(
     "add", operator.add, 1, 1, public=(), code=_infix("+"), domain=_ALL, doc="x + y, with broadcasting."
 )
-_NOT_A_MASK = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
 sub: Op = elementwise(
     "sub",
     operator.sub,
@@ -66,7 +66,7 @@ sub: Op = elementwise(
     -1,
     public=(),
     code=_infix("-"),
-    refuses={"?": f"Subtraction, the `-` operator, with a bool tensor is not supported. {_NOT_A_MASK}"},
+    refuses={"?": refusals.NO_DIFFERENCE},
     domain=_ALL,
     doc="x - y, with broadcasting.",
 )
@@ -106,7 +106,7 @@ neg: Op = elementwise(
     -1,
     public=("neg", "negative"),
     code=lambda x: f"-{closed(x)}",
-    refuses={"b": f"Negation, the `-` operator, on a bool tensor is not supported. {_NOT_A_MASK}"},
+    refuses={"b": refusals.NO_NEGATIVE},
     domain=_ALL,
     doc="-x.",
 )
@@ -159,6 +159,7 @@ power: Op = elementwise(
     _pow_exponent,
     public=("pow",),
     refuses="b",
+    refuses_back=refusals.base_of_power,
     code=_power_code,
     domain="positive",
     doc="x to the power y; x**0 has derivative 0 at x = 0, as torch.",

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import torch_name
 from symgrad.errors import DtypeError, ShapeError
 from symgrad.op import broadcast_shapes, front, is_complex, refusal, refusing, shape_of
 from symgrad.ops.arithmetic import static_number
@@ -18,6 +19,7 @@ from symgrad.ops.elementwise import sqrt
 from symgrad.ops.linalg import diag, inner, matmul, outer, tensordot
 from symgrad.ops.naming import inplace, within
 from symgrad.ops.reductions import axes_of, mean, norm_op, sum_
+from symgrad.ops.refusals import TWO_KINDS, barred, kind_of
 from symgrad.ops.select import clamp, clamp_min, where
 from symgrad.ops.shaping import axis_of, expand, mT, stack, unbind, unsqueeze
 
@@ -90,6 +92,10 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
 @refusing({"bui": "Integer division with addcdiv is no longer supported: use input + value * tensor1 / tensor2"})
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """input + value · tensor1 / tensor2."""
+    if kind_of(tensor2) in "bui" and kind_of(tensor1) in "fc":
+        # torch's derivative divides the value by tensor2 in the dtype of tensor2.
+        words = f"result type Float can't be cast to the desired output type {torch_name(tensor2.dtype)}"
+        tensor1 = barred(tensor1, words=words)
     return input + _scaled(tensor1 / tensor2, value)
 
 
@@ -127,6 +133,9 @@ def _distance(difference: Any, p: float, dim: int, keepdim: bool = False) -> Any
 @front("dist")
 def dist(input: Any, other: Any, p: float = 2) -> Any:
     """The p-norm of the difference."""
+    if {kind_of(input), kind_of(other)} == {"c", "f"}:
+        words, real_one = TWO_KINDS, kind_of(input) == "f"
+        input, other = (barred(input, words=words), other) if real_one else (input, barred(other, words=words))
     difference = input - other
     return norm_op(difference, p=p, dim=tuple(range(len(shape_of(difference)))), keepdim=False)
 

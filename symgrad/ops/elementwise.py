@@ -13,6 +13,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.op import Op
 from symgrad.op import elementwise as _elementwise
+from symgrad.ops import refusals
 from symgrad.ops.constants import exact
 from symgrad.ops.kinks import at_kink
 
@@ -153,6 +154,7 @@ atan2: Op = _smooth(
     lambda out, y, x: at_kink("atan2", 1, -ratio(y, _atan2_scale(x, y)), _atan2_scale(x, y), 0),
     public=("atan2", "arctan2"),
     refuses="c",
+    refuses_back=refusals.second_angle,
     domain="off-zero",
     kinks=((0, 0),),
     doc="Angle of the point (x, y); both derivatives are 0 at the origin.",
@@ -176,6 +178,7 @@ logaddexp: Op = _smooth(
     lambda out, x, y: sigmoid(y - x),
     sympy=None,
     refuses="bui",
+    refuses_back=refusals.differences,
     domain="real",
     define=lambda x, y: log(exp(x) + exp(y)),
     doc="log(e^x + e^y) without overflow.",

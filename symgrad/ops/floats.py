@@ -11,6 +11,7 @@ from symgrad import kernels
 from symgrad.dtypes import finfo, result_type
 from symgrad.errors import DtypeError, ShapeError
 from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish, shape_of
+from symgrad.ops import refusals
 from symgrad.ops.arithmetic import div_trunc, power, ratio, sub_scaled
 from symgrad.ops.complex import conj, imag, real
 from symgrad.ops.constants import PI, exact
@@ -110,6 +111,7 @@ logaddexp2 = _extra(
     lambda out, x, y: sigmoid((x - y) * log(exact(2))),
     lambda out, x, y: sigmoid((y - x) * log(exact(2))),
     refuses="buic",
+    refuses_back=refusals.differences,
     domain="real",
     doc="log2(2^x + 2^y) without overflow.",
 )

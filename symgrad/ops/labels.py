@@ -298,10 +298,21 @@ LABELS["squeeze_copy"] = _squeeze(0, "_copy")
 _READ_AGAIN: dict[tuple[int, ...], str] = {
     (0,): "nan_to_num nansum nanmean gather cummax cummin masked_select",
     (0, 1): "take dist cdist nn.functional.smooth_l1_loss nn.functional.huber_loss",
-    (2,): "scatter_add index_fill index_add index_select",
+    (1,): "ldexp",
+    (2,): "scatter_add index_fill index_select",
+    (2, 3): "index_add index_copy",
 }
-_PIECEWISE = "gelu relu6 hardtanh hardsigmoid elu celu selu leaky_relu softshrink hardshrink"
-KEPT: dict[str, tuple[int, ...]] = {
-    name: positions for positions, names in _READ_AGAIN.items() for name in names.split()
-} | {f"nn.functional.{name}": (0,) for name in _PIECEWISE.split()}
-"""Arguments that torch keeps for backward though the parts here do not: backward objects when they were changed."""
+_PIECEWISE = "gelu relu6 hardtanh hardsigmoid elu celu selu leaky_relu softshrink hardshrink threshold"
+
+
+def _blended(input: Any, end: Any, weight: Any) -> tuple[int, ...]:
+    return (0, 1) if getattr(weight, "requires_grad", False) else ()
+
+
+KEPT: dict[str, Any] = (
+    {name: positions for positions, names in _READ_AGAIN.items() for name in names.split()}
+    | {f"nn.functional.{name}": (0,) for name in _PIECEWISE.split()}
+    | {"lerp": _blended}
+)
+"""Positions of arguments that torch keeps for backward though the parts here do not, or a function of the arguments
+that gives them: backward objects when they were changed."""

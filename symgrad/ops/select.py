@@ -13,6 +13,7 @@ from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, pri
 from symgrad.ops.arithmetic import closed, ratio
 from symgrad.ops.complex import conj, real
 from symgrad.ops.kinks import at_kink
+from symgrad.ops.refusals import two_kinds
 
 _BOOL = np.dtype(bool)
 
@@ -104,6 +105,7 @@ where_op: Op = primitive(
     infer=broadcast_shapes,
     result=lambda c, x, y: result_type(x, y),
     structural=_keep,
+    refuses_back=two_kinds,
     code=lambda c, x, y: f"np.where({c}, {x}, {y})",
     domain="real",
     doc="x where the condition holds, else y; the branch not taken contributes a structural zero.",

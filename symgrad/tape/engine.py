@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import NARROW, float32, float64, widened
-from symgrad.errors import AutogradError
+from symgrad.dtypes import NARROW, float32, float64, torch_name, widened
+from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import is_complex, same
 from symgrad.ops.cotangents import FUSED, full_name
 from symgrad.ops.fitting import fit, unbroadcast
@@ -410,6 +410,8 @@ class Sweep:
         op = node.op
         if saved.__class__ is PackedRow and op.kind != "function":
             saved = unpacked(saved)
+        if op.refuses_back is not None:
+            _refuse_dtypes(node, bits)
         rules = op.vjps if callable(op.vjps) else self._rules(node, saved)
         inputs = self.wrap(node, saved) if self.create_graph else _in_float32(node, saved)
         through = zeros if op.kind == "elementwise" else None
@@ -447,6 +449,16 @@ class Sweep:
         if node.shape != shape:
             return Masked(c, unbroadcast(cast_op(keep, dtype="int64"), shape) > 0, zeroing)
         return Masked(c, keep, zeroing, inner if inner is not None and inner.dtype == c.dtype else None)
+
+
+def _refuse_dtypes(node: Node, bits: int) -> None:
+    """Raise torch's error where a derivative cannot be had for operands of these dtypes."""
+    op, dtypes = node.op, [getattr(arg, "dtype", None) for arg in node.args]
+    for i in range(len(dtypes)):
+        words = op.refuses_back(i, *dtypes, **(node.params or {})) if bits >> i & 1 else None  # type: ignore[misc]
+        if words is not None:
+            shown = ", ".join("a number" if dtype is None else torch_name(dtype) for dtype in dtypes)
+            raise DtypeError(f"{words} ({op.name} of {shown}: cast them to one dtype before the operation)")
 
 
 def _in_float32(node: Node, saved: Any) -> Any:

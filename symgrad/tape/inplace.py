@@ -188,10 +188,12 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
         source = _cut(root, chain)  # torch leaves the hooks of a view that is changed with what it was
     called = getattr(op, "__name__", "")
     apart, even = called in _APART, even or called == "masked_fill"
-    for arg in (*args, *kwargs.values()):
+    for arg in () if called == "masked_fill" else (*args, *kwargs.values()):  # whose value is read at once
         if isinstance(getattr(arg, "_value", None), np.ndarray) and _meets(arg._value, tensor._array(), apart):
             raise AutogradError(PARTIAL)
     began, before = next(sequence), tensor._value
+    owner, others = storage(tensor._array()), Others()
+    args, kwargs = [others.apart(a, owner) for a in args], {k: others.apart(a, owner) for k, a in kwargs.items()}
     new = op(source, *args, **kwargs)
     value = _fitting(tensor, new)
     target = _writable(region(root._array(), chain), even)
@@ -203,7 +205,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
         _follow(root)
         return tensor
     shown = _shows_temporary(root._node)
-    fresh = _separate(new._node, began, before, value, target)
+    fresh = _separate(new._node, began, before, value, target, others)
     whole = new if view is None else _put_back(root, new, chain)
     _settle_constant(root)
     _write(root, target, value)
@@ -309,7 +311,37 @@ def _write(root: Any, target: Any, value: Any) -> None:
     target[...] = value
 
 
-def _separate(made: Node, began: int, old: Any, value: Any, target: Any) -> int:
+class Others:
+    """Arguments that lie in the memory which is about to change: what nodes save of them is stale then, as in torch.
+
+    ``values`` are their arrays, told apart by identity from that of the tensor itself, whose old contents are kept.
+    """
+
+    __slots__ = ("values",)
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+
+    def apart(self, arg: Any, owner: Any) -> Any:
+        """The argument, or its twin with an array of its own on the same memory."""
+        value = getattr(arg, "_value", None)
+        if not isinstance(value, np.ndarray) or storage(value) is not owner or (arg._requires_grad and not arg._node):
+            return arg
+        twin = _blank(arg)
+        twin._value, twin._node, twin._requires_grad, twin._extra = (
+            value[...],
+            arg._node,
+            arg._requires_grad,
+            arg._extra,
+        )
+        self.values.append(twin._value)
+        return twin
+
+    def __contains__(self, value: Any) -> bool:
+        return any(value is own for own in self.values)
+
+
+def _separate(made: Node, began: int, old: Any, value: Any, target: Any, others: Others) -> int:
     """Let the nodes of this operation keep what they saved: old contents as a copy, the result in the memory itself.
 
     Returns the number after which nodes count as made after the change.  Nodes that saved other parts of the same
@@ -320,7 +352,9 @@ def _separate(made: Node, began: int, old: Any, value: Any, target: Any) -> int:
     for node in _younger(made, began):
         row = []
         for saved in node.saved:
-            if saved is old or (isinstance(saved, np.ndarray) and _same_place(saved, target)):
+            if saved in others:
+                stale = True
+            elif saved is old or (isinstance(saved, np.ndarray) and _same_place(saved, target)):
                 kept = target.copy()[()] if kept is None else kept
                 saved = kept
             elif saved is value and node is made:

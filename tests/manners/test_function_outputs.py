@@ -414,3 +414,26 @@ def _through_base(t, function, a, b):
     whole = a.clone()
     function.apply(whole[:1], b[:1])
     return whole * t.tensor([1.0, 10.0], dtype=t.float64)
+
+
+def test_saved_output_without_derivative(t):
+    """A saved output that was marked non-differentiable makes no gradient differentiable."""
+
+    class Positive(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            mask = x > 0
+            ctx.mark_non_differentiable(mask)
+            ctx.save_for_backward(mask)
+            return x * mask, mask
+
+        @staticmethod
+        def backward(ctx, g, _):
+            (mask,) = ctx.saved_tensors
+            assert not mask.requires_grad
+            return g * mask
+
+    x = t.tensor([1.0, -2.0], requires_grad=True)
+    (g,) = t.autograd.grad(Positive.apply(x)[0].sum(), x, create_graph=True)
+    assert not g.requires_grad
+    assert g.tolist() == [1.0, 0.0]
