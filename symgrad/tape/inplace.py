@@ -17,9 +17,11 @@ import numpy as np
 
 from symgrad.dtypes import torch_name
 from symgrad.errors import AutogradError, DtypeError
-from symgrad.op import Op, lookup, shape_of
+from symgrad.op import Op
 from symgrad.tape.graph import Labelled, Node, sequence
 from symgrad.tape.modes import MODE, inference_mode
+from symgrad.tape.overlap import PARTIAL, Others, blank, meets, same_place, writable
+from symgrad.tape.putting import Chain, put_back
 from symgrad.tape.versions import changes, note_change, storage
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
@@ -45,14 +47,6 @@ _WHY = {
     "output of the custom Function.",
 }
 """Why a view may not be changed, by its kind; the last part of torch's sentences."""
-PARTIAL = (
-    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-    "location. Please clone() the tensor before performing the operation."
-)
-OVERLAP = (
-    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-    "Please clone() the tensor before performing the operation."
-)
 _SMALL = 4096
 """Bytes up to which a constant's values are kept with the graph."""
 _PRUNED = 32
@@ -103,9 +97,6 @@ class View:
             at = at.parent
         steps.reverse()
         return steps
-
-
-Chain = list[tuple[Op, dict[str, Any]]]
 
 
 def note_view(source: Any, made: Any, op: Op, params: dict[str, Any]) -> None:
@@ -189,14 +180,14 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     called = getattr(op, "__name__", "")
     apart, even = called in _APART, even or called == "masked_fill"
     for arg in () if called == "masked_fill" else (*args, *kwargs.values()):  # whose value is read at once
-        if isinstance(getattr(arg, "_value", None), np.ndarray) and _meets(arg._value, tensor._array(), apart):
+        if isinstance(getattr(arg, "_value", None), np.ndarray) and meets(arg._value, tensor._array(), apart):
             raise AutogradError(PARTIAL)
     began, before = next(sequence), tensor._value
     owner, others = storage(tensor._array()), Others()
     args, kwargs = [others.apart(a, owner) for a in args], {k: others.apart(a, owner) for k, a in kwargs.items()}
     new = op(source, *args, **kwargs)
     value = _fitting(tensor, new)
-    target = _writable(region(root._array(), chain), even)
+    target = writable(region(root._array(), chain), even)
     leaf = root._requires_grad and root._node is None
     if not recording or leaf or new._node is None or not (new._requires_grad or root._requires_grad or root._node):
         _write(root, target, value)
@@ -206,7 +197,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
         return tensor
     shown = _shows_temporary(root._node)
     fresh = _separate(new._node, began, before, value, target, others)
-    whole = new if view is None else _put_back(root, new, chain)
+    whole = new if view is None else put_back(root, new, chain)
     _settle_constant(root)
     _write(root, target, value)
     _rebase(root, whole, new._requires_grad or root._requires_grad, fresh)
@@ -218,22 +209,6 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
 
 _APART = ("index_add", "index_copy", "index_reduce", "scatter", "scatter_add", "scatter_reduce")
 """In-place operations whose source may not even be the tensor itself."""
-
-
-def _meets(a: Any, b: Any, apart: bool) -> bool:
-    """Whether two arrays share memory without being the same part of it; torch asks of dense ones only."""
-    if storage(a) is not storage(b) or not (_dense(a) and _dense(b)):
-        return False
-    ends = [np.lib.array_utils.byte_bounds(x) for x in (a, b)]
-    if ends[0] == ends[1]:
-        return apart or bool(a.strides != b.strides)
-    return bool(ends[0][0] < ends[1][1] and ends[1][0] < ends[0][1])
-
-
-def _dense(array: Any) -> bool:
-    """Whether the entries fill a stretch of memory."""
-    low, high = np.lib.array_utils.byte_bounds(array)
-    return bool(high - low == array.nbytes)
 
 
 def _shows_temporary(node: Any) -> bool:
@@ -283,62 +258,12 @@ def _fitting(tensor: Any, new: Any) -> Any:
     return value.astype(old.dtype)
 
 
-def _writable(target: Any, even: bool) -> Any:
-    """The region with leave to write: views that NumPy marks read-only are memory of ours all the same."""
-    if not target.flags.c_contiguous and target.size and not even and _overlaps(target):
-        raise AutogradError(OVERLAP)
-    if not target.flags.writeable:
-        target = target.view()
-        target.flags.writeable = True
-    return target
-
-
-def _overlaps(array: Any) -> bool:
-    """Whether entries share memory: some step is shorter than what the axes of shorter steps reach over."""
-    reach = array.itemsize
-    for step, size in sorted((abs(step), size) for step, size in zip(array.strides, array.shape, strict=True)):
-        if size > 1 and step < reach:
-            return True
-        reach += step * (size - 1)
-    return False
-
-
 def _write(root: Any, target: Any, value: Any) -> None:
     silent = root._extra is not None and root._extra.silent
     note_change(root._array(), silent)
     if silent:
         root._extra.counted += 1
     target[...] = value
-
-
-class Others:
-    """Arguments that lie in the memory which is about to change: what nodes save of them is stale then, as in torch.
-
-    ``values`` are their arrays, told apart by identity from that of the tensor itself, whose old contents are kept.
-    """
-
-    __slots__ = ("values",)
-
-    def __init__(self) -> None:
-        self.values: list[Any] = []
-
-    def apart(self, arg: Any, owner: Any) -> Any:
-        """The argument, or its twin with an array of its own on the same memory."""
-        value = getattr(arg, "_value", None)
-        if not isinstance(value, np.ndarray) or storage(value) is not owner or (arg._requires_grad and not arg._node):
-            return arg
-        twin = _blank(arg)
-        twin._value, twin._node, twin._requires_grad, twin._extra = (
-            value[...],
-            arg._node,
-            arg._requires_grad,
-            arg._extra,
-        )
-        self.values.append(twin._value)
-        return twin
-
-    def __contains__(self, value: Any) -> bool:
-        return any(value is own for own in self.values)
 
 
 def _separate(made: Node, began: int, old: Any, value: Any, target: Any, others: Others) -> int:
@@ -354,7 +279,7 @@ def _separate(made: Node, began: int, old: Any, value: Any, target: Any, others:
         for saved in node.saved:
             if saved in others:
                 stale = True
-            elif saved is old or (isinstance(saved, np.ndarray) and _same_place(saved, target)):
+            elif saved is old or (isinstance(saved, np.ndarray) and same_place(saved, target)):
                 kept = target.copy()[()] if kept is None else kept
                 saved = kept
             elif saved is value and node is made:
@@ -366,10 +291,6 @@ def _separate(made: Node, began: int, old: Any, value: Any, target: Any, others:
         if node.args.__class__ is Labelled:
             node.args.kept = tuple(ref for ref in node.args.kept if ref() is not owner and ref() is not old)
     return made.sequence_nr if stale else began
-
-
-def _same_place(a: Any, b: Any) -> bool:
-    return bool(a.shape == b.shape and a.strides == b.strides and a.ctypes.data == b.ctypes.data)
 
 
 def _younger(root: Any, began: int) -> list[Node]:
@@ -413,10 +334,10 @@ def _rebase(root: Any, whole: Any, requires_grad: bool, fresh: int) -> None:
 def become(tensor: Any, node: Node) -> None:
     """Give a tensor whose memory somebody else changed the history ``node``; its base and other views follow."""
     view = view_of(tensor)
-    new = _blank(tensor)
+    new = blank(tensor)
     new._value, new._node, new._requires_grad, new._extra = tensor._array(), node, node.mask != 0, None
     root = tensor if view is None else view.base
-    whole = new if view is None else _put_back(root, new, view.chain())
+    whole = new if view is None else put_back(root, new, view.chain())
     _settle_constant(root)
     _rebase(root, whole, new._requires_grad or root._requires_grad, next(sequence))
     _refresh(root)
@@ -481,7 +402,7 @@ def _cut(root: Any, chain: Chain) -> Any:
     """The view that ``chain`` cuts out of ``root``, recorded anew; only a leaf notes it, being its own place."""
     made = root
     if root._node is not None:
-        made = _blank(root)
+        made = blank(root)
         made._value, made._node, made._requires_grad, made._extra = root._array(), root._node, root._requires_grad, None
     for op, params in chain:
         made = op(made, **params)
@@ -559,74 +480,3 @@ def resize(tensor: Any, shape: tuple[int, ...]) -> Any:
     tensor._value = entries.reshape(shape)
     tensor.more().counted += counted - changes(tensor._value)
     return tensor
-
-
-# ------------------------------------------------------------------------------------------ putting a part back
-
-
-def _put_back(root: Any, part: Any, chain: Chain) -> Any:
-    """``root`` with the part that ``chain`` cuts out of it replaced: a new tensor, recorded in the table's ops."""
-    twin = _blank(root)
-    twin._value, twin._node, twin._requires_grad, twin._extra = root._array(), root._node, root._requires_grad, None
-    if root._node is None:
-        twin._extra = root._extra and _as_constant(root)
-    levels = [twin]
-    for op, params in chain[:-1]:
-        levels.append(op(levels[-1], **params))
-    for whole, (op, params) in zip(reversed(levels), reversed(chain), strict=True):
-        part = put_into(whole, part, op, params)
-    Labelled.on(part._node, "CopySlices")
-    return part
-
-
-def _blank(tensor: Any) -> Any:
-    cls: Any = type(tensor)
-    return cls.__new__(cls)
-
-
-def _as_constant(root: Any) -> Any:
-    """The record of a constant that is about to get a history: it keeps its place in formulas."""
-    from symgrad.tape.record import Extra
-
-    extra = Extra()
-    extra.name, extra.site, extra.source, extra.structure = (
-        root._extra.name, root._extra.site, root.source(), root._extra.structure
-    )  # fmt: skip
-    return extra
-
-
-def put_into(whole: Any, part: Any, op: Op, params: dict[str, Any]) -> Any:
-    """``whole`` with what ``op`` cuts out of it replaced by ``part``."""
-    from symgrad.ops.indexing import Index
-
-    name, put = op.name, lookup("index_put")
-    if name == "getitem":
-        return put(whole, part, index=params["index"])
-    if name in ("select", "narrow"):
-        start = int(params["index"] if name == "select" else params["start"])
-        chosen: Any = start if name == "select" else slice(start, start + int(params["length"]))
-        return put(whole, part, index=Index((slice(None),) * params["dim"] + (chosen,)))
-    if name == "permute":
-        return op(part, dims=tuple(int(k) for k in np.argsort(params["dims"])))
-    if name == "diagonal":
-        a, b = params["dim1"], params["dim2"]
-        rest = tuple(k for k in range(whole.ndim) if k not in (a, b))
-        ends = np.arange(shape_of(part)[-1])
-        moved = lookup("permute")(whole, dims=(*rest, a, b))
-        back = tuple(int(k) for k in np.argsort((*rest, a, b)))
-        return lookup("permute")(put(moved, part, index=Index((Ellipsis, ends, ends))), dims=back)
-    if name == "windows":
-        steps = {k: v for k, v in params.items() if k != "size"} | {"size": shape_of(whole)[params["dim"]]}
-        covered = lookup("windows_sum")(np.ones(part.shape, part.dtype), **steps)
-        return lookup("where")(covered > 0, lookup("windows_sum")(part, **steps), whole)
-    if name in ("view_as_real", "view_as_complex"):
-        return lookup("view_as_complex" if name == "view_as_real" else "view_as_real")(part)
-    if name == "real":
-        return part + 1j * lookup("imag")(whole)
-    if name == "imag":
-        return lookup("real")(whole) + 1j * part
-    if name == "expand":
-        sizes = (1,) * (part.ndim - whole.ndim) + tuple(shape_of(whole))
-        once = tuple(slice(0, 1) if s == 1 != n else slice(None) for s, n in zip(sizes, shape_of(part), strict=True))
-        part = lookup("getitem")(part, index=Index(once))
-    return lookup("reshape")(part, shape=shape_of(whole))

@@ -1,0 +1,96 @@
+"""Memory that arrays share: whether a change of one may be, and which others it reaches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import AutogradError
+from symgrad.tape.versions import storage
+
+PARTIAL = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+    "location. Please clone() the tensor before performing the operation."
+)
+OVERLAP = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
+
+
+def meets(a: Any, b: Any, apart: bool) -> bool:
+    """Whether two arrays share memory without being the same part of it; torch asks of dense ones only."""
+    if storage(a) is not storage(b) or not (_dense(a) and _dense(b)):
+        return False
+    ends = [np.lib.array_utils.byte_bounds(x) for x in (a, b)]
+    if ends[0] == ends[1]:
+        return apart or bool(a.strides != b.strides)
+    return bool(ends[0][0] < ends[1][1] and ends[1][0] < ends[0][1])
+
+
+def _dense(array: Any) -> bool:
+    """Whether the entries fill a stretch of memory."""
+    low, high = np.lib.array_utils.byte_bounds(array)
+    return bool(high - low == array.nbytes)
+
+
+def writable(target: Any, even: bool) -> Any:
+    """The region with leave to write: views that NumPy marks read-only are memory of ours all the same."""
+    if not target.flags.c_contiguous and target.size and not even and _overlaps(target):
+        raise AutogradError(OVERLAP)
+    if not target.flags.writeable:
+        target = target.view()
+        target.flags.writeable = True
+    return target
+
+
+def _overlaps(array: Any) -> bool:
+    """Whether entries share memory: some step is shorter than what the axes of shorter steps reach over."""
+    reach = array.itemsize
+    for step, size in sorted((abs(step), size) for step, size in zip(array.strides, array.shape, strict=True)):
+        if size > 1 and step < reach:
+            return True
+        reach += step * (size - 1)
+    return False
+
+
+def same_place(a: Any, b: Any) -> bool:
+    """Whether two arrays show the same entries of the same memory."""
+    return bool(a.shape == b.shape and a.strides == b.strides and a.ctypes.data == b.ctypes.data)
+
+
+class Others:
+    """Arguments that lie in the memory which is about to change: what nodes save of them is stale then, as in torch.
+
+    ``values`` are their arrays, told apart by identity from that of the tensor itself, whose old contents are kept.
+    """
+
+    __slots__ = ("values",)
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+
+    def apart(self, arg: Any, owner: Any) -> Any:
+        """The argument, or its twin with an array of its own on the same memory."""
+        value = getattr(arg, "_value", None)
+        if not isinstance(value, np.ndarray) or storage(value) is not owner or (arg._requires_grad and not arg._node):
+            return arg
+        twin = blank(arg)
+        twin._value, twin._node, twin._requires_grad, twin._extra = (
+            value[...],
+            arg._node,
+            arg._requires_grad,
+            arg._extra,
+        )
+        self.values.append(twin._value)
+        return twin
+
+    def __contains__(self, value: Any) -> bool:
+        return any(value is own for own in self.values)
+
+
+def blank(tensor: Any) -> Any:
+    """A tensor of the same class with nothing in it."""
+    cls: Any = type(tensor)
+    return cls.__new__(cls)
