@@ -13,11 +13,11 @@ from symgrad.errors import DtypeError, ShapeError
 from symgrad.op import FRONTS, Op, lookup, register_carrier
 from symgrad.ops.bits import inverted
 from symgrad.ops.indexing import getitem
-from symgrad.ops.labels import KEPT, LABELS
+from symgrad.ops.labels import KEPT, LABELS, SCALING
 from symgrad.ops.naming import INPLACE, SPACES
 from symgrad.tape import record
 from symgrad.tape.folding import folding
-from symgrad.tape.graph import Labelled
+from symgrad.tape.graph import Labelled, Node
 from symgrad.tape.inplace import into, of_its_own, one_of_several, reshape_inplace
 from symgrad.tape.record import Recorded
 from symgrad.tape.versions import kept, storage
@@ -222,11 +222,24 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
                     text = label if isinstance(label, str) else label(out, *args, **kwargs)
                     if text is not None:
                         places = positions(*args, **kwargs) if callable(positions) else positions
-                        needed = tuple(kept(args[k]) for k in places if k < len(args))
+                        needed = tuple(kept(args[k] if k >= 0 else out) for k in places if k < len(args))
                         Labelled.on(out._node, text, inputs, needed)
+                        if name in SCALING:
+                            _scaled_by_numbers(out._node, inputs)
         return made
 
     return call
+
+
+def _scaled_by_numbers(whole: Node, inputs: tuple[Any, ...]) -> None:
+    """Say of the products with numbers inside of a function that a second pass has what it needs."""
+    stack = list(whole.args)
+    while stack:
+        node = stack.pop()
+        if node.__class__ is Node and not any(node is place for place in inputs):
+            if node.op.name == "mul" and not all(hasattr(arg, "raw_shape") for arg in node.args):
+                Labelled.cast(node, "scaling")
+            stack.extend(node.args)
 
 
 def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

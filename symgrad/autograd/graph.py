@@ -254,7 +254,7 @@ _NAMES_WITH_NUMBERS: dict[tuple[str, tuple[bool, ...]], str] = {
 
 def node_name(node: tape.Node, labelled: bool = True) -> str:
     """torch's name: the op's, or the label a composite or custom function gave."""
-    if labelled and node.args.__class__ is Labelled:
+    if labelled and node.args.__class__ is Labelled and node.args.label is not None:
         label = node.args.label
         return label if isinstance(label, str) else label(node)
     if node.op.kind == "function":

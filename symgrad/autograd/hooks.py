@@ -176,7 +176,7 @@ def retain(tensor: Any) -> None:
 
 def call_tensor_hook(hook: Callable[[Any], Any], g: Any, cls: type) -> tuple[Any, bool]:
     """Run one hook on an array or tensor; gives the gradient to go on with and whether it was replaced."""
-    wrapped = g if isinstance(g, Recorded) else plain(cls, g)
+    wrapped = g if g is None or isinstance(g, Recorded) else plain(cls, g)
     result = hook(wrapped)
     if result is None:
         return g, False
@@ -193,7 +193,7 @@ def run_node_hooks(node: Node, g: Any, cls: type, origin: Origin) -> Any:
         g, changed = call_tensor_hook(hook, g, cls)
         if changed:
             origin.replaced.setdefault(node, []).append(hook)
-    if extra.retained is not None:
+    if extra.retained is not None and g is not None:
         keeper = extra.retained()
         if keeper is not None:
             _accumulate_retained(keeper, g, cls)

@@ -78,7 +78,8 @@ class GradientLabel:
 
 def name_gradient(gradient: Any, origin: Origin, edge: Any) -> None:
     """Let the node of a recorded pass's result say what torch's would."""
-    if gradient._node.args.__class__ is not Labelled:
+    args = gradient._node.args
+    if args.__class__ is not Labelled or args.label is None:
         Labelled.on(gradient._node, GradientLabel(origin, edge))
     gradient._node.args.origin = origin
 

@@ -16,12 +16,13 @@ from symgrad.ops.special import lgamma, polygamma_op
 inplace("erfinv", "i0", "mvlgamma", "polygamma")
 
 
-def _order(name: str, kernel: Any, slope: Any, latex: str, doc: str) -> Op:
+def _order(name: str, kernel: Any, slope: Any, latex: str, doc: str, by_result: bool = False) -> Op:
+    rule = (lambda g, out, x, *, n: g * slope(out, x, n)) if by_result else (lambda g, out, x, *, n: g * slope(x, n))
     return primitive(
         name,
         kernel,
-        (lambda g, out, x, *, n: g * slope(out, x, n),),
-        jvp=(lambda t, out, x, *, n: t * slope(out, x, n),),
+        (rule,),
+        jvp=(rule,),
         infer=lambda shape, n: shape,
         dtypes="float",
         domain="off-zero",
@@ -30,13 +31,13 @@ def _order(name: str, kernel: Any, slope: Any, latex: str, doc: str) -> Op:
     )
 
 
-def _bessel_j_slope(out: Any, x: Any, n: int) -> Any:
+def _bessel_j_slope(x: Any, n: int) -> Any:
     if n == 0:
         return -bessel_j(x, n=1)
     return (bessel_j(x, n=n - 1) - bessel_j(x, n=n + 1)) / 2
 
 
-def _bessel_i_slope(out: Any, x: Any, n: int) -> Any:
+def _bessel_i_slope(x: Any, n: int) -> Any:
     if n == 0:
         return bessel_i(x, n=1)
     return (bessel_i(x, n=n - 1) + bessel_i(x, n=n + 1)) / 2
@@ -68,6 +69,7 @@ bessel_ie = _order(
     _bessel_ie_slope,
     r"e^{{-\left|{0}\right|}} I_{{{n}}}\left({0}\right)",
     "e^(-|x|) times the modified Bessel function of the first kind, integer order n >= 0.",
+    by_result=True,
 )
 lambertw: Op = elementwise(
     "lambertw",

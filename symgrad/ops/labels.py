@@ -301,6 +301,8 @@ _READ_AGAIN: dict[tuple[int, ...], str] = {
     (1,): "ldexp",
     (2,): "scatter_add index_fill index_select",
     (2, 3): "index_add index_copy",
+    (0, -1): "copysign max min prod",
+    (-1,): "softmax log_softmax nn.functional.softmax nn.functional.log_softmax",
 }
 _PIECEWISE = "gelu relu6 hardtanh hardsigmoid elu celu selu leaky_relu softshrink hardshrink threshold"
 
@@ -315,4 +317,8 @@ KEPT: dict[str, Any] = (
     | {"lerp": _blended}
 )
 """Positions of arguments that torch keeps for backward though the parts here do not, or a function of the arguments
-that gives them: backward objects when they were changed."""
+that gives them; -1 is the result.  Backward objects when they
+were changed, and to a second pass once it has freed them."""
+
+SCALING = ("add", "add_", "sub", "sub_", "subtract", "lerp")
+"""Functions that multiply by a number on the way which torch keeps apart from what it frees."""

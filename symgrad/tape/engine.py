@@ -19,11 +19,12 @@ from symgrad.op import is_complex, same
 from symgrad.ops.cotangents import FUSED, full_name
 from symgrad.ops.fitting import fit, unbroadcast
 from symgrad.ops.reductions import cast_op
-from symgrad.ops.select import guard, where_op
+from symgrad.ops.select import beside, guard, where_op
 from symgrad.ops.shaping import expand_op
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Shaped
 from symgrad.tape.inplace import out_of_reach
 from symgrad.tape.observers import PackedRow, running, unpacked
+from symgrad.tape.overlap import OVERLAP
 from symgrad.tape.versions import any_changes, check_saved, fresh
 
 _age = attrgetter("sequence_nr")
@@ -40,6 +41,11 @@ SECOND_TIME = (
 def nothing_saved(node: Node) -> tuple[Any, ...]:
     """The saved values of a node that was freed: none where its rules read none, else torch's error."""
     count = len(node.args)
+    if isinstance(node.args, Labelled):
+        if node.args.role == "put" or node.args.kept:
+            raise AutogradError(SECOND_TIME)
+        if node.args.role == "scaling":
+            return (None, *(arg if isinstance(arg, (int, float, complex)) else None for arg in node.args))
     if node.op.kind == "function":
         run = (node.params or {}).get("run")
         reads = run is not None and bool(run.ctx._kinds)
@@ -139,6 +145,8 @@ class Sweep:
     def _only_useful(self, nodes: list[Node]) -> list[Node]:
         """Drop nodes that lead to nothing wanted; where only some arguments do, note the narrower mask."""
         wanted = set(map(id, self.wanted or ()))
+        # A gradient of one output of several is found where all of them come together, so what leads there runs.
+        wanted |= {id(node.args[0]) for node in self.wanted_nodes if node.op.name == "output"}
         if not self.wanted_nodes and all(id(leaf) in wanted for leaf in self.leaves):
             return nodes
         useful = wanted
@@ -340,6 +348,8 @@ class Sweep:
     def _careful(self, node: Node, g: Any) -> None:
         """A node with hooks, structural zeros, a wanted gradient, or a recorded sweep."""
         self.current = node
+        if node.dtype is None:
+            self._tell_missing(node, g)
         zeros: Masked | None = None
         if g.__class__ is Masked:
             g, zeros = g.value, g
@@ -354,10 +364,19 @@ class Sweep:
         if bits or self.run_wanted:
             self._run_node(node, bits, g, zeros)
 
+    def _tell_missing(self, node: Node, g: Any) -> None:
+        """Hooks on those of a function's several outputs that have no gradient are called all the same, with None."""
+        reached = () if g is None else g.parts
+        for k, ref in sorted(node.params["run"].places.items()):  # type: ignore[index]
+            place = ref()
+            if place is not None and k not in reached and place.extra is not None and place.extra.hooks:
+                self.run_hooks(place, None)
+
     def _unreached(self, node: Node) -> None:
         """A custom function all of whose gradients are missing runs all the same and may say that they are zero."""
         if node.params and "run" in node.params:
             self.current = node
+            self._tell_missing(node, None)
             node.more()  # so that what it gives is seen, as that of a node with hooks is
             self._run_node(node, self.masks.get(node, node.mask), None, None)
 
@@ -368,11 +387,18 @@ class Sweep:
                 g, zeros = hooked, None
                 if g is None and node.op.kind != "function":
                     return
-        whole = node.args.inputs if isinstance(node.args, Labelled) and not self.inside else None
+        whole, role = None, ""
+        if isinstance(node.args, Labelled):
+            whole, role = None if self.inside else node.args.inputs, node.args.role
+        if role == "overlap" and bits:
+            raise AutogradError(OVERLAP)
         if whole is not None and node.extra is not None and node.extra.post:
             self._run_whole(node, whole, g, zeros)
             return
         results, inputs, inner = self.contributions(node, bits, g, zeros)
+        if role == "change" and self.create_graph and g._requires_grad:
+            # torch copies them into the gradient of the base, and the copy has the history of what it is copied into.
+            results = [c if c is None or c._requires_grad else beside(c, g) for c in results]
         hooked = results if node.extra is None else self.run_post_hooks(node, results, g)
         for i, (c, before) in enumerate(zip(hooked, results, strict=True)):
             if c is not None:

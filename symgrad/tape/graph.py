@@ -79,18 +79,31 @@ class Labelled(tuple[Any, ...]):
     inputs  where the whole got its inputs: a node, a leaf, or None for a constant; None where the arguments tell
     kept    references to memory that the whole needs unchanged, though its parts have saved other things
     origin  the recorded pass whose result the node gave, if it is one
+    role    what a change of a view made the node: "put" where the changed part was put back into its base, "change" for
+            the operation itself, "overlap" for one on a view that shows entries twice; "scaling" for a product with a
+            number that is part of a function; else empty
     """
 
     label: Any
     origin: Any = None
+    role: str = ""
     inputs: tuple[Any, ...] | None
     kept: tuple[Any, ...]
 
     @classmethod
     def on(cls, node: Node, label: Any, inputs: tuple[Any, ...] | None = None, kept: tuple[Any, ...] = ()) -> None:
         """Give ``node`` a label."""
+        role = getattr(node.args, "role", "")
         node.args = made = cls(node.args)
+        made.role = role
         made.label, made.inputs, made.kept = label, inputs, kept
+
+    @classmethod
+    def cast(cls, node: Node, role: str) -> None:
+        """Give ``node`` a role; without a label it goes by its own name."""
+        if node.args.__class__ is not cls:
+            cls.on(node, None)
+        node.args.role = role  # type: ignore[attr-defined]
 
 
 class NodeExtra:

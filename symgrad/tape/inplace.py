@@ -20,7 +20,7 @@ from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import Op
 from symgrad.tape.graph import Labelled, Node, sequence
 from symgrad.tape.modes import MODE, inference_mode
-from symgrad.tape.overlap import PARTIAL, Others, blank, meets, same_place, writable
+from symgrad.tape.overlap import PARTIAL, Others, blank, meets, overlaps, same_place, writable
 from symgrad.tape.putting import Chain, put_back
 from symgrad.tape.versions import changes, note_change, storage
 
@@ -198,6 +198,9 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     shown = _shows_temporary(root._node)
     fresh = _separate(new._node, began, before, value, target, others)
     whole = new if view is None else put_back(root, new, chain)
+    if view is not None:
+        Labelled.cast(new._node, "overlap" if overlaps(target) else "change")
+        new._node.uniform = False  # so that the sweeps look at its role
     _settle_constant(root)
     _write(root, target, value)
     _rebase(root, whole, new._requires_grad or root._requires_grad, fresh)

@@ -37,7 +37,7 @@ def _dense(array: Any) -> bool:
 
 def writable(target: Any, even: bool) -> Any:
     """The region with leave to write: views that NumPy marks read-only are memory of ours all the same."""
-    if not target.flags.c_contiguous and target.size and not even and _overlaps(target):
+    if not even and overlaps(target):
         raise AutogradError(OVERLAP)
     if not target.flags.writeable:
         target = target.view()
@@ -45,8 +45,10 @@ def writable(target: Any, even: bool) -> Any:
     return target
 
 
-def _overlaps(array: Any) -> bool:
+def overlaps(array: Any) -> bool:
     """Whether entries share memory: some step is shorter than what the axes of shorter steps reach over."""
+    if array.flags.c_contiguous or not array.size:
+        return False
     reach = array.itemsize
     for step, size in sorted((abs(step), size) for step, size in zip(array.strides, array.shape, strict=True)):
         if size > 1 and step < reach:

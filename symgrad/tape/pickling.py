@@ -146,7 +146,7 @@ def _labelled_state(node: Node, ref: Any) -> tuple[Any, ...]:
     """References to a node's arguments, after their label and its inputs where they have one."""
     args = node.args
     refs = tuple(ref(a) for a in args)
-    if not isinstance(args, Labelled):
+    if not isinstance(args, Labelled) or args.label is None:
         return refs
     label = args.label if isinstance(args.label, str) else args.label(node)
     return (label, None if args.inputs is None else tuple(ref(a) for a in args.inputs), *refs)

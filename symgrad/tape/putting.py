@@ -26,6 +26,7 @@ def put_back(root: Any, part: Any, chain: Chain) -> Any:
     for whole, (op, params) in zip(reversed(levels), reversed(chain), strict=True):
         part = put_into(whole, part, op, params)
     Labelled.on(part._node, "CopySlices")
+    Labelled.cast(part._node, "put")
     return part
 
 

@@ -437,3 +437,43 @@ def test_saved_output_without_derivative(t):
     (g,) = t.autograd.grad(Positive.apply(x)[0].sum(), x, create_graph=True)
     assert not g.requires_grad
     assert g.tolist() == [1.0, 0.0]
+
+
+def two_outputs(t):
+    class Twice(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, g2, g3):
+            return g2 * 2 + g3 * 3
+
+    return Twice
+
+
+def test_hooks_of_outputs_without_gradient(t):
+    """The hooks of an output that the pass does not reach see None when the function runs; they may not replace it."""
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    a, b = two_outputs(t).apply(x)
+    seen = []
+    b.register_hook(seen.append)
+    a.sum().backward(retain_graph=True)
+    assert seen == [None]
+    t.autograd.grad(a.sum(), b, allow_unused=True, retain_graph=True)
+    assert seen == [None, None]
+    b.sum().backward(retain_graph=True)
+    assert seen[2].tolist() == [1.0, 1.0]
+    b.register_hook(lambda g: t.ones(2))
+    with pytest.raises(RuntimeError, match="can't replace a None gradient"):
+        a.sum().backward()
+
+
+def test_one_output_wanted_runs_what_leads_to_the_others(t):
+    """The gradient of one output is found at the function, so what stands between the others and the loss is freed."""
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    a, b = two_outputs(t).apply(x)
+    loss = b.sin().sum()
+    assert t.autograd.grad(loss, a, allow_unused=True) == (None,)
+    with pytest.raises(RuntimeError, match="a second time"):
+        loss.backward()
