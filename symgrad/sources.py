@@ -11,8 +11,9 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, FormulaError, NameProblem, ShapeError
 from symgrad.formula.derive import gradient, jacobian
+from symgrad.formula.misfits import ProductMisfit
 from symgrad.formula.parse import ALIASES
-from symgrad.formula.people import ProductMisfit, read_latex
+from symgrad.formula.people import read_latex
 from symgrad.formula.peopleindices import SUMS
 from symgrad.formula.peopletext import FUNCTIONS, MODULES, read_matrices, read_numpy, tokenize
 from symgrad.formula.peopletokens import OPERATORS
@@ -164,7 +165,8 @@ def _summed_letters(words: list[str]) -> set[str]:
 
 
 def _of_text(text: str, known: Shapes, scalar: bool) -> Source:
-    names = list(dict.fromkeys([*names_in(text), *known]))
+    sizes = {s for shape in known.values() for s in shape}
+    names = list(dict.fromkeys([*(n for n in names_in(text) if n not in sizes or n in known), *known]))
     unknown = [n for n in names if n not in known]
 
     def attempt(shapes: Shapes) -> tuple[bool, float]:

@@ -318,11 +318,9 @@ def _shape_of_values(case: Case) -> Diagnosis | None:
     if case.meets(np.clip(g, low, high)) and clipped.any():
         return Diagnosis("clipped", f"The gradient is clipped to [{low:.4g}, {high:.4g}].", "gradient clipping")
     with np.errstate(all="ignore"):
-        functions = [
-            (g * x, f"multiplied by {case.name}"),
-            (g / x, f"divided by {case.name}"),
-            (g * g, "squared"),
-        ]
+        functions = [(g * g, "squared")]
+        if x.shape == g.shape:
+            functions += [(g * x, f"multiplied by {case.name}"), (g / x, f"divided by {case.name}")]
     for prediction, text in functions:
         if np.isfinite(prediction).all() and case.meets(prediction):
             return Diagnosis(

@@ -35,6 +35,10 @@ class Indexed:
         """The letters of all operands, in order of appearance."""
         return tuple(dict.fromkeys(x for _, row in self.operands for x in row))
 
+    def transposed(self) -> Indexed:
+        """The same: entries are numbers."""
+        return self
+
     def repeated(self) -> tuple[str, ...]:
         """The letters that stand more than once."""
         rows = [x for _, row in self.operands for x in row]

@@ -8,22 +8,29 @@ comes here as tokens too (:mod:`symgrad.formula.peopletext`).
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from symgrad.errors import FormulaError, NameProblem, ShapeError
+from symgrad.formula import families
+from symgrad.formula.families import BATCH, Family, family_of, has_families
+from symgrad.formula.families import settled as settled_family
 from symgrad.formula.indices import Indexed
+from symgrad.formula.misfits import ProductMisfit, said
 from symgrad.formula.parse import Tokens, literal, power, symbol_table
-from symgrad.formula.peopleatoms import NAMED, PEOPLE
-from symgrad.formula.peopleindices import SUMS, index_letters, sizes_of_indices, subscript_letters
-from symgrad.formula.peopletokens import ADJOINT, OPERATORS, TURNED, PeopleTokens, tokenize
-from symgrad.formula.term import Term, number
+from symgrad.formula.peopleatoms import NAMED, PEOPLE, indicator, of_square, pseudo_inverse
+from symgrad.formula.peopleclauses import Clauses
+from symgrad.formula.peopleentries import cropped, picked
+from symgrad.formula.peopleindices import SUMS, sizes_of_indices, sizes_of_limits, subscript
+from symgrad.formula.peoplesums import summed, totalled
+from symgrad.formula.peopletokens import ADJOINT, OPERATORS, TURNED, tokenize
+from symgrad.formula.simplify import canonical
+from symgrad.formula.term import Term, number, size_letter
 from symgrad.formula.texnames import texts
 from symgrad.formula.texparse import _TexReader
 from symgrad.formula.texvalues import Value, divided, entrywise, op, operand_of, product, transposed, value_of
 from symgrad.formula.texvalues import as_term as settled
-from symgrad.op import lookup
+from symgrad.op import FRONTS, lookup
 
 # ---------------------------------------------------------------------------------------------- the reader
 
@@ -39,53 +46,48 @@ def read_latex(
     >>> read_latex(r"2A^T(Ax - b)", {"A": ("m", "n"), "x": ("n",), "b": ("m",)}).shape
     ('n',)
     """
-    return read_tokens(tokenize(text.strip().strip("$")), symbol_table(symbols), shape, **readings)
+    return read_tokens(tokenize(text.strip()), symbol_table(symbols), shape, **readings)
+
+
+def read_latex_inner(
+    text: str, symbols: Mapping[str, Any] | Iterable[Term], shape: tuple[Any, ...] | None, **readings: Any
+) -> Inner:
+    """The same, of which indices such as ``i+1`` may leave out the ends."""
+    return read_inner(tokenize(text.strip()), symbol_table(symbols), shape, **readings)
 
 
 def read_tokens(tokens: Tokens, table: dict[str, Term], shape: tuple[Any, ...] | None, **readings: Any) -> Term:
     """The term of tokens: the part after a header ``f' =``, with the definitions that follow it."""
-    pieces = _clauses(tokens)
-    main = PeopleReader(pieces[0], table, wanted=shape, **readings)
-    for clause in pieces[1:]:
-        reader = PeopleReader(clause, table, **readings)
-        reader.known = main.known
-        at = next(k for k, item in enumerate(clause.items) if item[1] == "=")
-        left = [item[1] for item in clause.items[:at]]
-        clause.at = at + 1
-        found = reader.finished()
-        main.known.append((left, found))
-        main.known.sort(key=lambda entry: -len(entry[0]))
-    found = main.finished()
+    found = read_inner(tokens, table, shape, **readings)
+    if found.cut is not None:
+        raise tokens.error("indices such as i+1 of entries that are not summed leave the ends of the result open")
+    return found.term
+
+
+class Inner(NamedTuple):
+    """A term; which entries of the whole it is where shifted indices leave out the ends; whether it is a row."""
+
+    term: Term
+    cut: tuple[slice, ...] | None = None
+    row: bool = False
+
+
+def read_inner(tokens: Tokens, table: dict[str, Term], shape: tuple[Any, ...] | None, **readings: Any) -> Inner:
+    """The term of tokens, of which indices such as ``i+1`` may leave out the ends."""
+    clauses = Clauses(tokens, table)
+    main = PeopleReader(clauses.sub(clauses.parts[-1]), table, wanted=shape, header=clauses.letters, **readings)
+    main.define_all([(left, clauses.sub(right)) for left, right in clauses.definitions], table, **readings)
+    try:
+        found, cut = main.finished()
+    except (FormulaError, ShapeError) as error:
+        if str(error).startswith("cannot read"):
+            raise
+        raise main.tokens.error(said(error), ProductMisfit) from None
+    if cut is not None or found.kind == "whole":
+        return Inner(found.term, cut)
     if found.kind in _OPEN or (shape is not None and [s for s in shape if s != 1] == list(found.term.shape)):
-        return settled(found, shape)
-    return found.term  # type: ignore[no-any-return]
-
-
-def _clauses(tokens: Tokens) -> list[Tokens]:
-    """The formula, without its header, and the definitions after it."""
-    depth = 0
-    cuts = [-1]
-    marks: list[list[int]] = [[]]
-    for k, (_, text, _) in enumerate(tokens.items):
-        depth += (text in ("(", "{", "[") or text.startswith(r"\begin")) - (
-            text in (")", "}", "]") or text.startswith(r"\end")
-        )
-        if depth == 0 and text in (",", ";"):
-            cuts.append(k)
-            marks.append([])
-        elif depth == 0 and text == "=":
-            marks[-1].append(k)
-    cuts.append(len(tokens.items))
-    parts: list[Tokens] = []
-    for j, (a, b) in enumerate(itertools.pairwise(cuts)):
-        start = a + 1
-        if j == 0 and marks[0]:
-            start = marks[0][0] + 1
-        elif j and len(marks[j]) != 1:
-            tokens.at = start
-            raise tokens.error("after a comma a definition such as Y = A + X is expected")
-        parts.append(PeopleTokens(tokens.text, [*tokens.items[start:b]]))
-    return parts
+        return Inner(settled(found, shape), row=found.kind == "r")
+    return Inner(found.term, row=found.kind == "r")
 
 
 class PeopleReader(_TexReader):
@@ -104,27 +106,97 @@ class PeopleReader(_TexReader):
         misfit: str | None = None,
         repeated: bool = False,
         wanted: tuple[Any, ...] | None = None,
+        header: tuple[str, ...] = (),
+        **others: bool,
     ):
         super().__init__(tokens, table)
         self.bars = bars
         self.misfit = misfit
         self.repeated = repeated
+        self.wanted = wanted
+        self.header = header
+        self.others = others
+        self.scalar = wanted in (None, ())
         self.inside: list[str] = []
+        self.shifts: dict[str, tuple[int, int]] = {}
         self.known: list[tuple[list[str], Value]] = []
+        self.rows: list[tuple[list[str], Value]] = []
         for name, text in texts(table).items():
             for parts in ([name], [i[1] for i in tokenize(text).items]):
                 self.known.append((parts, value_of(table[name])))
-        self.known.sort(key=lambda entry: -len(entry[0]))
-        self.index_sizes = sizes_of_indices(self, wanted)
+            if len(name) == 1 and name.isupper() and table[name].ndim > 1 and name.lower() not in table:
+                self.rows.append(([name.lower()], value_of(table[name])))
+        self.measured()
 
-    def finished(self) -> Any:
-        """The value of all tokens; the axes of entries are those of their indices in alphabetical order."""
+    def measured(self) -> None:
+        """Find the sizes of the indices, with all names that are known by now."""
+        self.known.sort(key=lambda entry: -len(entry[0]))
+        self.index_sizes = sizes_of_indices(self, self.wanted)
+        self.sizes = sizes_of_limits(self)
+
+    def define_all(self, pieces: list[tuple[list[Any], Tokens]], table: dict[str, Term], **readings: Any) -> None:
+        """Read definitions such as ``r = Ax - b``, in whatever order they can be read."""
+        while pieces:
+            late: list[tuple[list[Any], Tokens]] = []
+            for left, right in pieces:
+                reader = PeopleReader(right, table, **readings)
+                reader.known, reader.rows = self.known, self.rows
+                reader.measured()
+                try:
+                    self.named_value([item[1] for item in left], reader.whole())
+                    if right.kind != "end":
+                        raise right.error(f"unexpected {right.peek()!r}")
+                except (FormulaError, NameProblem):
+                    right.at = 0
+                    late.append((left, right))
+                    if len(late) == len(pieces):
+                        raise
+                self.measured()
+            pieces = late
+
+    def named_value(self, left: list[str], found: Any) -> None:
+        """Let the tokens of a name stand for a value; ``p_i = …`` defines the array ``p``."""
+        letters = [x for x in left[left.index("_") + 2 : -1] if x != ","] if "_" in left and left[-1] == "}" else []
+        if isinstance(found, Value):
+            self.known.append((left, found))
+        elif letters and set(letters) == set(found.letters):
+            self.known.append((left[: left.index("_")], value_of(found.contracted(letters))))
+        else:
+            raise self.tokens.error(f"the indices of {''.join(left)} are not those of what it is to be")
+
+    def finished(self) -> tuple[Any, tuple[slice, ...] | None]:
+        r"""The value of all tokens, and the entries it is for; the axes of entries are those of their indices.
+
+        Those come in the order of the header ``\partial f / \partial X_{ij} =``, without one in that of the alphabet.
+        """
         found = self.whole()
         if self.tokens.kind != "end":
             raise self.tokens.error(f"unexpected {self.tokens.peek()!r}")
-        if isinstance(found, Indexed):
-            return value_of(found.contracted(sorted(found.letters)))
-        return found
+        letters = () if isinstance(found, Value) else tuple(x for x in found.letters if x != BATCH)
+        headed = bool(self.header) and self.wanted is not None and len(self.header) == len(self.wanted)
+        if headed and set(letters) <= set(self.header) and (letters or found.kind == "s"):
+            term = found.contracted(self.header) if letters else found.term
+            if not any(x in self.shifts for x in letters):
+                return Value("whole", op("expand", term, shape=self.wanted)), None
+            letters = self.header
+        if not letters:
+            return found, None
+        order = letters if headed else tuple(sorted(letters))
+        cut = tuple(slice(*self.ends(x)) for x in order)
+        return value_of(self.cropped(found, order).contracted(order)), cut if any(
+            x in self.shifts for x in order
+        ) else None
+
+    def ends(self, letter: str) -> tuple[int | None, int | None]:
+        """Where the values of an index start and end, so that all its shifts stay inside."""
+        low, high = self.shifts.get(letter, (0, 0))
+        return low or None, -high or None
+
+    def cropped(self, found: Any, letters: Iterable[str]) -> Any:
+        """Entries without those for which a shifted index leaves its axis."""
+        if not any(x in self.shifts for x in letters) or self.others.get("cyclic"):
+            return found
+        return cropped(found, {x: self.ends(x) for x in letters})
 
     def symbol(self) -> Any:
         """The symbol written at this place, the longest that fits."""
@@ -132,6 +204,10 @@ class PeopleReader(_TexReader):
         for parts, value in self.known:
             if all(tokens.peek(k) == part for k, part in enumerate(parts)):
                 tokens.at += len(parts)
+                return value
+        for (name,), value in self.rows if tokens.peek(1) == "_" else ():
+            if tokens.peek() == name:
+                tokens.at += 1
                 return value
         return None
 
@@ -160,9 +236,11 @@ class PeopleReader(_TexReader):
             if tokens.found("/"):
                 out = self.quotient(out, self.signed())
                 continue
-            sign = tokens.take() if tokens.peek() in (r"\cdot", r"\star", r"\entry", r"\ratio") else ""
+            sign = tokens.take() if tokens.peek() in _BETWEEN else ""
             right = self.summed() if tokens.peek() in SUMS else self.signed()
-            if sign in (r"\entry", r"\ratio"):
+            if sign == r"\otimes" or (sign == r"\cdot" and out.kind == right.kind == "v"):
+                out = self.crossed(out, right) if sign == r"\otimes" else self.times(transposed(out), right)
+            elif sign in (r"\entry", r"\ratio"):
                 out = self.entrywise(lookup("mul" if sign == r"\entry" else "div"), out, right)
             else:
                 out = self.starred(out, right) if sign == r"\star" else self.times(out, right)
@@ -170,53 +248,19 @@ class PeopleReader(_TexReader):
 
     def implied_sum(self, product: Any) -> Any:
         """The sum over the indices that a product has twice, where that needs no sum sign."""
-        if not self.repeated or not isinstance(product, Indexed):
+        if not self.repeated or not isinstance(product, (Indexed, Family)):
             return product
         twice = [x for x in product.repeated() if x not in self.bound]
-        return self.totalled(product, twice) if twice else product
-
-    def totalled(self, product: Any, letters: Iterable[str]) -> Any:
-        """A product of entries summed over letters; a number when none are left."""
-        if not isinstance(product, Indexed):
-            raise self.tokens.error("after a sum sign entries with indices are expected, such as x_i")
-        try:
-            found = product.summed(letters)
-        except FormulaError as error:
-            raise self.tokens.error(str(error)) from None
-        except ShapeError as error:
-            raise self.tokens.error(_said(error), ProductMisfit) from None
-        return found if found.letters else Value("s", found.contracted(()))
+        return totalled(self, product, twice) if twice else product
 
     def summed(self) -> Any:
-        r"""``\sum`` or ``\prod`` over indices, with or without limits, of the product that follows."""
-        tokens = self.tokens
-        sign = tokens.take()
-        letters = index_letters(self)
-        before, self.bound = self.bound, self.bound | set(letters)
-        if sign == r"\prod":
-            self.inside.append("/")
-        found = self.juxtaposed()
-        self.bound = before
-        if sign == r"\sum":
-            return self.totalled(found, letters)
-        self.inside.pop()
-        return self.multiplied(found, letters)
-
-    def multiplied(self, entries: Any, letters: Iterable[str]) -> Any:
-        """The product of entries over letters."""
-        for letter in letters:
-            if not isinstance(entries, Indexed) or letter not in entries.letters:
-                raise self.tokens.error(f"the product over {letter} has no index {letter}")
-            last = entries.settled((*(x for x in entries.letters if x != letter), letter))
-            ((term, row),) = last.operands
-            entries = Indexed([(op("prod", term, dim=len(row) - 1, keepdim=False), row[:-1])])
-            entries = entries if entries.letters else Value("s", entries.operands[0][0])
-        return entries
+        """A sum or product over indices."""
+        return summed(self)
 
     def signed(self) -> Any:
         """A factor, with the sign that it may have after an operator."""
         if self.tokens.found("-"):
-            return entrywise(lookup("neg"), self.signed())
+            return entrywise(_negative, self.signed())
         return self.factor()
 
     def quotient(self, top: Any, bottom: Any) -> Any:
@@ -226,17 +270,34 @@ class PeopleReader(_TexReader):
     def times(self, a: Any, b: Any) -> Any:
         """The product of two neighbours, or what ``misfit`` makes of one that has no meaning."""
         try:
+            if has_families(a, b) or "t" in (a.kind, b.kind) or self.weighted(a, b):
+                return families.product(a, b)
             if isinstance(a, Indexed) or isinstance(b, Indexed):
                 return a.times(operand_of(b)) if isinstance(a, Indexed) else b.times(a.term)
             return product(a, b)
         except (FormulaError, ShapeError) as error:
             if self.misfit is None:
-                raise self.tokens.error(f"this product does not fit: {_said(error)}", ProductMisfit) from None
+                raise self.tokens.error(f"this product does not fit: {said(error)}", ProductMisfit) from None
         if self.misfit == "entrywise":
             return entrywise(lookup("mul"), a, b)
         if self.misfit == "swapped":
             return product(b, a)
         return product(transposed(a), b) if self.misfit == "left" else product(a, transposed(b))
+
+    def weighted(self, a: Any, b: Any) -> bool:
+        """Whether one is a number for each index of a sum, and the other a vector or matrix."""
+        entries = a if isinstance(a, Indexed) else b
+        other = b if entries is a else a
+        mixed = isinstance(entries, Indexed) and isinstance(other, Value) and other.kind in ("v", "r", "m")
+        return mixed and set(entries.letters) <= self.bound
+
+    def crossed(self, a: Any, b: Any) -> Any:
+        r"""``a \otimes b``: the outer product of vectors, the Kronecker product of matrices."""
+        if a.kind == "v" and b.kind in ("v", "r"):
+            return self.times(a, b if b.kind == "r" else transposed(b))
+        if isinstance(a, Value) and isinstance(b, Value) and a.kind == b.kind == "m":
+            return Value("m", FRONTS["kron"].call(a.term, b.term))
+        raise self.tokens.error(r"\otimes stands between two vectors or two matrices here", ProductMisfit)
 
     def starred(self, a: Any, b: Any) -> Any:
         """What ``*`` means in plain text: the matrix product, or entry by entry where the shapes allow only that."""
@@ -250,29 +311,28 @@ class PeopleReader(_TexReader):
         try:
             return entrywise(function, *values)
         except (FormulaError, ShapeError) as error:
-            raise self.tokens.error(f"this does not fit: {_said(error)}", ProductMisfit) from None
+            raise self.tokens.error(f"this does not fit: {said(error)}", ProductMisfit) from None
 
     def sum(self) -> Any:
         """Terms of a sum."""
         tokens = self.tokens
-        out = entrywise(lookup("neg"), self.hadamard()) if tokens.found("-") else self.hadamard()
+        out = entrywise(_negative, self.hadamard()) if tokens.found("-") else self.hadamard()
         while tokens.peek() in ("+", "-"):
             name = "add" if tokens.take() == "+" else "sub"
             out = self.entrywise(lookup(name), out, self.hadamard())
         return out
 
-    def entry(self, array: Any) -> Indexed:
-        """The entry of an array at the indices that follow, one for each axis."""
+    def entry(self, array: Any) -> Any:
+        """The entry of an array at the indices that follow; with fewer indices than axes, a row or a matrix."""
         place = self.tokens.at
         if not isinstance(array, Value):
             raise self.tokens.error("an entry has no further indices")
-        letters, term = subscript_letters(self), self.plain(array)
-        if len(letters) != term.ndim:
+        places, term = subscript(self), self.plain(array)
+        if len(places) > term.ndim or not places or (len(places) < term.ndim and term.ndim - len(places) > 2):
             self.tokens.at = place
-            kind = PartialEntry if len(letters) < term.ndim else ProductMisfit
-            said = f"{len(letters)} indices for an array with {term.ndim} axes (shape {tuple(term.shape)})"
-            raise self.tokens.error(f"{said}; every axis needs an index", kind)
-        return Indexed([(term, letters)])
+            said = f"{len(places)} indices for an array with {term.ndim} axes (shape {tuple(term.shape)})"
+            raise self.tokens.error(f"{said}; every axis needs an index", ProductMisfit)
+        return picked(self, term, places)
 
     # -------------------------------------------------------------------------------------- powers
 
@@ -285,12 +345,18 @@ class PeopleReader(_TexReader):
         mark = tokens.peek(1 if minus else 0)
         ends = tokens.peek(2 if minus else 1) == "}"
         turns = mark in TURNED | ADJOINT and not (mark in ("T", "H") and self.is_scalar(mark))
-        if ends and turns and isinstance(base, Value):
+        if ends and (mark == "+" or (mark == r"\dagger" and self.others.get("pseudo"))) and base.kind == "m":
+            tokens.at += 2
+            return Value("m", pseudo_inverse(base.term))
+        if ends and turns:
             tokens.at += 3 if minus else 2
-            turned = transposed(base)
+            turned = settled_family(family_of(base).transposed()) if base.kind == "t" else transposed(base)
             if mark in ADJOINT:
                 turned = entrywise(lambda x: op("conj", x), turned)
             return self.inverse(turned) if minus else turned
+        if mark == r"\top":
+            tokens.at += 2 if minus else 1
+            raise tokens.error("'}' is missing")
         entry = tokens.found(r"\odot")
         exponent = self.condition()
         flipped = tokens.found(r"\top")
@@ -301,16 +367,33 @@ class PeopleReader(_TexReader):
         elif isinstance(k, int):
             out = self.matrix_power(base, k)
         else:
-            tokens.at = place
-            raise tokens.error(r"a power of a matrix is an integer here; entry by entry it is written A^{\odot p}")
+            out = self.spectral_power(base, exponent.term, place)
         return transposed(out) if flipped else out
 
     def is_scalar(self, name: str) -> bool:
         """Whether a name is that of a number."""
         return any(parts == [name] and value.kind == "s" for parts, value in self.known)
 
+    def spectral_power(self, base: Any, exponent: Term, place: int) -> Any:
+        """A power of a symmetric matrix that is no integer, such as ``(X^T X)^{-1/2}``."""
+        term = self.square(base)
+        if exponent.shape or (
+            canonical(term) is not canonical(term.T) and term.params.get("structure") not in _SYMMETRIC
+        ):
+            self.tokens.at = place
+            raise self.tokens.error(
+                r"a power of a matrix is an integer here, unless the matrix is symmetric; entry by entry it is written "
+                r"A^{\odot p}"
+            )
+        vectors = op("eigh_vectors", term)
+        return Value("m", (vectors * power(op("eigvalsh", term), exponent)) @ vectors.T)
+
     def inverse(self, a: Any) -> Any:
         """The inverse of a square matrix or of a number."""
+        if isinstance(a, Family) and a.kind == "m":
+            return a.each("m", lookup("inv"))
+        if a.kind == "t":
+            return Value("t", op("inv", a.term))
         if a.kind == "eye":
             return Value("eye", op("div", 1, a.term))
         if a.kind == "s":
@@ -328,7 +411,7 @@ class PeopleReader(_TexReader):
         one = base if k > 0 else self.inverse(base)
         out = one
         for _ in range(abs(k) - 1):
-            out = product(out, one)
+            out = self.times(out, one)
         return out
 
     # -------------------------------------------------------------------------------------- functions
@@ -345,8 +428,22 @@ class PeopleReader(_TexReader):
             tokens.take()
             return rule(self, text)
         if tokens.kind == "number":
-            return Value("s", number(literal(tokens.take())))
+            value = number(literal(tokens.take()))
+            return indicator(self) if value.number == 1 and tokens.peek() == "_" else Value("s", value)
+        if tokens.peek() in self.sizes:
+            return Value("s", size_letter(self.sizes[tokens.take()]))
+        if tokens.kind == "char" and text.isalpha() and text not in ("I", *self.letters):
+            raise tokens.error(f"{text!r} is no symbol here; {self.listed()}")
+        if text in _MARKS:
+            name = f"{text}{{{tokens.peek(2)}}}"
+            raise tokens.error(f"{name} is no symbol here; define it after a comma, as in ', {name} = …'")
         return super().atom()
+
+    def listed(self) -> str:
+        """The names that may stand in the text."""
+        names = sorted({parts[0] for parts, _ in self.known if len(parts) == 1 and parts[0][0] != "\\"})
+        sizes = f", the sizes {', '.join(sorted(self.letters))}" if self.letters else ""
+        return f"the symbols are {', '.join(names)}{sizes}"
 
     def function(self, name: str) -> Any:
         """A function with its exponent or prime before the argument."""
@@ -363,7 +460,7 @@ class PeopleReader(_TexReader):
                 name, exponent = f"a{name}", None
         if name == "log" and tokens.peek() == r"\det":
             tokens.take()
-            return Value("s", op("logdet", self.square(self.argument())))
+            return of_square(self, "logdet", self.argument())
         out = entrywise(lookup(name), self.argument())
         return out if exponent is None else entrywise(power, out, exponent)
 
@@ -425,7 +522,7 @@ class PeopleReader(_TexReader):
         except (ShapeError, FormulaError, ValueError, IndexError) as error:
             if str(error).startswith("cannot read"):
                 raise
-            raise self.tokens.error(_said(error), ProductMisfit) from None
+            raise self.tokens.error(said(error), ProductMisfit) from None
 
     def square(self, a: Any) -> Term:
         """The term of a square matrix."""
@@ -440,17 +537,31 @@ _OPEN = ("eye", "o", "or", "oo", "rb", "cb")
 """Kinds of values whose sizes the text leaves open."""
 
 
-class ProductMisfit(FormulaError):
-    """Operands whose shapes have no product, sum or function in the order in which they stand."""
+def _negative(x: Term) -> Any:
+    """Minus a term; what is True or False counts as 1 or 0."""
+    return op("mul", -1, x) if x.dtype is not None and x.dtype.kind == "b" else op("neg", x)
 
 
-class PartialEntry(ProductMisfit):
-    """Fewer indices than axes: a notation for rows and batches, which is not read; so it says nothing of a formula."""
-
-
-def _said(error: Exception) -> str:
-    return str(error).rstrip(".").replace("'", "")
-
-
+_MARKS = (r"\hat", r"\bar", r"\tilde", r"\dot")
+_SYMMETRIC = ("symmetric", "psd", "spd", "diagonal", "hermitian")
+_BETWEEN = (r"\cdot", r"\star", r"\entry", r"\ratio", r"\otimes")
 _RELATIONS = ("=", r"\ne", "<", r"\le", ">", r"\ge")
-_ENDS = (")", "}", "]", "&", ",", ";", "", r"\\", "+", "-", r"\odot", r"\oslash", r"\wedge", r"\vee", ":", *_RELATIONS)
+_ENDS = (
+    ")",
+    "}",
+    "]",
+    "&",
+    ",",
+    ";",
+    ".",
+    "",
+    r"\\",
+    "+",
+    "-",
+    r"\odot",
+    r"\oslash",
+    r"\wedge",
+    r"\vee",
+    ":",
+    *_RELATIONS,
+)

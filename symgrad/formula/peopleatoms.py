@@ -6,10 +6,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from symgrad.formula import families
+from symgrad.formula.families import Family
 from symgrad.formula.indices import identity
+from symgrad.formula.peopleentries import basis
 from symgrad.formula.peopleindices import subscript_letters
 from symgrad.formula.term import Term, as_term, number
-from symgrad.formula.texatoms import ATOMS
+from symgrad.formula.texatoms import ATOMS, KINDS
 from symgrad.formula.texvalues import Value, entrywise, op, transposed, value_of
 from symgrad.op import FRONTS, lookup
 from symgrad.ops.constants import PI
@@ -18,7 +21,7 @@ from symgrad.ops.constants import PI
 def _bars(r: Any, _: str) -> Any:
     inner = r.between("|")
     if inner.kind == "m" and r.bars == "det":
-        return Value("s", op("det", r.square(inner)))
+        return of_square(r, "det", inner)
     return entrywise(lookup("abs"), inner)
 
 
@@ -34,6 +37,10 @@ def _norm(r: Any, _: str) -> Any:
         if mark not in marks and not mark.isdigit():
             raise r.tokens.error(f"the norm with the index {mark!r} is not known here")
         p = marks.get(mark, int(mark) if mark.isdigit() else 2)
+    if isinstance(inner, Family):
+        return families.norm(inner, p)
+    if inner.kind == "indexed":
+        return entrywise(lookup("abs"), inner)
     dims = tuple(range(inner.term.ndim))
     return Value("s", op("norm", inner.term, p=p, dim=dims, keepdim=False) if dims else op("abs", inner.term))
 
@@ -42,8 +49,19 @@ def _inner_product(r: Any, _: str) -> Any:
     a = r.condition()
     r.tokens.expect(",")
     b = r.between(r"\rangle")
-    both = entrywise(lookup("mul"), a, b)
-    return Value("s", _total(both.term))
+    return _all_of(r.entrywise(lookup("mul"), a, b))
+
+
+def _all_of(a: Any) -> Any:
+    """The sum of all entries, of each member of a family."""
+    return families.total(a) if isinstance(a, Family) else Value("s", _total(a.term))
+
+
+def of_square(r: Any, name: str, a: Any) -> Any:
+    """A number that an op makes of a square matrix, or of each of a family."""
+    if isinstance(a, Family) and a.kind == "m":
+        return a.each("s", lookup(name))
+    return Value("s", op(name, r.square(a)))
 
 
 def _total(term: Term) -> Term:
@@ -51,20 +69,21 @@ def _total(term: Term) -> Term:
 
 
 def _det(r: Any, _: str) -> Any:
-    return Value("s", op("det", r.square(r.argument())))
+    return of_square(r, "det", r.argument())
 
 
 def _cases(r: Any, text: str) -> Any:
     rows: list[tuple[Any, Any]] = []
     while True:
         value = r.condition()
+        r.tokens.found(",")
         r.tokens.expect("&")
         if r.tokens.peek() == r"\text{otherwise}":
             r.tokens.take()
             rows.append((value, None))
         else:
             rows.append((value, r.condition()))
-        r.tokens.found(",")
+        r.tokens.found(",") or r.tokens.found(".")
         if r.tokens.found(r"\end{cases}"):
             break
         r.tokens.expect(r"\\")
@@ -79,7 +98,48 @@ def _cases(r: Any, text: str) -> Any:
 def _exponential(r: Any, _: str) -> Any:
     if r.tokens.found("^"):
         return entrywise(lookup("exp"), r.group())
-    return Value("s", op("exp", number(1)))
+    if r.tokens.peek() == "_":
+        return basis(r)
+    return Value("o", number(1)) if r.others.get("ones") else Value("s", op("exp", number(1)))
+
+
+def _ones(r: Any, text: str) -> Any:
+    r"""``\mathbf{1}``: ones, the identity, or with a condition in brackets or below it the indicator function."""
+    if _has_condition(r.tokens) or r.tokens.peek() == "_" or not r.others.get("unit"):
+        return indicator(r)
+    return Value("eye", number(1))
+
+
+_CONDITIONS = ("<", ">", r"\le", r"\ge", "=", r"\ne", r"\wedge", r"\vee")
+
+
+def _has_condition(tokens: Any) -> bool:
+    """Whether a bracket or subscript with a condition starts here."""
+    start = tokens.at + (tokens.peek() == "_")
+    depth = 0
+    for _, text, _ in tokens.items[start:]:
+        depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
+        if not depth:
+            return False
+        if text in _CONDITIONS:
+            return True
+    return False
+
+
+def indicator(r: Any) -> Any:
+    r"""The function that is 1 where the condition that follows holds, as in ``1_{x>0}``; without one, ones."""
+    tokens = r.tokens
+    if not _has_condition(tokens):
+        return KINDS["ones"](r, r"\mathbf{1}")
+    closing = ["}"] if tokens.found("_") and tokens.found("{") else []
+    if tokens.found("(") or tokens.found("["):
+        closing.insert(0, {"(": ")", "[": "]"}[tokens.peek(-1)])
+    before, r.inside = r.inside, []
+    found = r.condition()
+    r.inside = before
+    for sign in closing:
+        tokens.expect(sign)
+    return found
 
 
 def _letter_i(r: Any, text: str) -> Any:
@@ -109,6 +169,19 @@ def _delta(r: Any, _: str) -> Any:
     return identity(size, (pair[0], pair[1]))
 
 
+def _group(r: Any, _: str) -> Any:
+    r.tokens.at -= 1
+    return r.group()
+
+
+def _step(r: Any, text: str) -> Any:
+    """Heaviside's step function, which is 0 at 0."""
+    if r.tokens.peek() != "(":
+        r.tokens.at -= 1
+        raise r.tokens.error(f"{text!r} is no symbol here; {r.listed()}")
+    return r.entrywise(lookup("gt"), r.bracketed(), Value("s", number(0)))
+
+
 PEOPLE: dict[str, Callable[[Any, str], Any]] = {
     "|": _bars,
     r"\|": _norm,
@@ -116,6 +189,10 @@ PEOPLE: dict[str, Callable[[Any, str], Any]] = {
     r"\det": _det,
     r"\begin{cases}": _cases,
     "e": _exponential,
+    r"\mathbf{1}": _ones,
+    "{": _group,
+    "H": _step,
+    r"\Theta": _step,
     "I": _letter_i,
     "[": _iverson,
     r"\delta": _delta,
@@ -164,6 +241,8 @@ def _sech(r: Any, args: list[Any]) -> Any:
 
 
 def _diag(r: Any, args: list[Any]) -> Any:
+    if isinstance(args[0], Family):
+        return families.diagonal(args[0])
     a = args[0].term
     if a.ndim == 2:
         return Value("v", op("diagonal", a, offset=0, dim1=0, dim2=1))
@@ -177,11 +256,23 @@ def _dot(r: Any, args: list[Any]) -> Any:
 
 def _trace(r: Any, args: list[Any]) -> Any:
     a = args[0]
+    if isinstance(a, Family) and a.kind == "m":
+        return families.trace(a)
     return a if a.kind == "s" else Value("s", op("trace", r.square(a)))
 
 
 def _outer(r: Any, args: list[Any]) -> Any:
-    return Value("m", op("outer", args[0].term, args[1].term))
+    return r.crossed(*args)
+
+
+def pseudo_inverse(a: Term) -> Term:
+    """The pseudo-inverse of a matrix."""
+    return op("pinv", a, atol=0.0, rtol=1e-12)  # type: ignore[no-any-return]
+
+
+def _adjugate(r: Any, args: list[Any]) -> Any:
+    a = r.square(args[0])
+    return Value("m", op("mul", op("det", a), op("inv", a)))
 
 
 NAMED: dict[str, Callable[[Any, list[Any]], Any]] = {
@@ -194,7 +285,11 @@ NAMED: dict[str, Callable[[Any, list[Any]], Any]] = {
     "tril": _on_matrix("tril"),
     "triu": _on_matrix("triu"),
     "norm": _over_all("norm"),
-    "sum": lambda r, args: Value("s", _total(args[0].term)),
+    "adj": _adjugate,
+    "step": lambda r, args: r.entrywise(lookup("gt"), args[0], Value("s", number(0))),
+    "pinv": lambda r, args: Value("m", pseudo_inverse(args[0].term)),
+    "kron": lambda r, args: r.crossed(*args),
+    "sum": lambda r, args: _all_of(args[0]),
     "sech": _sech,
     "diag": _diag,
     "dot": _dot,
@@ -203,8 +298,8 @@ NAMED: dict[str, Callable[[Any, list[Any]], Any]] = {
     "outer": _outer,
     "transpose": lambda r, args: transposed(args[0]),
     "inv": lambda r, args: r.inverse(args[0]),
-    "det": lambda r, args: Value("s", op("det", r.square(args[0]))),
-    "logdet": lambda r, args: Value("s", op("logdet", r.square(args[0]))),
+    "det": lambda r, args: of_square(r, "det", args[0]),
+    "logdet": lambda r, args: of_square(r, "logdet", args[0]),
     "softplus": lambda r, args: entrywise(lambda x: op("softplus", x), args[0]),
     **{name: _elementwise(name) for name in ("relu", "sigmoid", "sign", "sqrt", "square", "maximum", "minimum")},
 }

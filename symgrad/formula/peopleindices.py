@@ -1,4 +1,4 @@
-r"""Indices in formulas typed by people: ``A_{ij}``, ``\sum_{i=1}^{n}``, and the sizes that ``\delta_{ij}`` needs.
+r"""Indices in formulas typed by people: ``A_{ij}``, ``x_{i+1}``, ``A_{i:}``, ``\sum_{i=1}^{n}``, ``\sum_{j\ne i}``.
 
 An index is one letter.  The size of a letter is found where it stands at a symbol, at the other letter of a delta, or
 in the shape that the whole formula is to have, whose axes belong to the free letters in alphabetical order.
@@ -7,60 +7,154 @@ in the shape that the whole formula is to have, whose axes belong to the free le
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 SUMS = (r"\sum", r"\prod")
+WHOLE = (":", r"\cdot", r"\bullet", r"\ast")
+"""What stands for all entries along an axis."""
+
+
+class Place(NamedTuple):
+    """An index: a letter and what is added to it, a number, or all entries of the axis."""
+
+    letter: str
+    shift: int = 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether it stands for all entries."""
+        return not self.letter
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it is a number; the first entry has number 1."""
+        return self.letter == "1"
 
 
 def subscript_letters(r: Any) -> tuple[str, ...]:
-    """The letters after ``_``; numbers and shifts are refused."""
+    """The letters after ``_``, where nothing but letters makes sense."""
+    places = subscript(r)
+    for place in places:
+        if place.whole or place.fixed or place.shift:
+            raise r.tokens.error("an index is one letter here")
+    return tuple(place.letter for place in places)
+
+
+def subscript(r: Any) -> tuple[Place, ...]:
+    """The indices after ``_``."""
     tokens = r.tokens
     tokens.expect("_")
     tokens.expect("{")
-    out: list[str] = []
+    out: list[Place] = []
     while not tokens.found("}"):
         if tokens.found(","):
             continue
         text = tokens.peek()
-        if not _is_index(text):
+        if text in WHOLE:
+            tokens.take()
+            out.append(Place(""))
+        elif tokens.kind == "number" and text.isdigit() and "0" not in text:
+            out += [Place("1", int(digit) - 1) for digit in tokens.take()]
+        elif _is_index(text):
+            out.append(Place(tokens.take(), _shift(tokens)))
+        else:
             raise tokens.error(
-                f"the index {text!r} is not understood: an index is one letter, and shifts such as i+1 and numbers are "
-                "not read"
+                f"the index {text!r} is not understood: an index is a letter, i+1, a number from 1 or a colon"
                 if text
                 else "the index has no end"
             )
-        out.append(tokens.take())
     return tuple(out)
 
 
-def index_letters(r: Any) -> tuple[str, ...]:
-    r"""The letters below a sum sign; ``i=1`` and the limit above are passed."""
+def _shift(tokens: Any) -> int:
+    """What is added to an index, as in ``i+1``."""
+    if tokens.peek() not in ("+", "-"):
+        return 0
+    sign = 1 if tokens.take() == "+" else -1
+    if not tokens.peek().isdigit():
+        raise tokens.error("a number is expected here, as in i+1")
+    return sign * int(tokens.take())
+
+
+class Range(NamedTuple):
+    """The index of a sum: how many entries it leaves out at both ends; ``last`` is the number that it runs to."""
+
+    letter: str
+    first: int = 0
+    after: int = 0
+    last: int | None = None
+
+
+class Limits(NamedTuple):
+    r"""What stands below and above a sum sign: indices, and conditions such as ``j \ne i`` between two letters."""
+
+    ranges: tuple[Range, ...]
+    conditions: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """The letters that are summed over."""
+        return tuple(x.letter for x in self.ranges)
+
+
+_BETWEEN = {r"\ne": "ne", "<": "lt", ">": "gt", r"\le": "le", r"\ge": "ge"}
+
+
+def limits(r: Any) -> Limits:
+    r"""What stands below and above a sum sign."""
     tokens = r.tokens
     if tokens.peek() != "_":
         raise tokens.error("a sum sign needs its index, as in \\sum_i x_i")
     tokens.take()
     tokens.expect("{")
-    out: list[str] = []
+    found: dict[str, int] = {}
+    conditions: list[tuple[str, str, str]] = []
+    base = 1
     while not tokens.found("}"):
-        if tokens.found("="):
-            while tokens.peek() not in ("}", ",", ""):
-                tokens.take()
-        elif tokens.found(","):
+        if tokens.found(",") or tokens.found("(") or tokens.found(")"):
             continue
-        elif _is_index(tokens.peek()):
-            out.append(tokens.take())
-        else:
+        if not _is_index(tokens.peek()):
             raise tokens.error(f"{tokens.peek()!r} is no index of a sum")
-    if tokens.found("^"):
-        tokens.expect("{")
-        while not tokens.found("}"):
-            if not tokens.take():
-                raise tokens.error("the limit of the sum has no end")
-    return tuple(out)
+        letter = tokens.take()
+        found.setdefault(letter, 0)
+        if tokens.found("="):
+            if not tokens.peek().isdigit():
+                raise tokens.error("a sum starts with a number, as in \\sum_{i=1}^n")
+            start = int(tokens.take())
+            base = min(1, start)
+            found[letter] = start - base
+        elif tokens.peek() in _BETWEEN and _is_index(tokens.peek(1)):
+            relation = _BETWEEN[tokens.take()]
+            other = tokens.take()
+            conditions.append((letter, relation, other))
+            if r.scalar and other not in r.bound:
+                found.setdefault(other, 0)
+        elif tokens.found(r"\in"):
+            while tokens.peek() not in ("}", ""):
+                tokens.take()
+    after, last = _upper(r, base) if tokens.found("^") else (0, None)
+    ranges = tuple(Range(letter, first, after, last) for letter, first in found.items())
+    return Limits(ranges, tuple(conditions))
+
+
+def _upper(r: Any, base: int) -> tuple[int, int | None]:
+    """How many entries the limit above a sum leaves out at the end, or the number that it is."""
+    tokens = r.tokens
+    tokens.expect("{")
+    if tokens.kind == "number":
+        last = int(tokens.take())
+        tokens.expect("}")
+        return 0, last + 1 - base
+    if not tokens.take():
+        raise tokens.error("the limit of the sum has no end")
+    off = _shift(tokens)
+    if not tokens.found("}"):
+        raise tokens.error("the limit of a sum is a letter or a number, or n-1")
+    return max(0, base - 1 - off), None
 
 
 def _is_index(text: str) -> bool:
-    return (len(text) == 1 and text.isalpha()) or text in (r"\alpha", r"\beta", r"\mu", r"\nu")
+    return (len(text) == 1 and text.isalpha()) or text in (r"\alpha", r"\beta", r"\mu", r"\nu", r"\ell")
 
 
 def sizes_of_indices(r: Any, wanted: tuple[Any, ...] | None) -> dict[str, Any]:
@@ -73,9 +167,10 @@ def sizes_of_indices(r: Any, wanted: tuple[Any, ...] | None) -> dict[str, Any]:
             bound |= set(row)
         elif mark == r"\delta" and len(row) == 2:
             same.append((row[0], row[1]))
-        elif not isinstance(mark, str) and len(mark) == len(row):
-            for letter, size in zip(row, mark, strict=True):
-                sizes.setdefault(letter, size)
+        elif not isinstance(mark, str) and len(mark) >= len(row):
+            for letter, size in zip(row, mark, strict=False):
+                if letter:
+                    sizes.setdefault(letter, size)
     free = sorted({*sizes, *(x for pair in same for x in pair)} - bound)
     if wanted is not None and len(free) == len(wanted):
         for letter, size in zip(free, wanted, strict=True):
@@ -89,33 +184,48 @@ def sizes_of_indices(r: Any, wanted: tuple[Any, ...] | None) -> dict[str, Any]:
     return sizes
 
 
+def sizes_of_limits(r: Any) -> dict[str, Any]:
+    r"""The sizes that a text names in its sums: ``N`` of ``\sum_{i=1}^{N}`` is that of the index ``i``."""
+    words = [text for _, text, _ in r.tokens.items]
+    found: dict[str, Any] = {}
+    for k in range(len(words) - 8):
+        head, last = words[k : k + 6], words[k + 6 : k + 10]
+        if head[0] in SUMS and head[3] == "=" and head[5] == "}" and last[:2] == ["^", "{"] and last[3:] == ["}"]:
+            size = r.index_sizes.get(head[2])
+            if size is not None and head[4] == "1" and last[2].isalpha():
+                found.setdefault(last[2], size)
+    return found
+
+
 def _subscripts(r: Any) -> Iterator[tuple[Any, list[str]]]:
-    """What has a subscript (a sign, or the shape of a symbol), with the letters of it."""
+    """What has a subscript (a sign, or the shape of a symbol), with its letters; "" for what is no letter."""
     tokens = r.tokens
-    start = tokens.at
     for k in range(len(tokens.items)):
-        text = tokens.items[k][1]
-        if text != "_":
+        if tokens.items[k][1] != "_":
             continue
-        row = []
-        for _, inner, _ in tokens.items[k + 2 :]:
-            if inner == "}" or inner == "=":
-                break
-            if _is_index(inner):
-                row.append(inner)
         before = tokens.items[k - 1][1] if k else ""
+        row = _row(tokens, k + 2)
         if before in (*SUMS, r"\delta"):
-            yield before, row
+            yield before, [x for x in row if x]
             continue
         shape = _shape_before(r, k)
         if shape is not None:
             yield shape, row
-    tokens.at = start
+
+
+def _row(tokens: Any, k: int) -> list[str]:
+    row: list[str] = []
+    for _, inner, _ in tokens.items[k:]:
+        if inner in ("}", "=", r"\ne", "<", r"\in"):
+            break
+        if _is_index(inner) or inner in WHOLE:
+            row.append(inner if _is_index(inner) else "")
+    return row
 
 
 def _shape_before(r: Any, end: int) -> tuple[Any, ...] | None:
     """The shape of the symbol whose tokens end at a place."""
-    for parts, value in r.known:
+    for parts, value in (*r.known, *r.rows):
         if end >= len(parts) and [i[1] for i in r.tokens.items[end - len(parts) : end]] == parts:
             return tuple((value.exact or value.term).shape)
     return None

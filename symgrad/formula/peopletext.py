@@ -8,15 +8,20 @@ the ``*`` may be left out.  Nothing of the text is evaluated as code.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
-from symgrad.errors import FormulaError, NameProblem, ShapeError
+from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
+from symgrad.formula.misfits import ProductMisfit, said
 from symgrad.formula.parse import ALIASES, _Reader, symbol_table
-from symgrad.formula.people import ProductMisfit, read_tokens
+from symgrad.formula.people import read_tokens
+from symgrad.formula.peopleatoms import pseudo_inverse
+from symgrad.formula.peopleclauses import cut, main_piece
 from symgrad.formula.peopletokens import OPERATORS, PeopleTokens, braced, primes
-from symgrad.formula.term import Term, apply, as_term, full
+from symgrad.formula.term import Term, apply, as_term, full, number, size_letter, size_product
 from symgrad.formula.texnames import name_latex
 from symgrad.formula.texvalues import op
 from symgrad.op import FRONTS, TABLE, lookup
@@ -25,7 +30,7 @@ RAISED = "[ᵀ⁻⁰¹²³⁴⁵⁶⁷⁸⁹]"
 TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)"
     rf"|(?P<name>(?!{RAISED})[^\W\d](?:(?!{RAISED})\w)*)"
-    r"|(?P<text>'[a-z]{2,12}'|\"[^\"]*\")"
+    r"|(?P<text>'[a-z]{2,12}'|'[a-zA-Z]+(?:,[a-zA-Z]+)+'|'[a-zA-Z]+(?:\s*,\s*[a-zA-Z]+)*\s*->\s*[a-zA-Z]*'|\"[^\"]*\")"
     r"|(?P<raised>⁻?ᵀ|⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
     r"|(?P<sign>\*\*|//|<=|>=|==|!=|\.\*|\./|\.\^|\.\.\.|\|\||[-+*/%@()\[\],:;.&|~<>=^'⊙·−√‖∑∏]))"
 )
@@ -59,10 +64,15 @@ def _without_modules(items: list[tuple[str, str, int]]) -> list[tuple[str, str, 
 
 
 def split_definition(text: str) -> str:
-    """The right side of ``df/dx = …``."""
+    """The right side of ``df/dx = …``; a text with further definitions stays whole."""
     parts = re.split(r"(?<![<>=!:])=(?!=)", text)
     outside = parts[0].count("(") == parts[0].count(")")
-    return parts[1] if len(parts) == 2 and outside else text
+    flat = text
+    for _ in range(40):
+        flat, before = re.sub(r"[(\[][^()\[\]]*[)\]]", "", flat), flat
+        if flat == before:
+            break
+    return parts[1] if len(parts) == 2 and outside and not re.search(r"[,;\n]", flat.strip()) else text
 
 
 # ---------------------------------------------------------------------------------------------- NumPy's notation
@@ -74,19 +84,56 @@ def read_numpy(text: str, symbols: Mapping[str, Any] | Iterable[Term]) -> Term:
     >>> read_numpy("2*A.T @ (A@x - b)", {"A": ("m", "n"), "x": ("n",), "b": ("m",)}).shape
     ('n',)
     """
-    tokens = tokenize(text)
-    for k, (kind, found, place) in enumerate(tokens.items):
-        if found == "^":
-            tokens.items[k] = (kind, "**", place)
-        elif found == "·":
-            tokens.items[k] = (kind, "*", place)
-        elif found == "−":
-            tokens.items[k] = (kind, "-", place)
-    reader = NumpyReader(tokens, symbol_table(symbols))
+    tokens = tokenize(as_line(text))
+    tokens.items = [(kind, _SIGNS.get(found, found), place) for kind, found, place in tokens.items]
+    table = dict(symbol_table(symbols))
+    main, definitions = statements(tokens)
+    for name, items in definitions:
+        table[name] = _finished(PeopleTokens(text, items), table)
+    return _finished(PeopleTokens(text, main), table)
+
+
+def _finished(tokens: PeopleTokens, table: dict[str, Term]) -> Term:
+    reader = NumpyReader(tokens, table)
     found = reader.expression(0)
     if tokens.kind != "end":
         raise tokens.error(f"unexpected {tokens.peek()!r}")
     return as_term(found)
+
+
+_SIGNS = {"^": "**", "·": "*", "−": "-"}
+
+
+def as_line(text: str) -> str:
+    """A text of several lines with semicolons between them, of the same length."""
+    depth = 0
+    out = []
+    for c in re.sub(r"\breturn\b", "      ", text.strip()):
+        depth += (c in "([{") - (c in ")]}")
+        out.append(";" if c == "\n" and depth <= 0 else c)
+    return "".join(out)
+
+
+Items = list[tuple[str, str, int]]
+
+
+def statements(tokens: PeopleTokens) -> tuple[Items, list[tuple[str, Items]]]:
+    """The formula, and the definitions ``name = …`` around it with those before that others need."""
+    pieces = [cut(piece, "=") for piece in cut(tokens.items, ",", ";")]
+    main = pieces.pop(main_piece(pieces))[-1]
+    left: list[tuple[str, Items]] = []
+    for piece in pieces:
+        if len(piece) != 2 or len(piece[0]) != 1:
+            tokens.at = tokens.items.index((piece[0] or piece[-1])[0])
+            raise tokens.error("after a comma a definition such as Y = A + X is expected")
+        left.append((piece[0][0][1], piece[1]))
+    ready: list[tuple[str, Items]] = []
+    while left:
+        waiting = {name for name, _ in left}
+        free = [d for d in left if not waiting & {text for _, text, _ in d[1]}]
+        ready += free or left
+        left = [d for d in left if free and d not in free]
+    return main, ready
 
 
 class NumpyReader(_Reader):
@@ -108,9 +155,25 @@ class NumpyReader(_Reader):
         """A transpose, or a method such as ``x.sum()``."""
         tokens = self.tokens
         name = tokens.peek(1)
-        if name == "T" or tokens.peek(2) != "(":
+        if name in _ATTRIBUTES and (tokens.peek(2) != "(" or name == "T"):
+            tokens.at += 2
+            try:
+                return _ATTRIBUTES[name](left)
+            except (SymgradError, IndexError) as error:
+                raise tokens.error(said(error), ProductMisfit) from None
+        if name == "shape" and tokens.peek(2) == "[" and tokens.peek(3).isdigit() and tokens.peek(4) == "]":
+            axis = int(tokens.peek(3))
+            if axis >= left.ndim:
+                raise tokens.error(f"an array with {left.ndim} axes has no axis {axis}")
+            tokens.at += 5
+            return size_letter(left.shape[axis])
+        if tokens.peek(2) != "(":
             return super().attribute(left)
         tokens.at += 3
+        if name == "astype":
+            while tokens.take() not in (")", ""):
+                pass
+            return 1 * left
         return self.call(name, [left])
 
     def call(self, name: str, before: Iterable[Any] = ()) -> Any:
@@ -129,6 +192,10 @@ class NumpyReader(_Reader):
                 raise
             tokens.at = start - 1
             raise tokens.error(f"{name}() cannot take these arguments: {error}") from None
+
+    def end(self) -> Any:
+        """The end of a slice; ``np.newaxis`` is None."""
+        return None if self.tokens.found("newaxis") else super().end()
 
     def arguments(self) -> tuple[list[Any], dict[str, Any]]:
         """Positional arguments and static parameters up to the closing bracket."""
@@ -211,6 +278,64 @@ def _norm(a: Term, ord: Any = 2, **params: Any) -> Any:
     return FRONTS["norm"].call(a, p, **params)
 
 
+def _transpose(a: Term, *axes: Any) -> Any:
+    flat = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple) else axes
+    return op("permute", a, dims=tuple(_static(x) for x in flat)) if len(flat) == a.ndim else a.T
+
+
+def _reshape(a: Term, *sizes: Any) -> Any:
+    flat = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], tuple) else sizes
+    plain = tuple(_static(s) for s in flat)
+    if a.ndim == 1 and plain in ((-1, 1), (1, -1), (-1,)):
+        return a if len(plain) == 1 else op("unsqueeze", a, dim=plain.index(1))
+    return op("reshape", a, shape=tuple(_size(s) if isinstance(s, Term) else s for s in plain))
+
+
+def _along_axis(name: str) -> Callable[..., Any]:
+    def call(a: Term, axis: Any = None, dim: Any = None) -> Any:
+        given = _static(axis if axis is not None else dim)
+        if given is None and a.ndim != 1:
+            raise ProductMisfit(f"{name}() of an array with {a.ndim} axes needs axis=")
+        return FRONTS[name].call(a, 0 if given is None else given)
+
+    return call
+
+
+def _flip(a: Term, axis: Any = None) -> Any:
+    given = _static(axis)
+    dims = tuple(range(a.ndim)) if given is None else given
+    return FRONTS["flip"].call(a, dims if isinstance(dims, tuple) else (dims,))
+
+
+def _tensordot(a: Term, b: Term, axes: Any = 2) -> Any:
+    given = _static(axes)
+    pairs = tuple(x if isinstance(x, tuple) else (x,) for x in given) if isinstance(given, tuple) else given
+    return FRONTS["tensordot"].call(a, b, pairs)
+
+
+def _einsum(text: Any, *operands: Term, **_: Any) -> Any:
+    return FRONTS["einsum"].call(text.replace(" ", ""), *operands)
+
+
+def _rational(p: Term, q: Any = 1) -> Any:
+    return number(Fraction(p.number) / Fraction(q.number if isinstance(q, Term) else q))
+
+
+def _folded(name: str) -> Callable[..., Any]:
+    return lambda *args: functools.reduce(lookup(name), args)
+
+
+_ATTRIBUTES: dict[str, Callable[[Term], Any]] = {
+    "T": lambda a: a.T,
+    "mT": lambda a: FRONTS["swapaxes"].call(a, -1, -2),
+    "H": lambda a: op("conj", a.T),
+    "I": lambda a: _square("inv")(a),
+    "size": lambda a: size_product(a.shape),
+    "real": lambda a: op("real", a),
+    "imag": lambda a: op("imag", a),
+}
+
+
 def _dot(a: Term, b: Term) -> Any:
     return lookup("matmul")(a, b) if a.ndim and b.ndim else lookup("mul")(a, b)
 
@@ -245,7 +370,32 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "logsumexp": _logsumexp,
     "norm": _norm,
     "dot": _dot,
-    "transpose": lambda a, *_: a.T,
+    "transpose": _transpose,
+    "permute": _transpose,
+    "Transpose": lambda a: a.T,
+    "reshape": _reshape,
+    "expand_dims": lambda a, axis: op("unsqueeze", a, dim=_static(axis) % (a.ndim + 1)),
+    "cumsum": _along_axis("cumsum"),
+    "cumprod": _along_axis("cumprod"),
+    "flip": _flip,
+    "einsum": _einsum,
+    "tensordot": _tensordot,
+    "pinv": lambda a, *_: pseudo_inverse(a),
+    "len": lambda a: size_letter(a.shape[0]),
+    "power": lambda a, b: lookup("pow")(a, b),
+    "Pow": lambda a, b: lookup("pow")(a, b),
+    "Add": _folded("add"),
+    "Mul": _folded("mul"),
+    "MatMul": _folded("matmul"),
+    "HadamardProduct": _folded("mul"),
+    "Matrix": lambda a: a,
+    "Integer": lambda a: a,
+    "S": lambda a: a,
+    "Rational": _rational,
+    "Heaviside": lambda x, at=None: lookup("heaviside")(x, number(0) if at is None else at),
+    "Inverse": lambda a: _square("inv")(a),
+    "Trace": lambda a: _trace(a),
+    "Determinant": lambda a: _square("det")(a),
     "ones": _full(1),
     "zeros": _full(0),
     "ones_like": lambda a: full(a.shape, 1, a.dtype),
@@ -275,7 +425,7 @@ def read_matrices(
     ('n',)
     """
     table = symbol_table(symbols)
-    tokens = _translated(tokenize(text), table)
+    tokens = _translated(tokenize(as_line(text)), table)
     return read_tokens(tokens, table, shape, **readings)
 
 
@@ -295,8 +445,8 @@ def _translated(tokens: PeopleTokens, table: dict[str, Term]) -> PeopleTokens:
         kind, text, place = items[k]
         following = items[k + 1][1] if k + 1 < len(items) else ""
         k += 1
-        if text == "." and following == "T":
-            out += [("char", part, place) for part in ("^", "{", r"\top", "}")]
+        if text == "." and following in _AFTER_DOT:
+            out += [("char", part, place) for part in ("^", "{", *_AFTER_DOT[following], "}")]
             k += 1
         elif kind == "raised":
             inner = [("char", r"\top", place)] if text == "ᵀ" else _digits(text, place)
@@ -350,6 +500,7 @@ def _exponent(items: list[Any], k: int, out: list[Any], place: int, entrywise: b
     return k
 
 
+_AFTER_DOT = {"T": (r"\top",), "mT": (r"\top",), "I": ("-", "1"), "H": ("H",)}
 _INDEXED = {"sum": r"\sum", "prod": r"\prod", "": "", "delta": r"\delta", "δ": r"\delta"}
 """What may stand before an index besides a symbol; nothing, after a sign such as ∑."""
 
@@ -359,7 +510,7 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
     if text in table or text in ("T", "H", "I", "e"):
         return [("char", text, place)]
     stem, _, letters = text.partition("_")
-    if letters.isalpha() and (stem in table or stem in _INDEXED):
+    if letters.isalnum() and (stem in table or stem in _INDEXED):
         signs = [_INDEXED.get(stem, stem), "_", "{", *letters, "}"]
         return [("char", sign, place) for sign in signs if sign]
     greek = next((name for name in table if name_latex(name) == name_latex(text)), None)

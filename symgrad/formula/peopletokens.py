@@ -11,9 +11,10 @@ from symgrad.op import FRONTS, TABLE
 Token = tuple[str, str, int]
 
 TOKEN = re.compile(
-    r"(?P<skip>\s+|\\[,;:! ]|~|\\(?:displaystyle|textstyle|limits|nolimits|quad|qquad|left|right|middle|[bB]igg?[lrm]?)"
+    r"(?P<skip>\s+|\\[,;:!> ]|~|\$+|\\[\[\]()]|\\(?:label|tag|hspace|vspace)\*?\{[^}]*\}"
+    r"|\\(?:displaystyle|textstyle|limits|nolimits|quad|qquad|left|right|middle|[bB]igg?[lrm]?|nonumber|notag)"
     r"(?![a-zA-Z])\.?)"
-    r"|(?P<begin>\\begin\{\w+\})|(?P<end>\\end\{\w+\})|(?P<name>\\operatorname\*?\{(?:[^}\\]|\\_)*\})"
+    r"|(?P<define>:=)|(?P<brace>\\[{}])|(?P<begin>\\begin\{\w+\*?\})|(?P<end>\\end\{\w+\*?\})|(?P<name>\\operatorname\*?\{(?:[^}\\]|\\_)*\})"
     r"|(?P<word>\\(?:text|mathrm|textrm|mathsf|mathtt)\{(?:[^}\\]|\\_)*\})"
     r"|(?P<ones>\\(?:mathbf|boldsymbol|bm|mathbb)\s*(?:\{1\}|1))"
     r"|(?P<number>\d+\.\d+|\.\d+|\d+)|(?P<row>\\\\)|(?P<norm>\\\||\\[lr]?Vert(?![a-zA-Z]))|(?P<command>\\[a-zA-Z]+)|(?P<char>.)",
@@ -33,14 +34,18 @@ _SAME = {
     r"\{": "(", r"\}": ")", r"\tan^{-1}": r"\arctan", r"\bar": r"\bar", r"\trace": r"\operatorname{tr}",
     r"\tr": r"\operatorname{tr}", r"\Tr": r"\operatorname{tr}", r"\diag": r"\operatorname{diag}",
     r"\sign": r"\operatorname{sign}", r"\sgn": r"\operatorname{sign}", r"\softmax": r"\operatorname{softmax}",
-    r"\prime": "'", r"\mid": "|", "δ": r"\delta", "∑": r"\sum", "∏": r"\prod",
+    r"\prime": "'", r"\mid": "|", "δ": r"\delta", "∑": r"\sum", "∏": r"\prod", ":=": "=", r"\coloneqq": "=",
+    r"\triangleq": "=", r"\equiv": "=", r"\nicefrac": r"\frac", r"\sfrac": r"\frac", r"\dots": r"\ldots",
+    r"\cdots": r"\ldots", "…": r"\ldots", r"\forall": r"\for",
 }  # fmt: skip
 OPERATORS = {
     "Tr": "trace", "trace": "trace", "sgn": "sign", "expm": "matrix_exp", "ReLU": "relu", "Diag": "diag", "log": "log",
     "inv": "inv", "sech": "sech", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "arsinh": "asinh",
     "artanh": "atanh", "asin": "asin", "softplus": "softplus", "logdet": "logdet", "sigmoid": "sigmoid", "ln": "log",
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "Abs": "abs", "fabs": "abs", "transpose": "transpose",
-    "det": "det", "avg": "mean", "exp": "exp", "vec": "vec",
+    "det": "det", "avg": "mean", "exp": "exp", "vec": "vec", "adj": "adj", "adjugate": "adj", "Heaviside": "step",
+    "heaviside": "step", "pinv": "pinv", "kron": "kron", "Inverse": "inv", "Transpose": "transpose", "Trace": "trace",
+    "Determinant": "det",
 }  # fmt: skip
 _TAKES = {r"\frac": 2, r"\sqrt": 1, "^": 1, "_": 1, r"\hat": 1, r"\bar": 1, r"\tilde": 1, r"\overline": 1, r"\dot": 1}
 
@@ -67,13 +72,13 @@ def tokenize(text: str) -> Tokens:
         if kind == "skip":
             continue
         found = match[0]
-        if kind == "word" and _inner(found) in ("T", "H"):
-            kind, found = "char", _inner(found)
+        if kind == "word" and _inner(found).strip() in _WORDS:
+            kind, found = "char", _WORDS[_inner(found).strip()]
         elif kind == "word" and _inner(found) in ("otherwise", "else"):
             found = r"\text{otherwise}"
         elif kind == "word" and found.startswith(r"\text") and _inner(found).strip() in _FILLERS:
             continue
-        elif kind == "word" and not found.startswith(r"\text") and _is_function(_inner(found)):
+        elif kind == "word" and _is_function(_inner(found)):
             kind, found = "name", rf"\operatorname{{{_inner(found)}}}"
         elif kind == "name":
             found = found.replace("*{", "{")
@@ -84,10 +89,15 @@ def tokenize(text: str) -> Tokens:
         found = _SAME.get(found, found)
         kind = "name" if found.startswith(r"\operatorname") else kind
         items.append((kind, found, match.start()))
-    return PeopleTokens(text, braced(primes(without_fonts(items))))
+    return PeopleTokens(text, braced(fractions(primes(lines(without_fonts(items))))))
 
 
-_FILLERS = ("if", "for", "where", "with", "and", "")
+_FILLERS = ("if", "and", "")
+_WORDS = {
+    "T": "T", "H": "H", "e": "e", "I": "I", "Id": "I", "F": "F", "where": ";", "with": ";", "for": r"\for",
+    "for all": r"\for", "for each": r"\for",
+}  # fmt: skip
+"""Words that are signs: letters in upright type, and what introduces definitions or the range of indices."""
 
 
 def _is_function(name: str) -> bool:
@@ -119,6 +129,65 @@ def without_fonts(items: list[Token]) -> list[Token]:
             out.append((kind, text, place))
         k += 1
     return out
+
+
+def lines(items: list[Token]) -> list[Token]:
+    """The tokens of displayed lines one after the other: a line goes on with a sign, and ends the last one without."""
+    out: list[Token] = []
+    inside = 0
+    for k, (kind, text, place) in enumerate(items):
+        if kind in ("begin", "end") and text[text.index("{") + 1 : -1].rstrip("*") in _DISPLAYS:
+            continue
+        inside += (kind == "begin") - (kind == "end")
+        if inside or text not in ("&", r"\\"):
+            out.append((kind, text, place))
+        elif text == r"\\":
+            following = next((i[1] for i in items[k + 1 :] if i[1] != "&"), "")
+            if out and out[-1][1] in (".", ",", ";"):
+                out.pop()
+            if following not in _GOES_ON and not following.startswith(r"\end"):
+                out.append(("char", ";", place))
+    while out and out[-1][1] in (".", ",", ";"):
+        out.pop()
+    return out
+
+
+_DISPLAYS = (
+    "aligned",
+    "align",
+    "equation",
+    "gather",
+    "gathered",
+    "multline",
+    "split",
+    "eqnarray",
+    "displaymath",
+    "math",
+)
+_GOES_ON = ("=", "+", "-", r"\cdot", r"\odot", ")", "]", "")
+
+
+def fractions(items: list[Token]) -> list[Token]:
+    r"""The tokens with ``{a \over b}`` as ``\frac{a}{b}``."""
+    items = list(items)
+    while any(text == r"\over" for _, text, _ in items):
+        at = next(k for k, item in enumerate(items) if item[1] == r"\over")
+        start, end, depth = 0, len(items), 0
+        for k in range(at - 1, -1, -1):
+            depth += (items[k][1] == "}") - (items[k][1] == "{")
+            if depth < 0:
+                start = k + 1
+                break
+        depth = 0
+        for k in range(at + 1, len(items)):
+            depth += (items[k][1] == "{") - (items[k][1] == "}")
+            if depth < 0:
+                end = k
+                break
+        place = items[at][2]
+        opened, joined, closed = ([("char", text, place) for text in texts] for texts in ((r"\frac", "{"), "}{", "}"))
+        items[start:end] = [*opened, *items[start:at], *joined, *items[at + 1 : end], *closed]
+    return items
 
 
 def primes(items: list[Token]) -> list[Token]:

@@ -55,8 +55,10 @@ def scalar(value: Any) -> Value:
     return Value("s", number(value))
 
 
-def transposed(a: Value) -> Value:
+def transposed(a: Any) -> Any:
     """The transpose."""
+    if not isinstance(a, Value):
+        return a.transposed()
     if a.kind == "m":
         return Value("m", op("permute", a.term, dims=(1, 0)))
     if a.kind == "t":
@@ -103,7 +105,10 @@ def identity(a: Value, n: Any) -> Term:
 
 
 def entrywise(function: Callable[..., Any], *values: Any) -> Any:
-    """An entrywise operation on values, or on entries with indices."""
+    """An entrywise operation on values, on entries with indices, or on families of vectors or matrices."""
+    family = next((a for a in values if hasattr(a, "combined")), None)
+    if family is not None:
+        return family.combined(function, values)
     if any(isinstance(a, Indexed) for a in values):
         return entry_by_entry(function, [operand_of(a) for a in values])
     kind, terms = aligned(values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,13 +14,18 @@ from symgrad.formula.simplify import canonical
 from symgrad.formula.term import SYMBOL, Term, constant_value, count, postorder
 from symgrad.judging.mistakes import explained
 from symgrad.judging.points import NEEDED, Point, random_points, smallest
-from symgrad.judging.readings import MISFITS, is_misfit, read_first, readings, repaired
+from symgrad.judging.readings import MISFITS, chained, is_misfit, read_first, readings, repaired
 from symgrad.judging.verdict import Verdict
+from symgrad.op import lookup
+from symgrad.ops.indexing import static_index
 from symgrad.sampling import letters_of, sample, value
 from symgrad.sources import Source, source
 
 CANONICAL_SIZE = 3_000
 """Nodes up to which canonical forms are compared."""
+
+ROW = "the text is a row; gradients are columns here."
+KINK = "they differ at a kink, where the value of the derivative is a convention."
 
 
 def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, assume: Any = None) -> Verdict:
@@ -54,6 +60,16 @@ def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, 
     wrt = _name_of(wrt, about)
     ours = about.derivative(wrt)
     case = Case(given, about, wrt, ours)
+    for k, side in enumerate(chained(given, about.symbols)):
+        try:
+            verdict = Case(side, about, wrt, ours).verdict()
+        except SymgradError:
+            if k or "=" in side:
+                raise
+            continue  # what stands on the left is a name for the derivative
+        if not verdict:
+            verdict.notes.append("the text is a chain of equations, of which this one is judged.")
+            return verdict
     return case.verdict()
 
 
@@ -79,28 +95,41 @@ class Case:
         self.symbols = _with_letters(about.symbols, ours)
         self.text = given if isinstance(given, str) else str(given)
         self.target = _target_text(about.name, wrt)
+        self.note = ""
 
     def verdict(self) -> Verdict:
         """The verdict on the first reading that is equal, or on the likeliest one."""
         ways = readings(self.given, self.symbols, self.ours.shape)
-        terms, error = read_first(ways, self.ours.shape)
-        if not terms:
+        reads, error = read_first(ways, self.ours.shape)
+        if not reads:
             return self._unread(error)
         results = []
-        for note, term in terms:
-            found = self._compared(term)
+        plain = False
+        for read in reads:
+            if plain and not read.also:
+                continue
+            case = self if read.cut is None else self.cut(read.cut)
+            found = case._compared(read.term)
             if found.verdict == "EQUAL":
                 found.formula, found.latex = self._formula()
-                found.notes += [note] * bool(note)
+                found.notes += [read.note] * bool(read.note) + [ROW] * (read.row and len(self.ours.shape) == 1)
                 return found
-            results.append((found, term))
-            if term.shape == self.ours.shape and len(results) == 1 and "|" not in self.text:
-                break
-        found, term = results[0]
-        return self._explained(found, term)
+            results.append((case, found, read.term))
+            plain = plain or read.term.shape == case.ours.shape
+        case, found, term = results[0]
+        return case._explained(found, term)
+
+    def cut(self, index: tuple[slice, ...]) -> Case:
+        """The same case for some of the entries: those for which shifted indices stay inside."""
+        made = copy.copy(self)
+        made.ours, made.raw = (lookup("getitem")(t, index=static_index(index)) for t in (self.ours, self.raw))
+        made.note = "the entries are compared for which indices such as i+1 stay inside; the ends are not judged."
+        return made
 
     def _made(self, verdict: str, proof: str, **fields: Any) -> Verdict:
-        return Verdict(verdict, proof, self.text, self.target, **fields)
+        made = Verdict(verdict, proof, self.text, self.target, **fields)
+        made.notes += [self.note] * bool(self.note)
+        return made
 
     def _compared(self, theirs: Term) -> Verdict:
         if theirs.shape == self.ours.shape and self._same_form(theirs):
@@ -108,23 +137,29 @@ class Case:
         points = [p for p in random_points(theirs, self.raw, self.symbols) if p.known]
         defined = [p for p in points if p.defined]
         different = [p for p in defined if p.differs]
+        agreeing = [p for p in defined if p.agrees]
+        if self.wrt is not None and all(p.special for p in different) and len(agreeing) > 2 * NEEDED:
+            found = self._made("EQUAL", "numerical", points=len(agreeing))
+            found.notes += [KINK] * bool(different)
+            return self._with_domain(found, defined, points)
         if any(p.gap > 1e-3 for p in different) or 2 * len(different) > len(defined):
             self.points = points
             return self._made("DIFFERENT", "counterexample", points=len(defined))
-        agreeing = [p for p in defined if p.agrees]
         if len(agreeing) >= min(NEEDED, max(1, len(points))) and len(agreeing) >= 3:
-            found = self._made("EQUAL", "numerical", points=len(agreeing))
-            if len(defined) < len(points):
-                found.notes.append(
-                    f"at {len(points) - len(defined)} of {len(points)} points only the exact formula has a value."
-                )
-            return found
+            return self._with_domain(self._made("EQUAL", "numerical", points=len(agreeing)), defined, points)
         note = (
             "the exact formula has no finite value at the points tried"
             if not points
             else (f"the text has a value at {len(defined)} of {len(points)} points only")
         )
         return self._made("UNDECIDED", "", notes=[f"{note}; state shapes= or give example arguments in its domain."])
+
+    def _with_domain(self, found: Verdict, defined: Sequence[Point], points: Sequence[Point]) -> Verdict:
+        """The verdict with a note where the given formula has no value."""
+        if len(defined) < len(points):
+            missing = len(points) - len(defined)
+            found.notes.append(f"at {missing} of {len(points)} points only the exact formula has a value.")
+        return found
 
     def _same_form(self, theirs: Term) -> bool:
         mine = within_budget(theirs)

@@ -266,7 +266,8 @@ def _sentence(change: Change, of_theirs: bool) -> Diagnosis:
     if kind == "exponent":
         return Diagnosis("exponent", f"An exponent is wrong {where}.", "the power rule")
     if kind == "inverse":
-        return Diagnosis("inverse", f"An inverse is {'too much' if of_theirs else 'missing'} {where}.", "A for A⁻¹")
+        word = "missing" if of_theirs == (extra == "added") else "too much"
+        return Diagnosis("inverse", f"An inverse is {word} {where}.", "A for A⁻¹")
     if kind == "function":
         return Diagnosis(
             "function", f"A function is wrong {where}.", "the derivative of a function, or the inner derivative"

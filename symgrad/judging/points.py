@@ -26,6 +26,9 @@ NEEDED = 5
 class Point:
     """Arrays by name, the values of both formulas there, and how far apart rounding may put them."""
 
+    special = False
+    """Whether the arrays are of integers, at which derivatives may be conventions (that of |x| at 0)."""
+
     def __init__(self, values: dict[str, Any], sizes: dict[str, int], theirs: Any, ours: Any, tolerance: Any):
         self.values = values
         self.sizes = sizes
@@ -82,6 +85,7 @@ def compared(theirs: Term, ours: Term, values: dict[str, Any], sizes: dict[str, 
     if g is None:
         return None
     c = value(theirs, values, sizes)
+    c = c.astype(float) if c is not None and c.dtype == bool else c
     tolerance: float = 64 * np.finfo(float).eps * float(np.max(np.abs(np.where(np.isfinite(g), g, 0)), initial=0.0))
     if c is not None and c.shape == g.shape and not np.array_equal(c, g):
         tolerance += 8 * np.finfo(float).eps * max(cancelled(t, values, sizes) for t in (theirs, ours))
@@ -113,6 +117,7 @@ def random_points(theirs: Term, ours: Term, symbols: Sequence[Term], count: int 
         values = sample(symbols, sizes, KINDS[k % len(KINDS)], rng)
         point = compared(theirs, ours, values, sizes, rng)
         if point is not None:
+            point.special = KINDS[k % len(KINDS)] == "integer"
             yield point
 
 
@@ -137,9 +142,20 @@ def smallest(theirs: Term, ours: Term, shown: Term, symbols: Sequence[Term], fal
                     str(s.name): with_structure(_integers(s, shape_at(s, sizes), low, bound, rng), s) for s in symbols
                 }
                 point = compared(theirs, ours, values, sizes, rng)
-                if point is not None and point.differs and point.regular(shown):
+                if point is not None and point.differs and point.regular(shown) and _everywhere(theirs, ours, point):
                     return _shrunk(theirs, ours, shown, symbols, point, rng)
     return fallback
+
+
+def _everywhere(theirs: Term, ours: Term, point: Point) -> bool:
+    """Whether the formulas differ beside a point, too, and not only where a derivative is a convention."""
+    rng = np.random.default_rng(3)
+    values = {
+        k: a + 0.01 * rng.uniform(0.5, 1, a.shape) * rng.choice((-1, 1), a.shape) if is_floating(a.dtype) else a
+        for k, a in point.values.items()
+    }
+    beside = compared(theirs, ours, {k: np.asarray(a)[()] for k, a in values.items()}, point.sizes, rng)
+    return beside is None or not beside.known or not beside.defined or beside.differs
 
 
 def _integers(s: Term, shape: tuple[int, ...], low: int, high: int, rng: Any) -> Any:
@@ -164,7 +180,9 @@ def _shrunk(theirs: Term, ours: Term, shown: Term, symbols: Sequence[Term], poin
                 changed = np.array(point.values[name])
                 changed[index] = simpler
                 found = compared(theirs, ours, {**point.values, name: changed[()]}, point.sizes, rng)
-                if found is not None and found.differs and found.regular(shown):
+                if found is None or not found.differs or not found.regular(shown):
+                    continue
+                if _everywhere(theirs, ours, found):
                     point = found
                     break
     return point

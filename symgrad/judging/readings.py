@@ -4,16 +4,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
-from symgrad.formula.people import PartialEntry, ProductMisfit, read_latex
+from symgrad.formula.misfits import ProductMisfit
+from symgrad.formula.people import Inner, read_latex, read_latex_inner
+from symgrad.formula.peopleclauses import sides
 from symgrad.formula.peopletext import read_matrices, read_numpy, split_definition
+from symgrad.formula.peopletokens import tokenize
 from symgrad.formula.plainread import from_unicode
 from symgrad.formula.term import Term, symbol
 from symgrad.sources import is_latex
 
-Reading = tuple[str, Callable[[], Term]]
+
+class Reading(NamedTuple):
+    """A way to read a text: a word on it, the function that reads, and whether it is tried where another one worked."""
+
+    note: str
+    read: Callable[[], Inner]
+    also: bool = False
+
+
+class Read(NamedTuple):
+    """What a reading gave."""
+
+    note: str
+    term: Term
+    cut: tuple[slice, ...] | None
+    also: bool
+    row: bool = False
+
 
 MISFITS = {
     "entrywise": ("hadamard", "⊙, the product entry by entry, is needed where the text has a matrix product."),
@@ -32,24 +52,41 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...]) -> lis
     """Functions that give the term of what a person wrote, with a word on each way of reading it."""
     table = table_of(symbols)
     if isinstance(given, Term):
-        return [("", lambda: given)]
+        return [Reading("", lambda: Inner(given))]
     if not isinstance(given, str):
         return _of_sympy(given, table, shape)
     if is_latex(given):
-        ways: list[Reading] = [("", lambda: read_latex(given, table, shape))]
-        if re.search(r"\||\\[lr]?vert", given):
-            ways.append(("|X| is read as absolute values.", lambda: read_latex(given, table, shape, bars="abs")))
-        if re.search(r"_\s*(\{\s*)?[a-z]", given):
-            note = "an index that stands twice in a product is summed."
-            ways.append((note, lambda: read_latex(given, table, shape, repeated=True)))
-        return ways
+        return _of_latex(given, table, shape)
     text = split_definition(given)
-    ways = [("", lambda: read_numpy(text, table))]
-    note = "* is read as the matrix product." if "*" in text and "@" not in text else ""
-    ways.append((note, lambda: read_matrices(text, table, shape)))
+    ways = [Reading("", lambda: Inner(read_numpy(text, table)))]
+    note = "* and ** are read as those of matrices." if "*" in text and "@" not in text else ""
+    ways.append(Reading(note, lambda: Inner(read_matrices(text, table, shape)), "**(-1)" in text.replace(" ", "")))
     if not text.isascii():
-        ways.append(("", lambda: from_unicode(text, table, shape)))
+        ways.append(Reading("", lambda: Inner(from_unicode(text, table, shape))))
     return ways
+
+
+_OTHERS = (
+    (r"\||\\[lr]?vert", {"bars": "abs"}, "|X| is read as absolute values."),
+    (r"_\s*(\{\s*)?\\?[a-z]", {"repeated": True}, "an index that stands twice in a product is summed."),
+    (r"_\s*(\{\s*)?[a-z]", {"columns": True}, "x_i is read as column i of X."),
+    (r"_\s*\{\s*[a-z]\s*[+-]", {"cyclic": True}, "indices such as i+1 are read as cyclic."),
+    (
+        r"\\(mathbb|mathbf|bm|boldsymbol)\s*(\{\s*1\s*\}|1)",
+        {"unit": True},
+        "the bold 1 is read as the identity.",
+    ),
+    (r"\\dagger", {"pseudo": True}, "† is read as the pseudo-inverse."),
+    (r"(?<![a-zA-Z\\{])e(?![a-zA-Z^_}])", {"ones": True}, "e is read as the vector of ones."),
+)
+"""What else some notations can mean: a pattern of the text, the option of the reader, and a word on it."""
+
+
+def _of_latex(given: str, table: dict[str, Term], shape: tuple[Any, ...]) -> list[Reading]:
+    def way(note: str, options: dict[str, Any]) -> Reading:
+        return Reading(note, lambda: read_latex_inner(given, table, shape, **options), bool(note))
+
+    return [way("", {}), *(way(note, options) for pattern, options, note in _OTHERS if re.search(pattern, given))]
 
 
 def _of_sympy(given: Any, table: dict[str, Term], shape: tuple[Any, ...]) -> list[Reading]:
@@ -59,36 +96,44 @@ def _of_sympy(given: Any, table: dict[str, Term], shape: tuple[Any, ...]) -> lis
 
     expr = given if isinstance(given, (sp.Basic, sp.MatrixBase)) else sp.sympify(given)
     if isinstance(expr, (sp.MatrixExpr, sp.MatrixBase)) or getattr(expr, "atoms", lambda *_: ())(sp.MatrixSymbol):
-        return [("", lambda: read_matrices(str(expr), table, shape))]
+        return [Reading("", lambda: Inner(read_matrices(str(expr), table, shape)))]
     unknown = sorted(s.name for s in expr.free_symbols if s.name not in table and not _is_size(s, table))
     if unknown:
         raise NameProblem(f"{unknown[0]!r} is no symbol here; the symbols are {', '.join(sorted(table))}.")
-    return [("", lambda: from_sympy_expr(expr, table.values()))]
+    return [Reading("", lambda: Inner(from_sympy_expr(expr, table.values())))]
 
 
 def _is_size(s: Any, table: dict[str, Term]) -> bool:
     return any(s.name == size for t in table.values() for size in t.shape)
 
 
-def read_first(ways: Sequence[Reading], shape: tuple[Any, ...]) -> tuple[list[tuple[str, Term]], Exception | None]:
+def read_first(ways: Sequence[Reading], shape: tuple[Any, ...]) -> tuple[list[Read], Exception | None]:
     """The terms of all readings that work, those of the wanted shape first, and the most telling error."""
-    found: list[tuple[str, Term]] = []
+    found: list[Read] = []
     errors: list[Exception] = []
-    for note, way in ways:
+    for way in ways:
         try:
-            term = way()
+            inner = way.read()
         except (SymgradError, ValueError, TypeError, KeyError, IndexError) as error:
             errors.append(error)
             continue
-        if all(term is not other for _, other in found):
-            found.append((note, term))
-    found.sort(key=lambda entry: entry[1].shape != shape)
+        if all(inner.term is not other.term for other in found):
+            cut = inner.cut if inner.cut is None or len(inner.cut) == len(shape) else None
+            found.append(Read(way.note, inner.term, cut, way.also, inner.row))
+    found.sort(key=lambda entry: entry.term.shape != shape and entry.cut is None)
     return found, max(errors, key=_weight) if errors else None
 
 
 def _weight(error: Exception) -> tuple[int, int]:
     place = re.search(r"position (\d+)", str(error))
     return (isinstance(error, (ProductMisfit, ShapeError)), int(place[1]) if place else -1)
+
+
+def chained(given: Any, symbols: Sequence[Term]) -> list[str]:
+    """The sides of a chain ``header = a = b`` but for the last, each with the definitions; empty without a chain."""
+    if not isinstance(given, str) or not is_latex(given):
+        return []
+    return sides(tokenize(given), table_of(symbols))
 
 
 def repaired(given: str, symbols: Sequence[Term], shape: tuple[Any, ...]) -> list[tuple[str, Term]]:
@@ -109,7 +154,7 @@ def repaired(given: str, symbols: Sequence[Term], shape: tuple[Any, ...]) -> lis
 
 def is_misfit(error: Exception | None) -> bool:
     """Whether an error says that shapes do not fit, rather than that the text cannot be read."""
-    return isinstance(error, (ProductMisfit, ShapeError)) and not isinstance(error, PartialEntry)
+    return isinstance(error, (ProductMisfit, ShapeError))
 
 
 __all__ = ["MISFITS", "FormulaError", "is_misfit", "read_first", "readings", "repaired", "symbol", "table_of"]

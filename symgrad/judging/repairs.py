@@ -114,7 +114,9 @@ def _powers(t: Term) -> Iterator[Change]:
             yield "exponent", t, op("pow", t.args[0], number(Fraction(3, 2))), (Fraction(1, 2), Fraction(3, 2))
             yield "exponent", t, op("mul", t.args[0], t.args[0]), (Fraction(1, 2), 2)
     elif t.op.name == "inv":
-        yield "inverse", t, t.args[0], None
+        yield "inverse", t, t.args[0], ""
+    elif t.op is SYMBOL and t.ndim == 2 and t.shape[0] == t.shape[1]:
+        yield "inverse", t, op("inv", t), "added"
     if t.op.name == "div":
         yield "exponent", t, op("mul", t.args[0], t.args[1]), (-1, 1)
         yield "exponent", t, op("div", op("div", *t.args), t.args[1]), (-1, -2)

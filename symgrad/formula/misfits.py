@@ -1,0 +1,14 @@
+"""The error of operands that do not fit together: it says something of a formula, which unreadable text does not."""
+
+from __future__ import annotations
+
+from symgrad.errors import FormulaError
+
+
+class ProductMisfit(FormulaError):
+    """Operands whose shapes have no product, sum or function in the order in which they stand."""
+
+
+def said(error: Exception) -> str:
+    """The words of an error, to stand inside of another one."""
+    return str(error).rstrip(".").replace("'", "")
