@@ -5,16 +5,11 @@ from __future__ import annotations
 import sys
 import warnings
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
-import symgrad as sg
-from symgrad.formula.simplify import canonical
-from symgrad.formula.term import Term, evaluate
 from tests.formulas.generator import Generator
-from tests.formulas.roundtrip import problems, readings
+from tests.formulas.roundtrip import problems, problems_of_a_tensor
 
 COUNT = 2_000
 """Expressions of the slow run; the default run takes every twentieth."""
@@ -49,26 +44,5 @@ def problems_of_the_set(shared: Path) -> list[str]:
         for which in (0, 1):
             values = tool.sample(entry, which)
             tensor = tool.derive(entry, adapter, values)
-            wrong += [f"{entry['id']}: {problem}" for problem in _problems_of(tensor, values)]
+            wrong += [f"{entry['id']}: {problem}" for problem in problems_of_a_tensor(tensor, values)]
     return wrong
-
-
-def _problems_of(tensor: Any, values: dict[str, Any]) -> list[str]:
-    known = sg.formula(tensor).symbols
-    want = np.asarray(tensor.numpy(force=True))
-    try:
-        found = readings(tensor.term, known)
-        got = {name: np.asarray(evaluate(t, values, sizes_of(tensor.term, want))) for name, t in found.items()}
-    except Exception as error:  # noqa: BLE001  (every entry is reported)
-        return [str(error)]
-    wrong = [
-        name
-        for name, value in got.items()
-        if value.size != want.size or not np.allclose(value.reshape(want.shape), want, rtol=1e-5, atol=1e-8)
-    ]
-    return wrong if canonical(found["canonical"]) is found["canonical"] else [*wrong, "not idempotent"]
-
-
-def sizes_of(term: Term, value: np.ndarray) -> dict[str, int]:
-    """The letters that the shape of a result tells."""
-    return {n: k for n, k in zip(term.shape, value.shape, strict=True) if isinstance(n, str) and n.isidentifier()}

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from symgrad.errors import ArgumentError
 from symgrad.formula.layout import Box, layout
 
-RAISED = dict(zip("0123456789−()⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁽⁾ᵀ", strict=True))
+RAISED = dict(zip("0123456789−()⊤H", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁽⁾ᵀᴴ", strict=True))
 LOWERED = dict(zip("0123456789aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True))
 VULGAR = {"1/2": "½", "1/3": "⅓", "2/3": "⅔", "1/4": "¼", "3/4": "¾", "1/6": "⅙", "1/8": "⅛"}
 _CAPITALS, _SMALL, _DIGITS = 0x1D400, 0x1D41A, 0x1D7CE

@@ -43,6 +43,21 @@ def conjugate_pairs(p: Product, run: Canonicaliser) -> Product:
     return p
 
 
+def phases(p: Product, run: Canonicaliser) -> Product:
+    """sign(z)·conj(z) = |z|, always: both are 0 at 0."""
+    from symgrad.formula.rewriting import merged, without
+
+    for f in p.factors:
+        for g in p.factors if f.base.op.name == "conj" and f.power >= 1 else ():
+            if g.base.op.name == "sign" and g.base.args[0] is f.base.args[0] and g.labels == f.labels and g.power == 1:
+                (size,) = run.elementwise(lookup("abs"), [run.opaque(f.base.args[0])], {}, f.base.shape).terms
+                names = dict(zip(size.out, f.labels, strict=True))
+                new = [Factor(x.base, tuple(names[y] for y in x.labels), x.power) for x in size.factors]
+                new += [Factor(f.base, f.labels, plain_power(f.power - 1))] if f.power > 1 else []
+                return merged(without(p, [f, g], new), run)
+    return p
+
+
 def conjugate(run: Canonicaliser, form: Form) -> Form:
     """The conjugate of a sum of products is the sum of products of conjugates, always; of a real array it is itself."""
     terms = []

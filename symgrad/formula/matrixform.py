@@ -501,13 +501,22 @@ def form_term(form: Form, layout: Layout, present: Callable[[Product], Product])
 
 
 def _matrix_before_transpose(pieces: list[tuple[bool, Term]]) -> list[tuple[bool, Term]]:
-    """A + Aᵀ rather than Aᵀ + A, and nothing in between."""
+    """A + Aᵀ rather than Aᵀ + A, A + Aᴴ rather than Aᴴ + A, and nothing in between."""
     rest, found = list(pieces), []
     while rest:
         sign, piece = rest.pop(0)
         found.append((sign, piece))
-        partner = (sign, turned(piece)) if piece.ndim == 2 else None
-        if partner in rest:
-            rest.remove(partner)
-            found[-1:] = [partner, (sign, piece)] if is_transpose(piece) else [(sign, piece), partner]
+        for partner in [(sign, t) for t in _turned_round(piece)]:
+            if partner in rest:
+                rest.remove(partner)
+                found[-1:] = [partner, (sign, piece)] if is_transpose(piece) else [(sign, piece), partner]
+                break
     return found
+
+
+def _turned_round(piece: Term) -> list[Term]:
+    """The transpose of a matrix, and the conjugate transpose."""
+    if piece.ndim != 2:
+        return []
+    conjugate = piece.args[0].args[0] if is_transpose(piece) and piece.args[0].op.name == "conj" else None
+    return [turned(piece), turned(call_op("conj", piece)) if conjugate is None else conjugate]

@@ -5,20 +5,23 @@ A rewrite sees opaque factors only by their op, arguments and labels, so every r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.imaginary import conjugate, conjugate_pairs, part, unit_powers
+from symgrad.formula.imaginary import conjugate, conjugate_pairs, part, phases, unit_powers
 from symgrad.formula.masks import positive_relu, signed_powers, unmasked
 from symgrad.formula.normal import Factor, Form, Product, plain_power, relabelled, size_factors
 from symgrad.formula.powers import gathered_powers
-from symgrad.formula.spectra import orthogonal_axes, without_spectra
+from symgrad.formula.slices import entries_of_others
+from symgrad.formula.spectra import orthogonal_axes, without_singular_vectors, without_spectra
 from symgrad.formula.term import SYMBOL, Term
 from symgrad.op import Op, lookup
 
 if TYPE_CHECKING:
     from symgrad.formula.simplify import Canonicaliser
+
+Rewrite = Callable[[Product, "Canonicaliser"], Product]
 
 _ODD = frozenset({"sin", "tan", "tanh", "sinh", "asin", "atan", "asinh", "atanh", "erf"})
 _EVEN = frozenset({"cos", "cosh", "abs"})
@@ -32,35 +35,17 @@ def merged(p: Product, run: Canonicaliser) -> Product:
     run.steps -= 1 + len(p.factors)
     p = once = _powers(p, run)
     names = {f.base.op.name for f in p.factors}
-    if "number" in names:
-        p = unit_powers(p)
-    if len([f for f in p.factors if f.base.op.name == "exp"]) > 1:
-        p = _exponentials(p, run)
-    if names & {"cosh", "cos"}:
-        p = _quotients(p)
-    if "inv" in names:
-        p = _inverses(p, run)
+    for ops, rewrite in _REWRITES:
+        if not ops.isdisjoint(names):
+            p = rewrite(p, run)
     if any(orthogonal_axes(f.base) for f in p.factors):
-        p = without_spectra(p, run)
-    if "softmax" in names:
-        p = _probabilities(p)
+        p = without_singular_vectors(without_spectra(p, run), run)
     if any(f.power < 0 for f in p.factors):
-        p = _logistic(p, run)
-        p = _softmax(p, run)
-    if "exp" in names:
-        p = _against_exponential(p, run)
-    if any(f.base.op.name == "sigmoid" for f in p.factors):
-        p = _complements(p, run)
-    if "ratio" in names:
-        p = _guards(p, run)
-    if names & {"gt", "ge", "sign"}:
-        p = signed_powers(unmasked(p), run)
-    if "sign" in names or "abs" in names:
-        p = _signs(p, run)
-    if "conj" in names:
-        p = conjugate_pairs(p, run)
-    if "pow" in names:
-        p = gathered_powers(p, run)
+        p = _softmax(_logistic(p, run), run)
+        names = {f.base.op.name for f in p.factors}
+    for ops, rewrite in _LATER_REWRITES:
+        if not ops.isdisjoint(names):
+            p = rewrite(p, run)
     return p if p is once else _powers(p, run)
 
 
@@ -340,16 +325,19 @@ def _signs(p: Product, run: Canonicaliser) -> Product:
         if f.base.op.name != "abs" or f.base not in run.arguments:
             continue
         inner = run.product(run.arguments[f.base][0])
-        if inner.coef != 1 or not inner.elementwise or len(inner.out) != len(f.labels):
+        if inner.coef != 1 or len(set(inner.out)) < len(inner.out) or len(inner.out) != len(f.labels):
             continue
         names = dict(zip(inner.out, f.labels, strict=True))
+        fresh = 1 + max((x for labels in (p.out, *(g.labels for g in p.factors)) for x in labels), default=0)
+        for x in (y for g in inner.factors for y in g.labels):
+            names.setdefault(x, fresh + len(names))
         whole = [Factor(x.base, tuple(names[y] for y in x.labels), x.power) for x in inner.factors]
         for g in p.factors:
             same = g.base.op.name == "sign" and g.base.args[0] is f.base.args[0] and g.labels == f.labels
             if same and g.power == 1 and f.power >= 1:
                 rest = [Factor(f.base, f.labels, plain_power(f.power - 1))] if f.power > 1 else []
                 return merged(without(p, [f, g], [*whole, *rest]), run)
-        if f.power % 2 == 0 and f.power > 0 and _real(f.base.args[0]):
+        if inner.elementwise and f.power % 2 == 0 and f.power > 0 and _real(f.base.args[0]):
             return merged(
                 without(p, [f], [Factor(x.base, x.labels, plain_power(x.power * f.power)) for x in whole]), run
             )
@@ -387,6 +375,32 @@ def _exponentials(p: Product, run: Canonicaliser) -> Product:
 
 def _real(term: Term) -> bool:
     return term.dtype is None or term.dtype.kind != "c"
+
+
+def _alone(rewrite: Callable[[Product], Product]) -> Rewrite:
+    return lambda p, _: rewrite(p)
+
+
+_REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
+    (frozenset({"number"}), _alone(unit_powers)),
+    (frozenset({"exp"}), _exponentials),
+    (frozenset({"cosh", "cos"}), _alone(_quotients)),
+    (frozenset({"inv"}), _inverses),
+    (frozenset({"put"}), _alone(entries_of_others)),
+    (frozenset({"softmax"}), _alone(_probabilities)),
+)
+"""Rewrites of products in which one of some ops stands."""
+
+_LATER_REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
+    (frozenset({"exp"}), _against_exponential),
+    (frozenset({"sigmoid"}), _complements),
+    (frozenset({"ratio"}), _guards),
+    (frozenset({"gt", "ge", "sign"}), lambda p, run: signed_powers(unmasked(p), run)),
+    (frozenset({"sign", "abs"}), _signs),
+    (frozenset({"conj"}), lambda p, run: phases(conjugate_pairs(p, run), run)),
+    (frozenset({"pow"}), gathered_powers),
+)
+"""The same after quotients have become functions."""
 
 
 # ---------------------------------------------------------------------------------------------- functions

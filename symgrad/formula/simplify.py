@@ -55,7 +55,7 @@ from symgrad.ops.constants import PI
 
 _EXPANDED = frozenset(
     ("mean", "square", "reciprocal", "rsqrt", "adjugate", "matrix_power", "var", "hypot", "log1p", "expm1",
-     "solve_triangular", "chosen", "masked", "inverse_mills", "complex")
+     "solve_triangular", "chosen", "masked", "inverse_mills", "complex", "adjoint")
 )  # fmt: skip
 """Ops that formulas show by their definition."""
 

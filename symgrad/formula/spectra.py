@@ -5,6 +5,7 @@ For symmetric A = V diag(λ) Vᵀ with ``V = eigh_vectors(A)`` and ``λ = eigval
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.normal import Factor, Product, relabelled, size_factors
@@ -54,6 +55,39 @@ def without_spectra(p: Product, run: Canonicaliser) -> Product:
     return p
 
 
+def without_singular_vectors(p: Product, run: Canonicaliser) -> Product:
+    """U diag(σᵏ) Vᵀ for odd k: X for 1, X Xᵀ X for 3 …, always, and X⁻ᵀ for -1 and regular X."""
+    from symgrad.formula.rewriting import merged
+
+    for u in p.factors:
+        if u.base.op.name != "svd_u" or u.power != 1 or len(u.labels) != 2:
+            continue
+        x, inner = u.base.args[0], u.labels[1]
+        around = [f for f in p.factors if inner in f.labels and f is not u]
+        vh = next((f for f in around if f.base.op.name == "svd_vh" and f.labels[0] == inner and f.power == 1), None)
+        s = next((f for f in around if f.base.op.name == "svdvals" and f.power % 2 == 1), None)
+        if vh is None or s is None or len(around) != 2 or inner in p.out or _complex(x):
+            continue
+        square = x.shape[0] == x.shape[1]
+        if vh.base.args[0] is not x or s.base.args[0] is not x or s.power < (-1 if square else 1):
+            continue
+        new = _odd_power(x, int(s.power), (u.labels[0], vh.labels[1]), p)
+        rest = [f for f in p.factors if f not in (u, vh, s)]
+        place = list(p.factors).index(u)
+        return merged(Product(p.coef, [*rest[:place], *new, *rest[place:]], p.out, p.decimal), run)
+    return p
+
+
+def _odd_power(x: Term, power: int, ends: tuple[int, int], p: Product) -> list[Factor]:
+    """Factors of U diag(σᵏ) Vᴴ from label to label."""
+    a, b = ends
+    fresh = 1 + max((y for labels in (p.out, *(f.labels for f in p.factors)) for y in labels), default=0)
+    if power == -1:
+        return [Factor(lookup("inv")(x), (b, a))]
+    stops = [a, *range(fresh, fresh + power - 1), b]
+    return [Factor(x, (i, j) if k % 2 == 0 else (j, i)) for k, (i, j) in enumerate(itertools.pairwise(stops))]
+
+
 def _identified(p: Product, f: Factor, g: Factor, axis: int) -> Product:
     """Both factors gone, and their other labels equal."""
     left, right = f.labels[axis], g.labels[axis]
@@ -68,7 +102,7 @@ def _identified(p: Product, f: Factor, g: Factor, axis: int) -> Product:
 
 
 def _function_of(p: Product, f: Factor, g: Factor, others: list[Factor], run: Canonicaliser) -> Product | None:
-    """V diag(λᵏ) Vᵀ = Aᵏ, and V diag(∏ of the other λ) Vᵀ = det(A) A⁻¹ for regular symmetric A."""
+    """V diag(λᵏ) Vᵀ = Aᵏ, V diag(e^λ) Vᵀ = e^A, V diag(∏ of the other λ) Vᵀ = det(A) A⁻¹, for regular symmetric A."""
     if f.base.op.name != "eigh_vectors" or len(others) != 1 or len(others[0].labels) != 1:
         return None
     (h,) = others
@@ -79,6 +113,8 @@ def _function_of(p: Product, f: Factor, g: Factor, others: list[Factor], run: Ca
         if abs(h.power) > 1:
             base = lookup("matrix_power")(a, n=h.power)
         new = [Factor(base, labels)]
+    elif h.base.op.name == "exp" and h.power == 1 and _eigenvalues(h.base.args[0]) is a:
+        new = [Factor(lookup("matrix_exp")(a), labels)]
     elif h.base.op.name == "prod_others" and h.power == 1 and _eigenvalues(h.base.args[0]) is a:
         new = [Factor(lookup("det")(a), ()), Factor(lookup("inv")(a), labels)]
     else:

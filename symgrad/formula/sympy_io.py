@@ -18,6 +18,7 @@ import sympy as sp
 
 from symgrad.dtypes import is_floating
 from symgrad.errors import FormulaError, FormulaTooDeep
+from symgrad.formula.chains import is_transpose
 from symgrad.formula.entries import indexable
 from symgrad.formula.heads import _WORD, ArraySymbol, Head, SizeSymbol, Static, head, shape_of
 from symgrad.formula.indices import Indexed, entry_by_entry
@@ -196,6 +197,8 @@ class Builder:
             return number_expr(t.number)
         if op is SIZE:
             return self.size(t.params["name"])
+        if is_transpose(t) and t.args[0].op.name == "conj":
+            return self._head("adjoint", [as_number(self.image(t.args[0].args[0]))], {})
         args = [self.image(a) for a in t.args]
         if name in _RELATIONS:
             return _RELATIONS[name](*map(as_number, args))

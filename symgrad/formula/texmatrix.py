@@ -146,6 +146,25 @@ def _matrix_exp(w: Writer, t: Term) -> Piece:
     return function(kind_of(t.shape), operator("expm"), text_of(exact(w, t.args[0])))
 
 
+@writes("svd_u", "svd_vh", "svdvals", "eigh_vectors")
+def _spectrum(w: Writer, t: Term) -> Piece | None:
+    """Singular vectors svdu(X) and svdv(X), and eigenvectors, as columns; of X with fewer rows, by their own names."""
+    x = t.args[0]
+    if x.ndim != 2 or t.params.get("k", x.shape[1]) != x.shape[1]:
+        return None
+    if t.op.name != "svd_vh":
+        name = {"svd_u": "svdu", "eigh_vectors": "eigvec"}.get(t.op.name, t.op.name)
+        return function(kind_of(t.shape), operator(name), text_of(exact(w, x)))
+    made = function(kind_of(t.shape), operator("svdv"), text_of(exact(w, x)))
+    if x.dtype is not None and x.dtype.kind == "c" and w.taken("H"):
+        return None
+    return transposed(made) if x.dtype is None or x.dtype.kind != "c" else _adjoint(made)
+
+
+def _adjoint(a: Piece) -> Piece:
+    return a.replaced(core=rf"{closed((a.core, a.level), ATOM)}^{{H}}", level=POWER)
+
+
 @writes("tril", "triu")
 def _triangle(w: Writer, t: Term) -> Piece:
     k = t.params["k"]

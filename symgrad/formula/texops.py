@@ -199,7 +199,13 @@ def _fenced(w: Writer, t: Term) -> Piece:
         "ceil": (r"\left\lceil ", r"\right\rceil"),
         "conj": (r"\overline{", "}"),
     }[t.op.name]
-    return Piece(kind_of(t.shape), left + text_of(w.operand(t.args[0])) + right)
+    a = w.operand(t.args[0])
+    made = Piece(kind_of(t.shape), left + text_of(a) + right)
+    if t.op.name != "conj" or not a.bare or made.kind == "t":
+        return made
+    # The transpose of a conjugate is written Xᴴ, unless something is called H.
+    base, mark = (closed((a.core, a.level), ATOM), "H") if a.power is None else (a.power[0], f"{a.power[1]}H")
+    return made if w.taken("H") else made.replaced(flip=(rf"{base}^{{{mark}}}", POWER))
 
 
 @writes("real", "imag")

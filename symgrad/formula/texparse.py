@@ -78,7 +78,8 @@ _FUNCTIONS = {
     **{rf"\{n}": n for n in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "log", "exp")},
     r"\arcsin": "asin", r"\arccos": "acos", r"\arctan": "atan", r"\sigma": "sigmoid", r"\psi": "digamma",
 }  # fmt: skip
-_OPERATORS = {"tr": "trace", "Re": "real", "Im": "imag", "clip": "clamp", "expm": "matrix_exp", "sinc'": "dsinc"}
+_OPERATORS = {"tr": "trace", "Re": "real", "Im": "imag", "clip": "clamp", "expm": "matrix_exp", "sinc'": "dsinc",
+              "svdu": "svd_u", "eigvec": "eigh_vectors"}  # fmt: skip
 _AXES_TUPLE = ("any", "all", "sum", "mean", "var", "std", "amax", "amin", "norm", "logsumexp", "squeeze")
 STOP = (")", "}", "]", "&", ",", ";", "", r"\\", r"\right|", r"\rVert", r"\right\rfloor", r"\right\rceil", "+", "-",
          r"\odot", r"\wedge", r"\vee", ":", *_RELATIONS)  # fmt: skip
@@ -231,11 +232,14 @@ class _TexReader:
     def raised(self, base: Value) -> Any:
         tokens = self.tokens
         tokens.expect("{")
-        inverse = tokens.peek() == "-" and tokens.peek(1) == r"\top"
-        if inverse or tokens.peek() == r"\top":
+        inverse = tokens.peek() == "-"
+        mark = tokens.peek(int(inverse))
+        if mark == r"\top" or (mark == "H" and all(parts != ["H"] for parts, _ in self.names)):
             tokens.at += 2 if inverse else 1
             tokens.expect("}")
             turned = transposed(base)
+            if mark == "H":
+                turned = entrywise(lambda x: op("conj", x), turned)
             return Value("m", op("inv", turned.term)) if inverse else turned
         entry = tokens.found(r"\odot")
         exponent = self.condition()
@@ -393,6 +397,13 @@ class _TexReader:
             self.tokens.found(",")
         return out
 
+    def singular_vectors(self, a: Any) -> Value:
+        """svdv(X), whose conjugate transpose is the op of the table."""
+        x = self.plain(a)
+        rows = Value("m", op("svd_vh", x, k=x.shape[-1]))
+        turned = transposed(rows)
+        return turned if x.dtype is None or x.dtype.kind != "c" else entrywise(lambda v: op("conj", v), turned)
+
     def named(self, name: str, args: list[Any], params: dict[str, Any], axes: tuple[int, ...] | None) -> Any:
         if name == "diag":
             a = args[0]
@@ -401,6 +412,8 @@ class _TexReader:
             return Value("m", diagonal_matrix(a.term))
         if name == "softmax" and axes is None:
             return self.along_last(name, args[0])
+        if name == "svdv":
+            return self.singular_vectors(args[0])
         if name == "Heaviside":
             return entrywise(lookup("step"), *args, scalar(0))
         name = _OPERATORS.get(name, name)
@@ -410,6 +423,8 @@ class _TexReader:
         if name in REDUCTIONS:
             params.setdefault("keepdim", False)
         terms = [self.plain(a) for a in args]
+        if name in ("svd_u", "svdvals"):
+            params.setdefault("k", terms[0].shape[-1])
         if name in _AXES_TUPLE:
             every = (terms[0].ndim - 1,) if name == "logsumexp" else tuple(range(terms[0].ndim))
             params["dim"] = every if axes is None else axes

@@ -22,6 +22,26 @@ def mH(x: Any) -> Any:
     return conj(mT(x))
 
 
+@front("adjoint")
+def _conjugate_transpose(input: Any) -> Any:
+    """Conjugate transpose of the last two axes: ``x.mH``."""
+    return mH(input)
+
+
+adjoint: Op = primitive(
+    "adjoint",
+    lambda x: np.conj(np.swapaxes(x, -1, -2)),
+    (lambda g, out, x: adjoint(g),),
+    jvp=(lambda t, out, x: adjoint(t),),
+    infer=lambda shape: (*shape[:-2], shape[-1], shape[-2]),
+    code=lambda x: f"np.conj(np.swapaxes({x}, -1, -2))",
+    define=lambda x: conj(mT(x)),
+    domain="real",
+    doc="Conjugate transpose of the last two axes, as formulas write it.",
+)
+"""Xᴴ as one op: programs run a transpose and a conjugate, texts of formulas show this one."""
+
+
 def _matmul_spec(a: Any, b: Any) -> Spec:
     """Labels: 0 rows, 1 inner, 2 columns, 10 … batch axes counted from the right (20 … where stretched)."""
     left = (1,) if len(a) == 1 else (0, 1)

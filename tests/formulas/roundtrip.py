@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+import symgrad as sg
 from symgrad.errors import FormulaTooDeep
 from symgrad.formula.formats import spelled
 from symgrad.formula.latex import latex
@@ -68,3 +69,25 @@ def _difference(got: Any, want: np.ndarray) -> str:
     scale = np.abs(want[finite]).max(initial=1e-6)
     away = np.abs(got.reshape(want.shape)[finite] - want[finite]).max(initial=0.0)
     return "" if away <= 1e-6 * scale else f"off by {away:.3g} of {scale:.3g}"
+
+
+def problems_of_a_tensor(tensor: Any, values: dict[str, Any]) -> list[str]:
+    """What is wrong with the texts of a recorded derivative, and whether its canonical form changes again."""
+    known = sg.formula(tensor).symbols
+    want = np.asarray(tensor.numpy(force=True))
+    try:
+        found = readings(tensor.term, known)
+        got = {name: np.asarray(evaluate(t, values, sizes_of(tensor.term, want))) for name, t in found.items()}
+    except Exception as error:  # noqa: BLE001  (every entry is reported)
+        return [str(error)]
+    wrong = [
+        name
+        for name, value in got.items()
+        if value.size != want.size or not np.allclose(value.reshape(want.shape), want, rtol=1e-5, atol=1e-8)
+    ]
+    return wrong if canonical(found["canonical"]) is found["canonical"] else [*wrong, "not idempotent"]
+
+
+def sizes_of(term: Term, value: np.ndarray) -> dict[str, int]:
+    """The letters that the shape of a result tells."""
+    return {n: k for n, k in zip(term.shape, value.shape, strict=True) if isinstance(n, str) and n.isidentifier()}

@@ -302,6 +302,7 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     "squeeze": [_one("real", "n", 1, "m", dim=(1,)), _one("real", 1, 1, dim=(0, 1)), _one("real", "n", dim=())],
     "unsqueeze": [_one("real", "n", "m", dim=0), _one("real", "n", "m", dim=2), _one("real", dim=0)],
+    "adjoint": [_one("real", "n", "m"), _one("real", 2, "n", "m")],
     "permute": [_one("real", "n", "m", dims=(1, 0)), _one("real", "n", "m", "p", dims=(2, 0, 1))],
     "expand": [
         _one("real", "m", shape=_sizes(2, "m")),
