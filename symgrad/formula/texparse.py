@@ -397,7 +397,7 @@ class _TexReader:
             self.tokens.found(",")
         return out
 
-    def singular_vectors(self, a: Any) -> Value:
+    def singular_vectors(self, a: Any) -> Any:
         """svdv(X), whose conjugate transpose is the op of the table."""
         x = self.plain(a)
         rows = Value("m", op("svd_vh", x, k=x.shape[-1]))
