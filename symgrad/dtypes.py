@@ -59,6 +59,9 @@ _FIRST_FOREIGN = 256
 NARROW = "eE"
 """``dtype.char`` of float16 and bfloat16, whose arithmetic is done in float32 and rounded once, as in torch."""
 
+SINGLE = "fF"
+"""``dtype.char`` of float32 and complex64."""
+
 
 def load_bfloat16() -> np.dtype[Any]:
     """The dtype bfloat16.  ``DtypeError`` names the extra to install where ml_dtypes is absent."""

@@ -18,7 +18,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from symgrad.dtypes import float32, is_narrow, result_type, torch_name, widened
+from symgrad.dtypes import SINGLE, float32, is_narrow, result_type, torch_name, widened
 from symgrad.errors import ArgumentError, DtypeError, SymgradError, UnsupportedDtype
 
 Rule = Callable[..., Any]
@@ -59,6 +59,8 @@ class Op:
     name        the table's key and the formula's function name
     kind        "elementwise", "multilinear" or "primitive"
     kernel      NumPy function ``(*arrays, **params)``
+    single      the kernel of float32 and complex64 operands, where torch's last digit needs another
+    run         what is called on arrays: the kernel, or a choice between the two
     scalar      the same for one Python float, where ``math`` is faster than NumPy on 0-d values
     vjps, jvps  per-input rules, or None where an input has no derivative
     partials    elementwise only: the derivative factor per input, ``(out, *inputs)``
@@ -114,9 +116,11 @@ class Op:
         "refuses",
         "refuses_back",
         "result",
+        "run",
         "sample",
         "saves",
         "scalar",
+        "single",
         "size_params",
         "spare",
         "structural",
@@ -133,6 +137,8 @@ class Op:
     vjps: Any
     conj_vjps: Any
     jvps: Any
+    single: Rule | None
+    run: Rule
     scalar: Callable[[float], float] | None
     partials: tuple[Any, ...] | None
     einsum: Callable[..., Spec]
@@ -168,10 +174,11 @@ class Op:
         self.variadic = callable(vjps)
         self.node = None
         for field in Op.__slots__:
-            if field not in ("name", "kind", "kernel", "vjps", "conj_vjps", "_needs", "variadic"):
+            if field not in ("name", "kind", "kernel", "vjps", "conj_vjps", "_needs", "variadic", "run"):
                 setattr(self, field, fields.pop(field, None))
         if fields:
             raise SymgradError(f"op {name!r}: unknown fields {sorted(fields)}; the fields are {Op.__slots__}.")
+        self.run = kernel if self.single is None else choosing(kernel, self.single)
         self.refuses = by_kind(self.refuses)
         self.node = self.node or title(name)
 
@@ -185,12 +192,12 @@ class Op:
         if carrier is None and not args:
             carrier = self._carrier_of_sizes(params)
         if carrier is None:
-            return self.kernel(*args, **params)
+            return self.run(*args, **params)
         return carrier.apply(self, args, params)
 
     def in_float32(self, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
         """The kernel on float16 or bfloat16: computed in float32 and rounded once, as in torch."""
-        out = self.kernel(*map(widened, arrays), **params)
+        out = self.run(*map(widened, arrays), **params)
         found = [a.dtype for a in arrays if hasattr(a, "dtype")]
         if self.result is not None and len(found) == len(arrays):
             return out.astype(self.result(*found, **params), copy=False)
@@ -254,6 +261,16 @@ class Op:
                 all_shaped |= shaped
         all_saved.update(self.saves or ())
         return tuple(sorted(all_saved)), tuple(sorted(all_shaped - all_saved))
+
+
+def choosing(kernel: Rule, single: Rule) -> Rule:
+    """A kernel that leaves operands of single precision to another."""
+
+    def run(*xs: Any, **params: Any) -> Any:
+        dtype = getattr(xs[0], "dtype", None)
+        return (single if dtype is not None and dtype.char in SINGLE else kernel)(*xs, **params)
+
+    return run
 
 
 def by_kind(refuses: str | dict[str, str] | None) -> dict[str, str]:

@@ -8,12 +8,15 @@ that text compiled, and generated code is that text printed, so the two cannot d
 
 from __future__ import annotations
 
+import ast
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from symgrad import kernels_single
+from symgrad.dtypes import float32
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.kernels import _delta
 from symgrad.op import Labels, Op, Rule, Spec, front, multilinear, shape_of
@@ -162,15 +165,37 @@ def _diagonal_text(piece: Piece, output: Labels, wanted: Labels) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def _compiled(inputs: tuple[Labels, ...], output: Labels, broadcasts: bool, order: Any) -> Callable[..., Any]:
+def _compiled(
+    inputs: tuple[Labels, ...], output: Labels, broadcasts: bool, order: Any, single: bool = False
+) -> Callable[..., Any]:
     names = [f"x{k}" for k in range(len(inputs))]
     if broadcasts and len(set(output)) < len(output):
         text = "_broadcast_delta"
         raise ArgumentError(f"A contraction to {output} both broadcasts and repeats a label ({text}).")
     text = plan_text(inputs, output, names, "shape", order)
     # The text is made from integer labels alone; nothing of a user's reaches it.
-    source = f"lambda {', '.join([*names, 'shape'])}: {text}"
-    return eval(source, {"np": np, "_delta": _delta})  # type: ignore[no-any-return]  # noqa: S307
+    source = ast.parse(f"lambda {', '.join([*names, 'shape'])}: {text}", mode="eval")
+    known = {"np": np, "_delta": _delta}
+    if single:
+        source = ast.fix_missing_locations(_InSingle().visit(source))
+        known |= {"total": kernels_single.summed, "product": kernels_single.matmul}
+    return eval(compile(source, "<contraction>", "eval"), known)  # type: ignore[no-any-return]  # noqa: S307
+
+
+class _InSingle(ast.NodeTransformer):
+    """Sums and matrix products of float32 entries in the order in which torch adds them."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.MatMult):
+            return node
+        return ast.Call(ast.Name("product", ast.Load()), [node.left, node.right], [])
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "sum":
+            node.func = ast.Name("total", ast.Load())
+        return node
 
 
 @functools.lru_cache(maxsize=4096)
@@ -198,7 +223,8 @@ def _contract_kernel(*xs: Any, inputs: tuple[Labels, ...], output: Labels, shape
     if len(xs) > 2:
         order = contraction_order(inputs, output, tuple(shape_of(x) for x in xs))
     known = set().union(*inputs) if inputs else set()
-    return _compiled(inputs, output, not known.issuperset(output), order)(*xs, shape)
+    single = bool(xs) and all(getattr(x, "dtype", None) == float32 for x in xs)
+    return _compiled(inputs, output, not known.issuperset(output), order, single)(*xs, shape)
 
 
 def _contract_code(

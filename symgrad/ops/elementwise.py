@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels
+from symgrad import kernels, kernels_single
+from symgrad.kernels_single import smooth
 from symgrad.op import Op
 from symgrad.op import elementwise as _elementwise
 from symgrad.ops import refusals
@@ -28,7 +29,9 @@ def _flat(name: str, kernel: Any, **fields: Any) -> Op:
     return _elementwise(name, kernel, 0, domain="off-integer", refuses="bc", **fields)
 
 
-exp: Op = _smooth("exp", np.exp, lambda out, x: out, scalar=math.exp, domain="real", doc="e to the x.")
+exp: Op = _smooth(
+    "exp", np.exp, lambda out, x: out, scalar=math.exp, domain="real", single=smooth(np.exp), doc="e to the x."
+)
 exp2: Op = _smooth(
     "exp2",
     np.exp2,
@@ -39,10 +42,24 @@ exp2: Op = _smooth(
     doc="2**x.",
 )
 expm1: Op = _smooth(
-    "expm1", np.expm1, lambda out, x: out + 1, sympy=None, domain="real", define=lambda x: exp(x) - 1, doc="e**x - 1."
+    "expm1",
+    np.expm1,
+    lambda out, x: out + 1,
+    sympy=None,
+    domain="real",
+    define=lambda x: exp(x) - 1,
+    single=smooth(np.expm1),
+    doc="e**x - 1.",
 )
 log: Op = _smooth(
-    "log", np.log, lambda out, x: 1 / x, scalar=math.log, domain="positive", kinks=(0,), doc="Natural logarithm."
+    "log",
+    np.log,
+    lambda out, x: 1 / x,
+    scalar=math.log,
+    domain="positive",
+    kinks=(0,),
+    single=smooth(np.log),
+    doc="Natural logarithm.",
 )
 log2: Op = _smooth(
     "log2",
@@ -51,6 +68,7 @@ log2: Op = _smooth(
     sympy=None,
     domain="positive",
     define=lambda x: log(x) / log(exact(2)),
+    single=smooth(np.log2),
     doc="Logarithm to base 2.",
 )
 log10: Op = _smooth(
@@ -60,6 +78,7 @@ log10: Op = _smooth(
     sympy=None,
     domain="positive",
     define=lambda x: log(x) / log(exact(10)),
+    single=smooth(np.log10),
     doc="Logarithm to base 10.",
 )
 log1p: Op = _smooth(
@@ -70,6 +89,7 @@ log1p: Op = _smooth(
     sympy=None,
     domain="positive",
     define=lambda x: log(1 + x),
+    single=smooth(np.log1p),
     doc="log(1 + x).",
 )
 sqrt: Op = _smooth(
@@ -93,11 +113,27 @@ rsqrt: Op = _smooth(
 )
 cbrt: Op = _smooth("cbrt", np.cbrt, lambda out, x: 1 / (3 * out * out), sympy=None, domain="positive", doc="Cube root.")
 
-sin: Op = _smooth("sin", np.sin, lambda out, x: cos(x), scalar=math.sin, domain="real", doc="Sine (radians).")
-cos: Op = _smooth("cos", np.cos, lambda out, x: -sin(x), scalar=math.cos, domain="real", doc="Cosine (radians).")
+sin: Op = _smooth(
+    "sin", np.sin, lambda out, x: cos(x), scalar=math.sin, domain="real", single=smooth(np.sin), doc="Sine (radians)."
+)
+cos: Op = _smooth(
+    "cos",
+    np.cos,
+    lambda out, x: -sin(x),
+    scalar=math.cos,
+    domain="real",
+    single=smooth(np.cos),
+    doc="Cosine (radians).",
+)
 tan: Op = _smooth("tan", np.tan, lambda out, x: 1 + out**2, scalar=math.tan, domain="unit", doc="Tangent (radians).")
 asin: Op = _smooth(
-    "asin", np.arcsin, lambda out, x: 1 / sqrt(1 - x**2), public=("asin", "arcsin"), domain="unit", doc="Inverse sine."
+    "asin",
+    np.arcsin,
+    lambda out, x: 1 / sqrt(1 - x**2),
+    public=("asin", "arcsin"),
+    domain="unit",
+    single=smooth(np.arcsin),
+    doc="Inverse sine.",
 )
 acos: Op = _smooth(
     "acos",
@@ -113,7 +149,13 @@ atan: Op = _smooth(
 sinh: Op = _smooth("sinh", np.sinh, lambda out, x: cosh(x), domain="real", doc="Hyperbolic sine.")
 cosh: Op = _smooth("cosh", np.cosh, lambda out, x: sinh(x), domain="real", doc="Hyperbolic cosine.")
 tanh: Op = _smooth(
-    "tanh", np.tanh, lambda out, x: 1 - out * out, scalar=math.tanh, domain="real", doc="Hyperbolic tangent."
+    "tanh",
+    np.tanh,
+    lambda out, x: 1 - out * out,
+    scalar=math.tanh,
+    domain="real",
+    single=smooth(np.tanh),
+    doc="Hyperbolic tangent.",
 )
 asinh: Op = _smooth(
     "asinh",
@@ -191,6 +233,7 @@ sigmoid: Op = _smooth(
     sympy=None,
     domain="real",
     latex=r"\sigma\left({0}\right)",
+    single=kernels_single.real(kernels_single.sigmoid, kernels.sigmoid),
     doc="The logistic function 1/(1 + e^-x).",
 )
 softplus: Op = _smooth(
@@ -202,6 +245,7 @@ softplus: Op = _smooth(
     refuses="buic",
     domain="real",
     latex=r"\operatorname{{softplus}}\left({0}\right)",
+    single=kernels_single.softplus,
     doc="log(1 + e^x) without overflow.",
 )
 logsigmoid: Op = _smooth(
@@ -214,6 +258,7 @@ logsigmoid: Op = _smooth(
     refuses="buic",
     domain="real",
     latex=r"\log\sigma\left({0}\right)",
+    single=kernels_single.logsigmoid,
     doc="log of the logistic function.",
 )
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels
+from symgrad import kernels, kernels_single
 from symgrad.dtypes import as_dtype
 from symgrad.errors import ArgumentError, ShapeError
+from symgrad.kernels_single import rounded
 from symgrad.op import Op, Spec, elementwise, front, is_complex, multilinear, primitive, shape_of
 from symgrad.ops.arithmetic import clone, ratio
 from symgrad.ops.complex import conj
@@ -112,6 +113,7 @@ sum_op: Op = multilinear(
     "sum",
     _sum_kernel,
     _sum_spec,
+    single=kernels_single.total,
     infer=reduced_shape,
     result=int_to_long,
     node=overload("Sum"),
@@ -160,6 +162,7 @@ mean_op: Op = primitive(
     code=reduce_code("np.mean"),
     define=lambda x, *, dim, keepdim: sum_op(x, dim=dim, keepdim=keepdim) / size(x, dim),
     domain="real",
+    single=kernels_single.mean,
     doc="Arithmetic mean over axes.",
 )
 
@@ -205,11 +208,18 @@ var_op: Op = primitive(
     define=_var_define,
     refuses={"bui": "std and var only support floating point and complex dtypes"},
     domain="real",
+    single=rounded(kernels.var),
     doc="Variance over axes: squared deviations over (n - correction).",
 )
+
+
+def _std_kernel(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
+    return np.sqrt(kernels.var(x, dim, correction, keepdim))
+
+
 std_op: Op = primitive(
     "std",
-    lambda x, dim, correction, keepdim: np.sqrt(kernels.var(x, dim, correction, keepdim)),
+    _std_kernel,
     (
         lambda g, out, x, *, dim, correction, keepdim: (
             keep(at_kink("std", 0, ratio(g, out * (size(x, dim) - correction)), out, 0), dim, keepdim)
@@ -224,6 +234,7 @@ std_op: Op = primitive(
     ),
     refuses={"bui": "std and var only support floating point and complex dtypes"},
     domain="real",
+    single=rounded(_std_kernel),
     doc="Standard deviation over axes; derivative 0 where all entries are equal.",
 )
 
@@ -430,6 +441,7 @@ norm_op: Op = primitive(
     kinks=("zero vector",),
     refuses={"bui": "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {dtype}"},
     domain="real",
+    single=kernels_single.norm,
     doc="Vector p-norm over axes; derivative 0 at the zero vector.",
 )
 
@@ -466,6 +478,7 @@ logsumexp_op: Op = primitive(
     infer=reduced_shape,
     dtypes="float",
     domain="real",
+    single=kernels_single.logsumexp,
     doc="log Σ e^x over axes, without overflow.",
 )
 
@@ -488,6 +501,7 @@ softmax_op: Op = primitive(
     infer=lambda shape, dim: shape,
     refuses="buic",
     domain="real",
+    single=kernels_single.softmax,
     doc="e^x / Σ e^x along an axis.",
 )
 log_softmax_op: Op = primitive(
@@ -499,6 +513,7 @@ log_softmax_op: Op = primitive(
     define=lambda x, *, dim: x - logsumexp_op(x, dim=(dim,), keepdim=True),
     refuses="buic",
     domain="real",
+    single=kernels_single.log_softmax,
     doc="x - log Σ e^x along an axis.",
 )
 
@@ -529,15 +544,21 @@ def along(op: Op, input: Any, dim: int, **params: Any) -> Any:
 
 # ------------------------------------------------------------------------------------------ cumulative
 
+
+def _cumsum_kernel(x: Any, dim: int) -> Any:
+    return np.cumsum(x, dim, np.int64 if x.dtype.kind in "bui" else None)
+
+
 cumsum_op: Op = primitive(
     "cumsum",
-    lambda x, dim: np.cumsum(x, dim, np.int64 if x.dtype.kind in "bui" else None),
+    _cumsum_kernel,
     (lambda g, out, like, *, dim: flip(cumsum_op(flip(g, dim), dim=dim), dim),),
     jvp=(lambda t, out, like, *, dim: cumsum_op(t, dim=dim),),
     infer=lambda shape, dim: shape,
     result=int_to_long,
     code=lambda x, dim: f"np.cumsum({x}, {dim})",
     domain="real",
+    single=rounded(_cumsum_kernel),
     doc="Cumulative sum along an axis.",
 )
 

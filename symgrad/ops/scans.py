@@ -8,6 +8,7 @@ import numpy as np
 
 from symgrad import kernels_scan
 from symgrad.errors import ArgumentError, ShapeError
+from symgrad.kernels_single import rounded
 from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.complex import conj, real
 from symgrad.ops.indexing import getitem
@@ -34,15 +35,20 @@ def _cumprod_vjp(g: Any, x: Any, dim: int) -> Any:
     return sum_op(unsqueeze_op(g, dim=dim) * slopes, dim=(dim + 1,), keepdim=False)
 
 
+def _cumprod_kernel(x: Any, dim: int) -> Any:
+    return np.cumprod(x, dim, np.int64 if x.dtype.kind in "bui" else None)
+
+
 cumprod_op: Op = primitive(
     "cumprod",
-    lambda x, dim: np.cumprod(x, dim, np.int64 if x.dtype.kind in "bui" else None),
+    _cumprod_kernel,
     (lambda g, out, x, *, dim: _cumprod_vjp(g, x, dim),),
     infer=lambda shape, dim: shape,
     result=int_to_long,
     code=lambda x, dim: f"np.cumprod({x}, {dim})",
     saves=(-1,),
     domain="real",
+    single=rounded(_cumprod_kernel),
     doc="Running product along an axis; right at zeros.",
 )
 
@@ -62,6 +68,7 @@ logcumsumexp_op: Op = primitive(
     infer=lambda shape, dim: shape,
     refuses="bui",
     domain="real",
+    single=rounded(kernels_scan.logcumsumexp),
     doc="log of the running sum of e^x along an axis, without overflow.",
 )
 

@@ -14,7 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import NARROW, float64, get_default_dtype, int64, is_floating, promote, result_type, weak_with
+from symgrad.dtypes import (
+    NARROW,
+    SINGLE,
+    float64,
+    get_default_dtype,
+    int64,
+    is_floating,
+    promote,
+    result_type,
+    weak_with,
+)
 from symgrad.errors import ArgumentError, AutogradError, ShapeError, UnsupportedDtype
 from symgrad.op import Op, lookup, refusal, shape_of
 from symgrad.ops.constants import Constant, NamedFloat
@@ -200,7 +210,7 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
         if cuts:
             out = op.view(*values, **params)  # type: ignore[misc]
         else:
-            out = op.in_float32(values, params) if _any_narrow(values) else op.kernel(*values, **params)
+            out = op.in_float32(values, params) if _any_narrow(values) else op.run(*values, **params)
     except (ValueError, TypeError, np.linalg.LinAlgError) as error:
         raise explain(op, args, error) from error
     if out.__class__ is np.ndarray and out.ndim > 1 and op.kind != "elementwise" and not cuts:
@@ -458,17 +468,18 @@ def _kept(op: Op, mask: int, table: list[Any]) -> tuple[bool, ...]:
 
 
 def _set_aside(op: Op) -> frozenset[str]:
-    """``dtype.char`` of the operands that take the general path: what is cast, refused, or computed in float32."""
+    """``dtype.char`` of the operands that take the general path: what is cast, refused, or computed otherwise."""
     cast = {"float": "bui", "number": "b"}.get(op.dtypes or "", "")
     narrow = NARROW if op.dtypes == "float" or not isinstance(op.kernel, np.ufunc) else ""
-    return frozenset("".join(_CHARS[kind] for kind in (*cast, *op.refuses) if kind in _CHARS) + narrow)
+    single = "" if op.single is None else SINGLE
+    return frozenset("".join(_CHARS[kind] for kind in (*cast, *op.refuses) if kind in _CHARS) + narrow + single)
 
 
 def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
     """The fast path of an elementwise op of one argument."""
     new, kernel, scalar = cls.__new__, op.kernel, _scalar_kernel(op)
     kept: list[Any] = [None, None]
-    careful = _set_aside(op)
+    careful, single = _set_aside(op), op.single
     differentiable = op.differentiable(0)
     expected = cls
 
@@ -485,7 +496,9 @@ def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
         if x.__class__ is _f64:
             v = scalar(x)
         elif careful and x.dtype.char in careful:
-            return apply(cls, op, (input,), {})
+            if single is None or x.dtype.char != "f":
+                return apply(cls, op, (input,), {})
+            v = single(x)
         else:
             v = kernel(x)
         if not input._requires_grad or not differentiable or (MODE.exceptional and not MODE.local.enabled):
