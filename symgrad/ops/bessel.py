@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad import kernels, kernels_single, kernels_special
+from symgrad import kernels, kernels_special, single
 from symgrad.errors import ArgumentError
 from symgrad.op import Op, elementwise, front, primitive
 from symgrad.ops.constants import PI, exact
@@ -122,7 +122,7 @@ ndtr: Op = _special(
     "ndtr",
     kernels.ndtr,
     lambda out, x: _density(x),
-    single=kernels_single.ndtr,
+    single=single.ndtr,
     domain="real",
     latex=r"\Phi\left({0}\right)",
     doc="Standard normal distribution function.",

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels_single
 from symgrad.dtypes import float32
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.kernels import _delta
 from symgrad.op import Labels, Op, Rule, Spec, front, multilinear, shape_of
 from symgrad.ops.arithmetic import closed
+from symgrad.single import matmul, summed
 
 
 def _axes_text(axes: Sequence[int]) -> str:
@@ -178,7 +178,7 @@ def _compiled(
     known = {"np": np, "_delta": _delta}
     if single:
         source = ast.fix_missing_locations(_InSingle().visit(source))
-        known |= {"total": kernels_single.summed, "product": kernels_single.matmul}
+        known |= {"total": summed, "product": matmul}
     return eval(compile(source, "<contraction>", "eval"), known)  # type: ignore[no-any-return]  # noqa: S307
 
 

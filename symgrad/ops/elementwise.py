@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels, kernels_single
-from symgrad.kernels_single import smooth
+from symgrad import kernels, single
 from symgrad.op import Op
 from symgrad.op import elementwise as _elementwise
 from symgrad.ops import refusals
 from symgrad.ops.constants import exact
 from symgrad.ops.kinks import at_kink
+from symgrad.single import smooth
 
 
 def _smooth(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
@@ -233,7 +233,7 @@ sigmoid: Op = _smooth(
     sympy=None,
     domain="real",
     latex=r"\sigma\left({0}\right)",
-    single=kernels_single.real(kernels_single.sigmoid, kernels.sigmoid),
+    single=single.real(single.sigmoid, kernels.sigmoid),
     doc="The logistic function 1/(1 + e^-x).",
 )
 softplus: Op = _smooth(
@@ -245,7 +245,7 @@ softplus: Op = _smooth(
     refuses="buic",
     domain="real",
     latex=r"\operatorname{{softplus}}\left({0}\right)",
-    single=kernels_single.softplus,
+    single=single.softplus,
     doc="log(1 + e^x) without overflow.",
 )
 logsigmoid: Op = _smooth(
@@ -258,7 +258,7 @@ logsigmoid: Op = _smooth(
     refuses="buic",
     domain="real",
     latex=r"\log\sigma\left({0}\right)",
-    single=kernels_single.logsigmoid,
+    single=single.logsigmoid,
     doc="log of the logistic function.",
 )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels, kernels_linalg, kernels_single
+from symgrad import kernels, kernels_linalg, single
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, Spec, broadcast_shapes, front, multilinear, primitive, shape_of
 from symgrad.ops.arithmetic import closed
@@ -84,7 +84,7 @@ matmul_op: Op = multilinear(
     "matmul",
     np.matmul,
     _matmul_spec,
-    single=kernels_single.real(kernels_single.matmul, np.matmul),
+    single=single.real(single.matmul, np.matmul),
     refuses="b",
     infer=_matmul_shape,
     node=_matmul_node,

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels, kernels_single
+from symgrad import kernels, single
 from symgrad.dtypes import as_dtype
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.kernels_single import rounded
 from symgrad.op import Op, Spec, elementwise, front, is_complex, multilinear, primitive, shape_of
 from symgrad.ops.arithmetic import clone, ratio
 from symgrad.ops.complex import conj
@@ -19,6 +18,7 @@ from symgrad.ops.elementwise import exp
 from symgrad.ops.kinks import at_kink, no_kink
 from symgrad.ops.select import abs_, eq, sign, tied, where
 from symgrad.ops.shaping import axis_of, expand_op, flip, reshape, reshape_op, squeeze, unsqueeze_op
+from symgrad.single import rounded
 
 
 class Everything(tuple[int, ...]):
@@ -113,7 +113,7 @@ sum_op: Op = multilinear(
     "sum",
     _sum_kernel,
     _sum_spec,
-    single=kernels_single.total,
+    single=single.total,
     infer=reduced_shape,
     result=int_to_long,
     node=overload("Sum"),
@@ -162,7 +162,7 @@ mean_op: Op = primitive(
     code=reduce_code("np.mean"),
     define=lambda x, *, dim, keepdim: sum_op(x, dim=dim, keepdim=keepdim) / size(x, dim),
     domain="real",
-    single=kernels_single.mean,
+    single=single.mean,
     doc="Arithmetic mean over axes.",
 )
 
@@ -441,7 +441,7 @@ norm_op: Op = primitive(
     kinks=("zero vector",),
     refuses={"bui": "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {dtype}"},
     domain="real",
-    single=kernels_single.norm,
+    single=single.norm,
     doc="Vector p-norm over axes; derivative 0 at the zero vector.",
 )
 
@@ -478,7 +478,7 @@ logsumexp_op: Op = primitive(
     infer=reduced_shape,
     dtypes="float",
     domain="real",
-    single=kernels_single.logsumexp,
+    single=single.logsumexp,
     doc="log Σ e^x over axes, without overflow.",
 )
 
@@ -501,7 +501,7 @@ softmax_op: Op = primitive(
     infer=lambda shape, dim: shape,
     refuses="buic",
     domain="real",
-    single=kernels_single.softmax,
+    single=single.softmax,
     doc="e^x / Σ e^x along an axis.",
 )
 log_softmax_op: Op = primitive(
@@ -513,7 +513,7 @@ log_softmax_op: Op = primitive(
     define=lambda x, *, dim: x - logsumexp_op(x, dim=(dim,), keepdim=True),
     refuses="buic",
     domain="real",
-    single=kernels_single.log_softmax,
+    single=single.log_softmax,
     doc="x - log Σ e^x along an axis.",
 )
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from symgrad import kernels_scan
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.kernels_single import rounded
 from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.complex import conj, real
 from symgrad.ops.indexing import getitem
@@ -16,6 +15,7 @@ from symgrad.ops.naming import inplace
 from symgrad.ops.reductions import along, cast, cumsum, cumsum_op, int_to_long, shifted_exp, sum_op
 from symgrad.ops.select import eq, ge, where
 from symgrad.ops.shaping import axis_of, cat, movedim, narrow, ones_like, unsqueeze_op
+from symgrad.single import rounded
 
 inplace("cumsum", "cumprod")
 

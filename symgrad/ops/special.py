@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels, kernels_single
+from symgrad import kernels, single
 from symgrad.op import Op, elementwise, primitive
 from symgrad.ops.constants import PI
 from symgrad.ops.elementwise import exp, log, sqrt
@@ -52,7 +52,7 @@ digamma: Op = _special(
     sympy="digamma",
     domain="positive",
     latex=r"\psi\left({0}\right)",
-    single=kernels_single.digamma,
+    single=single.digamma,
     doc="Derivative of log Γ.",
 )
 polygamma_op: Op = primitive(
@@ -71,7 +71,7 @@ xlogy: Op = _special(
     lambda x, y: np.where(np.equal(x, 0) & ~np.isnan(y), 0, x * np.log(np.where(np.equal(x, 0), 1, y)))[()],
     lambda out, x, y: _log_or_zero(x, y),
     lambda out, x, y: x / y,
-    single=kernels_single.xlogy,
+    single=single.xlogy,
     code=lambda x, y: f"np.where(({x}) == 0, 0, ({x}) * np.log(np.where(({x}) == 0, 1, {y})))",
     domain="positive",
     define=lambda x, y: x * log(y),
@@ -84,7 +84,7 @@ sinc: Op = _special(
     refuses="",
     domain="real",
     latex=r"\operatorname{{sinc}}\left({0}\right)",
-    single=kernels_single.real(kernels_single.sinc, kernels.sinc),
+    single=single.real(single.sinc, kernels.sinc),
     doc="sin(πx)/(πx), and 1 at 0.",
 )
 dsinc: Op = _special(

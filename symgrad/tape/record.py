@@ -209,8 +209,11 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     try:
         if cuts:
             out = op.view(*values, **params)  # type: ignore[misc]
+        elif _any_narrow(values):
+            out = op.in_float32(values, params)
         else:
-            out = op.in_float32(values, params) if _any_narrow(values) else op.run(*values, **params)
+            single = op.single is not None and getattr(values[0], "dtype", float64).char in SINGLE
+            out = (op.single if single else op.kernel)(*values, **params)  # type: ignore[misc]
     except (ValueError, TypeError, np.linalg.LinAlgError) as error:
         raise explain(op, args, error) from error
     if out.__class__ is np.ndarray and out.ndim > 1 and op.kind != "elementwise" and not cuts:
