@@ -207,13 +207,7 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     if cuts:
         values[0] = args[0]._array()
     try:
-        if cuts:
-            out = op.view(*values, **params)  # type: ignore[misc]
-        elif _any_narrow(values):
-            out = op.in_float32(values, params)
-        else:
-            single = op.single is not None and getattr(values[0], "dtype", float64).char in SINGLE
-            out = (op.single if single else op.kernel)(*values, **params)  # type: ignore[misc]
+        out = op.view(*values, **params) if cuts else _computed(op, values, params)  # type: ignore[misc]
     except (ValueError, TypeError, np.linalg.LinAlgError) as error:
         raise explain(op, args, error) from error
     if out.__class__ is np.ndarray and out.ndim > 1 and op.kind != "elementwise" and not cuts:
@@ -229,12 +223,14 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     return made
 
 
-def _any_narrow(values: list[Any]) -> bool:
-    """Whether an operand is float16 or bfloat16."""
-    for value in values:  # noqa: SIM110  (a plain loop: any() of a generator costs three times as much)
+def _computed(op: Op, values: list[Any], params: dict[str, Any]) -> Any:
+    """What the kernel for the operands' precision gives."""
+    for value in values:
         if isinstance(value, _ARRAYS) and value.dtype.char in NARROW:
-            return True
-    return False
+            return op.in_float32(values, params)
+    if op.single is not None and getattr(values[0], "dtype", float64).char in SINGLE:
+        return op.single(*values, **params)
+    return op.kernel(*values, **params)
 
 
 _BY_COLUMNS = ("inv", "solve", "cholesky")
