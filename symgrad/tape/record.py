@@ -30,6 +30,7 @@ from symgrad.op import Op, lookup, refusal, shape_of
 from symgrad.ops.constants import Constant, NamedFloat
 from symgrad.tape.graph import Node, Size, Source, sequence
 from symgrad.tape.inplace import Invalid, View, into, note_view
+from symgrad.tape.layout import laid_out
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import NODES, SWITCHES, observed
 from symgrad.tape.versions import note_scalar, storage
@@ -211,7 +212,7 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     except (ValueError, TypeError, np.linalg.LinAlgError) as error:
         raise explain(op, args, error) from error
     if out.__class__ is np.ndarray and out.ndim > 1 and op.kind != "elementwise" and not cuts:
-        out = _laid_out(op, out)
+        out = laid_out(op, out)
     shared = out.__class__ is np.ndarray and _shared(out, values)
     if shared and not cuts and op.name != "detach":
         out = out.copy()
@@ -231,21 +232,6 @@ def _computed(op: Op, values: list[Any], params: dict[str, Any]) -> Any:
     if op.single is not None and getattr(values[0], "dtype", float64).char in SINGLE:
         return op.single(*values, **params)
     return op.kernel(*values, **params)
-
-
-_BY_COLUMNS = ("inv", "solve", "cholesky")
-"""Ops whose results LAPACK leaves column by column, and torch with it."""
-
-
-def _laid_out(op: Op, out: Any) -> Any:
-    """A result in torch's layout in memory: row by row, but what comes from LAPACK."""
-    if op.name in _BY_COLUMNS:
-        return np.ascontiguousarray(out.swapaxes(-1, -2)).swapaxes(-1, -2)
-    return out if op.name in _AS_IT_IS or out.flags.c_contiguous else np.ascontiguousarray(out)
-
-
-_AS_IT_IS = ("flip", "detach", "abs", "sgn", "cast", "where", "bessel_i", "bessel_ie", "bessel_j", "polygamma")
-"""Ops whose results have the layout of what they were made of."""
 
 
 def _shared(out: Any, values: list[Any]) -> bool:
