@@ -496,10 +496,13 @@ def _times(partial: Rule) -> Rule:
         # Multiplication is the commonest op; one call instead of two.
         return _times_first if partial is first else _times_second
 
+    def of_one(g: Any, out: Any, x: Any) -> Any:  # the same as below, without packing and unpacking arguments
+        return g * partial(out, x)
+
     def rule(g: Any, out: Any, *inputs: Any) -> Any:
         return g * partial(out, *inputs)
 
-    return rule
+    return of_one if partial.__code__.co_argcount == 2 else rule
 
 
 def _times_conj(partial: Rule) -> Rule:

@@ -239,10 +239,10 @@ OUTPUT = FunctionOp("output", _output_pull, _output_symbolic)
 
 
 def _node(op: Op, args: tuple[Any, ...], params: dict[str, Any], mask: int, shape: Any, dtype: Any, saved: Any) -> Node:
-    node = Node.__new__(Node)
+    node = Node()
     node.op, node.args, node.params, node.mask = op, args, params, mask
     node.shape, node.dtype, node.saved = shape, dtype, saved
-    node.uniform, node.extra, node.sequence_nr = False, None, next(sequence)
+    node.rules, node.extra, node.sequence_nr = None, None, next(sequence)
     return node
 
 

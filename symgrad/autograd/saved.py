@@ -47,7 +47,7 @@ class SavedTensor:
                 "hooks is allowed at a time."
             )
         row[place] = saved_tensors_hooks(pack_hook, unpack_hook).packed(row[place])
-        node.saved, node.uniform = PackedRow(row), False
+        node.saved, node.rules = PackedRow(row), None
         run = (node.params or {}).get("run")
         if run is not None:
             run.ctx.let_go(place)

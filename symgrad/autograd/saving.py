@@ -56,7 +56,7 @@ def _pack_node(node: Any) -> None:
     finally:
         _LOCAL.busy = False
     # Only the general path of the engine unpacks.
-    node.uniform = False
+    node.rules = None
 
 
 class saved_tensors_hooks:  # noqa: N801  (torch's name)

@@ -117,13 +117,13 @@ def reinforce(sample: Any, reward: Any) -> None:
     if sample._node is None:  # integers, which no derivative reached so far
         sample._node, sample._requires_grad = _node(sample), True
     node = sample._node
-    node.op, node.params, node.mask, node.uniform = REINFORCED, None, 1, False
+    node.op, node.params, node.mask, node.rules = REINFORCED, None, 1, None
     node.args = (log_p._node, constant.source(), given.edge())
     node.saved = select_saved(REINFORCED, 1, sample._value, [log_p._value, constant._value, given._value])
 
 
 def _node(sample: Any) -> Node:
-    made = Node.__new__(Node)
+    made = Node()
     made.shape, made.dtype, made.extra, made.sequence_nr = sample._value.shape, sample.dtype, None, next(sequence)
     return made
 

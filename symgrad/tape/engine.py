@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import NARROW, float32, float64, torch_name, widened
+from symgrad.dtypes import NARROW, torch_name, widened
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import is_complex, same
 from symgrad.ops.cotangents import FUSED, full_name
@@ -57,6 +57,11 @@ def nothing_saved(node: Node) -> tuple[Any, ...]:
     if reads:
         raise AutogradError(SECOND_TIME)
     return (None,) * (count + 1)
+
+
+def _tracked(args: tuple[Any, ...], mask: int) -> tuple[Any, ...]:
+    """The arguments that a mask names."""
+    return tuple([arg for i, arg in enumerate(args) if mask >> i & 1])
 
 
 _numbers = itertools.count()
@@ -109,34 +114,30 @@ class Sweep:
     # -------------------------------------------------------------------------------------- order
 
     def order(self) -> list[Node]:
-        """The nodes to run, newest first; leaves are counted on the way."""
+        """The nodes to run, newest first; leaves are noted on the way."""
         seen: set[Node] = set()
-        stack: list[Node] = []
+        nodes: list[Node] = []
         leaves = self.leaves
         for root, _ in self.roots:
-            if root.__class__ is Node:
-                if root not in seen:
-                    seen.add(root)
-                    stack.append(root)
-            else:
-                leaves[root] = leaves.get(root, 0) + 1
-        nodes: list[Node] = []
-        pop, push, append = stack.pop, stack.append, nodes.append
-        while stack:
-            node = pop()
-            append(node)
-            if self.inside and node in self.wanted_nodes:
+            if root.__class__ is not Node:
+                leaves[root] = 0
+            elif root not in seen:
+                seen.add(root)
+                nodes.append(root)
+        kind, note, append = Node, seen.add, nodes.append
+        ends = self.wanted_nodes if self.inside else ()
+        for node in nodes:  # which grows meanwhile
+            if ends and node in ends:
                 continue
-            bits = node.mask
-            for arg in node.args:
-                if bits & 1:
-                    if arg.__class__ is Node:
-                        if arg not in seen:
-                            seen.add(arg)
-                            push(arg)
-                    else:
-                        leaves[arg] = leaves.get(arg, 0) + 1
-                bits >>= 1
+            args = node.args
+            if node.mask + 1 != 1 << len(args):
+                args = _tracked(args, node.mask)
+            for arg in args:
+                if type(arg) is not kind:  # quicker than __class__ where classes vary
+                    leaves[arg] = 0
+                elif arg not in seen:
+                    note(arg)
+                    append(arg)
         nodes.sort(key=_age, reverse=True)
         if self.wanted is not None:
             nodes = self._only_useful(nodes)
@@ -173,8 +174,9 @@ class Sweep:
         """Run the sweep: afterwards ``found`` holds the cotangents of the wanted nodes and of the leaves."""
         nodes = self.order()
         stale = {node for node in nodes if not fresh(node)} if any_changes() else set()
-        self.eager_leaves = any(leaf.has_hooks() for leaf in self.leaves)
         self.nodes = nodes
+        if any(leaf.has_hooks() for leaf in self.leaves):
+            self._count(nodes)
         with np.errstate(all="ignore"), running(self):
             for root, seed in self.roots:
                 self._add(root, seed)
@@ -188,6 +190,16 @@ class Sweep:
             for callback in self.callbacks:  # which may add further ones
                 callback()
         self.nodes = []
+
+    def _count(self, nodes: list[Node]) -> None:
+        """Find out how much reaches each leaf, so that its hooks can run as soon as its gradient is complete."""
+        self.eager_leaves = True
+        reached = [root for root, _ in self.roots]
+        for node in nodes:
+            reached += _tracked(node.args, self.masks.get(node, node.mask))
+        for edge in reached:
+            if edge in self.leaves:
+                self.leaves[edge] += 1
 
     def will_run(self, edge: Any) -> bool:
         """Whether the sweep computes the gradient of a node or leaf."""
@@ -248,17 +260,15 @@ class Sweep:
                 self.done = end - length_hint(row) - 1
                 raise
             if not self.keep_graph:
-                for node in block:
-                    if self.masks.get(node, 1):
-                        node.saved = FREED
+                for node in [node for node in block if self.masks.get(node, 1)] if self.masks else block:
+                    node.saved = FREED
 
     def _run_block(self, nodes: Iterable[Node]) -> None:
-        grads = self.grads
+        """Run some nodes: those with rules to call as they are on the spot, the others with care."""
+        grads, masks = self.grads, self.masks
         get, take = grads.get, grads.pop
-        plain = not (self.create_graph or self.eager_leaves or self.wanted_nodes)
-        f64, f32, masked, freed, passes = float64, float32, Masked, FREED, same
-        masks = self.masks
-        array = np.ndarray
+        careful = self.create_graph or self.eager_leaves or bool(self.wanted_nodes)
+        masked, freed, passes, array = Masked, FREED, same, np.ndarray
         owned: set[Any] = set()
         for node in nodes:
             g = take(node, None)
@@ -266,38 +276,46 @@ class Sweep:
                 if node.op.kind == "function":
                     self._unreached(node)
                 continue
-            if not plain or not node.uniform or node.extra is not None or g.__class__ is masked:
+            rules = node.rules
+            if rules is None or careful or g.__class__ is masked or (masks and node in masks):
                 self._careful(node, g)
                 continue
             saved = node.saved
             if saved is freed:
                 saved = nothing_saved(node)
-            dtype = node.dtype
-            op = node.op
-            if dtype is f64 or dtype is f32:
-                rules = op.vjps
-            elif dtype.char in NARROW:
-                self._careful(node, g)
-                continue
+            # Written out for each argument: a loop over them would cost as much as the arithmetic.
+            if len(rules) == 1:
+                (rule,) = rules
+                (arg,) = node.args
+                out, x = saved
+                c = g if rule is passes else rule(g, out, x)
             else:
-                rules = self._rules(node, saved)
-            bits = masks.get(node, node.mask) if masks else node.mask
-            i = 0  # counted by hand: enumerate() costs more than the addition
-            for arg in node.args:
-                if bits & 1:
-                    rule = rules[i]
-                    c = g if rule is passes else rule(g, *saved)
-                    before = get(arg)
+                rule, last = rules
+                other, arg = node.args
+                out, x, y = saved
+                if rule is not None:
+                    c = g if rule is passes else rule(g, out, x, y)
+                    before = get(other)
                     if before is None:
-                        grads[arg] = c
-                    elif arg in owned:
+                        grads[other] = c
+                    elif other in owned:
                         before += c
                     else:
-                        grads[arg] = total = before + c
+                        grads[other] = total = before + c
                         if total.__class__ is array:
-                            owned.add(arg)  # a sum made here: the next contribution may go into its memory
-                bits >>= 1
-                i += 1  # noqa: SIM113
+                            owned.add(other)  # a sum made here: the next contribution may go into its memory
+                    if last is None:
+                        continue
+                c = g if last is passes else last(g, out, x, y)
+            before = get(arg)
+            if before is None:
+                grads[arg] = c
+            elif arg in owned:
+                before += c
+            else:
+                grads[arg] = total = before + c
+                if total.__class__ is array:
+                    owned.add(arg)
 
     def _rules(self, node: Node, saved: Any) -> Any:
         return node.op.conj_vjps if node.dtype.kind == "c" or is_complex(*saved) else node.op.vjps

@@ -24,7 +24,9 @@ class Node:
 
     mask      bit i set: a gradient flows to argument i
     saved     (out, *inputs) with None for what no rule reads
-    uniform   all differentiable arguments have the result's shape and dtype, so cotangents need no fitting
+    rules     the pullback to each argument (None: no gradient flows there), where a sweep may call them as they are:
+              results of float32 or float64 whose arguments have their shape and dtype, so that cotangents need no
+              fitting, and no hooks.  None where care is needed.
     extra     hooks, retained tensors, names; None for almost every node
     """
 
@@ -36,10 +38,10 @@ class Node:
         "mask",
         "op",
         "params",
+        "rules",
         "saved",
         "sequence_nr",
         "shape",
-        "uniform",
     )
 
     op: Op
@@ -50,7 +52,7 @@ class Node:
     shape: tuple[int, ...]
     dtype: Any
     sequence_nr: int
-    uniform: bool
+    rules: tuple[Any, ...] | None
     extra: NodeExtra | None
 
     @property
@@ -67,6 +69,7 @@ class Node:
         """The record of rare things, made on first use."""
         if self.extra is None:
             self.extra = NodeExtra()
+            self.rules = None
         return self.extra
 
 

@@ -257,7 +257,7 @@ def _fitting(tensor: Any, new: Any) -> Any:
         names = [torch_name(d) for d in (value.dtype, old.dtype)]
         raise DtypeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
     if new._node is not None:
-        new._node.dtype, new._node.uniform = old.dtype, False
+        new._node.dtype, new._node.rules = old.dtype, None
     return value.astype(old.dtype)
 
 

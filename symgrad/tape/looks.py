@@ -93,14 +93,14 @@ class Look:
             return None
         made: list[Any] = []
         for op, args, params, shape, dtype, number, mask in self.rows:
-            node = Node.__new__(Node)
+            node = Node()
             node.op, node.params, node.shape, node.dtype, node.mask = op, params, shape, dtype, mask
             node.args = tuple(
                 made[a.k] if isinstance(a, _Place) else a() if isinstance(a, weakref.ref) else a for a in args
             )
             if any(a is None for a in node.args):
                 return None
-            node.saved, node.sequence_nr, node.uniform, node.extra = FREED, number, False, None
+            node.saved, node.sequence_nr, node.rules, node.extra = FREED, number, None, None
             made.append(node)
         if made:
             return made[-1]

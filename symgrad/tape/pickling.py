@@ -132,7 +132,7 @@ def _state(item: Any, ref: Any) -> tuple[Any, ...]:
         extra = _node_extra(item.extra)
         args = _labelled_state(item, ref)
         inside = tuple(ref(x) for x in _inside(item.params))
-        return ("node", item.op, args, _as_size(item.params), inside, item.mask, item.shape, item.dtype, item.uniform,
+        return ("node", item.op, args, _as_size(item.params), inside, item.mask, item.shape, item.dtype,
                 item.sequence_nr, saved, extra)  # fmt: skip
     if isinstance(item, Origin):
         return ("origin", tuple(map(ref, item.roots)), tuple(map(ref, item.seeds)), _plain_fields(item))
@@ -296,13 +296,13 @@ def restored(states: list[Any]) -> Bundle:
 
 def _fresh_numbers(states: list[Any]) -> dict[int, int]:
     """New creation numbers in the old order, younger than everything here."""
-    return {old: next(sequence) for old in sorted(state[9] for state in states if state[0] == "node")}
+    return {old: next(sequence) for old in sorted(state[8] for state in states if state[0] == "node")}
 
 
 def _fill_node(node: Node, state: Any, deref: Any, fresh: dict[int, int]) -> None:
-    _, op, args, params, inside, mask, shape, dtype, uniform, number, saved, extra = state
+    _, op, args, params, inside, mask, shape, dtype, number, saved, extra = state
     node.op, node.args, node.params = op, _labelled(args, deref), params
-    node.mask, node.shape, node.dtype, node.uniform = mask, shape, dtype, uniform
+    node.mask, node.shape, node.dtype, node.rules = mask, shape, dtype, None
     node.sequence_nr = fresh[number]
     node.saved = FREED if isinstance(saved, str) else saved
     node.extra = None

@@ -1,14 +1,12 @@
 """Recording: how an op on tensors runs its kernel and leaves one node on the tape.
 
-:func:`apply` is the general path for any op; :func:`unary` and :func:`binary` build the fast paths of elementwise ops,
-which do the same with every lookup done beforehand.
+:func:`apply` is the path for any op; elementwise ops of tensors take a shorter one, :mod:`symgrad.tape.fast`.
 """
 
 from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -29,19 +27,14 @@ from symgrad.errors import ArgumentError, AutogradError, ShapeError, Unsupported
 from symgrad.op import Op, lookup, refusal, shape_of
 from symgrad.ops.constants import Constant, NamedFloat
 from symgrad.tape.graph import Node, Size, Source, sequence
-from symgrad.tape.inplace import Invalid, View, into, note_view
+from symgrad.tape.inplace import Invalid, View, note_view
 from symgrad.tape.layout import laid_out
 from symgrad.tape.modes import MODE
-from symgrad.tape.observers import NODES, SWITCHES, observed
+from symgrad.tape.observers import NODES, observed
 from symgrad.tape.versions import note_scalar, storage
 from symgrad.tape.watch import WATCH, note_constant
 
-_new_node = Node.__new__
-_next = sequence.__next__
-_f64 = np.float64
 _ARRAYS = (np.ndarray, np.generic)
-_CHARS = {"b": "?", "i": "bhilqp", "u": "BHILQP", "c": "FDG"}
-"""``dtype.char`` by kind: what operands are told apart by on the fast paths."""
 _SMALL = 4096
 """Bytes up to which a constant's values are kept with the graph."""
 INFERENCE_SAVED = (
@@ -275,16 +268,16 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
 
 def recorded(cls: Any, op: Op, out: Any, edges: Any, values: Any, params: Any, mask: int) -> Any:
     """The tensor of a result with its node: where the operands came from, and what of their values the rules read."""
-    node = _new_node(Node)
+    node = Node()
     node.op = op
     node.args = edges
     node.params = params or None
     node.mask = mask
     node.shape = out.shape
     node.dtype = out.dtype
-    node.sequence_nr = _next()
+    node.sequence_nr = next(sequence)
     node.extra = None
-    node.uniform = False
+    node.rules = None
     node.saved = select_saved(op, mask, out, values)
     if NODES:
         observed(node)
@@ -426,164 +419,3 @@ def _described(arg: Any) -> str:
     if isinstance(arg, np.ndarray):
         return f"array of shape {arg.shape}"
     return repr(arg)
-
-
-# ---------------------------------------------------------------------------------------------- fast paths
-
-
-def _scalar_kernel(op: Op) -> Callable[[Any], Any]:
-    fast, kernel = op.scalar, op.kernel
-    if fast is None:
-        return kernel
-
-    def run(x: Any) -> Any:
-        try:
-            return _f64(fast(x))
-        except (ValueError, OverflowError):
-            return kernel(x)
-
-    return run
-
-
-def _kept(op: Op, mask: int, table: list[Any]) -> tuple[bool, ...]:
-    """Which of (out, x, y) the rules of the tracked inputs read, noted in ``table`` (found out on first use)."""
-    saved = op.needs(mask)[0]
-    row = table[mask] = (-1 in saved, 0 in saved, 1 in saved)
-    return row
-
-
-def _set_aside(op: Op) -> frozenset[str]:
-    """``dtype.char`` of the operands that take the general path: what is cast, refused, or computed otherwise."""
-    cast = {"float": "bui", "number": "b"}.get(op.dtypes or "", "")
-    narrow = NARROW if op.dtypes == "float" or not isinstance(op.kernel, np.ufunc) else ""
-    single = "" if op.single is None else SINGLE
-    return frozenset("".join(_CHARS[kind] for kind in (*cast, *op.refuses) if kind in _CHARS) + narrow + single)
-
-
-def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
-    """The fast path of an elementwise op of one argument."""
-    new, kernel, scalar = cls.__new__, op.kernel, _scalar_kernel(op)
-    kept: list[Any] = [None, None]
-    careful, single = _set_aside(op), op.single
-    differentiable = op.differentiable(0)
-    expected = cls
-
-    def switch(fast: bool) -> None:
-        nonlocal expected
-        expected = cls if fast else None
-
-    def call(input: Any, *, out: Any = None) -> Any:
-        if out is not None:
-            return into(out, op.name, call, (input,), {})
-        if input.__class__ is not expected:
-            return op(input)
-        x = input._value
-        if x.__class__ is _f64:
-            v = scalar(x)
-        elif careful and x.dtype.char in careful:
-            if single is None or x.dtype.char != "f":
-                return apply(cls, op, (input,), {})
-            v = single(x)
-        else:
-            v = kernel(x)
-        if not input._requires_grad or not differentiable or (MODE.exceptional and not MODE.local.enabled):
-            return apply(cls, op, (input,), {}) if traced(input) else plain(cls, v)
-        out = new(cls)
-        out._value = v
-        out._extra = None
-        node = _new_node(Node)
-        node.op = op
-        source = input._node
-        node.args = (input if source is None else source,)
-        row = kept[1] or _kept(op, 1, kept)
-        node.saved = (v if row[0] else None, x if row[1] else None)
-        node.params = None
-        node.mask = 1
-        if source is not None:
-            node.shape = source.shape
-            node.dtype = source.dtype
-        else:
-            node.shape = v.shape
-            node.dtype = v.dtype
-        node.uniform = True
-        node.sequence_nr = _next()
-        node.extra = None
-        out._node = node
-        out._requires_grad = True
-        return out
-
-    SWITCHES.append(switch)
-    call.__name__ = call.__qualname__ = op.name
-    call.__doc__ = op.doc
-    return call
-
-
-def binary(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
-    """The fast path of an elementwise op of two tensors; numbers and arrays take :func:`apply`."""
-    new, kernel = cls.__new__, op.kernel
-    kept: list[Any] = [None] * 4
-    can = (1 if op.differentiable(0) else 0) | (2 if op.differentiable(1) else 0)
-    careful = _set_aside(op)
-    expected = cls
-
-    def switch(fast: bool) -> None:
-        nonlocal expected
-        expected = cls if fast else None
-
-    def call(input: Any, other: Any, *, out: Any = None) -> Any:
-        if out is not None:
-            return into(out, op.name, call, (input, other), {})
-        if input.__class__ is not expected or other.__class__ is not expected:
-            return op(input, other)
-        x, y = input._value, other._value
-        a, b = input._node, other._node
-        if x.__class__ is _f64 and y.__class__ is _f64:
-            v = kernel(x, y)
-            shape: Any = ()
-            dtype = float64
-            uniform = True
-        else:
-            # A node knows the shape and dtype of its value; asking NumPy costs more than the rest of the bookkeeping.
-            if a is None:
-                shape, dtype = x.shape, x.dtype
-            else:
-                shape, dtype = a.shape, a.dtype
-            if dtype is not (y.dtype if b is None else b.dtype) or (careful and dtype.char in careful):
-                return apply(cls, op, (input, other), {})
-            try:
-                v = kernel(x, y)
-            except (ValueError, TypeError) as error:
-                raise explain(op, (input, other), error) from error
-            uniform = shape == (y.shape if b is None else b.shape)
-            if not uniform:
-                shape = v.shape
-        mask = can & ((1 if input._requires_grad else 0) | (2 if other._requires_grad else 0))
-        if not mask or (MODE.exceptional and not MODE.local.enabled):
-            return apply(cls, op, (input, other), {}) if traced(input) or traced(other) else plain(cls, v)
-        node = _new_node(Node)
-        node.op = op
-        row = kept[mask] or _kept(op, mask, kept)
-        if a is None:
-            a = input if mask & 1 else input.edge(row[1])
-        if b is None:
-            b = other if mask & 2 else other.edge(row[2])
-        node.args = (a, b)
-        node.saved = (v if row[0] else None, x if row[1] else None, y if row[2] else None)
-        node.params = None
-        node.mask = mask
-        node.shape = shape
-        node.dtype = dtype
-        node.uniform = uniform
-        node.sequence_nr = _next()
-        node.extra = None
-        out = new(cls)
-        out._value = v
-        out._extra = None
-        out._node = node
-        out._requires_grad = True
-        return out
-
-    SWITCHES.append(switch)
-    call.__name__ = call.__qualname__ = op.name
-    call.__doc__ = op.doc
-    return call

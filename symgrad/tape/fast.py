@@ -1,0 +1,195 @@
+"""The fast paths of elementwise ops: what :func:`symgrad.tape.record.apply` does, with every lookup done beforehand.
+
+They take tensors of one dtype; whatever else comes (numbers, arrays, dtypes that an op casts or refuses) goes the
+general way, and so does everything while somebody observes.  Nodes are filled in here, attribute by attribute: at this
+size a function call costs as much as the arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad.dtypes import NARROW, SINGLE, float32, float64
+from symgrad.op import Op
+from symgrad.tape.graph import Node, sequence
+from symgrad.tape.modes import MODE
+from symgrad.tape.observers import SWITCHES
+from symgrad.tape.record import apply, explain, plain, traced
+
+_f64 = np.float64
+_ONE = np.float64(1)
+_NEITHER = (None, None)
+_NONE = (None, None, None)
+"""Saved values of nodes whose rules read none, as of sums."""
+_CHARS = {"b": "?", "i": "bhilqp", "u": "BHILQP", "c": "FDG"}
+"""``dtype.char`` by kind: what operands are told apart by."""
+
+
+def _set_aside(op: Op) -> frozenset[str]:
+    """``dtype.char`` of the operands that take the general path: what is cast, refused, or computed otherwise."""
+    cast = {"float": "bui", "number": "b"}.get(op.dtypes or "", "")
+    narrow = NARROW if op.dtypes == "float" or not isinstance(op.kernel, np.ufunc) else ""
+    single = "" if op.single is None else SINGLE
+    return frozenset("".join(_CHARS[kind] for kind in (*cast, *op.refuses) if kind in _CHARS) + narrow + single)
+
+
+def _plans(op: Op, arity: int) -> list[tuple[Any, ...]]:
+    """What to note on a node, by the mask of the arguments that require grad.
+
+    That is: the mask of those a gradient flows to, their rules, whether these read any of (out, *inputs), and which.
+    """
+    plans: list[tuple[Any, ...]] = []
+    for asked in range(1 << arity):
+        flows = [asked >> i & 1 == 1 and op.differentiable(i) for i in range(arity)]
+        mask = sum(1 << i for i in range(arity) if flows[i])
+        rules = tuple(rule if flows[i] else None for i, rule in enumerate(op.vjps))
+        read = op.needs(mask)[0] if mask else ()
+        plans.append((mask, rules, bool(read), *(i in read for i in range(-1, arity))))
+    return plans
+
+
+def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
+    """The fast path of an op of one argument."""
+    new, kernel, scalar = cls.__new__, op.kernel, op.scalar or op.kernel
+    careful, single = _set_aside(op), op.single
+    plans: Any = None
+    expected = cls
+
+    def switch(fast: bool) -> None:
+        nonlocal expected
+        expected = cls if fast else None
+
+    def call(input: Any) -> Any:
+        nonlocal plans
+        if input.__class__ is not expected:
+            return op(input)
+        x = input._value
+        source = input._node
+        shape: Any = ()
+        dtype = float64
+        if x.__class__ is _f64:
+            try:
+                v = scalar(x)
+            except (ValueError, OverflowError):  # where ``math`` raises, NumPy has inf or nan
+                v = kernel(x)
+            if v.__class__ is float:
+                v = _ONE * v  # cheaper than calling the class
+        else:
+            if source is None:
+                shape, dtype = x.shape, x.dtype
+            else:
+                shape, dtype = source.shape, source.dtype
+            if dtype is float64 or dtype.char not in careful:
+                v = kernel(x)
+            elif single is not None and dtype is float32:
+                v = single(x)
+            else:
+                return apply(cls, op, (input,), {})
+        if plans is None:
+            plans = _plans(op, 1)
+        mask, rules, reads, keep_out, keep_x = plans[1 if input._requires_grad else 0]
+        if not mask or (MODE.exceptional and not MODE.local.enabled):
+            return apply(cls, op, (input,), {}) if traced(input) else plain(cls, v)
+        node = Node()
+        node.op = op
+        node.args = (input if source is None else source,)
+        node.saved = (v if keep_out else None, x if keep_x else None) if reads else _NEITHER
+        node.params = None
+        node.mask = mask
+        node.shape = shape
+        node.dtype = dtype
+        node.rules = rules if dtype is float64 or dtype is float32 else None
+        node.sequence_nr = next(sequence)
+        node.extra = None
+        out = new(cls)
+        out._value = v
+        out._node = node
+        out._requires_grad = True
+        out._extra = None
+        return out
+
+    SWITCHES.append(switch)
+    call.__name__ = call.__qualname__ = op.name
+    call.__doc__ = op.doc
+    return call
+
+
+def binary(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
+    """The fast path of an op of two tensors."""
+    new, kernel = cls.__new__, op.kernel
+    careful = _set_aside(op)
+    plans: Any = None
+    expected = cls
+
+    def switch(fast: bool) -> None:
+        nonlocal expected
+        expected = cls if fast else None
+
+    def call(input: Any, other: Any) -> Any:
+        nonlocal plans
+        if input.__class__ is not expected or other.__class__ is not expected:
+            return op(input, other)
+        x = input._value
+        y = other._value
+        a = input._node
+        b = other._node
+        shape: Any = ()
+        dtype = float64
+        uniform = True
+        if x.__class__ is _f64 and y.__class__ is _f64:
+            v = kernel(x, y)
+        else:
+            # A node knows the shape and dtype of its value; asking NumPy costs more than the rest of the bookkeeping.
+            if a is None:
+                shape, dtype = x.shape, x.dtype
+            else:
+                shape, dtype = a.shape, a.dtype
+            if dtype is not (y.dtype if b is None else b.dtype) or (dtype is not float64 and dtype.char in careful):
+                return apply(cls, op, (input, other), {})
+            try:
+                v = kernel(x, y)
+            except (ValueError, TypeError) as error:
+                raise explain(op, (input, other), error) from error
+            uniform = shape == (y.shape if b is None else b.shape)
+            if not uniform:
+                shape = v.shape
+            elif dtype is not float64 and dtype is not float32:
+                uniform = False
+        if plans is None:
+            plans = _plans(op, 2)
+        if input._requires_grad:
+            plan = plans[3] if other._requires_grad else plans[1]
+        else:
+            plan = plans[2] if other._requires_grad else plans[0]
+        mask, rules, reads, keep_out, keep_x, keep_y = plan
+        if not mask or (MODE.exceptional and not MODE.local.enabled):
+            return apply(cls, op, (input, other), {}) if traced(input) or traced(other) else plain(cls, v)
+        if a is None:
+            a = input if input._requires_grad else input.source(keep_x)
+        if b is None:
+            b = other if other._requires_grad else other.source(keep_y)
+        node = Node()
+        node.op = op
+        node.args = (a, b)
+        node.saved = (v if keep_out else None, x if keep_x else None, y if keep_y else None) if reads else _NONE
+        node.params = None
+        node.mask = mask
+        node.shape = shape
+        node.dtype = dtype
+        node.rules = rules if uniform else None
+        node.sequence_nr = next(sequence)
+        node.extra = None
+        out = new(cls)
+        out._value = v
+        out._node = node
+        out._requires_grad = True
+        out._extra = None
+        return out
+
+    SWITCHES.append(switch)
+    call.__name__ = call.__qualname__ = op.name
+    call.__doc__ = op.doc
+    return call
