@@ -200,7 +200,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     whole = new if view is None else put_back(root, new, chain)
     if view is not None:
         Labelled.cast(new._node, "overlap" if overlaps(target) else "change")
-        new._node.uniform = False  # so that the sweeps look at its role
+        new._node.rules = None  # so that the sweeps look at its role
     _settle_constant(root)
     _write(root, target, value)
     _rebase(root, whole, new._requires_grad or root._requires_grad, fresh)
