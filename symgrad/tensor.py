@@ -22,7 +22,7 @@ from symgrad.tape import record
 from symgrad.tape.inplace import inplace, out_of_reach, resize, view_of, views_follow
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import plain
-from symgrad.tape.versions import changes
+from symgrad.tape.versions import changes, note_detached
 from symgrad.tape.watch import WATCH, note_read
 from symgrad.tape.writing import WHOLE, put, written
 from symgrad.writes import Writes
@@ -234,6 +234,7 @@ class Tensor(Shown, Writes):
         out = plain(Tensor, self._array())
         extra = out.more()
         extra.site, extra.inference = record.call_site(1), record.inferred(self)
+        extra.counts = extra.inference and not MODE.local.inference
         view = view_of(self)
         shared = self._extra if view is None else view.base._extra
         if shared is not None:
@@ -247,6 +248,8 @@ class Tensor(Shown, Writes):
         """Forget the history of this tensor; a view cannot."""
         if self._is_view():
             raise AutogradError("Can't detach views in-place. Use detach() instead.")
+        if self._node is not None:
+            note_detached(self._array())
         self._node = None
         self._requires_grad = False
         if self._extra is not None:
@@ -410,7 +413,7 @@ class Tensor(Shown, Writes):
 
     @property
     def _version(self) -> int:
-        if record.inferred(self):
+        if record.inferred(self) and not self.more().counts:
             raise AutogradError("Inference tensors do not track version counter.")
         from symgrad.autograd.shown import version_of
 

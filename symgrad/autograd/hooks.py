@@ -160,7 +160,7 @@ def _several(node: Node) -> bool:
 
 def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> Handle:
     """``tensor.register_hook``."""
-    if not tensor._requires_grad:
+    if not tensor.requires_grad:
         raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
     if not callable(hook):
         raise ArgumentError(f"register_hook() takes a function of the gradient, not {type(hook).__name__}.")

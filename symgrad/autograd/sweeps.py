@@ -30,7 +30,7 @@ from symgrad.op import shape_of
 from symgrad.ops.kinks import turned
 from symgrad.tape.engine import Sweep, passed
 from symgrad.tape.graph import Labelled, Node, Parts, sequence
-from symgrad.tape.inplace import out_of_reach
+from symgrad.tape.inplace import Invalid, out_of_reach
 from symgrad.tape.modes import enable_grad, is_grad_enabled, no_grad
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.origin import Origin, attach, settle
@@ -173,6 +173,8 @@ def _check_targets(targets: Sequence[Any]) -> None:
                 "One of the differentiated Tensors does not require grad "
                 f"(input {k}; call requires_grad_() on it before the computation)"
             )
+        if t._node.__class__ is Invalid:
+            t.edge()  # raises
 
 
 def _run(
@@ -287,7 +289,7 @@ def backward(
 
     def finish(leaf: Any, g: Any) -> Any:
         g = _leaf_hooks(leaf, turned(rescue(leaf, g)), origin)
-        if leaf._requires_grad and (allowed is None or id(leaf) in allowed):
+        if leaf.requires_grad and (allowed is None or id(leaf) in allowed):
             extra = leaf._extra
             if extra is not None and extra.post:
                 g = prepared(leaf, g, Tensor, origin)
@@ -414,7 +416,8 @@ def grad(
     def finish(leaf: Any, g: Any) -> Any:
         return _leaf_hooks(leaf, turned(rescue(leaf, g)), origin)
 
-    sweep = _run(outs, seeds, wanted, keep, create_graph, origin, finish)
+    reachable = [edge for edge, t in zip(wanted, targets, strict=True) if not out_of_reach(t)]
+    sweep = _run(outs, seeds, reachable, keep, create_graph, origin, finish)
     results: list[Any] = []
     for k, t in enumerate(targets):
         g = sweep.found.get(_root(t))

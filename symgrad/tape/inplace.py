@@ -17,7 +17,7 @@ import numpy as np
 
 from symgrad.dtypes import torch_name
 from symgrad.errors import AutogradError, DtypeError
-from symgrad.op import Op
+from symgrad.op import Op, lookup
 from symgrad.tape.graph import Labelled, Node, sequence
 from symgrad.tape.modes import MODE, inference_mode
 from symgrad.tape.overlap import PARTIAL, Others, blank, meets, overlaps, same_place, writable
@@ -175,7 +175,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     chain = [] if view is None else view.chain()
     root = tensor if view is None else view.base
     source = tensor
-    if view is not None and tensor._node is not None and tensor._node.extra is not None and tensor._node.extra.hooks:
+    if view is not None and _hooked(tensor._node, len(chain)):
         source = _cut(root, chain)  # torch leaves the hooks of a view that is changed with what it was
     called = getattr(op, "__name__", "")
     apart, even = called in _APART, even or called == "masked_fill"
@@ -208,6 +208,17 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     if shown:
         Labelled.on(root._node, "AsStridedBackward0")
     return tensor
+
+
+def _hooked(node: Any, length: int) -> bool:
+    """Whether there are hooks on a view, or on one that it was cut from: ``length`` nodes in a row."""
+    for _ in range(length):
+        if node.__class__ is not Node:
+            return False
+        if node.extra is not None and node.extra.hooks:
+            return True
+        node = node.args[0]
+    return False
 
 
 _APART = ("index_add", "index_copy", "index_reduce", "scatter", "scatter_add", "scatter_reduce")
@@ -379,11 +390,11 @@ def _retake(alive: Any, root: Any) -> None:
 
 def _follow(root: Any) -> None:
     """After an unrecorded change: views have new nodes of an unchanged history, those that may not change have none."""
-    _spoil(root)
     extra = root._extra
     if extra is not None and extra.detached is not None and not extra.silent:
         whole = extra.detached()
         root = root if whole is None else whole
+    _spoil(root)
     views = root._extra.views if root._extra is not None and root._requires_grad else None
     for ref in list(views or ()):
         alive = ref()
@@ -431,8 +442,11 @@ def into(out: Any, name: str, function: Callable[..., Any], args: Any, kwargs: A
 
 def of_its_own(made: Any) -> Any:
     """The result of a function that torch lets copy, with memory of its own even where NumPy gave a view."""
-    if view_of(made) is not None:
-        made._value, made._extra.view = made._value.copy(), None
+    extra = made._extra
+    if extra is not None and extra.view is not None:
+        made._value, extra.view = made._value.copy(), None
+    elif extra is not None and extra.inference and not MODE.local.inference:
+        made._value, extra.inference = made._value.copy(), False
     return made
 
 
@@ -452,7 +466,10 @@ def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any)
     old = tensor._array()
     made = op(tensor, *args, **kwargs)
     note_change(old)
-    if MODE.exceptional and not MODE.local.enabled:
+    recorded = not MODE.exceptional or MODE.local.enabled
+    if view is None and made is not tensor:
+        _undo(tensor, made, old.shape)
+    if not recorded:
         tensor._value = made._value  # the history stays what it was
         _spoil(tensor if view is None else view.base)
     elif made is not tensor:
@@ -460,11 +477,29 @@ def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any)
         if view is not None and made._extra is not None:
             tensor._extra.view = made._extra.view
         elif tensor._requires_grad and tensor._extra is not None:
+            _spoil(tensor)
             for ref in tensor._extra.views or ():
                 alive = ref()
-                if alive is not None and alive._node is not None and alive._node is not made._node:
-                    Labelled.on(alive._node, "AsStridedBackward0")
+                if alive is not None and alive is not made and alive._node.__class__ is Node:
+                    _retake(alive, tensor)
     return tensor
+
+
+def _undo(base: Any, made: Any, shape: tuple[int, ...]) -> None:
+    """Let the views of a base, which is about to look like ``made``, first give it its old shape again."""
+    step = view_of(made)
+    if step is None:
+        return
+    back: tuple[Op, dict[str, Any]] = (lookup("reshape"), {"shape": shape})
+    if step.op.name == "permute":
+        back = (step.op, {"dims": tuple(int(k) for k in np.argsort(step.params["dims"]))})
+    first = View(base, None, *back)
+    for ref in base._extra.views:
+        top = view_of(ref()) if ref() is not None and ref() is not made else None
+        while top is not None and top.parent is not None:
+            top = top.parent
+        if top is not None and top is not first:
+            top.parent = first
 
 
 def resize(tensor: Any, shape: tuple[int, ...]) -> Any:

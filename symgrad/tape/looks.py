@@ -14,6 +14,7 @@ from typing import Any
 
 from symgrad.ops.indexing import Index
 from symgrad.tape.graph import FREED, Node, Source, sequence
+from symgrad.tape.inplace import Invalid
 from symgrad.tape.sites import users_line
 from symgrad.tape.threads import ThreadState
 from symgrad.tape.versions import changed_since
@@ -40,7 +41,8 @@ class Look:
         self.site = users_line()
         self.rows: list[tuple[Any, ...]] | None = []
         self.leaves: list[Any] = []
-        self._follow(tensor.edge())
+        lost = tensor._node.__class__ is Invalid  # a view without history still has its value
+        self._follow(None if lost else tensor.edge())
 
     def _follow(self, root: Any) -> None:
         """Note the operations below a value, and its leaves."""

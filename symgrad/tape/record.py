@@ -23,9 +23,10 @@ from symgrad.dtypes import (
     result_type,
     weak_with,
 )
-from symgrad.errors import ArgumentError, AutogradError, ShapeError, UnsupportedDtype
+from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import Op, lookup, refusal, shape_of
 from symgrad.ops.constants import Constant, NamedFloat
+from symgrad.tape.explaining import explain
 from symgrad.tape.graph import Node, Size, Source, sequence
 from symgrad.tape.inplace import Invalid, View, note_view
 from symgrad.tape.layout import laid_out
@@ -49,19 +50,22 @@ class Extra:
 
     counted    what the tensor's version number has besides the changes of its memory: those of its former memory when
                ``.data`` was set, those through a ``.data``
+    counts     an inference tensor that counts its changes: one taken off another outside of inference mode
     detached   a reference to the tensor with history whose memory this one shares without
     inference  made in inference mode; such a tensor only ``claims`` to require grad, since nothing records it
     """
 
     __slots__ = (
-        "accumulate", "claims", "counted", "detached", "grad", "hooks", "inference", "metadata", "name", "origin",
-        "origin_at", "post", "recipe", "retains", "score", "silent", "site", "source", "structure", "view", "views",
+        "accumulate", "claims", "counted", "counts", "detached", "grad", "hooks", "inference", "metadata", "name",
+        "origin", "origin_at", "post", "recipe", "retains", "score", "silent", "site", "source", "structure", "view",
+        "views",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.accumulate: Any = None
         self.claims = False
         self.counted = 0
+        self.counts = False
         self.detached: Any = None
         self.grad: Any = None
         self.hooks: dict[int, Any] = {}
@@ -217,6 +221,36 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     return made
 
 
+def _claimed(op: Op, args: tuple[Any, ...]) -> int:
+    """The mask of inference tensors that claim to require grad, where torch records them outside of inference mode.
+
+    It does so for copies, and beside operands that are no inference tensors, which its numbers are not.
+    """
+    if not MODE.local.enabled or (op.name not in ("clone", "cast") and all(map(_inferred, args))):
+        return 0
+    mask = 0
+    for i, arg in enumerate(args):
+        if _inferred(arg) and arg._extra.claims and op.differentiable(i):
+            mask |= 1 << i
+    return mask
+
+
+def _as_claimed(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask: int) -> Any:
+    """The result recorded with the operands in ``mask`` as leaves; to other operations they stay constants."""
+    leaves = [arg for i, arg in enumerate(args) if mask >> i & 1]
+    for leaf in leaves:
+        leaf._requires_grad = True
+    try:
+        return _made(cls, op, out, args, values, params, mask, True)
+    finally:
+        for leaf in leaves:
+            leaf._requires_grad = False
+
+
+def _inferred(arg: Any) -> bool:
+    return isinstance(arg, Recorded) and inferred(arg)
+
+
 def _computed(op: Op, values: list[Any], params: dict[str, Any]) -> Any:
     """What the kernel for the operands' precision gives."""
     for value in values:
@@ -237,6 +271,10 @@ def _shared(out: Any, values: list[Any]) -> bool:
 
 def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask: int, keep: bool) -> Any:
     """The tensor of a result, with its node where a gradient or a formula may be asked for."""
+    if MODE.inferred and not mask:
+        claimed = _claimed(op, args)
+        if claimed:
+            return _as_claimed(cls, op, out, args, values, params, claimed)
     if not keep:
         return plain(cls, out)
     watched = False
@@ -250,7 +288,8 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
     edges = []
     for arg, value in zip(args, values, strict=True):
         if isinstance(arg, Recorded):
-            edges.append(arg.edge())
+            # What has no derivative does not ask for the history of a view that lost it.
+            edges.append(arg.edge() if mask or arg._node.__class__ is not Invalid else plain(cls, value).source())
         elif isinstance(value, np.ndarray):
             edges.append(plain(cls, value).source())
         else:
@@ -366,56 +405,3 @@ def _promoted(op: Op, values: list[Any]) -> list[Any]:
         v.astype(target)[()] if i != aside and getattr(v, "dtype", target) != target else v
         for i, v in enumerate(values)
     ]
-
-
-def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:
-    """The library's words for an error that NumPy raised inside a kernel."""
-    if isinstance(error, (ShapeError, ArgumentError)):
-        return error
-    shapes = [tuple(shape_of(a)) for a in args]
-    named = ", ".join(_described(a) for a in args)
-    if op.kind == "elementwise" and "broadcast" in str(error):
-        for axis in range(1, 1 + min(len(shapes[0]), len(shapes[-1]))):
-            a, b = shapes[0][-axis], shapes[-1][-axis]
-            if a != b and 1 not in (a, b):
-                dim = max(map(len, shapes)) - axis
-                return ShapeError(
-                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
-                    f"{dim}: {op.name}({named}). Reshape, unsqueeze or transpose one of them so that the axes line up."
-                )
-    dtypes = [getattr(a, "dtype", None) for a in args]
-    if "?" in op.refuses and bool in dtypes:
-        return refusal(op.name, op.refuses["?"], np.dtype(bool))
-    if isinstance(error, TypeError) and any(d is not None and d.kind == "c" for d in dtypes):
-        return UnsupportedDtype(f'"{op.name}_cpu" not implemented for complex numbers: {op.name}({named})')
-    if "zero-size array" in str(error) or "empty sequence" in str(error):
-        return IndexError(f"{op.name}(): Expected reduction dim to have non-zero size: {op.name}({named})")
-    if isinstance(error, np.linalg.LinAlgError):
-        return _linalg_error(op, named, error)
-    return (
-        ShapeError(f"{op.name}({named}): {error}")
-        if isinstance(error, ValueError)
-        else ArgumentError(f"{op.name}({named}): {error}")
-    )
-
-
-def _linalg_error(op: Op, named: str, error: Exception) -> Exception:
-    class LinAlgError(np.linalg.LinAlgError, RuntimeError):
-        """NumPy's and torch's error at once."""
-
-    hint = {
-        "cholesky": "the matrix is not positive-definite",
-        "inv": "the matrix is singular",
-        "solve": "the matrix is singular",
-        "solve_triangular": "the matrix is singular",
-    }.get(op.name, str(error))
-    return LinAlgError(f"linalg.{op.name}({named}): {hint}, so there is no result and no derivative.")
-
-
-def _described(arg: Any) -> str:
-    if isinstance(arg, Recorded):
-        name = arg._extra.name if arg._extra is not None and arg._extra.name else "tensor"
-        return f"{name} of shape {tuple(shape_of(arg._value))}"
-    if isinstance(arg, np.ndarray):
-        return f"array of shape {arg.shape}"
-    return repr(arg)

@@ -20,6 +20,10 @@ from symgrad.tape.graph import FREED, Labelled, Node, sequence
 from symgrad.tape.sites import users_line
 
 _REMEMBERED = 8
+DETACHED = (
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please "
+    "use out-of-place `.detach()` instead"
+)
 
 
 class Change(NamedTuple):
@@ -106,8 +110,25 @@ def openly_changed_since(array: Any, number: int) -> bool:
 
 
 def any_changes() -> bool:
-    """Whether any live array was changed in place."""
-    return bool(_changed)
+    """Whether any live array was changed in place, or its tensor detached in place."""
+    return bool(_changed or _detached)
+
+
+_detached: dict[int, tuple[Any, int]] = {}
+"""By the identity of the array: a weak reference to it and when its tensor was detached in place."""
+
+
+def note_detached(array: Any) -> None:
+    """Remember that the tensor of ``array`` was detached in place now: to who saved it as an operand it is lost."""
+    key = id(array)
+    _detached[key] = (weakref.ref(array, lambda _: _detached.pop(key, None)), next(sequence))
+
+
+def _was_detached(value: Any, node: Node) -> bool:
+    if isinstance(value, np.generic):
+        value = _scalars[id(value)][1] if id(value) in _scalars else value
+    ref, when = _detached.get(id(value), (None, 0))
+    return ref is not None and ref() is value and when > node.sequence_nr
 
 
 def fresh(node: Node) -> bool:
@@ -133,6 +154,8 @@ def check_saved(node: Node) -> None:
         note = _late(value, node)
         if note is not None:
             raise AutogradError(_stale(node, node if k == 0 else node.args[k - 1], value, note))
+        if k and _detached and _was_detached(value, node):
+            raise AutogradError(DETACHED)
     if node.args.__class__ is Labelled:
         for owner in node.args.kept:
             note = _late(owner(), node)

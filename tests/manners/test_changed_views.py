@@ -76,3 +76,61 @@ def test_bessel_function_saves_its_argument_only(t):
     y.mul_(2)
     y.sum().backward()
     assert x.grad.tolist() == pytest.approx((2 * t.special.i1(x)).tolist())
+
+
+@pytest.mark.parametrize("recording", [True, False])
+def test_views_of_a_base_that_changed_its_shape(t, recording):
+    """Views show what they showed before their base was transposed, and changes of them go to the right place."""
+    x = t.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=recording)
+    y = x * 1
+    row, across = y[0], y.transpose(0, 1)
+    y.t_()
+    y.unsqueeze_(0)
+    row.mul_(10)
+    assert y.tolist() == [[[10.0, 3.0], [20.0, 4.0]]]
+    assert across.tolist() == [[10.0, 3.0], [20.0, 4.0]]
+    if recording:
+        by_x, by_y = t.autograd.grad((across * across).sum(), [x, y])
+        assert by_x.tolist() == [[200.0, 400.0], [6.0, 8.0]]
+        assert by_y.tolist() == [[[20.0, 6.0], [40.0, 8.0]]]
+
+
+LOST = "is a view and its base or another view of its base has been modified inplace"
+
+
+@pytest.mark.parametrize("change", ["y.sin_()", "y.t_()", "part.detach().fill_(0.5)", "y.detach().fill_(0.5)"])
+def test_parts_of_a_changed_base(t, change):
+    """One of several views has a value, but no history, once its base was changed by whatever way."""
+    x = t.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    y = x * 1
+    part = y.unbind(0)[1]
+    eval(change, {"y": y, "part": part})
+    assert len(part.tolist()) == part.shape[0] == 2
+    assert not part.all().requires_grad
+    for use in (lambda: part.grad_fn, lambda: part + 1, lambda: t.autograd.grad(y.sum(), part)):
+        with pytest.raises(RuntimeError, match=LOST):
+            use()
+
+
+def test_hooks_of_views_stay_behind(t):
+    """A part of a view with a hook is changed: the hook stays with what the view was."""
+    x = t.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    y = x * 1
+    across = y.permute(1, 0)
+    seen = []
+    across.register_hook(seen.append)
+    across.select(0, 0).sin_()
+    across.exp().sum().backward()
+    assert not seen
+
+
+def test_unrecorded_views_are_out_of_reach(t):
+    """A view cut under no_grad requires grad as its base does, but nothing leads to it, so nothing runs for it."""
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    with t.no_grad():
+        v = x.view(-1)
+    y = v * v
+    z = (y * y).sum()
+    with t.no_grad():
+        y.mul_(2)
+    assert t.autograd.grad(z, [x, v], allow_unused=True) == (None, None)

@@ -285,3 +285,34 @@ def test_inference_mode_handle_indirect_view_on_rebase(t):
         view.grad_fn
     with pytest.raises(RuntimeError, match="its base or another view of its base has been modified inplace"):
         view * 2
+
+
+def test_inference_leaf_in_recorded_operations(t):
+    """An inference tensor that requires grad is a leaf to copies and to operations with others, to none by itself."""
+    with t.inference_mode():
+        x = t.tensor([2.0], requires_grad=True)
+    for made in (x.clone(), x.double(), x + 2):
+        x.grad = None
+        assert made.requires_grad
+        assert not made.is_inference()
+        made.sum().backward()
+        assert x.grad.tolist() == [1.0]
+    assert not x.sin().requires_grad
+    assert not x.view(1).requires_grad
+    seen = []
+    x.register_hook(seen.append)
+    (x + 1).sum().backward()
+    assert len(seen) == 1
+
+
+def test_versions_of_what_inference_tensors_give(t):
+    """Copies made outside are normal tensors; what is taken off an inference tensor there counts its changes."""
+    with t.inference_mode():
+        x = t.tensor([2.0, 3.0])
+    for made in (x.repeat(1), x.tile((2,)), x.repeat(2, 1)):
+        assert not made.is_inference()
+        made.add_(1)
+    assert x.tolist() == [2.0, 3.0]
+    assert (x.data._version, x.detach()._version) == (0, 0)
+    with pytest.raises(RuntimeError, match="Inference tensors do not track version counter"):
+        _ = x._version

@@ -67,7 +67,6 @@ def test_first_grad_fn_access_in_no_grad_mode(t):
     assert values(part) == [2.0, 4.0]
 
 
-@pytest.mark.except_symgrad("what was saved keeps its own place in the graph, so backward is right where torch refuses")
 def test_saved_variable_saved_original_inplace_detach(t):
     """After ``detach_`` an input that was saved is lost to backward; a saved output is not needed as a place."""
     x = t.tensor(1.0, requires_grad=True)

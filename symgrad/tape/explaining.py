@@ -1,0 +1,63 @@
+"""The library's words for an error that NumPy raised inside a kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ArgumentError, ShapeError, UnsupportedDtype
+from symgrad.op import Op, refusal, shape_of
+
+
+def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:
+    """The library's words for an error that NumPy raised inside a kernel."""
+    if isinstance(error, (ShapeError, ArgumentError)):
+        return error
+    shapes = [tuple(shape_of(a)) for a in args]
+    named = ", ".join(_described(a) for a in args)
+    if op.kind == "elementwise" and "broadcast" in str(error):
+        for axis in range(1, 1 + min(len(shapes[0]), len(shapes[-1]))):
+            a, b = shapes[0][-axis], shapes[-1][-axis]
+            if a != b and 1 not in (a, b):
+                dim = max(map(len, shapes)) - axis
+                return ShapeError(
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
+                    f"{dim}: {op.name}({named}). Reshape, unsqueeze or transpose one of them so that the axes line up."
+                )
+    dtypes = [getattr(a, "dtype", None) for a in args]
+    if "?" in op.refuses and bool in dtypes:
+        return refusal(op.name, op.refuses["?"], np.dtype(bool))
+    if isinstance(error, TypeError) and any(d is not None and d.kind == "c" for d in dtypes):
+        return UnsupportedDtype(f'"{op.name}_cpu" not implemented for complex numbers: {op.name}({named})')
+    if "zero-size array" in str(error) or "empty sequence" in str(error):
+        return IndexError(f"{op.name}(): Expected reduction dim to have non-zero size: {op.name}({named})")
+    if isinstance(error, np.linalg.LinAlgError):
+        return _linalg_error(op, named, error)
+    return (
+        ShapeError(f"{op.name}({named}): {error}")
+        if isinstance(error, ValueError)
+        else ArgumentError(f"{op.name}({named}): {error}")
+    )
+
+
+def _linalg_error(op: Op, named: str, error: Exception) -> Exception:
+    class LinAlgError(np.linalg.LinAlgError, RuntimeError):
+        """NumPy's and torch's error at once."""
+
+    hint = {
+        "cholesky": "the matrix is not positive-definite",
+        "inv": "the matrix is singular",
+        "solve": "the matrix is singular",
+        "solve_triangular": "the matrix is singular",
+    }.get(op.name, str(error))
+    return LinAlgError(f"linalg.{op.name}({named}): {hint}, so there is no result and no derivative.")
+
+
+def _described(arg: Any) -> str:
+    if hasattr(arg, "_extra"):
+        name = arg._extra.name if arg._extra is not None and arg._extra.name else "tensor"
+        return f"{name} of shape {tuple(shape_of(arg._value))}"
+    if isinstance(arg, np.ndarray):
+        return f"array of shape {arg.shape}"
+    return repr(arg)
