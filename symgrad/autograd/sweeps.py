@@ -173,7 +173,7 @@ def _check_targets(targets: Sequence[Any]) -> None:
                 "One of the differentiated Tensors does not require grad "
                 f"(input {k}; call requires_grad_() on it before the computation)"
             )
-        if t._node.__class__ is Invalid:
+        if isinstance(t._node, Invalid):
             t.edge()  # raises
 
 

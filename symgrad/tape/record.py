@@ -289,7 +289,7 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
     for arg, value in zip(args, values, strict=True):
         if isinstance(arg, Recorded):
             # What has no derivative does not ask for the history of a view that lost it.
-            edges.append(arg.edge() if mask or arg._node.__class__ is not Invalid else plain(cls, value).source())
+            edges.append(arg.edge() if mask or not isinstance(arg._node, Invalid) else plain(cls, value).source())
         elif isinstance(value, np.ndarray):
             edges.append(plain(cls, value).source())
         else:
