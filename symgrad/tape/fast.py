@@ -14,10 +14,11 @@ import numpy as np
 
 from symgrad.dtypes import NARROW, SINGLE, float32, float64
 from symgrad.op import Op
+from symgrad.tape.explaining import explain
 from symgrad.tape.graph import Node, sequence
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import SWITCHES
-from symgrad.tape.record import apply, explain, plain, traced
+from symgrad.tape.record import apply, plain, traced
 
 _f64 = np.float64
 _ONE = np.float64(1)
