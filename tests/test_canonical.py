@@ -516,3 +516,25 @@ def test_a_diagonal_is_taken_before_its_reciprocal() -> None:
     found = canonical(gradient(total(op("log")(entries)), [L])[0])
     value = evaluate(found, {"L": np.array([[2.0, 0.0], [1.0, 4.0]])}, {"n": 2})
     np.testing.assert_array_equal(value, np.diag([0.5, 0.25]))
+
+
+def test_an_inverse_meets_the_factors_of_its_matrix() -> None:
+    X, y = symbol("X", ("m", "n")), symbol("y", ("m",))
+    hat = X @ (lookup("inv")(X.T @ X) @ (X.T @ y))
+    (found,) = gradient(total((y - hat) ** 2), [y])
+    assert text(canonical(found)).count("inv") == 1
+
+
+@pytest.mark.parametrize(("p", "power"), [(2, 1), (3, 2), (4, 3)])
+def test_roots_of_sums_of_powers_are_norms(p: int, power: int) -> None:
+    x = symbol("x", ("n",))
+    size = x**2 if p == 2 else op("abs")(x) ** p
+    found = canonical(total(size) ** Fraction(power, p))
+    norm = found.args[0] if power > 1 else found
+    assert (norm.op.name, norm.params["p"]) == ("norm", p)
+
+
+def test_denominators_inside_of_denominators_are_cleared() -> None:
+    x, P, nu = symbol("x", ("n",)), symbol("P", ("n", "n")), symbol("nu", ())
+    (found,) = gradient(op("log")(1 + x @ (P @ x) / nu), [x])
+    assert text(canonical(found)) == "(((P + P') @ x) / (nu + (x @ (P @ x))))"

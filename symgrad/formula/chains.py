@@ -58,7 +58,8 @@ def price(term: Term) -> int:
     """The operations of a formula as printed, shared parts counted every time; numbers, symbols, I and 1 are free."""
     prices: dict[Term, int] = {}
     for t in postorder([term]):
-        own = 0 if t.op in (NUMBER, SIZE, SYMBOL) or t.op.name in ("eye", "full") else 1
+        adjoint = is_transpose(t) and t.args[0].op.name == "conj"
+        own = 0 if adjoint or t.op in (NUMBER, SIZE, SYMBOL) or t.op.name in ("eye", "full") else 1
         prices[t] = min(own + sum(prices[a] for a in t.args), 10**9)
     return prices[term]
 

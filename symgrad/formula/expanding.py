@@ -6,9 +6,10 @@ Everywhere else sums stay factors, so that ``Xᵀ(Xw - y)`` stays as it is.  (a 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.normal import Factor, Form, Product, contract_products
+from symgrad.formula.normal import Factor, Form, Product, collected, contract_products, plain_power
 from symgrad.formula.rewriting import merged
 from symgrad.formula.term import Term
 
@@ -46,6 +47,7 @@ def distributed(
 
 def expanded(p: Product, run: Canonicaliser, depth: int = 3) -> list[Product]:
     """The product, or a sum of products that is shorter or that can go on simplifying."""
+    p = _cleared(p, run)
     for f in p.factors if depth and run.steps > 0 else ():
         inside = run.insides.get(f.base)
         if inside is None or f.power != 1 or len(inside.terms) > WIDEST:
@@ -60,6 +62,32 @@ def expanded(p: Product, run: Canonicaliser, depth: int = 3) -> list[Product]:
             if cost(found) < cost([small]) + cost(inside.terms) - 1:
                 return _replaced(p, [f, *near], Form(run.sum_of(found, inside.shape).terms, inside.shape), run)
     return [p]
+
+
+def _cleared(p: Product, run: Canonicaliser) -> Product:
+    """ν(1 + x/ν) = ν + x and the same below a fraction bar, where ν ≠ 0."""
+    for f in p.factors:
+        inside = run.insides.get(f.base)
+        if inside is None or f.power not in (1, -1) or len(inside.terms) > WIDEST:
+            continue
+        for g in p.factors:
+            if g.labels or g.power * f.power < 1 or g.power != int(g.power):
+                continue
+            if not any(x.base is g.base and x.power < 0 and not x.labels for q in inside.terms for x in q.factors):
+                continue
+            wide = [
+                merged(Product(q.coef, [*q.factors, Factor(g.base, ())], q.out, q.decimal), run) for q in inside.terms
+            ]
+            bracket = run.product(run.sum_of(wide, inside.shape)) if cost(wide) <= cost(inside.terms) else None
+            if bracket is None or not bracket.coef or not bracket.elementwise:
+                continue
+            names = dict(zip(bracket.out, f.labels, strict=True))
+            new = [Factor(x.base, tuple(names[y] for y in x.labels), x.power * f.power) for x in bracket.factors]
+            new += [Factor(g.base, (), plain_power(g.power - f.power))] if g.power != f.power else []
+            rest = [x for x in p.factors if x is not f and x is not g]
+            coef = p.coef * Fraction(bracket.coef) ** int(f.power)
+            return merged(Product(coef, [*rest, *new], p.out, p.decimal), run)
+    return p
 
 
 def _meets(g: Factor, inside: Form, run: Canonicaliser) -> bool:
@@ -158,3 +186,22 @@ def flattened(terms: Sequence[Product], insides: dict[Term, Form], multiples: bo
         else:
             found.append(p)
     return found
+
+
+def absorbed(terms: list[Product], run: Canonicaliser) -> list[Product]:
+    """y - y(1 - s) = ys: a bracket is opened where its constant cancels against another term."""
+    keys = {run.key(p): p for p in terms} if 1 < len(terms) <= WIDEST else {}
+    for p in terms if keys else ():
+        for f in p.factors:
+            inside = run.insides.get(f.base)
+            if inside is None or f.power != 1 or len(inside.terms) > WIDEST or not p.elementwise:
+                continue
+            constant = next((q for q in inside.terms if q.constant), None)
+            if constant is None:
+                continue
+            alone = Product(p.coef * constant.coef, [g for g in p.factors if g is not f], p.out)
+            other = keys.get(run.key(alone))
+            if other is not None and other is not p and other.coef == -alone.coef:
+                made = [*(q for q in terms if q is not p), *substituted(p, f, inside, run)]
+                return absorbed(collected(made, run.key), run)
+    return terms

@@ -7,6 +7,7 @@ then the product is that factor times the rest, as matrices.  a·c + b·c = (a +
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symgrad.formula.expanding import expanded
@@ -50,8 +51,22 @@ def factored(form: Form, run: Canonicaliser) -> Form:
             continue
         group = _best_group(form, run)
         if group is None:
-            return form
+            return _paired(form, run)
         form = _taken_out(form, group, run)
+    return form
+
+
+def _paired(form: Form, run: Canonicaliser) -> Form:
+    """cA + cAᵀ = c(A + Aᵀ) in a longer sum of matrices, for numbers c."""
+    if len(form.shape) != 2 or len(form.terms) < 3 or form.shape[0] != form.shape[1]:
+        return form
+    keys = {run.key(p): p for p in form.terms}
+    for p in form.terms:
+        other = keys.get(run.key(p.with_out(p.out[::-1])))
+        if abs(p.coef) != 1 and other is not None and other is not p and other.coef == p.coef:
+            pair = run.product(Form([q.scaled(1 / Fraction(p.coef)) for q in (p, other)], form.shape))
+            rest = [pair.scaled(p.coef, p.decimal) if q is p else q for q in form.terms if q is not other]
+            return _paired(Form(rest, form.shape), run)
     return form
 
 

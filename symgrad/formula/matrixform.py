@@ -197,6 +197,10 @@ class Graph:
     def _total(self, arrow: Arrow) -> Term:
         """1ᵀ C v."""
         if arrow.vector is None and len(arrow.chain) == 1:
+            squared = _squared(arrow.chain[0].term)
+            if squared is not None:
+                # Σ Xᵢⱼ² = ‖X‖², for real X.
+                return call_op("pow", call_op("norm", squared, p=2, dim=(0, 1), keepdim=False), 2)
             return call_op("sum", arrow.chain[0].term, dim=(0, 1), keepdim=False)
         return call_op("sum", self.layout.applied(*arrow), dim=(0,), keepdim=False)
 
@@ -288,6 +292,17 @@ class Graph:
                 self.edges = [merged if x is e else x for x in self.edges if x not in same]
                 return True
         return False
+
+
+def _squared(term: Term) -> Term | None:
+    """X, for the entries of a real matrix squared."""
+    if term.op.name != "pow" or term.args[1].number != 2 or not _is_real(term.args[0]):
+        return None
+    return term.args[0]
+
+
+def _is_real(term: Term) -> bool:
+    return term.dtype is not None and is_real_floating(term.dtype)
 
 
 # ---------------------------------------------------------------------------------------------- products and sums

@@ -1,11 +1,13 @@
-"""Powers whose exponent is a formula: uᵛ·u = uᵛ⁺¹ and uᵛ·uʷ = uᵛ⁺ʷ, where u > 0."""
+"""Powers: those whose exponent is a formula (uᵛ·u = uᵛ⁺¹ and uᵛ·uʷ = uᵛ⁺ʷ, where u > 0), and roots of products."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.normal import Factor, Form, Product, plain_power
+from symgrad.dtypes import is_real_floating
+from symgrad.formula.normal import Factor, Form, Power, Product, plain_power
+from symgrad.formula.term import SIZE
 from symgrad.op import lookup
 
 if TYPE_CHECKING:
@@ -64,3 +66,21 @@ def raised(base: Form, exponent: Form, run: Canonicaliser) -> Form:
     if not constant.coef:
         return Form([Product(1, (), tuple(range(len(base.shape))))], base.shape)
     return run.power(base, plain_power(Fraction(constant.coef)))
+
+
+def root_of(p: Product, shape: tuple[Any, ...], power: Power, run: Canonicaliser) -> Form | None:
+    """(n·x)ᵏ = nᵏ·xᵏ for sizes n, which are positive; (xᵀx)ᵏ = ‖x‖²ᵏ and (Σ|x|ᵖ)ᵏ = ‖x‖ₚᵖᵏ for real x."""
+    sizes = [Factor(f.base, (), plain_power(f.power * power)) for f in p.factors if f.base.op is SIZE]
+    if sizes:
+        rest = Product(p.coef, [f for f in p.factors if f.base.op is not SIZE], p.out, p.decimal)
+        return run.times(Form([Product(1, sizes, ())], ()), run.power(Form([rest], shape), power))
+    f = p.factors[0] if len(p.factors) == 1 else None
+    if f is None or p.coef != 1 or p.out or not 0 < len(set(f.labels)) == len(f.labels) <= 2:
+        return None
+    inner = f.base.args[0] if f.base.op.name == "abs" else f.base
+    real = inner.dtype is not None and is_real_floating(inner.dtype)
+    whole = f.power > 0 and f.power * power == int(f.power * power)
+    if not whole or not real or not (f.power % 2 == 0 or inner is not f.base) or (f.power != 2 and inner.ndim > 1):
+        return None
+    norm = lookup("norm")(inner, p=f.power, dim=tuple(range(inner.ndim)), keepdim=False)
+    return Form([Product(1, [Factor(norm, (), int(f.power * power))], ())], ())

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.branches import read_guard, read_where
 from symgrad.formula.chains import count_transposes
+from symgrad.formula.inverses import inverse_of, path_of
 from symgrad.formula.normal import Factor, Form, Product, exact_number, plain_power, size_factors
-from symgrad.formula.rewriting import inverse_of
 from symgrad.formula.structures import declared
 from symgrad.formula.term import Term
 from symgrad.op import lookup
@@ -157,13 +157,31 @@ def _read_size(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
 
 
 def _read_frechet(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """The derivative of e^A along c·I is c·e^A, because A and I commute."""
-    direction = args[1]
-    p = direction.terms[0] if len(direction.terms) == 1 else None
-    if p is None or term.ndim != 2 or p.out[0] != p.out[1] or any(f.labels for f in p.factors):
+    """The derivative of e^A in a direction that commutes with A, such as cI, A⁻¹ and e^A, is e^A times it."""
+    matrix, direction = args
+    if term.ndim != 2 or len(direction.terms) != 1 or not _commutes(direction.terms[0], matrix, run):
         return None
-    scale = Form([Product(p.coef, p.factors, (), p.decimal)], ())
-    return run.times(scale, _exponential(run, args[0]))
+    return run.contract([_exponential(run, matrix), direction], [(0, 1), (1, 2)], (0, 2), term.shape)
+
+
+def _commutes(p: Product, matrix: Form, run: Canonicaliser) -> bool:
+    """Whether a product is made of scalars and functions of one matrix."""
+    m = matrix.terms[0] if len(matrix.terms) == 1 and len(matrix.terms[0].factors) == 1 else None
+    arrays = [f for f in p.factors if f.labels]
+    if not arrays:
+        return p.out[0] == p.out[1]
+    path = None if m is None else path_of(Product(1, arrays, p.out), True)
+    if m is None or path is None:
+        return False
+    turned = m.factors[0].labels != m.out
+    return all(way == turned and _argument(base) is m.factors[0].base for base, way in path)
+
+
+def _argument(term: Term) -> Term:
+    """X for X, X⁻¹, e^X and powers of these."""
+    while term.op.name in ("inv", "matrix_exp", "matrix_power"):
+        term = term.args[0]
+    return term
 
 
 def _read_matrix_exp(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:

@@ -10,12 +10,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.imaginary import conjugate, conjugate_pairs, part, phases, unit_powers
+from symgrad.formula.inverses import without_inverses
 from symgrad.formula.masks import positive_relu, signed_powers, unmasked
-from symgrad.formula.normal import Factor, Form, Product, plain_power, relabelled, size_factors
+from symgrad.formula.normal import Factor, Form, Product, plain_power, size_factors
 from symgrad.formula.powers import gathered_powers
 from symgrad.formula.slices import entries_of_others
 from symgrad.formula.spectra import orthogonal_axes, without_singular_vectors, without_spectra
-from symgrad.formula.term import SYMBOL, Term
+from symgrad.formula.term import Term
 from symgrad.op import Op, lookup
 
 if TYPE_CHECKING:
@@ -77,54 +78,6 @@ def without(p: Product, old: Sequence[Factor], new: Sequence[Factor]) -> Product
                 scale, letters = size_factors(size)
                 coef, rest = coef * scale, [*letters, *rest]
     return Product(coef, rest, p.out, p.decimal)
-
-
-def _inverses(p: Product, run: Canonicaliser) -> Product:
-    """X⁻¹X = I and XX⁻¹ = I, for regular X: the inverse exists in the formula already."""
-    progress = True
-    while progress:
-        progress = False
-        uses: dict[int, int] = {}
-        for f in p.factors:
-            for x in f.labels:
-                uses[x] = uses.get(x, 0) + 1
-        for f in p.factors:
-            if f.base.op.name != "inv" or f.power != 1:
-                continue
-            for g in p.factors:
-                pair = _inverse_pair(f, g, run)
-                if pair is not None and pair[0] not in p.out and uses[pair[0]] == 2:
-                    p = _identified(p, f, g, pair)
-                    progress = True
-                    break
-            if progress:
-                break
-    return p
-
-
-def _inverse_pair(f: Factor, g: Factor, run: Canonicaliser) -> tuple[int, int, int] | None:
-    """(inner label, the two outer ones) when ``f`` is the inverse of ``g`` and they are multiplied."""
-    if g.base is not f.base.args[0] or g.power != 1 or len(f.labels) != 2:
-        return None
-    turns = (g.labels, g.labels[::-1]) if run.symmetric(g.base) else (g.labels,)
-    for a, b in turns:
-        if f.labels[1] == a and f.labels[0] != a:
-            return a, f.labels[0], b
-        if f.labels[0] == b and f.labels[1] != b:
-            return b, f.labels[1], a
-    return None
-
-
-def _identified(p: Product, f: Factor, g: Factor, pair: tuple[int, int, int]) -> Product:
-    _, left, right = pair
-    rest = [x for x in p.factors if x is not f and x is not g]
-    factors = relabelled(rest, lambda x: left if x == right else x)
-    out = tuple(left if x == right else x for x in p.out)
-    coef = p.coef
-    if left not in out and all(left not in x.labels for x in factors):
-        scale, letters = size_factors(f.base.shape[0])
-        coef, factors = coef * scale, [*letters, *factors]
-    return Product(coef, factors, out, p.decimal)
 
 
 def _probabilities(p: Product) -> Product:
@@ -385,7 +338,7 @@ _REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"number"}), _alone(unit_powers)),
     (frozenset({"exp"}), _exponentials),
     (frozenset({"cosh", "cos"}), _alone(_quotients)),
-    (frozenset({"inv"}), _inverses),
+    (frozenset({"inv"}), without_inverses),
     (frozenset({"put"}), _alone(entries_of_others)),
     (frozenset({"softmax"}), _alone(_probabilities)),
 )
@@ -506,61 +459,4 @@ def _log(run: Canonicaliser, form: Form) -> Form | None:
     return None
 
 
-# ---------------------------------------------------------------------------------------------- inverses
-
-
-def inverse_of(run: Canonicaliser, form: Form) -> Form:
-    """The inverse of a matrix form: (cAB)⁻¹ = c⁻¹B⁻¹A⁻¹ for square A, B and c ≠ 0, (Aᵀ)⁻¹ = (A⁻¹)ᵀ, (A⁻¹)⁻¹ = A."""
-    p = run.product(form)
-    scalars = [f for f in p.factors if not f.labels]
-    arrays = [f for f in p.factors if f.labels]
-    size = form.shape[0]
-    if not p.coef:
-        return run.opaque(lookup("inv")(run.term(form)))
-    front = Product(Fraction(1) / p.coef, [Factor(f.base, (), -f.power) for f in scalars], (), p.decimal)
-    bare = Product(1, arrays, p.out)
-    if p.out[0] == p.out[1] and bare_diagonal(bare):
-        inner = Product(1, [Factor(f.base, f.labels, -f.power) for f in arrays], p.out)
-    else:
-        if not is_path(arrays, p.out, size):
-            bare = run.packed(bare, form.shape)
-        # The ends change roles, and so do the axes of every factor.
-        inner = Product(1, [_inverted(run, f) for f in bare.factors], bare.out[::-1])
-    return run.times(Form([front], ()), Form([merged(inner, run)], form.shape))
-
-
-def bare_diagonal(p: Product) -> bool:
-    """Whether a product is diag(v) of an elementwise v."""
-    return all(f.labels == (p.out[0],) for f in p.factors)
-
-
-def is_path(arrays: Sequence[Factor], out: tuple[int, ...], size: Any) -> bool:
-    """Whether square matrices are multiplied one after the other from the first output axis to the second."""
-    if out[0] == out[1] or any(f.power != 1 or len(f.labels) != 2 or f.base.shape != (size, size) for f in arrays):
-        return False
-    place, left = out[0], list(arrays)
-    while left:
-        found = [f for f in left if place in f.labels]
-        if len(found) != 1 or found[0].labels[0] == found[0].labels[1]:
-            return False
-        a, b = found[0].labels
-        place = b if place == a else a
-        left.remove(found[0])
-    return bool(arrays) and place == out[1]
-
-
-def _inverted(run: Canonicaliser, f: Factor) -> Factor:
-    """The inverse of a matrix factor; its labels stand for the transposed roles."""
-    if f.base.op is SYMBOL and orthogonal_axes(f.base) == (0, 1):
-        # Q⁻¹ = Qᵀ for orthogonal Q.
-        return Factor(f.base, f.labels)
-    if f.base.op.name == "inv":
-        base = f.base.args[0]
-    else:
-        base = lookup("inv")(f.base)
-        if run.symmetric(f.base):
-            run.note_symmetric(base)
-    return Factor(base, f.labels[::-1])
-
-
-__all__ = ["inverse_of", "merged", "simpler_function"]
+__all__ = ["merged", "simpler_function"]

@@ -26,7 +26,7 @@ from symgrad.formula.budget import (
     shared_terms,
 )
 from symgrad.formula.chains import Layout, count_transposes, counted, is_transpose, is_truth, price, turned
-from symgrad.formula.expanding import distributed, expanded, flattened, opened
+from symgrad.formula.expanding import absorbed, distributed, expanded, flattened, opened
 from symgrad.formula.factoring import factored
 from symgrad.formula.matrixform import form_term
 from symgrad.formula.normal import (
@@ -46,6 +46,7 @@ from symgrad.formula.normal import (
     plain_power,
     product_key,
 )
+from symgrad.formula.powers import root_of
 from symgrad.formula.reading import READERS
 from symgrad.formula.rewriting import merged, simpler_function
 from symgrad.formula.structures import is_hermitian, is_symmetric
@@ -114,6 +115,7 @@ class Canonicaliser:
         self._ordinals: dict[Term, int] = {}
         self._symmetric: dict[Term, bool] = {}
         self.arguments: dict[Term, list[Form]] = {}
+        self.paths: dict[Term, list[tuple[Term, bool]]] = {}
         self.layout = Layout(self.symmetric)
         self.steps = STEPS
         self._carried: dict[Term, Term] = {}
@@ -147,10 +149,10 @@ class Canonicaliser:
     def _written(self, form: Form) -> Term:
         """The term of the result."""
         found = self.term(form)
-        if len(form.shape) == 2 and 1 < len(form.terms) <= TERMS:
-            # (XB + BX)ᵀ rather than BᵀXᵀ + XᵀBᵀ: (A + B)ᵀ = Aᵀ + Bᵀ, always.
+        if len(form.shape) == 2 and 0 < len(form.terms) <= TERMS:
+            # (XB + BX)ᵀ rather than BᵀXᵀ + XᵀBᵀ, and (X⁻¹AX⁻¹)ᵀ rather than X⁻ᵀAᵀX⁻ᵀ, always.
             other = turned(self.term(form.restricted((1, 0))))
-            return other if price(other) < price(found) else found
+            return other if price(other) + (len(form.terms) == 1) < price(found) else found
         return found
 
     def _as_one(self, form: Form) -> Form:
@@ -205,7 +207,7 @@ class Canonicaliser:
 
     def sum_of(self, terms: Sequence[Product], shape: tuple[Any, ...]) -> Form:
         """A form with like terms merged."""
-        found = self._collected(terms)
+        found = absorbed(self._collected(terms), self)
         if sum(any(f.base.op.name == "where" for f in p.factors) for p in found) > 1:
             together = joined(self, found, shape)
             if together is not None:
@@ -514,6 +516,9 @@ class Canonicaliser:
                 return Form((), form.shape)
             return self.elementwise(lookup("pow"), [form, constant_form(power)], {}, form.shape)
         whole = power == int(power)
+        found = None if whole else root_of(p, form.shape, power, self)
+        if found is not None:
+            return found
         single = p.elementwise and (whole or (len(p.factors) == 1 and p.coef == 1))
         if p.factors and not single:
             p = self._base(p, form.shape, keep_coef=not whole)

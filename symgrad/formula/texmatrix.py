@@ -215,15 +215,29 @@ def _solve(w: Writer, t: Term) -> Piece | None:
 @writes("norm")
 def _norm(w: Writer, t: Term) -> Piece | None:
     x, p = t.args[0], t.params["p"]
-    if t.params["dim"] != tuple(range(x.ndim)) or x.ndim > 2 or p not in (1, 2, math.inf):
+    if x.ndim == 2 and p == 2 and t.params["dim"] in ((0,), (1,)) and not t.params["keepdim"]:
+        return _norms(w, t)
+    if t.params["dim"] != tuple(range(x.ndim)) or x.ndim > 2 or not (p == math.inf or (p == int(p) and p > 0)):
         return None
     w.closing(x)
     a = w.operand(x)
     if a.kind == "m" and p != 2:
         return None
-    mark = "_{F}" if a.kind == "m" else {1: "_{1}", 2: "", math.inf: r"_{\infty}"}[p]
+    mark = "_{F}" if a.kind == "m" else {2: "", math.inf: r"_{\infty}"}.get(p, f"_{{{p:.0f}}}")
     text = rf"\lVert {text_of(a)} \rVert{mark}"
-    return Piece("s", text, POWER if mark else ATOM)
+    return Piece("s", text)
+
+
+def _norms(w: Writer, t: Term) -> Piece | None:
+    """The norms of rows or columns, as roots of sums of squares."""
+    x = t.args[0]
+    if x.dtype is None or x.dtype.kind == "c" or kind_of(x.shape) != "m":
+        return None
+    w.closing(x)
+    squares = pieces.raised(w.operand(x), "2", hadamard_power=True)
+    over = squares if t.params["dim"] == (1,) else transposed(squares)
+    ones = w.ones("c", x.shape[1:] if t.params["dim"] == (1,) else x.shape[:1])
+    return Piece("c", rf"\sqrt{{{text_of(pieces.matrix_product('c', over, ones))}}}", POWER)
 
 
 @writes("logsumexp", "amax", "amin")
