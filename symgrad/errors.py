@@ -19,6 +19,10 @@ class ShapeError(SymgradError, RuntimeError, ValueError):
     """Shapes that do not fit together (NumPy raises ``ValueError``, torch ``RuntimeError``)."""
 
 
+class OutOfBounds(SymgradError, IndexError, RuntimeError):
+    """An index array names a place that an axis does not have."""
+
+
 class DtypeError(SymgradError, RuntimeError, TypeError):
     """A dtype that an operation does not support."""
 

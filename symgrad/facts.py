@@ -181,7 +181,7 @@ class Facts(Recorded):
         """How many entries apart neighbours along each axis lie in memory, or along one axis."""
         value = self._value
         if value.size:
-            steps = tuple(step // value.itemsize for step in value.strides)
+            steps = _steps(value)
         else:
             # NumPy says 0 of arrays without entries; torch says what it would be if there were some.
             steps = tuple(int(np.prod(np.maximum(value.shape[k + 1 :], 1))) for k in range(value.ndim))
@@ -257,6 +257,16 @@ class Facts(Recorded):
         """A tensor of the data or sizes, in the dtype of this one (old code; use ``new_tensor``, ``new_empty``)."""
         made: Any = type(self)(*data)
         return made.to(self.dtype)
+
+
+def _steps(value: Any) -> tuple[int, ...]:
+    """The strides in entries; NumPy says 0 of new axes, torch what is next to the right."""
+    steps: list[int] = []
+    width = 1
+    for size, step in zip(reversed(value.shape), reversed(value.strides), strict=True):
+        steps.append(step // value.itemsize if step or size != 1 else width)
+        width = size * steps[-1]
+    return tuple(reversed(steps))
 
 
 def _made(name: str, like: Any, args: Any, options: Any) -> Any:

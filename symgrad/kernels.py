@@ -103,15 +103,13 @@ def power(x: Any, y: Any) -> Any:
 def erf(x: Any) -> Any:
     """The error function, entry by entry through ``math.erf``."""
     x = np.asarray(x)
-    flat = np.fromiter(map(math.erf, x.ravel().tolist()), np.float64, x.size)
-    return flat.reshape(x.shape).astype(x.dtype, copy=False)[()]
+    return np.asarray(np.frompyfunc(math.erf, 1, 1)(x)).astype(x.dtype)[()]
 
 
 def erfc(x: Any) -> Any:
     """The complementary error function, entry by entry through ``math.erfc``."""
     x = np.asarray(x)
-    flat = np.fromiter(map(math.erfc, x.ravel().tolist()), np.float64, x.size)
-    return flat.reshape(x.shape).astype(x.dtype, copy=False)[()]
+    return np.asarray(np.frompyfunc(math.erfc, 1, 1)(x)).astype(x.dtype)[()]
 
 
 def lgamma(x: Any) -> Any:
@@ -124,8 +122,7 @@ def lgamma(x: Any) -> Any:
             return math.inf
 
     x = np.asarray(x)
-    flat = np.fromiter(map(one, x.ravel().tolist()), np.float64, x.size)
-    return flat.reshape(x.shape).astype(x.dtype, copy=False)[()]
+    return np.asarray(np.frompyfunc(one, 1, 1)(x)).astype(x.dtype)[()]
 
 
 def zeta(s: float, a: Any) -> Any:

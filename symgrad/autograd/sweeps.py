@@ -26,7 +26,7 @@ from symgrad.autograd.rescue import Rescue
 from symgrad.autograd.shown import name_gradient
 from symgrad.autograd.stochastic import awaits_reward, reinforced
 from symgrad.errors import ArgumentError, AutogradError
-from symgrad.op import shape_of
+from symgrad.op import lookup, shape_of
 from symgrad.ops.kinks import turned
 from symgrad.tape.engine import Sweep, passed
 from symgrad.tape.graph import Labelled, Node, Parts, sequence
@@ -348,7 +348,8 @@ def _accumulate(leaf: Any, g: Any, create_graph: bool, origin: Origin) -> None:
 
 def _add_to_grad(leaf: Any, extra: Any, g: Any, create_graph: bool, origin: Origin) -> None:
     if create_graph:
-        extra.grad = g if extra.grad is None else extra.grad + g
+        # A copy, as in torch: the gradient may be a view of others, or spread over fewer entries than it shows.
+        extra.grad = lookup("clone")(g) if extra.grad is None else extra.grad + g
     elif extra.grad is None:
         value = np.array(g)[()] if not isinstance(g, np.ndarray) or g.base is not None else g
         extra.grad = attach(plain(Tensor, value), origin, leaf)

@@ -316,9 +316,15 @@ remainder: Op = elementwise(
 detach: Op = elementwise(
     "detach", lambda x: x, None, public=(), code=lambda x: x, domain=_ALL, doc="The same values, as a constant."
 )
-clone: Op = elementwise(
-    "clone", lambda x: np.copy(x)[()], 1, code=lambda x: f"np.copy({x})", domain=_ALL, doc="A copy with history."
-)
+
+
+def copied(x: Any) -> Any:
+    """A copy that lies in memory as ``x`` does, or row by row where entries of ``x`` share memory."""
+    shared = isinstance(x, np.ndarray) and 0 in x.strides
+    return np.array(x, order="C" if shared else "K")[()]
+
+
+clone: Op = elementwise("clone", copied, 1, code=lambda x: f"np.copy({x})", domain=_ALL, doc="A copy with history.")
 
 
 from symgrad.ops.shaping import zeros_like  # noqa: E402

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels_index
-from symgrad.dtypes import is_real_floating
+from symgrad.dtypes import is_real_floating, result_type
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, primitive, refusing, shape_of
 from symgrad.ops.arithmetic import squared_error
@@ -57,11 +57,21 @@ def _loss(call: Callable[..., Any]) -> Any:
         weight: Any = None,
         **options: Any,
     ) -> Any:
-        return _weighted(call(input, target, *args, **options), weight, _legacy(reduction, size_average, reduce))
+        value = call(*_one_dtype(input, target), *args, **options)
+        return _weighted(value, weight, _legacy(reduction, size_average, reduce))
 
     function.__name__ = function.__qualname__ = call.__name__
     function.__doc__ = call.__doc__
     return within("nn.functional")(function)
+
+
+def _one_dtype(input: Any, target: Any) -> tuple[Any, Any]:
+    """Both in their common dtype: torch expands a number without axes before, so that its dtype counts in full."""
+    dtypes = [getattr(x, "dtype", None) for x in (input, target)]
+    if any(d is None for d in dtypes) or dtypes[0] == dtypes[1] or bool(shape_of(input)) is bool(shape_of(target)):
+        return input, target
+    common = result_type(*dtypes)  # type: ignore[arg-type]
+    return cast(input, common), cast(target, common)
 
 
 def _weighted(value: Any, weight: Any, reduction: str) -> Any:

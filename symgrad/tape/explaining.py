@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, ShapeError, UnsupportedDtype
+from symgrad.errors import ArgumentError, OutOfBounds, ShapeError, UnsupportedDtype
 from symgrad.op import Op, refusal, shape_of
 
 
@@ -32,6 +32,8 @@ def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:
         return UnsupportedDtype(f'"{op.name}_cpu" not implemented for complex numbers: {op.name}({named})')
     if "zero-size array" in str(error) or "empty sequence" in str(error):
         return IndexError(f"{op.name}(): Expected reduction dim to have non-zero size: {op.name}({named})")
+    if isinstance(error, IndexError):
+        return OutOfBounds(f"{str(error).replace('axis', 'dimension')}: {op.name}({named})")
     if isinstance(error, np.linalg.LinAlgError):
         return _linalg_error(op, named, error)
     return (

@@ -178,7 +178,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     if view is not None and _hooked(tensor._node, len(chain)):
         source = _cut(root, chain)  # torch leaves the hooks of a view that is changed with what it was
     called = getattr(op, "__name__", "")
-    apart, even = called in _APART, even or called == "masked_fill"
+    apart, even = called in _APART, even or called in ("masked_fill", "index_fill")
     for arg in () if called == "masked_fill" else (*args, *kwargs.values()):  # whose value is read at once
         if isinstance(getattr(arg, "_value", None), np.ndarray) and meets(arg._value, tensor._array(), apart):
             raise AutogradError(PARTIAL)
@@ -277,7 +277,10 @@ def _write(root: Any, target: Any, value: Any) -> None:
     note_change(root._array(), silent)
     if silent:
         root._extra.counted += 1
-    target[...] = value
+    if overlaps(target):
+        np.copyto(target, value, where=np.not_equal(target.copy(), value))  # what one entry gets the others show
+    else:
+        target[...] = value
 
 
 def _separate(made: Node, began: int, old: Any, value: Any, target: Any, others: Others) -> int:

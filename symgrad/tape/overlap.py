@@ -21,7 +21,7 @@ OVERLAP = (
 
 def meets(a: Any, b: Any, apart: bool) -> bool:
     """Whether two arrays share memory without being the same part of it; torch asks of dense ones only."""
-    if storage(a) is not storage(b) or not (_dense(a) and _dense(b)):
+    if not a.size or not b.size or storage(a) is not storage(b) or not (_dense(a) and _dense(b)):
         return False
     ends = [np.lib.array_utils.byte_bounds(x) for x in (a, b)]
     if ends[0] == ends[1]:
@@ -41,7 +41,13 @@ def writable(target: Any, even: bool) -> Any:
         raise AutogradError(OVERLAP)
     if not target.flags.writeable:
         target = target.view()
-        target.flags.writeable = True
+        try:
+            target.flags.writeable = True
+        except ValueError:  # a view of a view that NumPy protects: the same entries of the memory itself
+            owner = storage(target)
+            start = target.ctypes.data - owner.ctypes.data
+            whole = owner if owner.flags.c_contiguous else owner.T
+            target = np.ndarray(target.shape, target.dtype, whole, start, target.strides)
     return target
 
 

@@ -206,7 +206,7 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
         values[0] = args[0]._array()
     try:
         out = op.view(*values, **params) if cuts else _computed(op, values, params)  # type: ignore[misc]
-    except (ValueError, TypeError, np.linalg.LinAlgError) as error:
+    except (ValueError, TypeError, IndexError, np.linalg.LinAlgError) as error:
         raise explain(op, args, error) from error
     if out.__class__ is np.ndarray and out.ndim > 1 and op.kind != "elementwise" and not cuts:
         out = laid_out(op, out)

@@ -199,3 +199,61 @@ def test_notes_on_an_accumulation_node(t):
     assert y.grad_fn.next_functions[0][0].metadata == {"note": 1}
     assert y.grad_fn._saved_dim == (1,)
     assert y.grad_fn._saved_keepdim is False
+
+
+@pytest.mark.parametrize("call", ["t.tensor(0.5)[None]", "t.ones(2, 3)[None]", "t.ones(2, 3)[:, None]",
+                                  "t.ones(2, 3).t().unsqueeze(1)", "t.ones(3).broadcast_to(2, 3).clone()",
+                                  "t.ones(3).broadcast_to(2, 3).double()", "t.ones(2, 3).t().erf()",
+                                  "t.ones(2, 3).t().clone()", "t.ones(2, 3).t().lgamma()"])  # fmt: skip
+def test_strides(t, call):
+    """New axes have the stride of what is beside them; copies lie as what they were made of unless it repeats."""
+    want = {
+        "t.tensor(0.5)[None]": (1,),
+        "t.ones(2, 3)[None]": (6, 3, 1),
+        "t.ones(2, 3)[:, None]": (3, 3, 1),
+        "t.ones(2, 3).t().unsqueeze(1)": (1, 6, 3),
+    }
+    default = (3, 1) if "broadcast" in call else (1, 3)
+    assert eval(call, {"t": t}).stride() == want.get(call, default)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_losses_of_numbers_without_axes(t):
+    """A target without axes counts with its dtype in full, since the loss expands it first."""
+    a, b = t.zeros(2, 3, dtype=t.float16), t.tensor(2.0, dtype=t.float64)
+    for loss in ("mse_loss", "l1_loss", "smooth_l1_loss"):
+        assert getattr(t.nn.functional, loss)(a, b).dtype == t.float64
+
+
+def test_index_of_an_empty_axis(t):
+    """There is no place 0 on an axis without any."""
+    for call in ("index_fill(1, i, 0.5)", "index_copy(1, i, s)"):
+        with pytest.raises((RuntimeError, IndexError)) as caught:
+            eval(f"x.{call}", {"x": t.zeros(2, 0), "i": t.tensor([0]), "s": t.ones(2, 1)})
+        assert isinstance(caught.value, RuntimeError)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_recorded_gradient_has_its_own_memory(t):
+    """``.grad`` of a recorded pass is a copy, so it can be changed in place."""
+    x = t.tensor([[1.0, 2.0]], requires_grad=True)
+    x.mean().backward(create_graph=True)
+    assert x.grad.is_contiguous()
+    x.grad.mul_(2)
+    assert x.grad.tolist() == [[1.0, 1.0]]
+
+
+def test_view_of_protected_memory(t):
+    """Whatever views of views are made of, memory can be written to through them."""
+    x = t.tensor([[1.0, 2.0], [3.0, 4.0]])
+    part = x.diagonal().data.unfold(0, 1, 1)[1:]
+    part *= 0.5
+    assert x.tolist() == [[1.0, 2.0], [3.0, 2.0]]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_index_fill_of_repeated_entries(t):
+    """One value may be filled into a view that shows entries twice."""
+    x = t.tensor([1.0, 2.0])
+    x.expand(2, 2).index_fill_(0, t.tensor([0]), 0.25)
+    assert x.tolist() == [0.25, 0.25]
