@@ -135,6 +135,7 @@ def region(parts: Sequence[tuple[Term, Power]], above: Term | None = None) -> Te
     for base, power in parts:
         found[base] = found.get(base, 0) + power
     parts = [(b, plain_power(p)) for b, p in found.items() if p]
+    parts = _one_root(parts)
     guards = [(b, p) for b, p in parts if is_guard(b)]
     plain = sorted((x for x in parts if not is_guard(x[0])), key=lambda x: rank_of(x[0]))
     over = [powered(b, p) for b, p in plain if p > 0]
@@ -146,6 +147,19 @@ def region(parts: Sequence[tuple[Term, Power]], above: Term | None = None) -> Te
         # ratio(1, y)ᵏ = ratio(1, yᵏ) always.
         top = call_op("ratio", number(1) if top is None else top, powered(base.args[1], power))
     return number(1) if top is None else top
+
+
+def _one_root(parts: Sequence[tuple[Term, Power]]) -> list[tuple[Term, Power]]:
+    """√2·√π as √(2π), for positive constants."""
+    roots = [x for x in parts if abs(x[1]) == Fraction(1, 2) and (x[0].op is NUMBER or x[0].name == "pi")]
+    found = list(parts)
+    for power in (Fraction(1, 2), Fraction(-1, 2)):
+        same = [x for x in roots if x[1] == power]
+        whole = _multiplied(sorted((b for b, _ in same), key=lambda b: b.op is not NUMBER))
+        if len(same) > 1 and whole is not None:
+            found[found.index(same[0])] = (whole, power)
+            found = [x for x in found if x not in same[1:]]
+    return found
 
 
 # ---------------------------------------------------------------------------------------------- chains

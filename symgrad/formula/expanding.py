@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from symgrad.formula.chains import price
 from symgrad.formula.normal import Factor, Form, Product, collected, contract_products, plain_power
 from symgrad.formula.rewriting import merged
 from symgrad.formula.term import Term
@@ -110,8 +111,12 @@ def _replaced(p: Product, old: Sequence[Factor], new: Form, run: Canonicaliser) 
 
 
 def cost(terms: Sequence[Product]) -> int:
-    """A measure of length."""
-    return sum(1 + sum(1 + (f.power != 1) for f in p.factors) for p in terms)
+    """A measure of length, in which the exponents of powers count."""
+    return sum(1 + sum(1 + (f.power != 1) + _exponent(f) for f in p.factors) for p in terms)
+
+
+def _exponent(f: Factor) -> int:
+    return 1 + price(f.base.args[1]) if f.base.op.name == "pow" else 0
 
 
 def substituted(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> list[Product]:

@@ -133,6 +133,8 @@ def _saving(form: Form, group: Sequence[Use]) -> int:
     factor = group[0].factor
     weight = 2 * (1 + (factor.power not in (1, -1)) + len(factor.labels)) + (factor.power != 1)
     weight += 2 * (not factor.labels and bool(factor.base.args))
+    if len(_rest_axes(form, group)) > max(2, len(form.shape)):
+        return 0  # an array of higher order has no matrix notation
     bare = 0
     for use in group:
         p = form.terms[use.term]

@@ -298,14 +298,6 @@ def exact_number(value: Any) -> tuple[Fraction | int, bool] | None:
     return None
 
 
-def multiple_of_pi(value: Any) -> Fraction | None:
-    """k for a float that is kπ to the last bit, for small fractions k."""
-    if not isinstance(value, float) or not 0.2 < abs(value) < 40:
-        return None
-    k = Fraction(value / math.pi).limit_denominator(12)
-    return k if float(k) * math.pi == value else None
-
-
 def number_of(coef: Fraction | int, decimal: bool) -> Any:
     """The number to show for a coefficient: typed floats stay decimals unless they are small fractions."""
     if decimal and Fraction(coef).denominator not in (1, 2, 3, 4, 6, 8, 9, 12):

@@ -13,6 +13,7 @@ from symgrad.formula.imaginary import conjugate, conjugate_pairs, part, phases, 
 from symgrad.formula.inverses import without_inverses
 from symgrad.formula.masks import positive_relu, signed_powers, unmasked
 from symgrad.formula.normal import Factor, Form, Product, plain_power, size_factors
+from symgrad.formula.numerals import with_whole_parts
 from symgrad.formula.powers import gathered_powers
 from symgrad.formula.slices import entries_of_others
 from symgrad.formula.spectra import orthogonal_axes, without_singular_vectors, without_spectra
@@ -335,6 +336,7 @@ def _alone(rewrite: Callable[[Product], Product]) -> Rewrite:
 
 
 _REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
+    (frozenset({"number"}), _alone(with_whole_parts)),
     (frozenset({"number"}), _alone(unit_powers)),
     (frozenset({"exp"}), _exponentials),
     (frozenset({"cosh", "cos"}), _alone(_quotients)),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from symgrad.formula.expanding import cost, substituted
 from symgrad.formula.normal import Factor, Form, Power, Product, plain_power
 from symgrad.formula.term import frozen
+from symgrad.op import lookup
 
 if TYPE_CHECKING:
     from symgrad.formula.simplify import Canonicaliser
@@ -28,7 +29,7 @@ def shortened(form: Form, run: Canonicaliser) -> Form | None:
     """The form with one square completed, or some terms over a common denominator; None when neither is shorter."""
     if not 1 < len(form.terms) <= WIDEST:
         return None
-    return _square(form, run) or _one_fraction(form, run) or _one_call(form, run)
+    return _square(form, run) or _complement(form, run) or _one_fraction(form, run) or _one_call(form, run)
 
 
 # ---------------------------------------------------------------------------------------------- squares
@@ -65,6 +66,23 @@ def _root(p: Product) -> Product | None:
     return Product(
         Fraction(top, bottom), [Factor(f.base, f.labels, plain_power(Fraction(f.power) / 2)) for f in p.factors], p.out
     )
+
+
+def _complement(form: Form, run: Canonicaliser) -> Form | None:
+    """c - cσ(-u) = cσ(u), always."""
+    for k, p in enumerate(form.terms):
+        f = p.factors[0] if len(p.factors) == 1 else None
+        if f is None or f.base.op.name != "sigmoid" or f.power != 1 or f.base not in run.arguments:
+            continue
+        v = run.arguments[f.base][0]
+        n = next((n for n, q in enumerate(form.terms) if q.constant and q.coef == -p.coef), None)
+        if n is None or v.terms[0].coef > 0 or sorted(f.labels) != sorted(p.out):
+            continue
+        made = run.elementwise(lookup("sigmoid"), [v.scaled(-1)], {}, v.shape).scaled(-p.coef, p.decimal)
+        whole = made.spread([p.out.index(x) for x in f.labels], form.shape)
+        rest = [q for i, q in enumerate(form.terms) if i not in (k, n)]
+        return run.sum_of([*rest[: min(k, n)], *whole.terms, *rest[min(k, n) :]], form.shape)
+    return None
 
 
 # ---------------------------------------------------------------------------------------------- linear ops

@@ -7,7 +7,6 @@ All rewrites hold in exact arithmetic; the result may differ from the program in
 
 from __future__ import annotations
 
-import cmath
 import functools
 from collections.abc import Sequence
 from fractions import Fraction
@@ -37,22 +36,22 @@ from symgrad.formula.normal import (
     constant_form,
     content,
     contract_products,
-    exact_number,
     exact_power,
     factor_out,
     inner_shape,
-    multiple_of_pi,
     numbers,
     plain_power,
     product_key,
 )
+from symgrad.formula.numerals import rational_root, read_number
 from symgrad.formula.powers import root_of
+from symgrad.formula.rational import in_lowest_terms
 from symgrad.formula.reading import READERS
 from symgrad.formula.rewriting import merged, simpler_function
+from symgrad.formula.shortening import LINEAR
 from symgrad.formula.structures import is_hermitian, is_symmetric
-from symgrad.formula.term import NUMBER, SYMBOL, Term, as_term, flatten, number, postorder
+from symgrad.formula.term import NUMBER, SYMBOL, Term, flatten, number, postorder
 from symgrad.op import Op, lookup
-from symgrad.ops.constants import PI
 
 _EXPANDED = frozenset(
     ("mean", "square", "reciprocal", "rsqrt", "adjugate", "matrix_power", "var", "hypot", "log1p", "expm1",
@@ -63,23 +62,7 @@ _EXPANDED = frozenset(
 _REDUCTIONS = frozenset({"norm", "logsumexp", "amax", "amin", "prod", "std", "argmax", "argmin", "var"})
 """Primitives with ``keepdim``, which is written as an axis of its own."""
 
-_LINEAR = frozenset(
-    {
-        "reshape",
-        "getitem",
-        "narrow",
-        "embed",
-        "flip",
-        "cumsum",
-        "select",
-        "tril",
-        "triu",
-        "put",
-        "gather",
-        "real",
-        "imag",
-    }
-)
+_LINEAR = LINEAR | {"reshape", "real", "imag"}
 """Linear ops of one array: real factors in front are pulled out."""
 
 
@@ -95,9 +78,10 @@ def canonical(term: Term) -> Term:
     >>> canonical(A @ x + A.T @ x).op.name, canonical(A @ x + A.T @ x).args[0].op.name
     ('matmul', 'add')
     """
-    seen = [Canonicaliser().run(term)]
+    lowest: set[Term] = set()
+    seen = [Canonicaliser(lowest).run(term)]
     while len(seen) < PASSES and len(postorder(seen[-1:])) <= SMALL:
-        again = Canonicaliser().run(seen[-1])
+        again = Canonicaliser(lowest).run(seen[-1])
         if again in seen:
             # Where several forms lead to each other, the first by a fixed order stands for all of them.
             return min(seen[seen.index(again) :], key=lambda t: (price(t), repr(flatten([t]))))
@@ -108,7 +92,9 @@ def canonical(term: Term) -> Term:
 class Canonicaliser:
     """One run: the forms of all terms below a root, and what is known about opaque factors."""
 
-    def __init__(self) -> None:
+    def __init__(self, lowest: set[Term] | None = None) -> None:
+        self.lowest = set() if lowest is None else lowest
+        """Terms that are fractions in lowest terms already."""
         self.forms: dict[Term, Form] = {}
         self.insides: dict[Term, Form] = {}
         self._atoms: dict[Any, Factor] = {}
@@ -123,6 +109,7 @@ class Canonicaliser:
         self._multiplied: dict[Term, Any] = {}
         self._small = True
         self._nesting = 0
+        self._cancelling = False
 
     def run(self, root: Term) -> Term:
         """The canonical term of ``root``."""
@@ -231,10 +218,20 @@ class Canonicaliser:
         if constant is None and len(form.terms) > 1 and len(axes) < len(form.shape):
             inner = self.product(form.restricted(axes))
             return self.term(Form([inner], inner_shape(form, axes)).spread(axes, form.shape))
-        form = factored(form, self)
+        form = self._settled(form)
         if len(form.terms) > 1:
             return self._sum_term(form)
-        return form_term(form, self.layout, self._presented)
+        return self.plain_term(form)
+
+    def _settled(self, form: Form) -> Form:
+        """The form with common factors taken out and its fractions in lowest terms."""
+        form = factored(form, self)
+        if not self._small or self._cancelling or self.steps <= 0:
+            return form
+        self._cancelling = True
+        found = in_lowest_terms(form, self)
+        self._cancelling = False
+        return form if found is form else factored(found, self)
 
     def _sum_term(self, form: Form) -> Term:
         """A sum with a factor that all coefficients have, other than a sign, in front of a bracket."""
@@ -291,7 +288,7 @@ class Canonicaliser:
 
     def product(self, form: Form) -> Product:
         """A form as one product: a single term as it is, a sum as an opaque factor."""
-        form = factored(form, self) if len(form.terms) > 1 else form
+        form = self._settled(form) if len(form.terms) > 1 else form
         if len(form.terms) == 1:
             return form.terms[0]
         if not form.terms:
@@ -326,7 +323,7 @@ class Canonicaliser:
         return frozenset((self.key(p), p.coef) for p in form.terms), form.shape
 
     def _new_atom(self, form: Form, inner: bool) -> Factor:
-        write = self._plain_term if inner else self.term
+        write = self.plain_term if inner else self.term
         labels = tuple(range(len(form.shape)))
         term = write(form)
         if len(labels) == 2:
@@ -341,7 +338,8 @@ class Canonicaliser:
             self.insides[term] = form
         return Factor(term, labels)
 
-    def _plain_term(self, form: Form) -> Term:
+    def plain_term(self, form: Form) -> Term:
+        """The matrix term of a form as it is."""
         return form_term(form, self.layout, self._presented)
 
     # ---------------------------------------------------------------- terms to forms
@@ -349,7 +347,7 @@ class Canonicaliser:
     def _read(self, term: Term) -> Form:
         op = term.op
         if op is NUMBER:
-            return self._number(term)
+            return read_number(term, self)
         if op is SYMBOL:
             return self.opaque(term)
         args = [self.forms[a] for a in term.args]
@@ -375,23 +373,10 @@ class Canonicaliser:
                 self.forms[t] = self._read(t)
         return self.forms[definition].broadcast(term.shape)
 
-    def _number(self, term: Term) -> Form:
-        turns = multiple_of_pi(term.number)
-        if turns is not None:
-            return Form([Product(turns, [Factor(as_term(PI), ())], ())], ())
-        if isinstance(term.number, complex) and cmath.isfinite(term.number) and term.number != 1j:
-            # a + bi as such, so that products of complex numbers and their conjugates come out.
-            parts = [self._number(number(term.number.real)), self._number(number(term.number.imag))]
-            return self.plus([parts[0], self.times(parts[1], self._number(number(1j)))], (1, 1), ())
-        value = exact_number(term.number)
-        if value is None:
-            return Form([Product(1, [Factor(term, ())], ())], ())
-        return Form([Product(value[0], (), (), value[1])] if value[0] else (), ())
-
     def opaque(self, term: Term) -> Form:
         """A term as a factor of its own."""
         if term.op is NUMBER:
-            return self._number(term)
+            return read_number(term, self)
         if term.op.name == "full":
             found = READERS["full"](self, term, ())
             if found is not None:
@@ -527,6 +512,10 @@ class Canonicaliser:
             p = self._base(p, form.shape, keep_coef=True)
         if not whole and not p.factors:
             root = exact_power(p.coef, power)
+            value, halves = Fraction(p.coef), Fraction(power)
+            exact = value > 0 and (not p.decimal or value.denominator <= 12)
+            if root is None and exact and halves.denominator == 2 and abs(halves) < 9:
+                return Form([rational_root(value, halves)], ()).broadcast(form.shape)
             if root is None:
                 term = lookup("pow")(self.term(Form([Product(p.coef, (), (), p.decimal)], ())), number(power))
                 return self.opaque(term).broadcast(form.shape)

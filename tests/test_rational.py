@@ -1,0 +1,104 @@
+"""Fractions in lowest terms: textbook results of the canonical form, and their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.formula.chains import price
+from symgrad.formula.polynomials import TooLong, monomial, multiplied, primitive, quotient, raised
+from symgrad.formula.simplify import canonical
+from symgrad.formula.term import evaluate, symbol
+from tests.test_canonical import text
+
+a, b, x, y = (symbol(name, ()) for name in "abxy")
+u, v = (symbol(name, ("n",)) for name in "uv")
+
+TEXTBOOK: list[tuple[Any, str]] = [
+    (x / (a * (1 + x * x / a)), "(x / (a + (x ** 2)))"),
+    (y / x - (1 - y) / (1 - x), "((y - x) / (x * (1 - x)))"),
+    (1 / (1 - x) + 1 / (1 + x), "(2 / (1 - (x ** 2)))"),
+    (1 / (x * x * (1 / a - 1 / x) ** 2), "((a ** 2) / ((x - a) ** 2))"),
+    (((x - y) ** 2 / y + x - y) / (x * y * y), "((x - y) / (y ** 3))"),
+    ((1 + x / sg.sqrt(x * x + 1)) / (x + sg.sqrt(x * x + 1)), "(1 / sqrt(((x ** 2) + 1)))"),
+    (sg.exp(-x) / (1 - sg.exp(-x)), "(1 / (exp(x) - 1))"),
+    (sg.sin(x) * x ** (sg.sin(x) - 1) + x ** sg.sin(x) * sg.log(x), "((x ** sin(x)) * ((sin(x) / x) + log(x)))"),
+    (a * x ** (a - 1) / b - x**a / b, "(((x ** (a - 1)) * (a - x)) / b)"),
+    ((1 - sg.sigmoid(x)) * (sg.sigmoid(x) * (1 - y) / (1 - sg.sigmoid(x)) - y), "(sigmoid(x) - y)"),
+    (1 - sg.sigmoid(-x), "sigmoid(x)"),
+    (u * (v / u - a), "(v - (a * u))"),
+    (sg.sum(u / (1 + u * u / a)) / a, "sum((u / (a + (u ** 2))))"),
+]
+
+
+@pytest.mark.parametrize(("term", "expected"), TEXTBOOK, ids=[expected for _, expected in TEXTBOOK])
+def test_fractions_come_out_as_in_textbooks(term: Any, expected: str) -> None:
+    found = canonical(term)
+    assert text(found) == expected
+    assert price(found) <= price(term)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        values = {s: rng.uniform(0.1, 0.8) for s in "abxy"} | {s: rng.uniform(0.1, 0.8, 4) for s in "uv"}
+        got, want = (evaluate(t, values, {"n": 4}) for t in (found, term))
+        np.testing.assert_allclose(got, want, rtol=1e-10)
+
+
+def test_what_would_not_be_shorter_stays() -> None:
+    for kept in (1 / x + 1 / y, (x - y) ** 2 / a, u / (1 + v) - v / (1 + u)):
+        assert canonical(canonical(kept)) is canonical(kept)
+        assert price(canonical(kept)) <= price(kept)
+
+
+def test_no_even_root_is_cancelled_into() -> None:
+    # √(x²y) is not x√y for negative x.
+    found = canonical(sg.sqrt(x * x * y + x * x) / x)
+    got = evaluate(found, {"x": -2.0, "y": 3.0}, {})
+    np.testing.assert_allclose(got, -2.0)
+
+
+def test_division_of_polynomials() -> None:
+    one = {(): 1}
+    p = {monomial([(0, 1)]): 1, (): -1}
+    assert quotient(raised(p, 3), p) == raised(p, 2)
+    assert quotient({monomial([(0, 2)]): 1, (): 1}, p) is None
+    assert primitive({monomial([(0, -1)]): 4, (): -6})[2] == {(): 2, monomial([(0, 1)]): -3}
+    wide = {monomial([(k, 1)]): 1 for k in range(20)}
+    with pytest.raises(TooLong):
+        multiplied(wide, wide)
+    assert raised(p, 0) == one
+
+
+GROWING = {"odds": lambda t: t / (1 + t), "continued": lambda t: 1 / (x + 1 / t), "summed": lambda t: t + 1 / (t + y)}
+
+
+@pytest.mark.parametrize("grow", GROWING.values(), ids=GROWING)
+def test_work_is_bounded(grow: Callable[[Any], Any]) -> None:
+    t: Any = x
+    for _ in range(12):
+        t = grow(t)
+    found = canonical(t)
+    got, want = (evaluate(s, {"x": 0.7, "y": 0.3}, {}) for s in (found, t))
+    np.testing.assert_allclose(got, want, rtol=1e-8)
+
+
+def test_roots_and_multiples_of_pi_are_read_from_floats() -> None:
+    pi = 3.141592653589793
+    for term, expected in (
+        (x / 2**0.5, "(x / sqrt(2))"),
+        ((x / 2**0.5) ** 2, "((x ** 2) / 2)"),
+        (x * 0.5773502691896258, "(x / sqrt(3))"),
+        (x / (2 * pi) ** 0.5, "(x / sqrt((2 * pi)))"),
+        (x * (2 / pi**0.5), "((2 * x) / sqrt(pi))"),
+        (x * 2 * pi, "((2 * pi) * x)"),
+        (2**0.5 * (1 + x / 2**0.5), "(sqrt(2) + x)"),
+        (x * 1.4142135, "(1.4142135 * x)"),
+        (x * sg.erf(x) + sg.exp(-x * x) / pi**0.5 - x * sg.erf(x), "(exp(-(x ** 2)) / sqrt(pi))"),
+    ):
+        found = canonical(term)
+        value = evaluate(term, {"x": 0.3}, {})
+        np.testing.assert_allclose(evaluate(found, {"x": 0.3}, {}), value, rtol=1e-14)
+        assert text(found) == expected
