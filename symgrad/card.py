@@ -26,6 +26,7 @@ _NUMBERS = {
     "above-one": 2.0,
     "off-integer": 1.25,
     "index": 1,
+    "integer": 6,
     "bool": True,
 }
 _SECOND = {"real": 0.25, "positive": 3.0, "nonzero": 4.0, "off-zero": 0.25, "bool": False}
@@ -81,6 +82,10 @@ _EXAMPLES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "chosen": ((_MATRIX, np.array([0, 1])), {}),
     "solve_triangular": ((_MATRIX, _MATRIX), {"upper": True, "unit": False}),
     "solve": ((_MATRIX, _VECTOR), {}),
+    **{f"bessel_{kind}": ((0.5,), {"n": 1}) for kind in ("y", "k", "ke")},
+    **{family: ((0.5,), {"n": 3}) for family in ("chebyshev_t", "hermite", "hermite_prob")},
+    "gegenbauer": ((0.5,), {"n": 3, "a": 0.5}),
+    "laguerre": ((0.5,), {"n": 3, "a": 0}),
     "bessel_j": ((0.5,), {"n": 1}),
     "bessel_i": ((0.5,), {"n": 1}),
     "bessel_ie": ((0.5,), {"n": 1}),

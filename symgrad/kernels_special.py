@@ -83,37 +83,6 @@ def log_ndtr(x: Any) -> Any:
     return np.where(y < -1, left, right).astype(x.dtype, copy=False)[()]
 
 
-def bessel_ie(x: Any, n: int) -> Any:
-    """e^(-|x|) I_n(x): the trapezoidal rule on its integral (DLMF 10.32.3), Hankel's series (10.40.1) far out."""
-    x = np.asarray(x)
-    size = np.abs(x.astype(np.float64))
-    limit = 40.0 + 2 * n * n
-    near = np.minimum(size, limit)
-    half = int(2.25 * math.sqrt(np.max(near, initial=0, where=near <= limit))) + n // 2 + 8
-    total = np.zeros_like(size)
-    for k in range(half):  # the angles below π/2; their mirror images have the reciprocal wave
-        angle = math.pi * (k + 0.5) / (2 * half)
-        wave = np.exp(near * math.cos(angle))
-        total += (wave - 1 / wave if n % 2 else wave + 1 / wave) * math.cos(n * angle)
-    far = np.maximum(size, limit)
-    term = series = np.ones_like(size)
-    for k in range(1, 21):
-        term = -term * (4 * n * n - (2 * k - 1) ** 2) / (8 * k * far)
-        series = series + term
-    out = np.where(size > limit, series / np.sqrt(2 * math.pi * far), total * np.exp(-near) / (2 * half))
-    out = np.where(np.isnan(size), size, out) * (np.sign(x) if n % 2 else 1)
-    return out.astype(x.dtype, copy=False)[()]
-
-
-def bessel_i(x: Any, n: int) -> Any:
-    """I_n(x), through e^(-|x|) I_n(x)."""
-    x = np.asarray(x)
-    size = np.abs(x.astype(np.float64))
-    with np.errstate(all="ignore"):
-        value = np.where(np.isinf(size), np.inf, np.exp(size) * bessel_ie(size, n))
-    return (value * (np.sign(x) if n % 2 else 1)).astype(x.dtype, copy=False)[()]
-
-
 def entr(x: Any) -> Any:
     """-x log x, 0 at 0, and -inf below."""
     x = np.asarray(x)

@@ -511,9 +511,14 @@ def _pow(args: list[Term]) -> Any:
 
 
 def _of_order(name: str, order: Term, x: Term) -> Any:
+    n = _whole(name, order)
+    return lookup("digamma")(x) if name == "polygamma" and not n else lookup(name)(x, n=n)
+
+
+def _whole(name: str, order: Term) -> int:
     if not isinstance(order.number, int):
         raise FormulaError(f"{name} is read for whole orders only.")
-    return lookup("digamma")(x) if name == "polygamma" and not order.number else lookup(name)(x, n=order.number)
+    return order.number
 
 
 _NAMES = {
@@ -540,4 +545,15 @@ _BACK: dict[str, Callable[[list[Any]], Any]] = {
     "Heaviside": lambda a: lookup("heaviside")(*a),
     "besselj": lambda a: _of_order("bessel_j", *a),
     "besseli": lambda a: _of_order("bessel_i", *a),
+    "bessely": lambda a: _of_order("bessel_y", *a),
+    "besselk": lambda a: _of_order("bessel_k", *a),
+    "zeta": lambda a: lookup("zeta")(a[0], a[1] if len(a) > 1 else 1),
+    "chebyshevt": lambda a: _of_order("chebyshev_t", *a),
+    "chebyshevu": lambda a: lookup("gegenbauer")(a[1], n=_whole("chebyshevu", a[0]), a=1.0),
+    "legendre": lambda a: lookup("gegenbauer")(a[1], n=_whole("legendre", a[0]), a=0.5),
+    "gegenbauer": lambda a: lookup("gegenbauer")(a[2], n=_whole("gegenbauer", a[0]), a=float(a[1].number)),
+    "laguerre": lambda a: lookup("laguerre")(a[1], n=_whole("laguerre", a[0]), a=0),
+    "assoc_laguerre": lambda a: lookup("laguerre")(a[2], n=_whole("laguerre", a[0]), a=_whole("laguerre", a[1])),
+    "hermite": lambda a: _of_order("hermite", *a),
+    "hermite_prob": lambda a: _of_order("hermite_prob", *a),
 }

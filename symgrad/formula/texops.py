@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from symgrad.dtypes import is_floating
-from symgrad.formula import pieces, texmatrix
+from symgrad.formula import pieces, texmatrix, texspecial
 from symgrad.formula.latex import Writer, kind_of
 from symgrad.formula.pieces import ATOM, LOGIC, OPEN, POWER, RELATION, Piece, brackets, closed, text_of, transposed
 from symgrad.formula.term import Term, constant_value
@@ -172,12 +172,6 @@ def _polygamma(w: Writer, t: Term) -> Piece | None:
     return function(kind_of(t.shape), rf"\psi^{{({t.params['n']})}}", text_of(w.operand(t.args[0])))
 
 
-@writes("bessel_j", "bessel_y", "bessel_i", "bessel_k")
-def _bessel(w: Writer, t: Term) -> Piece:
-    name = rf"\mathrm{{{t.op.name[-1].upper()}}}_{{{t.params['n']}}}"
-    return function(kind_of(t.shape), name, text_of(w.operand(t.args[0])))
-
-
 @writes("dsinc")
 def _dsinc(w: Writer, t: Term) -> Piece:
     return function(kind_of(t.shape), operator("sinc") + "'", text_of(w.operand(t.args[0])))
@@ -282,4 +276,4 @@ def _where(w: Writer, t: Term) -> Piece:
     return Piece(kind_of(t.shape), r"\begin{cases} " + r" \\ ".join(rows) + r" \end{cases}")
 
 
-__all__ = ["WRITERS", "called", "texmatrix"]
+__all__ = ["WRITERS", "called", "texmatrix", "texspecial"]

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad import kernels, kernels_special, single
+from symgrad import kernels, kernels_bessel, kernels_special, single
 from symgrad.errors import ArgumentError
 from symgrad.op import Op, elementwise, front, primitive
 from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import exp, log, log1p, sqrt
 from symgrad.ops.naming import inplace, within
 from symgrad.ops.select import eq, isnan, sign, where
-from symgrad.ops.special import lgamma, polygamma_op
+from symgrad.ops.special import lgamma, polygamma_op, sinc
 
 inplace("erfinv", "i0", "mvlgamma", "polygamma")
 
 
-def _order(name: str, kernel: Any, slope: Any, latex: str, doc: str, by_result: bool = False) -> Op:
+def _order(
+    name: str, kernel: Any, slope: Any, latex: str, doc: str, by_result: bool = False, domain: str = "off-zero"
+) -> Op:
     rule = (lambda g, out, x, *, n: g * slope(out, x, n)) if by_result else (lambda g, out, x, *, n: g * slope(x, n))
     return primitive(
         name,
@@ -25,7 +27,7 @@ def _order(name: str, kernel: Any, slope: Any, latex: str, doc: str, by_result: 
         jvp=(rule,),
         infer=lambda shape, n: shape,
         dtypes="float",
-        domain="off-zero",
+        domain=domain,
         latex=latex,
         doc=doc,
     )
@@ -35,6 +37,24 @@ def _bessel_j_slope(x: Any, n: int) -> Any:
     if n == 0:
         return -bessel_j(x, n=1)
     return (bessel_j(x, n=n - 1) - bessel_j(x, n=n + 1)) / 2
+
+
+def _bessel_y_slope(x: Any, n: int) -> Any:
+    if n == 0:
+        return -bessel_y(x, n=1)
+    return (bessel_y(x, n=n - 1) - bessel_y(x, n=n + 1)) / 2
+
+
+def _bessel_k_slope(x: Any, n: int) -> Any:
+    if n == 0:
+        return -bessel_k(x, n=1)
+    return -(bessel_k(x, n=n - 1) + bessel_k(x, n=n + 1)) / 2
+
+
+def _bessel_ke_slope(out: Any, x: Any, n: int) -> Any:
+    if n == 0:
+        return out - bessel_ke(x, n=1)
+    return out - (bessel_ke(x, n=n - 1) + bessel_ke(x, n=n + 1)) / 2
 
 
 def _bessel_i_slope(x: Any, n: int) -> Any:
@@ -51,21 +71,46 @@ def _bessel_ie_slope(out: Any, x: Any, n: int) -> Any:
 
 bessel_j = _order(
     "bessel_j",
-    kernels.bessel_j,
+    kernels_bessel.bessel_j,
     _bessel_j_slope,
     r"J_{{{n}}}\left({0}\right)",
     "Bessel function of the first kind, integer order n >= 0.",
 )
+bessel_y = _order(
+    "bessel_y",
+    kernels_bessel.bessel_y,
+    _bessel_y_slope,
+    r"Y_{{{n}}}\left({0}\right)",
+    "Bessel function of the second kind, integer order n >= 0, x > 0.",
+    domain="positive",
+)
+bessel_k = _order(
+    "bessel_k",
+    kernels_bessel.bessel_k,
+    _bessel_k_slope,
+    r"K_{{{n}}}\left({0}\right)",
+    "Modified Bessel function of the second kind, integer order n >= 0, x > 0.",
+    domain="positive",
+)
+bessel_ke = _order(
+    "bessel_ke",
+    kernels_bessel.bessel_ke,
+    _bessel_ke_slope,
+    r"e^{{{0}}} K_{{{n}}}\left({0}\right)",
+    "e^x times the modified Bessel function of the second kind, integer order n >= 0, x > 0.",
+    True,
+    "positive",
+)
 bessel_i = _order(
     "bessel_i",
-    kernels_special.bessel_i,
+    kernels_bessel.bessel_i,
     _bessel_i_slope,
     r"I_{{{n}}}\left({0}\right)",
     "Modified Bessel function of the first kind, integer order n >= 0.",
 )
 bessel_ie = _order(
     "bessel_ie",
-    kernels_special.bessel_ie,
+    kernels_bessel.bessel_ie,
     _bessel_ie_slope,
     r"e^{{-\left|{0}\right|}} I_{{{n}}}\left({0}\right)",
     "e^(-|x|) times the modified Bessel function of the first kind, integer order n >= 0.",
@@ -98,12 +143,27 @@ def _bessel(name: str, op: Op, n: int, method: bool = False) -> None:
 for _name, _op, _n in (
     ("bessel_j0", bessel_j, 0),
     ("bessel_j1", bessel_j, 1),
+    ("bessel_y0", bessel_y, 0),
+    ("bessel_y1", bessel_y, 1),
+    ("modified_bessel_i0", bessel_i, 0),
+    ("modified_bessel_i1", bessel_i, 1),
+    ("modified_bessel_k0", bessel_k, 0),
+    ("modified_bessel_k1", bessel_k, 1),
+    ("scaled_modified_bessel_k0", bessel_ke, 0),
+    ("scaled_modified_bessel_k1", bessel_ke, 1),
     ("i0", bessel_i, 0),
     ("i1", bessel_i, 1),
     ("i0e", bessel_ie, 0),
     ("i1e", bessel_ie, 1),
 ):
     _bessel(_name, _op, _n, _name == "i0")
+
+
+@within("special")
+def spherical_bessel_j0(input: Any) -> Any:
+    """sin(x)/x, and 1 at 0."""
+    return sinc(input / PI)
+
 
 # ------------------------------------------------------------------------------------------ normal distribution
 

@@ -290,8 +290,8 @@ def flat_parameters(torch):
     """Several parameters as one vector, and back."""
     ps = [torch.randn(3, 2, requires_grad=True), torch.randn(2, requires_grad=True)]
 
-    def flat(loss):
-        return torch.cat([t.reshape(-1) for t in loss])
+    def flat(tensors):
+        return torch.cat([t.reshape(-1) for t in tensors])
 
     loss = (torch.tanh(ps[0]).sum(0) * ps[1]).sum() ** 2
     g = flat(torch.autograd.grad(loss, ps))

@@ -1,0 +1,70 @@
+"""The incomplete gamma functions and Hurwitz's zeta function.
+
+Their derivatives by the first argument are not elementary; as in torch they are not there, and asking is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from symgrad import kernels_gamma
+from symgrad.errors import AutogradError
+from symgrad.op import Op, elementwise
+from symgrad.ops.elementwise import exp, log
+from symgrad.ops.naming import inplace, within
+from symgrad.ops.special import lgamma
+
+
+def _absent(name: str) -> Callable[..., Any]:
+    def partial(out: Any, a: Any, x: Any) -> Any:
+        raise AutogradError(
+            f"the derivative for {name!r} is not implemented: {name.partition(':')[0]} can be differentiated by its "
+            "second argument only; detach() the first, or do not let it require grad."
+        )
+
+    return partial
+
+
+def _density(a: Any, x: Any) -> Any:
+    """The density of the gamma distribution: x^(a-1) e^(-x) / Γ(a)."""
+    return exp((a - 1) * log(x) - x - lgamma(a))
+
+
+gammainc: Op = elementwise(
+    "gammainc",
+    kernels_gamma.gammainc,
+    _absent("igamma: input"),
+    lambda out, a, x: _density(a, x),
+    public=("igamma",),
+    dtypes="float",
+    domain="positive",
+    latex=r"P\left({0}, {1}\right)",
+    doc="Regularised lower incomplete gamma function P(a, x), the distribution function of the gamma distribution.",
+)
+gammaincc: Op = elementwise(
+    "gammaincc",
+    kernels_gamma.gammaincc,
+    _absent("igammac: input"),
+    lambda out, a, x: -_density(a, x),
+    public=("igammac",),
+    dtypes="float",
+    domain="positive",
+    latex=r"Q\left({0}, {1}\right)",
+    doc="Regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).",
+)
+zeta: Op = elementwise(
+    "zeta",
+    kernels_gamma.hurwitz,
+    _absent("zeta"),
+    lambda out, s, q: -s * zeta(s + 1, q),
+    public=(),
+    dtypes="float",
+    sympy="zeta",
+    domain="above-one",
+    latex=r"\zeta\left({0}, {1}\right)",
+    doc="Hurwitz's zeta function, the sum of (q + k)^(-s) over k >= 0, for s > 1.",
+)
+for _op in (gammainc, gammaincc, zeta):
+    within("special")(_op)
+inplace("igamma", "igammac")
