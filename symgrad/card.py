@@ -83,9 +83,12 @@ _EXAMPLES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "solve_triangular": ((_MATRIX, _MATRIX), {"upper": True, "unit": False}),
     "solve": ((_MATRIX, _VECTOR), {}),
     **{f"bessel_{kind}": ((0.5,), {"n": 1}) for kind in ("y", "k", "ke")},
-    **{family: ((0.5,), {"n": 3}) for family in ("chebyshev_t", "hermite", "hermite_prob")},
-    "gegenbauer": ((0.5,), {"n": 3, "a": 0.5}),
-    "laguerre": ((0.5,), {"n": 3, "a": 0}),
+    **{
+        family: ((0.5,), {"n": 3})
+        for family in ("chebyshev_polynomial_t", "hermite_polynomial_h", "hermite_polynomial_he")
+    },
+    "gegenbauer_polynomial": ((0.5,), {"n": 3, "a": 0.5}),
+    "laguerre_polynomial": ((0.5,), {"n": 3, "a": 0}),
     "bessel_j": ((0.5,), {"n": 1}),
     "bessel_i": ((0.5,), {"n": 1}),
     "bessel_ie": ((0.5,), {"n": 1}),

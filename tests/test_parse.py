@@ -20,6 +20,7 @@ from symgrad.formula.sympy_io import from_sympy_expr, shape_of, to_sympy
 from symgrad.formula.term import apply, as_term, evaluate, symbol
 from symgrad.op import lookup
 from symgrad.tape.formula import read
+from tests.optable.laws import has_slope
 from tests.optable.samples import cases, make_case
 
 
@@ -71,6 +72,9 @@ def test_every_op(name):
     for op_name, k in cases():
         if op_name == name:
             term, terms, values = table_case(name, k)
+            # Stretched operands read as 1 bᵀ, which is a product of floats and has no bits.
+            if lookup(name).domain == "integer" and len({t.shape for t in terms}) > 1:
+                continue
             round_trips(term, [t for t in terms if t.name], values)
 
 
@@ -82,7 +86,7 @@ def test_every_gradient(name):
             continue
         term, terms, values = table_case(name, k)
         symbols = [t for t in terms if t.name]
-        targets = [t for i, t in enumerate(terms) if t.name and t.dtype.kind == "f" and op.differentiable(i)]
+        targets = [t for i, t in enumerate(terms) if t.name and t.dtype.kind == "f" and has_slope(op, i)]
         if term.dtype is None or term.dtype.kind != "f" or not targets:
             continue
         g = symbol("g", term.shape, term.dtype)

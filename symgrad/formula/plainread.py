@@ -15,7 +15,7 @@ from symgrad.formula.indices import Indexed
 from symgrad.formula.layout import FUNCTIONS
 from symgrad.formula.parse import Tokens, symbol_table
 from symgrad.formula.term import Term
-from symgrad.formula.texatoms import BESSEL
+from symgrad.formula.texatoms import ORDERS
 from symgrad.formula.texnames import GREEK_LETTERS, bolded, texts
 from symgrad.formula.texparse import STOP, _TexReader
 from symgrad.formula.texvalues import as_term as settled
@@ -109,7 +109,7 @@ class _Tokens:
         elif text in ("for", "otherwise") and "{" in self.open:
             self.put("&")
             self.put(rf"\text{{{text}}}", kind="word")
-        elif text in BESSEL and re.match(rf"[{_LOW_CHARS}]+\(", self.text[self.matches[self.k].end() :]):
+        elif text in ORDERS and re.match(rf"[{_LOW_CHARS}]+\(", self.text[self.matches[self.k].end() :]):
             self.put(rf"\mathrm{{{text}}}", kind="word")
         elif text in FUNCTIONS:
             self.put(rf"\{text}", kind="command")

@@ -548,12 +548,14 @@ _BACK: dict[str, Callable[[list[Any]], Any]] = {
     "bessely": lambda a: _of_order("bessel_y", *a),
     "besselk": lambda a: _of_order("bessel_k", *a),
     "zeta": lambda a: lookup("zeta")(a[0], a[1] if len(a) > 1 else 1),
-    "chebyshevt": lambda a: _of_order("chebyshev_t", *a),
-    "chebyshevu": lambda a: lookup("gegenbauer")(a[1], n=_whole("chebyshevu", a[0]), a=1.0),
-    "legendre": lambda a: lookup("gegenbauer")(a[1], n=_whole("legendre", a[0]), a=0.5),
-    "gegenbauer": lambda a: lookup("gegenbauer")(a[2], n=_whole("gegenbauer", a[0]), a=float(a[1].number)),
-    "laguerre": lambda a: lookup("laguerre")(a[1], n=_whole("laguerre", a[0]), a=0),
-    "assoc_laguerre": lambda a: lookup("laguerre")(a[2], n=_whole("laguerre", a[0]), a=_whole("laguerre", a[1])),
-    "hermite": lambda a: _of_order("hermite", *a),
-    "hermite_prob": lambda a: _of_order("hermite_prob", *a),
+    "chebyshevt": lambda a: _of_order("chebyshev_polynomial_t", *a),
+    "chebyshevu": lambda a: lookup("gegenbauer_polynomial")(a[1], n=_whole("chebyshevu", a[0]), a=1.0),
+    "legendre": lambda a: lookup("gegenbauer_polynomial")(a[1], n=_whole("legendre", a[0]), a=0.5),
+    "gegenbauer": lambda a: lookup("gegenbauer_polynomial")(a[2], n=_whole("gegenbauer", a[0]), a=float(a[1].number)),
+    "laguerre": lambda a: lookup("laguerre_polynomial")(a[1], n=_whole("laguerre", a[0]), a=0),
+    "assoc_laguerre": lambda a: lookup("laguerre_polynomial")(
+        a[2], n=_whole("laguerre", a[0]), a=_whole("laguerre", a[1])
+    ),
+    "hermite": lambda a: _of_order("hermite_polynomial_h", *a),
+    "hermite_prob": lambda a: _of_order("hermite_polynomial_he", *a),
 }

@@ -14,7 +14,16 @@ from symgrad.formula.texvalues import Value, divided, entrywise, op, scalar, val
 from symgrad.op import lookup
 from symgrad.ops.constants import PI
 
-BESSEL = {letter: f"bessel_{letter.lower()}" for letter in "JYIK"}
+ORDERS: dict[str, tuple[str, dict[str, float]]] = {
+    **{letter: (f"bessel_{letter.lower()}", {}) for letter in "JYIK"},
+    "T": ("chebyshev_polynomial_t", {}),
+    "H": ("hermite_polynomial_h", {}),
+    "He": ("hermite_polynomial_he", {}),
+    "L": ("laguerre_polynomial", {"a": 0}),
+    "U": ("gegenbauer_polynomial", {"a": 1.0}),
+    "P": ("gegenbauer_polynomial", {"a": 0.5}),
+}
+"""Functions written with an order below, and their other parameters."""
 _FENCES = {
     r"\left\lfloor": (r"\right\rfloor", "floor"),
     r"\left\lceil": (r"\right\rceil", "ceil"),
@@ -110,14 +119,23 @@ def _delta(r: Any, _: str) -> Any:
 
 
 def _word_atom(r: Any, text: str) -> Any:
-    if word(text) in BESSEL and r.tokens.found("_"):
-        (n,) = r.axes()
-        return entrywise(lambda x: op(BESSEL[word(text)], x, n=int(n)), r.bracketed())
+    if word(text) in ORDERS and r.tokens.found("_"):
+        return _of_order(r, *ORDERS[word(text)])
     constants = {"i": 1j, "nan": math.nan}
     if word(text) not in constants:
         r.tokens.at -= 1
         raise r.tokens.error(f"{word(text)!r} is no symbol here")
     return scalar(constants[word(text)])
+
+
+def _of_order(r: Any, name: str, params: dict[str, float]) -> Any:
+    """The order and the argument."""
+    (n,) = r.axes()
+    return entrywise(lambda x: op(name, x, n=int(n), **params), r.bracketed())
+
+
+def _zeta(r: Any, _: str) -> Any:
+    return entrywise(lookup("zeta"), *r.arguments()[0])
 
 
 def _size(r: Any) -> Any:
@@ -152,6 +170,7 @@ ATOMS: dict[str, Callable[[Any, str], Any]] = {
     r"\delta": _delta,
     r"\overline": lambda r, _: entrywise(lambda x: op("conj", x), r.group()),
     r"\det": lambda r, _: Value("s", op("det", r.bracketed().term)),
+    r"\zeta": _zeta,
     r"\pi": lambda r, _: Value("s", as_term(PI)),
     r"\infty": lambda r, _: scalar(math.inf),
     "I": _identity,

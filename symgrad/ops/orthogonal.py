@@ -30,35 +30,35 @@ def _family(name: str, kernel: Any, slope: Callable[..., Any], latex: str, doc: 
 
 
 chebyshev_t: Op = _family(
-    "chebyshev_t",
+    "chebyshev_polynomial_t",
     kernels.chebyshev_t,
     lambda x, n: n * gegenbauer(x, n=n - 1, a=1.0),
     r"T_{{{n}}}\left({0}\right)",
     "Chebyshev polynomial of the first kind, cos(n arccos x).",
 )
 gegenbauer: Op = _family(
-    "gegenbauer",
+    "gegenbauer_polynomial",
     kernels.gegenbauer,
     lambda x, n, a: 2 * a * gegenbauer(x, n=n - 1, a=a + 1),
     r"C_{{{n}}}^{{({a})}}\left({0}\right)",
     "Gegenbauer polynomial: of the second Chebyshev kind for a = 1, Legendre's for a = 1/2.",
 )
 laguerre: Op = _family(
-    "laguerre",
+    "laguerre_polynomial",
     kernels.laguerre,
     lambda x, n, a: -laguerre(x, n=n - 1, a=a + 1),
     r"L_{{{n}}}^{{({a})}}\left({0}\right)",
     "Laguerre polynomial; a = 0 is the plain one.",
 )
 hermite: Op = _family(
-    "hermite",
+    "hermite_polynomial_h",
     kernels.hermite,
     lambda x, n: 2 * n * hermite(x, n=n - 1),
     r"H_{{{n}}}\left({0}\right)",
     "Hermite polynomial of the physicists, orthogonal under e^(-x²).",
 )
 hermite_prob: Op = _family(
-    "hermite_prob",
+    "hermite_polynomial_he",
     kernels.hermite_prob,
     lambda x, n: n * hermite_prob(x, n=n - 1),
     r"\mathit{{He}}_{{{n}}}\left({0}\right)",

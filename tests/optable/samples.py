@@ -371,11 +371,15 @@ SAMPLES: dict[str, list[Sample]] = {
     "bessel_y": [_one("positive", "n", "m", n=0), _one("positive", "n", n=2), _one("positive", n=1)],
     "bessel_k": [_one("positive", "n", "m", n=0), _one("positive", "n", n=2), _one("positive", n=1)],
     "bessel_ke": [_one("positive", "n", "m", n=0), _one("positive", "n", n=2), _one("positive", n=1)],
-    "chebyshev_t": [_one("real", "n", "m", n=3), _one("real", "n", n=0), _one("real", n=1)],
-    "gegenbauer": [_one("real", "n", "m", n=3, a=0.5), _one("real", "n", n=0, a=1.0), _one("real", n=4, a=1.0)],
-    "laguerre": [_one("real", "n", "m", n=3, a=0), _one("real", "n", n=1, a=2), _one("real", n=4, a=1)],
-    "hermite": [_one("real", "n", "m", n=3), _one("real", "n", n=0), _one("real", n=1)],
-    "hermite_prob": [_one("real", "n", "m", n=3), _one("real", "n", n=0), _one("real", n=1)],
+    "chebyshev_polynomial_t": [_one("real", "n", "m", n=3), _one("real", "n", n=0), _one("real", n=1)],
+    "gegenbauer_polynomial": [
+        _one("real", "n", "m", n=3, a=0.5),
+        _one("real", "n", n=0, a=1.0),
+        _one("real", n=4, a=1.0),
+    ],
+    "laguerre_polynomial": [_one("real", "n", "m", n=3, a=0), _one("real", "n", n=1, a=2), _one("real", n=4, a=1)],
+    "hermite_polynomial_h": [_one("real", "n", "m", n=3), _one("real", "n", n=0), _one("real", n=1)],
+    "hermite_polynomial_he": [_one("real", "n", "m", n=3), _one("real", "n", n=0), _one("real", n=1)],
     "bessel_i": [_one("off-zero", "n", "m", n=0), _one("off-zero", "n", n=2), _one("off-zero", n=1)],
     "bessel_ie": [_one("off-zero", "n", "m", n=0), _one("off-zero", "n", n=2), _one("off-zero", n=1)],
     "pad": [_one("real", "n", "m", widths=((1, 1), (0, 0)), value=0), _one("real", "n", widths=((2, 0),), value=1)],
@@ -464,7 +468,8 @@ REAL_ONLY = frozenset(
     "lt le logical_and logical_or logical_xor logical_not relu step "
     "maximum minimum clamp clamp_min clamp_max amax amin "
     "sign argmax argmin softmax log_softmax erf erfc lgamma digamma polygamma xlogy sinc dsinc shifted_exp eye full "
-    "bessel_y bessel_k bessel_ke chebyshev_t gegenbauer laguerre hermite hermite_prob gammainc gammaincc zeta "
+    "bessel_y bessel_k bessel_ke chebyshev_polynomial_t gegenbauer_polynomial laguerre_polynomial hermite_polynomial_h "
+    "hermite_polynomial_he gammainc gammaincc zeta "
     "ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine "
     "scatter_others chosen complex lambertw ndtr log_ndtr inverse_mills erfcx erfinv copysign fmod nextafter "
     "signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg "
