@@ -35,6 +35,7 @@ _EXAMPLES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "where": ((True, 0.5, -1.0), {}),
     "clamp": ((2.0, -1, 1), {}),
     "guard": ((0.5, True), {}),
+    "adjoint": ((_MATRIX,), {}),
     "matrix_power": ((_MATRIX,), {"n": 3}),
     "polygamma": ((2.0,), {"n": 1}),
     "reshape": ((_MATRIX,), {"shape": (4,)}),
