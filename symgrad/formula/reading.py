@@ -275,6 +275,7 @@ READERS: dict[str, Reader] = {
     "cast": _read_cast,
     "clone": _read_clone,
     "beside": _read_beside,
+    "by_pieces": _read_beside,
     "sgn": _read_sgn,
     "inv": _read_inv,
     "solve": _read_solve,

@@ -15,7 +15,7 @@ from symgrad.ops.elementwise import expm1, logsigmoid, sigmoid, sqrt, tanh
 from symgrad.ops.elementwise import softplus as softplus_op
 from symgrad.ops.naming import INPLACE, within, written
 from symgrad.ops.reductions import log_softmax, softmax
-from symgrad.ops.select import abs_, relu, sign, where
+from symgrad.ops.select import abs_, by_pieces, relu, sign, where
 from symgrad.ops.shaping import axis_of, chunk, reshape
 from symgrad.ops.special import erf
 from symgrad.ops.still import values_of
@@ -65,13 +65,14 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     if max_val < min_val:
         raise ArgumentError(f"hardtanh: min_val cannot be greater than max_val ({min_val} > {max_val}).")
     inside = (input > min_val) & (input < max_val)
-    return where(inside, input, where(input >= max_val, max_val, where(input <= min_val, min_val, input)))
+    limited = where(inside, input, where(input >= max_val, max_val, where(input <= min_val, min_val, input)))
+    return by_pieces(limited, input)
 
 
 @_activation()
 def hardsigmoid(input: Any) -> Any:
     """x/6 + 1/2 between -3 and 3, 0 and 1 outside."""
-    return where(input >= 3, 1, where(input <= -3, 0, input / 6 + exact(1) / 2))
+    return by_pieces(where(input >= 3, 1, where(input <= -3, 0, input / 6 + exact(1) / 2)), input)
 
 
 @_activation()
@@ -102,14 +103,14 @@ def selu(input: Any) -> Any:
 @_activation()
 def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
     """x above 0, negative_slope · x below."""
-    return where(input > 0, input, input * negative_slope)
+    return by_pieces(where(input > 0, input, input * negative_slope), input)
 
 
 @_activation("rrelu")
 def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None) -> Any:
     """leaky_relu with a slope drawn for every entry that is not positive while training, the mean slope otherwise."""
     if not training:
-        return where(input >= 0, input, input * ((lower + upper) / 2))
+        return by_pieces(where(input >= 0, input, input * ((lower + upper) / 2)), input)
     from symgrad.ops.noise import drawn
 
     values = values_of(input)
@@ -122,7 +123,7 @@ def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool
 @_activation("threshold")
 def threshold(input: Any, threshold: float, value: float) -> Any:
     """x above the threshold, ``value`` elsewhere."""
-    return where(input <= threshold, value, input)
+    return by_pieces(where(input <= threshold, value, input), input)
 
 
 @_activation("silu")
@@ -173,7 +174,7 @@ def tanhshrink(input: Any) -> Any:
 @front("hardshrink")
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     """x outside [-lambd, lambd], 0 inside."""
-    return where((input >= -lambd) & (input <= lambd), 0, input)
+    return by_pieces(where((input >= -lambd) & (input <= lambd), 0, input), input)
 
 
 within("nn.functional")(hardshrink)
@@ -184,7 +185,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """x moved towards 0 by lambd, 0 within it."""
     if lambd < 0:
         raise ArgumentError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    return where(abs_(input) <= lambd, 0, input - sign(input) * lambd)
+    return by_pieces(where(abs_(input) <= lambd, 0, input - sign(input) * lambd), input)
 
 
 @front("prelu")

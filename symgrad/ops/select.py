@@ -243,6 +243,20 @@ beside: Op = elementwise(
     domain=("real", "real"),
     doc="c, which has a derivative by x: 0.  Slopes that are constant by pieces depend on where they are taken.",
 )
+beside.vjps = beside.conj_vjps = beside.jvps = (lambda g, out, likec, x: beside(g, x), beside.vjps[1])
+by_pieces: Op = elementwise(
+    "by_pieces",
+    lambda y, x: y,
+    1,
+    None,
+    public=(),
+    define=lambda y, x: y,
+    code=lambda y, x: y,
+    result=lambda y, x: y,
+    domain=("real", "real"),
+    doc="y, a function of x that is linear by pieces: its slope is recorded as one that depends on x.",
+)
+by_pieces.vjps = by_pieces.conj_vjps = by_pieces.jvps = (lambda g, out, likey, x: beside(g, x), None)
 
 
 def _kept(x: Any, out: Any) -> Any:
