@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import dis
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from symgrad.dtypes import SINGLE, float32, is_narrow, result_type, torch_name, widened
 from symgrad.errors import ArgumentError, DtypeError, SymgradError, UnsupportedDtype
+from symgrad.partials import negated, rules_of, same, times, times_conj, zeroed
 
 Rule = Callable[..., Any]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,23 +35,6 @@ def title(name: str) -> str:
     ('AdaptiveAvgPool2D', 'Log1P')
     """
     return name.title().replace("_", "")
-
-
-def same(g: Any, *_: Any, **__: Any) -> Any:
-    """The pullback of an input that passes through unchanged; the engine recognises it and skips the call."""
-    return g
-
-
-def negated(g: Any, *_: Any, **__: Any) -> Any:
-    """The pullback of an input that passes through with its sign changed."""
-    return -g
-
-
-def zeroed(g: Any, *_: Any, **__: Any) -> Any:
-    """The pullback of an input with derivative zero everywhere (``sign``, ``floor``)."""
-    from symgrad.ops.shaping import zeros_like
-
-    return zeros_like(g)
 
 
 class Op:
@@ -473,61 +457,16 @@ def publish(op: Op, *names: str, method: bool = True, function: bool = True) -> 
 # ---------------------------------------------------------------------------------------------- factories
 
 
-def first(out: Any, x: Any, y: Any) -> Any:  # noqa: ARG001
-    """The partial that is the first input."""
-    return x
-
-
-def second(out: Any, x: Any, y: Any) -> Any:  # noqa: ARG001
-    """The partial that is the second input."""
-    return y
-
-
-def _times_first(g: Any, out: Any, x: Any, y: Any) -> Any:  # noqa: ARG001
-    return g * x
-
-
-def _times_second(g: Any, out: Any, x: Any, y: Any) -> Any:  # noqa: ARG001
-    return g * y
-
-
-def _times(partial: Rule) -> Rule:
-    if partial is first or partial is second:
-        # Multiplication is the commonest op; one call instead of two.
-        return _times_first if partial is first else _times_second
-
-    def of_one(g: Any, out: Any, x: Any) -> Any:  # the same as below, without packing and unpacking arguments
-        return g * partial(out, x)
-
-    def rule(g: Any, out: Any, *inputs: Any) -> Any:
-        return g * partial(out, *inputs)
-
-    return of_one if partial.__code__.co_argcount == 2 else rule
-
-
-def _times_conj(partial: Rule) -> Rule:
-    def rule(g: Any, out: Any, *inputs: Any) -> Any:
-        from symgrad.ops.complex import conj
-
-        return g * conj(partial(out, *inputs))
-
-    return rule
-
-
-def _elementwise_rules(partials: Iterable[Any], times: Callable[[Rule], Rule]) -> tuple[Rule | None, ...]:
-    marks: dict[int, Rule] = {1: same, -1: negated, 0: zeroed}
-    return tuple(None if p is None else marks[p] if isinstance(p, int) else times(p) for p in partials)
-
-
 def elementwise(name: str, kernel: Rule, *partials: Any, public: Sequence[str] | bool = True, **fields: Any) -> Op:
     """An op that acts entry by entry, with broadcasting.
 
     ``partials`` give the derivative by each input as a function of ``(out, *inputs)`` written in ops; ``1`` and ``-1``
-    mean "passes through", None "no derivative".  vjp, jvp and the conjugation that complex gradients need follow.
+    mean "passes through", None "no derivative", :func:`~symgrad.partials.over` a derivative by which one divides.  vjp,
+    jvp and the conjugation that complex gradients need follow.
     """
     fields.setdefault("infer", broadcast_shapes)
-    op = Op(name, "elementwise", kernel, _elementwise_rules(partials, _times), partials=partials, **fields)
-    op.conj_vjps = _elementwise_rules(partials, _times_conj)
+    op = Op(name, "elementwise", kernel, rules_of(partials, times), partials=partials, **fields)
+    op.conj_vjps = rules_of(partials, times_conj)
     op.jvps = op.vjps
     register(op)
     if public:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from fractions import Fraction
 from typing import Any
@@ -10,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.op import Op, elementwise, first, front, is_complex, second
+from symgrad.dtypes import promote
+from symgrad.op import Op, elementwise, front, is_complex
 from symgrad.ops import refusals
 from symgrad.ops.constants import PI, exact
+from symgrad.partials import first, over, second
 
 _ALL = "real"
 
@@ -82,17 +83,10 @@ mul: Op = elementwise(
 )
 
 
-def _per(out: Any, x: Any, y: Any) -> Any:
-    try:
-        return 1 / y
-    except ZeroDivisionError:  # a Python number, where arrays give inf
-        return math.copysign(math.inf, y)
-
-
 div: Op = elementwise(
     "div",
     operator.truediv,
-    _per,
+    over(lambda out, x, y: y),
     lambda out, x, y: -(x / y) / y,
     public=(),
     code=_infix("/"),
@@ -122,7 +116,7 @@ def _pow_base(out: Any, x: Any, y: Any) -> Any:
         return zeros_like(x)
     if number == 2:
         return 2 * x
-    return y * x ** (number - 1)
+    return y * power(x, number - 1)
 
 
 def _pow_exponent(out: Any, x: Any, y: Any) -> Any:
@@ -245,6 +239,11 @@ def _scaled(input: Any, other: Any, alpha: Any) -> Any:
         alpha = bool(alpha)
     elif isinstance(alpha, bool):
         raise DtypeError("Boolean alpha only supported for Boolean results.")
+    mine, theirs = getattr(input, "dtype", None), getattr(other, "dtype", None)
+    if mine is not None and theirs is not None and mine != theirs:
+        from symgrad.ops.reductions import cast
+
+        other = cast(other, promote(input, other))  # before it is scaled, or the product would be rounded twice
     return other * alpha
 
 

@@ -16,6 +16,7 @@ from symgrad.op import elementwise as _elementwise
 from symgrad.ops import refusals
 from symgrad.ops.constants import exact
 from symgrad.ops.kinks import at_kink
+from symgrad.partials import over
 from symgrad.single import smooth
 
 
@@ -54,7 +55,7 @@ expm1: Op = _smooth(
 log: Op = _smooth(
     "log",
     np.log,
-    lambda out, x: 1 / x,
+    over(lambda out, x: x),
     scalar=math.log,
     domain="positive",
     kinks=(0,),
@@ -64,7 +65,7 @@ log: Op = _smooth(
 log2: Op = _smooth(
     "log2",
     np.log2,
-    lambda out, x: 1 / (x * log(exact(2))),
+    over(lambda out, x: x * log(exact(2))),
     sympy=None,
     domain="positive",
     define=lambda x: log(x) / log(exact(2)),
@@ -74,7 +75,7 @@ log2: Op = _smooth(
 log10: Op = _smooth(
     "log10",
     np.log10,
-    lambda out, x: 1 / (x * log(exact(10))),
+    over(lambda out, x: x * log(exact(10))),
     sympy=None,
     domain="positive",
     define=lambda x: log(x) / log(exact(10)),
@@ -84,7 +85,7 @@ log10: Op = _smooth(
 log1p: Op = _smooth(
     "log1p",
     np.log1p,
-    lambda out, x: 1 / (1 + x),
+    over(lambda out, x: x + 1),
     node="Log1P",
     sympy=None,
     domain="positive",
@@ -95,7 +96,7 @@ log1p: Op = _smooth(
 sqrt: Op = _smooth(
     "sqrt",
     np.sqrt,
-    lambda out, x: 1 / (2 * out),
+    over(lambda out, x: 2 * out),
     scalar=math.sqrt,
     domain="positive",
     kinks=(0,),
@@ -144,7 +145,7 @@ acos: Op = _smooth(
     doc="Inverse cosine.",
 )
 atan: Op = _smooth(
-    "atan", np.arctan, lambda out, x: 1 / (1 + x**2), public=("atan", "arctan"), domain="real", doc="Inverse tangent."
+    "atan", np.arctan, over(lambda out, x: x * x + 1), public=("atan", "arctan"), domain="real", doc="Inverse tangent."
 )
 sinh: Op = _smooth("sinh", np.sinh, lambda out, x: cosh(x), domain="real", doc="Hyperbolic sine.")
 cosh: Op = _smooth("cosh", np.cosh, lambda out, x: sinh(x), domain="real", doc="Hyperbolic cosine.")

@@ -15,12 +15,13 @@ import numpy as np
 
 from symgrad.dtypes import NARROW, torch_name, widened
 from symgrad.errors import AutogradError, DtypeError
-from symgrad.op import is_complex, same
+from symgrad.op import is_complex
 from symgrad.ops.cotangents import FUSED, full_name
 from symgrad.ops.fitting import fit, unbroadcast
 from symgrad.ops.reductions import cast_op
 from symgrad.ops.select import beside, guard, where_op
 from symgrad.ops.shaping import expand_op
+from symgrad.partials import same
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Shaped
 from symgrad.tape.inplace import out_of_reach
 from symgrad.tape.observers import PackedRow, running, unpacked

@@ -1,0 +1,97 @@
+"""Pullbacks of entrywise ops from their partials, which are written in ops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+Rule = Callable[..., Any]
+
+
+def same(g: Any, *_: Any, **__: Any) -> Any:
+    """The pullback of an input that passes through unchanged; the engine recognises it and skips the call."""
+    return g
+
+
+def negated(g: Any, *_: Any, **__: Any) -> Any:
+    """The pullback of an input that passes through with its sign changed."""
+    return -g
+
+
+def zeroed(g: Any, *_: Any, **__: Any) -> Any:
+    """The pullback of an input with derivative zero everywhere (``sign``, ``floor``)."""
+    from symgrad.ops.shaping import zeros_like
+
+    return zeros_like(g)
+
+
+def first(out: Any, x: Any, y: Any) -> Any:  # noqa: ARG001
+    """The partial that is the first input."""
+    return x
+
+
+def second(out: Any, x: Any, y: Any) -> Any:  # noqa: ARG001
+    """The partial that is the second input."""
+    return y
+
+
+def _times_first(g: Any, out: Any, x: Any, y: Any) -> Any:  # noqa: ARG001
+    return g * x
+
+
+def _times_second(g: Any, out: Any, x: Any, y: Any) -> Any:  # noqa: ARG001
+    return g * y
+
+
+def times(partial: Rule) -> Rule:
+    """The pullback whose factor is a partial."""
+    if partial is first or partial is second:
+        # Multiplication is the commonest op; one call instead of two.
+        return _times_first if partial is first else _times_second
+
+    if partial in DIVISORS:
+        return _divided(partial)
+
+    def of_one(g: Any, out: Any, x: Any) -> Any:  # the same as below, without packing and unpacking arguments
+        return g * partial(out, x)
+
+    def rule(g: Any, out: Any, *inputs: Any) -> Any:
+        return g * partial(out, *inputs)
+
+    return of_one if partial.__code__.co_argcount == 2 else rule
+
+
+def times_conj(partial: Rule) -> Rule:
+    """The pullback whose factor is the conjugate of a partial, for complex gradients."""
+    divides = partial in DIVISORS
+
+    def rule(g: Any, out: Any, *inputs: Any) -> Any:
+        from symgrad.ops.complex import conj
+
+        factor = conj(partial(out, *inputs))
+        return g / factor if divides else g * factor
+
+    return rule
+
+
+DIVISORS: set[Rule] = set()
+"""Partials that are written as their reciprocals."""
+
+
+def over(divisor: Rule) -> Rule:
+    """The partial one over ``divisor(out, *inputs)``: its pullback divides, which rounds once less than multiplying."""
+    DIVISORS.add(divisor)
+    return divisor
+
+
+def _divided(divisor: Rule) -> Rule:
+    def rule(g: Any, out: Any, *inputs: Any) -> Any:
+        return g / divisor(out, *inputs)
+
+    return rule
+
+
+def rules_of(partials: Iterable[Any], factor: Callable[[Rule], Rule]) -> tuple[Rule | None, ...]:
+    """The pullbacks of an entrywise op, one per partial."""
+    marks: dict[int, Rule] = {1: same, -1: negated, 0: zeroed}
+    return tuple(None if p is None else marks[p] if isinstance(p, int) else factor(p) for p in partials)
