@@ -263,6 +263,13 @@ def logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     return out if keepdim else np.squeeze(out, dim)[()]
 
 
+def shifted_exp(x: Any, y: Any) -> Any:
+    """e^(x - y), the difference rounded, and 0 where both are -inf."""
+    if np.iscomplexobj(x) or np.iscomplexobj(y):
+        return kernels.shifted_exp(x, y)
+    return _exp(np.asarray(x - np.where(y == -np.inf, np.float32(0), y)))[()]
+
+
 def softmax(x: Any, dim: int) -> Any:
     """e^x / Σ e^x along one axis; times the reciprocal along the last, as torch."""
     if not x.size:
@@ -283,7 +290,7 @@ def _kept(e: Any, dim: int) -> Any:
     return np.expand_dims(_in_turn(np.moveaxis(e, dim, 0)), dim)
 
 
-_exp, _log, _log1p, _sin = map(rounded, (np.exp, np.log, np.log1p, np.sin))
+_exp, _log, _log1p, _sin, _cos = map(rounded, (np.exp, np.log, np.log1p, np.sin, np.cos))
 
 
 def sigmoid(x: Any) -> Any:
@@ -336,3 +343,17 @@ def digamma(x: Any) -> Any:
         series = series * t + np.float32(coefficient)
     far = out + _log(y) - np.float32(0.5) / y - t * series
     return np.where(y == 10, out + np.float32(2.251752589066721), far)[()]
+
+
+def one_less_square(x: Any) -> Any:
+    """1 - x² without rounding x², as a fused multiply-add."""
+    wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+    return (1 - wide * wide).astype(x.dtype)
+
+
+def dsinc(x: Any) -> Any:
+    """The derivative of sinc, every step rounded; 0 at 0."""
+    t = np.float32(math.pi) * x
+    zero = x == 0
+    below = np.where(zero, np.float32(1), x * x * np.float32(math.pi))
+    return np.where(zero, np.float32(0), (t * _cos(t) - _sin(t)) / below)[()]

@@ -152,7 +152,7 @@ cosh: Op = _smooth("cosh", np.cosh, lambda out, x: sinh(x), domain="real", doc="
 tanh: Op = _smooth(
     "tanh",
     np.tanh,
-    lambda out, x: 1 - out * out,
+    lambda out, x: one_less_square(out),
     scalar=math.tanh,
     domain="real",
     single=smooth(np.tanh),
@@ -188,7 +188,7 @@ def _atan2_scale(x: Any, y: Any) -> Any:
     return x * x + y * y
 
 
-from symgrad.ops.arithmetic import ratio  # noqa: E402  (ratio's rules use nothing of this file)
+from symgrad.ops.arithmetic import closed, ratio  # noqa: E402  (ratio's rules use nothing of this file)
 
 atan2: Op = _smooth(
     "atan2",
@@ -262,6 +262,21 @@ logsigmoid: Op = _smooth(
     single=single.logsigmoid,
     doc="log of the logistic function.",
 )
+acosh.vjps = acosh.jvps = (lambda g, out, x: g * rsqrt(x * x - 1),)
+exp2.vjps = exp2.jvps = (lambda g, out, x: g * out * log(exact(2)),)
+sigmoid.vjps = sigmoid.jvps = (lambda g, out, x: g * (1 - out) * out,)  # in torch's order
+one_less_square: Op = _elementwise(
+    "one_less_square",
+    lambda x: 1 - x * x,
+    lambda out, x: -2 * x,
+    public=(),
+    single=single.one_less_square,
+    code=lambda x: f"1 - {closed(x)} * {closed(x)}",
+    define=lambda x: 1 - x * x,
+    domain="real",
+    doc="1 - x²: the slope of tanh in its value, rounded once.",
+)
+
 
 floor: Op = _flat("floor", np.floor, sympy="floor", doc="Largest integer not above x; derivative 0.")
 ceil: Op = _flat("ceil", np.ceil, sympy="ceiling", doc="Smallest integer not below x; derivative 0.")

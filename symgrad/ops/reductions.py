@@ -466,6 +466,7 @@ shifted_exp: Op = elementwise(
     kernels.shifted_exp,
     lambda out, x, y: out,
     lambda out, x, y: -out,
+    single=single.shifted_exp,
     public=(),
     define=lambda x, y: exp(x - y),
     domain="real",

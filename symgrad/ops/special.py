@@ -77,6 +77,7 @@ xlogy: Op = _special(
     define=lambda x, y: x * log(y),
     doc="x log y, and 0 where x is 0.",
 )
+xlogy.vjps = xlogy.jvps = (xlogy.vjps[0], lambda g, out, x, y: g * x / y)
 sinc: Op = _special(
     "sinc",
     kernels.sinc,
@@ -95,6 +96,7 @@ dsinc: Op = _special(
     refuses="",
     domain="real",
     latex=r"\operatorname{{sinc}}'\left({0}\right)",
+    single=single.real(single.dsinc, kernels.dsinc),
     doc="Derivative of sinc; 0 at 0.",
 )
 
