@@ -142,6 +142,8 @@ def _power_code(x: str, y: str) -> str:
     if y == "3" and x.isidentifier():
         # As the kernel does it: NumPy's cube goes through the C library and rounds differently.
         return f"{x} * {x} * {x}"
+    if y == "-2" and x.isidentifier():
+        return f"1 / ({x} * {x})"
     negative = y[:1] == "-" and y[1:].isdigit()
     return f"{closed(x)} ** {closed(y + '.0' if negative else y)}"
 
