@@ -18,6 +18,7 @@ from symgrad.formula.formats import spelled
 from symgrad.formula.latex import written
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder, substitute, symbol
 from symgrad.formula.texnames import texts
+from symgrad.formula.texwidth import COLUMN, broken, width
 from symgrad.formula.wherelist import _free_prefix, canonical_or_raw
 from symgrad.op import lookup
 from symgrad.sources import Source, source
@@ -64,7 +65,12 @@ class Derivation:
         return f"\\begin{{align}}\n{self._rows(bold)}\n\\end{{align}}"
 
     def _rows(self, bold: bool = False) -> str:
-        return " \\\\\n".join(f"{self._lefts[x.left]} &= {written(x.right, self._names, bold)}" for x in self.lines)
+        rows = [
+            (f"{left} &=" if row == 0 else "&", text)
+            for x in self.lines
+            for row, (left, text) in enumerate(broken(self._lefts[x.left], written(x.right, self._names, bold), COLUMN))
+        ]
+        return " \\\\\n".join(f"{left} {text}" for left, text in rows)
 
     def _repr_latex_(self) -> str:
         return f"$$\\begin{{aligned}}\n{self._rows()}\n\\end{{aligned}}$$"
@@ -263,8 +269,19 @@ class _Board:
         if found is not None and found[0] is not result:
             self.add(left, tex, found[0], "result", found[1], self._slope(self.target, found[0], adjoint))
             left, tex = "", ""
-        self.add(left, tex, result, "result", "", self._slope(self.target, result, adjoint))
+        shown = self._in_names(result)
+        if not self.lines or shown is not self.lines[-1].right:
+            self.add(left, tex, shown, "result", "", self._slope(self.target, shown, adjoint))
         return Derivation(self.lines, self.names, self.lefts, result)
+
+    def _in_names(self, term: Term) -> Term:
+        """A formula that is too wide for a line, with the named values in it by their names."""
+        text = written(term, self.names)
+        if width(text) <= COLUMN:
+            return term
+        for original, z in reversed(self.named):
+            (term,) = substitute([term], {canonical_or_raw(original): z})
+        return term
 
     def _pull(self, body: Term, seed: Term | None, name: str, parts: dict[Term, list[tuple[Term, str]]]) -> None:
         """What one named value sends to the values it is made of."""
@@ -281,7 +298,13 @@ class _Board:
         total: Any = parts[-1][0]
         for part, _ in reversed(parts[:-1]):
             total = total + part
-        return canonical_or_raw(total), f"from {', '.join(n for _, n in reversed(parts))}"
+        return self._recognised(canonical_or_raw(total)), f"from {', '.join(n for _, n in reversed(parts))}"
+
+    def _recognised(self, term: Term) -> Term:
+        """A formula in which the values that have names stand by them: 1 - z2² for 1 - tanh(z1)²."""
+        named = {canonical_or_raw(body): z for z, body in self.bodies.items()}
+        (found,) = substitute([term], named)
+        return found  # type: ignore[no-any-return]
 
     def _slope(self, at: Term, right: Term, adjoint: dict[Term, Term]) -> float:
         """The error of a line for the derivative by ``at``, against differences of the function."""
@@ -304,7 +327,7 @@ class _Board:
         moved: dict[Term, Term] = {self.target: self._d(self.target)}
         for original, z in self.named:
             below = [t for t in postorder([self.bodies[z]]) if t in moved]
-            right = canonical_or_raw(directional(self.bodies[z], below, [moved[t] for t in below]))
+            right = self._recognised(canonical_or_raw(directional(self.bodies[z], below, [moved[t] for t in below])))
             if right.op is SYMBOL:
                 moved[z] = right
                 continue
@@ -322,13 +345,14 @@ class _Board:
         left, tex = f"d{self.f}", rf"\mathrm{{d}}{self.f_tex}"
         self.add(left, tex, right, "differential", f"d of {self.f}", self._tangent(self.root, right))
         result = canonical_or_raw(gradient(self.root, [self.target])[0])
-        paired = _paired(result, moved[self.target])
+        paired = self._in_names(_paired(result, moved[self.target]))
         form = {0: "… d{0}", 1: "(…)ᵀ d{0}", 2: "tr((…)ᵀ d{0})"}.get(result.ndim, "sum of … d{0}").format(
             self.target.name
         )
         self.add("", "", paired, "differential", form, self._tangent(self.root, paired))
         slope = rf"\frac{{\partial {self.f_tex}}}{{\partial {self.names[str(self.target.name)]}}}"
-        self.add(f"d{self.f}/d{self.target.name}", slope, result, "result", "", self._slope(self.target, result, {}))
+        shown = self._in_names(result)
+        self.add(f"d{self.f}/d{self.target.name}", slope, shown, "result", "", self._slope(self.target, shown, {}))
         return Derivation(self.lines, self.names, self.lefts, result)
 
     def _d(self, t: Term) -> Term:
@@ -370,7 +394,7 @@ def _trivial(t: Term) -> bool:
     """Whether a value is not worth a name: a sign, a transpose, or a multiple of something named."""
     if t.op is SYMBOL:
         return True
-    if t.op.name in ("neg", "permute", "cast", "reshape"):
+    if t.op.name in ("neg", "permute", "cast", "reshape", "squeeze", "unsqueeze"):
         return _trivial(t.args[0])
     return (
         t.op.name in ("mul", "div")

@@ -17,11 +17,19 @@ from symgrad.formula.kronecker import kronecker_latex
 from symgrad.formula.pieces import Piece, signed, text_of, transposed
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
 from symgrad.formula.texnames import bolded, texts
+from symgrad.formula.texwidth import COLUMN, broken
+from symgrad.formula.texwidth import width as width_of
 from symgrad.formula.wherelist import Statements, canonical_or_raw
 from symgrad.timing import timed
 
 INLINE_SIZE = 150
 """Nodes a formula may have, shared parts written out, before its shared parts get names."""
+
+INLINE_WIDTH = 440.0
+"""The widest formula, in points, of which no part gets a name: the line of a page with narrow margins."""
+
+STATEMENT_SIZES = (60, 24, 12, 6)
+"""What one statement of a where-list may hold; the first size is taken whose lines fit."""
 
 LINES = 24
 """Lines of a where-list that are printed."""
@@ -199,6 +207,7 @@ def latex(
     environment: str | None = None,
     notes: Sequence[str] = (),
     vec: str | None = None,
+    width: float | None = COLUMN,
 ) -> str:
     r"""The LaTeX of a term.
 
@@ -207,6 +216,8 @@ def latex(
     says how many were left out.  ``bold`` sets arrays in bold, and ``name`` is printed on the left of ``=``.
     ``environment`` ("align", "align*", "equation" or "equation*") makes it a whole environment for a document, and
     ``notes`` are lines of LaTeX below the formula, such as conditions under which it holds.
+    ``width`` is that of the lines of where-lists and environments, in points of ten-point type: longer sums go on in a
+    further line, and longer products get more names; None leaves lines as long as they come.
     ``vec`` ("rows" or "columns", as vec stacks them) prints a derivative with four axes with Kronecker products.
 
     >>> from symgrad.formula.term import symbol
@@ -217,19 +228,38 @@ def latex(
     if not isinstance(term, Term):
         raise FormulaError(f"latex() prints formulas, not {type(term).__name__}; for a tensor use t.latex().")
     shown = canonical_or_raw(term) if canonical else term
-    long = _is_long(shown)
     if vec is not None:
         rows = [("" if name is None else name, kronecker_latex(term, vec, _names(term), bold))]
-    elif not (long if where is None else where):
-        text = written(shown, _names(shown), bold)
-        rows = [("" if name is None else name, text)]
     else:
-        rows = _where_rows(Statements(shown), lines, bold, name)
+        rows = _rows(shown, where, lines, bold, name, width)
     if shown.dtype is not None and shown.dtype.kind == "b" and term.dtype is not None and term.dtype.kind != "b":
         # A derivative that is 1 where a condition holds, and 0 elsewhere.
         rows[-1] = (rows[-1][0], rf"\left[{rows[-1][1]}\right]")
     rows += [("", note) for note in notes]
+    if environment is not None or len(rows) > 1:
+        rows = [line for left, right in rows for line in broken(left, right, width)]
     return _in_environment(rows, environment)
+
+
+def _rows(
+    shown: Term, where: bool | None, lines: int, bold: bool, name: str | None, column: float | None
+) -> list[tuple[str, str]]:
+    """The formula as one left and right side, or with those of its parts before it."""
+    if not where and (where is False or not _is_long(shown)):
+        text = written(shown, _names(shown), bold)
+        if where is False or column is None or width_of(text) <= INLINE_WIDTH:
+            return [(name or "", text)]
+    rows: list[tuple[str, str]] = []
+    for size in STATEMENT_SIZES:
+        rows = _where_rows(Statements(shown, size=size), lines, bold, name)
+        if column is None or all(_fits(left, right, column) for left, right in rows):
+            break
+    return rows
+
+
+def _fits(left: str, right: str, column: float) -> bool:
+    """Whether a statement can be set in a column, in several lines if need be."""
+    return all(width_of(f"{a} = {b}") <= column for a, b in broken(left, right, column))
 
 
 def caption(derivative: bool) -> str:

@@ -142,7 +142,7 @@ def lines(items: list[Token]) -> list[Token]:
         if inside or text not in ("&", r"\\"):
             out.append((kind, text, place))
         elif text == r"\\":
-            following = next((i[1] for i in items[k + 1 :] if i[1] != "&"), "")
+            following = next((i[1] for i in items[k + 1 :] if i[1] not in ("&", "{", "}")), "")
             if out and out[-1][1] in (".", ",", ";"):
                 out.pop()
             if following not in _GOES_ON and not following.startswith(r"\end"):

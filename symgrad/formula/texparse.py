@@ -53,7 +53,13 @@ def tokenize(text: str) -> Tokens:
         kind = str(match.lastgroup)
         if kind not in ("skip", "fence"):
             items.append((kind, match[0], match.start()))
+        if [i[1] for i in items[-4:]] == CONTINUED:
+            del items[-4:]
     return Tokens(text, items)
+
+
+CONTINUED = [r"\\", "&", "{", "}"]
+"""The tokens before a line that goes on with the sum of the one before."""
 
 
 def from_latex(text: str, symbols: Mapping[str, Any] | Iterable[Term], shape: tuple[Any, ...] | None = None) -> Term:

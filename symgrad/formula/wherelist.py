@@ -35,14 +35,14 @@ def canonical_or_raw(term: Term) -> Term:
 class Statements:
     """A formula cut into statements: ``parts`` are (name, term over symbols), the last of them is the result."""
 
-    def __init__(self, root: Term, shared_from: int = 2):
+    def __init__(self, root: Term, shared_from: int = 2, size: int = STATEMENT_SIZE):
         self.root = root
         self.order = postorder([root])
         self.prefix = _free_prefix(self.order)
         self.parts: list[tuple[str, Term]] = []
-        self._cut(shared_from)
+        self._cut(shared_from, size)
 
-    def _cut(self, shared_from: int) -> None:
+    def _cut(self, shared_from: int, largest: int) -> None:
         uses: dict[Term, int] = {}
         for t in self.order:
             for a in t.args:
@@ -57,7 +57,7 @@ class Statements:
             depth[t] = 1 + max((depth[a] for a in t.args), default=-1)
             size[t] = 1 + sum(size[a] for a in t.args)
             shared = uses.get(t, 0) >= shared_from and size[t] > 2
-            if t is self.root or (t.args and (shared or depth[t] >= STATEMENT_DEPTH or size[t] >= STATEMENT_SIZE)):
+            if t is self.root or (t.args and (shared or depth[t] >= STATEMENT_DEPTH or size[t] >= largest)):
                 name = f"{self.prefix}{len(self.parts) + 1}"
                 self.parts.append((name, now))
                 now = make(SYMBOL, (), {"name": name}, t.shape, t.dtype or np.dtype(float))
