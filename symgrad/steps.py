@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, FormulaError
+from symgrad.errors import ArgumentError, FormulaError, SymgradError
 from symgrad.formula.derive import depends_on, directional, gradient
 from symgrad.formula.formats import spelled
 from symgrad.formula.latex import written
@@ -177,7 +177,8 @@ class _Board:
         self.named: list[tuple[Term, Term]] = []
         self.bodies: dict[Term, Term] = {}
         self._name_values()
-        self.points = _Points(about, self.root)
+        self.points = _Points(about, self.root, target)
+        self.slope: tuple[str, Term] | None = None
         self.lines: list[Line] = []
         self.lefts: dict[str, str] = {}
         plain = texts([str(s.name) for s in (*about.symbols, *(z for _, z in self.named))])
@@ -312,10 +313,10 @@ class _Board:
         (outer,) = substitute([self.root], {at: free})
 
         def error(values: dict[str, Any], sizes: dict[str, int]) -> float:
-            base = np.asarray(evaluate(at, values, sizes), dtype=float)
-            direction = np.cos(1.0 + np.arange(base.size)).reshape(base.shape)
-            g = evaluate(right, values, sizes)
-            return _off(np.sum(np.asarray(g) * direction), _difference(outer, "_value", base, direction, values, sizes))
+            base = np.asarray(evaluate(at, values, sizes))
+            g = np.asarray(evaluate(right, values, sizes))
+            slope = np.sum(np.conj(g) * _direction(base)).real
+            return _against(slope, outer, "_value", base, values, sizes)
 
         return self.points.largest(error, self, adjoint)
 
@@ -345,12 +346,18 @@ class _Board:
         left, tex = f"d{self.f}", rf"\mathrm{{d}}{self.f_tex}"
         self.add(left, tex, right, "differential", f"d of {self.f}", self._tangent(self.root, right))
         result = canonical_or_raw(gradient(self.root, [self.target])[0])
+        slope = rf"\frac{{\partial {self.f_tex}}}{{\partial {self.names[str(self.target.name)]}}}"
         paired = self._in_names(_paired(result, moved[self.target]))
+        if width(written(paired, self.names)) > COLUMN - width(tex):
+            # The gradient is too long for a factor, and stands in the next line.
+            whole = symbol(f"d{self.f}/d{self.target.name}", result.shape, result.dtype or np.dtype(float))
+            self.names[str(whole.name)] = rf"\left({slope}\right)"
+            self.slope = (str(whole.name), result)
+            paired = _paired(whole, moved[self.target])
         form = {0: "… d{0}", 1: "(…)ᵀ d{0}", 2: "tr((…)ᵀ d{0})"}.get(result.ndim, "sum of … d{0}").format(
             self.target.name
         )
         self.add("", "", paired, "differential", form, self._tangent(self.root, paired))
-        slope = rf"\frac{{\partial {self.f_tex}}}{{\partial {self.names[str(self.target.name)]}}}"
         shown = self._in_names(result)
         self.add(f"d{self.f}/d{self.target.name}", slope, shown, "result", "", self._slope(self.target, shown, {}))
         return Derivation(self.lines, self.names, self.lefts, result)
@@ -364,12 +371,8 @@ class _Board:
         """The error of a line for a differential, against differences along a direction."""
 
         def error(values: dict[str, Any], sizes: dict[str, int]) -> float:
-            base = np.asarray(values[str(self.target.name)], dtype=float)
-            direction = np.cos(1.0 + np.arange(base.size)).reshape(base.shape)
-            return _off(
-                evaluate(right, values, sizes),
-                _difference(original, str(self.target.name), base, direction, values, sizes),
-            )
+            base = np.asarray(values[str(self.target.name)])
+            return _against(evaluate(right, values, sizes), original, str(self.target.name), base, values, sizes)
 
         return self.points.largest(error, self)
 
@@ -378,12 +381,13 @@ class _Board:
         out = dict(values)
         for original, z in self.named:
             out[str(z.name)] = evaluate(original, values, sizes)
-        base = np.asarray(values[str(self.target.name)], dtype=float)
-        direction = np.cos(1.0 + np.arange(base.size)).reshape(base.shape)
-        out[f"d{self.target.name}"] = direction[()]
+        out[f"d{self.target.name}"] = _direction(np.asarray(values[str(self.target.name)]))[()]
+        moved = symbol(f"d{self.target.name}", self.target.shape, self.target.dtype or np.dtype(float))
         for original, z in self.named:
-            tangent = directional(original, [self.target], [symbol(f"d{self.target.name}", self.target.shape)])
+            tangent = directional(original, [self.target], [moved])
             out[f"d{z.name}"] = evaluate(tangent, out, sizes)
+        if self.slope is not None:
+            out[self.slope[0]] = evaluate(self.slope[1], out, sizes)
         for bar, right in adjoint.items():
             if bar.op is SYMBOL and str(bar.name) not in out:
                 out[str(bar.name)] = evaluate(right, out, sizes)
@@ -420,7 +424,10 @@ def _is_named(s: Term, letter: str) -> bool:
 
 
 def _paired(g: Term, d: Term) -> Term:
-    """``tr(Gᵀ dX)``, ``gᵀ dx`` or ``g dx``."""
+    """``tr(Gᵀ dX)``, ``gᵀ dx`` or ``g dx``; of complex arrays the real part, with conjugates."""
+    if g.dtype is not None and g.dtype.kind == "c":
+        total: Any = lookup("sum")(lookup("conj")(g) * d, dim=tuple(range(g.ndim)), keepdim=False)
+        return lookup("real")(canonical_or_raw(total) if g.ndim else lookup("conj")(g) * d)  # type: ignore[no-any-return]
     if g.ndim == 2:
         return lookup("trace")(lookup("matmul")(_turned(g), d))  # type: ignore[no-any-return]
     if g.ndim == 1:
@@ -433,37 +440,75 @@ def _turned(g: Term) -> Term:
 
 
 def _off(found: Any, exact: Any) -> float:
-    found, exact = np.asarray(found), np.asarray(exact)
+    found, exact = 1 * np.asarray(found), 1 * np.asarray(exact)
     if found.shape != exact.shape:
         return float("inf")
     scale = 1.0 + float(np.max(np.abs(exact), initial=0.0))
     return float(np.max(np.abs(found - exact), initial=0.0)) / scale
 
 
-def _difference(term: Term, name: str, base: Any, direction: Any, values: Any, sizes: Any) -> Any:
+def _direction(base: Any) -> Any:
+    """A direction in which an array is moved."""
+    turns = 1.0 + np.arange(base.size)
+    made = np.cos(turns) + (1j * np.sin(turns) if base.dtype.kind == "c" else 0)
+    return made.reshape(base.shape)
+
+
+def _difference(term: Term, name: str, base: Any, direction: Any, values: Any, sizes: Any, h: float = 1e-3) -> Any:
     """The derivative of a term along a direction by differences of fourth order."""
-    h = 1e-3
     rows = [np.asarray(evaluate(term, {**values, name: (base + k * h * direction)[()]}, sizes)) for k in (-2, -1, 1, 2)]
     return (rows[0] - 8 * rows[1] + 8 * rows[2] - rows[3]) / (12 * h)
 
 
-class _Points:
-    """Random points at which the function is smooth and has a value."""
+def _against(found: Any, term: Term, name: str, base: Any, values: Any, sizes: Any) -> float:
+    """The error of a slope, less what the differences that it is compared with may be off themselves."""
+    coarse, fine = (_difference(term, name, base, _direction(base), values, sizes, h) for h in (1e-3, 3e-4))
+    return max(0.0, _off(found, fine) - min(1e-3, 20 * _off(coarse, fine)))
 
-    def __init__(self, about: Source, root: Term):
+
+def _uncertain(root: Term, slope: Term, target: Term, values: dict[str, Any], sizes: dict[str, int]) -> float:
+    """How far differences with two steps are from each other; infinite where the derivative has no value."""
+    from symgrad.sampling import value
+
+    name = str(target.name)
+    base = np.asarray(values[name])
+    exact = value(slope, values, sizes)
+    if exact is None or not np.all(np.isfinite(exact)):
+        return float("inf")
+    try:
+        with np.errstate(all="ignore"):
+            coarse, fine = (_difference(root, name, base, _direction(base), values, sizes, h) for h in (1e-3, 5e-4))
+    except (SymgradError, ArithmeticError, ValueError, np.linalg.LinAlgError):
+        return float("inf")
+    off = _off(coarse, fine)
+    return off if np.isfinite(off) else float("inf")
+
+
+class _Points:
+    """Random points at which the function is smooth and has a value, and differences tell its slope."""
+
+    def __init__(self, about: Source, root: Term, target: Term):
         from symgrad.sampling import KINDS, letters_of, sample, value
 
         rng = np.random.default_rng(11)
         letters = letters_of(*about.symbols, root)
+        slope = canonical_or_raw(gradient(root, [target])[0])
         self.found: list[tuple[dict[str, Any], dict[str, int]]] = []
+        rough: list[tuple[float, dict[str, Any], dict[str, int]]] = []
         for k in range(8 * len(KINDS)):
             sizes = {letter: 2 + (k + 2 * j) % 4 for j, letter in enumerate(letters)}
             values = sample(about.symbols, sizes, ("definite", "unit", "positive", "normal", "mixed")[k % 5], rng)
             at = value(root, values, sizes)
             if at is not None and np.all(np.isfinite(at)) and float(np.max(np.abs(at), initial=0.0)) < 1e6:
-                self.found.append((values, sizes))
+                uncertain = _uncertain(root, slope, target, values, sizes)
+                if uncertain < 1e-8:
+                    self.found.append((values, sizes))
+                rough.append((uncertain, values, sizes))
             if len(self.found) == CHECKS:
                 break
+        if not self.found:
+            rough.sort(key=lambda entry: entry[0])
+            self.found = [(values, sizes) for _, values, sizes in rough[:1]]
         if not self.found:
             raise FormulaError(
                 "no point was found at which the function has a finite value, so its lines cannot be checked"

@@ -236,7 +236,8 @@ def latex(
         # A derivative that is 1 where a condition holds, and 0 elsewhere.
         rows[-1] = (rows[-1][0], rf"\left[{rows[-1][1]}\right]")
     rows += [("", note) for note in notes]
-    if environment is not None or len(rows) > 1:
+    wide = where is None and width is not None and width_of(rows[-1][1]) > INLINE_WIDTH
+    if environment is not None or len(rows) > 1 or where or wide:
         rows = [line for left, right in rows for line in broken(left, right, width)]
     return _in_environment(rows, environment)
 
@@ -249,17 +250,19 @@ def _rows(
         text = written(shown, _names(shown), bold)
         if where is False or column is None or width_of(text) <= INLINE_WIDTH:
             return [(name or "", text)]
-    rows: list[tuple[str, str]] = []
+    tried = []
     for size in STATEMENT_SIZES:
         rows = _where_rows(Statements(shown, size=size), lines, bold, name)
-        if column is None or all(_fits(left, right, column) for left, right in rows):
+        over = 0.0 if column is None else max(_overflow(left, right, column) for left, right in rows)
+        tried.append((over, rows))
+        if not over:
             break
-    return rows
+    return min(tried, key=lambda entry: entry[0])[1]
 
 
-def _fits(left: str, right: str, column: float) -> bool:
-    """Whether a statement can be set in a column, in several lines if need be."""
-    return all(width_of(f"{a} = {b}") <= column for a, b in broken(left, right, column))
+def _overflow(left: str, right: str, column: float) -> float:
+    """How far a statement reaches out of a column when it is set in several lines if need be."""
+    return max(0.0, *(width_of(f"{a} = {b}") - column for a, b in broken(left, right, column)))
 
 
 def caption(derivative: bool) -> str:

@@ -102,7 +102,7 @@ class _Ruler:
 def _word(token: str) -> float:
     inner = re.fullmatch(r"\\(operatorname|text|mathrm|mathbf|boldsymbol|mathit)\{(.*)\}", token)
     if inner:
-        return 5.1 * len(inner[2].replace("\\", "")) + (2.0 if inner[1] == "operatorname" else 0.0)
+        return (4.0 if inner[1] == "text" else 5.1) * len(inner[2]) + (2.0 if inner[1] == "operatorname" else 0.0)
     if token.startswith("\\"):
         name = token[1:]
         return 5.1 * len(name) + 2.0 if name in _NAMED else 5.9
