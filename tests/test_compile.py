@@ -486,6 +486,19 @@ def test_saved_file_with_constants_and_helpers(tmp_path):
     assert run.returncode == 0, run.stdout + run.stderr
 
 
+def test_saved_file_with_larger_samples(tmp_path):
+    """Sample values of more than 64 entries are written as bytes, which need an import."""
+    f = sg.compile(sg.func.grad(lambda W, x: (x @ W).tanh().sum()), np.ones((10, 7)), np.ones((12, 10)))
+    path = tmp_path / "file.py"
+    f.save(path)
+    run = subprocess.run([sys.executable, "-I", str(path), "--selftest"], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    masked = sg.compile(lambda x: (x[np.arange(80) % 3 > 0] ** 2).sum(), np.linspace(0, 1, 80))
+    masked.save(path)
+    run = subprocess.run([sys.executable, "-I", str(path), "--selftest"], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
 PROGRAM = """
 import numpy as np, symgrad as sg, sys
 def f(p, x):

@@ -72,22 +72,10 @@ def save(program: Any, path: Any) -> None:
 def text_of(program: Any) -> str:
     """The whole file."""
     arguments, results, loose = _sample(program)
-    lines = [f'"""{_docstring(program)}"""\n\n', "from __future__ import annotations\n\n"]
     base = _base(program)
     body = program.source + ("\n\n" + base.source if base is not None else "")
     body = body.replace("from __future__ import annotations\n\n", "")
-    if "base64." in "".join(map(array_text, [a.default for a in program.arguments if a.default is not None])):
-        lines.append("import base64\n")
-    if "math." in body:
-        lines.append("import math\n")
-    if "Any" in body:
-        lines.append("from typing import Any\n")
-    if lines[-1] != "from __future__ import annotations\n\n":
-        lines.append("\n")
-    if "bfloat16" in body:
-        lines.append("import ml_dtypes  # gives NumPy the dtype bfloat16\n")
-    lines.append("import numpy as np\n\n")
-    lines += [f"{a.name} = {array_text(a.default)}\n" for a in program.arguments if a.default is not None]
+    lines = [f"{a.name} = {array_text(a.default)}\n" for a in program.arguments if a.default is not None]
     lines.append("\n" + _without_repeats(body) + "\n\n")
     lines.append(f"_ARGUMENTS = [\n{''.join(f'    {array_text(a)},{chr(10)}' for a in arguments)}]\n")
     lines.append(f"_RESULTS = [\n{''.join(f'    {array_text(np.asarray(r))},{chr(10)}' for r in results)}]\n")
@@ -101,7 +89,21 @@ def text_of(program: Any) -> str:
         test += _DIFFERENCES.format(name=program.name, base=base.name)
     else:
         lines.append("\n")
-    return "".join(lines) + test + _END.format()
+    code = "".join(lines)
+    return f'"""{_docstring(program)}"""\n\n{_imports(code)}{code}{test}{_END.format()}'
+
+
+def _imports(code: str) -> str:
+    """The import lines that the code needs."""
+    lines = ["from __future__ import annotations\n\n"]
+    lines += [f"import {module}\n" for module in ("base64", "math") if f"{module}." in code]
+    if "Any" in code:
+        lines.append("from typing import Any\n")
+    if len(lines) > 1:
+        lines.append("\n")
+    if "bfloat16" in code:
+        lines.append("import ml_dtypes  # gives NumPy the dtype bfloat16\n")
+    return "".join(lines) + "import numpy as np\n\n"
 
 
 def _without_repeats(body: str) -> str:
