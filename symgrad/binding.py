@@ -231,13 +231,18 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
                     text = label if isinstance(label, str) else label(out, *args, **kwargs)
                     if text is not None:
                         places = positions(*args, **kwargs) if callable(positions) else positions
-                        needed = tuple(kept(args[k] if k >= 0 else out) for k in places if k < len(args))
+                        needed = tuple(_needed(k, args, out) for k in places if k is None or k < len(args))
                         Labelled.on(out._node, text, inputs, needed)
                         if name in SCALING:
                             _scaled_by_numbers(out._node, inputs)
         return made
 
     return call
+
+
+def _needed(k: int | None, args: tuple[Any, ...], out: Any) -> Callable[[], Any]:
+    """What a function keeps whole: an argument, its result, or something of its own."""
+    return (lambda: None) if k is None else kept(args[k] if k >= 0 else out)
 
 
 def _scaled_by_numbers(whole: Node, inputs: tuple[Any, ...]) -> None:
@@ -301,11 +306,11 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         call = entry.call
         if isinstance(call, Op):
             call = made.setdefault(call.name, _fast(cls, call))
+        if name in _COPYING:
+            call = _copying(call)
         call = _labelling(name, call)
         if name in _VIEWING:
             call = _viewing(call)
-        if name in _COPYING:
-            call = _copying(call)
         if name in _SEVERAL:
             call = _several(_SEVERAL[name], call)
         if entry.function:

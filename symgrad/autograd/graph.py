@@ -81,7 +81,8 @@ class GradFn:
 
     def name(self) -> str:
         """torch's name of the node, such as ``AddBackward0``."""
-        return node_name(self.node)
+        name = node_name(self.node)
+        return f"torch::autograd::{name}" if name == "CopySlices" else name
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:

@@ -301,7 +301,7 @@ _READ_AGAIN: dict[tuple[int, ...], str] = {
     (1,): "ldexp",
     (2,): "scatter_add index_fill index_select",
     (2, 3): "index_add index_copy",
-    (0, -1): "copysign max min prod",
+    (0, -1): "copysign prod",
     (-1,): "softmax log_softmax nn.functional.softmax nn.functional.log_softmax",
 }
 _PIECEWISE = "gelu relu6 hardtanh hardsigmoid elu celu selu leaky_relu softshrink hardshrink threshold"
@@ -311,14 +311,18 @@ def _blended(input: Any, end: Any, weight: Any) -> tuple[int, ...]:
     return (0, 1) if getattr(weight, "requires_grad", False) else ()
 
 
+def _extreme_kept(input: Any, dim: Any = None, *_: Any, **__: Any) -> tuple[int | None, ...]:
+    return (0, -1) if dim is None else (None,)
+
+
 KEPT: dict[str, Any] = (
     {name: positions for positions, names in _READ_AGAIN.items() for name in names.split()}
     | {f"nn.functional.{name}": (0,) for name in _PIECEWISE.split()}
-    | {"lerp": _blended}
+    | {"lerp": _blended, "max": _extreme_kept, "min": _extreme_kept}
 )
 """Positions of arguments that torch keeps for backward though the parts here do not, or a function of the arguments
-that gives them; -1 is the result.  Backward objects when they
-were changed, and to a second pass once it has freed them."""
+that gives them; -1 is the result, None what nobody can change, such as places.  Backward objects when they were
+changed, and to a second pass once they were freed."""
 
 SCALING = ("add", "add_", "sub", "sub_", "subtract", "lerp")
 """Functions that multiply by a number on the way which torch keeps apart from what it frees."""

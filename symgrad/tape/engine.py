@@ -21,6 +21,7 @@ from symgrad.ops.fitting import fit, unbroadcast
 from symgrad.ops.reductions import cast_op
 from symgrad.ops.select import beside, guard, where_op
 from symgrad.ops.shaping import expand_op
+from symgrad.ops.still import still
 from symgrad.partials import same
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Shaped
 from symgrad.tape.inplace import out_of_reach
@@ -418,6 +419,8 @@ class Sweep:
         if role == "change" and self.create_graph and g._requires_grad:
             # torch copies them into the gradient of the base, and the copy has the history of what it is copied into.
             results = [c if c is None or c._requires_grad else beside(c, g) for c in results]
+        elif role == "empty" and self.create_graph:
+            results = [still(c) for c in results]  # torch's zeros that nothing was put into
         hooked = results if node.extra is None else self.run_post_hooks(node, results, g)
         for i, (c, before) in enumerate(zip(hooked, results, strict=True)):
             if c is not None:

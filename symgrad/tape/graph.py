@@ -84,7 +84,7 @@ class Labelled(tuple[Any, ...]):
     origin  the recorded pass whose result the node gave, if it is one
     role    what a change of a view made the node: "put" where the changed part was put back into its base, "change" for
             the operation itself, "overlap" for one on a view that shows entries twice; "scaling" for a product with a
-            number that is part of a function; else empty
+            number that is part of a function, "empty" for strides that read nothing; else empty
     """
 
     label: Any
@@ -96,9 +96,10 @@ class Labelled(tuple[Any, ...]):
     @classmethod
     def on(cls, node: Node, label: Any, inputs: tuple[Any, ...] | None = None, kept: tuple[Any, ...] = ()) -> None:
         """Give ``node`` a label."""
-        role = getattr(node.args, "role", "")
-        node.args = made = cls(node.args)
-        made.role = role
+        before = node.args
+        node.args = made = cls(before)
+        if isinstance(before, cls):
+            made.role, kept = before.role, before.kept + kept
         made.label, made.inputs, made.kept = label, inputs, kept
 
     @classmethod

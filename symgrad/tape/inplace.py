@@ -389,6 +389,8 @@ def _retake(alive: Any, root: Any) -> None:
     alive._node, alive._requires_grad = made._node, made._requires_grad
     # torch does not take the views once more, but reads the memory of the base by strides.
     Labelled.on(made._node, "AsStridedBackward0", (root._node or root,))
+    if not alive._value.size:
+        Labelled.cast(made._node, "empty")
 
 
 def _follow(root: Any) -> None:

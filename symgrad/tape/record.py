@@ -27,12 +27,12 @@ from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import Op, lookup, refusal, shape_of
 from symgrad.ops.constants import Constant, NamedFloat
 from symgrad.tape.explaining import explain
-from symgrad.tape.graph import Node, Size, Source, sequence
+from symgrad.tape.graph import Labelled, Node, Size, Source, sequence
 from symgrad.tape.inplace import Invalid, View, note_view
 from symgrad.tape.layout import laid_out
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import NODES, observed
-from symgrad.tape.versions import note_scalar, storage
+from symgrad.tape.versions import kept, note_scalar, storage
 from symgrad.tape.watch import WATCH, note_constant
 
 _ARRAYS = (np.ndarray, np.generic)
@@ -285,9 +285,10 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
         mask = 0
     if mask and not is_floating(out.dtype):
         mask = 0
-    edges = []
+    edges, cast = [], False
     for arg, value in zip(args, values, strict=True):
         if isinstance(arg, Recorded):
+            cast = cast or value is not arg._value
             # What has no derivative does not ask for the history of a view that lost it.
             edges.append(arg.edge() if mask or not isinstance(arg._node, Invalid) else plain(cls, value).source())
         elif isinstance(value, np.ndarray):
@@ -295,6 +296,8 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
         else:
             edges.append(arg)
     made = recorded(cls, op, out, tuple(edges), values, params, mask)
+    if cast and mask:
+        _keep_originals(made._node, args, values)
     if MODE.inferred:
         for arg, saved in zip(args, made._node.saved[1:], strict=False):
             if saved is not None and isinstance(arg, Recorded) and inferred(arg):
@@ -303,6 +306,17 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
         # A tracer sees what happens without grad, too, or it would freeze; what it sees is a constant to derivatives.
         return recorded(cls, lookup("detach"), out, (made._node,), [out], {}, 0)
     return made
+
+
+def _keep_originals(node: Node, args: Any, values: Any) -> None:
+    """Note the operands of which a cast copy was saved: torch saves them as they were given, and they may change."""
+    late = [
+        kept(arg)
+        for arg, value, saved in zip(args, values, node.saved[1:], strict=False)
+        if saved is not None and isinstance(arg, Recorded) and saved is value is not arg._value
+    ]
+    if late:
+        Labelled.on(node, None, None, tuple(late))
 
 
 def recorded(cls: Any, op: Op, out: Any, edges: Any, values: Any, params: Any, mask: int) -> Any:

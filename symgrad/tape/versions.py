@@ -154,7 +154,7 @@ def check_saved(node: Node) -> None:
         note = _late(value, node)
         if note is not None:
             raise AutogradError(_stale(node, node if k == 0 else node.args[k - 1], value, note))
-        if k and _detached and _was_detached(value, node):
+        if k and _detached and node.op.kind != "function" and _was_detached(value, node):
             raise AutogradError(DETACHED)
     if node.args.__class__ is Labelled:
         for owner in node.args.kept:

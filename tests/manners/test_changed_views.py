@@ -134,3 +134,14 @@ def test_unrecorded_views_are_out_of_reach(t):
     with t.no_grad():
         y.mul_(2)
     assert t.autograd.grad(z, [x, v], allow_unused=True) == (None, None)
+
+
+def test_empty_view_of_a_changed_base(t):
+    """What reads no entries of a base has a zero without history as its gradient."""
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 1
+    nothing = y[2:]
+    y.mul_(2)
+    (g,) = t.autograd.grad((nothing * nothing).sum(), y, create_graph=True)
+    assert not g.requires_grad
+    assert g.tolist() == [0.0, 0.0]

@@ -40,3 +40,46 @@ def test_operands_that_are_kept_whole(t, call):
     b.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.sum().backward()
+
+
+@pytest.mark.parametrize("call", ["b / x", "b * x", "x.double() * x"])
+def test_operands_of_another_dtype(t, call):
+    """An operand that is cast for the operation is saved as it was given, so its changes are seen."""
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    b, i = t.tensor([True, False]), t.tensor([1, 2])
+    y = eval(call, {"x": x, "b": b, "i": i})
+    with t.no_grad():
+        b[0] = False
+        i.add_(1)
+        x.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("call", ["x.max()", "x.min()", "x.prod()", "x.sum().softmax(0)", "t.copysign(x, x.detach())"])
+def test_results_that_are_kept(t, call):
+    """Functions that save their result, though the derivative here is made of other things."""
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    y = eval(call, {"t": t, "x": x})
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_places_are_kept_apart(t):
+    """The extreme along an axis saves where it was, which nobody can change."""
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    y = x.max(dim=0)[0]
+    y.mul_(2)
+    y.backward()
+    assert x.grad.tolist() == [0.0, 2.0]
+
+
+def test_detached_in_place(t):
+    """``detach_`` takes an operand from who saved it; a custom function keeps its place."""
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    a, b = x * 2, x * 3
+    product = a * b
+    b.detach_()
+    with pytest.raises(RuntimeError, match="detached in-place"):
+        product.sum().backward()
