@@ -33,8 +33,26 @@ def relu(x: Any) -> Any:
 
 
 def sign(x: Any) -> Any:
-    """-1, 0 or 1; truth values are their own."""
-    return x if getattr(x, "dtype", None) == np.bool_ else np.sign(x)
+    """-1, 0 or 1, and 0 of nan; truth values are their own."""
+    kind = getattr(x, "dtype", np.dtype(float)).kind
+    return x if kind == "b" else np.where(np.isnan(x), 0, np.sign(x))[()] if kind == "f" else np.sign(x)
+
+
+def angle(x: Any) -> Any:
+    """The angle of complex numbers; 0 or π of real ones."""
+    return (
+        np.angle(x) if np.iscomplexobj(x) else np.where(np.isnan(x), x, np.where(x < 0, np.pi, 0)).astype(x.dtype)[()]
+    )
+
+
+def log2(x: Any) -> Any:
+    """Logarithm to base 2; of complex numbers the quotient, part by part: NumPy's is off by an ulp."""
+    if not np.iscomplexobj(x):
+        return np.log2(x)
+    out = np.array(np.log(x))
+    out.real /= math.log(2)
+    out.imag /= math.log(2)
+    return out[()]
 
 
 def complex_sign(x: Any) -> Any:

@@ -66,6 +66,20 @@ def erfcx(x: Any) -> Any:
     return np.where(np.isnan(y), np.nan, out).astype(x.dtype, copy=False)[()]
 
 
+def erfcx_tail(x: Any) -> Any:
+    """1 - √π x erfcx(x), by its asymptotic series above 12."""
+    x = np.asarray(x)
+    y = x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        near = 1 - math.sqrt(math.pi) * y * erfcx(np.minimum(y, 12))
+        t = 1 / (2 * np.maximum(y, 12) ** 2)
+        far = np.ones_like(y)
+        for k in range(25, 1, -2):
+            far = 1 - k * t * far
+        out = np.where(y > 12, t * far, near)
+    return out.astype(x.dtype, copy=False)[()]
+
+
 def inverse_mills(x: Any) -> Any:
     """Density over distribution function of the normal distribution."""
     return math.sqrt(2 / math.pi) / erfcx(-x / math.sqrt(2))
@@ -81,6 +95,18 @@ def log_ndtr(x: Any) -> Any:
         upper = np.fromiter(map(math.erfc, (rest / math.sqrt(2)).ravel().tolist()), np.float64, rest.size)
         right = np.log1p(-upper.reshape(rest.shape) / 2)
     return np.where(y < -1, left, right).astype(x.dtype, copy=False)[()]
+
+
+def xlogy(x: Any, y: Any) -> Any:
+    """x log y, and 0 where x is 0 and y is a number."""
+    zero = np.equal(x, 0) & ~np.isnan(y)
+    return np.where(zero, 0, x * np.log(np.where(zero, 1, y)))[()]
+
+
+def xlog1py(x: Any, y: Any) -> Any:
+    """x log(1 + y), and 0 where x is 0 and y is a number."""
+    zero = np.equal(x, 0) & ~np.isnan(y)
+    return np.where(zero, 0, x * np.log1p(np.where(zero, 0, y)))[()]
 
 
 def entr(x: Any) -> Any:

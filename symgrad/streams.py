@@ -1,7 +1,8 @@
 """Random numbers as torch's CPU generator gives them: the same seed gives the same numbers.
 
 The engine is the Mersenne twister with 32-bit words.  A double takes two words, everything narrower one; normal samples
-are Box and Muller's, in blocks of sixteen when there are that many.
+are Box and Muller's, in blocks of sixteen when there are that many.  NumPy's generators and torch's own answer the same
+questions here.
 """
 
 from __future__ import annotations
@@ -149,6 +150,44 @@ class NumpyNumbers:
     def bernoulli(self, chance: Any, shape: tuple[int, ...]) -> Any:
         """True with a probability, or with one of an array of probabilities for each entry."""
         return self.source.random(shape) < chance
+
+
+class TorchNumbers:
+    """The same questions, answered by one of torch's own generators."""
+
+    def __init__(self, source: Any) -> None:
+        import torch
+
+        self.torch, self.source = torch, source
+
+    def integers(self, span: int, shape: tuple[int, ...], wide: bool | None = None) -> Any:  # noqa: ARG002
+        """Integers from 0 up to ``span``, itself excluded."""
+        return self.torch.randint(span, shape, generator=self.source, device=self.source.device).cpu().numpy()
+
+    def permutation(self, count: int) -> Any:
+        """The numbers below ``count`` in random order."""
+        return self.torch.randperm(count, generator=self.source, device=self.source.device).cpu().numpy()
+
+    def uniform(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Numbers from [0, 1)."""
+        return self._drawn(self.torch.rand, shape, dtype)
+
+    def normal(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Standard normal numbers; complex ones have variance 1/2 in each part."""
+        return self._drawn(self.torch.randn, shape, dtype)
+
+    def bernoulli(self, chance: Any, shape: tuple[int, ...]) -> Any:
+        """True with a probability, or with one of an array of probabilities for each entry."""
+        if not isinstance(chance, np.ndarray):
+            out = self.torch.empty(shape, dtype=self.torch.float64, device=self.source.device)
+            return out.bernoulli_(chance, generator=self.source).cpu().numpy() != 0
+        chances = self.torch.tensor(chance, device=self.source.device).expand(shape)
+        return self.torch.bernoulli(chances, generator=self.source).cpu().numpy() != 0
+
+    def _drawn(self, draw: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        kind = getattr(self.torch, dtype.name)
+        made = draw(shape, dtype=kind, generator=self.source, device=self.source.device).cpu()
+        return made.float().numpy().astype(dtype) if dtype.itemsize == 2 else made.numpy()
 
 
 def _box_muller(uniform: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.normal import Factor, Form, Product, plain_power
-from symgrad.op import Op, lookup
+from symgrad.op import lookup
 
 if TYPE_CHECKING:
     from symgrad.formula.simplify import Canonicaliser
@@ -28,8 +28,8 @@ def _is_relu_of(g: Factor, mask: Factor) -> bool:
     return g.base.op.name == "relu" and g.base.args[0] is u and g.labels == mask.labels and bound.number == 0 < g.power
 
 
-def positive_relu(run: Canonicaliser, op: Op, args: Sequence[Form], shape: tuple[Any, ...]) -> Form | None:
-    """[relu(u) > 0] = [u > 0], always."""
+def positive_relu(run: Canonicaliser, args: Sequence[Form], shape: tuple[Any, ...]) -> Form | None:
+    """[relu(u) > 0] and [relu(u) ≠ 0] are [u > 0], always."""
     p = args[0].terms[0] if len(args[0].terms) == 1 else None
     f = p.factors[0] if p is not None and len(p.factors) == 1 else None
     if p is None or f is None or f.base.op.name != "relu" or f.base not in run.arguments or p.coef <= 0:
@@ -37,7 +37,7 @@ def positive_relu(run: Canonicaliser, op: Op, args: Sequence[Form], shape: tuple
     if sorted(f.labels) != sorted(p.out) or len(set(p.out)) < len(p.out) or f.power < 1:
         return None
     inner = run.arguments[f.base][0].restricted([f.labels.index(x) for x in p.out])
-    return run.elementwise(op, [inner, args[1]], {}, shape)
+    return run.elementwise(lookup("gt"), [inner, args[1]], {}, shape)
 
 
 def signed_powers(p: Product, run: Canonicaliser) -> Product:

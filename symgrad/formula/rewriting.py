@@ -372,8 +372,8 @@ def simpler_function(run: Canonicaliser, op: Op, args: Sequence[Form], shape: tu
         return conjugate(run, args[0])
     if name in ("real", "imag"):
         return part(run, op, args[0])
-    if name == "gt" and not args[1].terms:
-        return positive_relu(run, op, args, shape)
+    if name in ("gt", "ne") and not args[1].terms:
+        return positive_relu(run, args, shape)
     form = args[0]
     if name in _ODD | _EVEN and form.terms and all(p.coef < 0 for p in form.terms):
         # f(-x) = -f(x) for odd and f(x) for even functions, always.

@@ -72,7 +72,8 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
 @_activation()
 def hardsigmoid(input: Any) -> Any:
     """x/6 + 1/2 between -3 and 3, 0 and 1 outside."""
-    return by_pieces(where(input >= 3, 1, where(input <= -3, 0, input / 6 + exact(1) / 2)), input)
+    outside = where(input >= 3, 1, where(input <= -3, 0, 0 * input))  # nan stays nan, with derivative 0
+    return by_pieces(where((input > -3) & (input < 3), input / 6 + exact(1) / 2, outside), input)
 
 
 @_activation()
@@ -110,7 +111,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
 def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None) -> Any:
     """leaky_relu with a slope drawn for every entry that is not positive while training, the mean slope otherwise."""
     if not training:
-        return by_pieces(where(input >= 0, input, input * ((lower + upper) / 2)), input)
+        return by_pieces(where(input > 0, input, input * ((lower + upper) / 2)), input)
     from symgrad.ops.noise import drawn
 
     values = values_of(input)

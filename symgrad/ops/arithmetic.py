@@ -109,14 +109,8 @@ neg: Op = elementwise(
 def _pow_base(out: Any, x: Any, y: Any) -> Any:
     number = static_number(y)
     if number is None:
-        from symgrad.ops.select import guard, ne
-
-        return guard(y * x ** (y - 1), ne(y, 0))
-    if number == 0:
-        return zeros_like(x)
-    if number == 2:
-        return 2 * x
-    return y * power(x, number - 1)
+        return y * x ** (y - 1)
+    return 2 * x if number == 2 else y * power(x, number - 1)
 
 
 def _pow_exponent(out: Any, x: Any, y: Any) -> Any:
@@ -131,10 +125,12 @@ def _pow_exponent(out: Any, x: Any, y: Any) -> Any:
         if is_complex(out) and not isinstance(number, complex) and number < 0:
             return out * log(-x) + mul(1j * out, PI)  # the logarithm of a real number would be nan
         return out * log(x)
-    from symgrad.ops.complex import real
-    from symgrad.ops.select import eq, guard, logical_not
+    from symgrad.ops.complex import imag, real
+    from symgrad.ops.select import eq, logical_not, masked
 
-    return guard(out * log(x), logical_not(eq(x, 0) & ((real(y) if is_complex(y) else y) >= 0)))
+    # 0**y is a constant for y that are not negative.
+    above = (real(y) >= 0) & eq(imag(y), 0) if is_complex(y) else y >= 0
+    return masked(out * log(x), logical_not(eq(x, 0) & above))
 
 
 def _power_code(x: str, y: str) -> str:
@@ -162,17 +158,22 @@ power: Op = elementwise(
 )
 
 
-def _constant_power(rule: Any) -> Any:
-    """The rule of the base, for which x**0 is a constant."""
+def _of_base(rule: Any) -> Any:
+    """The rule of the base: x**0 is a constant, even where its slope would be infinite."""
 
     def of_base(g: Any, out: Any, x: Any, y: Any) -> Any:
-        return zeros_like(x) if static_number(y) == 0 else rule(g, out, x, y)
+        from symgrad.ops.select import masked, ne
+
+        number = static_number(y)
+        if number is None:
+            return masked(rule(g, out, x, y), ne(y, 0))
+        return zeros_like(x) if number == 0 else rule(g, out, x, y)
 
     return of_base
 
 
-power.vjps = power.jvps = (_constant_power(power.vjps[0]), power.vjps[1])
-power.conj_vjps = (_constant_power(power.conj_vjps[0]), power.conj_vjps[1])
+power.vjps = power.jvps = (_of_base(power.vjps[0]), power.vjps[1])
+power.conj_vjps = (_of_base(power.conj_vjps[0]), power.conj_vjps[1])
 square: Op = elementwise(
     "square",
     np.square,
@@ -207,14 +208,14 @@ reciprocal: Op = elementwise(
 ratio: Op = elementwise(
     "ratio",
     kernels.ratio,
-    lambda out, x, y: ratio(1, y),
-    lambda out, x, y: -ratio(out, y),
+    over(lambda out, x, y: y),
+    lambda out, x, y: -(out / y),
     public=(),
     dtypes="float",
     domain="nonzero",
     kinks=(0,),
     latex=r"\frac{{{0}}}{{{1}}}",
-    doc="x / y, and 0 where y is 0: the min-norm choice in derivatives of norms.",
+    doc="x / y, and 0 where y is 0: the min-norm choice in derivatives of norms, which have none themselves there.",
 )
 
 

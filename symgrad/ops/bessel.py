@@ -8,9 +8,9 @@ from symgrad import kernels, kernels_bessel, kernels_special, single
 from symgrad.errors import ArgumentError
 from symgrad.op import Op, elementwise, front, primitive
 from symgrad.ops.constants import PI, exact
-from symgrad.ops.elementwise import exp, log, log1p, sqrt
+from symgrad.ops.elementwise import exp, log, sqrt
 from symgrad.ops.naming import inplace, within
-from symgrad.ops.select import eq, isnan, sign, where
+from symgrad.ops.select import sign, where
 from symgrad.ops.special import lgamma, polygamma_op, sinc
 
 inplace("erfinv", "i0", "mvlgamma", "polygamma")
@@ -198,7 +198,8 @@ log_ndtr: Op = _special(
 inverse_mills: Op = elementwise(
     "inverse_mills",
     kernels_special.inverse_mills,
-    lambda out, x: -out * (x + out),
+    # -out·(x + out): what is left of x + out far to the left is known from the tail of erfcx.
+    lambda out, x: -out * where(x < 0, out * erfcx_tail(-x / sqrt(exact(2))), x + out),
     public=(),
     dtypes="float",
     domain="real",
@@ -216,10 +217,20 @@ ndtri: Op = _special(
 erfcx: Op = _special(
     "erfcx",
     kernels_special.erfcx,
-    lambda out, x: 2 * x * out - 2 / sqrt(PI),
+    lambda out, x: -2 / sqrt(PI) * erfcx_tail(x),
     domain="real",
     latex=r"\operatorname{{erfcx}}\left({0}\right)",
     doc="Scaled complementary error function e^(x²) erfc(x).",
+)
+erfcx_tail: Op = elementwise(
+    "erfcx_tail",
+    kernels_special.erfcx_tail,
+    lambda out, x: 2 * x * out - sqrt(PI) * erfcx(x),
+    public=(),
+    dtypes="float",
+    domain="real",
+    define=lambda x: 1 - sqrt(PI) * x * erfcx(x),
+    doc="1 - √π x erfcx(x), which is 1/(2x²) far out, where the difference has no digits.",
 )
 erfinv: Op = elementwise(
     "erfinv",
@@ -243,18 +254,6 @@ entr: Op = _special(
     define=lambda x: -x * log(x),
     doc="-x log x, 0 at 0, and -inf below.",
 )
-
-
-@within("special")
-def xlog1py(input: Any, other: Any) -> Any:
-    """x log(1 + y), and 0 where x is 0 and y is a number.
-
-    >>> import numpy as np
-    >>> float(xlog1py(np.float64(0.0), np.float64(-1.0)))
-    0.0
-    """
-    zero = eq(input, 0) & ~isnan(other)
-    return where(zero, input * log1p(where(other > -1, other, 0)), input * log1p(where(zero, 0, other)))
 
 
 @front("polygamma")

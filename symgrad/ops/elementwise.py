@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels, single
-from symgrad.op import Op
+from symgrad.op import Op, is_complex
 from symgrad.op import elementwise as _elementwise
 from symgrad.ops import refusals
 from symgrad.ops.constants import exact
@@ -64,12 +64,12 @@ log: Op = _smooth(
 )
 log2: Op = _smooth(
     "log2",
-    np.log2,
+    kernels.log2,
     over(lambda out, x: x * log(exact(2))),
     sympy=None,
     domain="positive",
     define=lambda x: log(x) / log(exact(2)),
-    single=smooth(np.log2),
+    single=smooth(kernels.log2),
     doc="Logarithm to base 2.",
 )
 log10: Op = _smooth(
@@ -169,7 +169,8 @@ asinh: Op = _smooth(
 acosh: Op = _smooth(
     "acosh",
     np.arccosh,
-    lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)),
+    # The roots of complex numbers have to be multiplied; those of real ones below 1 would be nan.
+    over(lambda out, x: sqrt(x - 1) * sqrt(x + 1) if is_complex(x) else sqrt((x - 1) * (x + 1))),
     public=("acosh", "arccosh"),
     domain="above-one",
     doc="Inverse hyperbolic cosine.",
@@ -177,7 +178,7 @@ acosh: Op = _smooth(
 atanh: Op = _smooth(
     "atanh",
     np.arctanh,
-    lambda out, x: 1 / (1 - x**2),
+    over(lambda out, x: 1 - x**2),
     public=("atanh", "arctanh"),
     domain="unit",
     doc="Inverse hyperbolic tangent.",

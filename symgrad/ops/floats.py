@@ -19,8 +19,8 @@ from symgrad.ops.elementwise import cos, exp2, log, round_, sigmoid, sin
 from symgrad.ops.kinks import at_kink
 from symgrad.ops.naming import inplace, within
 from symgrad.ops.reductions import cast
-from symgrad.ops.select import abs_, clamp, eq, isnan, ne, where
-from symgrad.ops.shaping import reshape_op
+from symgrad.ops.select import abs_, clamp, eq, isnan, masked, ne, where
+from symgrad.ops.shaping import reshape_op, zeros_like
 
 inplace(
     "copysign", "fmod", "fmax", "fmin", "nextafter", "ldexp", "float_power", "deg2rad", "rad2deg", "nan_to_num",
@@ -236,20 +236,19 @@ within("special")(logit)
 
 angle_op: Op = primitive(
     "angle",
-    np.angle,
-    (lambda g, out, x: g * _angle_slope(x),),
-    jvp=(lambda t, out, x: real(conj(_angle_slope(x)) * t),),
+    kernels.angle,
+    (lambda g, out, x: masked(g * _angle_slope(x), ne(x, 0)) if is_complex(x) else zeros_like(x),),
+    jvp=(lambda t, out, x: masked(real(conj(_angle_slope(x)) * t), ne(x, 0)) if is_complex(x) else zeros_like(x),),
     infer=lambda shape: shape,
     result=lambda dtype: np.zeros((), dtype).real.dtype,
     dtypes="float",
-    code=lambda x: f"np.angle({x})",
     domain="off-zero",
     doc="The angle of a complex number; 0 or π for real ones, derivative 0 there and at 0.",
 )
 
 
 def _angle_slope(x: Any) -> Any:
-    return 1j * ratio(x, abs_(x) ** 2) if is_complex(x) else 0 * x
+    return 1j * x / abs_(x) ** 2
 
 
 publish(angle_op, "angle")

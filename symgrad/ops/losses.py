@@ -100,16 +100,18 @@ def l1_loss(input: Any, target: Any) -> Any:
 @refusing("buic")
 def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0) -> Any:
     """d²/(2 beta) for |d| < beta, |d| - beta/2 beyond."""
-    d = abs_(input - target)
-    return d if beta == 0 else where(d < beta, d * d / (2 * beta), d - beta / 2)
+    d = input - target
+    size = abs_(d)
+    return size if beta == 0 else where(size >= beta, size - beta / 2, d * d / (2 * beta))
 
 
 @within("nn.functional")
 @refusing("buic")
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
-    """d²/2 for |d| <= delta, delta (|d| - delta/2) beyond."""
-    d = abs_(input - target)
-    return _weighted(where(d <= delta, d * d / 2, delta * (d - delta / 2)), weight, reduction)
+    """d²/2 for |d| < delta, delta (|d| - delta/2) beyond."""
+    d = input - target
+    size = abs_(d)
+    return _weighted(where(size >= delta, delta * (size - delta / 2), d * d / 2), weight, reduction)
 
 
 @within("nn.functional")
@@ -135,7 +137,7 @@ def binary_cross_entropy_with_logits(
 ) -> Any:
     """-[t log σ(x) + (1 - t) log(1 - σ(x))] without overflow; ``pos_weight`` weighs the first part."""
     if pos_weight is None:
-        value = softplus(input) - target * input
+        value = (1 - target) * input - logsigmoid(input)
     else:
         value = (1 - target) * input - ((pos_weight - 1) * target + 1) * logsigmoid(input)
     value = value if weight is None else value * weight

@@ -20,7 +20,7 @@ from symgrad.ops.naming import inplace, within, written
 from symgrad.ops.reductions import cumsum, softmax, sum_
 from symgrad.ops.select import beside
 from symgrad.ops.still import still, values_of
-from symgrad.streams import Generator, NumpyNumbers
+from symgrad.streams import Generator, NumpyNumbers, TorchNumbers
 
 inplace("bernoulli")
 
@@ -29,10 +29,12 @@ SOURCE: list[Callable[[], Any]] = [Generator]
 
 
 def drawn(generator: Any) -> Any:
-    """The numbers to draw from: those of the ``generator=`` given (ours or NumPy's), or of the one that is seeded."""
+    """The numbers to draw from: those of the ``generator=`` given (ours, NumPy's or torch's), or of the common one."""
     if generator is None:
         return SOURCE[0]()
-    return NumpyNumbers(generator) if isinstance(generator, np.random.Generator) else generator
+    if isinstance(generator, np.random.Generator):
+        return NumpyNumbers(generator)
+    return TorchNumbers(generator) if type(generator).__module__.startswith("torch") else generator
 
 
 def _probability(p: float, name: str) -> None:

@@ -267,8 +267,8 @@ relu: Op = _by_pieces(
     elementwise(
         "relu",
         kernels.relu,
-        # The result is positive where x is, and most often somebody keeps it anyway.
-        lambda out, x: beside(at_kink("relu", 0, _kept(x, out) > 0, x, 0), _kept(x, out)),
+        # The result is positive where x is, and nan where x is nan, which passes; most often somebody keeps it anyway.
+        lambda out, x: beside(at_kink("relu", 0, ne(out, 0), x, 0), _kept(x, out)),
         spare=(0,),
         public=("relu",),
         refuses={"b": "Boolean inputs not supported for relu", "c": ""},

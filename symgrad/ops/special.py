@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from symgrad import kernels, single
+from symgrad import kernels, kernels_special, single
 from symgrad.op import Op, elementwise, primitive
 from symgrad.ops.constants import PI
-from symgrad.ops.elementwise import exp, log, sqrt
+from symgrad.ops.elementwise import exp, log, log1p, sqrt
+from symgrad.ops.naming import within
 
 
 def _special(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
@@ -68,16 +67,27 @@ polygamma_op: Op = primitive(
 )
 xlogy: Op = _special(
     "xlogy",
-    lambda x, y: np.where(np.equal(x, 0) & ~np.isnan(y), 0, x * np.log(np.where(np.equal(x, 0), 1, y)))[()],
+    kernels_special.xlogy,
     lambda out, x, y: _log_or_zero(x, y),
     lambda out, x, y: x / y,
     single=single.xlogy,
-    code=lambda x, y: f"np.where(({x}) == 0, 0, ({x}) * np.log(np.where(({x}) == 0, 1, {y})))",
     domain="positive",
     define=lambda x, y: x * log(y),
-    doc="x log y, and 0 where x is 0.",
+    doc="x log y, and 0 where x is 0 and y a number.",
 )
 xlogy.vjps = xlogy.jvps = (xlogy.vjps[0], lambda g, out, x, y: g * x / y)
+xlog1py: Op = _special(
+    "xlog1py",
+    kernels_special.xlog1py,
+    lambda out, x, y: _log1p_or_zero(x, y),
+    lambda out, x, y: x / (1 + y),
+    public=(),
+    domain="positive",
+    define=lambda x, y: x * log1p(y),
+    doc="x log(1 + y), and 0 where x is 0 and y a number.",
+)
+xlog1py.vjps = xlog1py.jvps = (xlog1py.vjps[0], lambda g, out, x, y: g * x / (1 + y))
+within("special")(xlog1py)
 sinc: Op = _special(
     "sinc",
     kernels.sinc,
@@ -91,7 +101,7 @@ sinc: Op = _special(
 dsinc: Op = _special(
     "dsinc",
     kernels.dsinc,
-    lambda out, x: -(PI**2) * sinc(x) - 2 * ratio(out, x) - _third_at_zero(x),
+    lambda out, x: _second_sinc(out, x),
     public=(),
     refuses="",
     domain="real",
@@ -101,11 +111,11 @@ dsinc: Op = _special(
 )
 
 
-def _third_at_zero(x: Any) -> Any:
-    """At 0 the quotient dsinc(x)/x has the limit -π²/3; ``ratio`` gives 0 there, and this the difference."""
+def _second_sinc(out: Any, x: Any) -> Any:
+    """-π² sinc(x) - 2 dsinc(x)/x, and its limit -π²/3 at 0."""
     from symgrad.ops.select import eq, where
 
-    return where(eq(x, 0), -2 * PI**2 / 3, 0)
+    return where(eq(x, 0), -(PI**2) / 3, -(PI**2) * sinc(x) - 2 * out / x)
 
 
 def _log_or_zero(x: Any, y: Any) -> Any:
@@ -114,4 +124,7 @@ def _log_or_zero(x: Any, y: Any) -> Any:
     return where(eq(x, 0) & (y <= 0), 0, log(y))
 
 
-from symgrad.ops.arithmetic import ratio  # noqa: E402
+def _log1p_or_zero(x: Any, y: Any) -> Any:
+    from symgrad.ops.select import eq, where
+
+    return where(eq(x, 0) & (y <= -1), 0, log1p(y))

@@ -281,6 +281,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "guard": [_many(("real", "n", "m"), ("bool", "m"))],
     "polygamma": [_one("positive", "n", "m", n=1), _one("positive", "n", n=2), _one("positive", n=0)],
     "xlogy": [_many(("real", "n", "m"), ("positive", "n", "m")), _many(("real", "n", "m"), ("positive", "m"))],
+    "xlog1py": [_many(("real", "n", "m"), ("positive", "n", "m")), _many(("real", "n", "m"), ("positive", "m"))],
     "full": [lambda make: ((), {"shape": make.shape("n", "m"), "value": 2, "dtype": make.dtype.name})],
     "eye": [lambda make: ((), {"n": make.size("n"), "dtype": make.dtype.name})],
     "reshape": [
@@ -473,7 +474,7 @@ REAL_ONLY = frozenset(
     "hermite_polynomial_he gammainc gammaincc zeta "
     "ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine "
     "scatter_others chosen complex lambertw ndtr log_ndtr inverse_mills erfcx erfinv copysign fmod nextafter "
-    "signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg "
+    "xlog1py erfcx_tail signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg "
     "bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift gcd lcm "
     "argsort argcummax argcummin searchsorted isin tied middle view_as_complex "
     "eigh_vectors svd_u svd_vh eig_vectors qr_q qr_r".split()

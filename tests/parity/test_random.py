@@ -79,3 +79,18 @@ def test_generators() -> None:
     before = sg.default_generator.get_state()[1]
     sg.bernoulli(sg.tensor(np.abs(X)), generator=np.random.default_rng(0))
     assert str(sg.default_generator.get_state()[1]) == str(before)
+
+
+def test_torchs_generators() -> None:
+    """``generator=`` takes torch's own generators, too: noise that a program for torch has seeded."""
+    chances, x = np.abs(X), sg.tensor(X)
+    theirs = torch.bernoulli(torch.tensor(chances), generator=torch.Generator().manual_seed(4))
+    ours = sg.bernoulli(sg.tensor(chances), generator=torch.Generator().manual_seed(4))
+    assert np.array_equal(ours.numpy(), theirs.numpy())
+    samples = torch.normal(torch.tensor(X), 1.0, generator=torch.Generator().manual_seed(4))
+    np.testing.assert_allclose(sg.normal(x, generator=torch.Generator().manual_seed(4)).numpy(), samples.numpy())
+    torch.manual_seed(7)
+    theirs = torch.nn.functional.dropout(torch.tensor(X), 0.3)
+    torch.manual_seed(7)
+    ours = sg.nn.functional.dropout(x, 0.3, generator=torch.default_generator)
+    assert np.array_equal(ours.numpy(), theirs.numpy())
