@@ -71,7 +71,8 @@ def _one_dtype(input: Any, target: Any) -> tuple[Any, Any]:
     if any(d is None for d in dtypes) or dtypes[0] == dtypes[1] or bool(shape_of(input)) is bool(shape_of(target)):
         return input, target
     common = result_type(*dtypes)  # type: ignore[arg-type]
-    return cast(input, common), cast(target, common)
+    input, target = (x if x.dtype == common else cast(x, common) for x in (input, target))
+    return input, target
 
 
 def _weighted(value: Any, weight: Any, reduction: str) -> Any:

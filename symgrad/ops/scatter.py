@@ -13,7 +13,7 @@ import numpy as np
 
 from symgrad import kernels_index
 from symgrad.dtypes import torch_name
-from symgrad.errors import ArgumentError, DtypeError, ShapeError
+from symgrad.errors import ArgumentError, DtypeError, OutOfBounds, ShapeError
 from symgrad.op import Op, broadcast_shapes, front, primitive, shape_of
 from symgrad.ops.indexing import gather_op, getitem, index_put_op, picked, put_op, scatter_op, static_index
 from symgrad.ops.naming import inplace
@@ -214,9 +214,28 @@ def _vector_form(input: Any, dim: int, index: Any, source: Any) -> tuple[Any, in
     return x, axis, _along(places, shape_of(source), axis), _like_source(x, source)
 
 
+def _check_slices(name: str, input: Any, dim: int, index: Any, source: Any, error: type[Exception]) -> None:
+    """Raise torch's errors for slices that are not as many as the places, or not of the shape of those they go to."""
+    to, of, count = shape_of(input), shape_of(source), int(np.prod(shape_of(index)))
+    if not all(isinstance(size, int) for size in (*to, *of)):
+        return
+    axis = axis_of(dim, max(len(to), 1))
+    slices = of[axis] if of else 1
+    if slices != count:
+        raise error(
+            f"{name}(): Number of indices ({count}) should be equal to source.size(dim): ({slices}), for dim: {axis}"
+        )
+    if to[:axis] + to[axis + 1 :] != of[:axis] + of[axis + 1 :] or (len(to) > 1 and len(to) != len(of)):
+        raise ShapeError(
+            f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+            f"self.shape = {list(to)} source.shape = {list(of)}"
+        )
+
+
 @front("index_add")
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """``input`` with ``alpha`` times the slices of ``source`` added to its slices ``index`` of the axis ``dim``."""
+    _check_slices("index_add_", input, dim, index, source, ShapeError)
     x, axis, places, added = _vector_form(input, dim, index, source if alpha == 1 else source * alpha)
     return _like(input, x + scatter_op(added, places, dim=axis, shape=shape_of(x)))
 
@@ -224,6 +243,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
 @front("index_copy")
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """``input`` with its slices ``index`` of the axis ``dim`` replaced by those of ``source``."""
+    _check_slices("index_copy_", input, dim, index, source, OutOfBounds)
     x, axis, places, written = _vector_form(input, dim, index, source)
     return _like(input, scatter_set_op(x, written, places, dim=axis))
 

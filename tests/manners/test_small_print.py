@@ -257,3 +257,12 @@ def test_index_fill_of_repeated_entries(t):
     x = t.tensor([1.0, 2.0])
     x.expand(2, 2).index_fill_(0, t.tensor([0]), 0.25)
     assert x.tolist() == [0.25, 0.25]
+
+
+@pytest.mark.parametrize("call", ["index_add(0, i, t.ones(1, 3))", "index_add(0, i, t.ones(2, 2))",
+                                  "index_add_(0, i[:1], t.ones(2, 3))", "index_copy(0, i, t.ones(1, 3))",
+                                  "index_copy(0, i, t.ones(2, 2))"])  # fmt: skip
+def test_slices_that_do_not_fit(t, call):
+    """As many slices as places, of the shape of those they go to: nothing is broadcast."""
+    with pytest.raises((RuntimeError, IndexError), match=r"Number of indices|must match|[sS]ource"):
+        eval(f"x.{call}", {"t": t, "x": t.ones(2, 3), "i": t.tensor([0, 1])})
