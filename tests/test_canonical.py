@@ -538,3 +538,21 @@ def test_denominators_inside_of_denominators_are_cleared() -> None:
     x, P, nu = symbol("x", ("n",)), symbol("P", ("n", "n")), symbol("nu", ())
     (found,) = gradient(op("log")(1 + x @ (P @ x) / nu), [x])
     assert text(canonical(found)) == "(((P + P') @ x) / (nu + (x @ (P @ x))))"
+
+
+def test_a_scalar_is_common_to_matrices_and_the_identity() -> None:
+    x, q = symbol("x", ("n",)), symbol("q", ())
+    found = canonical(jacobian(gradient(q / lookup("norm")(x, p=2, dim=(0,), keepdim=False), [x])[0], x))
+    assert (text(found).count("norm"), text(found).count("q")) == (2, 1)
+
+
+def test_scalars_below_one_fraction_bar_cancel_one_by_one() -> None:
+    a, b, A, B = symbol("a", ("n",)), symbol("b", ("m",)), symbol("A", ("n", "n")), symbol("B", ("m", "m"))
+    left, right = a @ (A @ a), b @ (B @ b)
+    assert text(canonical(right / (left * right))) == "(1 / (a @ (A @ a)))"
+
+
+def test_reshaped_twice_is_reshaped_once() -> None:
+    X = symbol("X", ("n", "m"))
+    flat = lookup("reshape")(X, shape=("n*m",))
+    assert canonical(lookup("reshape")(2 * flat, shape=("n", "m"))) is canonical(2 * X)

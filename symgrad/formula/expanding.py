@@ -40,7 +40,8 @@ def distributed(
         if len(others) < len(forms) - 1 or not 1 < len(form.terms) <= 2 * WIDEST or not set(specs[k]) <= set(output):
             continue
         delta = any(len(set(p.out)) < len(p.out) for p in form.terms)
-        if delta and all(len(f.labels) < 2 for p in others for f in p.factors):
+        weights = [f for p in others for f in p.factors if f.labels]
+        if delta and weights and all(len(f.labels) < 2 for f in weights):
             rows = [[p if i == k else f.terms[0] for i, f in enumerate(forms)] for p in form.terms]
             return [merged(contract_products(row, specs, output, sizes), run) for row in rows]
     return None

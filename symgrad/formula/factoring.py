@@ -6,6 +6,7 @@ then the product is that factor times the rest, as matrices.  a·c + b·c = (a +
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -43,7 +44,7 @@ class Use(NamedTuple):
 def factored(form: Form, run: Canonicaliser) -> Form:
     """The form with the most common factors taken out, until none is left that makes it shorter."""
     if 1 < len(form.terms) <= WIDEST and form.shape:
-        form = Form([_scalars_apart(p, run) for p in form.terms], form.shape)
+        form = Form([scalars_apart(p, run) for p in form.terms], form.shape)
     while 1 < len(form.terms) <= WIDEST and run.steps > 0:
         shorter = shortened(form, run)
         if shorter is not None:
@@ -70,7 +71,7 @@ def _paired(form: Form, run: Canonicaliser) -> Form:
     return form
 
 
-def _scalars_apart(p: Product, run: Canonicaliser) -> Product:
+def scalars_apart(p: Product, run: Canonicaliser) -> Product:
     """A product with each scalar in it, such as xᵀAx, as one factor: it is common to terms as a whole or not at all."""
     arrays = [f for f in p.factors if f.labels]
     if all(x in p.out for f in arrays for x in f.labels):
@@ -107,10 +108,13 @@ def _uses(form: Form, run: Canonicaliser) -> list[Use]:
                 places = tuple(sorted(places))
             base = run.ordinal(f.base)
             powers: list[Power] = [f.power]
-            if not summed and isinstance(f.power, int):
-                # Of x³ and x² the common factor is x²; of x⁻¹ and x⁻² it is x⁻¹.
-                powers = list(range(1, f.power + 1)) if f.power > 0 else list(range(-1, f.power - 1, -1))
-            found += [Use(Handle(base, q, places, pattern), k, Factor(f.base, f.labels, q)) for q in powers[-12:]]
+            if not summed:
+                # Of x³ and x² the common factor is x²; of x⁻¹ and x⁻² it is x⁻¹, of x⁻¹ᐟ² and x⁻³ᐟ² x⁻¹ᐟ².
+                step = 1 if f.power > 0 else -1
+                powers = [f.power - step * k for k in reversed(range(math.ceil(abs(float(f.power)))))]
+            # A scalar may be taken out of a matrix and out of a multiple of the identity, as one.
+            shape = pattern if f.labels else ()
+            found += [Use(Handle(base, q, places, shape), k, Factor(f.base, f.labels, q)) for q in powers[-12:]]
     return found
 
 
@@ -140,7 +144,7 @@ def _saving(form: Form, group: Sequence[Use]) -> int:
         p = form.terms[use.term]
         (own,) = [f for f in p.factors if f.base is factor.base and f.labels == use.factor.labels][:1]
         if own.power == factor.power and len(p.factors) == 1:
-            bare += 1
+            bare += len(set(p.out)) == len(p.out)  # what is left of a multiple of the identity is the identity
         elif own.power == factor.power + (1 if factor.power > 0 else -1) != factor.power and abs(factor.power) == 1:
             weight -= 1
     if (
@@ -169,6 +173,8 @@ def _row_sum(p: Product, factor: Factor) -> bool:
 def _taken_out(form: Form, group: Sequence[Use], run: Canonicaliser) -> Form:
     """The form with the group replaced by one product: the factor times the sum of the rests."""
     first = group[0]
+    if not first.factor.labels and len({len(set(form.terms[use.term].out)) for use in group}) > 1:
+        return _scalar_out(form, group, run)
     axes = _rest_axes(form, group)
     rests = [q for use in group for q in expanded(_rest(form.terms[use.term], use, axes), run)]
     p = form.terms[first.term]
@@ -202,6 +208,16 @@ def _taken_out(form: Form, group: Sequence[Use], run: Canonicaliser) -> Form:
         elif k not in taken:
             terms.append(q)
     return run.sum_of([q for q in terms if q.coef], form.shape)
+
+
+def _scalar_out(form: Form, group: Sequence[Use], run: Canonicaliser) -> Form:
+    """The same for a scalar that matrices and multiples of the identity have."""
+    terms = [form.terms[use.term] for use in group]
+    rests = [Product(p.coef, _others(p, use), p.out, p.decimal) for p, use in zip(terms, group, strict=True)]
+    inner = run.product(run.sum_of(rests, form.shape))
+    whole = Product(inner.coef, [group[0].factor, *inner.factors], inner.out, inner.decimal)
+    left = [p for p in form.terms if not any(p is q for q in terms)]
+    return run.sum_of([whole, *left], form.shape)
 
 
 def _with_delta(whole: Product, inner: Product, axes: Sequence[int], p: Product, first: Use) -> Product:

@@ -223,6 +223,16 @@ def _read_reshape(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form 
     if [args[0].shape[k] for k in old] == [term.shape[k] for k in new]:
         return args[0].restricted(old).spread(new, term.shape)
     p = args[0].terms[0] if len(args[0].terms) == 1 else None
+    f = p.factors[-1] if p is not None and p.factors else None
+    if p is not None and f is not None and f.base.op.name == "reshape" and f.labels == p.out and f.power == 1:
+        # Reshaped twice is reshaped once.
+        (inner,) = run.arguments.get(f.base, [run.opaque(f.base.args[0])])
+        front = Form([Product(p.coef, p.factors[:-1], (), p.decimal)], ())
+        if not any(g.labels for g in p.factors[:-1]):
+            made = inner if inner.shape == term.shape else run.linear(term.op, run.term(inner), inner, term.params)
+            return run.times(front, made)
+    if p is not None and p.elementwise and not any(g.labels for g in p.factors):
+        return Form([p.with_out(tuple(range(term.ndim)))], term.shape)
     half = term.ndim // 2
     if p is None or len(p.out) != 2 or p.out[0] != p.out[1] or any(f.labels for f in p.factors):
         return None

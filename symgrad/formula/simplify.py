@@ -15,7 +15,6 @@ from typing import Any
 from symgrad.formula.branches import joined
 from symgrad.formula.budget import (
     INLINE,
-    NESTED_FLIPS,
     PASSES,
     SHARED,
     SMALL,
@@ -26,7 +25,7 @@ from symgrad.formula.budget import (
 )
 from symgrad.formula.chains import Layout, count_transposes, counted, is_transpose, is_truth, price, turned
 from symgrad.formula.expanding import absorbed, distributed, expanded, flattened, opened
-from symgrad.formula.factoring import factored
+from symgrad.formula.factoring import factored, scalars_apart
 from symgrad.formula.matrixform import form_term
 from symgrad.formula.normal import (
     Factor,
@@ -39,12 +38,12 @@ from symgrad.formula.normal import (
     exact_power,
     factor_out,
     inner_shape,
-    numbers,
     plain_power,
     product_key,
 )
 from symgrad.formula.numerals import rational_root, read_number
 from symgrad.formula.powers import root_of
+from symgrad.formula.presenting import Presenter
 from symgrad.formula.rational import in_lowest_terms
 from symgrad.formula.reading import READERS
 from symgrad.formula.rewriting import merged, simpler_function
@@ -105,17 +104,15 @@ class Canonicaliser:
         self.layout = Layout(self.symmetric)
         self.steps = STEPS
         self._carried: dict[Term, Term] = {}
-        self._flips: dict[Any, Term] = {}
-        self._multiplied: dict[Term, Any] = {}
-        self._small = True
-        self._nesting = 0
+        self.presenter = Presenter(self)
+        self.small = True
         self._cancelling = False
 
     def run(self, root: Term) -> Term:
         """The canonical term of ``root``."""
         order = postorder([root])
-        self._small = len(order) <= SMALL
-        shared = set() if self._small else shared_terms(order)
+        self.small = len(order) <= SMALL
+        shared = set() if self.small else shared_terms(order)
         for term in order:
             if self.steps > 0:
                 form = self._read(term)
@@ -126,7 +123,7 @@ class Canonicaliser:
             return self._carried[root]
         form = self.forms[root]
         found = self._written(form)
-        if self._small:
+        if self.small:
             # a(b + c) - ab is ac: what is much shorter when multiplied out first, is so.
             other = opened(form, self)
             shorter = found if other is None else self._written(other)
@@ -226,7 +223,7 @@ class Canonicaliser:
     def _settled(self, form: Form) -> Form:
         """The form with common factors taken out and its fractions in lowest terms."""
         form = factored(form, self)
-        if not self._small or self._cancelling or self.steps <= 0:
+        if not self.small or self._cancelling or self.steps <= 0:
             return form
         self._cancelling = True
         found = in_lowest_terms(form, self)
@@ -236,55 +233,9 @@ class Canonicaliser:
     def _sum_term(self, form: Form) -> Term:
         """A sum with a factor that all coefficients have, other than a sign, in front of a bracket."""
         sizes = {abs(p.coef) for p in form.terms}
-        if len(sizes) == 1 and sizes != {1} and self._numbers(form, 1) > 0:
-            return form_term(Form([self._bracket(form)], form.shape), self.layout, self._presented)
-        return form_term(form, self.layout, self._presented)
-
-    def _presented(self, p: Product) -> Product:
-        """A product as shown: −(y − Xw) is Xw − y, always."""
-        self.steps -= 4
-        if p.coef in (0, 1):
-            return p
-        for k, f in enumerate(p.factors):
-            inside = self.insides.get(f.base)
-            if inside is None or f.power != 1 or sum(g.base is f.base for g in p.factors) > 1:
-                continue
-            if self._numbers(inside, abs(p.coef)) < 1 + self._numbers(inside, 1):
-                # ½(x - 2y) is x/2 - y, which has fewer numbers.
-                spread = self._scaled(f.base, inside, p.coef)
-                if spread is not None:
-                    factors = (*p.factors[:k], Factor(spread, f.labels, 1), *p.factors[k + 1 :])
-                    return Product(1, factors, p.out, p.decimal)
-            if p.coef > 0:
-                continue
-            if any(q.constant and q.coef > 0 for q in inside.terms):
-                continue  # 1 - x is not turned into x - 1
-            if any(q.coef < 0 for q in inside.terms) and any(q.coef > 0 for q in inside.terms):
-                flipped = self._scaled(f.base, inside, -1)
-                if flipped is not None:
-                    factors = (*p.factors[:k], Factor(flipped, f.labels, 1), *p.factors[k + 1 :])
-                    return Product(-p.coef, factors, p.out, p.decimal)
-        return p
-
-    def _numbers(self, form: Form, by: Any) -> int:
-        """Terms of a multiple of a sum that have a number in front; it may go into a bracket and meet its own there."""
-        return sum(self._number_of(p, abs(p.coef * by)) for p in form.terms)
-
-    def _number_of(self, p: Product, by: Any) -> int:
-        inner = [self.insides[f.base] for f in p.factors if f.power == 1 and f.base in self.insides] if by != 1 else []
-        return min([int(by != 1), *(numbers(form, by) - numbers(form, 1) for form in inner)])
-
-    def _scaled(self, base: Term, inside: Form, by: Any) -> Term | None:
-        """A multiple of a sum, written once; None inside of too many others."""
-        found = self._flips.get((base, by))
-        # One multiple of each sum at most, and none in a large formula: otherwise nested sums would multiply.
-        fresh = by == -1 or (self._small and self._multiplied.setdefault(base, by) == by)
-        if found is None and fresh and self._nesting < NESTED_FLIPS:
-            self._nesting += 1
-            found = self._flips[base, by] = form_term(inside.scaled(by), self.layout, self._presented)
-            self._nesting -= 1
-            self._symmetric[found] = self.symmetric(base)
-        return found
+        if len(sizes) == 1 and sizes != {1} and self.presenter.numbers(form, 1) > 0:
+            return form_term(Form([self._bracket(form)], form.shape), self.layout, self.presenter.product)
+        return form_term(form, self.layout, self.presenter.product)
 
     def product(self, form: Form) -> Product:
         """A form as one product: a single term as it is, a sum as an opaque factor."""
@@ -340,7 +291,7 @@ class Canonicaliser:
 
     def plain_term(self, form: Form) -> Term:
         """The matrix term of a form as it is."""
-        return form_term(form, self.layout, self._presented)
+        return form_term(form, self.layout, self.presenter.product)
 
     # ---------------------------------------------------------------- terms to forms
 
@@ -505,6 +456,9 @@ class Canonicaliser:
         if found is not None:
             return found
         single = p.elementwise and (whole or (len(p.factors) == 1 and p.coef == 1))
+        if whole and not p.elementwise:
+            p = scalars_apart(p, self)
+            single = p.elementwise
         if p.factors and not single:
             p = self._base(p, form.shape, keep_coef=not whole)
         # (xy)ᵏ = xᵏyᵏ and (xᵃ)ᵏ = xᵃᵏ for integer k; for other k only where a is not an even power (then x ≥ 0).
@@ -574,9 +528,9 @@ class Canonicaliser:
         """Whether two forms are equal."""
         return bool(self._form_key(a) == self._form_key(b))
 
-    def note_symmetric(self, term: Term) -> None:
+    def note_symmetric(self, term: Term, known: bool = True) -> None:
         """Remember that a matrix equals its transpose."""
-        self._symmetric[term] = True
+        self._symmetric[term] = known
 
     def _note_symmetry(self, made: Term, args: Sequence[Form]) -> None:
         if made.ndim == 2 and made.shape[0] == made.shape[1]:

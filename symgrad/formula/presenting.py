@@ -1,0 +1,73 @@
+"""How sums stand in products: −(y − Xw) is Xw − y, and ½(x − 2y) is x/2 − y."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from symgrad.formula.budget import NESTED_FLIPS
+from symgrad.formula.matrixform import form_term
+from symgrad.formula.normal import Factor, Form, Product, numbers
+from symgrad.formula.term import Term
+
+if TYPE_CHECKING:
+    from symgrad.formula.simplify import Canonicaliser
+
+
+class Presenter:
+    """One run's choices of signs and numbers, made once for each sum."""
+
+    def __init__(self, run: Canonicaliser):
+        self.run = run
+        self._flips: dict[Any, Term] = {}
+        self._multiplied: dict[Term, Any] = {}
+        self._nesting = 0
+
+    def product(self, p: Product) -> Product:
+        """A product as shown: −(y − Xw) is Xw − y, always."""
+        self.run.steps -= 4
+        if p.coef in (0, 1):
+            return p
+        for k, f in enumerate(p.factors):
+            inside = self.run.insides.get(f.base)
+            if inside is None or f.power != 1 or sum(g.base is f.base for g in p.factors) > 1:
+                continue
+            if self.numbers(inside, abs(p.coef)) < 1 + self.numbers(inside, 1):
+                # ½(x - 2y) is x/2 - y, which has fewer numbers.
+                spread = self._scaled(f.base, inside, p.coef)
+                if spread is not None:
+                    factors = (*p.factors[:k], Factor(spread, f.labels, 1), *p.factors[k + 1 :])
+                    return Product(1, factors, p.out, p.decimal)
+            if p.coef > 0:
+                continue
+            if any(q.constant and q.coef > 0 for q in inside.terms):
+                continue  # 1 - x is not turned into x - 1
+            if any(q.coef < 0 for q in inside.terms) and any(q.coef > 0 for q in inside.terms):
+                flipped = self._scaled(f.base, inside, -1)
+                if flipped is not None:
+                    factors = (*p.factors[:k], Factor(flipped, f.labels, 1), *p.factors[k + 1 :])
+                    return Product(-p.coef, factors, p.out, p.decimal)
+        return p
+
+    def numbers(self, form: Form, by: Any) -> int:
+        """Terms of a multiple of a sum that have a number in front; it may go into a bracket and meet its own there."""
+        return sum(self._number_of(p, abs(p.coef * by)) for p in form.terms)
+
+    def _number_of(self, p: Product, by: Any) -> int:
+        inner = (
+            [self.run.insides[f.base] for f in p.factors if f.power == 1 and f.base in self.run.insides]
+            if by != 1
+            else []
+        )
+        return min([int(by != 1), *(numbers(form, by) - numbers(form, 1) for form in inner)])
+
+    def _scaled(self, base: Term, inside: Form, by: Any) -> Term | None:
+        """A multiple of a sum, written once; None inside of too many others."""
+        found = self._flips.get((base, by))
+        # One multiple of each sum at most, and none in a large formula: otherwise nested sums would multiply.
+        fresh = by == -1 or (self.run.small and self._multiplied.setdefault(base, by) == by)
+        if found is None and fresh and self._nesting < NESTED_FLIPS:
+            self._nesting += 1
+            found = self._flips[base, by] = form_term(inside.scaled(by), self.run.layout, self.product)
+            self._nesting -= 1
+            self.run.note_symmetric(found, self.run.symmetric(base))
+        return found
