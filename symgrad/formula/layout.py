@@ -90,6 +90,9 @@ class _Boxes:
         while self.at < len(self.items) and self.peek() not in ends and self.peek() != "}":
             if self.peek() in ("^", "_"):
                 self.script(parts)
+            elif self.peek() == "{":
+                # An empty group gives a sign at the start of a line the room of a sum.
+                self.group()
             else:
                 parts.append(self.one())
         self.depth -= 1

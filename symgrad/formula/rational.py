@@ -404,12 +404,26 @@ def _promising(factors: Sequence[Factor], run: Canonicaliser) -> bool:
     return sum(f.base in run.insides for f in factors) > 0
 
 
+def _divides_entries(form: Form, run: Canonicaliser, depth: int = 0) -> bool:
+    """Whether arrays stand below a fraction bar, or in an exponent, here or in brackets."""
+    for f in (f for p in form.terms for f in p.factors if f.labels):
+        inside = run.insides.get(f.base)
+        if f.power < 0 or f.power != int(f.power) or f.base.op.name in ("exp", "pow", "sigmoid"):
+            return True
+        if inside is not None and depth < DEEPEST and _divides_entries(inside, run, depth + 1):
+            return True
+    return False
+
+
 def _shorter(form: Form, run: Canonicaliser) -> Form | None:
     """The form as one fraction in lowest terms, when its formula is shorter."""
     from symgrad.formula.factoring import factored
 
     shape = form.shape
     wide = form.restricted(form.covered()) if len(form.covered()) < len(shape) else form
+    if wide.shape and not _divides_entries(wide, run):
+        # A/s - tB/s² of arrays A, B stays: s and t are scalars, which stand in front.
+        return None
     own = run.plain_term(factored(wide, run))
     if own in run.lowest:
         return None

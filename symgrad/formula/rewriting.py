@@ -226,13 +226,13 @@ def _complements(p: Product, run: Canonicaliser) -> Product:
 
 
 def _against_exponential(p: Product, run: Canonicaliser) -> Product:
-    """e^v·(1 - σ(v)) = σ(v), always."""
+    """e^v·(1 - σ(v)) = σ(v), always, and the same with both signs turned."""
     for f in p.factors:
         inside = run.insides.get(f.base)
         if inside is None or f.power < 1 or len(inside.terms) != 2:
             continue
         one, other = inside.terms if inside.terms[0].constant else inside.terms[::-1]
-        if not one.constant or one.coef != 1 or other.coef != -1 or len(other.factors) != 1:
+        if not one.constant or abs(one.coef) != 1 or other.coef != -one.coef or len(other.factors) != 1:
             continue
         s = other.factors[0]
         if s.base.op.name != "sigmoid" or s.base not in run.arguments or sorted(s.labels) != sorted(other.out):
@@ -242,7 +242,7 @@ def _against_exponential(p: Product, run: Canonicaliser) -> Product:
         for g in p.factors:
             if g.base.op.name == "exp" and g.power == 1 and _same_exponent(g, here, v, run):
                 left = [Factor(f.base, f.labels, plain_power(f.power - 1))] if f.power != 1 else []
-                return merged(without(p, [f, g], [here, *left]), run)
+                return merged(without(p, [f, g], [here, *left]).scaled(one.coef), run)
     return p
 
 
