@@ -77,6 +77,7 @@ _LAZY = {
     "save": "symgrad.storing",
     "get_printoptions": "symgrad.display",
     "set_printoptions": "symgrad.display",
+    "sparse_coo_tensor": "symgrad.sparse",
     "project": "symgrad.formula.structures",
     "is_anomaly_check_nan_enabled": "symgrad.autograd.anomaly",
     "is_anomaly_enabled": "symgrad.autograd.anomaly",
@@ -87,13 +88,12 @@ _LAZY = {
 _ABSENT = {
     "distributions": "write the log-density with ops: sg.lgamma, sg.log, …",
     "optim": "take the step yourself (with no_grad(): w -= rate * w.grad), or use scipy.optimize",
-    "sparse": "tensors are dense here",
     "utils": "nothing of it belongs to derivatives",
 }
 """Rooms of torch that are not here, and what to do instead."""
 _TYPES = {"bool": bool_, "float": float32, "int": int32}
 """torch's dtypes that share a name with Python's types: found as attributes, and not in the way of code below."""
-_MODULES = ("cuda", "fft", "func", "linalg", "masked", "nn", "special", "testing")
+_MODULES = ("cuda", "fft", "func", "linalg", "masked", "nn", "sparse", "special", "testing")
 
 _ROOMS = (creation, facts, legacy, random, ranges, switches)
 globals().update(FUNCTIONS)
