@@ -9,7 +9,6 @@ import numpy as np
 
 from symgrad import dtypes, op
 from symgrad.devices import CPU, accept, channels_last, channels_last_3d, contiguous_format, on_cpu, strided
-from symgrad.errors import ArgumentError
 from symgrad.ops.shaping import axis_of
 from symgrad.tape.graph import Size
 from symgrad.tape.record import Recorded, inferred, plain, scalarised
@@ -204,16 +203,6 @@ class Facts(Recorded):
     def type_as(self, other: Any) -> Any:
         """In the dtype of another tensor."""
         return self.to(other.dtype)  # type: ignore[attr-defined]
-
-    def to_sparse(self, sparse_dim: int | None = None) -> Any:
-        """The entries that are not zero, as a sparse tensor; see :mod:`symgrad.sparse`."""
-        from symgrad.sparse import from_dense
-
-        if sparse_dim not in (None, self.ndim):
-            raise ArgumentError(
-                f"to_sparse(): all {self.ndim} axes become sparse, or none; got sparse_dim={sparse_dim}"
-            )
-        return from_dense(self)
 
     def to_dense(self) -> Any:
         """The tensor itself: it is dense."""

@@ -311,8 +311,10 @@ register_carrier(SparseTensor, 5, _apply)
 # ---------------------------------------------------------------------------------------------- making them
 
 
-def from_dense(x: Any) -> SparseTensor:
+def from_dense(x: Any, sparse_dim: int | None = None) -> SparseTensor:
     """The entries of a tensor that are not zero; the others get no gradient."""
+    if sparse_dim not in (None, x.ndim):
+        raise ArgumentError(f"to_sparse(): all {x.ndim} axes become sparse, or none; got sparse_dim={sparse_dim}.")
     places = np.stack(np.nonzero(np.atleast_1d(x.detach().numpy()))) if x.ndim else np.zeros((0, 1), _INT)
     entries = lookup("getitem")(x, index=static_index(tuple(places))) if x.ndim else x.reshape(1)
     made = SparseTensor(places, entries, x.shape, True)

@@ -500,6 +500,12 @@ class Tensor(Shown, Writes):
             return dtypes.type_name(self.dtype)
         return self.to(dtypes.from_type_name(dtype) if isinstance(dtype, str) else dtype)
 
+    def to_sparse(self, sparse_dim: int | None = None) -> Any:
+        """The entries that are not zero, as a sparse tensor; see :mod:`symgrad.sparse`."""
+        from symgrad.sparse import from_dense
+
+        return from_dense(self, sparse_dim)
+
     def cpu(self) -> Tensor:
         """The tensor itself: there is no other device."""
         return self

@@ -26,8 +26,15 @@ def twice(t, grad=False):
 
 def test_facts(t):
     s = t.tensor(DENSE).to_sparse()
-    assert s.is_sparse and s.layout == t.sparse_coo and s.is_coalesced() and s._nnz() == 3
-    assert tuple(s.shape) == (2, 3) and s.numel() == 6 and s.sparse_dim() == 2 and s.dense_dim() == 0 and len(s) == 2
+    assert s.is_sparse
+    assert s.layout == t.sparse_coo
+    assert s.is_coalesced()
+    assert s._nnz() == 3
+    assert tuple(s.shape) == (2, 3)
+    assert s.numel() == 6
+    assert s.sparse_dim() == 2
+    assert s.dense_dim() == 0
+    assert len(s) == 2
     np.testing.assert_array_equal(s.indices(), [[0, 0, 1], [0, 2, 1]])
     np.testing.assert_array_equal(s.values(), [1, 2, 3])
     np.testing.assert_array_equal(s.to_dense(), DENSE)
@@ -108,7 +115,8 @@ def test_gradients(t):
 
 def test_gradient_of_a_sparse_leaf_is_sparse(t):
     s = twice(t, grad=True)
-    assert s.is_leaf and s.requires_grad
+    assert s.is_leaf
+    assert s.requires_grad
     t.sparse.mm(s, t.tensor(RIGHT)).sum().backward()
     assert s.grad.is_sparse
     np.testing.assert_array_equal(s.grad.to_dense(), [[0, 0, 9], [1, 0, 0]])
@@ -137,4 +145,5 @@ def test_large_and_sparse():
     s = sg.sparse_coo_tensor(places, np.ones(1000), (n, n), requires_grad=True)
     out = sg.sparse.mm(s, sg.ones(n, 1, dtype=sg.float64))
     out.sum().backward()
-    assert float(out.sum()) == 1000 and s.grad._nnz() == len(set(map(tuple, places.T)))
+    assert float(out.sum()) == 1000
+    assert s.grad._nnz() == len(set(map(tuple, places.T)))
