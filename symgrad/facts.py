@@ -93,6 +93,10 @@ class Facts(Recorded):
         """The number of the tensor's device: -1, the CPU."""
         return -1
 
+    def cpu(self) -> Any:
+        """The tensor itself: there is no other device."""
+        return self
+
     def is_pinned(self) -> bool:
         """Whether the memory is locked for copies to a GPU: no."""
         return False

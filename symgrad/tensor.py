@@ -506,10 +506,6 @@ class Tensor(Shown, Writes):
 
         return from_dense(self, sparse_dim)
 
-    def cpu(self) -> Tensor:
-        """The tensor itself: there is no other device."""
-        return self
-
     def cuda(self, device: Any = "cuda", non_blocking: bool = False) -> Tensor:  # noqa: ARG002  (torch's signature)
         """On a GPU; raises ``DeviceError``, since there is none."""
         return self.to("cuda")  # type: ignore[no-any-return]
