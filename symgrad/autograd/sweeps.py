@@ -28,6 +28,7 @@ from symgrad.autograd.stochastic import awaits_reward, reinforced
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import lookup, shape_of
 from symgrad.ops.kinks import turned
+from symgrad.ops.reductions import cast
 from symgrad.tape.engine import Sweep, passed
 from symgrad.tape.graph import Labelled, Node, Parts, sequence
 from symgrad.tape.inplace import Invalid, out_of_reach
@@ -90,7 +91,7 @@ def _seeds(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool)
                 f"dtype of {out.dtype}."
             )
         if create_graph:
-            seeds.append(g)
+            seeds.append(g if g._value.dtype == out.dtype else cast(g, out.dtype))
         else:
             value = g._value
             seeds.append(value.astype(out.dtype)[()] if value.dtype != out.dtype else value)

@@ -6,6 +6,7 @@ Broadcasting and dtype casts are undone in one place, ``symgrad.ops.fitting``.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter, length_hint
@@ -25,6 +26,7 @@ from symgrad.ops.still import still
 from symgrad.partials import same
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Shaped
 from symgrad.tape.inplace import out_of_reach
+from symgrad.tape.modes import no_grad
 from symgrad.tape.observers import PackedRow, running, unpacked
 from symgrad.tape.overlap import OVERLAP
 from symgrad.tape.versions import any_changes, check_saved, fresh
@@ -325,16 +327,14 @@ class Sweep:
     def _contribution(
         self, node: Node, rules: Any, i: int, g: Any, saved: Any, params: Any, masked: Masked | None = None
     ) -> Any:
-        saved = self.arguments(node, saved)
         inner = g if masked is None else masked.inner
+        rule = functools.partial(rules, i) if callable(rules) else rules[i]
+        if rule is None:
+            return None
         if not self.create_graph and node.op.kind != "function" and node.dtype.char in NARROW:
-            inner = widened(inner)
-        if callable(rules):
-            c = rules(i, inner, *saved, **(params or {}))
+            c = self._in_narrow(node, rule, inner, saved, params or {})
         else:
-            rule = rules[i]
-            if rule is None:
-                return None
+            saved = self.arguments(node, saved)
             c = rule(inner, *saved, **params) if params else rule(inner, *saved)
         if c is None:
             return None
@@ -347,6 +347,15 @@ class Sweep:
         zeroed = g if c is inner else masked.zeroing(masked.keep, c)
         fitted = fit(zeroed, arg.raw_shape, arg.dtype)
         return Masked(fitted, masked.keep, masked.zeroing, c if fitted is zeroed else None)
+
+    def _in_narrow(self, node: Node, rule: Any, g: Any, saved: Any, params: dict[str, Any]) -> Any:
+        """A rule in float16 or bfloat16: every step is rounded, but where torch has one kernel for all of them."""
+        if node.op.name in _ONE_KERNEL:
+            return rule(widened(g), *map(widened, self.arguments(node, saved)), **params)
+        with no_grad():  # tensors, since their operations compute in float32 and round
+            (incoming, *_) = self.wrap(node, (g, *(None for _ in node.args)))
+            c = rule(incoming, *self.arguments(node, self.wrap(node, saved)), **params)
+        return getattr(c, "_value", c)
 
     def arguments(self, node: Node, saved: Any) -> Any:
         """The saved values with stand-ins for the arguments that are read for their shape only."""
@@ -461,7 +470,7 @@ class Sweep:
         if op.refuses_back is not None:
             _refuse_dtypes(node, bits)
         rules = op.vjps if callable(op.vjps) else self._rules(node, saved)
-        inputs = self.wrap(node, saved) if self.create_graph else _in_float32(node, saved)
+        inputs = self.wrap(node, saved) if self.create_graph else saved
         through = zeros if op.kind == "elementwise" else None
         results: list[Any] = []
         inner: dict[int, Any] = {}
@@ -509,11 +518,8 @@ def _refuse_dtypes(node: Node, bits: int) -> None:
             raise DtypeError(f"{words} ({op.name} of {shown}: cast them to one dtype before the operation)")
 
 
-def _in_float32(node: Node, saved: Any) -> Any:
-    """The saved values for a rule: those of float16 and bfloat16 results in float32, as torch computes there."""
-    if node.op.kind != "function" and node.dtype.char in NARROW:
-        return tuple(map(widened, saved))
-    return saved
+_ONE_KERNEL = ("tanh", "relu", "softplus", "logsigmoid", "softmax", "log_softmax")
+"""Ops whose derivative is one kernel in torch, which computes in float32 and rounds once."""
 
 
 def passed(_: Any, g: Any, *__: Any) -> Any:

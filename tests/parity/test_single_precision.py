@@ -121,3 +121,41 @@ def test_float32_is_rounded_once() -> None:
         want = getattr(np, name)(x.astype(np.float64)).astype(np.float32)
         np.testing.assert_array_equal(getattr(sg, name)(sg.tensor(x)).numpy(), want)
         np.testing.assert_array_equal(getattr(sg, name)(x), want)
+
+
+@pytest.mark.parametrize("name", ["log", "log1p", "log2", "sqrt", "atan", "tanh", "sigmoid", "reciprocal", "square"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_slopes(name: str, dtype: Any) -> None:
+    """Derivatives do torch's operations in torch's order; in float16 every one of them is rounded."""
+    x = (np.abs(drawn(np.random.default_rng(9), 15)) + np.float32(0.5)).astype(dtype)
+    weights = drawn(np.random.default_rng(10), 15).astype(dtype)
+    if name == "sqrt" and dtype is np.float32:
+        x = np.float32(1) / 4 * np.arange(1, 16, dtype=np.float32) ** 2  # torch's root is not the nearest number
+    for power in (1, 4):
+        found = []
+        for t in (sg, torch):
+            a = t.tensor(x, requires_grad=True)
+            (getattr(a, name)() ** power).backward(t.tensor(weights))
+            found.append(a.grad.numpy())
+        if power == 1 or dtype is np.float16:
+            np.testing.assert_array_equal(*found)
+        np.testing.assert_allclose(*found, rtol=2e-3 if dtype is np.float16 else 1e-6)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_gradients_that_are_given_get_the_dtype_of_the_result(recorded: bool) -> None:
+    found = []
+    for t in (sg, torch):
+        x = t.tensor(np.array([0.422, 1.766]), requires_grad=True)
+        g = t.tensor(np.array([0.422, 1.766]))
+        (slope,) = t.autograd.grad(x.half(), [x], [g], create_graph=recorded)
+        found.append(slope.detach().numpy())
+    np.testing.assert_array_equal(*found)
+
+
+def test_alpha_scales_what_is_promoted_already() -> None:
+    for name in ("add", "sub"):
+        ours, theirs = both(
+            lambda t, a, b, name=name: getattr(t, name)(a, b, alpha=3), np.array([0.932]), np.float16([0.932])
+        )
+        np.testing.assert_array_equal(ours, theirs)
