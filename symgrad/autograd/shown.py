@@ -10,23 +10,25 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad.autograd.graph import node_name, places
+from symgrad.errors import AutogradError
 from symgrad.ops.cotangents import Answer, answer
 from symgrad.tape.graph import Labelled, Node
-from symgrad.tape.inplace import view_of
-from symgrad.tape.origin import Origin
+from symgrad.tape.inplace import CHANGES, view_of
+from symgrad.tape.origin import Origin, origin_of
 from symgrad.tape.versions import changes
 
 
 class Flow:
     """A gradient on its way: the name of its node, who holds it, and whether it may be added into."""
 
-    __slots__ = ("base", "dense", "held", "name", "version")
+    __slots__ = ("base", "dense", "held", "name", "nothing", "version")
 
     def __init__(self, name: str | None, version: int = 0, base: Flow | None = None, dense: bool = True):
         self.name = name
         self.version = version
         self.base = base
         self.dense = dense
+        self.nothing = False  # zero, with no entries stored
         self.held = 1
         if base is not None:
             base.held += 1
@@ -48,6 +50,10 @@ class Flow:
 
 
 Shown = tuple[str | None, int]
+_STAYS_NOTHING = ("MulBackward0", "MulBackward1", "DivBackward0")
+"""Rules that make of a zero without entries another one, by their last node."""
+_STORES = ("SqueezeBackward4", "MvBackward0", "MmBackward0")
+"""Nodes whose rules compute with entries, whatever their last node is."""
 
 
 def shown(origin: Origin, edge: Any) -> Shown:
@@ -56,6 +62,28 @@ def shown(origin: Origin, edge: Any) -> Shown:
     if found is None:
         found = origin.cache["shown"] = _Replay(origin).run()
     return found.get(edge, (None, 0))
+
+
+def stored_nowhere(gradient: Any) -> bool:
+    """Whether torch stores no entries of a gradient: the zero that the derivative of ``sgn`` gives."""
+    origin = origin_of(gradient)
+    if not isinstance(origin, list) or len(origin) != 1 or origin[0][0].pulled != "gradient" or gradient._value.any():
+        return False
+    came, edge = origin[0]
+    shown(came, edge)
+    return edge in came.cache["nothing"]
+
+
+def refuse_nothing(gradient: Any) -> None:
+    """Raise torch's error for a change of a gradient whose entries are stored nowhere."""
+    if stored_nowhere(gradient):
+        raise AutogradError(
+            "ZeroTensors are immutable. Please use the materialized zero tensor obtained using .clone() if you want a "
+            "mutable tensor."
+        )
+
+
+CHANGES.append(refuse_nothing)
 
 
 class GradientLabel:
@@ -111,6 +139,12 @@ def version_of(tensor: Any) -> int:
     return changes(root._value) + int(counted) + first_version(root)
 
 
+def _multiplies(node: Node, found: Answer) -> bool:
+    """Whether a rule only multiplies or divides what comes in, by anything."""
+    inverse = node.op.name == "reciprocal" or (node.op.name == "div" and not hasattr(node.args[0], "raw_shape"))
+    return found.node in _STAYS_NOTHING and not inverse and node_name(node) not in _STORES
+
+
 class _Replay:
     """One pass on stand-ins."""
 
@@ -131,6 +165,11 @@ class _Replay:
             if flow is not None:
                 self._step(node, flow)
         ends = {edge: flow for edge, flow in self.flows.items() if not isinstance(edge, Node)}
+        self.origin.cache["nothing"] = frozenset(
+            edge
+            for edge, flow in {**self.captured, **ends}.items()
+            if flow.nothing and (self.wanted is not None or flow.name != "ExpandBackward0")  # which a leaf copies
+        )
         stolen = self.wanted is not None  # else a leaf takes what nobody else holds, and the rest is copied into it
         return {
             edge: (flow.name, flow.counted() if stolen or flow.own else 1)
@@ -168,7 +207,7 @@ class _Replay:
             flow.held += 1
         name = node_name(node)
         out = [
-            (place, self._passed(flow, answer(node, name, i, place)))
+            (place, self._passed(flow, answer(node, name, i, place), node))
             for i, place in enumerate(places(node))
             if self._leads(place)
         ]
@@ -176,19 +215,24 @@ class _Replay:
         for place, passed in out:
             self._add(place, passed)
 
-    def _passed(self, flow: Flow, found: Answer) -> Flow:
+    def _passed(self, flow: Flow, found: Answer, node: Node) -> Flow:
         if found.kind == "same":
             flow.held += 1
             return flow
         if found.kind == "view":
             base = flow if flow.base is None else flow.base
-            return Flow(found.node, 0, base, dense=found.node != "ExpandBackward0")
+            made = Flow(found.node, 0, base, dense=found.node != "ExpandBackward0")
+            made.nothing = flow.nothing and node_name(node) not in _STORES
+            return made
         if found.kind == "view of new":
             base = Flow(None, found.version)
             made = Flow(found.node, 0, base)
             base.held -= 1
             return made
-        return Flow(found.node, found.version, dense=found.kind != "nothing")
+        made = Flow(found.node, found.version, dense=found.kind != "nothing" and not flow.nothing)
+        # A zero that is only called like that of sgn, by sign, has entries.
+        made.nothing = node.op.name == "sgn" if found.kind == "nothing" else flow.nothing and _multiplies(node, found)
+        return made
 
     def _add(self, place: Any, flow: Flow) -> None:
         before = self.flows.get(place)
@@ -199,6 +243,7 @@ class _Replay:
             before.name = "AddBackward0"
             flow.drop()
         else:
-            self.flows[place] = Flow("AddBackward0")
+            made = self.flows[place] = Flow("AddBackward0")
+            made.nothing = before.nothing and flow.nothing
             before.drop()
             flow.drop()

@@ -23,7 +23,7 @@ from symgrad.autograd.hooks import (
 )
 from symgrad.autograd.profiler import ACTIVE, watch_sweep
 from symgrad.autograd.rescue import Rescue
-from symgrad.autograd.shown import name_gradient
+from symgrad.autograd.shown import name_gradient, refuse_nothing
 from symgrad.autograd.stochastic import awaits_reward, reinforced
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import lookup, shape_of
@@ -356,6 +356,7 @@ def _add_to_grad(leaf: Any, extra: Any, g: Any, create_graph: bool, origin: Orig
         extra.grad = attach(plain(Tensor, value), origin, leaf)
     else:
         before = extra.grad
+        refuse_nothing(before)
         settle(before)
         value = before._value + g
         if isinstance(before._value, np.ndarray) and before._value.flags.writeable:

@@ -232,8 +232,15 @@ def _shows_temporary(node: Any) -> bool:
     return node.args.__class__ is Labelled and node.args.label == "ViewBackward0"
 
 
+CHANGES: list[Callable[[Any], None]] = []
+"""What else is asked before a gradient is changed; filled in from above."""
+
+
 def refuse(tensor: Any, others: tuple[Any, ...]) -> None:
     """Raise torch's errors for inference tensors, leaves and their views, and views of kinds that may not change."""
+    if tensor._extra is not None and tensor._extra.origin:
+        for ask in CHANGES:
+            ask(tensor)
     if MODE.exceptional and not MODE.local.enabled:
         inferring = MODE.local.inference
     else:

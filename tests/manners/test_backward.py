@@ -385,3 +385,21 @@ def test_slice_expanded_v(t):
     x = leaf(t, np.arange(9.0).reshape(3, 3))
     (g,) = t.autograd.grad(x[1:], x, expanded(t, (2, 3)))
     assert g.tolist() == [[0.0] * 3, [2.5] * 3, [2.5] * 3]
+
+
+@pytest.mark.parametrize(("call", "stored"), [("x.sgn()", False), ("(x * 2).sgn()", False), ("x.exp().sgn()", False),
+                                              ("(-x).sgn()", True), ("x.tanh().sgn()", True), ("(x @ x).sgn()", False),
+                                              ("(x @ t.ones(2, 2)).sgn()", True), ("x[0].sgn()", True),
+                                              ("x.sign()", True), ("x.sgn() + x", True)])  # fmt: skip
+def test_zeros_without_entries(t, call, stored):
+    """The derivative of ``sgn`` is a zero whose entries are stored nowhere, and so is what is a multiple of it."""
+    x = t.tensor([0.5, 0.75], requires_grad=True)
+    eval(call, {"t": t, "x": x}).sum().backward(retain_graph=True)
+    changes = [lambda: x.grad.zero_(), lambda: x.grad.mul_(2), lambda: eval(call, {"t": t, "x": x}).sum().backward()]
+    for change in changes:
+        if stored:
+            change()
+        else:
+            with pytest.raises(RuntimeError, match="ZeroTensors are immutable"):
+                change()
+    assert (x.grad.clone().zero_() == 0).all()
