@@ -167,7 +167,11 @@ def _of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if args and args[0].__class__ in _NUMBERS and all(a.__class__ in _NUMBERS for a in (*args, *kwargs.values())):
+        if (
+            args
+            and args[0].__class__ in _NUMBERS
+            and all(a.__class__ in _NUMBERS or key == "rounding_mode" for key, a in (*enumerate(args), *kwargs.items()))
+        ):
             from symgrad.creation import tensor
 
             args = (tensor(args[0]), *args[1:])

@@ -9,7 +9,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError
 from symgrad.op import front, shape_of
-from symgrad.ops.indexing import getitem
+from symgrad.ops.indexing import gather, getitem
 from symgrad.ops.naming import within
 from symgrad.ops.reductions import logsumexp, mean, sum_
 from symgrad.ops.select import eq, where
@@ -32,23 +32,32 @@ def _labels(targets: Any, lengths: list[int]) -> list[Any]:
 
 def _shifted(alpha: Any, by: int) -> Any:
     """The states ``by`` places later, with log 0 in front."""
-    count = shape_of(alpha)[0]
-    front_part = np.full(min(by, count), -math.inf, alpha.dtype)
-    return cat([front_part, getitem(alpha, slice(0, max(count - by, 0)))], 0)
+    rows, count = shape_of(alpha)
+    front_part = np.full((rows, min(by, count)), -math.inf, alpha.dtype)
+    return cat([front_part, getitem(alpha, (slice(None), slice(0, max(count - by, 0))))], 1)
 
 
-def _loss(logs: Any, target: Any, blank: int) -> Any:
-    """-log of the probability of all alignments (Graves et al. 2006); ``logs`` is (time, classes)."""
-    states = np.full(2 * len(target) + 1, blank)
-    states[1::2] = target
-    skips = np.zeros(len(states), bool)
-    skips[2:] = (states[2:] != blank) & (states[2:] != states[:-2])
-    scores = getitem(logs, (slice(None), states))
-    alpha = where(np.arange(len(states)) < 2, scores[0], -math.inf)
-    for step in range(1, shape_of(logs)[0]):
+def _losses(logs: Any, targets: list[Any], times: Any, blank: int) -> Any:
+    """-log of the probability of all alignments (Graves et al. 2006), for the whole batch at once.
+
+    ``logs`` is (time, batch, classes).  Shorter targets are filled up with blanks, which nobody reads.
+    """
+    counts = np.array([len(target) for target in targets], np.int64)
+    states = np.full((len(targets), 2 * int(counts.max(initial=0)) + 1), blank, np.int64)
+    for row, target in zip(states, targets, strict=True):
+        row[1 : 2 * len(target) : 2] = target
+    skips = np.zeros(states.shape, bool)
+    skips[:, 2:] = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
+    steps = max(1, int(times.max(initial=0)))
+    scores = gather(getitem(logs, slice(0, steps)), 2, np.broadcast_to(states, (steps, *states.shape)))
+    alpha = where(np.arange(states.shape[1]) < 2, scores[0], -math.inf)
+    for step in range(1, steps):
         ways = stack([alpha, _shifted(alpha, 1), where(skips, _shifted(alpha, 2), -math.inf)], 0)
-        alpha = logsumexp(ways, 0) + scores[step]
-    return -logsumexp(getitem(alpha, slice(-2, None)), 0)
+        later, running = logsumexp(ways, 0) + scores[step], times > step
+        alpha = later if running.all() else where(running[:, None], later, alpha)
+    ends = gather(alpha, 1, np.stack([2 * counts, np.maximum(2 * counts - 1, 0)], 1))
+    found = -logsumexp(where(np.stack([counts >= 0, counts > 0], 1), ends, -math.inf), 1)
+    return found if times.all() else where(times > 0, found, np.where(counts > 0, math.inf, 0.0).astype(found.dtype))
 
 
 @front("ctc_loss", method=False)
@@ -70,10 +79,7 @@ def ctc_loss(
     single = len(shape_of(log_probs)) == 2
     logs = unsqueeze(log_probs, 1) if single else log_probs
     times, counts = _numbers(input_lengths), _numbers(target_lengths)
-    losses = []
-    for k, target in enumerate(_labels(targets, counts)):
-        losses.append(_loss(getitem(logs, (slice(0, times[k]), k)), target, blank))
-    value = stack(losses, 0)
+    value = _losses(logs, _labels(targets, counts), np.array(times, np.int64), blank)
     if zero_infinity:
         value = where(eq(value, math.inf), 0, value)
     if reduction == "mean":

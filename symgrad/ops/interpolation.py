@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -65,6 +66,31 @@ def _cubic(have: int, wanted: int, factor: float | None, align: bool, dtype: Any
     return matrix.astype(dtype)
 
 
+def _triangle(x: Any) -> Any:
+    return np.maximum(1 - np.abs(x), 0)
+
+
+def _bump(x: Any) -> Any:
+    """Keys' cubic with A = -1/2, from -2 to 2."""
+    x = np.abs(x)
+    near, far = (1.5 * x - 2.5) * x * x + 1, -0.5 * (((x - 5) * x + 8) * x - 4)
+    return np.where(x < 1, near, np.where(x < 2, far, 0))
+
+
+def _smoothing(mode: str, have: int, wanted: int, factor: float | None, align: bool, dtype: Any) -> Any:
+    """The matrix of interpolation with a kernel as wide as the entries that it replaces, so that nothing is missed."""
+    kernel, reach = (_bump, 2.0) if mode == "bicubic" else (_triangle, 1.0)
+    step = _scale(have, wanted, factor, align)
+    widening = max(step, 1.0)
+    center = step * (np.arange(wanted)[:, None] + 0.5)
+    first = np.maximum((center - reach * widening + 0.5).astype(np.int64), 0)
+    last = np.minimum((center + reach * widening + 0.5).astype(np.int64), have)
+    place = np.arange(have)
+    weights = np.where((place >= first) & (place < last), kernel((place - center + 0.5) / widening), 0)
+    total = weights.sum(1, keepdims=True)
+    return (weights / np.where(total == 0, 1, total)).astype(dtype)
+
+
 def _nearest(have: int, wanted: int, factor: float | None, exact: bool) -> Any:
     # torch computes the places in single precision, and the last bit decides which neighbour is nearest.
     step = np.float32(1 / factor if factor else have / wanted)
@@ -93,13 +119,18 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Any:
-    """Axes from 2 on resampled: "nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear", "area"."""
+    """Axes from 2 on resampled: "nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear", "area".
+
+    ``antialias`` smooths where the result is smaller, in the modes "bilinear" and "bicubic"; ``ValueError`` in others.
+    """
     have = shape_of(input)[2:]
     wanted, factors = _sizes(have, size, scale_factor)
     if recompute_scale_factor:
         factors = [None] * len(have)
-    if antialias:
-        raise ArgumentError("interpolate: antialias=True is not offered; smooth the input before it is made smaller.")
+    if antialias and (mode not in ("bilinear", "bicubic") or len(have) != 2):
+        raise ArgumentError(
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input"
+        )
     if mode == "area":
         return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[len(have) - 1](input, wanted)
     if mode in ("nearest", "nearest-exact"):
@@ -110,6 +141,8 @@ def interpolate(
     if rank != len(have):
         raise ArgumentError(f"interpolate: mode {mode!r} does not go with {len(have)} spatial axes.")
     matrix = _cubic if mode == "bicubic" else _linear
+    if antialias:
+        matrix = functools.partial(_smoothing, mode)
     for k, (n, m, f) in enumerate(zip(have, wanted, factors, strict=True)):
         input = along_axis(input, matrix(n, m, f, bool(align_corners), input.dtype), 2 + k)
     return input

@@ -146,7 +146,7 @@ def _interpolate(
              "nearest": "Nearest", "nearest-exact": "NearestExact"}  # fmt: skip
     if mode == "area":
         return "SqueezeBackward1" if axes == 1 else f"AdaptiveAvgPool{axes}DBackward0"
-    return None if antialias else f"Upsample{kinds[mode]}{axes}DBackward0"
+    return f"Upsample{kinds[mode]}{axes}D{'Aa' if antialias else ''}Backward0"
 
 
 def _nll(out: Any, input: Any, *_: Any, **__: Any) -> str:

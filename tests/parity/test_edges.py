@@ -28,6 +28,9 @@ CASES: list[Case] = [
     ("divided by 0", lambda t, x: x / 0, (V,)),
     ("divided by 0.0", lambda t, x: x / 0.0, (V,)),
     ("divided by -0.0", lambda t, x: x / -0.0, (V,)),
+    ("smoothed", lambda t, x: t.nn.functional.interpolate(x, (2, 3), None, "bilinear", antialias=True), (T4,)),
+    ("cubic and smaller", lambda t, x: t.nn.functional.interpolate(x, None, 0.6, "bicubic", antialias=True), (T4,)),
+    ("cubic, larger", lambda t, x: t.nn.functional.interpolate(x, (7, 5), None, "bicubic", True, None, True), (T4,)),
     ("quantile, no axes, keepdim", lambda t, x: t.quantile(x, 0.5, dim=0, keepdim=True), (ZERO_D,)),
     ("nanquantile, no axes", lambda t, x: t.nanquantile(x, t.tensor([0.2, 0.7], dtype=t.float64), dim=0), (ZERO_D,)),
     ("diag_embed on other axes", lambda t, x: t.diag_embed(x, offset=-2, dim1=0, dim2=1), (M,)),
@@ -130,3 +133,11 @@ def test_writing_functions() -> None:
     x = sg.tensor([1.0, -2.0])
     assert sg.relu_(x) is x
     assert sg.zero_(x).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("mode", [None, "floor", "trunc"])
+def test_quotients_of_numbers(mode: str | None) -> None:
+    """Functions of two numbers make tensors, whatever else they are given."""
+    ours, theirs = (t.div(7.5, -2.0, rounding_mode=mode) for t in (sg, torch))
+    assert isinstance(ours, sg.Tensor)
+    assert (ours.item(), str(ours.dtype)) == (theirs.item(), str(theirs.dtype).removeprefix("torch."))

@@ -199,6 +199,19 @@ def test_against_more_digits(name: str) -> None:
             assert out.item() == pytest.approx(want, rel=1e-7, abs=1e-12), (point, n)
 
 
+def test_as_strided_scatter_of_torch_is_wrong() -> None:
+    """torch keeps the gradient of the entries that were replaced, and drops the rest: its own check says so."""
+    x, src = np.arange(1.0, 7.0), np.array([9.0, 8.0])
+
+    def place(t: Any, a: Any, b: Any) -> Any:
+        return t.as_strided_scatter(a, b, (2,), (2,), 1)
+
+    theirs = [torch.tensor(a, requires_grad=True) for a in (x, src)]
+    assert not torch.autograd.gradcheck(functools.partial(place, torch), theirs, raise_exception=False)
+    ours = [sg.tensor(a, requires_grad=True) for a in (x, src)]
+    assert sg.autograd.gradcheck(functools.partial(place, sg), ours)
+
+
 def test_polar_at_radius_0() -> None:
     """polar(r, φ) is r e^(iφ): its derivative by r does not depend on r."""
     angle = sg.tensor(0.7, dtype=sg.float64)

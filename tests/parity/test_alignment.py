@@ -1,0 +1,37 @@
+"""ctc_loss against torch: batches of any lengths, empty targets, sequences of no steps, impossible alignments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.peer
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("zero_infinity", [False, True])
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_random_batches(seed: int, reduction: str, zero_infinity: bool) -> None:
+    """The losses, and their gradients where they are finite."""
+    rng = np.random.default_rng(seed)
+    steps, batch, classes = rng.integers(1, 9), rng.integers(1, 4), rng.integers(2, 5)
+    scores = rng.standard_normal((steps, batch, classes))
+    times, counts = rng.integers(0, steps + 1, batch), rng.integers(0, 5, batch)
+    labels = rng.integers(1, classes, (batch, max(1, counts.max())))
+
+    def answer(t: Any) -> tuple[Any, Any]:
+        x = t.tensor(scores, requires_grad=True)
+        lengths = t.tensor(times), t.tensor(counts)
+        options = {"reduction": reduction, "zero_infinity": zero_infinity}
+        loss = t.nn.functional.ctc_loss(x.log_softmax(2), t.tensor(labels), *lengths, **options)
+        return loss.detach().numpy(), t.autograd.grad(loss.sum(), x)[0].numpy()
+
+    (ours, slopes), (theirs, wanted) = answer(sg), answer(torch)
+    np.testing.assert_allclose(ours, theirs, 1e-10)
+    if np.isfinite(theirs).all():
+        np.testing.assert_allclose(slopes, wanted, 1e-9, 1e-11)
