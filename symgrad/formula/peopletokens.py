@@ -134,15 +134,22 @@ def without_fonts(items: list[Token]) -> list[Token]:
 def lines(items: list[Token]) -> list[Token]:
     """The tokens of displayed lines one after the other: a line goes on with a sign, and ends the last one without."""
     out: list[Token] = []
-    inside = 0
+    inside = resume = 0
     for k, (kind, text, place) in enumerate(items):
+        if k < resume:
+            continue
         if kind in ("begin", "end") and text[text.index("{") + 1 : -1].rstrip("*") in _DISPLAYS:
             continue
         inside += (kind == "begin") - (kind == "end")
         if inside or text not in ("&", r"\\"):
             out.append((kind, text, place))
         elif text == r"\\":
-            following = next((i[1] for i in items[k + 1 :] if i[1] not in ("&", "{", "}")), "")
+            resume = k + 1
+            while [i[1] for i in items[resume : resume + 1]] == ["&"]:
+                resume += 1
+            if [i[1] for i in items[resume : resume + 2]] == ["{", "}"]:
+                resume += 2
+            following = items[resume][1] if resume < len(items) else ""
             if out and out[-1][1] in (".", ",", ";"):
                 out.pop()
             if following not in _GOES_ON and not following.startswith(r"\end"):
