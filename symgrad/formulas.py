@@ -117,11 +117,11 @@ class Formula:
 
         return spelled(self.latex(**options), form)
 
-    def where_list(self) -> list[tuple[Any, Any]]:
-        """Named parts and the result, as ``(symbol, expression)`` pairs."""
+    def where_list(self, names: Any = None) -> list[tuple[Any, Any]]:
+        """Named parts and the result, as ``(symbol, expression)`` pairs; ``names`` as for :func:`where_list`."""
         from symgrad.formula.wherelist import where_list
 
-        return where_list(self.term)
+        return where_list(self.term, names)
 
     def evaluate(self, **values: Any) -> Any:
         """The number for other values of the symbols, of any fitting sizes.
@@ -193,28 +193,32 @@ def formula(value: Any, *args: Any, wrt: str | int | None = None) -> Formula:
     return Formula(gradient(term, [target])[0], symbols, _header(name, target, symbols), reading, derivative=True)
 
 
-def where_list(tensor: Any) -> list[tuple[Any, Any]]:
+def where_list(tensor: Any, names: Any = None) -> list[tuple[Any, Any]]:
     """A formula as short statements: ``(symbol, expression)`` pairs in SymPy, parts t1, t2, … first, the result last.
 
     Every part that occurs more than once or lies deep has a name, so the list is linear in the computation and never
-    too deep to print.
+    too deep to print.  ``names`` chooses other names: a letter that is numbered, a list of names, or a dict that says
+    which part has which name.
 
     >>> import symgrad as sg
     >>> x = sg.tensor(0.5, requires_grad=True, name="x")
     >>> y = x.sin() * x
     >>> sg.where_list(y.exp() + y)
     [(t1, x*sin(x)), (t2, t1 + exp(t1))]
+    >>> sg.where_list(y.exp() + y, names={"s": "sin(x)", "y": "x*s"})
+    [(s, sin(x)), (y, s*x), (t1, y + exp(y))]
     """
-    return formula(tensor).where_list()
+    return formula(tensor).where_list(names)
 
 
 def latex(value: Any, *args: Any, wrt: str | int | None = None, header: bool = False, **options: Any) -> str:
     r"""The LaTeX of a tensor's formula, or of a function's; ``value``, ``args`` and ``wrt`` as for :func:`formula`.
 
     ``header=True`` prints what it is on the left of ``=``.  Further options: ``canonical=False`` (as it was run),
-    ``where=`` and ``lines=`` (named parts), ``bold=True`` (arrays in bold), ``environment="align"`` (or "align*",
-    "equation", "equation*": a whole environment for a document), ``conditions=True`` (when the formula holds, see
-    ``Tensor.valid_when``), and ``caption=True`` (how its axes are meant).
+    ``where=`` and ``lines=`` (named parts), ``names=`` (what they are called: a letter, a list, or a dict such as
+    ``{"r": "X@w - y"}``), ``width=`` (of a line, in points), ``bold=True`` (arrays in bold), ``environment="align"``
+    (or "align*", "equation", "equation*": a whole environment for a document), ``conditions=True`` (when the formula
+    holds, see ``Tensor.valid_when``), and ``caption=True`` (how its axes are meant).
 
     >>> import symgrad as sg
     >>> sg.latex(lambda X, w, y: ((X @ w - y) ** 2).sum(), (5, 3), (3,), (5,), wrt="w")

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, FormulaError, NameProblem, ShapeError
+from symgrad.errors import ArgumentError, NameProblem, ShapeError
 from symgrad.formula.derive import gradient, jacobian
 from symgrad.formula.misfits import ProductMisfit
 from symgrad.formula.parse import ALIASES
-from symgrad.formula.people import read_latex
 from symgrad.formula.peopleindices import SUMS
-from symgrad.formula.peopletext import FUNCTIONS, MODULES, read_matrices, read_numpy, tokenize
+from symgrad.formula.peopletext import FUNCTIONS, MODULES, is_latex, position, read_function, tokenize
 from symgrad.formula.peopletokens import OPERATORS
 from symgrad.formula.peopletokens import tokenize as tokenize_latex
 from symgrad.formula.term import Term, substitute, symbol, symbols
@@ -85,11 +83,6 @@ def source(of: Any, args: Sequence[Any] = (), shapes: Any = None, scalar: bool =
 
 
 # ---------------------------------------------------------------------------------------------- texts
-
-
-def is_latex(text: str) -> bool:
-    """Whether a text is LaTeX rather than plain."""
-    return "\\" in text or "_{" in text or "^{" in text
 
 
 def names_in(text: str) -> list[str]:
@@ -173,31 +166,12 @@ def _of_text(text: str, known: Shapes, scalar: bool) -> Source:
         try:
             term = read_function(text, shapes)
         except (ShapeError, ProductMisfit) as error:
-            return False, _position(error) + axis_progress(error)
+            return False, position(error) + axis_progress(error)
         return not scalar or term.shape == (), float("inf") if term.shape == () else 1e9 - len(term.shape)
 
     shapes = infer_shapes(names, attempt, known) if unknown else known
     term = read_function(text, shapes)
     return Source(term, [symbol(n, shapes[n]) for n in names], "f")
-
-
-def _position(error: Exception) -> float:
-    found = re.search(r"position (\d+)", str(error))
-    return float(found[1]) if found else 0.0
-
-
-def read_function(text: str, shapes: Shapes) -> Term:
-    """The term of a function given as text."""
-    if is_latex(text):
-        return read_latex(text, shapes)
-    try:
-        return read_numpy(text, shapes)
-    except (FormulaError, NameProblem) as error:
-        try:
-            return read_matrices(text, shapes)
-        except (FormulaError, NameProblem) as other:
-            misfits = [e for e in (error, other) if isinstance(e, ProductMisfit)]
-            raise max(misfits or (error, other), key=_position) from None
 
 
 # ---------------------------------------------------------------------------------------------- functions

@@ -6,7 +6,8 @@ checked by numbers before it is shown: values against the program, derivatives a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +17,11 @@ from symgrad.errors import ArgumentError, FormulaError, SymgradError
 from symgrad.formula.derive import depends_on, directional, gradient
 from symgrad.formula.formats import spelled
 from symgrad.formula.latex import written
+from symgrad.formula.naming import PREFIXES, Names, chosen_parts
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder, substitute, symbol
-from symgrad.formula.texnames import texts
+from symgrad.formula.texnames import name_latex, texts
 from symgrad.formula.texwidth import COLUMN, broken, width
-from symgrad.formula.wherelist import _free_prefix, canonical_or_raw
+from symgrad.formula.wherelist import canonical_or_raw
 from symgrad.op import lookup
 from symgrad.sources import Source, source
 
@@ -79,9 +81,13 @@ class Derivation:
         """The lines as a numbered list."""
         out = []
         for k, x in enumerate(self.lines, 1):
-            tail = f" — {x.reason}" if x.reason else ""
-            out.append(f"{k}. ${self._lefts[x.left]} = {written(x.right, self._names)}${tail}")
+            tail = f" — {self._reason(x.reason)}" if x.reason else ""
+            out.append(f"{k}. ${f'{self._lefts[x.left]} = {written(x.right, self._names)}'.strip()}${tail}")
         return "\n".join(out)
+
+    def _reason(self, text: str) -> str:
+        """A reason in which names are mathematics."""
+        return re.sub(r"\w+", lambda found: f"${self._names[found[0]]}$" if found[0] in self._names else found[0], text)
 
     def unicode(self) -> str:
         """The lines as text with mathematical signs."""
@@ -113,12 +119,15 @@ class Derivation:
         return str(self)
 
 
-def derive(value: Any, *args: Any, wrt: Any, style: str = "reverse", shapes: Any = None) -> Derivation:
+def derive(
+    value: Any, *args: Any, wrt: Any, style: str = "reverse", shapes: Any = None, names: Any = None
+) -> Derivation:
     r"""The derivation of the gradient of a function, tensor or text with respect to ``wrt``, line by line.
 
     ``value`` and ``args`` are as for :func:`symgrad.latex`, or a text such as ``"sum((X@w-y)**2)"`` with ``shapes``.
     ``style`` is "reverse" (names for intermediate values, then adjoints from the result back) or "differential" (from
-    ``dX`` forward to ``df = tr(… dX)``).  Raises ``ArgumentError`` when the value is not a scalar, and ``FormulaError``
+    ``dX`` forward to ``df = tr(… dX)``).  ``names`` chooses the names of the values: a letter instead of z, a list, or
+    a dict such as ``{"r": "A@x - b"}``.  Raises ``ArgumentError`` when the value is not a scalar, and ``FormulaError``
     if a line fails its check.
 
     >>> import symgrad as sg
@@ -137,7 +146,7 @@ def derive(value: Any, *args: Any, wrt: Any, style: str = "reverse", shapes: Any
             f"a derivation starts from a scalar, not from an array of shape {about.term.shape}; reduce it."
         )
     target = about.target(about_name(wrt))
-    made = _Board(about, target)
+    made = _Board(about, target, names)
     return made.reverse() if style == "reverse" else made.differential()
 
 
@@ -167,13 +176,15 @@ def linear(t: Term, useful: set[Term]) -> bool:
 class _Board:
     """The named values of one function, and its lines."""
 
-    def __init__(self, about: Source, target: Term):
+    def __init__(self, about: Source, target: Term, names: Any = None):
         self.about = about
         self.target = target
         self.root = about.term
         self.order = postorder([self.root])
         self.useful = depends_on(self.order, {target})
-        self.prefix = _free_prefix(self.order) if any(_is_named(s, "z") for s in about.symbols) else "z"
+        used = [*self.order, *about.symbols]
+        self.namer = Names(names, used, ("z", *PREFIXES))
+        self.chosen = chosen_parts(names, used) if isinstance(names, Mapping) else {}
         self.named: list[tuple[Term, Term]] = []
         self.bodies: dict[Term, Term] = {}
         self._name_values()
@@ -204,13 +215,25 @@ class _Board:
             now = t if all(a is b for a, b in zip(args, t.args, strict=True)) else t.op(*args, **t.params)
             shared = uses.get(t, 0) > 1
             wanted = t in self.useful and (shared or (t in bent and not _goes_with(t, users.get(t))))
-            if t.args and t is not self.root and wanted and not _trivial(now):
-                z = symbol(f"{self.prefix}{len(self.named) + 1}", t.shape, t.dtype or np.dtype(float))
+            chosen = self._chosen(t)
+            if t.args and t is not self.root and (chosen or (wanted and not _trivial(now))):
+                z = symbol(chosen or self.namer.next(), t.shape, t.dtype or np.dtype(float))
                 self.named.append((t, z))
                 self.bodies[z] = now
                 now = z
             image[t] = now
         self.body = image[self.root]
+        if self.chosen:
+            missing = next(iter(self.chosen.values()))
+            raise FormulaError(
+                f"names= has {missing!r}, and no value of the function that depends on wrt is that part."
+            )
+
+    def _chosen(self, t: Term) -> str | None:
+        """The name that was chosen for a value."""
+        if not self.chosen or t not in self.useful or all(t.shape != goal.shape for goal in self.chosen):
+            return None
+        return self.chosen.pop(canonical_or_raw(t), None)
 
     # -------------------------------------------------------------------------------------- lines
 
@@ -236,8 +259,6 @@ class _Board:
     @property
     def f_tex(self) -> str:
         """The LaTeX of the function's name."""
-        from symgrad.formula.texnames import name_latex
-
         return name_latex(self.f)
 
     def reverse(self) -> Derivation:
@@ -256,7 +277,7 @@ class _Board:
             else:
                 name = f"{z.name}bar"
                 bar = symbol(name, z.shape, z.dtype)
-                tex = rf"\bar{{{self.prefix}}}_{{{str(z.name)[len(self.prefix) :]}}}"
+                tex = name_latex(f"{z.name}_bar")
                 self.names[name] = tex
                 self.add(name, tex, right, "adjoint", reason, self._slope(original, right, adjoint))
                 adjoint[bar] = right
@@ -417,10 +438,6 @@ def _goes_with(t: Term, user: Term | None) -> bool:
     ) or name == "neg"
     squared = t.op.name == "norm" and name in ("pow", "square") and (name == "square" or user.args[1].number == 2)
     return scaled or squared
-
-
-def _is_named(s: Term, letter: str) -> bool:
-    return str(s.name).rstrip("0123456789") == letter
 
 
 def _paired(g: Term, d: Term) -> Term:

@@ -8,12 +8,13 @@ prints, and :mod:`symgrad.formula.texparse` reads it back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from symgrad.errors import FormulaError
 from symgrad.formula import pieces
 from symgrad.formula.kronecker import kronecker_latex
+from symgrad.formula.naming import named_parts
 from symgrad.formula.pieces import Piece, signed, text_of, transposed
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
 from symgrad.formula.texnames import bolded, texts
@@ -208,6 +209,7 @@ def latex(
     notes: Sequence[str] = (),
     vec: str | None = None,
     width: float | None = COLUMN,
+    names: Any = None,
 ) -> str:
     r"""The LaTeX of a term.
 
@@ -218,6 +220,8 @@ def latex(
     ``notes`` are lines of LaTeX below the formula, such as conditions under which it holds.
     ``width`` is that of the lines of where-lists and environments, in points of ten-point type: longer sums go on in a
     further line, and longer products get more names; None leaves lines as long as they come.
+    ``names`` are those of the parts: a letter that is numbered, a list, or a dict of names and what they mean, such
+    as ``{"r": "X@w - y"}``; with a dict those parts are listed, and no others where the rest is short.
     ``vec`` ("rows" or "columns", as vec stacks them) prints a derivative with four axes with Kronecker products.
 
     >>> from symgrad.formula.term import symbol
@@ -231,7 +235,9 @@ def latex(
     if vec is not None:
         rows = [("" if name is None else name, kronecker_latex(term, vec, _names(term), bold))]
     else:
-        rows = _rows(shown, where, lines, bold, name, width)
+        inline = width if environment is not None else INLINE_WIDTH
+        made = _Lines(lines, bold, width, inline)
+        rows = made.rows(shown if not isinstance(names, Mapping) else term, where, name, names)
     if shown.dtype is not None and shown.dtype.kind == "b" and term.dtype is not None and term.dtype.kind != "b":
         # A derivative that is 1 where a condition holds, and 0 elsewhere.
         rows[-1] = (rows[-1][0], rf"\left[{rows[-1][1]}\right]")
@@ -242,22 +248,40 @@ def latex(
     return _in_environment(rows, environment)
 
 
-def _rows(
-    shown: Term, where: bool | None, lines: int, bold: bool, name: str | None, column: float | None
-) -> list[tuple[str, str]]:
-    """The formula as one left and right side, or with those of its parts before it."""
-    if not where and (where is False or not _is_long(shown)):
-        text = written(shown, _names(shown), bold)
-        if where is False or column is None or width_of(text) <= INLINE_WIDTH:
-            return [(name or "", text)]
-    tried = []
-    for size in STATEMENT_SIZES:
-        rows = _where_rows(Statements(shown, size=size), lines, bold, name)
-        over = 0.0 if column is None else max(_overflow(left, right, column) for left, right in rows)
-        tried.append((over, rows))
-        if not over:
-            break
-    return min(tried, key=lambda entry: entry[0])[1]
+class _Lines:
+    """How formulas are cut into lines: at most so many, in bold, in a column, and inline up to a width."""
+
+    def __init__(self, most: int, bold: bool, column: float | None, inline: float | None):
+        self.most = most
+        self.bold = bold
+        self.column = column
+        self.inline = inline
+
+    def rows(self, shown: Term, where: bool | None, name: str | None, names: Any) -> list[tuple[str, str]]:
+        """The formula as one left and right side, or with those of its parts before it."""
+        if isinstance(names, Mapping):
+            rest, parts = named_parts(shown, names)
+            spelled = _names(shown, rest, *(t for pair in parts for t in pair))
+            defined = [(spelled[str(z.name)], written(part, spelled, self.bold, exact=True)) for z, part in parts]
+            return defined + self.rows(rest, where, name, None)
+        if not where and (where is False or not _is_long(shown)):
+            text = written(shown, _names(shown), self.bold)
+            if where is False or self.fits(name or "", text):
+                return [(name or "", text)]
+        tried = []
+        for size in STATEMENT_SIZES:
+            rows = _where_rows(Statements(shown, size=size, names=names), self.most, self.bold, name)
+            over = 0.0 if self.column is None else max(_overflow(left, right, self.column) for left, right in rows)
+            tried.append((over, rows))
+            if not over:
+                break
+        return min(tried, key=lambda entry: entry[0])[1]
+
+    def fits(self, left: str, text: str) -> bool:
+        """Whether a formula may stand without names for its parts."""
+        if self.column is None or self.inline is None:
+            return True
+        return width_of(text) <= self.inline or (self.inline == self.column and not _overflow(left, text, self.column))
 
 
 def _overflow(left: str, right: str, column: float) -> float:

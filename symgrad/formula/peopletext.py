@@ -17,7 +17,7 @@ from typing import Any
 from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
 from symgrad.formula.misfits import ProductMisfit, said
 from symgrad.formula.parse import ALIASES, _Reader, symbol_table
-from symgrad.formula.people import read_tokens
+from symgrad.formula.people import read_latex, read_tokens
 from symgrad.formula.peopleatoms import pseudo_inverse
 from symgrad.formula.peopleclauses import cut, main_piece
 from symgrad.formula.peopletokens import OPERATORS, PeopleTokens, braced, primes
@@ -531,4 +531,29 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
     return [("char", text, place)]
 
 
-__all__ = ["NumpyReader", "read_matrices", "read_numpy", "split_definition", "tokenize"]
+# ---------------------------------------------------------------------------------------------- any of them
+
+
+def is_latex(text: str) -> bool:
+    """Whether a text is LaTeX rather than plain."""
+    return "\\" in text or "_{" in text or "^{" in text
+
+
+def position(error: Exception) -> float:
+    """How far reading got before an error."""
+    found = re.search(r"position (\d+)", str(error))
+    return float(found[1]) if found else 0.0
+
+
+def read_function(text: str, shapes: Mapping[str, Any]) -> Term:
+    """The term of a function given as text."""
+    if is_latex(text):
+        return read_latex(text, shapes)
+    try:
+        return read_numpy(text, shapes)
+    except (FormulaError, NameProblem) as error:
+        try:
+            return read_matrices(text, shapes)
+        except (FormulaError, NameProblem) as other:
+            misfits = [e for e in (error, other) if isinstance(e, ProductMisfit)]
+            raise max(misfits or (error, other), key=position) from None

@@ -1,18 +1,19 @@
 """Where-lists: a formula as short statements with named parts, at any size and depth.
 
-Every shared part and every part at which an expression would become too deep or too long gets a name t1, t2, …; each
-statement is a small term over symbols, which the SymPy and LaTeX printers then show on their own.  Linear in the number
-of distinct parts, without recursion.
+Every shared part and every part at which an expression would become too deep or too long gets a name t1, t2, … (or one
+that was chosen, see :mod:`symgrad.formula.naming`); each statement is a small term over symbols, which the SymPy and
+LaTeX printers then show on their own.  Linear in the number of distinct parts, without recursion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from symgrad.formula.term import SIZE, SYMBOL, Term, make, postorder
+from symgrad.formula.naming import Names, named_parts
+from symgrad.formula.term import SYMBOL, Term, make, postorder
 
 CANONICAL_BUDGET = 3_000
 """Distinct parts up to which a formula is brought to canonical form before it is shown."""
@@ -35,10 +36,10 @@ def canonical_or_raw(term: Term) -> Term:
 class Statements:
     """A formula cut into statements: ``parts`` are (name, term over symbols), the last of them is the result."""
 
-    def __init__(self, root: Term, shared_from: int = 2, size: int = STATEMENT_SIZE):
+    def __init__(self, root: Term, shared_from: int = 2, size: int = STATEMENT_SIZE, names: Any = None):
         self.root = root
         self.order = postorder([root])
-        self.prefix = _free_prefix(self.order)
+        self.names = Names(names, self.order)
         self.parts: list[tuple[str, Term]] = []
         self._cut(shared_from, size)
 
@@ -58,7 +59,7 @@ class Statements:
             size[t] = 1 + sum(size[a] for a in t.args)
             shared = uses.get(t, 0) >= shared_from and size[t] > 2
             if t is self.root or (t.args and (shared or depth[t] >= STATEMENT_DEPTH or size[t] >= largest)):
-                name = f"{self.prefix}{len(self.parts) + 1}"
+                name = self.names.last() if t is self.root else self.names.next()
                 self.parts.append((name, now))
                 now = make(SYMBOL, (), {"name": name}, t.shape, t.dtype or np.dtype(float))
                 depth[t], size[t] = 0, 1
@@ -70,24 +71,22 @@ class Statements:
         return [t for t in self.order if t.op is SYMBOL]
 
 
-def _free_prefix(order: Sequence[Term]) -> str:
-    """A letter such that no symbol is that letter with a number."""
-    taken = {str(t.params["name"]).rstrip("0123456789") for t in order if t.op is SYMBOL or t.op is SIZE}
-    taken |= {s for t in order for s in t.shape if isinstance(s, str)}
-    return next(p for p in ("t", "u", "v", "z", "w", "t_", "u_", "value_", "symgrad_t_") if p not in taken)
-
-
-def where_list(term: Term) -> list[tuple[Any, Any]]:
+def where_list(term: Term, names: Any = None) -> list[tuple[Any, Any]]:
     """``(symbol, expression)`` pairs in SymPy: the named parts in order, and the result last.
 
     The canonical form is shown up to ``CANONICAL_BUDGET`` distinct parts, the program as it was run beyond.
     """
     from symgrad.formula.sympy_io import Builder, symbol_expr
 
-    found = Statements(canonical_or_raw(term))
-    letters = Builder([*found.symbols, *(t for t in postorder([term]) if t.op is SYMBOL)]).letters
+    chosen: list[tuple[Term, Term]] = []
+    shown = canonical_or_raw(term)
+    if isinstance(names, Mapping):
+        shown, chosen = named_parts(term, names)
+    found = Statements(shown, names=names)
+    symbols = [t for t in postorder([term, *(part for _, part in chosen)]) if t.op is SYMBOL]
+    letters = Builder([*found.symbols, *symbols]).letters
     pairs = []
-    for name, statement in found.parts:
+    for name, statement in [*((str(z.name), part) for z, part in chosen), *found.parts]:
         builder = Builder((), evaluate=len(found.parts) <= CANONICAL_BUDGET)
         builder.letters = letters
         left = make(SYMBOL, (), {"name": name}, statement.shape, statement.dtype or np.dtype(float))
