@@ -504,8 +504,9 @@ def _attached(out: Any, node: Node, inputs: list[Any], dirty: set[int], fixed: b
 def _pack(ctx: FunctionCtx, inputs: list[Any], outputs: Sequence[Any], several: bool) -> tuple[Any, ...]:
     kinds: list[tuple[str, Any]] = []
     values: list[Any] = []
+    constant = {id(t) for t in ctx.non_differentiable}
     for t in ctx.to_save:
-        position = next((k for k, o in enumerate(outputs) if o is t), None)
+        position = next((k for k, o in enumerate(outputs) if o is t and id(o) not in constant), None)
         if t is None:
             kinds.append(("kept", None))
         elif position is not None and (any(t is d for d in ctx.dirty_tensors) or not any(t is x for x in inputs)):

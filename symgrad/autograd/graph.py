@@ -21,7 +21,7 @@ from symgrad.autograd.saving import (
 )
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.tape import graph as tape
-from symgrad.tape.graph import Labelled, NodeExtra
+from symgrad.tape.graph import Labelled, NodeExtra, Slices
 from symgrad.tape.inplace import out_of_reach, view_of
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.record import Recorded, plain
@@ -193,13 +193,22 @@ class AccumulateGrad:
 
 def places(node: tape.Node) -> tuple[Any, ...]:
     """Where the gradients of a node go: a node, a leaf, or None for an input that gets none; of a composite, whole."""
-    if node.args.__class__ is Labelled and node.args.inputs is not None:
-        return node.args.inputs
+    return tuple(place for _, place in inputs(node))
+
+
+def inputs(node: tape.Node) -> tuple[tuple[Any, Any], ...]:
+    """The inputs of a node in torch's order: ``(what is known of it, where its gradient goes)``."""
+    if node.args.__class__ is Labelled:
+        if node.args.inputs is not None:
+            return tuple((place, place) for place in node.args.inputs)
+        if node.args.label.__class__ is Slices:
+            base, changed = node.args.label.base, node.args.label.changed
+            return ((node if base is None else base, base), *inputs(changed)[1:])
     if node.op.name == "step":
         return ()  # torch chooses by a mask, which nothing flows through
     numbers = node.op.name not in _NUMBERS_APART and not (node.op.name == "sub" and not _tensor_like(node.args[0]))
     return tuple(
-        arg if node.mask >> i & 1 else None
+        (arg, arg if node.mask >> i & 1 else None)
         for i, arg in enumerate(node.args)
         if (_tensor_like(arg) and node.op.differentiable(i)) or (numbers and i < 2 and not _tensor_like(arg))
     )
@@ -253,11 +262,16 @@ _NAMES_WITH_NUMBERS: dict[tuple[str, tuple[bool, ...]], str] = {
 """Names that depend on which arguments are Python numbers."""
 
 
-def node_name(node: tape.Node, labelled: bool = True) -> str:
-    """torch's name: the op's, or the label a composite or custom function gave."""
-    if labelled and node.args.__class__ is Labelled and node.args.label is not None:
+def node_name(node: tape.Node, resolved: bool = False) -> str:
+    """torch's name: the op's, or the label a composite or custom function gave.
+
+    ``resolved``: of a recorded pass's result, its own name, whatever torch's pass would have come to.
+    """
+    if node.args.__class__ is Labelled:
         label = node.args.label
-        return label if isinstance(label, str) else label(node)
+        label = label.own if resolved and hasattr(label, "own") else label
+        if label is not None:
+            return label if isinstance(label, str) else label(node)
     if node.op.kind == "function":
         return f"{node.op.name}Backward"
     numbers = tuple(not _tensor_like(a) for a in node.args)

@@ -184,15 +184,23 @@ def call_tensor_hook(hook: Callable[[Any], Any], g: Any, cls: type) -> tuple[Any
     return (result if isinstance(g, Recorded) else result._value), True
 
 
+def replaced(origin: Origin, edge: Any, hook: Any, before: Any, after: Any) -> None:
+    """Note that a hook put another gradient in place."""
+    origin.replaced.setdefault(edge, []).append(hook)
+    if origin.recorded:
+        origin.calls.append((edge, (("hook", before),), (("hook", after),)))
+
+
 def run_node_hooks(node: Node, g: Any, cls: type, origin: Origin) -> Any:
     """What happens to a gradient once it is complete: tensor hooks, then retaining; ``origin`` notes it."""
     extra = node.extra
     if extra is None:
         return g
     for hook in list(extra.hooks.values()):
-        g, changed = call_tensor_hook(hook, g, cls)
+        before = g
+        g, changed = call_tensor_hook(hook, before, cls)
         if changed:
-            origin.replaced.setdefault(node, []).append(hook)
+            replaced(origin, node, hook, before, g)
     if extra.retained is not None and g is not None:
         keeper = extra.retained()
         if keeper is not None:

@@ -3,32 +3,36 @@
 Both tell how torch's engine went about the pass: which rule answered last, and whether contributions were added into
 memory that nobody else held.  The pass here is another program, so this is worked out from the graph, by running the
 pass once more on stand-ins that know who holds them, when somebody asks; a pass that nobody asks about pays nothing.
+A recorded pass leaves the nodes that torch's would have (:mod:`symgrad.autograd.torch_graph`) for passes through it.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from symgrad.autograd.graph import node_name, places
+from symgrad.autograd.graph import node_name
+from symgrad.autograd.torch_graph import Answering, Step, Value, edges_of, lower, name_of, rule
 from symgrad.errors import AutogradError
-from symgrad.ops.cotangents import Answer, answer
-from symgrad.tape.graph import Labelled, Node
+from symgrad.tape.graph import Labelled, Node, sequence
 from symgrad.tape.inplace import CHANGES, view_of
 from symgrad.tape.origin import Origin, origin_of
+from symgrad.tape.record import plain
 from symgrad.tape.versions import changes
 
 
 class Flow:
-    """A gradient on its way: the name of its node, who holds it, and whether it may be added into."""
+    """A gradient on its way: the node it has in a recorded pass, who holds it, and whether it may be added into."""
 
-    __slots__ = ("base", "dense", "held", "name", "nothing", "version")
+    __slots__ = ("base", "dense", "dtype", "empty", "held", "node", "shape", "version")
 
-    def __init__(self, name: str | None, version: int = 0, base: Flow | None = None, dense: bool = True):
-        self.name = name
+    def __init__(self, value: Value, version: int = 0, base: Flow | None = None):
+        self.node = value.node
+        self.shape = value.shape
+        self.dtype = value.dtype
+        self.dense = value.dense
+        self.empty = value.empty
         self.version = version
         self.base = base
-        self.dense = dense
-        self.nothing = False  # zero, with no entries stored
         self.held = 1
         if base is not None:
             base.held += 1
@@ -42,7 +46,7 @@ class Flow:
     @property
     def own(self) -> bool:
         """Whether nobody but the one holder would see a change."""
-        return self.held == 1 and self.base is None and self.dense
+        return self.held == 1 and self.base is None and self.dense and not self.empty
 
     def counted(self) -> int:
         """The version number, which a view shares with its base."""
@@ -50,18 +54,50 @@ class Flow:
 
 
 Shown = tuple[str | None, int]
-_STAYS_NOTHING = ("MulBackward0", "MulBackward1", "DivBackward0")
-"""Rules that make of a zero without entries another one, by their last node."""
-_STORES = ("SqueezeBackward4", "MvBackward0", "MmBackward0")
-"""Nodes whose rules compute with entries, whatever their last node is."""
 
 
 def shown(origin: Origin, edge: Any) -> Shown:
     """``(name of the node, version)`` of the gradient that a pass computed for ``edge``."""
-    found = origin.cache.get("shown")
-    if found is None:
-        found = origin.cache["shown"] = _Replay(origin).run()
-    return found.get(edge, (None, 0))
+    replay = replayed(origin)
+    found = replay.shown.get(edge)
+    return (_named(replay.places.get(edge)), 0) if found is None else found
+
+
+def _named(place: Any) -> str | None:
+    return name_of(place) if place.__class__ in (Node, Step) else None
+
+
+def replayed(origin: Origin) -> _Replay:
+    """The pass run on stand-ins; passes whose results it goes through come first, however many there are."""
+    stack = [origin]
+    while stack:
+        last = stack[-1]
+        missing = [] if "replay" in last.cache else _not_yet(last)
+        if missing:
+            stack.extend(missing)
+        else:
+            stack.pop()
+            if "replay" not in last.cache:
+                last.cache["replay"] = _Replay(last)
+                last.cache["replay"].run()
+    return origin.cache["replay"]  # type: ignore[no-any-return]
+
+
+def _not_yet(origin: Origin) -> list[Origin]:
+    """The recorded passes whose results a pass goes through and that were not run on stand-ins."""
+    found: dict[int, Origin] = {}
+    stack = [edge for edge in (*origin.roots, *origin.seeds) if edge.__class__ is Node]
+    seen = set(stack)
+    while stack:
+        node = stack.pop()
+        label = _label(node)
+        if label is not None and label.origin is not origin and "replay" not in label.origin.cache:
+            found[id(label.origin)] = label.origin
+        for _, place in edges_of(node):
+            if place.__class__ is Node and place not in seen:
+                seen.add(place)
+                stack.append(place)
+    return list(found.values())
 
 
 def stored_nowhere(gradient: Any) -> bool:
@@ -70,8 +106,7 @@ def stored_nowhere(gradient: Any) -> bool:
     if not isinstance(origin, list) or len(origin) != 1 or origin[0][0].pulled != "gradient" or gradient._value.any():
         return False
     came, edge = origin[0]
-    shown(came, edge)
-    return edge in came.cache["nothing"]
+    return edge in replayed(came).empty
 
 
 def refuse_nothing(gradient: Any) -> None:
@@ -87,29 +122,87 @@ CHANGES.append(refuse_nothing)
 
 
 class GradientLabel:
-    """The label of a recorded pass's result: what torch's node would be called, found out when it is asked."""
+    """The label of a recorded pass's result: what torch's node would be called, found out when it is asked.
 
-    __slots__ = ("edge", "origin")
+    own  what the node was called before that, None for the name of its op
+    """
 
-    def __init__(self, origin: Origin, edge: Any):
+    __slots__ = ("edge", "origin", "own")
+
+    def __init__(self, origin: Origin, edge: Any, own: Any = None):
         self.origin = origin
         self.edge = edge
+        self.own = own
 
     def __call__(self, node: Node) -> str:
         """The name, which is the node's own where the gradient was passed on as it came."""
-        return shown(self.origin, self.edge)[0] or node_name(node, labelled=False)
+        return shown(self.origin, self.edge)[0] or node_name(node, resolved=True)
 
     def version(self) -> int:
         """The version number that the gradient came with."""
         return shown(self.origin, self.edge)[1]
 
 
-def name_gradient(gradient: Any, origin: Origin, edge: Any) -> None:
-    """Let the node of a recorded pass's result say what torch's would."""
-    args = gradient._node.args
-    if args.__class__ is not Labelled or args.label is None:
-        Labelled.on(gradient._node, GradientLabel(origin, edge))
-    gradient._node.args.origin = origin
+def _label(node: Any) -> GradientLabel | None:
+    label = node.args.label if node.args.__class__ is Labelled else None
+    return label if isinstance(label, GradientLabel) else None
+
+
+def name_gradient(gradient: Any, origin: Origin, edge: Any) -> Any:
+    """Let the node of a recorded pass's result say what torch's would; gives the result.
+
+    Where one gradient is the result for two places, torch's have nodes of their own, and so has what this gives.
+    """
+    label = _label(gradient._node)
+    if label is not None and label.origin is origin and label.edge is not edge:
+        gradient = _twin(gradient, label)
+    elif label is not None:
+        return gradient
+    node, before = gradient._node, gradient._node.args
+    if before.__class__ is Labelled:
+        Labelled.on(node, GradientLabel(origin, edge, before.label), before.inputs, before.kept)
+    else:
+        Labelled.on(node, GradientLabel(origin, edge))
+    node.args.origin = origin
+    return gradient
+
+
+def _twin(gradient: Any, label: GradientLabel) -> Any:
+    """Another tensor of the same value and history, with a node of its own."""
+    node = Node.__new__(Node)
+    for field in ("dtype", "mask", "op", "params", "saved", "shape"):
+        setattr(node, field, getattr(gradient._node, field))
+    node.extra, node.rules, node.sequence_nr, node.args = None, None, next(sequence), tuple(gradient._node.args)
+    before = gradient._node.args
+    if before.inputs is not None or label.own is not None:
+        Labelled.on(node, label.own, before.inputs, before.kept)
+    made = plain(type(gradient), gradient._value)
+    made._node, made._requires_grad = node, gradient._requires_grad
+    return made
+
+
+def name_inside(origin: Origin, calls: Any) -> None:
+    """After a recorded pass: note where functions and hooks of the user took gradients, and what they gave."""
+    for place, taken, given in calls:
+        for k, gradient in taken:
+            node = getattr(gradient, "_node", None)
+            if node is not None and node.sequence_nr > origin.began and _label(node) is None:
+                name_gradient(gradient, origin, (place, k))
+        for k, gradient in given:
+            if getattr(gradient, "_requires_grad", False):
+                origin.given[place, k] = gradient.edge()
+    origin.calls.clear()
+
+
+def resolved(place: Any) -> Any:
+    """The node of torch's graph that a place in the graph here is: itself, or a step of a recorded pass."""
+    while place.__class__ is Node:
+        label = _label(place)
+        found = None if label is None else replayed(label.origin).places.get(label.edge)
+        if found is None or found is place:
+            return lower(place)
+        place = found
+    return place
 
 
 def first_version(tensor: Any) -> int:
@@ -121,7 +214,7 @@ def first_version(tensor: Any) -> int:
             return 0
         return shown(origin, edge)[1] + len(extra.origin) - 1
     if node is None:
-        return 0
+        return 0 if extra is None or extra.came is None else shown(*extra.came)[1]
     if node.args.__class__ is Labelled:
         return node.args.label.version() if isinstance(node.args.label, GradientLabel) else 0
     return int(node.op.name == "matmul" and node_name(node) == "SqueezeBackward4")
@@ -139,100 +232,172 @@ def version_of(tensor: Any) -> int:
     return changes(root._value) + int(counted) + first_version(root)
 
 
-def _multiplies(node: Node, found: Answer) -> bool:
-    """Whether a rule only multiplies or divides what comes in, by anything."""
-    inverse = node.op.name == "reciprocal" or (node.op.name == "div" and not hasattr(node.args[0], "raw_shape"))
-    return found.node in _STAYS_NOTHING and not inverse and node_name(node) not in _STORES
-
-
 class _Replay:
-    """One pass on stand-ins."""
+    """One pass on stand-ins.
+
+    shown   by edge, what torch shows of its gradient
+    places  by edge, the node that its gradient has; those that functions and hooks of the user got, too
+    empty   edges whose gradients are zeros that torch stores no entries of
+    """
 
     def __init__(self, origin: Origin):
         self.origin = origin
-        self.wanted = origin.wanted
+        self.shown: dict[Any, Shown] = {}
+        self.places: dict[Any, Any] = {}
+        self.empty: set[Any] = set()
         self.flows: dict[Any, Flow] = {}
-        self.captured: dict[Any, Flow] = {}
+        self.edges: dict[Any, Any] = {}
+        self.asked: dict[Any, list[Any]] = {}
+        self.useful: set[Any] = set()
+        self.base = origin.began
+        self.count = 0
 
-    def run(self) -> dict[Any, Shown]:
-        nodes = self._nodes()
-        for root in self.origin.roots:
-            seed = Flow(None)
+    def run(self) -> None:
+        roots = [self._edge(root) for root in self.origin.roots]
+        nodes = self._nodes(roots)
+        for root, edge in zip(roots, self.origin.seeds, strict=True):
+            node = resolved(edge) if edge.__class__ is Node or getattr(edge, "_requires_grad", False) else None
+            place = _owner(root)
+            seed = Flow(Value(node, getattr(place, "raw_shape", ()), place.dtype))
             seed.held += 1  # the caller's
             self._add(root, seed)
         for node in nodes:
-            flow = self.flows.pop(node, None)
-            if flow is not None:
-                self._step(node, flow)
-        ends = {edge: flow for edge, flow in self.flows.items() if not isinstance(edge, Node)}
-        self.origin.cache["nothing"] = frozenset(
-            edge
-            for edge, flow in {**self.captured, **ends}.items()
-            if flow.nothing and (self.wanted is not None or flow.name != "ExpandBackward0")  # which a leaf copies
-        )
-        stolen = self.wanted is not None  # else a leaf takes what nobody else holds, and the rest is copied into it
-        return {
-            edge: (flow.name, flow.counted() if stolen or flow.own else 1)
-            for edge, flow in {**self.captured, **ends}.items()
-            if edge not in self.origin.replaced
-        }
+            self._step(node)
+        for edge, flow in self.flows.items():
+            if edge.__class__ not in (Node, Step, tuple):
+                for place in self.asked.get(edge, (edge,)):
+                    self._note(place, flow)
+        self.flows.clear()
+        self.edges.clear()
 
-    def _nodes(self) -> list[Node]:
+    def _note(self, place: Any, flow: Flow) -> None:
+        self.places[place] = flow.node
+        stolen = self.origin.wanted is not None  # else a leaf takes what nobody else holds, and the rest is copied
+        if flow.empty and (stolen or flow.dense):  # a leaf copies what is spread
+            self.empty.add(place)
+        if place not in self.origin.replaced or place.__class__ is Node:
+            self.shown[place] = _named(flow.node), flow.counted() if stolen or flow.own else 1
+
+    def _number(self) -> tuple[int, int]:
+        self.count += 1
+        return self.base, self.count
+
+    def _edge(self, place: Any) -> Any:
+        """Where gradients for a place go in torch's graph: a node, a leaf, or an output of a function by number."""
+        if place is None:
+            return None
+        known = self.edges.get(place)
+        if known is None:
+            known = resolved(place)
+            if known.__class__ is Node and known.op.name == "output":
+                known = known.args[0], known.params["index"]  # type: ignore[index]
+            self.edges[place] = known
+            if self.origin.wanted is not None and id(place) in self.origin.wanted:
+                self.asked.setdefault(known, []).append(place)
+        return known
+
+    def _nodes(self, roots: list[Any]) -> list[Any]:
         """The nodes that the pass ran, newest first."""
         seen: set[Any] = set()
-        stack = [root for root in self.origin.roots if isinstance(root, Node)]
+        stack = [_owner(root) for root in roots]
         while stack:
             node = stack.pop()
-            if node not in seen:
+            if node.__class__ in (Node, Step) and node not in seen:
                 seen.add(node)
-                stack.extend(place for place in places(node) if isinstance(place, Node))
-        nodes = sorted(seen, key=lambda node: node.sequence_nr)
-        self.useful: set[Any] = set(self.wanted or ())
-        if self.wanted is not None:
+                stack.extend(_owner(self._edge(place)) for _, place in edges_of(node) if place is not None)
+        nodes = sorted(seen, key=_age)
+        if self.origin.wanted is not None:
+            self.useful = set(self.asked)
             for node in nodes:
-                if any(id(place) in self.useful for place in places(node)):
-                    self.useful.add(id(node))
+                if any(self._edge(place) in self.useful for _, place in edges_of(node)):
+                    self.useful.add(node)
+                    self.useful.update((node, k) for k in range(_outputs(node)))
         nodes.reverse()
         return nodes
 
     def _leads(self, place: Any) -> bool:
-        return place is not None and (self.wanted is None or id(place) in self.useful)
+        return place is not None and (self.origin.wanted is None or self._edge(place) in self.useful)
 
-    def _step(self, node: Node, flow: Flow) -> None:
+    def _step(self, node: Any) -> None:
+        count = _outputs(node)
+        slots = [(node, k) for k in range(count)] if count else [node]
+        taken = {slot: flow for slot in slots if (flow := self.flows.pop(slot, None)) is not None}
+        if not taken:
+            return
         if node in self.origin.replaced:
+            taken[node] = self._replaced(node, taken[node])
+        for slot, flow in taken.items():
+            for place in self.asked.get(slot, ()):
+                self._note(place, flow)
+                flow.held += 1
+        edges = edges_of(node)
+        if node.__class__ is Node and node.op.kind == "function":
+            out = self._function(node, edges, taken)
+        else:
+            out = self._answers(node, edges, taken[node])
+        for flow in taken.values():
             flow.drop()
-            flow = Flow(None)
-        if self.wanted is not None and id(node) in self.wanted:
-            self.captured[node] = flow
-            flow.held += 1
-        name = node_name(node)
-        out = [
-            (place, self._passed(flow, answer(node, name, i, place), node))
-            for i, place in enumerate(places(node))
-            if self._leads(place)
-        ]
-        flow.drop()
         for place, passed in out:
-            self._add(place, passed)
+            self._add(self._edge(place), passed)
 
-    def _passed(self, flow: Flow, found: Answer, node: Node) -> Flow:
-        if found.kind == "same":
-            flow.held += 1
-            return flow
-        if found.kind == "view":
-            base = flow if flow.base is None else flow.base
-            made = Flow(found.node, 0, base, dense=found.node != "ExpandBackward0")
-            made.nothing = flow.nothing and node_name(node) not in _STORES
-            return made
-        if found.kind == "view of new":
-            base = Flow(None, found.version)
-            made = Flow(found.node, 0, base)
+    def _replaced(self, node: Any, flow: Flow) -> Flow:
+        """What a hook gave instead of a gradient."""
+        self.places[node, "hook"] = flow.node
+        flow.drop()
+        return Flow(Value(self._given(node, "hook"), flow.shape, flow.dtype))
+
+    def _given(self, node: Any, k: Any) -> Any:
+        """The node that came out of the user's code, which ran before whatever the pass does next."""
+        found = self.origin.given.get((node, k))
+        if found is None:
+            return None
+        found = resolved(found)
+        if found.__class__ is Node:
+            self.base = max(self.base, found.sequence_nr)
+        return found
+
+    def _function(self, node: Node, edges: Any, taken: dict[Any, Flow]) -> list[tuple[Any, Flow]]:
+        """A function of the user: what its ``backward`` passed on as it came, and what it made."""
+        for slot, flow in taken.items():
+            self.places[slot if slot.__class__ is tuple else (node, 0)] = flow.node
+        run = (node.params or {}).get("run")
+        passed = () if run is None else run.passed
+        first = next(iter(taken.values()))
+        out = []
+        for i, (_, place) in enumerate(edges):
+            if self._leads(place):
+                made = first
+                if i < len(passed) and passed[i]:
+                    first.held += 1
+                else:
+                    made = Flow(Value(self._given(node, i), place.raw_shape, place.dtype))
+                out.append((place, made))
+        return out
+
+    def _answers(self, node: Any, edges: Any, flow: Flow) -> list[tuple[Any, Flow]]:
+        given = Value(flow.node, flow.shape, flow.dtype, flow, empty=flow.empty)
+        known = [(arg, None if place is None else resolved(place)) for arg, place in edges]
+        answering = Answering(node, given, known, self.origin.recorded, self._number)
+        answering.row = rule(node, known)
+        wanted = [i for i, (_, place) in enumerate(edges) if self._leads(place)]
+        made = {}
+        for i in reversed(wanted) if answering.row.swapped else wanted:
+            made[i] = answering.answer(i, edges[i][1])
+        return [(edges[i][1], self._flow(answering.fitted(made[i], edges[i][1]))) for i in wanted]
+
+    def _flow(self, value: Value) -> Flow:
+        owner = value.owner
+        if owner is None and value.view:
+            base = Flow(value, value.count)
+            made = Flow(value, 0, base)
             base.held -= 1
             return made
-        made = Flow(found.node, found.version, dense=found.kind != "nothing" and not flow.nothing)
-        # A zero that is only called like that of sgn, by sign, has entries.
-        made.nothing = node.op.name == "sgn" if found.kind == "nothing" else flow.nothing and _multiplies(node, found)
-        return made
+        if owner is None:
+            return Flow(value, value.count)
+        if not value.view:
+            owner.held += 1
+            return owner  # type: ignore[no-any-return]
+        return Flow(value, 0, owner if owner.base is None else owner.base)
 
     def _add(self, place: Any, flow: Flow) -> None:
         before = self.flows.get(place)
@@ -240,10 +405,26 @@ class _Replay:
             self.flows[place] = flow
         elif before.own and not self.origin.recorded:
             before.version += 1
-            before.name = "AddBackward0"
             flow.drop()
         else:
-            made = self.flows[place] = Flow("AddBackward0")
-            made.nothing = before.nothing and flow.nothing
+            node = None
+            if self.origin.recorded and (before.node is not None or flow.node is not None):
+                node = Step("AddBackward0", (before.node, flow.node), before.shape, before.dtype, self._number())
+            self.flows[place] = Flow(Value(node, before.shape, before.dtype, empty=before.empty and flow.empty))
             before.drop()
             flow.drop()
+
+
+def _owner(edge: Any) -> Any:
+    """The node or leaf of an edge, which may be an output by number."""
+    return edge[0] if edge.__class__ is tuple else edge
+
+
+def _outputs(node: Any) -> int:
+    """How many outputs a function of the user has, if it has several."""
+    several = node.__class__ is Node and node.op.kind == "function" and node.dtype is None
+    return len((node.params or {})["run"].outputs) if several else 0
+
+
+def _age(node: Any) -> tuple[int, int]:
+    return node.sequence_nr if node.__class__ is Step else (node.sequence_nr, 0)

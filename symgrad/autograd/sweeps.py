@@ -17,20 +17,21 @@ from symgrad.autograd.hooks import (
     as_tensor,
     call_tensor_hook,
     prepared,
+    replaced,
     run_node_hooks,
     run_post_hooks,
     run_pre_hooks,
 )
 from symgrad.autograd.profiler import ACTIVE, watch_sweep
 from symgrad.autograd.rescue import Rescue
-from symgrad.autograd.shown import name_gradient, refuse_nothing
+from symgrad.autograd.shown import name_gradient, name_inside, refuse_nothing
 from symgrad.autograd.stochastic import awaits_reward, reinforced
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import lookup, shape_of
 from symgrad.ops.kinks import turned
 from symgrad.ops.reductions import cast
 from symgrad.tape.engine import Sweep, passed
-from symgrad.tape.graph import Labelled, Node, Parts, sequence
+from symgrad.tape.graph import Labelled, Node, Parts
 from symgrad.tape.inplace import Invalid, out_of_reach
 from symgrad.tape.modes import enable_grad, is_grad_enabled, no_grad
 from symgrad.tape.observers import RUNNING
@@ -329,9 +330,10 @@ def _leaf_hooks(leaf: Any, g: Any, origin: Origin) -> Any:
     if extra is not None:
         for hook in list(extra.hooks.values()):
             # The hook may keep its tensor, so a leaf with hooks gets an array of its own.
-            g, changed = call_tensor_hook(hook, g.copy() if isinstance(g, np.ndarray) else g, Tensor)
+            before = g.copy() if isinstance(g, np.ndarray) else g
+            g, changed = call_tensor_hook(hook, before, Tensor)
             if changed:
-                origin.replaced.setdefault(leaf, []).append(hook)
+                replaced(origin, leaf, hook, before, g)
     return g
 
 
@@ -412,7 +414,6 @@ def grad(
     origin = Origin(outs, gradients)
     wanted = [_root(t) for t in targets]
     origin.wanted, origin.recorded = frozenset(map(id, wanted)), create_graph
-    began = next(sequence)
     seeds = [turned(seed) for seed in seeds]
     rescue = Rescue(outs, seeds)
 
@@ -421,6 +422,8 @@ def grad(
 
     reachable = [edge for edge, t in zip(wanted, targets, strict=True) if not out_of_reach(t)]
     sweep = _run(outs, seeds, reachable, keep, create_graph, origin, finish)
+    if origin.calls or sweep.calls:
+        name_inside(origin, [*origin.calls, *sweep.calls])
     results: list[Any] = []
     for k, t in enumerate(targets):
         g = sweep.found.get(_root(t))
@@ -429,11 +432,11 @@ def grad(
         if g is None and materialize_grads:
             if isinstance(asked[k], GradientEdge):
                 raise AutogradError("materialize_grads cannot be used when the given input is a GradientEdge")
-            results.append(_result(np.zeros_like(t._value)[()], origin, t, began).requires_grad_(create_graph))
+            results.append(_result(np.zeros_like(t._value)[()], origin, t).requires_grad_(create_graph))
             continue
         if g is None and not allow_unused:
             raise _unused(k, t)
-        results.append(None if g is None else _result(g, origin, t, began))
+        results.append(None if g is None else _result(g, origin, t))
     return tuple(results)
 
 
@@ -444,13 +447,15 @@ def _unused(k: int, t: Any) -> Exception:
     )
 
 
-def _result(g: Any, origin: Origin, target: Any, began: int) -> Any:
+def _result(g: Any, origin: Origin, target: Any) -> Any:
     """A gradient as :func:`grad` returns it: a tensor that knows where it came from."""
     if not isinstance(g, Recorded):
         value = np.array(g)[()] if isinstance(g, np.ndarray) and g.base is not None else g
         return attach(plain(Tensor, value), origin, target)
-    if g._node is not None and g._node.sequence_nr > began:
-        name_gradient(g, origin, _root(target))
+    if g._node is not None and g._node.sequence_nr > origin.began:
+        return name_gradient(g, origin, _root(target))
+    if g._node is None and not g._requires_grad:
+        g.more().came = (origin, _root(target))
     return g
 
 

@@ -1,69 +1,16 @@
-"""What torch's rules answer: for every node, how the gradients of its inputs come about, in torch's words.
+"""Which answer torch's rule gives for a node of the graph here: most by the name alone, some by what the node does.
 
-A gradient that a rule passes on is the incoming one (``=``), a view of it (``>Permute``) or a new array (``Mul``); the
-word is the last node of the rule in a recorded pass, without ``Backward0`` (``Div:1`` for ``DivBackward1``), and
-``+1`` counts the in-place changes that torch's rule made to its answer.  ``0`` is a zero without history.  One word per
-input, the last one for the rest; nodes that do not stand here answer with a product, custom functions as they like.
+The answers themselves are written in :mod:`symgrad.ops.answers`.  Functions that are one node here and several in torch
+have the several nodes in ``lowered``, in the same words.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from symgrad.dtypes import is_real_floating
+from symgrad.ops.answers import ROWS, Row, parsed
 from symgrad.ops.arithmetic import static_number
 from symgrad.ops.indexing import index_steps
-
-
-class Answer(NamedTuple):
-    """One gradient that a rule passes on, the name of its node, and its version.
-
-    kind    "same", "view", "new", "view of new", "zero", or "nothing" for a zero that torch stores no entries of
-    """
-
-    kind: str
-    node: str | None = None
-    version: int = 0
-
-
-_RULES = """
-Add = | Sub = Neg | Rsub Neg = | RsubBackward1 Neg | Neg Neg | Div Div Mul | PowBackward1 Where | Remainder = Mul
-RemainderBackward1 = Mul | Fmod = Mul | FmodBackward1 = Mul | Frac = | Clone = | Alias = | CopyBackwards 0 =
-Sign 0 | Floor 0 | Ceil 0 | Round 0 | Trunc 0 | RoundBackward1 0 | DivBackward2 0 | DivBackward3 0 | Fill 0
-FillBackward2 0 | FillBackward3 0 Sum | Zero 0 | Log Div | Log1P Div | Log2 Div | Log10 Div | Sqrt Div | Atan Div
-Atanh Div | Hypot Div | Logaddexp Div | Logaddexp2 Div | Maximum MaskedFill+1 | Minimum MaskedFill+1
-Fmax MaskedFill | Fmin MaskedFill | Clamp Where | ClampBackward1 Where | ClampMin Where | ClampMinBackward1 Where
-ClampMax Where | ClampMaxBackward1 Where | Where Where | Relu ThresholdBackward | Sinc Where | Xlogy MaskedFill Div
-Sigmoid SigmoidBackward | Tanh TanhBackward | Elu EluBackward | Gelu GeluBackward | Glu GluBackward
-LeakyRelu LeakyReluBackward | Hardtanh HardtanhBackward | Hardswish HardswishBackward
-Hardshrink HardshrinkBackward | Softshrink SoftshrinkBackward | Softplus SoftplusBackward
-LogSigmoid LogSigmoidBackward | Logit Where | Threshold ThresholdBackward | Celu EluBackward
-PreluKernel PreluKernelBackward | Deg2Rad Mul:1 | Rad2Deg Mul:1 | Exp2 Mul:1 | Lerp Mul:1 | LerpBackward1 Mul
-Addcmul = Mul | Addcdiv = Mul | Addmm = Mm | Addmv = Mul Mv | Addr = Mv | Baddbmm = Bmm | Addbmm = Bmm | Mv Mul Mv
-Bmm Bmm | Dot Mul | Vdot Mul | SqueezeBackward4 >Squeeze:1 Mm | MseLoss MseLossBackward
-HuberLoss HuberLossBackward | SmoothL1Loss SmoothL1LossBackward | Dist Mul Neg | Sum >Expand | SumBackward1 >Expand
-Mean Div:1 | MeanBackward1 Div:1 | Amax Mul | Softmax SoftmaxBackwardData | LogSoftmax LogSoftmaxBackwardData
-Cumsum Flip | Logcumsumexp Sub | Max Scatter+2 | Min Scatter+2 | Sort Scatter+2 | SortBackward1 Scatter+2
-Topk Scatter+2 | Kthvalue Scatter+2 | Mode Scatter+2 | MedianBackward1 Scatter+2 | Median MaskedFill:1+1
-Cummax ScatterAdd+2 | Cummin ScatterAdd+2 | MaxBackward1 MaskedFill:1+1 | MinBackward1 MaskedFill:1+1
-Gather ScatterAdd+1 | Take Put+1 | IndexSelect IndexAdd+1 | MaskedSelect MaskedScatter+1 | MaskedFill MaskedFill
-MaskedFillBackward1 MaskedFill Sum | IndexFill IndexFill | IndexFillBackward1 IndexFill Sum | IndexAdd = IndexSelect
-ScatterAdd = Gather | Scatter Scatter:1 Gather | ScatterBackward1 Scatter:1
-MaskedScatter MaskedFill MaskedScatterBackward | IndexPut IndexPut Index | Diagonal DiagonalBackward
-DiagonalBackward0_copy DiagonalBackward | DiagEmbed >Diagonal | Tril Tril | Triu Triu | Trace View+2 | Flip Flip
-Roll Roll | Rot90 Rot90 | Repeat Sum:1 | ConstantPadNd ConstantPadNd | Unfold UnfoldBackward | Split Cat
-SplitWithSizes Cat | Unbind Stack | Cat >Slice | Stack >Select | ToCopy ToCopy | Select SelectBackward
-Slice SliceBackward | Permute >Permute | Transpose >Transpose | T >T | TransposeBackward1 >Transpose | TBackward1 >T
-View >View | UnsafeView >View | Unsqueeze >Squeeze:1 | UnsqueezeBackward1 >Squeeze:1 | AsStrided AsStrided+1
-LinalgInvEx Neg | LinalgSolveEx Neg LinalgSolveEx | LinalgCholeskyEx LinalgSolveTriangular
-ViewAsReal >ViewAsComplex | ViewAsComplex >ViewAsReal | Conj >Conj | CopySlices CopySlices+2 Mul
-TanhBackwardBackward0 TanhBackward Mul | SigmoidBackwardBackward0 SigmoidBackward Mul
-ThresholdBackwardBackward0 ThresholdBackward 0 | SoftmaxBackwardDataBackward0 SoftmaxBackwardData Sub
-LogSoftmaxBackwardDataBackward0 Sub Mul | SoftplusBackwardBackward0 SoftplusBackward Mul
-LogSigmoidBackwardBackward0 LogSigmoidBackward Mul | SelectBackwardBackward0 >Select | SliceBackwardBackward0 >Slice
-DiagonalBackwardBackward0 >Diagonal | IndexPutImplBackward0 Index | Copysign Mul 0 | MulBackward1 Mul:1
-"""
-
 
 FUSED: dict[str, tuple[str, int | None]] = {
     "tanh": ("TanhBackward", -1),
@@ -78,147 +25,156 @@ FUSED: dict[str, tuple[str, int | None]] = {
 }
 """Ops whose rule is several nodes here and one in torch: its word, and the argument that it reads (-1: the result)."""
 
+UNKNOWN = "Mul(g,D(x,y,z,w))"
+"""The answer of a node without a row: the gradient times a derivative that reads all inputs."""
 
-def full_name(word: str) -> str:
-    """A node's name from its word: ``Mul`` is MulBackward0, ``Div:1`` is DivBackward1.
-
-    >>> full_name("Div:1")
-    'DivBackward1'
-    """
-    if word == "CopySlices" or word == "CopyBackwards":
-        return word
-    stem, _, number = word.partition(":")
-    return f"{stem}Backward{number or 0}"
+_NORMS = {1: "Mul~(Sgn(x),Unsqueeze(g))", 2: "Mul(Unsqueeze(g),MaskedFill(Div(x,Unsqueeze(r))))"}
+_MORE_NORMS = "Mul(Mul(x,Pow#p(Abs(x))),MaskedFill(Div(Unsqueeze(g),Pow#p(Unsqueeze(r)))))"
 
 
-def _answer(text: str) -> Answer:
-    if text in "=0":
-        return Answer("same" if text == "=" else "zero")
-    word, _, count = text.partition("+")
-    return Answer("view" if word[0] == ">" else "new", full_name(word.removeprefix(">")), int(count or 0))
+def row(node: Any, name: str) -> Row:
+    """The answers of ``node``, which is called ``name``, for its inputs in torch's order."""
+    return parsed(_by_op(node, name) or ROWS.get(name) or UNKNOWN)
 
 
-RULES: dict[str, list[Answer]] = {}
-for _entry in _RULES.replace("\n", "|").split("|"):
-    if _entry.strip():
-        _name, *_words = _entry.split()
-        RULES[_name if "Backward" in _name or _name.startswith("Copy") else f"{_name}Backward0"] = [
-            _answer(word) for word in _words
-        ]
-
-_EINSUMS = ("ViewBackward0", "MulBackward0", "SumBackward1", "PermuteBackward0")
-PRODUCT = Answer("new", "MulBackward0")
-_STEPS = {
-    "Slice": Answer("new", "SliceBackwardBackward0"),
-    "Select": Answer("new", "SelectBackwardBackward0"),
-    "Unsqueeze": Answer("view", "SqueezeBackward1"),
-    "Index": Answer("new", "IndexPutImplBackward0", 1),
-}
-"""The gradient of an indexed tensor, by the first step of the index."""
+def product(first: bool, second: bool, before: str = "") -> Row:
+    """The answers of a matrix product, whose factors stand in memory column by column, or not."""
+    x, y = "yz" if before else "xy"
+    left = f"T(Mm({y}',T(g)))" if first else f"Mm(g,T({y})')"
+    right = f"T(Mm(T(g),{x}'))" if second else f"Mm(T({x})',g)"
+    return parsed(f"{before or '~'} {left} {right}")
 
 
-def answer(node: Any, name: str, i: int, target: Any) -> Answer:
-    """How the gradient of input ``i`` of ``node``, which is called ``name``, comes about; ``target`` is that input."""
-    found = _by_op(node, name, i, target)
-    if found is None:
-        row = RULES.get(name, [PRODUCT])
-        found = row[min(i, len(row) - 1)]
-    return _fitted(found, node, name, target)
+def exponent(node: Any) -> Any:
+    """The number that a power node raises to; None where that is no number."""
+    if node.op.name == "square":
+        return 2
+    return static_number(node.args[1]) if node.op.name == "pow" and len(node.args) == 2 else None
 
 
-def _by_op(node: Any, name: str, i: int, target: Any) -> Answer | None:
+def _by_op(node: Any, name: str) -> str | None:
     """Answers that depend on more than the name."""
     op, params = node.op.name, node.params or {}
-    if node.op.kind == "function":
-        run = params.get("run")
-        passed = () if run is None else run.passed
-        return Answer("same" if i < len(passed) and passed[i] else "new")
-    if i == 1 and name in ("AddBackward0", "SubBackward0") and getattr(node.args, "inputs", None):
-        return Answer("new", "MulBackward1")  # the other summand was scaled on the way
-    if op == "matmul" and name in ("UnsafeViewBackward0", "CloneBackward0", "TransposeBackward0"):
-        return _batched(node, i, target)
-    if op == "einsum" and name in _EINSUMS and getattr(node.args, "inputs", None):
-        labels = params["inputs"]
-        missing = len(labels) > 1 and set().union(*labels) > set(labels[i])
-        return Answer("view of new", "SqueezeBackward1" if missing else "PermuteBackward0")
-    if op in ("sgn", "sign"):  # of real x, the only use of either in a rule is abs, which is sgn there
-        return Answer("new", "MaskedFillBackward0") if node.dtype.kind == "c" else Answer("nothing")
-    if op == "getitem" and name.removesuffix("Backward0") in (*_STEPS, "Alias"):
-        return _indexed(index_steps(node.args[0].raw_shape, params["index"]))
-    if op == "getitem" and name == "ViewBackward0":  # repeat_interleave, which torch makes of views
-        return Answer("view of new", "SqueezeBackward1")
-    if op in ("real", "imag"):
-        return Answer("view", "ViewAsComplexBackward0")
-    if name.startswith("Squeeze") and op == "squeeze":
-        return Answer("view", "UnsqueezeBackward0") if params["dim"] else Answer("same")
-    if name == "MmBackward0" or (name == "AddmmBackward0" and i):
-        return Answer("view", "TBackward0") if _by_columns(target) else Answer("new", "MmBackward0")
-    if name in ("CumsumBackward0", "LogcumsumexpBackward0") and _trivial(target, params.get("dim")):
-        return Answer("same")
-    if op == "pow" and len(node.args) == 2 and static_number(node.args[1]) == 0 and name == "PowBackward0":
-        return Answer("zero")
-    if name == "ExpandBackward0":
-        return _summed(Answer("same"), node.shape, target.raw_shape)
-    if name == "RepeatBackward0" and tuple(node.shape) == tuple(target.raw_shape):
-        return Answer("same")
+    if name in ("AddBackward0", "SubBackward0") and getattr(node.args, "inputs", None):
+        return "g Mul:1(g)"  # the other summand was scaled on the way
+    if op == "sgn" and node.dtype.kind != "c":
+        return "e"
+    if op == "mean" and name in ("VarMeanBackward0", "StdMeanBackward0"):
+        return ROWS["MeanBackward1"]
+    if op == "angle" and node.args[0].dtype.kind != "c":
+        return "0"
+    if op in ("amax", "amin") and name in ("AmaxBackward0", "AminBackward0") and not node.args[0].raw_shape:
+        return "Sum(Mul(Div(g,_),_))"
+    if name == "PowBackward0" and exponent(node) == 0:
+        return "0"
+    if name == "LinalgVectorNormBackward0" and "p" in params:
+        infinite = abs(params["p"]) == float("inf")
+        return "Mul~(Sgn(x),Mul(Div(Unsqueeze(g),_),_))" if infinite else _NORMS.get(params["p"], _MORE_NORMS)
+    if name in ("CumsumBackward0", "LogcumsumexpBackward0", "CumprodBackward0") and _trivial(node, params.get("dim")):
+        return "g"
+    if name == "RepeatBackward0" and tuple(node.shape) == tuple(node.args[0].raw_shape):
+        return "g"
+    if name.startswith("Squeeze") and op == "squeeze" and not params["dim"]:
+        return "g"
     return None
 
 
-def _indexed(steps: list[str]) -> Answer:
-    """The gradient of what was indexed in some steps: the first one answers last."""
-    if not steps:
-        return Answer("same")
-    if len(steps) > 1 and steps[0] == "Unsqueeze":
-        return Answer("view of new", "SqueezeBackward1", int("Index" in steps))
-    return _STEPS[steps[0]]
-
-
-def _batched(node: Any, i: int, target: Any) -> Answer:
-    """A product of more than two axes: torch folds the batch into the rows where one factor is a matrix or vector."""
-    ranks = [len(arg.raw_shape) for arg in node.args]
-    if min(ranks) > 2:
-        return _summed(
-            Answer("view of new", "ViewBackward0"), (*node.shape[:-2], *target.raw_shape[-2:]), target.raw_shape
-        )
-    if ranks[i] == 1:
-        return Answer("new", "MvBackward0")
-    if ranks[0] > 2:
-        return Answer("new", "MmBackward0") if i else Answer("view of new", "ViewBackward0")
-    return Answer("view of new", "TransposeBackward0" if i else "TBackward0")
-
-
-def _trivial(x: Any, dim: Any) -> bool:
-    shape = x.raw_shape
+def _trivial(node: Any, dim: Any) -> bool:
+    shape = node.shape
     return not shape or (isinstance(dim, int) and shape[dim] == 1)
 
 
-def _by_columns(matrix: Any) -> bool:
-    """Whether a matrix stands in memory column by column, as far as the graph tells."""
-    op = getattr(matrix, "op", None)
-    return tuple(matrix.raw_shape) == (1, 1) or (op is not None and op.name == "permute")
+# ---------------------------------------------------------------------------------------------- one here, several there
+
+_EINSUMS = ("ViewBackward0", "MulBackward0", "SumBackward1", "PermuteBackward0")
+_BROADCAST = ("MseLossBackward0", "HuberLossBackward0", "SmoothL1LossBackward0")
+_STEPS = {"Index": "Index({})", "Unsqueeze": "Unsqueeze({})", "Select": "Select({})", "Slice": "Slice({})"}
 
 
-def _summed(found: Answer, have: tuple[Any, ...], wanted: tuple[Any, ...]) -> Answer:
-    """A gradient of shape ``have`` summed to ``wanted``, as torch's ``sum_to`` does it."""
-    if tuple(have) == tuple(wanted):
-        return found
-    if not wanted:
-        return Answer("new", "SumBackward0")
-    return Answer(
-        "view of new" if len(have) > len(wanted) else "new",
-        "ViewBackward0" if len(have) > len(wanted) else "SumBackward1",
-    )
+def lowered(node: Any, name: str) -> tuple[str, tuple[Any, ...]] | None:
+    """The nodes that torch makes of a node here, in the words of the answers, and the shapes that they name.
+
+    None where node and node are one and the same.
+    """
+    op, params = node.op.name, node.params or {}
+    shapes: tuple[Any, ...] = ()
+    text = None
+    if op == "div" and static_number(node.args[0]) is not None:
+        text = "Mul(Reciprocal(x),_)"
+    elif op == "reshape" and name == "ViewBackward0" and getattr(node.args, "inputs", None):
+        expanded = getattr(node.args[0], "args", (node.args[0],))[0]  # repeat_interleave
+        if getattr(expanded, "op", None) is not None and expanded.op.name == "expand":
+            text = "View(Clone(Expand@0(Unsqueeze@1(x))))"
+            shapes = (expanded.shape, expanded.args[0].raw_shape)
+    elif op == "reshape" and name == "UnsafeViewBackward0":
+        text = "UnsafeView(Clone(x))"
+    elif op == "getitem" and name.removesuffix("Backward0") in _STEPS:
+        text = _indexed(index_steps(node.args[0].raw_shape, params["index"]))
+    elif op == "matmul" and name in ("UnsafeViewBackward0", "CloneBackward0", "TransposeBackward0", "SqueezeBackward4"):
+        text, shapes = _batched(node)
+    elif op == "einsum" and name in _EINSUMS and getattr(node.args, "inputs", None):
+        text, shapes = _einsum(params["inputs"], params["output"], node)
+    elif op in ("real", "imag"):
+        text = "Select(ViewAsReal(x))"
+    elif op == "ndtr" and name == "MulBackward1":
+        text = "Mul:1(Add:1(Erf(Mul:1(x))))"
+    elif name in _BROADCAST and getattr(node.args, "inputs", None):
+        text, shapes = _broadcast(name, node)
+    elif op == "outer":
+        text, shapes = "Mul(View@0(x),y)", ((*node.args[0].raw_shape, 1),)
+    return None if text is None else (text, shapes)
 
 
-def _fitted(found: Answer, node: Any, name: str, target: Any) -> Answer:
-    """The answer in the shape and dtype of the input: what torch's engine does to it afterwards."""
-    given, wanted = node.dtype, target.dtype
-    if given is None or wanted is None:
-        return found  # a function with several outputs has a dtype for each of them
-    cast = is_real_floating(given) and is_real_floating(wanted) and given != wanted
-    if node.op.kind != "elementwise" and node.op.name != "where" and name != "AddmmBackward0":
-        return Answer("new", "ToCopyBackward0") if cast else found
-    if given.kind == "c" and is_real_floating(wanted) and found.kind not in ("zero", "nothing"):
-        found = Answer("view" if found.kind in ("same", "view") else "view of new", "SelectBackward0", found.version)
-    found = _summed(found, node.shape, target.raw_shape)
-    return Answer("new", "ToCopyBackward0") if cast else found
+def _broadcast(name: str, node: Any) -> tuple[str | None, tuple[Any, ...]]:
+    """A loss of two arrays, which torch expands to one shape before."""
+    whole = tuple(getattr(node.args[0], "raw_shape", ()) or node.shape)
+    known = list(zip("xy", node.args.inputs, strict=False))
+    fits = [place is None or tuple(place.raw_shape) == whole for _, place in known]
+    if all(fits):
+        return None, ()
+    words = [letter if fit else f"Expand@0({letter})" for (letter, _), fit in zip(known, fits, strict=True)]
+    return f"{name.removesuffix('Backward0')}({','.join(words)})", (whole,)
+
+
+def _indexed(steps: list[str]) -> str | None:
+    """An index in several steps, the first one innermost."""
+    text = "x"
+    for step in steps:
+        text = _STEPS[step].format(text)
+    return text if len(steps) > 1 else None
+
+
+def _batched(node: Any) -> tuple[str, tuple[Any, ...]]:
+    """A product of more than two axes: torch folds the batch into the rows where one factor is a matrix or vector."""
+    shapes = [tuple(arg.raw_shape) for arg in node.args]
+    ranks = [len(shape) for shape in shapes]
+    if ranks == [1, 2]:
+        return "Squeeze:4(Mm(Unsqueeze(x),y))", ()
+    if min(ranks) > 2:
+        batch = tuple(node.shape[:-2])
+        return "UnsafeView(Bmm(View(Expand@0(x)),View(Expand@1(y))))", tuple((*batch, *s[-2:]) for s in shapes)
+    if ranks[0] > 2:
+        return ("UnsafeView(Mm(View(x),y))" if ranks[1] == 2 else "UnsafeView(Mv(View(x),y))"), ()
+    if ranks[0] == 1:
+        return "UnsafeView(Mv(UnsafeView(Clone(Transpose(y))),x))", ()
+    return "Clone(Transpose(UnsafeView(Mm(UnsafeView(Clone(Transpose(y))),T(x)))))", ()
+
+
+def _einsum(inputs: Any, output: Any, node: Any) -> tuple[str, tuple[Any, ...]]:
+    """The ops that torch makes of an einsum: operands aligned by views, then a product over batches or elements."""
+    union = set().union(*inputs)
+    aligned, shapes = [], []
+    for k, (labels, arg) in enumerate(zip(inputs, node.args, strict=True)):
+        sizes = dict(zip(labels, arg.raw_shape, strict=True))
+        shapes.append(tuple(sizes.get(label, 1) for label in (*output, *sorted(union - set(output)))))
+        text = f"Unsqueeze@{k}({'xyzw'[k]})" if set(labels) < union else "xyzw"[k]
+        if len(set(labels)) < len(labels):
+            text = f"Permute@{k}(Diagonal@{k}({text}))"
+        aligned.append(f"Permute@{k}({text})")
+    summed = union > set(output)
+    if len(inputs) == 1:
+        return (f"Sum:1({aligned[0]})" if summed else aligned[0]), tuple(shapes)
+    if not summed:
+        return f"Mul({aligned[0]},{aligned[1]})", tuple(shapes)
+    first, second = (f"View(Permute({text}))" for text in aligned)
+    return f"View(Permute(View(Bmm({first},{second}))))", tuple(shapes)

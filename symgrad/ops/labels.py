@@ -173,11 +173,12 @@ def _named_alike(space: str, name: str) -> str:
 
 NAMED_ALIKE: dict[str, str] = {
     "": "addbmm addcdiv addcmul addmm addmv addr as_strided as_strided_scatter baddbmm block_diag bmm bernoulli "
-    "cholesky cholesky_inverse cholesky_solve complex cummax cummin cumprod cumsum diag_embed diagonal_scatter dist "
-    "gather index_add index_copy index_put index_reduce index_select kthvalue ldexp logcumsumexp logit lu_unpack "
-    "masked_scatter masked_select mode mvlgamma nan_to_num nansum narrow_copy ormqr polar put renorm repeat roll rot90 "
-    "rsub scatter_add scatter_reduce select_scatter sgn slice_scatter take topk trace triangular_solve transpose vdot "
-    "view_as_complex logdet unfold aminmax std_mean var_mean select i0 softmax log_softmax",
+    "cholesky cholesky_inverse cholesky_solve complex cummax cummin cumprod cumsum diag_embed diagonal "
+    "diagonal_scatter dist gather index_add index_copy index_put index_reduce index_select kthvalue ldexp "
+    "logcumsumexp logit lu_unpack masked_scatter masked_select mode mvlgamma nan_to_num nansum narrow_copy "
+    "ormqr polar put renorm repeat roll rot90 rsub scatter_add scatter_reduce select_scatter sgn "
+    "slice_scatter take topk trace triangular_solve transpose vdot view_as_complex logdet unfold aminmax "
+    "std_mean var_mean select i0 softmax log_softmax",
     "nn.functional": "adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d avg_pool2d "
     "avg_pool3d binary_cross_entropy binary_cross_entropy_with_logits celu channel_shuffle elu "
     "fractional_max_pool2d fractional_max_pool3d gelu glu hardshrink hardsigmoid hardswish hardtanh huber_loss "

@@ -17,14 +17,15 @@ import numpy as np
 from symgrad.dtypes import NARROW, torch_name, widened
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import is_complex
-from symgrad.ops.cotangents import FUSED, full_name
+from symgrad.ops.answers import full_name
+from symgrad.ops.cotangents import FUSED
 from symgrad.ops.fitting import fit, unbroadcast
 from symgrad.ops.reductions import cast_op
 from symgrad.ops.select import beside, guard, where_op
 from symgrad.ops.shaping import expand_op
 from symgrad.ops.still import still
 from symgrad.partials import same
-from symgrad.tape.graph import FREED, Labelled, Masked, Node, Shaped
+from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped
 from symgrad.tape.inplace import out_of_reach
 from symgrad.tape.modes import no_grad
 from symgrad.tape.observers import PackedRow, running, unpacked
@@ -112,6 +113,7 @@ class Sweep:
         self.done = 0
         self.current: Any = None
         self.callbacks: list[Callable[[], Any]] = []
+        self.calls: list[Any] = []  # of a recorded sweep: what functions of the user took and gave
         self.nodes: list[Node] = []
         self._node_set: set[Node] | None = None
 
@@ -482,6 +484,9 @@ class Sweep:
                 results.append(c)
             else:
                 results.append(None)
+        if self.create_graph and op.kind == "function" and op.name != "output":
+            taken = g.parts.items() if g.__class__ is Parts else ((0, g),)
+            self.calls.append((node, taken, enumerate(results)))
         return results, inputs, inner
 
     def _structural(self, node: Node, i: int, c: Any, g: Any, zeros: Masked | None, inputs: Any, inner: Any) -> Any:

@@ -125,6 +125,26 @@ class NodeExtra:
         self.trace: Any = None
 
 
+class Slices(str):
+    """The label of a base a part of which was changed.
+
+    base     where the base stood before: a node, a leaf, or None for a constant
+    changed  the node of the change, whose first argument is the part as it was
+    """
+
+    __slots__ = ("base", "changed")
+
+    base: Any
+    changed: Node
+
+    @classmethod
+    def of(cls, base: Any, changed: Node) -> Slices:
+        """torch's name for the node, and what it was made of."""
+        made = cls("CopySlices")
+        made.base, made.changed = base, changed
+        return made
+
+
 class Source:
     """A constant of the graph: what a formula needs to know of it, without keeping large values alive.
 

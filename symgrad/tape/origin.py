@@ -24,7 +24,8 @@ class Origin:
     """One backward pass: its outputs and cotangents, as the graph knows them."""
 
     __slots__ = (
-        "__weakref__", "cache", "convention", "known", "pulled", "recorded", "replaced", "roots", "seeds", "wanted",
+        "__weakref__", "began", "cache", "calls", "convention", "given", "known", "pulled", "recorded", "replaced",
+        "roots", "seeds", "wanted",
     )  # fmt: skip
 
     def __init__(self, outputs: Sequence[Any], gradients: Sequence[Any]):
@@ -32,6 +33,9 @@ class Origin:
         self.seeds = tuple(None if g is None else g.edge() for g in gradients)
         self.wanted: frozenset[int] | None = None  # the identities of the edges asked for; None for all leaves
         self.recorded = False
+        self.began = next(sequence)
+        self.calls: list[Any] = []  # while a recorded pass runs: what the user's code in it took and gave
+        self.given: dict[Any, Any] = {}  # afterwards: the edges of what it gave
         self.cache: dict[Any, Any] = {}
         self.replaced: dict[Any, list[Any]] = {}  # by edge: the hooks that put another gradient in place
         self.convention = in_force()  # at kinks: the formula is read later, and must say what the number said

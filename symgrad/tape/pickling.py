@@ -148,7 +148,7 @@ def _labelled_state(node: Node, ref: Any) -> tuple[Any, ...]:
     refs = tuple(ref(a) for a in args)
     if not isinstance(args, Labelled) or args.label is None:
         return refs
-    label = args.label if isinstance(args.label, str) else args.label(node)
+    label = str(args.label) if isinstance(args.label, str) else args.label(node)
     return (label, None if args.inputs is None else tuple(ref(a) for a in args.inputs), *refs)
 
 
@@ -188,7 +188,7 @@ def _as_size(value: Any) -> Any:
     return value
 
 
-_OWN_FIELDS = {"__weakref__", "cache", "replaced", "roots", "seeds", "name", "ref", "site"}
+_OWN_FIELDS = {"__weakref__", "cache", "calls", "given", "replaced", "roots", "seeds", "name", "ref", "site"}
 """Fields of passes and constants that are written in a way of their own or made anew."""
 
 
@@ -318,7 +318,7 @@ def _fill_node(node: Node, state: Any, deref: Any, fresh: dict[int, int]) -> Non
 
 def _fill_origin(origin: Origin, state: Any, deref: Any, fresh: Any) -> None:  # noqa: ARG001  (one form for all)
     origin.roots, origin.seeds = tuple(map(deref, state[1])), tuple(map(deref, state[2]))
-    origin.cache, origin.replaced = {}, {}
+    origin.cache, origin.replaced, origin.given, origin.calls = {}, {}, {}, []
     for field, value in state[3].items():
         setattr(origin, field, value)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.op import Op, lookup, shape_of
-from symgrad.tape.graph import Labelled
+from symgrad.tape.graph import Labelled, Slices
 from symgrad.tape.overlap import blank
 
 Chain = list[tuple[Op, dict[str, Any]]]
@@ -23,9 +23,11 @@ def put_back(root: Any, part: Any, chain: Chain) -> Any:
     levels = [twin]
     for op, params in chain[:-1]:
         levels.append(op(levels[-1], **params))
+    changed = part._node
     for whole, (op, params) in zip(reversed(levels), reversed(chain), strict=True):
         part = put_into(whole, part, op, params)
-    Labelled.on(part._node, "CopySlices")
+    base = root._node or (root if root._requires_grad else None)
+    Labelled.on(part._node, "CopySlices" if changed is None else Slices.of(base, changed))
     Labelled.cast(part._node, "put")
     return part
 

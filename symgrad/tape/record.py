@@ -52,17 +52,19 @@ class Extra:
                ``.data`` was set, those through a ``.data``
     counts     an inference tensor that counts its changes: one taken off another outside of inference mode
     detached   a reference to the tensor with history whose memory this one shares without
+    came       the recorded pass, and the place, that a gradient without history came from
     inference  made in inference mode; such a tensor only ``claims`` to require grad, since nothing records it
     """
 
     __slots__ = (
-        "accumulate", "claims", "counted", "counts", "detached", "grad", "hooks", "inference", "metadata", "name",
-        "origin", "origin_at", "post", "recipe", "retains", "score", "silent", "site", "source", "structure", "view",
-        "views",
+        "accumulate", "came", "claims", "counted", "counts", "detached", "grad", "hooks", "inference", "metadata",
+        "name", "origin", "origin_at", "post", "recipe", "retains", "score", "silent", "site", "source", "structure",
+        "view", "views",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.accumulate: Any = None
+        self.came: Any = None
         self.claims = False
         self.counted = 0
         self.counts = False

@@ -1,0 +1,307 @@
+"""The graph as torch would have made it, where that is not the graph here: its nodes, and what its rules answer.
+
+Nothing is computed on it.  It is made from names alone (:mod:`symgrad.ops.answers`), for a pass at a time, when
+somebody asks what torch would show of a gradient.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad.autograd.graph import inputs, node_name
+from symgrad.dtypes import is_real_floating
+from symgrad.ops.answers import KEEPING, ROWS, SHAPED, VIEWS, Part, Row, full_name, parsed
+from symgrad.ops.cotangents import UNKNOWN, exponent, lowered, product, row
+from symgrad.tape.graph import Node, Slices
+
+
+class Step:
+    """A node of torch's graph that has no counterpart of its own here.
+
+    places       where its gradients go: a step, a node, a leaf, or None
+    sequence_nr  when it came into being: after a node here, and the how manieth
+    number, dim  the exponent of a power; the axes that a reduction reduced
+    """
+
+    __slots__ = ("dim", "dtype", "name", "number", "places", "sequence_nr", "shape")
+
+    def __init__(self, name: str, places: tuple[Any, ...], shape: Any, dtype: Any, sequence_nr: tuple[int, int]):
+        self.name, self.places, self.shape, self.dtype, self.sequence_nr = name, places, shape, dtype, sequence_nr
+        self.number: Any = None
+        self.dim: Any = None
+
+    @property
+    def raw_shape(self) -> Any:
+        """The shape, under the name that all places offer."""
+        return self.shape
+
+    @property
+    def row(self) -> Row:
+        """What its rule answers."""
+        if self.number == 0 and self.name == "PowBackward0":
+            return parsed("0")
+        if self.name == "SgnBackward0" and not is_complex(self.dtype):
+            return parsed("e")
+        return parsed(ROWS.get(self.name) or UNKNOWN)
+
+
+class Value:
+    """An array on its way through a rule: the node it has, and whose memory it is.
+
+    owner  the incoming gradient, of which this is a view or which it is; None for an array that the rule made
+    count  how often the rule changed it in place
+    dense  whether its entries are all there are in its memory
+    empty  zeros that torch stores no entries of
+    """
+
+    __slots__ = ("count", "dense", "dtype", "empty", "node", "owner", "shape", "view")
+
+    def __init__(self, node: Any, shape: Any, dtype: Any, owner: Any = None, empty: bool = False):
+        self.node, self.shape, self.dtype = node, shape, dtype
+        self.owner, self.empty = owner, empty
+        self.view, self.dense, self.count = False, True, 0
+
+
+NOTHING = Value(None, (), None)
+
+
+def is_complex(dtype: Any) -> bool:
+    """Whether a dtype that may be unknown is complex."""
+    return dtype is not None and dtype.kind == "c"
+
+
+def name_of(node: Any) -> str:
+    """The name of a step, or of a node here."""
+    if node.__class__ is Step:
+        return node.name
+    return node_name(node.args[0] if node.op.name == "output" else node, resolved=True)
+
+
+def edges_of(node: Any) -> tuple[tuple[Any, Any], ...]:
+    """The inputs of a node in torch's order: ``(what is known of it, where its gradient goes)``."""
+    if node.__class__ is Step:
+        return tuple((place, place) for place in node.places)
+    return inputs(node)
+
+
+# ---------------------------------------------------------------------------------------------- answers
+
+
+class Answering:
+    """One node's answers: the parts of its row made into steps where the pass is recorded, else only weighed."""
+
+    def __init__(self, node: Any, given: Value, edges: Any, recorded: bool, number: Callable[[], tuple[int, int]]):
+        self.node = node
+        self.recorded = recorded
+        self.number = number
+        self.shapes: tuple[Any, ...] = ()
+        self.row = Row((), False, {})
+        values = [Value(place, shape_of(arg), getattr(arg, "dtype", None)) for arg, place in edges]
+        self.letters: dict[str, Value] = dict(zip("xyzw", values, strict=False)) | {"g": given}
+        self.letters |= {"0": NOTHING, "e": NOTHING, "_": NOTHING, "r": Value(node, shape_of(node), node.dtype)}
+        self.parts: dict[str, Value] = {}
+        params = {} if node.__class__ is Step else node.params or {}
+        dim = node.dim if node.__class__ is Step else params.get("dim")
+        self.dim = (dim,) if isinstance(dim, int) else dim
+        self.target: Any = None
+        self.others: list[Callable[[int, Any], Value]] = []
+
+    def answer(self, i: int, target: Any) -> Value:
+        """The gradient of input ``i``, which is ``target``."""
+        label = None if self.node.__class__ is Step else getattr(self.node.args, "label", None)
+        if label.__class__ is Slices:
+            self.others = self.others or self.changed_part(label)
+            return self.others[i](i, target)
+        self.target = target
+        found = self.row.answers[min(i, len(self.row.answers) - 1)]
+        if found in ("0", "e"):
+            return Value(None, target.raw_shape, target.dtype, empty=found == "e")
+        return self.value(found)
+
+    def changed_part(self, label: Slices) -> list[Callable[[int, Any], Value]]:
+        """The answers of a base a part of which was changed: those of the change, and what they leave of the base."""
+        whole = self.step("CopyBackwards", [NOTHING, self.letters["g"]], shape_of(self.node))
+        node, edges = label.changed, [(arg, None if p is None else p) for arg, p in inputs(label.changed)]
+        part = self.step("AsStrided", [whole], node.shape)
+        inner = Answering(node, self.step("Clone", [part], node.shape), edges, self.recorded, self.number)
+        inner.row = rule(node, edges)
+
+        def base(i: int, target: Any) -> Value:
+            return self.step("CopySlices", [whole, inner.answer(i, node)], shape_of(target), 2)
+
+        return [base, *[inner.answer] * (len(edges) - 1)]
+
+    def value(self, part: Any) -> Value:
+        """What a letter stands for, or what a part makes."""
+        if isinstance(part, str):
+            if part in self.row.named:
+                if part not in self.parts:
+                    self.parts[part] = self._made(self.row.named[part])
+                return self.parts[part]
+            return self.letters.get(part, NOTHING)
+        return self._made(part)
+
+    def _made(self, part: Part) -> Value:
+        args: list[Any] = [None] * len(part.args)
+        for k in reversed(range(len(args))) if part.swapped else range(len(args)):
+            args[k] = self.value(part.args[k])
+        if part.word == "Conj" and not is_complex(args[0].dtype):
+            return args[0]  # type: ignore[no-any-return]
+        if part.word == "Unsqueeze" and not part.shape and self._has_axes(args[0]):
+            return args[0]  # type: ignore[no-any-return]
+        made = self.step(part.word, args, self._shape(part, args), part.changes)
+        if made.node.__class__ is Step and part.number:
+            step = made.node
+            step.number = int(part.number) if part.number.isdigit() else self._exponent()
+        return made
+
+    def step(self, word: str, args: list[Value], shape: Any, count: int = 0) -> Value:
+        """A node of that name on ``args``; no node where none of them has one."""
+        dtype = _dtype(word, args)
+        node = None
+        if self.recorded and any(arg.node is not None for arg in args):
+            node = Step(full_name(word), tuple(arg.node for arg in args), shape, dtype, self.number())
+            node.dim = self.dim
+        made = Value(node, shape, dtype)
+        made.count = count
+        if word in VIEWS:
+            made.owner, made.view, made.dense = args[0].owner, True, word != "Expand"
+            made.count, made.empty = args[0].count + count, args[0].empty
+        elif word in ("Mul", "Mul:1", "Div") and name_of(self.node) != "MvBackward0":
+            made.empty = any(arg.empty for arg in args)
+        return made
+
+    def _has_axes(self, value: Value) -> bool:
+        """Whether a result has kept the axes that were reduced, or never had any."""
+        if self.target is None:
+            return False
+        whole = self.node.__class__ is not Step and "dim" not in (self.node.params or {})
+        return whole or len(value.shape) == len(self.target.raw_shape)
+
+    def _exponent(self) -> Any:
+        known = self.node.number if self.node.__class__ is Step else exponent(self.node)
+        return None if known is None else known - 1
+
+    def _shape(self, part: Part, args: list[Value]) -> Any:
+        if part.shape.isdigit():
+            return self.shapes[int(part.shape)]
+        if part.shape == "a":
+            return shape_of(self.node.args[0])
+        if part.shape in self.letters:
+            return self.letters[part.shape].shape
+        if self.target is not None:
+            whole = tuple(self.target.raw_shape)
+            if part.shape == "t":
+                return whole
+            if part.shape == "k" or part.word in KEEPING:
+                dims = range(len(whole)) if self.dim is None else [d % max(len(whole), 1) for d in self.dim]
+                return tuple(1 if k in dims else n for k, n in enumerate(whole))
+            if part.word in SHAPED:
+                return whole
+        if part.word == "Sum":
+            return ()
+        return broadcast([arg.shape for arg in args])
+
+    def fitted(self, value: Value, target: Any) -> Value:
+        """The answer in the shape and dtype of the input: what torch does to it in the end."""
+        have, wanted = value.dtype, target.dtype
+        if value is NOTHING or have is None or wanted is None:
+            return value
+        if is_complex(have) and is_real_floating(wanted):
+            value = self.step("ViewAsReal", [value], value.shape)
+            value = self.step("Select", [value], value.shape)
+        shape = tuple(target.raw_shape)
+        if tuple(value.shape) != shape and broadcast([value.shape, shape]) == tuple(value.shape):
+            lead = len(value.shape) > len(shape) and shape
+            value = self.step("Sum:1" if shape else "Sum", [value], shape)
+            value = self.step("View", [value], shape) if lead else value
+        if is_real_floating(value.dtype) and value.dtype != wanted and (is_complex(wanted) or is_real_floating(wanted)):
+            value = self.step("ToCopy", [value], shape)
+            value.dtype = wanted
+        return value
+
+
+def shape_of(place: Any) -> Any:
+    """The shape of a place in the graph, () for a number."""
+    return getattr(place, "raw_shape", ())
+
+
+def broadcast(shapes: list[Any]) -> Any:
+    """The shape that arrays of those shapes have together; the longest where they do not fit."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        return max(shapes, key=len)
+
+
+_REAL = {np.dtype("complex64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("float64")}
+
+
+def _dtype(word: str, args: list[Value]) -> Any:
+    known = [arg for arg in args if is_complex(arg.dtype) or (arg.dtype is not None and is_real_floating(arg.dtype))]
+    if not known:
+        return None
+    found = max(known, key=lambda arg: (is_complex(arg.dtype), arg.shape != (), arg.dtype.itemsize)).dtype
+    if word in ("ViewAsReal", "Abs", "Angle"):
+        return _REAL.get(found, found)
+    if word == "ViewAsComplex":
+        return next((c for c, real in _REAL.items() if real == found), found)
+    return found
+
+
+# ---------------------------------------------------------------------------------------------- one here, several there
+
+_LOWERED: weakref.WeakKeyDictionary[Node, Any] = weakref.WeakKeyDictionary()
+
+
+def lower(node: Node) -> Any:
+    """The last of the nodes that torch makes of a node here; the node itself where it makes one."""
+    found = _LOWERED.get(node)
+    if found is not None:
+        return found
+    known = lowered(node, node_name(node, resolved=True))
+    if known is None:
+        return node
+    text, shapes = known
+    edges = [(arg, place) for arg, place in inputs(node) if hasattr(arg, "raw_shape")]
+    counter = itertools.count(1)
+    making = Answering(node, NOTHING, edges, True, lambda: (node.sequence_nr, next(counter)))
+    making.row, making.shapes = parsed(text), shapes
+    made = making.value(making.row.answers[0]).node
+    if made.__class__ is not Step:
+        return node
+    made.shape, made.dtype = node.shape, node.dtype
+    _LOWERED[node] = made
+    return made
+
+
+def rule(node: Any, edges: Any) -> Row:
+    """What the rule of a step or node answers."""
+    name = name_of(node)
+    if name in ("MmBackward0", "AddmmBackward0"):
+        first, second = (by_columns(arg if place is None else place) for arg, place in edges[-2:])
+        return product(first, second, "g" if name == "AddmmBackward0" else "")
+    return node.row if node.__class__ is Step else row(node, name)
+
+
+def by_columns(place: Any) -> bool:
+    """Whether a matrix stands in memory column by column, as far as the graph tells."""
+    turned = False
+    while place is not None:
+        if tuple(shape_of(place)) == (1, 1):
+            return True
+        edges = edges_of(place) if place.__class__ in (Step, Node) else ()
+        name = name_of(place).removesuffix("Backward0") if edges else ""
+        if name in ("T", "Transpose", "Permute"):
+            turned = not turned
+            place = edges[0][0]
+        elif name in SHAPED or not edges:
+            return turned
+        else:  # element by element, laid out as the first argument
+            place = next((arg for arg, _ in edges if tuple(shape_of(arg)) == tuple(shape_of(place))), None)
+    return turned
