@@ -14,6 +14,7 @@ from symgrad.formula.latex import latex
 from symgrad.formula.layout import layout
 from symgrad.formula.plainread import from_unicode
 from symgrad.formula.term import evaluate, symbol
+from symgrad.formula.texparse import from_latex
 from tests.test_latex import RAW, deep
 
 SPELLINGS = [
@@ -70,6 +71,15 @@ def test_unicode_reads_back(term, rng):
         text = spelled(latex(term, canonical=canonical), "unicode")
         again = from_unicode(text, symbols, shape=term.shape)
         np.testing.assert_allclose(evaluate(again, values), evaluate(term, values), rtol=1e-12)
+
+
+def test_powers_of_ten_read_back():
+    x = symbol("x", ())
+    for number, shown in ((1e-5, "10^{-5}"), (2.5e-7, r"2.5 \cdot 10^{-7}"), (1e-20, "10^{-20}")):
+        text = latex(x + number)
+        assert text.endswith(f"+ {shown}")
+        for again in (from_latex(text, {"x": ()}), from_unicode(spelled(text, "unicode"), {"x": ()})):
+            assert evaluate(again, {"x": 0.0}) == number
 
 
 @pytest.mark.parametrize("name", ["beta_1", "W2", "x_hat", "w_new", "loss", "lambda_", "θ", "x_i_j", "größe", "beta1"])

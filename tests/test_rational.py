@@ -31,6 +31,15 @@ TEXTBOOK: list[tuple[Any, str]] = [
     ((1 - sg.sigmoid(x)) * (sg.sigmoid(x) * (1 - y) / (1 - sg.sigmoid(x)) - y), "(sigmoid(x) - y)"),
     (1 - sg.sigmoid(-x), "sigmoid(x)"),
     (u * (v / u - a), "(v - (a * u))"),
+    (sg.cos(x) ** 2 - sg.sin(x) ** 2, "cos((2 * x))"),
+    (2 * sg.sin(x) * sg.cos(x), "sin((2 * x))"),
+    (3 * sg.cos(x) ** 2 + 3 * sg.sin(x) ** 2, "3"),
+    (sg.cosh(x) / (1 + sg.sinh(x) ** 2), "(1 / cosh(x))"),
+    (sg.exp(x) / (sg.exp(x) + sg.exp(y)), "sigmoid((x - y))"),
+    (sg.exp(x) * (sg.sigmoid(x) - 1) ** 2, "(sigmoid(x) * (1 - sigmoid(x)))"),
+    (sg.sign(x) / sg.abs(x), "(1 / x)"),
+    (sg.where(x > y, u, 0) + sg.where(x > y, 0, a * u), "where(gt(x, y), u, (a * u))"),
+    (v * sg.where(u > a, 1, 0) + a * v * sg.where(u > a, 0, 1), "(v * where(gt(u, a), 1, a))"),
     (sg.sum(u / (1 + u * u / a)) / a, "sum((u / (a + (u ** 2))))"),
 ]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def read_guard(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
-    """guard(x, keep) = x wherever x is finite."""
+    """guard(x, keep) and excepted(x, keep) are x wherever x is finite."""
     return args[0].broadcast(term.shape)
 
 
@@ -126,16 +126,37 @@ def _clip(run: Canonicaliser, condition: Form, first: Form, second: Form) -> For
 
 def joined(run: Canonicaliser, terms: Sequence[Product], shape: tuple[object, ...]) -> list[Product] | None:
     """where(c, a, 0) + where(c, 0, b) = where(c, a, b), always; None when there is no such pair."""
-    pieces = [(k, piece) for k, p in enumerate(terms) if (piece := _piece(run, p, shape)) is not None]
-    for i, (k, (condition, first, second)) in enumerate(pieces):
-        for m, (other, a, b) in pieces[i + 1 :]:
-            opposite = bool(first.terms) != bool(a.terms)
-            if opposite and run.same(condition, other):
-                above, below = (first, b) if first.terms else (a, second)
-                whole = selected(run, lookup("where"), condition, above, below)
+    found = [k for k, p in enumerate(terms) if p.elementwise and any(f.base.op.name == "where" for f in p.factors)]
+    for i, k in enumerate(found):
+        for m in found[i + 1 :]:
+            # A factor of both terms stays in front: what it is where nothing is selected it is in both anyway.
+            shared = _shared(terms[k], terms[m])
+            places = [tuple(terms[k].out.index(x) for x in f.labels) for f in shared]
+            one, other = (_piece(run, _bare(p, shared, places), shape) for p in (terms[k], terms[m]))
+            if one is None or other is None or bool(one[1].terms) == bool(other[1].terms):
+                continue
+            if run.same(one[0], other[0]):
+                above, below = (one[1], other[2]) if one[1].terms else (other[1], one[2])
+                whole = selected(run, lookup("where"), one[0], above, below)
+                if shared:
+                    whole = run.times(Form([Product(1, shared, terms[k].out)], shape), whole)
                 rest = [p for n, p in enumerate(terms) if n not in (k, m)]
                 return [*rest[:k], *whole.terms, *rest[k:]]
     return None
+
+
+def _shared(p: Product, q: Product) -> list[Factor]:
+    """The factors of a product, other than conditions, that another has along the same axes."""
+    there = {(f.base, f.power, tuple(q.out.index(x) for x in f.labels)) for f in q.factors}
+    plain = [f for f in p.factors if f.base.op.name != "where" and f.labels]
+    return [f for f in plain if (f.base, f.power, tuple(p.out.index(x) for x in f.labels)) in there]
+
+
+def _bare(p: Product, shared: Sequence[Factor], places: Sequence[tuple[int, ...]]) -> Product:
+    """A product without some of its factors."""
+    gone = {(f.base, f.power, at) for f, at in zip(shared, places, strict=True)}
+    kept = [f for f in p.factors if (f.base, f.power, tuple(p.out.index(x) for x in f.labels)) not in gone]
+    return Product(p.coef, kept, p.out, p.decimal)
 
 
 def _piece(run: Canonicaliser, p: Product, shape: tuple[object, ...]) -> tuple[Form, Form, Form] | None:

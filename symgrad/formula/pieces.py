@@ -152,7 +152,9 @@ def _float_item(value: float) -> Item:
     if text == "nan":
         return r"\mathrm{nan}", ATOM
     digits, _, exponent = text.partition("e")
-    return (rf"{digits} \cdot 10^{{{int(exponent)}}}", POWER) if exponent else (digits, ATOM)
+    if not exponent:
+        return digits, ATOM
+    return ("" if digits == "1" else rf"{digits} \cdot ") + rf"10^{{{int(exponent)}}}", POWER
 
 
 def _complex_piece(value: complex) -> Piece:

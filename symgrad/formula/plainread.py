@@ -24,9 +24,11 @@ from symgrad.formula.texvalues import divided, operand_of, product, value_of
 _UP = {v: k for k, v in RAISED.items()}
 _LOW = {v: k for k, v in LOWERED.items()}
 _UP_CHARS, _LOW_CHARS = "".join(_UP), "".join(_LOW)
+_DIGITS_UP = "".join(RAISED[c] for c in "-−0123456789" if c in RAISED)
 _MARKS = "\u0302\u0304\u0303\u0307\u20d7"
 TOKEN = re.compile(
-    rf"(?P<skip>\s+)|(?P<number>[0-9]+(?:\.[0-9]+)?(?: · 10[{_UP_CHARS}]+)?)|(?P<vulgar>[{''.join(VULGAR.values())}])"
+    rf"(?P<skip>\s+)|(?P<number>(?:[0-9]+(?:\.[0-9]+)? · )?10[{_DIGITS_UP}]+|[0-9]+(?:\.[0-9]+)?)"
+    rf"|(?P<vulgar>[{''.join(VULGAR.values())}])"
     rf"|(?P<up>[{re.escape(_UP_CHARS)}]+)|(?P<low>[{_LOW_CHARS}]+)|(?P<quoted>'[^']*')"
     r"|(?P<name>[A-Za-z](?:[A-Za-z0-9]|_(?=[A-Za-z0-9]))+"
     rf"|(?![{_UP_CHARS}{_LOW_CHARS}])[^\W\d_](?:[{_MARKS}]|(?:(?![{_UP_CHARS}{_LOW_CHARS}])[^\W\d_])*))"
@@ -69,9 +71,11 @@ class _Tokens:
     def one(self, m: re.Match[str]) -> None:
         kind, text = str(m.lastgroup), m[0]
         if kind == "number":
-            digits, _, power = text.partition(" · 10")
+            power = text.lstrip(".0123456789 ·")
+            digits = text.removesuffix(f"10{power}").removesuffix(" · ") if power else text
             exponent = "".join(_UP[c] for c in power).replace("−", "-")
-            self.put(rf"{digits} \cdot 10^{{{exponent}}}" if power else digits, kind="number")
+            front = rf"{digits} \cdot " if digits else ""
+            self.put(rf"{front}10^{{{exponent}}}" if power else digits, kind="number")
         elif kind == "vulgar":
             top, bottom = next(k for k, v in VULGAR.items() if v == text).split("/")
             self.put(r"\frac", "{")

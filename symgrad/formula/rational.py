@@ -26,7 +26,7 @@ from symgrad.formula.polynomials import (
     quotient,
     raised,
 )
-from symgrad.formula.term import Term, postorder
+from symgrad.formula.term import SIZE, Term, postorder
 from symgrad.op import lookup
 
 if TYPE_CHECKING:
@@ -458,5 +458,6 @@ def _options(form: Form, run: Canonicaliser) -> Iterator[Form]:
 
 
 def _measure(term: Term) -> tuple[int, int]:
-    """The operations of a formula as printed, and among equals its fractions."""
-    return price(term), sum(t.op.name == "div" for t in postorder([term]))
+    """The operations of a formula as printed, and among equals its fractions; means are none."""
+    fractions = [t for t in postorder([term]) if t.op.name == "div" and t.args[1].op is not SIZE]
+    return price(term), len(fractions)

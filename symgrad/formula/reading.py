@@ -302,6 +302,7 @@ READERS: dict[str, Reader] = {
     "reshape": _read_reshape,
     "where": read_where,
     "guard": read_guard,
+    "excepted": read_guard,
     "getitem": _read_getitem,
     "put": _read_put,
 }

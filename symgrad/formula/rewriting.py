@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from symgrad.formula.identities import logistic_quotient
 from symgrad.formula.imaginary import conjugate, conjugate_pairs, part, phases, unit_powers
 from symgrad.formula.inverses import without_inverses
 from symgrad.formula.masks import positive_relu, signed_powers, unmasked
@@ -274,7 +275,7 @@ def _argument_of(y: Term, h: Factor, run: Canonicaliser) -> bool:
 
 
 def _signs(p: Product, run: Canonicaliser) -> Product:
-    """|x|·sign(x) = x always, and |x|²ᵏ = x²ᵏ for real x."""
+    """|x|·sign(x) = x always, sign(x)/|x| = 1/x where x is not 0, and |x|²ᵏ = x²ᵏ for real x."""
     for f in p.factors:
         if f.base.op.name != "abs" or f.base not in run.arguments:
             continue
@@ -291,6 +292,10 @@ def _signs(p: Product, run: Canonicaliser) -> Product:
             if same and g.power == 1 and f.power >= 1:
                 rest = [Factor(f.base, f.labels, plain_power(f.power - 1))] if f.power > 1 else []
                 return merged(without(p, [f, g], [*whole, *rest]), run)
+            if same and g.power == 1 and inner.elementwise and f.power < 0 and f.power % 2 == 1:
+                # sign(x)/|x|ᵏ = 1/xᵏ for odd k, where x is not 0.
+                below = [Factor(x.base, x.labels, plain_power(x.power * f.power)) for x in whole]
+                return merged(without(p, [f, g], below), run)
         if inner.elementwise and f.power % 2 == 0 and f.power > 0 and _real(f.base.args[0]):
             return merged(
                 without(p, [f], [Factor(x.base, x.labels, plain_power(x.power * f.power)) for x in whole]), run
@@ -339,6 +344,7 @@ _REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"number"}), _alone(with_whole_parts)),
     (frozenset({"number"}), _alone(unit_powers)),
     (frozenset({"exp"}), _exponentials),
+    (frozenset({"exp"}), logistic_quotient),
     (frozenset({"cosh", "cos"}), _alone(_quotients)),
     (frozenset({"inv"}), without_inverses),
     (frozenset({"put"}), _alone(entries_of_others)),

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.expanding import cost, substituted
+from symgrad.formula.identities import one_square
 from symgrad.formula.normal import Factor, Form, Power, Product, plain_power
 from symgrad.formula.term import frozen
 from symgrad.op import lookup
@@ -29,7 +30,8 @@ def shortened(form: Form, run: Canonicaliser) -> Form | None:
     """The form with one square completed, or some terms over a common denominator; None when neither is shorter."""
     if not 1 < len(form.terms) <= WIDEST:
         return None
-    return _square(form, run) or _complement(form, run) or _one_fraction(form, run) or _one_call(form, run)
+    rules = (_square, one_square, _complement, _one_fraction, _one_call)
+    return next((found for rule in rules if (found := rule(form, run)) is not None), None)
 
 
 # ---------------------------------------------------------------------------------------------- squares

@@ -26,6 +26,7 @@ from symgrad.formula.budget import (
 from symgrad.formula.chains import Layout, count_transposes, counted, is_transpose, is_truth, price, turned
 from symgrad.formula.expanding import absorbed, distributed, expanded, flattened, opened
 from symgrad.formula.factoring import factored, scalars_apart
+from symgrad.formula.identities import doubled_angle
 from symgrad.formula.matrixform import form_term
 from symgrad.formula.normal import (
     Factor,
@@ -54,7 +55,8 @@ from symgrad.op import Op, lookup
 
 _EXPANDED = frozenset(
     ("mean", "square", "reciprocal", "rsqrt", "adjugate", "matrix_power", "var", "hypot", "log1p", "expm1",
-     "solve_triangular", "chosen", "masked", "inverse_mills", "erfcx_tail", "one_less_square", "complex", "adjoint")
+     "solve_triangular", "chosen", "masked", "inverse_mills", "erfcx_tail", "one_less_square", "complex", "adjoint",
+     "erfcx", "bessel_ie")
 )  # fmt: skip
 """Ops that formulas show by their definition."""
 
@@ -218,7 +220,7 @@ class Canonicaliser:
         form = self._settled(form)
         if len(form.terms) > 1:
             return self._sum_term(form)
-        return self.plain_term(form)
+        return self.plain_term(Form([doubled_angle(p, self) for p in form.terms], form.shape))
 
     def _settled(self, form: Form) -> Form:
         """The form with common factors taken out and its fractions in lowest terms."""

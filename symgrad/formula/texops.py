@@ -102,7 +102,7 @@ def _pow(w: Writer, t: Term) -> Piece:
 _NAMED = {
     **{n: rf"\{n}" for n in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "log")},
     "asin": r"\arcsin", "acos": r"\arccos", "atan": r"\arctan", "erf": operator("erf"), "erfc": operator("erfc"),
-    "digamma": r"\psi", "relu": operator("relu"), "sign": operator("sign"),
+    "digamma": r"\psi", "ndtr": r"\Phi", "lambertw": "W", "relu": operator("relu"), "sign": operator("sign"),
     "asinh": operator("asinh"), "acosh": operator("acosh"), "atanh": operator("atanh"), "sinc": operator("sinc"),
 }  # fmt: skip
 
@@ -149,13 +149,23 @@ def _cbrt(w: Writer, t: Term) -> Piece:
     return Piece(kind_of(t.shape), rf"\sqrt[3]{{{text_of(w.operand(t.args[0]))}}}", POWER)
 
 
-@writes("logsigmoid", "lgamma", "log_softmax")
+_LOGS = {"logsigmoid": r"\sigma", "lgamma": r"\Gamma", "log_softmax": operator("softmax"), "log_ndtr": r"\Phi"}
+
+
+@writes(*_LOGS)
 def _log_of(w: Writer, t: Term) -> Piece | None:
-    inner = {"logsigmoid": r"\sigma", "lgamma": r"\Gamma", "log_softmax": operator("softmax")}[t.op.name]
+    inner = _LOGS[t.op.name]
     if w.taken(inner) or ("dim" in t.params and t.params["dim"] != t.ndim - 1):
         return None
     argument = exact(w, t.args[0]) if t.op.name == "log_softmax" else w.operand(t.args[0])
     return Piece(kind_of(t.shape), rf"\log {inner}" + brackets(text_of(argument)), OPEN)
+
+
+@writes("ndtri")
+def _normal_quantile(w: Writer, t: Term) -> Piece | None:
+    if w.taken(r"\Phi"):
+        return None
+    return Piece(kind_of(t.shape), r"\Phi^{-1}" + brackets(text_of(w.operand(t.args[0]))))
 
 
 @writes("softmax")

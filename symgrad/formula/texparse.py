@@ -41,7 +41,7 @@ TOKEN = re.compile(
     r"|(?P<begin>\\begin\{\w+\})|(?P<end>\\end\{\w+\})|(?P<name>\\operatorname\{(?:[^}\\]|\\_)*\})"
     r"|(?P<word>\\(?:text|mathrm)\{(?:[^}\\]|\\_)*\})|(?P<ones>\\mathbf\{1\})"
     r"|(?P<bar>\\left\||\\right\||\\left\\[lr]\w+|\\right\\[lr]\w+)|(?P<fence>\\left|\\right)"
-    r"|(?P<number>\d+(?:\.\d+)?\s*\\cdot\s*10\^\{-?\d+\}|\d+\.\d+|\d+)|(?P<row>\\\\)|(?P<command>\\[a-zA-Z]+)|(?P<char>.)",
+    r"|(?P<number>(?:\d+(?:\.\d+)?\s*\\cdot\s*)?10\^\{-?\d+\}|\d+\.\d+|\d+)|(?P<row>\\\\)|(?P<command>\\[a-zA-Z]+)|(?P<char>.)",
     re.DOTALL,
 )
 
@@ -83,7 +83,10 @@ _RELATIONS = {"=": "eq", r"\ne": "ne", "<": "lt", r"\le": "le", ">": "gt", r"\ge
 _FUNCTIONS = {
     **{rf"\{n}": n for n in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "log", "exp")},
     r"\arcsin": "asin", r"\arccos": "acos", r"\arctan": "atan", r"\sigma": "sigmoid", r"\psi": "digamma",
+    r"\Phi": "ndtr", "W": "lambertw",
 }  # fmt: skip
+_TIMES = r"\cdot"
+_LOGS = {r"\sigma": "logsigmoid", r"\Gamma": "lgamma", r"\Phi": "log_ndtr"}
 _OPERATORS = {"tr": "trace", "Re": "real", "Im": "imag", "clip": "clamp", "expm": "matrix_exp", "sinc'": "dsinc",
               "svdu": "svd_u", "eigvec": "eigh_vectors"}  # fmt: skip
 _AXES_TUPLE = ("any", "all", "sum", "mean", "var", "std", "amax", "amin", "norm", "logsumexp", "squeeze")
@@ -311,6 +314,8 @@ class _TexReader:
                 tokens.at += 5
                 return entrywise(lambda x: op("polygamma", x, n=order), self.bracketed())
             exponent = self.group()
+            if name == "ndtr" and exponent.term.number == -1:
+                return entrywise(lookup("ndtri"), self.bracketed())
         joined = self.joined_log() if name == "log" else None
         if joined is not None:
             return joined
@@ -322,9 +327,9 @@ class _TexReader:
         r"""``\log`` of a function for which the table has one op."""
         tokens = self.tokens
         following = tokens.peek()
-        if following in (r"\sigma", r"\Gamma") and tokens.peek(1) == "(" and self.symbol_free():
+        if following in _LOGS and tokens.peek(1) == "(" and self.symbol_free():
             tokens.at += 1
-            return entrywise(lookup("logsigmoid" if following == r"\sigma" else "lgamma"), self.bracketed())
+            return entrywise(lookup(_LOGS[following]), self.bracketed())
         if following == r"\operatorname{softmax}" and tokens.peek(1) == "(":
             tokens.at += 1
             return self.along_last("log_softmax", self.bracketed())
@@ -512,5 +517,7 @@ class _TexReader:
 
 
 def _literal(text: str) -> Any:
-    digits, _, exponent = text.replace(" ", "").partition(r"\cdot10^{")
-    return float(f"{digits}e{exponent[:-1]}") if exponent else literal(text)
+    digits, _, exponent = text.replace(" ", "").partition("10^{")
+    if not exponent:
+        return literal(text)
+    return float(f"{digits.removesuffix(_TIMES) or 1}e{exponent[:-1]}")

@@ -126,11 +126,11 @@ def _pow_exponent(out: Any, x: Any, y: Any) -> Any:
             return out * log(-x) + mul(1j * out, PI)  # the logarithm of a real number would be nan
         return out * log(x)
     from symgrad.ops.complex import imag, real
-    from symgrad.ops.select import eq, logical_not, masked
+    from symgrad.ops.select import eq, excepted, logical_not
 
     # 0**y is a constant for y that are not negative.
     above = (real(y) >= 0) & eq(imag(y), 0) if is_complex(y) else y >= 0
-    return masked(out * log(x), logical_not(eq(x, 0) & above))
+    return excepted(out * log(x), logical_not(eq(x, 0) & above))
 
 
 def _power_code(x: str, y: str) -> str:
@@ -162,11 +162,11 @@ def _of_base(rule: Any) -> Any:
     """The rule of the base: x**0 is a constant, even where its slope would be infinite."""
 
     def of_base(g: Any, out: Any, x: Any, y: Any) -> Any:
-        from symgrad.ops.select import masked, ne
+        from symgrad.ops.select import excepted, ne
 
         number = static_number(y)
         if number is None:
-            return masked(rule(g, out, x, y), ne(y, 0))
+            return excepted(rule(g, out, x, y), ne(y, 0))
         return zeros_like(x) if number == 0 else rule(g, out, x, y)
 
     return of_base

@@ -10,14 +10,21 @@ from symgrad.op import Op, elementwise, front, primitive
 from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import exp, log, sqrt
 from symgrad.ops.naming import inplace, within
-from symgrad.ops.select import sign, where
-from symgrad.ops.special import lgamma, polygamma_op, sinc
+from symgrad.ops.select import abs_, sign, where
+from symgrad.ops.special import erfc, lgamma, polygamma_op, sinc
 
 inplace("erfinv", "i0", "mvlgamma", "polygamma")
 
 
 def _order(
-    name: str, kernel: Any, slope: Any, latex: str, doc: str, by_result: bool = False, domain: str = "off-zero"
+    name: str,
+    kernel: Any,
+    slope: Any,
+    latex: str,
+    doc: str,
+    by_result: bool = False,
+    domain: str = "off-zero",
+    define: Any = None,
 ) -> Op:
     rule = (lambda g, out, x, *, n: g * slope(out, x, n)) if by_result else (lambda g, out, x, *, n: g * slope(x, n))
     return primitive(
@@ -28,6 +35,7 @@ def _order(
         infer=lambda shape, n: shape,
         dtypes="float",
         domain=domain,
+        define=define,
         latex=latex,
         doc=doc,
     )
@@ -115,6 +123,7 @@ bessel_ie = _order(
     r"e^{{-\left|{0}\right|}} I_{{{n}}}\left({0}\right)",
     "e^(-|x|) times the modified Bessel function of the first kind, integer order n >= 0.",
     by_result=True,
+    define=lambda x, *, n: exp(-abs_(x)) * bessel_i(x, n=n),
 )
 lambertw: Op = elementwise(
     "lambertw",
@@ -139,6 +148,26 @@ def _bessel(name: str, op: Op, n: int, method: bool = False) -> None:
     if method:
         front(name, op=op)(call)
 
+
+@within("special")
+def jv(v: int, z: Any) -> Any:
+    """The Bessel function of the first kind, of whole order ``v``, as in SciPy.
+
+    Raises ArgumentError for other orders.
+
+    >>> import numpy as np
+    >>> round(float(jv(2, np.float64(1.0))), 9)
+    0.114903485
+    """
+    order = v if isinstance(v, int) else None
+    if order is None:
+        raise ArgumentError(f"jv(v, z) needs a whole number v (an int) for its order, got {type(v).__name__}.")
+    # J of order -n is (-1)^n times J of order n.
+    found = bessel_j(z, n=abs(order))
+    return -found if order < 0 and order % 2 else found
+
+
+within("special")(lambertw)
 
 for _name, _op, _n in (
     ("bessel_j0", bessel_j, 0),
@@ -219,6 +248,7 @@ erfcx: Op = _special(
     kernels_special.erfcx,
     lambda out, x: -2 / sqrt(PI) * erfcx_tail(x),
     domain="real",
+    define=lambda x: exp(x**2) * erfc(x),
     latex=r"\operatorname{{erfcx}}\left({0}\right)",
     doc="Scaled complementary error function e^(x²) erfc(x).",
 )

@@ -169,6 +169,18 @@ masked: Op = elementwise(
     doc="x · keep, and 0 where keep is 0 whatever x is: slopes by pieces, beside infinite cotangents.",
 )
 masked.vjps = masked.conj_vjps = masked.jvps = (lambda g, out, likex, keep: masked(g, keep), masked.vjps[1])
+excepted: Op = elementwise(
+    "excepted",
+    kernels.masked,
+    lambda out, x, keep: keep,
+    0,
+    public=(),
+    define=lambda x, keep: masked(x, keep),
+    domain=("real", "bool"),
+    latex="{0}",
+    doc="masked at points that a rule excepts: formulas hold beside them and do not show them.",
+)
+excepted.vjps = excepted.conj_vjps = excepted.jvps = (lambda g, out, likex, keep: excepted(g, keep), excepted.vjps[1])
 
 
 def _by_pieces(op: Op) -> Op:
