@@ -114,6 +114,8 @@ _EXAMPLES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "middle": ((_VECTOR,), {"skip_nan": False}),
     "searchsorted": ((_VECTOR, np.array([1.5])), {"right": False, "dtype": "int64"}),
     "argcummax": ((_VECTOR,), {"dim": 0}),
+    "argkth": ((_VECTOR,), {"dim": 0, "k": 2}),
+    "argtop": ((_VECTOR,), {"dim": 0, "k": 2, "largest": True}),
     "argcummin": ((_VECTOR,), {"dim": 0}),
     "svdvals": ((_MATRIX,), {"k": 2}),
     "svd_u": ((_MATRIX,), {"k": 2}),

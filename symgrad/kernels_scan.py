@@ -70,3 +70,101 @@ def logcumsumexp(x: Any, dim: int) -> Any:
         top, low = np.where(larger, rows[k], out[k - 1]), np.where(larger, out[k - 1], rows[k])
         out[k] = top + np.log1p(np.exp(low - top))
     return np.moveaxis(out, 0, dim)
+
+
+def argkth(x: Any, dim: int, k: int) -> Any:
+    """Place (kept as an axis of size 1) of the k-th smallest entry; among equal ones torch's choice."""
+    rows = np.moveaxis(x, dim, -1)
+    places = np.argsort(rows, -1, kind="stable")[..., k - 1 : k]
+    chosen = np.take_along_axis(rows, places, -1)
+    tied = np.sum((rows == chosen) | (np.isnan(rows) & np.isnan(chosen)), -1) > 1
+    for row in zip(*np.nonzero(tied), strict=True) if tied.ndim else [()] * int(tied):
+        places[row] = _selected(rows[row].tolist(), k - 1)
+    return np.moveaxis(places, -1, dim)
+
+
+def _selected(values: list[Any], k: int) -> int:
+    """Where the entry stood that Hoare's selection, with the median of three as pivot, brings to position k."""
+    row = [(value != value, value, i) for i, value in enumerate(values)]
+
+    def above(a: int, b: int) -> bool:
+        return bool(row[a][0] > row[b][0] or row[a][1] > row[b][1])
+
+    def swap(a: int, b: int) -> None:
+        row[a], row[b] = row[b], row[a]
+
+    low, high = 0, len(row) - 1
+    while high > low + 1:
+        swap(low + (high - low) // 2, low + 1)
+        for a, b in ((low + 1, high), (low, high), (low + 1, low)):
+            if above(a, b):
+                swap(a, b)
+        i, j = low + 1, high
+        while True:
+            i += 1
+            while above(low, i):
+                i += 1
+            j -= 1
+            while above(j, low):
+                j -= 1
+            if j < i:
+                break
+            swap(i, j)
+        swap(low, j)
+        low, high = i if j <= k else low, j - 1 if j >= k else high
+    if high == low + 1 and above(low, high):
+        swap(low, high)
+    return row[k][2]
+
+
+def argtop(x: Any, dim: int, k: int, largest: bool) -> Any:
+    """Places of the k largest (smallest) entries in order, nan counting as largest; among equal ones torch's choice."""
+    rows = np.moveaxis(x, dim, -1)
+    places = np.array(np.moveaxis(argsort(x, dim, largest), dim, -1)[..., : k + 1])
+    chosen = np.take_along_axis(rows, places, -1)
+    tied = np.any((chosen[..., 1:] == chosen[..., :-1]) | np.isnan(chosen[..., 1:] + chosen[..., :-1]), -1)
+    places = places[..., :k]
+    if 0 < k <= 16:
+        for row in zip(*np.nonzero(tied), strict=True) if tied.ndim else [()] * int(tied):
+            places[row] = _best(rows[row].tolist(), k, largest)
+    return np.moveaxis(places, -1, dim)
+
+
+def _best(values: list[Any], k: int, largest: bool) -> list[int]:
+    """Where the k best entries stood, found by introspective selection and sorted by insertion."""
+    row = [(value != value, value, i) for i, value in enumerate(values)]
+
+    def before(a: Any, b: Any) -> bool:
+        a, b = (a, b) if largest else (b, a)
+        return bool(a[0] > b[0] or a[1] > b[1])
+
+    def insert(low: int, high: int) -> None:
+        for i in range(low + 1, high):
+            entry, at = row[i], i
+            while at > low and before(entry, row[at - 1]):
+                row[at], at = row[at - 1], at - 1
+            row[at] = entry
+
+    low, high = 0, len(row)
+    while high - low > 3:
+        a, b, c = low + 1, low + (high - low) // 2, high - 1
+        if before(row[a], row[b]):
+            middle = b if before(row[b], row[c]) else c if before(row[a], row[c]) else a
+        else:
+            middle = a if before(row[a], row[c]) else c if before(row[b], row[c]) else b
+        row[low], row[middle] = row[middle], row[low]
+        i, j = low + 1, high
+        while True:
+            while before(row[i], row[low]):
+                i += 1
+            j -= 1
+            while before(row[low], row[j]):
+                j -= 1
+            if i >= j:
+                break
+            row[i], row[j] = row[j], row[i]
+            i += 1
+        low, high = (i, high) if i < k else (low, i)
+    insert(low, high)
+    insert(0, k - 1)
+    return [place for _, _, place in row[:k]]

@@ -19,18 +19,18 @@ from symgrad.ops.elementwise import ceil, floor
 from symgrad.ops.indexing import gather_op
 from symgrad.ops.reductions import Extremes, amax, amin, check_entries, shared_by_ties, sum_op
 from symgrad.ops.select import isnan, where
-from symgrad.ops.shaping import axis_of, movedim, narrow, reshape, squeeze, unsqueeze
+from symgrad.ops.shaping import axis_of, movedim, reshape, squeeze, unsqueeze
 from symgrad.ops.still import values_of
 
 _LONG = np.dtype(np.int64)
 
 
-def _order(name: str, kernel: Any, doc: str, refuses: Any = "c") -> Any:
+def _order(name: str, kernel: Any, doc: str, refuses: Any = "c", infer: Any = lambda shape, **_: shape) -> Any:
     return primitive(
         name,
         kernel,
         (None,),
-        infer=lambda shape, **_: shape,
+        infer=infer,
         result=lambda *_, **__: _LONG,
         refuses=refuses,
         domain="real",
@@ -43,6 +43,18 @@ argsort_op = _order(
     kernels_scan.argsort,
     "The places that sort an axis; nan counts as largest.",
     refuses={"c": "Sort does not support complex dtypes on CPU"},
+)
+argkth_op = _order(
+    "argkth",
+    kernels_scan.argkth,
+    "The place of the k-th smallest entry of an axis, which stays with size 1; nan counts as largest.",
+    infer=lambda shape, dim, k: (*shape[:dim], 1, *shape[dim + 1 :]),
+)
+argtop_op = _order(
+    "argtop",
+    kernels_scan.argtop,
+    "The places of the k largest or smallest entries of an axis, in order; nan counts as largest.",
+    infer=lambda shape, dim, k, largest: (*shape[:dim], k, *shape[dim + 1 :]),
 )
 argcummax_op = _order("argcummax", kernels_scan.argcummax, "Places of the running maximum; the last of equal ones.")
 argcummin_op = _order("argcummin", kernels_scan.argcummin, "Places of the running minimum; the last of equal ones.")
@@ -92,7 +104,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     axis = axis_of(dim, len(shape_of(input)))
     if not 0 <= k <= shape_of(input)[axis]:
         raise ShapeError(f"topk: selected index k out of range: k = {k} for an axis of size {shape_of(input)[axis]}")
-    indices = narrow(argsort_op(input, dim=axis, descending=largest), axis, 0, k)
+    indices = argtop_op(input, dim=axis, k=k, largest=largest)
     return Extremes((gather_op(input, indices, dim=axis), indices))
 
 
@@ -108,7 +120,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Extrem
     check_entries("kthvalue", input, dim)
     if not 1 <= k <= shape_of(input)[axis]:
         raise ArgumentError(f"kthvalue(): selected number k out of range for dimension {axis}: k = {k}")
-    return _at(input, narrow(argsort_op(input, dim=axis, descending=False), axis, k - 1, 1), axis, keepdim)
+    return _at(input, argkth_op(input, dim=axis, k=k), axis, keepdim)
 
 
 _shared = shared_by_ties("median")

@@ -407,6 +407,8 @@ SAMPLES: dict[str, list[Sample]] = {
     "middle": [_one("real", "n", skip_nan=False), _one("real", "n", skip_nan=True)],
     "searchsorted": [_into_sorted("p"), _into_sorted("n", "p", right=True)],
     "argcummax": _along(),
+    "argkth": _along(k=2),
+    "argtop": _along(k=2, largest=True),
     "argcummin": _along(),
     **{
         name: [
@@ -476,7 +478,7 @@ REAL_ONLY = frozenset(
     "scatter_others chosen complex lambertw ndtr log_ndtr inverse_mills erfcx erfinv copysign fmod nextafter "
     "xlog1py erfcx_tail signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg "
     "bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift gcd lcm "
-    "argsort argcummax argcummin searchsorted isin tied middle view_as_complex "
+    "argsort argkth argtop argcummax argcummin searchsorted isin tied middle view_as_complex "
     "eigh_vectors svd_u svd_vh eig_vectors qr_q qr_r".split()
 )
 """Ops without a complex form here (or in torch), and vectors whose phase is free there."""

@@ -60,3 +60,20 @@ def test_errors(call, words):
     for t in (sg, torch):
         with pytest.raises((RuntimeError, ValueError), match=words):
             call(t)
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_selection_among_equal_entries(dim: int) -> None:
+    """Which of several equal entries is chosen, and so gets the gradient, is torch's choice, too."""
+    rng = np.random.default_rng(11)
+    for _ in range(60):
+        x = rng.integers(-2, 3, rng.integers(1, 13, 2)).astype(float)
+        if rng.random() < 0.2:
+            x.ravel()[0] = np.nan
+        k, largest = int(rng.integers(1, x.shape[dim] + 1)), bool(rng.random() < 0.5)
+        for ours, theirs in (
+            (sg.tensor(x).kthvalue(k, dim), torch.tensor(x).kthvalue(k, dim)),
+            (sg.tensor(x).topk(k, dim, largest), torch.tensor(x).topk(k, dim, largest)),
+        ):
+            for mine, wanted in zip(ours, theirs, strict=True):
+                np.testing.assert_array_equal(mine.numpy(), wanted.numpy())
