@@ -20,7 +20,7 @@ from symgrad.op import Op, shape_of
 from symgrad.tape.dual import Dual
 from symgrad.tape.engine import SECOND_TIME
 from symgrad.tape.graph import FREED, Labelled, Node, Parts, sequence
-from symgrad.tape.inplace import become, refuse, view_of
+from symgrad.tape.inplace import become, follow, out_of_reach, refuse, view_of
 from symgrad.tape.modes import MODE, is_grad_enabled, no_grad
 from symgrad.tape.observers import NODES, PackedRow, observed, unpacked
 from symgrad.tape.record import Recorded, plain, traced
@@ -129,7 +129,7 @@ def _unpack(node: Node, kind: str, place: Any, value: Any) -> Any:
 class Run:
     """One application of a function: its context, how it was called, and the gradients of the pass under way."""
 
-    __slots__ = ("ctx", "outputs", "passed", "pending", "places", "signature")
+    __slots__ = ("ctx", "outputs", "passed", "pending", "places", "signature", "unreached")
 
     def __init__(self, signature: Signature, ctx: FunctionCtx, outputs: tuple[Any, ...]):
         self.signature = signature
@@ -138,6 +138,7 @@ class Run:
         self.passed: tuple[bool, ...] = ()  # which gradients backward gave on as it got them
         self.pending: tuple[Any, dict[int, Any]] | None = None
         self.places: dict[int, weakref.ref[Node]] = {}
+        self.unreached: tuple[int, ...] = ()  # arguments that require grad only as their base does
 
     def place(self, k: int) -> Node | None:
         """Where output ``k`` of several stands in the graph, while anybody holds it."""
@@ -151,7 +152,7 @@ class Run:
 
     def __setstate__(self, state: Any) -> None:
         self.signature, own, kinds, self.outputs = state
-        self.ctx, self.passed, self.pending, self.places = FunctionCtx(), (), None, {}
+        self.ctx, self.passed, self.pending, self.places, self.unreached = FunctionCtx(), (), None, {}, ()
         vars(self.ctx).update(own)
         self.ctx._kinds = kinds
 
@@ -201,7 +202,7 @@ class Run:
         self.passed = tuple(any(r is g for g in grads) for r, s in zip(rows, shapes, strict=True) if s is not None)
         recorded = any(isinstance(x, Recorded) and x._requires_grad for x in grads) or is_grad_enabled()
         return [
-            _checked(row, name, k, shape, recorded)
+            None if k in self.unreached else _checked(row, name, k, shape, recorded)
             for k, (row, shape) in enumerate(zip(rows, shapes, strict=True))
             if shape is not None
         ]
@@ -419,7 +420,11 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
     for t in ctx.dirty_tensors:
         note_change(t._array())  # what is refused has happened: forward changed the memory
         if keep and isinstance(t, Recorded):
-            refuse(t, tuple(tensors))
+            try:
+                refuse(t, tuple(tensors))
+            except AutogradError:
+                follow(t)
+                raise
     if not keep:
         return returned
     _check_dirty(ctx.dirty_tensors, outputs)
@@ -436,6 +441,7 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
             for o in outputs
         ),
     )
+    run.unreached = tuple(k for k, a in enumerate(args) if isinstance(a, Recorded) and out_of_reach(a))
     first = outputs[0]
     single = not several and isinstance(first, Recorded)
     node = _node(

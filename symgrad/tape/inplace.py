@@ -193,7 +193,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
         _write(root, target, value)
         if root._node is not None and not root._requires_grad:
             root._node = None
-        _follow(root)
+        follow(root)
         return tensor
     shown = _shows_temporary(root._node)
     fresh = _separate(new._node, began, before, value, target, others)
@@ -400,8 +400,10 @@ def _retake(alive: Any, root: Any) -> None:
         Labelled.cast(made._node, "empty")
 
 
-def _follow(root: Any) -> None:
+def follow(tensor: Any) -> None:
     """After an unrecorded change: views have new nodes of an unchanged history, those that may not change have none."""
+    view = view_of(tensor)
+    root = tensor if view is None else view.base
     extra = root._extra
     if extra is not None and extra.detached is not None and not extra.silent:
         whole = extra.detached()

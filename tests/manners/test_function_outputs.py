@@ -477,3 +477,43 @@ def test_one_output_wanted_runs_what_leads_to_the_others(t):
     assert t.autograd.grad(loss, a, allow_unused=True) == (None,)
     with pytest.raises(RuntimeError, match="a second time"):
         loss.backward()
+
+
+def test_gradients_of_arguments_out_of_reach(t):
+    """What a function gives to a view that was cut under ``no_grad`` goes nowhere, so its shape does not matter."""
+
+    class Odd(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return t.ones(7, 5)
+
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    with t.no_grad():
+        v = x.view(-1)
+    Odd.apply(v).sum().backward()
+    assert x.grad is None
+
+
+def test_refused_change_of_a_view(t):
+    """A function that changes a view of a leaf is refused afterwards; other views of the leaf show that it changed."""
+
+    class Doubled(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    v, other = x[:], x[1:]
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+        Doubled.apply(v)
+    assert x.tolist() == [2.0, 4.0]
+    assert other.grad_fn.name() == "AsStridedBackward0"
