@@ -21,10 +21,11 @@ from symgrad.shown import Shown
 from symgrad.tape import record
 from symgrad.tape.inplace import inplace, out_of_reach, resize, view_of, views_follow
 from symgrad.tape.modes import MODE
+from symgrad.tape.overlap import overlaps
 from symgrad.tape.record import plain
 from symgrad.tape.versions import changes, note_detached
 from symgrad.tape.watch import WATCH, note_read
-from symgrad.tape.writing import WHOLE, put, written
+from symgrad.tape.writing import WHOLE, parted, put, written
 from symgrad.writes import Writes
 
 
@@ -359,16 +360,21 @@ class Tensor(Shown, Writes):
 
     def __getitem__(self, index: Any) -> Any:
         index = _plain_index(index)
-        first, rest = _parted(index)
+        first, rest = parted(index)
         return getitem(self, index) if first is None else getitem(getitem(self, first), rest)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         index = _plain_index(index)
-        first, rest = _parted(index)
+        first, rest = parted(index)
         if first is not None:
             getitem(self, first)[rest] = value
             return
         chosen = symgrad.ops.indexing.static_index(index)
+        if isinstance(self._value, np.ndarray) and index is not Ellipsis and overlaps(self._value):
+            part = getitem(self, index)
+            if part._is_view():  # which may show every entry once
+                part[...] = value
+                return
         if not isinstance(value, Tensor):
             value = plain(Tensor, np.asarray(value))
         if self.dtype.kind != "c" and value.dtype.kind == "c":
@@ -571,26 +577,6 @@ def _plain_index(index: Any) -> Any:
     if isinstance(index, list):
         return np.asarray([_plain_index(i) for i in index])
     return index
-
-
-def _parted(index: Any) -> tuple[Any, Any]:
-    """An index of integers and arrays in two: torch takes the integers first, and then only arrays place axes.
-
-    ``(None, index)`` where there is nothing to part.
-    """
-    parts = index if isinstance(index, tuple) else (index,)
-    if not any(isinstance(p, np.ndarray) for p in parts) or not any(map(_is_number, parts)):
-        return None, index
-    first: list[Any] = []
-    for p in parts:
-        arrays = isinstance(p, np.ndarray)
-        first += [slice(None)] * (p.ndim if p.dtype.kind == "b" else 1) if arrays else [p]
-    rest = (slice(None) if p is None or isinstance(p, slice) else p for p in parts if not _is_number(p))
-    return tuple(first), tuple(rest)
-
-
-def _is_number(part: Any) -> bool:
-    return isinstance(part, (int, np.integer)) and not isinstance(part, bool)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = bind(Tensor)

@@ -40,8 +40,8 @@ _changed: dict[int, Change] = {}
 """By the identity of the owner of the memory."""
 
 
-_scalars: dict[int, tuple[Any, Any]] = {}
-"""By identity: 0-d values that graphs may have saved, and the array that their tensor has now instead."""
+_scalars: dict[int, tuple[Any, list[Any]]] = {}
+"""By identity: 0-d values that graphs may have saved, and the arrays that their tensors have now instead."""
 _room = 64
 _UNHELD = 2
 """References to a scalar that no graph holds: the entry's own, and that of asking."""
@@ -56,8 +56,15 @@ def note_scalar(value: Any) -> Any:
             if sys.getrefcount(entry[0]) <= _UNHELD:
                 del _scalars[key]
         _room = max(64, 2 * len(_scalars))
-    _scalars[id(value)] = (value, array)
+    _scalars.setdefault(id(value), (value, []))[1].append(array)
     return array
+
+
+def _instead(value: Any) -> list[Any]:
+    """The arrays that tensors of a saved value have: itself, or those made of a 0-d value."""
+    if isinstance(value, np.generic):
+        return _scalars[id(value)][1] if id(value) in _scalars else []
+    return [value] if isinstance(value, np.ndarray) else []
 
 
 def storage(array: Any) -> Any:
@@ -125,10 +132,11 @@ def note_detached(array: Any) -> None:
 
 
 def _was_detached(value: Any, node: Node) -> bool:
-    if isinstance(value, np.generic):
-        value = _scalars[id(value)][1] if id(value) in _scalars else value
-    ref, when = _detached.get(id(value), (None, 0))
-    return ref is not None and ref() is value and when > node.sequence_nr
+    for array in _instead(value):
+        ref, when = _detached.get(id(array), (None, 0))
+        if ref is not None and ref() is array and when > node.sequence_nr:
+            return True
+    return False
 
 
 def fresh(node: Node) -> bool:
@@ -165,11 +173,11 @@ def check_saved(node: Node) -> None:
 
 def _late(value: Any, node: Node) -> Change | None:
     """What is known of a value's memory if it was openly changed after ``node`` was made."""
-    if isinstance(value, np.generic) and id(value) in _scalars:
-        note = _note(_scalars[id(value)][1])
-    else:
-        note = _note(value) if isinstance(value, np.ndarray) else None
-    return note if note is not None and note.times and note.times[-1] > node.sequence_nr else None
+    for array in _instead(value):
+        note = _note(array)
+        if note is not None and note.times and note.times[-1] > node.sequence_nr:
+            return note
+    return None
 
 
 def _stale(node: Node, place: Any, value: Any, note: Change) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from symgrad.op import lookup
 from symgrad.ops.indexing import index_steps, static_index
 from symgrad.tape.graph import Labelled
@@ -27,3 +29,23 @@ def written(x: Any, index: Any, value: Any) -> str:
     if steps and not whole:
         return "IndexPutBackward0" if steps == ["Index"] else "CopySlices"
     return "CopyBackwards" if value.ndim else "FillBackward3"
+
+
+def parted(index: Any) -> tuple[Any, Any]:
+    """An index of integers and arrays in two: torch takes the integers first, and then only arrays place axes.
+
+    ``(None, index)`` where there is nothing to part.
+    """
+    parts = index if isinstance(index, tuple) else (index,)
+    if not any(isinstance(p, np.ndarray) for p in parts) or not any(map(_is_number, parts)):
+        return None, index
+    first: list[Any] = []
+    for p in parts:
+        arrays = isinstance(p, np.ndarray)
+        first += [slice(None)] * (p.ndim if p.dtype.kind == "b" else 1) if arrays else [p]
+    rest = (slice(None) if p is None or isinstance(p, slice) else p for p in parts if not _is_number(p))
+    return tuple(first), tuple(rest)
+
+
+def _is_number(part: Any) -> bool:
+    return isinstance(part, (int, np.integer)) and not isinstance(part, bool)

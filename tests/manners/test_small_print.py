@@ -266,3 +266,14 @@ def test_slices_that_do_not_fit(t, call):
     """As many slices as places, of the shape of those they go to: nothing is broadcast."""
     with pytest.raises((RuntimeError, IndexError), match=r"Number of indices|must match|[sS]ource"):
         eval(f"x.{call}", {"t": t, "x": t.ones(2, 3), "i": t.tensor([0, 1])})
+
+
+def test_parts_of_a_view_that_repeats(t):
+    """A part that shows every entry once may be written to, though the whole shows some of them twice."""
+    x = t.tensor([1.0, 2.0])
+    v = x.expand(2, 2)
+    v[0] = 3.0
+    v[1, 0] = 4.0
+    assert x.tolist() == [4.0, 3.0]
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        v[...] = 5.0

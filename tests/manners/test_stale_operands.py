@@ -83,3 +83,16 @@ def test_detached_in_place(t):
     b.detach_()
     with pytest.raises(RuntimeError, match="detached in-place"):
         product.sum().backward()
+
+
+def test_number_that_was_looked_at(t):
+    """A 0-d result that was looked at in many ways is stale all the same once it is changed."""
+    x = t.tensor([-0.25], requires_grad=True)
+    y = x.norm()
+    y.detach()
+    (g,) = t.autograd.grad(y.tanh().pow(2), x, create_graph=True)
+    y.detach()
+    loss = (g * g).sum()
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
