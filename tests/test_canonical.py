@@ -556,3 +556,10 @@ def test_reshaped_twice_is_reshaped_once() -> None:
     X = symbol("X", ("n", "m"))
     flat = lookup("reshape")(X, shape=("n*m",))
     assert canonical(lookup("reshape")(2 * flat, shape=("n", "m"))) is canonical(2 * X)
+
+
+def test_powers_of_symbols_have_slopes_without_conditions() -> None:
+    x, y = symbol("x", ()), symbol("y", ())
+    assert text(canonical(gradient(x**y, [x])[0])) == "(y * (x ** (y - 1)))"
+    assert "log" in text(canonical(gradient(x**x, [x])[0]))
+    assert "eq" not in text(canonical(gradient(x**x, [x])[0]))

@@ -41,6 +41,25 @@ def is_symmetric(term: Any) -> bool:
     return structure in SYMMETRIC or structure == "hermitian"
 
 
+def shows_symmetry(term: Any, depth: int = 6) -> bool:
+    """Whether a real matrix can be seen to equal its transpose: A Aᵀ, diag(v), v vᵀ, their sums and inverses."""
+    name, args = term.op.name, term.args
+    if not depth or _complex(term) or term.ndim != 2:
+        return False
+    if name == "symbol":
+        return is_symmetric(term)
+    if name == "eye" or (name == "einsum" and term.params["output"] == (0, 0)):
+        return True
+    if name == "outer":
+        return args[0] is args[1]
+    if name == "matmul":
+        a, b = args
+        return any(x.op.name == "permute" and x.args[0] is y for x, y in ((a, b), (b, a)))
+    if name in ("inv", "matrix_power", "matrix_exp", "add", "sub", "neg", "mul", "div"):
+        return all(a.ndim == 0 or shows_symmetry(a, depth - 1) for a in args)
+    return False
+
+
 def is_hermitian(term: Any) -> bool:
     """Whether a complex symbol is declared to equal its conjugate transpose."""
     return _complex(term) and declared(term) in HERMITIAN

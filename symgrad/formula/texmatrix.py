@@ -8,7 +8,8 @@ from fractions import Fraction
 from symgrad.dtypes import is_floating
 from symgrad.formula import pieces
 from symgrad.formula.latex import Writer, kind_of
-from symgrad.formula.pieces import ATOM, MUL, OPEN, POWER, Piece, brackets, closed, text_of, transposed
+from symgrad.formula.pieces import ATOM, MUL, OPEN, POWER, Item, Piece, brackets, closed, text_of, transposed
+from symgrad.formula.structures import shows_symmetry
 from symgrad.formula.term import Term
 from symgrad.formula.texcalls import diagonal_matrix, exact, function, index_tex, operator, power, writes
 from symgrad.op import lookup
@@ -50,7 +51,17 @@ def _matmul(w: Writer, t: Term) -> Piece | None:
         return pieces.matrix_product("s", transposed(a), b)
     if x.ndim == 1:
         return pieces.matrix_product(kind, transposed(b), a)
-    return pieces.matrix_product(kind, a, b)
+    made = pieces.matrix_product(kind, a, b)
+    return made.replaced(flip=_row(x, a, b)) if kind == "c" else made
+
+
+def _row(x: Term, a: Piece, b: Piece) -> Item | None:
+    """xᵀAᵀ for (Ax)ᵀ, where no factor needs brackets; xᵀA for an A that can be seen to be symmetric."""
+    back = a if shows_symmetry(x) else transposed(a)
+    row = transposed(b)
+    if not (a.bare and b.bare and min(a.level, back.level) >= POWER and (b.flip is not None or b.level >= POWER)):
+        return None
+    return pieces.matrix_product("r", row, back).core, MUL
 
 
 @writes("outer")
@@ -112,7 +123,9 @@ def _sum_over(w: Writer, t: Term) -> Piece | None:
         return pieces.matrix_product("c", a, w.ones("c", sizes[1:]))
     if t.params["keepdim"]:
         return pieces.matrix_product("r", w.ones("r", sizes[:1]), a)
-    return pieces.matrix_product("c", transposed(a), w.ones("c", sizes[:1]))
+    columns = pieces.matrix_product("c", transposed(a), w.ones("c", sizes[:1]))
+    row = pieces.matrix_product("r", w.ones("r", sizes[:1]), a)
+    return columns.replaced(flip=(row.core, row.level)) if row.bare else columns
 
 
 @writes("diagonal", "trace", "det", "inv")
