@@ -13,7 +13,7 @@ from symgrad.formula.derive import gradient
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder
 from symgrad.tape import containers
 from symgrad.tape.formula import Reading, read
-from symgrad.tape.graph import sequence
+from symgrad.tape.graph import Source, sequence
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.origin import origin_of
 from symgrad.tape.record import Recorded
@@ -123,15 +123,27 @@ class Formula:
 
         return where_list(self.term, names)
 
+    @property
+    def constants(self) -> dict[str, Any]:
+        """The arrays that the program brought along (as ``c1``, ``c2`` …), by name, as far as they were kept.
+
+        >>> import symgrad as sg
+        >>> sg.formula(lambda x: (x * sg.tensor([1.0, 2.0])).sum(), (2,), wrt="x").constants
+        {'c1': array([1., 2.], dtype=float32)}
+        """
+        found = {} if self._reading is None else self._reading.sources
+        return {name: leaf.kept for name, leaf in found.items() if isinstance(leaf, Source) and leaf.kept is not None}
+
     def evaluate(self, **values: Any) -> Any:
-        """The number for other values of the symbols, of any fitting sizes.
+        """The number for other values of the symbols, of any fitting sizes; constants of the program have theirs.
 
         >>> import symgrad as sg
         >>> x = sg.tensor([1.0, 2.0], requires_grad=True, name="x")
         >>> float(sg.formula((x * x).sum()).evaluate(x=np.array([1.0, 2.0, 3.0])))
         14.0
         """
-        return evaluate(self.term, {name: np.asarray(value)[()] for name, value in values.items()})
+        given = {name: np.asarray(value)[()] for name, value in values.items()}
+        return evaluate(self.term, {**self.constants, **given})
 
     def __str__(self) -> str:
         from symgrad.errors import FormulaTooDeep

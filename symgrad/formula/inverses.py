@@ -89,6 +89,9 @@ def _identified(p: Product, gone: Sequence[Factor], left: int, right: int) -> Pr
 
 def inverse_of(run: Canonicaliser, form: Form) -> Form:
     """The inverse of a matrix form: (cAB)⁻¹ = c⁻¹B⁻¹A⁻¹ for square A, B and c ≠ 0, (Aᵀ)⁻¹ = (A⁻¹)ᵀ, (A⁻¹)⁻¹ = A."""
+    if form.shape == (1, 1):
+        # A matrix of one entry is its number.
+        return run.power(form.restricted(()), -1).spread((), form.shape)
     p = run.product(form)
     scalars = [f for f in p.factors if not f.labels]
     arrays = [f for f in p.factors if f.labels]

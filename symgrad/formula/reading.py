@@ -124,6 +124,9 @@ def _read_det(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | No
     """det(Mᵀ) = det(M) always: the orientation of the opaque factor is the one shown."""
     if len(args[0].shape) != 2:
         return None
+    if args[0].shape == (1, 1) and term.op.name in ("det", "logdet"):
+        number = args[0].restricted(())
+        return number if term.op.name == "det" else run.elementwise(lookup("log"), [number], {}, ())
     p = run.product(args[0])
     if (
         not p.coef
@@ -198,12 +201,15 @@ def _exponential(run: Canonicaliser, form: Form) -> Form:
 
 def _read_triangle(structure: str) -> Reader:
     def read(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-        """The lower (upper) triangle of a matrix that is declared lower (upper) triangular is the matrix."""
+        """The lower (upper) triangle of a lower (upper) triangular matrix is the matrix."""
         p = args[0].terms[0] if len(args[0].terms) == 1 else None
         f = p.factors[0] if p is not None and len(p.factors) == 1 else None
-        if p is None or f is None or f.labels != p.out or f.power != 1 or term.params["k"] != 0:
+        if p is None or f is None or set(f.labels) != set(p.out) or f.power != 1 or term.params["k"] != 0:
             return None
-        return args[0] if declared(f.base) in (structure, "diagonal") else None
+        found = "lower" if f.base.op.name == "cholesky" else declared(f.base)
+        if f.labels != p.out:
+            found = {"lower": "upper", "upper": "lower"}.get(found or "", found)
+        return args[0] if found in (structure, "diagonal") else None
 
     return read
 

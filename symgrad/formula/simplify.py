@@ -80,9 +80,11 @@ def canonical(term: Term) -> Term:
     ('matmul', 'add')
     """
     lowest: set[Term] = set()
-    seen = [Canonicaliser(lowest).run(term)]
-    while len(seen) < PASSES and len(postorder(seen[-1:])) <= SMALL:
-        again = Canonicaliser(lowest).run(seen[-1])
+    worker = Canonicaliser(lowest)
+    seen = [worker.run(term)]
+    while len(seen) < PASSES and worker.steps > 0 and len(postorder(seen[-1:])) <= SMALL:
+        worker = Canonicaliser(lowest, worker.steps)
+        again = worker.run(seen[-1])
         if again in seen:
             # Where several forms lead to each other, the first by a fixed order stands for all of them.
             return min(seen[seen.index(again) :], key=lambda t: (price(t), repr(flatten([t]))))
@@ -93,7 +95,7 @@ def canonical(term: Term) -> Term:
 class Canonicaliser:
     """One run: the forms of all terms below a root, and what is known about opaque factors."""
 
-    def __init__(self, lowest: set[Term] | None = None) -> None:
+    def __init__(self, lowest: set[Term] | None = None, steps: int = STEPS) -> None:
         self.lowest = set() if lowest is None else lowest
         """Terms that are fractions in lowest terms already."""
         self.forms: dict[Term, Form] = {}
@@ -104,7 +106,7 @@ class Canonicaliser:
         self.arguments: dict[Term, list[Form]] = {}
         self.paths: dict[Term, list[tuple[Term, bool]]] = {}
         self.layout = Layout(self.symmetric)
-        self.steps = STEPS
+        self.steps = steps
         self._carried: dict[Term, Term] = {}
         self.presenter = Presenter(self)
         self.small = True
@@ -120,7 +122,8 @@ class Canonicaliser:
                 form = self._read(term)
                 self.forms[term] = self._as_one(form) if term in shared else form
             else:
-                self._carried[term] = carried_over(term, tuple(map(self._done, term.args)))
+                exact = term.op.kind != "elementwise"
+                self._carried[term] = carried_over(term, tuple(self._done(a, exact) for a in term.args))
         if root in self._carried:
             return self._carried[root]
         form = self.forms[root]
@@ -149,12 +152,12 @@ class Canonicaliser:
             return Form([self.packed(form.terms[0], form.shape)], form.shape)
         return form
 
-    def _done(self, term: Term) -> Term:
-        """What was made of a term, when the steps are used up."""
+    def _done(self, term: Term, exact: bool) -> Term:
+        """What was made of a term, when the steps are used up; ``exact``: with all its axes."""
         found = self._carried.get(term)
         if found is None:
             found = self._carried[term] = self._like(term, self.forms[term])
-        return found
+        return lookup("expand")(found, shape=term.shape) if exact and found.shape != term.shape else found
 
     # ---------------------------------------------------------------- bookkeeping
 
