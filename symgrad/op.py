@@ -170,7 +170,10 @@ class Op:
         """Apply the op to what flows: the highest-ranked carrier among the arguments decides how."""
         carrier = None
         for arg in args:
-            found = carrier_of(arg.__class__)
+            try:
+                found = _CARRIERS[arg.__class__]
+            except KeyError:
+                found = carrier_of(arg.__class__)
             if found is not None and (carrier is None or found.rank > carrier.rank):
                 carrier = found
         if carrier is None and not args:

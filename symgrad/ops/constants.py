@@ -104,3 +104,11 @@ def named_pi() -> NamedFloat:
 def exact(value: int | Fraction) -> Constant:
     """An exact rational, so that ``log(exact(2))`` stays ``log(2)`` in a formula."""
     return Constant(str(value), (value,), float(value))
+
+
+_ONES = {np.dtype(char): np.ones((), char) for char in "fd"}
+
+
+def one(like: Any) -> Any:
+    """The number 1 next to an operand: NumPy takes longer to read a Python number than to compute with small arrays."""
+    return _ONES.get(like.dtype, 1) if like.__class__ is np.ndarray else 1

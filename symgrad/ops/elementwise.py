@@ -14,7 +14,7 @@ from symgrad import kernels, single
 from symgrad.op import Op, is_complex
 from symgrad.op import elementwise as _elementwise
 from symgrad.ops import refusals
-from symgrad.ops.constants import exact
+from symgrad.ops.constants import exact, one
 from symgrad.ops.kinks import at_kink
 from symgrad.partials import over
 from symgrad.single import smooth
@@ -265,10 +265,10 @@ logsigmoid: Op = _smooth(
 )
 acosh.vjps = acosh.jvps = (lambda g, out, x: g * rsqrt(x * x - 1),)
 exp2.vjps = exp2.jvps = (lambda g, out, x: g * out * log(exact(2)),)
-sigmoid.vjps = sigmoid.jvps = (lambda g, out, x: g * (1 - out) * out,)  # in torch's order
+sigmoid.vjps = sigmoid.jvps = (lambda g, out, x: g * (one(out) - out) * out,)  # in torch's order
 one_less_square: Op = _elementwise(
     "one_less_square",
-    lambda x: 1 - x * x,
+    lambda x: one(x) - x * x,
     lambda out, x: -2 * x,
     public=(),
     single=single.one_less_square,

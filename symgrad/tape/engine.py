@@ -131,9 +131,9 @@ class Sweep:
                 seen.add(root)
                 nodes.append(root)
         kind, note, append = Node, seen.add, nodes.append
-        ends = self.wanted_nodes if self.inside else ()
+        ends = self.wanted_nodes if self.inside else None
         for node in nodes:  # which grows meanwhile
-            if ends and node in ends:
+            if ends is not None and node in ends:
                 continue
             args = node.args
             if node.mask + 1 != 1 << len(args):
