@@ -6,7 +6,8 @@ A rule gives a derivative in the library's own ops, so that the same text serves
 formulas and forward mode.
 
 * Only ops and operators; never ``np.`` or ``sp.`` on data (``shape_of`` reads a shape).
-* Constants are ints, ``exact(n)`` or ``PI``; floats leak into formulas and widen dtypes.
+* Constants are ints, ``exact(n)`` or ``PI``; floats leak into formulas and widen dtypes.  ``one(x)`` is 1, and cheaper
+  next to arrays.
 * Sizes come from ``shape_of(x)`` and ``size(x, dim)``, never as numbers.
 * No branching on values (use ``where``); branching on parameters, ranks and dtypes is fine.
 * Array data is positional, static parameters are keyword-only.
