@@ -115,12 +115,18 @@ rsqrt: Op = _smooth(
 cbrt: Op = _smooth("cbrt", np.cbrt, lambda out, x: 1 / (3 * out * out), sympy=None, domain="positive", doc="Cube root.")
 
 sin: Op = _smooth(
-    "sin", np.sin, lambda out, x: cos(x), scalar=math.sin, domain="real", single=smooth(np.sin), doc="Sine (radians)."
+    "sin",
+    np.sin,
+    lambda out, x: cos.of(x),
+    scalar=math.sin,
+    domain="real",
+    single=smooth(np.sin),
+    doc="Sine (radians).",
 )
 cos: Op = _smooth(
     "cos",
     np.cos,
-    lambda out, x: -sin(x),
+    lambda out, x: -sin.of(x),
     scalar=math.cos,
     domain="real",
     single=smooth(np.cos),
@@ -152,7 +158,7 @@ cosh: Op = _smooth("cosh", np.cosh, lambda out, x: sinh(x), domain="real", doc="
 tanh: Op = _smooth(
     "tanh",
     np.tanh,
-    lambda out, x: one_less_square(out),
+    lambda out, x: one_less_square.of(out),
     scalar=math.tanh,
     domain="real",
     single=smooth(np.tanh),
