@@ -271,7 +271,7 @@ def node_name(node: tape.Node, resolved: bool = False) -> str:
         label = node.args.label
         label = label.own if resolved and hasattr(label, "own") else label
         if label is not None:
-            return label if isinstance(label, str) else label(node)
+            return str(label) if isinstance(label, str) else label(node)
     if node.op.kind == "function":
         return f"{node.op.name}Backward"
     numbers = tuple(not _tensor_like(a) for a in node.args)

@@ -302,7 +302,7 @@ _READ_AGAIN: dict[tuple[int, ...], str] = {
     (1,): "ldexp",
     (2,): "scatter_add index_fill index_select",
     (2, 3): "index_add index_copy",
-    (0, -1): "copysign prod",
+    (0, -1): "prod",
     (-1,): "softmax log_softmax nn.functional.softmax nn.functional.log_softmax",
 }
 _PIECEWISE = "gelu relu6 hardtanh hardsigmoid elu celu selu leaky_relu softshrink hardshrink threshold"
@@ -312,6 +312,10 @@ def _blended(input: Any, end: Any, weight: Any) -> tuple[int, ...]:
     return (0, 1) if getattr(weight, "requires_grad", False) else ()
 
 
+def _signed_kept(input: Any, *_: Any, **__: Any) -> tuple[int, ...]:
+    return (0, -1) if getattr(input, "requires_grad", False) else (-1,)
+
+
 def _extreme_kept(input: Any, dim: Any = None, *_: Any, **__: Any) -> tuple[int | None, ...]:
     return (0, -1) if dim is None else (None,)
 
@@ -319,7 +323,7 @@ def _extreme_kept(input: Any, dim: Any = None, *_: Any, **__: Any) -> tuple[int 
 KEPT: dict[str, Any] = (
     {name: positions for positions, names in _READ_AGAIN.items() for name in names.split()}
     | {f"nn.functional.{name}": (0,) for name in _PIECEWISE.split()}
-    | {"lerp": _blended, "max": _extreme_kept, "min": _extreme_kept}
+    | {"lerp": _blended, "copysign": _signed_kept, "max": _extreme_kept, "min": _extreme_kept}
 )
 """Positions of arguments that torch keeps for backward though the parts here do not, or a function of the arguments
 that gives them; -1 is the result, None what nobody can change, such as places.  Backward objects when they were

@@ -19,6 +19,8 @@ def put(x: Any, value: Any, index: Any, node: str) -> Any:
     made = lookup("index_put")(x, value, index=index)
     if made._node is not None:
         Labelled.on(made._node, node)
+        if node == "CopySlices":
+            Labelled.cast(made._node, "put")
     return made
 
 

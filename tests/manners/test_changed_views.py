@@ -145,3 +145,25 @@ def test_empty_view_of_a_changed_base(t):
     (g,) = t.autograd.grad((nothing * nothing).sum(), y, create_graph=True)
     assert not g.requires_grad
     assert g.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("index", ["0", "slice(0, 1)"])
+def test_second_pass_through_a_part(t, index):
+    """``x[index] = value`` is a change of a view, too."""
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 1
+    y[eval(index)] = 3.0
+    assert type(type(y.grad_fn).__name__) is str
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match=SECOND_TIME):
+        y.sum().backward()
+
+
+def test_sign_of_a_constant(t):
+    """copysign keeps its first argument only where that has a gradient."""
+    x = t.tensor([1.0, -2.0], requires_grad=True)
+    size = t.tensor([3.0, 4.0])
+    y = t.copysign(size, x)
+    size.mul_(2)
+    y.sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0]
