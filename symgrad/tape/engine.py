@@ -224,6 +224,11 @@ class Sweep:
     def _finish_complete(self, nodes: list[Node]) -> None:
         """After an error: the leaves whose gradient was complete by then have it, as in torch."""
         waiting: set[Any] = set()
+        if nodes and nodes[self.done].op.node == "NotImplemented":
+            # torch runs it as soon as all who use its result have run, before older nodes that stand before it here.
+            failed = nodes[self.done]
+            users = (k for k, node in enumerate(nodes) if any(arg is failed for arg in node.args))
+            self.done = 1 + max(users, default=-1)
         for node in nodes[self.done :]:
             bits = self.masks.get(node, node.mask)
             waiting.update(arg for i, arg in enumerate(node.args) if bits >> i & 1 and arg.__class__ is not Node)

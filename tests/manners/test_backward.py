@@ -403,3 +403,14 @@ def test_zeros_without_entries(t, call, stored):
             with pytest.raises(RuntimeError, match="ZeroTensors are immutable"):
                 change()
     assert (x.grad.clone().zero_() == 0).all()
+
+
+def test_leaves_after_a_derivative_that_is_missing(t):
+    """An operation without derivative stops the pass as soon as it is reached: older nodes have not run by then."""
+    x, y = (t.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    quotient = y // 2
+    square = (x * 1).pow(2)
+    with pytest.raises(RuntimeError, match="floor_divide is not implemented"):
+        (quotient.sum() + square.sum()).backward()
+    assert x.grad is None
+    assert y.grad is None
