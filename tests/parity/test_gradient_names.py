@@ -142,3 +142,12 @@ def _written(t: Any) -> Any:
 @pytest.mark.parametrize("case", [_through_data, _set_data, _array, _copies, _shapes, _views_of_changed, _written])
 def test_changes_in_place(case: Any) -> None:
     assert case(sg) == case(torch)
+
+
+def test_names_are_plain_text() -> None:
+    """The name of a changed base keeps nothing of the graph alive, and pickles."""
+    y = leaves(sg)[1] * 1
+    y[0].mul_(2)
+    name = type(y.grad_fn).__name__
+    assert name == "CopySlices"
+    assert type(name) is str
