@@ -36,6 +36,8 @@ def add_commands(commands: Any) -> None:
     latex.add_argument("--format", choices=(*FORMATS, "text"), default="latex", help="text is that of SymPy and NumPy")
     latex.add_argument("--environment", metavar="NAME", help="align, align*, equation or equation*, for a document")
     latex.add_argument("--lines", type=int, metavar="N", help="name shared parts, and print at most N lines")
+    latex.add_argument("--names", metavar="NAMES", help=NAMES_HELP)
+    latex.add_argument("--width", type=float, metavar="POINTS", help="of a line; 345 is that of the article class")
     latex.add_argument("--conditions", action="store_true", help="print when the formula of a function holds, too")
     derive = commands.add_parser(
         "derive",
@@ -48,6 +50,7 @@ def add_commands(commands: Any) -> None:
     derive.add_argument(
         "--style", choices=("reverse", "differential"), default="reverse", help="from the result back, or from dX on"
     )
+    derive.add_argument("--names", metavar="NAMES", help=NAMES_HELP)
     derive.add_argument("--format", choices=("text", *FORMATS), default="text")
     judge = commands.add_parser(
         "judge",
@@ -63,6 +66,21 @@ def add_commands(commands: Any) -> None:
     judge.add_argument("--wrt", metavar="NAME", help="the variable; without it the values are compared")
     judge.add_argument("--shapes", metavar="SHAPES", help="as in 'X=n,m w=m'; found by trying where omitted")
     judge.add_argument("--assume", metavar="STRUCTURES", default="", help="as in 'W=symmetric'")
+
+
+NAMES_HELP = "of parts: a letter (u), a list (r,p), or what they stand for ('r = A@x - b; p = softmax(r)')"
+
+
+def _chosen(text: str | None) -> Any:
+    """The argument ``names`` of a text."""
+    if text is None or re.fullmatch(r"\s*\w+\s*", text):
+        return text and text.strip()
+    if "=" not in text:
+        return list(_names(text))
+    pairs = [part.split("=", 1) for part in text.split(";") if part.strip()]
+    if any(len(pair) < 2 for pair in pairs):
+        raise ArgumentError("--names is a letter, a list such as r,p, or 'r = A@x - b; p = softmax(r)'.")
+    return {name.strip(): part.strip() for name, part in pairs}
 
 
 def _value(parser: argparse.ArgumentParser) -> None:
@@ -98,6 +116,11 @@ def _latex(options: argparse.Namespace) -> int:
         settings["environment"] = options.environment
     if options.lines is not None:
         settings |= {"where": True, "lines": options.lines}
+    if options.names is not None:
+        settings["names"] = _chosen(options.names)
+        settings.setdefault("where", None if isinstance(settings["names"], dict) else True)
+    if options.width is not None:
+        settings["width"] = options.width
     print(getattr(found, options.format)(**settings))
     return 0
 
@@ -109,6 +132,8 @@ def _head(name: str, wrt: tuple[str, ...]) -> str:
     head = name_latex(name)
     if len(wrt) < 2:
         return rf"\frac{{\partial {head}}}{{\partial {name_latex(wrt[0])}}}" if wrt else head
+    if len(set(wrt)) == 1:
+        return rf"\frac{{\partial^{{{len(wrt)}}} {head}}}{{\partial {name_latex(wrt[0])}^{{{len(wrt)}}}}}"
     below = r" \, ".join(rf"\partial {name_latex(n)}" for n in wrt)
     return rf"\frac{{\partial^{{{len(wrt)}}} {head}}}{{{below}}}"
 
@@ -116,7 +141,9 @@ def _head(name: str, wrt: tuple[str, ...]) -> str:
 def _derive(options: argparse.Namespace) -> int:
     from symgrad.steps import derive
 
-    found = derive(loaded(options.value), wrt=options.wrt, style=options.style, shapes=options.shapes)
+    found = derive(
+        loaded(options.value), wrt=options.wrt, style=options.style, shapes=options.shapes, names=_chosen(options.names)
+    )
     print(found if options.format == "text" else getattr(found, options.format)())
     return 0
 

@@ -78,8 +78,9 @@ def source(of: Any, args: Sequence[Any] = (), shapes: Any = None, scalar: bool =
         return _of_text(of, known, scalar)
     if not callable(of):
         raise ArgumentError(f"of= is a function, a tensor or a text, not {type(of).__name__}.")
-    reading, term, name = ran(of, tuple(args)) if args else _run_on_examples(of, known, scalar)
-    return Source(term, reading.symbols, name if len(name) < 20 else "f", reading)
+    reading, term, _ = ran(of, tuple(args)) if args else _run_on_examples(of, known, scalar)
+    name = getattr(of, "__name__", "")
+    return Source(term, reading.symbols, name if name.isidentifier() and len(name) < 20 else "f", reading)
 
 
 # ---------------------------------------------------------------------------------------------- texts

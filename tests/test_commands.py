@@ -120,3 +120,24 @@ def test_runs_as_a_module():
         cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "3 x^{2}\n"), done.stderr
+
+
+def test_names_and_width(capsys):
+    assert main(["latex", "norm(A@x-b)**2", "--wrt", "x", "--names", "r = A@x - b", "--format", "unicode"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].strip() == "2 Aᵀ r"
+    assert main(["derive", "norm(A@x-b)**2", "--wrt", "x", "--names", "r"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].strip() == "r1 = -b + A @ x"
+    long = ["latex", "sum(sin(x) + sin(2*x) + sin(3*x) + sin(4*x))", "--wrt", "x", "--shapes", "x=n"]
+    assert main([*long, "--width", "120", "--environment", "align*"]) == 0
+    assert r"& \quad {} + " in capsys.readouterr().out
+
+
+def test_names_of_functions_and_variables(capsys, tmp_path):
+    file = tmp_path / "losses.py"
+    file.write_text("def loss(X, w):\n    return ((X @ w) ** 2).sum()\n")
+    assert main(["latex", f"{file}:loss", "--wrt", "w", "--header"]) == 0
+    assert capsys.readouterr().out.startswith(r"\frac{\partial \mathrm{loss}}{\partial w} = ")
+    assert main(["latex", f"{file}:loss", "--wrt", "w,w", "--header"]) == 0
+    assert capsys.readouterr().out.startswith(r"\frac{\partial^{2} \mathrm{loss}}{\partial w^{2}} = ")
+    assert main(["judge", "3*X.T@X@w", "--of", f"{file}:loss", "--wrt", "w"]) == 1
+    assert "is not dloss/dw" in capsys.readouterr().out

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from symgrad.errors import ArgumentError
 from symgrad.formula.layout import Box, layout
+from symgrad.formula.texwidth import CONTINUED
 
 RAISED = dict(zip("0123456789−()⊤H", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁽⁾ᵀᴴ", strict=True))
 LOWERED = dict(zip("0123456789aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True))
@@ -332,4 +333,5 @@ def spelled(latex: str, form: str) -> str:
     if form not in FORMATS:
         raise ArgumentError(f"the format {form!r} is not known; there are latex, markdown, {', '.join(FORMATS)}.")
     chosen = FORMATS[form]
-    return chosen.whole(render(layout(latex), chosen))
+    # Lines are broken for columns of LaTeX's type; elsewhere a statement is one line.
+    return chosen.whole(render(layout(latex.replace(" \\\\\n& " + CONTINUED, " ")), chosen))

@@ -280,6 +280,8 @@ class _Reader:
                 params[key] = self.value()
             else:
                 args.append(self.expression(0))
+            if tokens.kind == "end":
+                raise tokens.error("')' is missing")
             if tokens.peek() != ")":
                 tokens.expect(",")
         try:

@@ -211,6 +211,8 @@ class NumpyReader(_Reader):
                 args.append(tokens.take()[1:-1])
             else:
                 args.append(self.expression(0))
+            if tokens.kind == "end":
+                raise tokens.error("')' is missing")
             if tokens.peek() != ")":
                 tokens.expect(",")
         return args, params

@@ -19,7 +19,7 @@ from symgrad.formula.texatoms import ORDERS
 from symgrad.formula.texnames import GREEK_LETTERS, bolded, texts
 from symgrad.formula.texparse import STOP, _TexReader
 from symgrad.formula.texvalues import as_term as settled
-from symgrad.formula.texvalues import divided, operand_of, product, value_of
+from symgrad.formula.texvalues import divided, named_term, operand_of, product, value_of
 
 _UP = {v: k for k, v in RAISED.items()}
 _LOW = {v: k for k, v in LOWERED.items()}
@@ -232,7 +232,7 @@ def from_unicode(text: str, symbols: Mapping[str, Any] | Iterable[Term], shape: 
     known: list[tuple[str, Term]] = []
     for line in lines[:-1]:
         left, _, right = line.partition(" = ")
-        known.append((left, settled(_value(right, table, known), None)))
+        known.append((left, named_term(_value(right, table, known))))
     left, _, right = lines[-1].partition(" = ")
     last = right if right and (known or "∂" in left) and not re.search(r"[(\[{]", left) else lines[-1]
     return settled(_value(last, table, known), shape)

@@ -31,7 +31,17 @@ from symgrad.formula.parse import (
 from symgrad.formula.term import Term, size_letter
 from symgrad.formula.texatoms import ATOMS, KINDS, word
 from symgrad.formula.texnames import bolded, texts
-from symgrad.formula.texvalues import Value, entrywise, op, operand_of, product, scalar, transposed, value_of
+from symgrad.formula.texvalues import (
+    Value,
+    entrywise,
+    named_term,
+    op,
+    operand_of,
+    product,
+    scalar,
+    transposed,
+    value_of,
+)
 from symgrad.formula.texvalues import as_term as settled
 from symgrad.op import lookup
 from symgrad.ops.indexing import Index, static_index
@@ -136,7 +146,7 @@ class _TexReader:
             raise tokens.error("lines were left out of this where-list; print it with more lines=")
         found = self.condition()
         if left:
-            self.define(left.strip(), settled(found, None))
+            self.define(left.strip(), named_term(found))
         return found
 
     # -------------------------------------------------------------------------------------- levels

@@ -217,3 +217,8 @@ def as_term(a: Value, shape: tuple[Any, ...] | None) -> Term:
     if a.kind in ("v", "r", "s") and any(s == 1 for s in shape) and len([s for s in shape if s != 1]) == term.ndim:
         return op("reshape", term, shape=shape)  # type: ignore[no-any-return]
     return op("expand", term, shape=shape)  # type: ignore[no-any-return]
+
+
+def named_term(a: Any) -> Term:
+    """The term that a name in a where-list stands for: a row has an axis of size 1 before its own."""
+    return op("unsqueeze", a.term, dim=0) if a.kind == "r" else as_term(a, None)
