@@ -149,3 +149,40 @@ def test_element_form_refuses_what_does_not_fit() -> None:
         sg.element(v * 2, "i", "j")
     with pytest.raises(FormulaError, match="at most"):
         sg.explicit(leaf(np.ones(300), "x") * 2)
+
+
+# ---------------------------------------------------------------------------------------------- triangles
+
+
+def test_cholesky_factors_meet_their_transposes() -> None:
+    T = symbol("T", ("n", "n"))
+    factor = lookup("cholesky")(T)
+    assert canonical(factor @ factor.T) is T
+    inverse = lookup("inv")(factor)
+    assert canonical(inverse.T @ inverse) is canonical(lookup("inv")(T))
+
+
+def test_gradient_of_a_log_determinant_by_cholesky() -> None:
+    value = np.array([[2.0, 0.5], [0.5, 1.0]])
+    T = leaf(value, "T")
+    g = grad(2 * sg.log(sg.diagonal(sg.linalg.cholesky(T))), T)
+    assert g.latex() == "T^{-1}"
+    np.testing.assert_allclose(g.detach().numpy(), np.linalg.inv(value))
+
+
+@pytest.mark.parametrize("k", [-1, 0, 1])
+def test_parts_of_triangles(k: int) -> None:
+    tril, triu, inv = lookup("tril"), lookup("triu"), lookup("inv")
+    d = symbol("d", ("n",))
+    for term in (
+        tril(tril(A, k=0), k=k),
+        triu(A.T, k=k),
+        triu(tril(A, k=0) * d, k=k),
+        tril(inv(tril(A, k=0)).T, k=k),
+        tril(inv(triu(A, k=0)), k=k),
+        triu(tril(A, k=0).T, k=k),
+    ):
+        values = {"A": np.arange(1.0, 10).reshape(3, 3) + 3 * np.eye(3), "d": np.array([1.0, 2.0, 4.0])}
+        np.testing.assert_allclose(
+            np.broadcast_to(evaluate(canonical(term), values, {"n": 3}), (3, 3)), evaluate(term, values, {"n": 3})
+        )

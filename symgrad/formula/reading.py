@@ -14,8 +14,8 @@ from symgrad.formula.branches import read_guard, read_where
 from symgrad.formula.chains import count_transposes
 from symgrad.formula.inverses import inverse_of, path_of
 from symgrad.formula.normal import Factor, Form, Product, exact_number, plain_power, size_factors
-from symgrad.formula.structures import declared
 from symgrad.formula.term import Term
+from symgrad.formula.triangles import part_of_triangle, turned_part
 from symgrad.op import lookup
 
 if TYPE_CHECKING:
@@ -201,15 +201,11 @@ def _exponential(run: Canonicaliser, form: Form) -> Form:
 
 def _read_triangle(structure: str) -> Reader:
     def read(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-        """The lower (upper) triangle of a lower (upper) triangular matrix is the matrix."""
-        p = args[0].terms[0] if len(args[0].terms) == 1 else None
-        f = p.factors[0] if p is not None and len(p.factors) == 1 else None
-        if p is None or f is None or set(f.labels) != set(p.out) or f.power != 1 or term.params["k"] != 0:
+        """The lower (upper) part of a lower (upper) triangular matrix is the matrix."""
+        if term.ndim != 2:
             return None
-        found = "lower" if f.base.op.name == "cholesky" else declared(f.base)
-        if f.labels != p.out:
-            found = {"lower": "upper", "upper": "lower"}.get(found or "", found)
-        return args[0] if found in (structure, "diagonal") else None
+        found = part_of_triangle(args[0], structure, run) if term.params["k"] == 0 else None
+        return found or turned_part(term.op, args[0], term.params["k"], run)
 
     return read
 

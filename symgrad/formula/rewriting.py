@@ -19,6 +19,7 @@ from symgrad.formula.powers import gathered_powers
 from symgrad.formula.slices import entries_of_others
 from symgrad.formula.spectra import orthogonal_axes, without_singular_vectors, without_spectra
 from symgrad.formula.term import Term
+from symgrad.formula.triangles import without_cholesky
 from symgrad.op import Op, lookup
 
 if TYPE_CHECKING:
@@ -275,7 +276,7 @@ def _argument_of(y: Term, h: Factor, run: Canonicaliser) -> bool:
 
 
 def _signs(p: Product, run: Canonicaliser) -> Product:
-    """|x|·sign(x) = x always, sign(x)/|x| = 1/x where x is not 0, and |x|²ᵏ = x²ᵏ for real x."""
+    """|x|·sign(x) = x always, sign(x)/|x| = 1/x for real x ≠ 0, and |x|²ᵏ = x²ᵏ for real x."""
     for f in p.factors:
         if f.base.op.name != "abs" or f.base not in run.arguments:
             continue
@@ -292,8 +293,9 @@ def _signs(p: Product, run: Canonicaliser) -> Product:
             if same and g.power == 1 and f.power >= 1:
                 rest = [Factor(f.base, f.labels, plain_power(f.power - 1))] if f.power > 1 else []
                 return merged(without(p, [f, g], [*whole, *rest]), run)
-            if same and g.power == 1 and inner.elementwise and f.power < 0 and f.power % 2 == 1:
-                # sign(x)/|x|ᵏ = 1/xᵏ for odd k, where x is not 0.
+            odd = f.power < 0 and f.power % 2 == 1
+            if same and g.power == 1 and inner.elementwise and odd and _real(g.base.args[0]):
+                # sign(x)/|x|ᵏ = 1/xᵏ for odd k and real x, where x is not 0.
                 below = [Factor(x.base, x.labels, plain_power(x.power * f.power)) for x in whole]
                 return merged(without(p, [f, g], below), run)
         if inner.elementwise and f.power % 2 == 0 and f.power > 0 and _real(f.base.args[0]):
@@ -347,6 +349,7 @@ _REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"exp"}), logistic_quotient),
     (frozenset({"cosh", "cos"}), _alone(_quotients)),
     (frozenset({"inv"}), without_inverses),
+    (frozenset({"inv", "cholesky"}), without_cholesky),
     (frozenset({"put"}), _alone(entries_of_others)),
     (frozenset({"softmax"}), _alone(_probabilities)),
 )
