@@ -194,6 +194,10 @@ class Op:
 
     def in_float32(self, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
         """The kernel on float16 or bfloat16: computed in float32 and rounded once, as in torch."""
+        if self.name in ("add", "sub"):  # torch rounds a number that is added, though not one that is a factor
+            dtypes = {a.dtype for a in arrays if hasattr(a, "dtype")}
+            if len(dtypes) == 1:
+                arrays = [a if hasattr(a, "dtype") else np.asarray(a).astype(*dtypes)[()] for a in arrays]
         out = self.run(*map(widened, arrays), **params)
         found = [a.dtype for a in arrays if hasattr(a, "dtype")]
         if self.result is not None and len(found) == len(arrays):

@@ -159,3 +159,11 @@ def test_alpha_scales_what_is_promoted_already() -> None:
             lambda t, a, b, name=name: getattr(t, name)(a, b, alpha=3), np.array([0.932]), np.float16([0.932])
         )
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_numbers_added_to_float16_are_rounded() -> None:
+    """torch rounds a number to float16 before it is added, though not before it is a factor."""
+    x = np.random.default_rng(12).standard_normal(200).astype(np.float16)
+    for call in (lambda t, a: a + 0.1, lambda t, a: 0.1 - a, lambda t, a: a * 0.1, lambda t, a: a / 3):
+        ours, theirs = both(call, x)
+        np.testing.assert_array_equal(ours, theirs)
