@@ -29,11 +29,11 @@ PAIRS_Z = tuple(a.ravel() for a in np.meshgrid(FEW_Z, FEW_Z))
 Call = Callable[..., Any]
 NAMES = """abs angle asin asinh atan ceil cos cosh deg2rad erf erfc erfinv exp exp2 expm1 floor frac lgamma log log10
     log1p log2 nan_to_num neg reciprocal relu round rsqrt sgn sigmoid sign sin sinh sqrt square tan tanh trunc digamma
-    sinc i0 special.entr special.erfcx special.i0e special.i1 special.log_ndtr special.ndtr nn.functional.gelu
+    sinc i0 special.entr special.erfcx special.i0e special.i1e special.i1 special.log_ndtr special.ndtr
     nn.functional.hardshrink nn.functional.hardsigmoid nn.functional.hardswish nn.functional.hardtanh
     nn.functional.leaky_relu nn.functional.logsigmoid nn.functional.mish nn.functional.relu6 nn.functional.silu
     nn.functional.softplus nn.functional.softshrink nn.functional.softsign nn.functional.tanhshrink
-    nn.functional.rrelu nn.functional.elu nn.functional.celu nn.functional.selu""".split()
+    nn.functional.gelu nn.functional.rrelu nn.functional.elu nn.functional.celu nn.functional.selu""".split()
 PAIRED = """add sub mul div atan2 hypot maximum minimum fmax fmin fmod remainder copysign logaddexp logaddexp2 xlogy
     special.xlog1py polar float_power pow""".split()
 LOSSES = "huber_loss l1_loss mse_loss smooth_l1_loss poisson_nll_loss".split()
@@ -52,6 +52,7 @@ CASES: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
     **{f"{name} of infinite": (_named(name), (INFINITE,)) for name in COMPLEX},
     **{f"{name} of complex": (_named(name), PAIRS_Z) for name in ("add", "sub", "mul", "div", "pow")},
     "add of infinite": (_named("add"), tuple(a.ravel() for a in np.meshgrid(INFINITE, INFINITE))),
+    "prelu": (lambda t, x: t.nn.functional.prelu(x, t.tensor(0.3, dtype=t.float64)), (X,)),
     "norm of nothing": (lambda t, x: t.linalg.vector_norm(x, 3.5), (np.zeros(0),)),
     "norm at 0": (lambda t, x: t.linalg.vector_norm(x), (np.zeros(3),)),
     "3.5-norm at 0": (lambda t, x: t.linalg.vector_norm(x, 3.5), (np.zeros(3),)),
@@ -98,6 +99,9 @@ OTHERWISE: dict[tuple[str, int], str] = {
     ("logaddexp2", 2): KEPT + "0 where the arguments are far apart",
     ("polar", 1): "torch has 0 at radius 0, where the derivative by the radius is e^(iφ)",
     ("polar", 2): "torch has 0 at radius 0, where the derivative by the radius is e^(iφ)",
+    ("prelu", 2): "at 0 torch's first derivative is 0.3 and its derivative by the cotangent 1, which have to be equal",
+    ("special.i1e", 1): "at nan torch has 1/2",
+    ("special.i1e", 2): "at nan torch has 1/2",
     ("add of infinite", 0): KEPT + "parts are added; torch multiplies by 1 + 0i first",
     ("norm of nothing", 2): KEPT + "a gradient without entries does not depend on the cotangent",
     ("3.5-norm at 0", 2): "there is no second derivative: here nan, in torch 0",
