@@ -183,14 +183,16 @@ def _twin(gradient: Any, label: GradientLabel) -> Any:
 
 def name_inside(origin: Origin, calls: Any) -> None:
     """After a recorded pass: note where functions and hooks of the user took gradients, and what they gave."""
+    made = set()
     for place, taken, given in calls:
         for k, gradient in taken:
             node = getattr(gradient, "_node", None)
-            if node is not None and node.sequence_nr > origin.began and _label(node) is None:
+            if node is not None and node.sequence_nr > origin.began and _label(node) is None and node not in made:
                 name_gradient(gradient, origin, (place, k))
         for k, gradient in given:
             if getattr(gradient, "_requires_grad", False):
                 origin.given[place, k] = gradient.edge()
+                made.add(gradient._node)
     origin.calls.clear()
 
 
@@ -271,11 +273,13 @@ class _Replay:
         self.edges.clear()
 
     def _note(self, place: Any, flow: Flow) -> None:
-        self.places[place] = flow.node
         stolen = self.origin.wanted is not None  # else a leaf takes what nobody else holds, and the rest is copied
         if flow.empty and (stolen or flow.dense):  # a leaf copies what is spread
             self.empty.add(place)
-        if place not in self.origin.replaced or place.__class__ is Node:
+        if place in self.origin.replaced and place.__class__ is not Node:
+            self.places[place, "hook"], self.places[place] = flow.node, self._given(place, "hook")
+        else:
+            self.places[place] = flow.node
             self.shown[place] = _named(flow.node), flow.counted() if stolen or flow.own else 1
 
     def _number(self) -> tuple[int, int]:

@@ -268,9 +268,8 @@ def lower(node: Node) -> Any:
     if known is None:
         return node
     text, shapes = known
-    edges = [(arg, place) for arg, place in inputs(node) if hasattr(arg, "raw_shape")]
     counter = itertools.count(1)
-    making = Answering(node, NOTHING, edges, True, lambda: (node.sequence_nr, next(counter)))
+    making = Answering(node, NOTHING, inputs(node), True, lambda: (node.sequence_nr, next(counter)))
     making.row, making.shapes = parsed(text), shapes
     made = making.value(making.row.answers[0]).node
     if made.__class__ is not Step:

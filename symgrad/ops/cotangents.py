@@ -100,7 +100,7 @@ def lowered(node: Any, name: str) -> tuple[str, tuple[Any, ...]] | None:
     shapes: tuple[Any, ...] = ()
     text = None
     if op == "div" and static_number(node.args[0]) is not None:
-        text = "Mul(Reciprocal(x),_)"
+        text = "Mul(Reciprocal(y),_)"
     elif op == "reshape" and name == "ViewBackward0" and getattr(node.args, "inputs", None):
         expanded = getattr(node.args[0], "args", (node.args[0],))[0]  # repeat_interleave
         if getattr(expanded, "op", None) is not None and expanded.op.name == "expand":

@@ -113,6 +113,7 @@ KINDS: dict[str, list[Any]] = {
         lambda t, x, y, z: _functions(t)[0].apply(x) * x,
         lambda t, x, y, z: _functions(t)[1].apply(x, y)[0] * _functions(t)[1].apply(y, x)[1],
         lambda t, x, y, z: _hooked(x.sin()) * _hooked(x * 2),
+        lambda t, x, y, z: _hooked(x).sin() * x * t.nn.functional.mse_loss(z.detach(), x),
     ],
     "changes in place": [
         lambda t, x, y, z: _changed(x * 1, lambda q: q[0].mul_(2)) * x,
