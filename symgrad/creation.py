@@ -350,12 +350,24 @@ def empty_permuted(
     return empty_strided(size, stride, dtype=dtype, requires_grad=requires_grad, **options)
 
 
+def _laid_like(array: Any, input: Any) -> Any:
+    """``array`` in the layout of a tensor of the same shape, where that is dense and not row by row."""
+    value = getattr(input, "_value", None)
+    if not isinstance(value, np.ndarray) or value.flags.c_contiguous or 0 in value.strides:
+        return array
+    laid = np.empty_like(value, array.dtype)
+    laid[...] = array
+    return laid
+
+
 def like(name: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The factory ``make`` with the shape and dtype of a tensor."""
 
     def call(input: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any) -> Tensor:
         kind = dtype or input.dtype
-        return make(*shape_of(input), dtype=kind, requires_grad=requires_grad, _depth=3, **options)
+        made = make(*shape_of(input), dtype=kind, requires_grad=requires_grad, _depth=3, **options)
+        made._value = _laid_like(made._value, input)
+        return made
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"``{make.__name__}`` of the shape and dtype of ``input``."
@@ -373,4 +385,5 @@ def full_like(
     """One value everywhere, in the shape and dtype of ``input``."""
     fill_value = getattr(fill_value, "_value", fill_value)
     array = np.full(shape_of(input), fill_value, dtypes.as_dtype(dtype or input.dtype))
+    array = _laid_like(array, input)
     return finished("full_like", array, requires_grad, None, options, _constant(array, fill_value))

@@ -85,7 +85,7 @@ def _seeds(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool)
                 f"Mismatch in shape: grad_output[{len(seeds)}] has a shape of {tuple(shape_of(g._value))} and "
                 f"output[{len(seeds)}] has a shape of {tuple(out._value.shape)}."
             )
-        if g._value.dtype.kind == "c" and out.dtype.kind != "c":
+        if (g._value.dtype.kind == "c") is not (out.dtype.kind == "c"):
             raise AutogradError(
                 "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
                 f"dtype: grad_output[{len(seeds)}] has a dtype of {g._value.dtype} and output[{len(seeds)}] has a "

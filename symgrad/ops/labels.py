@@ -296,13 +296,14 @@ LABELS |= {f"{name}_copy": f"{title(name)}Backward0_copy" for name in _COPIES.sp
 LABELS["squeeze_copy"] = _squeeze(0, "_copy")
 """The label of a function by its public name, with its namespace; in-place forms that differ by the method's."""
 
-_READ_AGAIN: dict[tuple[int, ...], str] = {
+_READ_AGAIN: dict[tuple[int | None, ...], str] = {
     (0,): "nan_to_num nansum nanmean gather cummax cummin masked_select",
     (0, 1): "take dist cdist nn.functional.smooth_l1_loss nn.functional.huber_loss",
     (1,): "ldexp",
     (2,): "scatter_add index_fill index_select",
     (2, 3): "index_add index_copy",
-    (0, -1): "prod",
+    (0, -1): "prod cumprod logcumsumexp",
+    (None,): "sort topk kthvalue mode msort",
     (-1,): "softmax log_softmax nn.functional.softmax nn.functional.log_softmax",
 }
 _PIECEWISE = "gelu relu6 hardtanh hardsigmoid elu celu selu leaky_relu softshrink hardshrink threshold"
@@ -320,10 +321,14 @@ def _extreme_kept(input: Any, dim: Any = None, *_: Any, **__: Any) -> tuple[int 
     return (0, -1) if dim is None else (None,)
 
 
+def _middle_kept(input: Any, dim: Any = None, *_: Any, **__: Any) -> tuple[int | None, ...]:
+    return () if dim is None else (None,)
+
+
 KEPT: dict[str, Any] = (
     {name: positions for positions, names in _READ_AGAIN.items() for name in names.split()}
     | {f"nn.functional.{name}": (0,) for name in _PIECEWISE.split()}
-    | {"lerp": _blended, "copysign": _signed_kept, "max": _extreme_kept, "min": _extreme_kept}
+    | {"lerp": _blended, "copysign": _signed_kept, "max": _extreme_kept, "min": _extreme_kept, "median": _middle_kept}
 )
 """Positions of arguments that torch keeps for backward though the parts here do not, or a function of the arguments
 that gives them; -1 is the result, None what nobody can change, such as places.  Backward objects when they were

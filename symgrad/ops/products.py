@@ -9,9 +9,11 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import as_dtype
 from symgrad.op import Op, front, primitive, shape_of
+from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import conj
 from symgrad.ops.contraction import contract
-from symgrad.ops.reductions import along, cast, int_to_long, keep, reduce_code, reduced_shape, sum_op
+from symgrad.ops.reductions import along, axes_of, cast, int_to_long, keep, reduce_code, reduced_shape, sum_op
+from symgrad.ops.refusals import kind_of
 from symgrad.ops.select import ne, where
 from symgrad.ops.shaping import ones_like, reshape, unsqueeze_op
 
@@ -71,6 +73,9 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     if dtype is not None:
         input = cast(input, dtype)
     ndim = len(shape_of(input))
+    if not ndim and kind_of(input) in "fc":
+        axes_of(dim, 0)
+        return clone(input)  # whose derivative does not depend on it
     if dim is None:
         flat = input if ndim == 1 else reshape(input, -1)
         return prod_op(flat, dim=0, keepdim=False)

@@ -9,10 +9,12 @@ import numpy as np
 from symgrad import kernels_scan
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, is_complex, primitive, shape_of
+from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import conj, real
 from symgrad.ops.indexing import getitem
 from symgrad.ops.naming import inplace
 from symgrad.ops.reductions import along, cast, cumsum, cumsum_op, int_to_long, shifted_exp, sum_op
+from symgrad.ops.refusals import kind_of
 from symgrad.ops.select import eq, ge, where
 from symgrad.ops.shaping import axis_of, cat, movedim, narrow, ones_like, unsqueeze_op
 from symgrad.single import rounded
@@ -78,12 +80,19 @@ def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Running product along the axis ``dim``."""
     if dtype is not None:
         input = cast(input, dtype)
+    sizes = shape_of(input)
+    if kind_of(input) in "fc" and (not sizes or sizes[axis_of(dim, len(sizes))] == 1):
+        axis_of(dim, max(len(sizes), 1))
+        return clone(input)  # whose derivative does not depend on it
     return along(cumprod_op, input, dim)
 
 
 @front("logcumsumexp", op=logcumsumexp_op)
 def logcumsumexp(input: Any, dim: int) -> Any:
     """log of the running sum of e^x along the axis ``dim``."""
+    if not shape_of(input) and kind_of(input) in "fc":
+        axis_of(dim, 1)
+        return clone(input)
     return along(logcumsumexp_op, input, dim)
 
 

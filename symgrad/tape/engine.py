@@ -263,6 +263,8 @@ class Sweep:
             self.done = start
             block = nodes[start:end]
             if start + 1 in ends and nodes[start] in self.grads and self.masks.get(nodes[start], 1):
+                if nodes[start].extra is not None:
+                    self.run_hooks(nodes[start], self.grads[nodes[start]])  # which see what the node then cannot take
                 check_saved(nodes[start])
             row = iter(block)
             try:

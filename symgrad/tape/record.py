@@ -232,18 +232,18 @@ def _claimed(op: Op, args: tuple[Any, ...]) -> int:
         return 0
     mask = 0
     for i, arg in enumerate(args):
-        if _inferred(arg) and arg._extra.claims and op.differentiable(i):
+        if _inferred(arg) and arg._extra.claims and not arg._requires_grad and op.differentiable(i):
             mask |= 1 << i
     return mask
 
 
-def _as_claimed(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask: int) -> Any:
-    """The result recorded with the operands in ``mask`` as leaves; to other operations they stay constants."""
-    leaves = [arg for i, arg in enumerate(args) if mask >> i & 1]
+def _as_claimed(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask: int, claimed: int) -> Any:
+    """The result recorded with the operands in ``claimed`` as leaves; to other operations they stay constants."""
+    leaves = [arg for i, arg in enumerate(args) if claimed >> i & 1]
     for leaf in leaves:
         leaf._requires_grad = True
     try:
-        return _made(cls, op, out, args, values, params, mask, True)
+        return _made(cls, op, out, args, values, params, mask | claimed, True)
     finally:
         for leaf in leaves:
             leaf._requires_grad = False
@@ -273,10 +273,10 @@ def _shared(out: Any, values: list[Any]) -> bool:
 
 def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask: int, keep: bool) -> Any:
     """The tensor of a result, with its node where a gradient or a formula may be asked for."""
-    if MODE.inferred and not mask:
+    if MODE.inferred:
         claimed = _claimed(op, args)
         if claimed:
-            return _as_claimed(cls, op, out, args, values, params, claimed)
+            return _as_claimed(cls, op, out, args, values, params, mask, claimed)
     if not keep:
         return plain(cls, out)
     watched = False

@@ -167,3 +167,34 @@ def test_sign_of_a_constant(t):
     size.mul_(2)
     y.sum().backward()
     assert x.grad.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("call", ["x.prod()", "x.prod(0)", "x.cumprod(0)", "x.logcumsumexp(0)"])
+def test_products_of_one_number(t, call):
+    """There is nothing to multiply, so the derivative does not depend on the number."""
+    x = t.tensor(2.0, requires_grad=True)
+    (g,) = t.autograd.grad(eval(call, {"x": x}), x, create_graph=True)
+    assert not g.requires_grad
+    assert g.item() == 1.0
+
+
+@pytest.mark.parametrize("call", ["x.sort()[0]", "x.topk(1)[0]", "x.kthvalue(1)[0]", "x.mode()[0]", "x.median(0)[0]"])
+def test_places_in_a_number_are_freed(t, call):
+    """Where something was found is saved, even where there is one place only."""
+    x = t.tensor(2.0, requires_grad=True)
+    y = eval(call, {"x": x})
+    y.backward()
+    with pytest.raises(RuntimeError, match=SECOND_TIME):
+        y.backward()
+
+
+def test_hooks_before_what_cannot_run(t):
+    """The hooks of a result run before its node finds that what it saved was changed."""
+    x = t.tensor([3.0, 1.0], requires_grad=True)
+    y = x.exp()
+    seen = []
+    y.register_hook(seen.append)
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+    assert [g.tolist() for g in seen] == [[2.0, 2.0]]

@@ -277,3 +277,17 @@ def test_parts_of_a_view_that_repeats(t):
     assert x.tolist() == [4.0, 3.0]
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         v[...] = 5.0
+
+
+@pytest.mark.parametrize("name", ["zeros_like", "ones_like", "empty_like", "rand_like"])
+def test_layout_of_new_tensors(t, name):
+    """A tensor made like another lies in memory like it."""
+    assert getattr(t, name)(t.zeros(2, 3).t()).stride() == (1, 3)
+    assert getattr(t, name)(t.zeros(3).expand(2, 3)).stride() == (3, 1)
+
+
+def test_real_gradient_of_a_complex_output(t):
+    """The gradient that a pass starts from is as complex as the output."""
+    z = t.tensor([1 + 1j], requires_grad=True)
+    with pytest.raises(RuntimeError, match="both grad_output and output are required to have the same dtype"):
+        (z * 2).backward(t.ones(1))
