@@ -563,3 +563,15 @@ def test_powers_of_symbols_have_slopes_without_conditions() -> None:
     assert text(canonical(gradient(x**y, [x])[0])) == "(y * (x ** (y - 1)))"
     assert "log" in text(canonical(gradient(x**x, [x])[0]))
     assert "eq" not in text(canonical(gradient(x**x, [x])[0]))
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda x: (1 / (x**2 + 0.25)).sum(), r"-2 \cdot \frac{x}{\left(x^{\odot 2} + \frac{1}{4}\right)^{\odot 2}}"),
+        (lambda x: ((x + 0.5) ** 3).sum(), r"3 \left(x + \frac{1}{2}\right)^{\odot 2}"),
+        (lambda x: ((2 * x + 1) ** 3).sum(), r"6 \left(2 x + 1\right)^{\odot 2}"),
+    ],
+)
+def test_sums_keep_the_numbers_of_the_program(function, text):
+    assert sg.latex(function, (3,), wrt="x") == text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.budget import NESTED_FLIPS
@@ -29,6 +30,9 @@ class Presenter:
             return p
         for k, f in enumerate(p.factors):
             inside = self.run.insides.get(f.base)
+            as_given = None if inside is None else self._as_given(p, k, inside)
+            if as_given is not None:
+                return as_given
             if inside is None or f.power != 1 or sum(g.base is f.base for g in p.factors) > 1:
                 continue
             if self.numbers(inside, abs(p.coef)) < 1 + self.numbers(inside, 1):
@@ -47,6 +51,20 @@ class Presenter:
                     factors = (*p.factors[:k], Factor(flipped, f.labels, 1), *p.factors[k + 1 :])
                     return Product(-p.coef, factors, p.out, p.decimal)
         return p
+
+    def _as_given(self, p: Product, k: int, inside: Form) -> Product | None:
+        """1/(x + ½)² for 4/(2x + 1)², where the program has it so and no other number appears."""
+        f = p.factors[k]
+        by = self.run.given.get(f.base, Fraction(1))
+        terms = [q for q in inside.terms if not q.constant]
+        plain = len(terms) < len(inside.terms) and all(abs(q.coef * by) == 1 for q in terms)
+        if by >= 1 or not plain or Fraction(f.power).denominator != 1:
+            return None
+        spread = self._scaled(f.base, inside, by)
+        if spread is None:
+            return None
+        factors = (*p.factors[:k], Factor(spread, f.labels, f.power), *p.factors[k + 1 :])
+        return self.product(Product(p.coef / by ** int(f.power), factors, p.out, p.decimal))
 
     def numbers(self, form: Form, by: Any) -> int:
         """Terms of a multiple of a sum that have a number in front; it may go into a bracket and meet its own there."""

@@ -108,6 +108,8 @@ class Canonicaliser:
         self.layout = Layout(self.symmetric)
         self.steps = steps
         self._carried: dict[Term, Term] = {}
+        self.given: dict[Term, Fraction] = {}
+        """What part of a sum in whole numbers the program has, where it comes first."""
         self.presenter = Presenter(self)
         self.small = True
         self._cancelling = False
@@ -257,6 +259,7 @@ class Canonicaliser:
         inner = form.scaled(1 / scale)
         axes = inner.covered()
         factor = self.atom(inner.restricted(axes), inner=True)
+        self.given.setdefault(factor.base, abs(Fraction(scale)))
         whole = Form([Product(scale, [factor], factor_out(factor), decimal)], inner_shape(form, axes))
         return whole.spread(axes, form.shape).terms[0]
 
