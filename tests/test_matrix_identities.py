@@ -1,6 +1,6 @@
-"""Identities of matrix calculus: each derivative has the textbook's value, and prints as a person would write it.
+"""Identities of matrix calculus, statistics and physics: derivatives have the textbook's value, and print as in one.
 
-``formulas/matrix_identities.jsonl`` has one identity a line: the program ``f``, the closed form ``expected`` (both as
+``formulas/*_identities.jsonl`` have one identity a line: the program ``f``, the closed form ``expected`` (both as
 functions of a namespace ``t`` like torch's), and the LaTeX that is printed.  Its sources are K. B. Petersen and M. S.
 Pedersen, "The Matrix Cookbook" (2012), T. P. Minka, "Old and New Matrix Algebra Useful for Statistics" (2000), M. B.
 Giles, "Collected Matrix Derivative Results" (2008), and J. R. Magnus and H. Neudecker, "Matrix Differential Calculus".
@@ -20,8 +20,9 @@ import pytest
 import symgrad as sg
 from tests.formulas.roundtrip import problems_of_a_tensor
 
-DATA = Path(__file__).parent / "formulas" / "matrix_identities.jsonl"
-ENTRIES = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
+DATA = Path(__file__).parent / "formulas"
+FILES = [DATA / f"{name}_identities.jsonl" for name in ("matrix", "statistics")]
+ENTRIES = [json.loads(line) for file in FILES for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 def _square(make: Callable[[int], Any], shape: tuple[int, ...]) -> Any:
@@ -46,8 +47,13 @@ def value(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return b @ b.conj().T / n + np.eye(n)
     if kind == "basis_toeplitz":
         return np.stack([np.eye(n, k=j - n + 1) for j in range(shape[0])])
+    if kind == "onehot":
+        return np.eye(n)[rng.integers(0, n, shape[0])]
     made = {
         "n": lambda: normal(shape),
+        "unit": lambda: rng.uniform(0.1, 0.9, shape),
+        "01": lambda: rng.integers(0, 2, shape).astype(float),
+        "count": lambda: rng.integers(0, 5, shape).astype(float),
         "small": lambda: 0.3 * normal(shape),
         "pos": lambda: rng.uniform(0.5, 2, shape),
         "away0": lambda: rng.uniform(0.25, 1.5, shape) * rng.choice([-1.0, 1.0], shape),

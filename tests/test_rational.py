@@ -37,6 +37,7 @@ TEXTBOOK: list[tuple[Any, str]] = [
     (sg.cosh(x) / (1 + sg.sinh(x) ** 2), "(1 / cosh(x))"),
     (sg.exp(x) / (sg.exp(x) + sg.exp(y)), "sigmoid((x - y))"),
     (sg.exp(x) * (sg.sigmoid(x) - 1) ** 2, "(sigmoid(x) * (1 - sigmoid(x)))"),
+    ((sg.exp(x) - sg.exp(-x)) / (sg.exp(x) + sg.exp(-x)), "tanh(x)"),
     (sg.sign(x) / sg.abs(x), "(1 / x)"),
     (sg.where(x > y, u, 0) + sg.where(x > y, 0, a * u), "where(gt(x, y), u, (a * u))"),
     (v * sg.where(u > a, 1, 0) + a * v * sg.where(u > a, 0, 1), "(v * where(gt(u, a), 1, a))"),

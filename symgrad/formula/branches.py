@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def read_guard(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
-    """guard(x, keep) and excepted(x, keep) are x wherever x is finite."""
+    """guard(x, keep) and excepted(x, keep) are x wherever x is finite, and defined(x, keep) wherever it is defined."""
     return args[0].broadcast(term.shape)
 
 

@@ -55,6 +55,9 @@ def expanded(p: Product, run: Canonicaliser, depth: int = 3) -> list[Product]:
         if inside is None or f.power != 1 or len(inside.terms) > WIDEST:
             continue
         once = sum(g.base is f.base for g in p.factors) == 1
+        traced = _traced(p, f, inside, run)
+        if traced is not None:
+            return [traced]
         if _falls_apart(p, f, inside, once):
             return [r for q in substituted(p, f, inside, run) for r in expanded(q, run, depth - 1)]
         near = [g for g in p.factors if set(g.labels) == set(f.labels) and _meets(g, inside, run)] if once else []
@@ -128,6 +131,20 @@ def substituted(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> list
     others = Product(p.coef, rest, own, p.decimal)
     made = [contract_products([others, q], [own, f.labels], p.out, sizes) for q in inside.terms]
     return [merged(q, run) for q in made]
+
+
+def _traced(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> Product | None:
+    """tr(A + Aᵀ) = 2 tr A, always: the trace of a sum whose terms have the same trace."""
+    if len(f.labels) != 2 or f.labels[0] != f.labels[1] or f.labels[0] in p.out:
+        return None
+    if any(f.labels[0] in g.labels for g in p.factors if g is not f):
+        return None
+    whole = run.sum_of(substituted(Product(1, [f], ()), f, inside, run), ())
+    if len(whole.terms) != 1:
+        return None
+    rest = Product(p.coef, [g for g in p.factors if g is not f], p.out, p.decimal)
+    own = tuple(dict.fromkeys([*p.out, *(x for g in rest.factors for x in g.labels)]))
+    return merged(contract_products([rest.with_out(own), whole.terms[0]], [own, ()], p.out, {}), run)
 
 
 def _falls_apart(p: Product, f: Factor, inside: Form, once: bool) -> bool:

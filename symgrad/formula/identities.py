@@ -45,6 +45,30 @@ def one_square(form: Form, run: Canonicaliser) -> Form | None:
     return None
 
 
+def hyperbolic(form: Form, run: Canonicaliser) -> Form | None:
+    """e^u + e^(-u) = 2 cosh u and e^u - e^(-u) = 2 sinh u, always."""
+    found = [(k, f) for k, p in enumerate(form.terms) if (f := _exponential(p, run)) is not None]
+    for i, (k, f) in enumerate(found):
+        p, u = form.terms[k], run.arguments[f.base][0]
+        for n, g in found[i + 1 :]:
+            q, v = form.terms[n], run.arguments[g.base][0]
+            places = [tuple(r.out.index(x) for x in h.labels) for h, r in ((f, p), (g, q))]
+            if abs(p.coef) != abs(q.coef) or places[0] != places[1] or not run.same(u, v.scaled(-1)):
+                continue
+            name = "cosh" if p.coef == q.coef else "sinh"
+            made = run.elementwise(lookup(name), [u], {}, f.base.shape).scaled(2 * p.coef, p.decimal)
+            rest = [r for m, r in enumerate(form.terms) if m not in (k, n)]
+            return run.sum_of([*rest[:k], *made.spread(places[0], form.shape).terms, *rest[k:]], form.shape)
+    return None
+
+
+def _exponential(p: Product, run: Canonicaliser) -> Factor | None:
+    """The factor of a product that is nothing but e^u."""
+    f = p.factors[0] if len(p.factors) == 1 else None
+    known = f is not None and f.base.op.name == "exp" and f.power == 1 and f.base in run.arguments
+    return f if known and p.elementwise else None
+
+
 def _together(f: Factor, p: Product, name: str, sign: int, run: Canonicaliser, shape: tuple[Any, ...]) -> Form | None:
     own = f.base.op.name
     if (own, name, sign) in _TOGETHER:

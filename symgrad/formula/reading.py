@@ -305,6 +305,7 @@ READERS: dict[str, Reader] = {
     "where": read_where,
     "guard": read_guard,
     "excepted": read_guard,
+    "defined": read_guard,
     "getitem": _read_getitem,
     "put": _read_put,
 }

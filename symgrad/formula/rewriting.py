@@ -383,6 +383,11 @@ def simpler_function(run: Canonicaliser, op: Op, args: Sequence[Form], shape: tu
         return part(run, op, args[0])
     if name in ("gt", "ne") and not args[1].terms:
         return positive_relu(run, args, shape)
+    if name == "step" and args[1].terms:
+        # Heaviside's function is one of the difference, which may be short: τu > (τ - 1)u is u > 0.
+        difference = run.settled(run.plus(args, (1, -1), shape))
+        if len(difference.terms) == 1:
+            return run.elementwise(op, [difference, Form((), shape)], {}, shape)
     form = args[0]
     if name in _ODD | _EVEN and form.terms and all(p.coef < 0 for p in form.terms):
         # f(-x) = -f(x) for odd and f(x) for even functions, always.

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.expanding import cost, substituted
-from symgrad.formula.identities import one_square
+from symgrad.formula.identities import hyperbolic, one_square
 from symgrad.formula.normal import Factor, Form, Power, Product, plain_power
 from symgrad.formula.term import frozen
 from symgrad.op import lookup
@@ -30,7 +30,7 @@ def shortened(form: Form, run: Canonicaliser) -> Form | None:
     """The form with one square completed, or some terms over a common denominator; None when neither is shorter."""
     if not 1 < len(form.terms) <= WIDEST:
         return None
-    rules = (_square, one_square, _complement, _one_fraction, _one_call)
+    rules = (_square, one_square, hyperbolic, _complement, _one_fraction, _one_call)
     return next((found for rule in rules if (found := rule(form, run)) is not None), None)
 
 

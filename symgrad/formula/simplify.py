@@ -222,12 +222,12 @@ class Canonicaliser:
         if constant is None and len(form.terms) > 1 and len(axes) < len(form.shape):
             inner = self.product(form.restricted(axes))
             return self.term(Form([inner], inner_shape(form, axes)).spread(axes, form.shape))
-        form = self._settled(form)
+        form = self.settled(form)
         if len(form.terms) > 1:
             return self._sum_term(form)
         return self.plain_term(Form([doubled_angle(p, self) for p in form.terms], form.shape))
 
-    def _settled(self, form: Form) -> Form:
+    def settled(self, form: Form) -> Form:
         """The form with common factors taken out and its fractions in lowest terms."""
         form = factored(form, self)
         if not self.small or self._cancelling or self.steps <= 0:
@@ -246,7 +246,7 @@ class Canonicaliser:
 
     def product(self, form: Form) -> Product:
         """A form as one product: a single term as it is, a sum as an opaque factor."""
-        form = self._settled(form) if len(form.terms) > 1 else form
+        form = self.settled(form) if len(form.terms) > 1 else form
         if len(form.terms) == 1:
             return form.terms[0]
         if not form.terms:

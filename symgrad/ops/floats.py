@@ -19,7 +19,7 @@ from symgrad.ops.elementwise import cos, exp2, log, round_, sigmoid, sin
 from symgrad.ops.kinks import at_kink
 from symgrad.ops.naming import inplace, within
 from symgrad.ops.reductions import cast
-from symgrad.ops.select import abs_, clamp, eq, isnan, masked, ne, where
+from symgrad.ops.select import abs_, clamp, defined, eq, isnan, masked, ne, where
 from symgrad.ops.shaping import reshape_op, zeros_like
 
 inplace(
@@ -227,7 +227,7 @@ def logit(input: Any, eps: float | None = None) -> Any:
     """log(x / (1 - x)), with x limited to [eps, 1 - eps] if given."""
     x = input if eps is None else clamp(input, eps, 1 - eps)
     out = log(x / (1 - x))
-    return out if eps is not None else where((input < 0) | (input > 1), math.nan * input, out)
+    return out if eps is not None else defined(out, (input >= 0) & (input <= 1))
 
 
 within("special")(logit)

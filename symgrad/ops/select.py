@@ -183,6 +183,20 @@ excepted: Op = elementwise(
 excepted.vjps = excepted.conj_vjps = excepted.jvps = (lambda g, out, likex, keep: excepted(g, keep), excepted.vjps[1])
 
 
+defined: Op = elementwise(
+    "defined",
+    lambda x, keep: np.where(keep, x, np.nan)[()],
+    lambda out, x, keep: guard(1, keep),
+    None,
+    public=(),
+    code=lambda x, keep: f"np.where({keep}, {x}, np.nan)",
+    domain=("real", "bool"),
+    latex="{0}",
+    doc="x, and nan where keep does not hold: outside of its domain a function has no value and no slope.",
+)
+defined.vjps = defined.conj_vjps = defined.jvps = (lambda g, out, likex, keep: defined(g, keep), None)
+
+
 def _by_pieces(op: Op) -> Op:
     """``op``, whose slopes are 0 in parts: where they are nothing passes, not even infinity."""
 
