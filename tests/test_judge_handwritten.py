@@ -140,3 +140,30 @@ def test_definitions_in_any_order():
     assert sg.judge("2*A.T@r, r = s + b, s = A@x", **least).verdict == "DIFFERENT"
     with pytest.raises((FormulaError, NameProblem)):
         sg.judge("2*A.T@r, r = s - b, s = r + b", **least)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"2\sum_i A_[{ij}(Ax - b)_i\left(",
+        r"2\sum_i (A_{[i,:}_{[i,:}\, x - b_i) A_{i,:}^\top",
+        r"2A^\top(Ax-b), \quad = Ax",
+        r"b\|_i",
+        r"x x_i x_j",
+        "x[",
+        "x[1:",
+        "sum(x",
+    ],
+)
+def test_broken_texts_end_in_an_error(text):
+    """Not in a loop without end, nor in an error of Python; what can be read is at least not equal."""
+    try:
+        assert not sg.judge(text, of="norm(A@x-b)**2", wrt="x", shapes="A=m,n x=n b=m")
+    except sg.errors.SymgradError:
+        pass
+
+
+def test_kronecker_products_need_sizes():
+    assert sg.judge(r"A\otimes B", of="kron(A, B)", shapes="A=2,3 B=3,2")
+    with pytest.raises(sg.errors.SymgradError):
+        sg.judge(r"A\otimes B", of="kron(A, B)", shapes="A=m,n B=p,q")

@@ -35,6 +35,11 @@ class Indexed:
         """The letters of all operands, in order of appearance."""
         return tuple(dict.fromkeys(x for _, row in self.operands for x in row))
 
+    @property
+    def term(self) -> Term:
+        """Entries are not one array, and functions of whole arrays do not take them."""
+        raise FormulaError("entries with indices cannot stand here; write the indices of all arrays")
+
     def transposed(self) -> Indexed:
         """The same: entries are numbers."""
         return self

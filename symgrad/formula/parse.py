@@ -350,6 +350,8 @@ class _Reader:
         parts = []
         comma = False
         while not tokens.found("]"):
+            if tokens.kind == "end":
+                raise tokens.error("']' is missing")
             parts.append(self.index_part())
             if tokens.peek() != "]":
                 tokens.expect(",")

@@ -296,7 +296,10 @@ class PeopleReader(_TexReader):
         if a.kind == "v" and b.kind in ("v", "r"):
             return self.times(a, b if b.kind == "r" else transposed(b))
         if isinstance(a, Value) and isinstance(b, Value) and a.kind == b.kind == "m":
-            return Value("m", FRONTS["kron"].call(a.term, b.term))
+            try:
+                return Value("m", FRONTS["kron"].call(a.term, b.term))
+            except TypeError:
+                raise self.tokens.error(r"\otimes of matrices needs numbers as sizes; state them in shapes=") from None
         raise self.tokens.error(r"\otimes stands between two vectors or two matrices here", ProductMisfit)
 
     def starred(self, a: Any, b: Any) -> Any:

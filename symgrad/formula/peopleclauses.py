@@ -31,8 +31,8 @@ class Clauses:
         self.main = main_piece(pieces)
         self.parts = pieces.pop(self.main) if pieces else [[]]
         for piece in pieces:
-            if len(piece) != 2:
-                tokens.at = tokens.items.index(piece[0][0])
+            if len(piece) != 2 or not all(piece):
+                tokens.at = tokens.items.index(next(item for side in piece for item in side)) if any(piece) else 0
                 raise tokens.error("after a comma a definition such as Y = A + X is expected")
         self.definitions = pieces
         self.letters = _letters_of_header(self.parts[0], table) if len(self.parts) > 1 else ()

@@ -217,6 +217,8 @@ class _TexReader:
         self.tokens.expect("{")
         out = []
         while not self.tokens.found("}"):
+            if self.tokens.kind == "end":
+                raise self.tokens.error("'}' is missing")
             out.append(self.tokens.take())
         return tuple(out)
 
@@ -413,6 +415,8 @@ class _TexReader:
         self.tokens.expect("{")
         out = []
         while not self.tokens.found("}"):
+            if self.tokens.kind == "end":
+                raise self.tokens.error("'}' is missing")
             sign = self.tokens.take() if self.tokens.peek() == "-" else ""
             out.append(sign + self.tokens.take())
             self.tokens.found(",")
@@ -498,6 +502,7 @@ class _TexReader:
         comma = False
         tokens = self.tokens
         while not tokens.found("]"):
+            self.going_on()
             if tokens.found(r"\ldots"):
                 parts.append(Ellipsis)
             elif tokens.found("["):
@@ -512,10 +517,16 @@ class _TexReader:
             comma = tokens.found(",") or comma
         return static_index(tuple(parts) if comma or len(parts) != 1 else parts[0])
 
+    def going_on(self) -> None:
+        """Refuse the end of the text, and signs that no index has."""
+        if self.tokens.kind == "end" or self.tokens.peek() in ("}", ")"):
+            raise self.tokens.error("']' is missing")
+
     def nested(self) -> list[Any]:
         """The rest of a list of numbers."""
         out: list[Any] = []
         while not self.tokens.found("]"):
+            self.going_on()
             if self.tokens.found("["):
                 out.append(self.nested())
             elif self.tokens.kind == "word":
