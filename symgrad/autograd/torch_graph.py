@@ -285,6 +285,8 @@ def rule(node: Any, edges: Any) -> Row:
     if name in ("MmBackward0", "AddmmBackward0"):
         first, second = (by_columns(arg if place is None else place) for arg, place in edges[-2:])
         return product(first, second, "g" if name == "AddmmBackward0" else "")
+    if name == "ExpandBackward0" and not shape_of(edges[0][0]):
+        return parsed("Sum(g)")  # torch sums to a number even what is one
     return node.row if node.__class__ is Step else row(node, name)
 
 

@@ -91,6 +91,7 @@ KINDS: dict[str, list[Any]] = {
         lambda t, x, y, z: x.amax(0) * x.max(dim=0)[0] + x.max() + x.median(dim=0)[0],
         lambda t, x, y, z: x.cumsum(0) * x.cumprod(1) + x.logcumsumexp(0) + x.sort(dim=0)[0],
         lambda t, x, y, z: t.nn.functional.normalize(x, dim=0) + x.nansum(0),
+        lambda t, x, y, z: z[0].sin().sum() * z[0].sum() * x,
     ],
     "matrices": [
         lambda t, x, y, z: x @ y.T + x @ x.t(),
