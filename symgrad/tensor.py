@@ -381,7 +381,8 @@ class Tensor(Shown, Writes):
             raise DtypeError("value cannot be converted to type double without overflow")
         name = written(self, chosen, value)
         try:
-            even = not value.ndim and getattr(chosen.value, "dtype", None) == np.bool_  # torch's masked_fill_
+            parts = chosen.value if isinstance(chosen.value, tuple) else (chosen.value,)
+            even = any(isinstance(part, np.ndarray) for part in parts)  # torch's index_put_ and masked_fill_
             inplace(self, lambda x: put(x, value.to(x.dtype), chosen, name), (), {}, even=even)
         except AutogradError:
             self._array()[chosen.value]  # an index that does not fit is the first thing to tell

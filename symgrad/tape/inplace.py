@@ -381,7 +381,7 @@ def _refresh(root: Any) -> None:
         if alive is None or alive._extra.view is None:
             continue
         view = alive._extra.view
-        if view.kind:
+        if view.kind and root._requires_grad:
             alive._node, alive._requires_grad = Invalid(view, alive._value.shape, alive._value.dtype), True
         else:
             _retake(alive, root)

@@ -198,3 +198,14 @@ def test_hooks_before_what_cannot_run(t):
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.sum().backward()
     assert [g.tolist() for g in seen] == [[2.0, 2.0]]
+
+
+def test_parts_without_gradient_may_change(t):
+    """One of several views of a tensor that has a formula but no gradient is changed like any other."""
+    a = t.tensor([[1.0, 2.0], [3.0, 4.0]])
+    if t.__name__ == "symgrad":
+        a.name = "a"  # so that what is made of it is recorded, though it has no gradient
+    part = (a * 2).unbind(0)[0]
+    part.fill_(0.5)
+    assert part.is_leaf
+    assert part.tolist() == [0.5, 0.5]
