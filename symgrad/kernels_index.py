@@ -69,7 +69,7 @@ def windows_sum(g: Any, dim: int, step: int, dilation: int, size: int) -> Any:
 def left_shift(x: Any, y: Any) -> Any:
     """The bits of integers ``y`` places up; 0 where that is more places than there are, or a negative number."""
     bits = np.result_type(x, y).itemsize * 8
-    return np.where((y < 0) | (y >= bits), 0, np.left_shift(x, np.clip(y, 0, bits - 1)))
+    return np.where((y < 0) | (y >= bits), 0, np.left_shift(x, np.clip(y, 0, bits - 1)))[()]
 
 
 def right_shift(x: Any, y: Any) -> Any:
