@@ -216,6 +216,7 @@ class Tensor(Shown, Writes):
         out = self.detach()
         extra = out.more()
         extra.silent, extra.counted = True, 0
+        out._value = out._value[...]  # the same memory, but an array of its own, whose changes its users notice
         return out
 
     @data.setter

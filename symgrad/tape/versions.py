@@ -79,6 +79,10 @@ def storage(array: Any) -> Any:
     return array
 
 
+_own: dict[int, tuple[Any, Change]] = {}
+"""By the identity of the array of a tensor made by ``.data``: a weak reference to it, and its own last change."""
+
+
 def note_change(array: Any, silent: bool = False) -> None:
     """Remember that the memory of ``array`` changed now; ``silent`` (through ``.data``): backward does not object."""
     owner = storage(array)
@@ -87,7 +91,10 @@ def note_change(array: Any, silent: bool = False) -> None:
         before, now = _note(owner), next(sequence)
         gone = weakref.ref(owner, lambda _: _changed.pop(key, None))
         count, times, site = (0, (), None) if before is None else before[2:]
-        if not silent:
+        if silent:  # to all but those who saved this very tensor
+            own, mine = id(array), Change(gone, now, 1, (now,), users_line())
+            _own[own] = (weakref.ref(array, lambda _: _own.pop(own, None)), mine)
+        else:
             count, times, site = count + 1, (*times[1 - _REMEMBERED :], now), users_line()
         _changed[key] = Change(gone, now, count, times, site)
 
@@ -177,6 +184,9 @@ def _late(value: Any, node: Node) -> Change | None:
         note = _note(array)
         if note is not None and note.times and note.times[-1] > node.sequence_nr:
             return note
+        ref, mine = _own.get(id(array), (None, None))
+        if mine is not None and ref() is array and mine.latest > node.sequence_nr:  # type: ignore[misc]
+            return mine
     return None
 
 

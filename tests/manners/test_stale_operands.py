@@ -96,3 +96,18 @@ def test_number_that_was_looked_at(t):
     y.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         loss.backward()
+
+
+@pytest.mark.parametrize("value", [2.0, [1.0, 2.0]])
+def test_data_that_was_saved(t, value):
+    """A change through ``.data`` is hidden from all but those who saved that very tensor."""
+    x = t.tensor(value, requires_grad=True)
+    y = x.data
+    product = x * y
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
+    square = x * x
+    x.data.add_(1)
+    square.sum().backward()
+    assert x.grad.tolist() == (2 * x.detach()).tolist()
