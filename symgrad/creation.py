@@ -248,7 +248,8 @@ def filled(name: str, fill: Callable[[Any, Any], Any], doc: str, value: Any = No
     ) -> Tensor:
         shape = tuple(int(s) for s in size_args((options.pop("size"),) if "size" in options else size))
         array = fill(shape, dtypes.as_dtype(dtype or dtypes.get_default_dtype()))
-        return finished(make.__name__, array, requires_grad, name, options, _constant(array, value), _depth)
+        recipe = _constant(array, value)
+        return finished(make.__name__, array, requires_grad, name, options, recipe, _depth, dtype is None)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
@@ -268,6 +269,7 @@ def finished(
     options: Any,
     recipe: Any = None,
     depth: int = 2,
+    undetermined: bool = False,
 ) -> Tensor:
     """The array that a factory made as a tensor where, and as what, the caller wants it."""
     accept(factory, options)
@@ -278,6 +280,7 @@ def finished(
     extra.site = call_site(depth)
     extra.name = None if name is None else check_name(name)
     extra.recipe = recipe
+    extra.undetermined = undetermined and recipe is not None
     return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
 
 
@@ -300,7 +303,7 @@ def full(
     fill_value = getattr(fill_value, "_value", fill_value)
     kind = fill_value.dtype if hasattr(fill_value, "dtype") else dtypes.for_python_number(fill_value)
     array = np.full(shape, fill_value, dtypes.as_dtype(dtype or kind))
-    return finished("full", array, requires_grad, name, options, _constant(array, fill_value))
+    return finished("full", array, requires_grad, name, options, _constant(array, fill_value), 2, dtype is None)
 
 
 def eye(
@@ -315,7 +318,7 @@ def eye(
     """The identity matrix."""
     array = np.eye(n, m, dtype=dtypes.as_dtype(dtype or dtypes.get_default_dtype()))
     recipe = ("eye", {"n": int(n), "dtype": array.dtype.name}) if m is None or m == n else None
-    return finished("eye", array, requires_grad, name, options, recipe)
+    return finished("eye", array, requires_grad, name, options, recipe, 2, dtype is None)
 
 
 def empty_strided(

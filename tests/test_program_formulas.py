@@ -131,3 +131,17 @@ def test_exported_file(program, tmp_path):
     compiled.save(path)
     run = subprocess.run([sys.executable, "-I", str(path), "--selftest"], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_constants_without_a_dtype_keep_a_scalar_exact():
+    """torch rounds s to float32 here: 3e-8 off."""
+    s = sg.tensor(np.float64(0.3), requires_grad=True, name="s")
+    K = sg.tensor(2 * np.eye(3), name="K")
+    for shift in (s * sg.eye(3), sg.eye(3) * s, sg.diag(sg.ones(3) * s)):
+        (g,) = sg.autograd.grad(sg.logdet(K + shift), s, create_graph=True)
+        assert g.item() == pytest.approx(3 / 2.3, rel=1e-15)
+        assert float(sg.compile(g, ["K", "s"])(2 * np.eye(3), np.float64(0.3))) == pytest.approx(3 / 2.3, rel=1e-15)
+    (g,) = sg.autograd.grad(sg.logdet(K + s * sg.eye(3)), s, create_graph=True)
+    assert g.latex() == r"\operatorname{tr}\left(\left(K + s I\right)^{-1}\right)"
+    assert (s * sg.eye(3, dtype=sg.float32)).dtype == sg.float32
+    assert (s.detach() * sg.eye(3)).dtype == sg.float32

@@ -142,8 +142,9 @@ class Canonicaliser:
         found = self.term(form)
         if len(form.shape) == 2 and 0 < len(form.terms) <= TERMS:
             # (XB + BX)ᵀ rather than BᵀXᵀ + XᵀBᵀ, and (X⁻¹AX⁻¹)ᵀ rather than X⁻ᵀAᵀX⁻ᵀ, always.
-            other = turned(self.term(form.restricted((1, 0))))
-            return other if price(other) + (len(form.terms) == 1) < price(found) else found
+            back = self.term(form.restricted((1, 0)))
+            if back.ndim == 2 and price(back) + 1 + (len(form.terms) == 1) < price(found):
+                return turned(back)
         return found
 
     def _as_one(self, form: Form) -> Form:

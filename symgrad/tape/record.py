@@ -15,6 +15,7 @@ import numpy as np
 from symgrad.dtypes import (
     NARROW,
     SINGLE,
+    float32,
     float64,
     get_default_dtype,
     int64,
@@ -54,12 +55,13 @@ class Extra:
     detached   a reference to the tensor with history whose memory this one shares without
     came       the recorded pass, and the place, that a gradient without history came from
     inference  made in inference mode; such a tensor only ``claims`` to require grad, since nothing records it
+    undetermined  a constant (``eye``, ``ones`` …) made without a dtype: it has the default one until it meets a finer
     """
 
     __slots__ = (
         "accumulate", "came", "claims", "counted", "counts", "detached", "grad", "hooks", "inference", "metadata",
         "name", "origin", "origin_at", "post", "recipe", "retains", "score", "silent", "site", "source", "structure",
-        "view", "views",
+        "undetermined", "view", "views",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -84,6 +86,7 @@ class Extra:
         self.site: Any = None
         self.source: Source | None = None
         self.structure: str | None = None
+        self.undetermined = False
         self.view: View | None = None
         self.views: list[Any] | None = None
 
@@ -202,6 +205,8 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     _reject_strangers(op, values)
     if op.refuses:
         _reject_dtypes(op, values)
+    if len(args) == 2 and op.kind != "primitive":
+        args = _determined(args, values)
     values = _promoted(op, values)
     cuts = op.view is not None and isinstance(args[0], Recorded)
     if cuts:
@@ -221,6 +226,25 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     if shared and cuts and not (MODE.inferred and inferred(args[0])):
         note_view(args[0], made, op, params)
     return made
+
+
+def _determined(args: tuple[Any, ...], values: list[Any]) -> tuple[Any, ...]:
+    """The operands, where a constant of no dtype of its own (``eye(n)``) takes that of a 0-d float64 variable.
+
+    By the rule for 0-d tensors ``s * eye(n)`` would round s to float32, the default dtype, and its gradient with it.
+    """
+    for k in (0, 1):
+        scalar, constant = args[k], args[1 - k]
+        if not (isinstance(scalar, Recorded) and scalar._requires_grad and isinstance(constant, Recorded)):
+            continue
+        wide = scalar._value.dtype == float64 and not scalar._value.ndim and constant._value.dtype == float32
+        if wide and constant._extra is not None and constant._extra.undetermined:
+            made = plain(type(constant), constant._value.astype(float64)[()])
+            name, given = constant._extra.recipe
+            made.more().recipe = (name, {**given, "dtype": "float64"})
+            values[1 - k] = made._value
+            return (scalar, made) if k == 0 else (made, scalar)
+    return args
 
 
 def _claimed(op: Op, args: tuple[Any, ...]) -> int:
