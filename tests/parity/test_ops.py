@@ -47,8 +47,8 @@ M = X > 0
 UNARY = {
     **dict.fromkeys(
         "abs absolute neg negative square exp exp2 expm1 sin cos tan atan arctan sinh cosh tanh asinh arcsinh sigmoid "
-        "erf erfc sinc relu floor ceil round trunc fix frac sign sgn clone isnan isinf isfinite isreal isposinf isneginf "
-        "reciprocal".split(),
+        "erf erfc sinc relu floor ceil round trunc fix frac sign sgn clone isnan isinf isfinite "
+        "isreal isposinf isneginf reciprocal".split(),
         X,
     ),
     **dict.fromkeys("log log2 log10 log1p sqrt rsqrt lgamma digamma".split(), P),
