@@ -485,7 +485,7 @@ class _TexReader:
     def scrap(self) -> Any:
         """The value of the text up to the next comma or bracket: a number or a size."""
         negative = self.tokens.peek() == "-"
-        if "cdot" in self.tokens.peek(int(negative)):
+        if "cdot" in self.tokens.peek(int(negative)) or "^" in self.tokens.peek(int(negative))[1:]:
             self.tokens.at += 1 + negative
             return _literal(self.tokens.peek(-1)) * (-1 if negative else 1)
         text = ""

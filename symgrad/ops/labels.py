@@ -191,6 +191,7 @@ NAMED_ALIKE: dict[str, str] = {
 
 _OTHERWISE: dict[str, Any] = {
     "acosh_": "AcoshBackward1",
+    "adjoint": lambda out, x: "TransposeBackward0" if x.dtype.kind != "c" else None,
     "asinh_": "AsinhBackward1",
     "atanh_": "AtanhBackward1",
     "atleast_2d": _atleast(2),
