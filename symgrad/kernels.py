@@ -35,7 +35,9 @@ def relu(x: Any) -> Any:
 def sign(x: Any) -> Any:
     """-1, 0 or 1, and 0 of nan; truth values are their own."""
     kind = getattr(x, "dtype", np.dtype(float)).kind
-    return x if kind == "b" else np.where(np.isnan(x), 0, np.sign(x))[()] if kind == "f" else np.sign(x)
+    if kind == "b":
+        return np.logical_or(x, x)  # in memory of its own
+    return np.where(np.isnan(x), 0, np.sign(x))[()] if kind == "f" else np.sign(x)
 
 
 def angle(x: Any) -> Any:

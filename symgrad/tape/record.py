@@ -205,7 +205,7 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     _reject_strangers(op, values)
     if op.refuses:
         _reject_dtypes(op, values)
-    if len(args) == 2 and op.kind != "primitive":
+    if op.name in ("mul", "div"):
         args = _determined(args, values)
     values = _promoted(op, values)
     cuts = op.view is not None and isinstance(args[0], Recorded)
@@ -229,7 +229,7 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
 
 
 def _determined(args: tuple[Any, ...], values: list[Any]) -> tuple[Any, ...]:
-    """The operands, where a constant of no dtype of its own (``eye(n)``) takes that of a 0-d float64 variable.
+    """The factors, where a constant of no dtype of its own (``eye(n)``) takes that of a 0-d float64 variable.
 
     By the rule for 0-d tensors ``s * eye(n)`` would round s to float32, the default dtype, and its gradient with it.
     """
@@ -238,9 +238,10 @@ def _determined(args: tuple[Any, ...], values: list[Any]) -> tuple[Any, ...]:
         if not (isinstance(scalar, Recorded) and scalar._requires_grad and isinstance(constant, Recorded)):
             continue
         wide = scalar._value.dtype == float64 and not scalar._value.ndim and constant._value.dtype == float32
-        if wide and constant._extra is not None and constant._extra.undetermined:
+        extra = constant._extra
+        if wide and extra is not None and extra.undetermined and not constant._requires_grad:
             made = plain(type(constant), constant._value.astype(float64)[()])
-            name, given = constant._extra.recipe
+            name, given = extra.recipe
             made.more().recipe = (name, {**given, "dtype": "float64"})
             values[1 - k] = made._value
             return (scalar, made) if k == 0 else (made, scalar)

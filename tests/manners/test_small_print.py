@@ -291,3 +291,9 @@ def test_real_gradient_of_a_complex_output(t):
     z = t.tensor([1 + 1j], requires_grad=True)
     with pytest.raises(RuntimeError, match="both grad_output and output are required to have the same dtype"):
         (z * 2).backward(t.ones(1))
+
+
+def test_sign_of_truth_values_has_memory_of_its_own(t):
+    x = t.tensor([False, True])
+    x.sign().fill_(True)
+    assert x.tolist() == [False, True]
