@@ -80,11 +80,9 @@ def canonical(term: Term) -> Term:
     ('matmul', 'add')
     """
     lowest: set[Term] = set()
-    worker = Canonicaliser(lowest)
-    seen = [worker.run(term)]
-    while len(seen) < PASSES and worker.steps > 0 and len(postorder(seen[-1:])) <= SMALL:
-        worker = Canonicaliser(lowest, worker.steps)
-        again = worker.run(seen[-1])
+    seen = [Canonicaliser(lowest).run(term)]
+    while len(seen) < PASSES and len(postorder(seen[-1:])) <= SMALL:
+        again = Canonicaliser(lowest).run(seen[-1])
         if again in seen:
             # Where several forms lead to each other, the first by a fixed order stands for all of them.
             return min(seen[seen.index(again) :], key=lambda t: (price(t), repr(flatten([t]))))
@@ -95,7 +93,7 @@ def canonical(term: Term) -> Term:
 class Canonicaliser:
     """One run: the forms of all terms below a root, and what is known about opaque factors."""
 
-    def __init__(self, lowest: set[Term] | None = None, steps: int = STEPS) -> None:
+    def __init__(self, lowest: set[Term] | None = None) -> None:
         self.lowest = set() if lowest is None else lowest
         """Terms that are fractions in lowest terms already."""
         self.forms: dict[Term, Form] = {}
@@ -106,7 +104,7 @@ class Canonicaliser:
         self.arguments: dict[Term, list[Form]] = {}
         self.paths: dict[Term, list[tuple[Term, bool]]] = {}
         self.layout = Layout(self.symmetric)
-        self.steps = steps
+        self.steps = STEPS
         self._carried: dict[Term, Term] = {}
         self.given: dict[Term, Fraction] = {}
         """What part of a sum in whole numbers the program has, where it comes first."""
