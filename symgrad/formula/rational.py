@@ -130,6 +130,8 @@ class Reader:
         return [*(g for g in p.factors if g not in summed), Factor(f.base, tuple(names[x] for x in f.labels))]
 
     def _factor(self, f: Factor, out: tuple[int, ...], shape: tuple[Any, ...], depth: int) -> Fractional:
+        if len(set(f.labels)) < len(f.labels):
+            raise TooLong  # a diagonal is no function of the diagonals of what stands in it
         places = [out.index(x) for x in f.labels]
         inside = self.run.insides.get(f.base)
         power = Fraction(f.power)
