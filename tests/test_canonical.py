@@ -575,3 +575,14 @@ def test_powers_of_symbols_have_slopes_without_conditions() -> None:
 )
 def test_sums_keep_the_numbers_of_the_program(function, text):
     assert sg.latex(function, (3,), wrt="x") == text
+
+
+@pytest.mark.parametrize("seed", [650, 739, 897])
+def test_diagonals_and_deltas_keep_their_values(seed):
+    """A diagonal is no function of diagonals, and deltas over different axes are not one pattern."""
+    from tests.formulas.generator import Generator
+    from tests.formulas.roundtrip import problems
+
+    made, term = Generator(seed).derivative()
+    with np.errstate(all="ignore"):
+        assert not [p for p in problems(made, term, seed) if p.startswith("canonical")]

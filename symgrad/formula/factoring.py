@@ -96,7 +96,7 @@ def _uses(form: Form, run: Canonicaliser) -> list[Use]:
         for f in p.factors:
             for x in f.labels:
                 counts[x] = counts.get(x, 0) + 1
-        pattern = tuple(p.out.index(x) for x in p.out)
+        pattern = _pattern(p)
         for f in p.factors:
             summed = [x for x in f.labels if x not in p.out]
             if len(summed) > 1 or (summed and f.labels.count(summed[0]) > 1):
@@ -116,6 +116,11 @@ def _uses(form: Form, run: Canonicaliser) -> list[Use]:
             shape = pattern if f.labels else ()
             found += [Use(Handle(base, q, places, shape), k, Factor(f.base, f.labels, q)) for q in powers[-12:]]
     return found
+
+
+def _pattern(p: Product) -> tuple[int, ...]:
+    """Which output axes of a product are one, as the two of a multiple of the identity."""
+    return tuple(p.out.index(x) for x in p.out)
 
 
 def _best_group(form: Form, run: Canonicaliser) -> list[Use] | None:
@@ -173,7 +178,7 @@ def _row_sum(p: Product, factor: Factor) -> bool:
 def _taken_out(form: Form, group: Sequence[Use], run: Canonicaliser) -> Form:
     """The form with the group replaced by one product: the factor times the sum of the rests."""
     first = group[0]
-    if not first.factor.labels and len({len(set(form.terms[use.term].out)) for use in group}) > 1:
+    if not first.factor.labels and len({_pattern(form.terms[use.term]) for use in group}) > 1:
         return _scalar_out(form, group, run)
     axes = _rest_axes(form, group)
     rests = [q for use in group for q in expanded(_rest(form.terms[use.term], use, axes), run)]
