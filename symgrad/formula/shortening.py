@@ -78,7 +78,7 @@ def _complement(form: Form, run: Canonicaliser) -> Form | None:
             continue
         v = run.arguments[f.base][0]
         n = next((n for n, q in enumerate(form.terms) if q.constant and q.coef == -p.coef), None)
-        if n is None or v.terms[0].coef > 0 or sorted(f.labels) != sorted(p.out):
+        if n is None or not v.terms or v.terms[0].coef > 0 or sorted(f.labels) != sorted(p.out):
             continue
         made = run.elementwise(lookup("sigmoid"), [v.scaled(-1)], {}, v.shape).scaled(-p.coef, p.decimal)
         whole = made.spread([p.out.index(x) for x in f.labels], form.shape)

@@ -110,6 +110,7 @@ class Canonicaliser:
         """What part of a sum in whole numbers the program has, where it comes first."""
         self.presenter = Presenter(self)
         self.small = True
+        self.brackets = 0
         self._cancelling = False
 
     def run(self, root: Term) -> Term:
