@@ -57,6 +57,7 @@ def test_corrupted_formulas_are_different():
             unnamed.append((bad, of, str(verdict.diagnosis)))
         elif verdict.proof == "counterexample":
             assert verdict.theirs.shape != verdict.ours.shape or not np.allclose(verdict.theirs, verdict.ours)
+    # A gradient as a row, 3x^{ 2} beside 3x^2, and a sum over both indices of X_{ji} are right as they stand.
     assert len(equal) <= 3, equal
     assert len(unnamed) <= 0.1 * len(cases), unnamed
 

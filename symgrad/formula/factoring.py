@@ -164,9 +164,6 @@ def _saving(form: Form, group: Sequence[Use]) -> int:
         return 0
     if bare and factor.labels and factor.base.op is SYMBOL and not sums[0]:
         return 0
-    if len(_rest_axes(form, group)) > max(2, len(form.shape)):
-        # What is left would have more axes than its terms have: no matrix notation, and more numbers to compute.
-        return 0
     return weight * (len(group) - 1) - 2 * (len(group) < len(form.terms))
 
 

@@ -77,7 +77,8 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
         raise AutogradError(f"weights should be 1-d and have the same length as input ({values.shape})")
     count = max(minlength, int(values.max(initial=-1)) + 1)
     if weights.dtype.kind != "f":
-        return np.bincount(values, values_of(weights), minlength)
+        sums = np.bincount(values, values_of(weights), minlength)
+        return input.new_tensor(sums, dtype=sums.dtype) if hasattr(input, "new_tensor") else sums
     return scatter_add(np.zeros(count, weights.dtype), 0, values.astype(_INT), weights)
 
 

@@ -41,6 +41,7 @@ T.nonzero(i), T.nonzero(x > 1.5, as_tuple=True), i.nonzero(), T.argwhere(x > 1.5
 T.nonzero(T.tensor(3.0)), T.nonzero(T.tensor(0.0)), T.nonzero(T.tensor(3.0), as_tuple=True)
 x.where(x > 1.5, T.zeros(())), x.where(x > 1.5, 0)
 T.bincount(i), T.bincount(i, minlength=9), T.bincount(i, weights=T.tensor([1.0, 2.0, 3.0, 4.0]))
+T.bincount(i, weights=i)
 T.bincount(x)
 T.histc(x, bins=3, min=0, max=5), T.histc(x, 4), T.unravel_index(T.tensor(5), (2, 3))
 T.isreal(x), T.isposinf(x), T.isneginf(-T.inf * x), T.isreal(T.tensor([1 + 1j, 2 + 0j]))
