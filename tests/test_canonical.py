@@ -586,3 +586,13 @@ def test_diagonals_and_deltas_keep_their_values(seed):
     made, term = Generator(seed).derivative()
     with np.errstate(all="ignore"):
         assert not [p for p in problems(made, term, seed) if p.startswith("canonical")]
+
+
+@pytest.mark.parametrize("seed", [537, 1013, 1645])
+def test_canonical_forms_stay_without_the_memory_of_the_run_that_found_them(seed):
+    from tests.formulas.generator import Generator
+    from tests.formulas.roundtrip import problems
+
+    made, term = Generator(seed).derivative()
+    with np.errstate(all="ignore"):
+        assert not problems(made, term, seed)

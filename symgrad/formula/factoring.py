@@ -101,7 +101,7 @@ def _uses(form: Form, run: Canonicaliser) -> list[Use]:
         for f in p.factors:
             for x in f.labels:
                 counts[x] = counts.get(x, 0) + 1
-        pattern = tuple(p.out.index(x) for x in p.out)
+        pattern = _pattern(p)
         for f in p.factors:
             summed = [x for x in f.labels if x not in p.out]
             if len(summed) > 1 or (summed and f.labels.count(summed[0]) > 1):
@@ -117,11 +117,15 @@ def _uses(form: Form, run: Canonicaliser) -> list[Use]:
                 # Of x³ and x² the common factor is x²; of x⁻¹ and x⁻² it is x⁻¹, of x⁻¹ᐟ² and x⁻³ᐟ² x⁻¹ᐟ².
                 step = 1 if f.power > 0 else -1
                 powers = [f.power - step * k for k in reversed(range(math.ceil(abs(float(f.power)))))]
-            # A scalar may be taken out of a matrix and out of a multiple of the identity, as one; among more axes a
-            # delta may stand over any two of them.
-            shape = pattern if f.labels or len(p.out) > 2 else ()
+            # A scalar may be taken out of a matrix and out of a multiple of the identity, as one.
+            shape = pattern if f.labels else ()
             found += [Use(Handle(base, q, places, shape), k, Factor(f.base, f.labels, q)) for q in powers[-12:]]
     return found
+
+
+def _pattern(p: Product) -> tuple[int, ...]:
+    """Which output axes a delta makes one: for each the first that it equals."""
+    return tuple(p.out.index(x) for x in p.out)
 
 
 def _best_group(form: Form, run: Canonicaliser) -> list[Use] | None:
@@ -176,7 +180,7 @@ def _row_sum(p: Product, factor: Factor) -> bool:
 def _taken_out(form: Form, group: Sequence[Use], run: Canonicaliser) -> Form:
     """The form with the group replaced by one product: the factor times the sum of the rests."""
     first = group[0]
-    if not first.factor.labels and len({len(set(form.terms[use.term].out)) for use in group}) > 1:
+    if not first.factor.labels and len({_pattern(form.terms[use.term]) for use in group}) > 1:
         return _scalar_out(form, group, run)
     axes = _rest_axes(form, group)
     rests = [q for use in group for q in expanded(_rest(form.terms[use.term], use, axes), run)]

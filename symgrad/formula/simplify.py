@@ -79,10 +79,9 @@ def canonical(term: Term) -> Term:
     >>> canonical(A @ x + A.T @ x).op.name, canonical(A @ x + A.T @ x).args[0].op.name
     ('matmul', 'add')
     """
-    lowest: set[Term] = set()
-    seen = [Canonicaliser(lowest).run(term)]
+    seen = [Canonicaliser().run(term)]
     while len(seen) < PASSES and len(postorder(seen[-1:])) <= SMALL:
-        again = Canonicaliser(lowest).run(seen[-1])
+        again = Canonicaliser().run(seen[-1])
         if again in seen:
             # Where several forms lead to each other, the first by a fixed order stands for all of them.
             return min(seen[seen.index(again) :], key=lambda t: (price(t), repr(flatten([t]))))
@@ -93,8 +92,8 @@ def canonical(term: Term) -> Term:
 class Canonicaliser:
     """One run: the forms of all terms below a root, and what is known about opaque factors."""
 
-    def __init__(self, lowest: set[Term] | None = None) -> None:
-        self.lowest = set() if lowest is None else lowest
+    def __init__(self) -> None:
+        self.lowest: set[Term] = set()
         """Terms that are fractions in lowest terms already."""
         self.forms: dict[Term, Form] = {}
         self.insides: dict[Term, Form] = {}
