@@ -18,6 +18,7 @@ from symgrad.dtypes import NARROW, torch_name, widened
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import is_complex
 from symgrad.ops.answers import full_name
+from symgrad.ops.arithmetic import floor_divide
 from symgrad.ops.cotangents import FUSED
 from symgrad.ops.fitting import fit, unbroadcast
 from symgrad.ops.reductions import cast_op
@@ -147,7 +148,19 @@ class Sweep:
         nodes.sort(key=_age, reverse=True)
         if self.wanted is not None:
             nodes = self._only_useful(nodes)
+        if [node for node in nodes if node.op is floor_divide]:
+            nodes = self._missing_first(nodes)
         return nodes
+
+    def _missing_first(self, nodes: list[Node]) -> list[Node]:
+        """In torch an operation without derivative runs as soon as all who use its result have run."""
+        users: dict[Node, int] = dict.fromkeys((node for node in nodes if node.op is floor_divide), 0)
+        for k, node in enumerate(nodes):
+            for arg in _tracked(node.args, self.masks.get(node, node.mask)):
+                if arg.__class__ is Node and arg in users:
+                    users[arg] = k
+        turns = {node: (users[node] + 0.5 if node in users else k) for k, node in enumerate(nodes)}
+        return sorted(nodes, key=turns.__getitem__)
 
     def _only_useful(self, nodes: list[Node]) -> list[Node]:
         """Drop nodes that lead to nothing wanted; where only some arguments do, note the narrower mask."""
@@ -186,6 +199,8 @@ class Sweep:
         with np.errstate(all="ignore"), running(self):
             for root, seed in self.roots:
                 self._add(root, seed)
+            if self.wanted is not None and len(self.roots) == 1:
+                self._hooks_alone(*self.roots[0])
             try:
                 self._loop(nodes, stale)
             except Exception:
@@ -196,6 +211,14 @@ class Sweep:
             for callback in self.callbacks:  # which may add further ones
                 callback()
         self.nodes = []
+
+    def _hooks_alone(self, root: Any, seed: Any) -> None:
+        """The hooks of a lone root that leads to nothing wanted, which torch calls all the same."""
+        if root.__class__ is not Node:
+            if root not in self.leaves:
+                self.finish_leaf(root, seed)
+        elif root.extra is not None and root not in self.nodes[:1]:
+            self.run_hooks(root, seed)
 
     def _count(self, nodes: list[Node]) -> None:
         """Find out how much reaches each leaf, so that its hooks can run as soon as its gradient is complete."""
@@ -224,11 +247,9 @@ class Sweep:
     def _finish_complete(self, nodes: list[Node]) -> None:
         """After an error: the leaves whose gradient was complete by then have it, as in torch."""
         waiting: set[Any] = set()
-        if nodes and nodes[self.done].op.node == "NotImplemented":
-            # torch runs it as soon as all who use its result have run, before older nodes that stand before it here.
-            failed = nodes[self.done]
-            users = (k for k, node in enumerate(nodes) if any(arg is failed for arg in node.args))
-            self.done = 1 + max(users, default=-1)
+        if self.done and nodes[self.done].op is floor_divide and nodes[self.done] in nodes[self.done - 1].args:
+            args = nodes[self.done - 1].args  # of which the later ones wait in the queue where torch raises
+            waiting.update(arg for arg in args[args.index(nodes[self.done]) :] if arg.__class__ is not Node)
         for node in nodes[self.done :]:
             bits = self.masks.get(node, node.mask)
             waiting.update(arg for i, arg in enumerate(node.args) if bits >> i & 1 and arg.__class__ is not Node)
@@ -271,10 +292,14 @@ class Sweep:
                 self._run_block(row)
             except Exception:
                 self.done = end - length_hint(row) - 1
+                self._free(nodes[start : self.done])
                 raise
-            if not self.keep_graph:
-                for node in [node for node in block if self.masks.get(node, 1)] if self.masks else block:
-                    node.saved = FREED
+            self._free(block)
+
+    def _free(self, ran: list[Node]) -> None:
+        if not self.keep_graph:
+            for node in [node for node in ran if self.masks.get(node, 1)] if self.masks else ran:
+                node.saved = FREED
 
     def _run_block(self, nodes: Iterable[Node]) -> None:
         """Run some nodes: those with rules to call as they are on the spot, the others with care."""

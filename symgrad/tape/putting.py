@@ -8,7 +8,7 @@ import numpy as np
 
 from symgrad.op import Op, lookup, shape_of
 from symgrad.tape.graph import Labelled, Slices
-from symgrad.tape.overlap import blank
+from symgrad.tape.overlap import blank, overlaps
 
 Chain = list[tuple[Op, dict[str, Any]]]
 """The ops that cut a view out of its base, first to last."""
@@ -20,11 +20,14 @@ def put_back(root: Any, part: Any, chain: Chain) -> Any:
     twin._value, twin._node, twin._requires_grad, twin._extra = root._array(), root._node, root._requires_grad, None
     if root._node is None:
         twin._extra = root._extra and _as_constant(root)
-    levels = [twin]
+    levels, changed = [twin], part._node
     for op, params in chain[:-1]:
         levels.append(op(levels[-1], **params))
-    changed = part._node
-    for whole, (op, params) in zip(reversed(levels), reversed(chain), strict=True):
+        if overlaps(levels[-1]._value):  # one entry changed here is several, so no step alone can be undone
+            levels.pop()
+            part = put_entries(levels.pop(), part, chain[len(levels) :])
+            break
+    for whole, (op, params) in zip(reversed(levels), reversed(chain[: len(levels)]), strict=True):
         part = put_into(whole, part, op, params)
     base = root._node or (root if root._requires_grad else None)
     Labelled.on(part._node, "CopySlices" if changed is None else Slices.of(base, changed))
@@ -41,6 +44,18 @@ def _as_constant(root: Any) -> Any:
         root._extra.name, root._extra.site, root.source(), root._extra.structure
     )  # fmt: skip
     return extra
+
+
+def put_entries(whole: Any, part: Any, chain: Chain) -> Any:
+    """``whole`` with the entries that ``chain`` cuts out of it replaced by ``part``, by their places in memory."""
+    from symgrad.ops.indexing import Index
+
+    reshape, shape = lookup("reshape"), shape_of(whole)
+    places = np.arange(int(np.prod(shape))).reshape(shape)
+    for op, params in chain:
+        places = op.view(places, **params)  # type: ignore[misc]
+    flat = lookup("index_put")(reshape(whole, shape=(-1,)), part, index=Index(np.array(places)))
+    return reshape(flat, shape=shape)
 
 
 def put_into(whole: Any, part: Any, op: Op, params: dict[str, Any]) -> Any:

@@ -414,3 +414,43 @@ def test_leaves_after_a_derivative_that_is_missing(t):
         (quotient.sum() + square.sum()).backward()
     assert x.grad is None
     assert y.grad is None
+
+
+def test_missing_derivative_among_the_inputs_of_one_operation(t):
+    """What it stands before has no gradient by then, what it stands behind has one, and hooks of older nodes wait."""
+    x, y, z = (t.tensor([2.0, 4.0], requires_grad=True) for _ in range(3))
+    quotient = z // 2
+    between = x * 1
+    between.register_hook(lambda g: pytest.fail("an older node has run"))
+    for out in ((quotient / x).sum() + between.sum(), (y / quotient).sum()):
+        with pytest.raises(RuntimeError, match="floor_divide is not implemented"):
+            out.backward()
+    assert x.grad is None
+    assert y.grad is not None
+
+
+def test_what_ran_before_an_error_is_freed(t):
+    """A second pass ends where the first one has been, before it reaches leaves once more."""
+    x, y = leaf(t, [1.0, 2.0]), leaf(t, [3.0, 4.0])
+    inner = y.exp()
+    inner.sum().backward()
+    out = (x * inner).sin().sum()
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=SECOND_TIME):
+            out.backward()
+    once = x.grad.tolist()
+    assert once == pytest.approx((inner * (x * inner).cos()).tolist())
+
+
+@pytest.mark.parametrize("call", ["y.backward(inputs=[z])", "t.autograd.grad(y, z, allow_unused=True)"])
+@pytest.mark.parametrize("make", ["x", "x * 3"])
+def test_hooks_of_a_root_that_leads_nowhere(t, make, call):
+    """They are called though nothing that is asked for was used; nothing is added to a leaf."""
+    x, z = leaf(t, 1.5), leaf(t, 2.0)
+    y = eval(make, {"x": x})
+    seen = []
+    y.register_hook(lambda g: seen.append(g.item()))
+    eval(call, {"t": t, "y": y, "z": z})
+    assert seen == [1.0]
+    assert x.grad is None
+    assert z.grad is None

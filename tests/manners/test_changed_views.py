@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 SECOND_TIME = "Trying to backward through the graph a second time"
@@ -209,3 +211,32 @@ def test_parts_without_gradient_may_change(t):
     part.fill_(0.5)
     assert part.is_leaf
     assert part.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("repeat", "cut"),
+    [
+        ("v.broadcast_to((2, 3))", "w[1:]"),
+        ("v.expand((2, 3))", "w[1:, :2]"),
+        ("v.expand((2, 3))", "w.diagonal()"),
+        ("v.expand((2, 3)).T", "w[1:, 0]"),
+        ("v.unfold(0, 2, 1)", "w[0]"),
+        ("v.unfold(0, 2, 1)", "w.select(1, 1)"),
+    ],
+)
+def test_a_part_of_repeated_entries(t, repeat, cut):
+    """An entry that a view shows twice is changed in both places when one of them is, and its gradient follows."""
+    values = [0.3, 0.5, 0.7]
+    x = t.tensor(values, dtype=t.float64, requires_grad=True)
+    whole = x * 1
+    repeated = eval(repeat, {"v": whole})
+    part = eval(cut, {"w": repeated})
+    part.sin_()
+    w = t.arange(repeated.numel(), dtype=t.float64).reshape(repeated.shape)
+    (10 * whole.sum() + (w * repeated).sum() + part.sum()).backward()
+    slope, places = [10.0, 10.0, 10.0], eval(repeat, {"v": t.arange(3)})
+    for place, weight in zip(places.flatten().tolist(), w.flatten().tolist(), strict=True):
+        slope[place] += weight
+    for place in eval(cut, {"w": places}).flatten().tolist():
+        slope[place] = (slope[place] + 1) * math.cos(values[place])
+    assert x.grad.tolist() == pytest.approx(slope)
