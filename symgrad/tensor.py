@@ -19,7 +19,7 @@ from symgrad.ops.reductions import cast
 from symgrad.ops.shaping import permute
 from symgrad.shown import Shown
 from symgrad.tape import record
-from symgrad.tape.inplace import inplace, out_of_reach, resize, view_of, views_follow
+from symgrad.tape.inplace import inferred, inplace, out_of_reach, resize, view_of, views_follow
 from symgrad.tape.modes import MODE
 from symgrad.tape.overlap import overlaps
 from symgrad.tape.record import plain
@@ -69,7 +69,7 @@ class Tensor(Shown, Writes):
 
         Integer and bool tensors raise ``RuntimeError``; so does switching a non-leaf off.
         """
-        if record.inferred(self):
+        if inferred(self):
             if requires_grad and not MODE.local.inference:
                 raise AutogradError(
                     "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. Make a "
@@ -235,7 +235,7 @@ class Tensor(Shown, Writes):
             return lookup("detach")(self)  # type: ignore[no-any-return]
         out = plain(Tensor, self._array())
         extra = out.more()
-        extra.site, extra.inference = record.call_site(1), record.inferred(self)
+        extra.site, extra.inference = record.call_site(1), inferred(self)
         extra.counts = extra.inference and not MODE.local.inference
         view = view_of(self)
         shared = self._extra if view is None else view.base._extra
@@ -421,7 +421,7 @@ class Tensor(Shown, Writes):
 
     @property
     def _version(self) -> int:
-        if record.inferred(self) and not self.more().counts:
+        if inferred(self) and not self.more().counts:
             raise AutogradError("Inference tensors do not track version counter.")
         from symgrad.autograd.shown import version_of
 
@@ -429,7 +429,7 @@ class Tensor(Shown, Writes):
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode, so that no graph may save it."""
-        return record.inferred(self)
+        return inferred(self)
 
     @property
     def _base(self) -> Any:

@@ -20,10 +20,10 @@ from symgrad.op import Op, shape_of
 from symgrad.tape.dual import Dual
 from symgrad.tape.engine import SECOND_TIME
 from symgrad.tape.graph import FREED, Labelled, Node, Parts, sequence
-from symgrad.tape.inplace import become, follow, out_of_reach, refuse, view_of
+from symgrad.tape.inplace import become, follow, inferred, out_of_reach, refuse, view_of
 from symgrad.tape.modes import MODE, is_grad_enabled, no_grad
 from symgrad.tape.observers import NODES, PackedRow, observed, unpacked
-from symgrad.tape.record import Recorded, plain, traced
+from symgrad.tape.record import INFERENCE_SAVED, Recorded, as_leaves, plain, traced
 from symgrad.tape.versions import note_change
 from symgrad.tensor import Tensor
 
@@ -346,6 +346,13 @@ class Function:
 
 def _applied(cls: type[Function], args: tuple[Any, ...], moving: Sequence[bool] = ()) -> tuple[FunctionCtx, Any]:
     """Run and record a function; arguments that ``moving`` marks have a tangent, so their gradient is wanted, too."""
+    if MODE.inferred and MODE.local.enabled:
+        with as_leaves(args):
+            return _run(cls, args, moving)
+    return _run(cls, args, moving)
+
+
+def _run(cls: type[Function], args: tuple[Any, ...], moving: Sequence[bool]) -> tuple[FunctionCtx, Any]:
     ctx = FunctionCtx()
     ctx.needs_input_grad = tuple(isinstance(a, Recorded) and a._requires_grad for a in args)
     if moving:
@@ -448,6 +455,8 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
         node_op(cls), tuple(t.edge() for t in tensors), {"run": run}, mask, first._value.shape if single else (),
         first.dtype if single else None, (),
     )  # fmt: skip
+    if mask and MODE.inferred and any(map(inferred, ctx.to_save)):
+        raise AutogradError(INFERENCE_SAVED)
     node.saved = _pack(ctx, tensors, outputs, several)
     if NODES:
         observed(node)

@@ -154,13 +154,6 @@ class Invalid:
         raise AutogradError(self.view.refusal("its base or another view of its base has been"))
 
 
-def region(array: Any, chain: Chain) -> Any:
-    """The memory of a view inside its base's array, as an array even when it is 0-d."""
-    for op, params in chain:
-        array = op.view(array, **params)  # type: ignore[misc]
-    return array
-
-
 # ------------------------------------------------------------------------------------------ the operation
 
 
@@ -169,9 +162,13 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
 
     ``even``: all entries of the result are equal, so that they may also share their memory.
     """
+    refuse(tensor, (*args, *kwargs.values()))
+    if MODE.inferred and too_late(tensor):
+        with inference_mode():
+            inplace(tensor, op, args, kwargs, even)
+        raise AutogradError(INFERENCE)
     view = view_of(tensor)
     recording = not MODE.exceptional or MODE.local.enabled
-    refuse(tensor, (*args, *kwargs.values()))
     chain = [] if view is None else view.chain()
     root = tensor if view is None else view.base
     source = tensor
@@ -187,7 +184,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     args, kwargs = [others.apart(a, owner) for a in args], {k: others.apart(a, owner) for k, a in kwargs.items()}
     new = op(source, *args, **kwargs)
     value = _fitting(tensor, new)
-    target = writable(region(root._array(), chain), even)
+    target = writable(tensor._array(), even)  # its own memory, even where the base has another since ``.data`` was set
     leaf = root._requires_grad and root._node is None
     if not recording or leaf or new._node is None or not (new._requires_grad or root._requires_grad or root._node):
         _write(root, target, value)
@@ -237,14 +234,12 @@ CHANGES: list[Callable[[Any], None]] = []
 
 
 def refuse(tensor: Any, others: tuple[Any, ...]) -> None:
-    """Raise torch's errors for inference tensors, leaves and their views, and views of kinds that may not change."""
+    """Raise torch's errors for leaves and their views, and for views of kinds that may not change."""
     if tensor._extra is not None and tensor._extra.origin:
         for ask in CHANGES:
             ask(tensor)
-    if MODE.exceptional and not MODE.local.enabled:
-        inferring = MODE.local.inference
-    else:
-        inferring, view = False, view_of(tensor)
+    if not MODE.exceptional or MODE.local.enabled:
+        view = view_of(tensor)
         if view is not None:
             if view.kind and (tensor._requires_grad or any(getattr(a, "_requires_grad", False) for a in others)):
                 raise AutogradError(view.refusal())
@@ -252,8 +247,18 @@ def refuse(tensor: Any, others: tuple[Any, ...]) -> None:
                 raise AutogradError(LEAF_VIEW + _named(view.base))
         if tensor._requires_grad and tensor._node is None:
             raise AutogradError(LEAF + _named(tensor))
-    if MODE.inferred and not inferring and tensor._extra is not None and tensor._extra.inference:
-        raise AutogradError(LEAF if tensor._extra.claims and MODE.local.enabled else INFERENCE)
+        if MODE.inferred and tensor._extra is not None and tensor._extra.claims and not all(map(inferred, others)):
+            raise AutogradError(LEAF + _named(tensor))
+
+
+def inferred(tensor: Any) -> bool:
+    """Whether a tensor was made in inference mode."""
+    return getattr(tensor, "_extra", None) is not None and tensor._extra.inference
+
+
+def too_late(tensor: Any) -> bool:
+    """Whether a change is that of an inference tensor outside of inference mode: torch makes it, and then objects."""
+    return inferred(tensor) and not tensor._extra.counts and not MODE.local.inference
 
 
 def _named(tensor: Any) -> str:
@@ -281,7 +286,7 @@ def _fitting(tensor: Any, new: Any) -> Any:
 
 def _write(root: Any, target: Any, value: Any) -> None:
     silent = root._extra is not None and root._extra.silent
-    note_change(root._array(), silent)
+    note_change(root._array() if silent else target, silent)
     if silent:
         root._extra.counted += 1
     if overlaps(target):
@@ -475,8 +480,12 @@ def one_of_several(parts: tuple[Any, ...], name: str) -> tuple[Any, ...]:
 
 def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """``t_``, ``squeeze_`` and their like: the tensor becomes a view of what it was; no memory changes."""
-    view = view_of(tensor)
     refuse(tensor, ())
+    if MODE.inferred and too_late(tensor):
+        with inference_mode():
+            reshape_inplace(tensor, op, args, kwargs)
+        raise AutogradError(INFERENCE)
+    view = view_of(tensor)
     old = tensor._array()
     made = op(tensor, *args, **kwargs)
     note_change(old)
@@ -531,4 +540,6 @@ def resize(tensor: Any, shape: tuple[int, ...]) -> Any:
         entries = np.concatenate([entries, np.zeros(size - entries.size, old.dtype)])
     tensor._value = entries.reshape(shape)
     tensor.more().counted += counted - changes(tensor._value)
+    if too_late(tensor):
+        raise AutogradError(INFERENCE)
     return tensor

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -29,7 +31,7 @@ from symgrad.op import Op, lookup, refusal, shape_of
 from symgrad.ops.constants import Constant, NamedFloat
 from symgrad.tape.explaining import explain
 from symgrad.tape.graph import Labelled, Node, Size, Source, sequence
-from symgrad.tape.inplace import Invalid, View, note_view
+from symgrad.tape.inplace import Invalid, View, inferred, note_view
 from symgrad.tape.layout import laid_out
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import NODES, observed
@@ -175,11 +177,6 @@ def plain(cls: Any, value: Any) -> Any:
     return made
 
 
-def inferred(tensor: Any) -> bool:
-    """Whether a tensor was made in inference mode."""
-    return tensor._extra is not None and tensor._extra.inference
-
-
 def scalarised(value: Any) -> Any:
     """0-d results are NumPy scalars, which are several times cheaper to compute with."""
     return value[()] if value.__class__ is np.ndarray and not value.ndim else value
@@ -253,29 +250,32 @@ def _claimed(op: Op, args: tuple[Any, ...]) -> int:
 
     It does so for copies, and beside operands that are no inference tensors, which its numbers are not.
     """
-    if not MODE.local.enabled or (op.name not in ("clone", "cast") and all(map(_inferred, args))):
+    if not MODE.local.enabled or (op.name not in ("clone", "cast") and all(map(inferred, args))):
         return 0
     mask = 0
     for i, arg in enumerate(args):
-        if _inferred(arg) and arg._extra.claims and not arg._requires_grad and op.differentiable(i):
+        if inferred(arg) and arg._extra.claims and not arg._requires_grad and op.differentiable(i):
             mask |= 1 << i
     return mask
 
 
 def _as_claimed(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask: int, claimed: int) -> Any:
     """The result recorded with the operands in ``claimed`` as leaves; to other operations they stay constants."""
-    leaves = [arg for i, arg in enumerate(args) if claimed >> i & 1]
-    for leaf in leaves:
-        leaf._requires_grad = True
-    try:
+    with as_leaves(arg for i, arg in enumerate(args) if claimed >> i & 1):
         return _made(cls, op, out, args, values, params, mask | claimed, True)
+
+
+@contextlib.contextmanager
+def as_leaves(tensors: Iterable[Any]) -> Iterator[None]:
+    """Let inference tensors that claim to require grad be leaves until the end of the block."""
+    claiming = [t for t in tensors if inferred(t) and t._extra.claims and not t._requires_grad]
+    for tensor in claiming:
+        tensor._requires_grad = True
+    try:
+        yield
     finally:
-        for leaf in leaves:
-            leaf._requires_grad = False
-
-
-def _inferred(arg: Any) -> bool:
-    return isinstance(arg, Recorded) and inferred(arg)
+        for tensor in claiming:
+            tensor._requires_grad = False
 
 
 def _computed(op: Op, values: list[Any], params: dict[str, Any]) -> Any:
