@@ -67,7 +67,7 @@ class Op:
                 the dtypes of the operands as given (None for a number) and ``i`` the one whose gradient is asked
     node        torch's node name (without ``Backward0``), or a function ``(*shapes, **params)`` giving it
     saves       positions (-1 the output) that are kept for the backward pass though no rule reads them: torch does,
-                and objects when they are changed
+                and objects when they are changed; the output of tensors only, not of a number among them
     keeps       whether parameters count as saved (index arrays), as a function of the parameters
     structural  ``(i, *inputs) -> keep``: where the cotangent of input ``i`` is not a structural zero
     spare       positions (as in ``needs``) of values that the rules read only under another convention at kinks; they
@@ -157,7 +157,7 @@ class Op:
         self.kernel = kernel
         self.vjps = vjps
         self.conj_vjps = vjps
-        self._needs: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+        self._needs: dict[tuple[int, bool, bool], tuple[tuple[int, ...], tuple[int, ...]]] = {}
         self.variadic = callable(vjps)
         self.node = None
         for field in Op.__slots__:
@@ -232,20 +232,21 @@ class Op:
         """Whether a gradient can flow to input ``i``."""
         return callable(self.vjps) or (i < len(self.vjps) and self.vjps[i] is not None)
 
-    def needs(self, mask: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def needs(self, mask: int, number: bool = False) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """``(saved, shaped)`` for the inputs in ``mask``: positions whose value, or only shape, the rules read.
 
-        Position -1 is the output, -2 stands for all inputs, and -3-i for all inputs but ``i``.
+        Position -1 is the output, -2 stands for all inputs, and -3-i for all inputs but ``i``; ``number`` where a
+        number is among the operands.
         """
-        key = ~mask if KEEP.all else mask
+        key = (mask, KEEP.all, number)
         found = self._needs.get(key)
         if found is None:
-            saved, shaped = self._find_needs(mask)
+            saved, shaped = self._find_needs(mask, number)
             spare = () if KEEP.all else self.spare or ()
             found = self._needs[key] = (tuple(p for p in saved if p not in spare), shaped)
         return found
 
-    def _find_needs(self, mask: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _find_needs(self, mask: int, number: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
         if self.kind == "multilinear":
             wanted = [i for i in range(mask.bit_length()) if mask >> i & 1]
             return (-2,) if len(wanted) > 1 else (-3 - wanted[0],), (-2,)
@@ -260,7 +261,7 @@ class Op:
                 saved, shaped = read_arguments(read, 0 if read is not rule else 1)
                 all_saved |= saved
                 all_shaped |= shaped
-        all_saved.update(self.saves or ())
+        all_saved.update(p for p in self.saves or () if p >= 0 or not number)
         return tuple(sorted(all_saved)), tuple(sorted(all_shaped - all_saved))
 
 

@@ -149,6 +149,7 @@ power: Op = elementwise(
     kernels.power,
     _pow_base,
     _pow_exponent,
+    saves=(-1,),
     public=("pow",),
     refuses="b",
     refuses_back=refusals.base_of_power,

@@ -302,7 +302,6 @@ _READ_AGAIN: dict[tuple[int | None, ...], str] = {
     (0, 1): "take dist cdist nn.functional.smooth_l1_loss nn.functional.huber_loss",
     (1,): "ldexp",
     (2,): "scatter_add index_fill index_select",
-    (2, 3): "index_add index_copy",
     (0, -1): "prod cumprod logcumsumexp",
     (None,): "sort topk kthvalue mode msort",
     (-1,): "softmax log_softmax nn.functional.softmax nn.functional.log_softmax",
@@ -318,6 +317,10 @@ def _signed_kept(input: Any, *_: Any, **__: Any) -> tuple[int, ...]:
     return (0, -1) if getattr(input, "requires_grad", False) else (-1,)
 
 
+def _source_kept(input: Any, dim: Any, index: Any, source: Any, **_: Any) -> tuple[int, ...]:
+    return (2, 3) if getattr(source, "requires_grad", False) else (2,)
+
+
 def _extreme_kept(input: Any, dim: Any = None, *_: Any, **__: Any) -> tuple[int | None, ...]:
     return (0, -1) if dim is None else (None,)
 
@@ -329,6 +332,7 @@ def _middle_kept(input: Any, dim: Any = None, *_: Any, **__: Any) -> tuple[int |
 KEPT: dict[str, Any] = (
     {name: positions for positions, names in _READ_AGAIN.items() for name in names.split()}
     | {f"nn.functional.{name}": (0,) for name in _PIECEWISE.split()}
+    | dict.fromkeys(("index_add", "index_copy"), _source_kept)
     | {"lerp": _blended, "copysign": _signed_kept, "max": _extreme_kept, "min": _extreme_kept, "median": _middle_kept}
 )
 """Positions of arguments that torch keeps for backward though the parts here do not, or a function of the arguments

@@ -60,10 +60,11 @@ class View:
                or the output of a custom ``function``; empty for a view that may be changed
     inherited  whether that is so because of the view it was cut from
     leaf       whether it was itself told to require grad
+    changed    whether its memory was changed without being recorded
     place      which output of which function it is, for messages
     """
 
-    __slots__ = ("base", "inherited", "kind", "leaf", "op", "params", "parent", "place")
+    __slots__ = ("base", "changed", "inherited", "kind", "leaf", "op", "params", "parent", "place")
 
     def __init__(self, base: Any, parent: View | None, op: Op, params: dict[str, Any]):
         self.base = base
@@ -73,6 +74,7 @@ class View:
         self.kind: str = "" if parent is None else parent.kind
         self.inherited = bool(self.kind)
         self.leaf = False
+        self.changed = False
         self.place = (0, op.node if isinstance(op.node, str) else op.name.capitalize())
 
     def marked(self, kind: str, place: tuple[int, str] | None = None) -> None:
@@ -80,13 +82,13 @@ class View:
         self.kind, self.inherited = kind, False
         self.place = self.place if place is None else place
 
-    def refusal(self, how: str = "is being") -> str:
+    def refusal(self, how: str = "is being", recorded: bool = True) -> str:
         """torch's sentence for a change of this view, or of its base (``how``)."""
         which = f"Output {self.place[0]} of {self.place[1].removesuffix('0').removesuffix('Backward')} is a view"
         if self.kind in ("no_grad", "inference"):
             start = f"{which} of a view which was created in" if self.inherited else "A view was created in"
             return f"{start} {'no_grad' if self.kind == 'no_grad' else 'inference'} mode and {how} {_WHY[self.kind]}"
-        return f"{which} and {how} {_WHY[self.kind]}"
+        return f"{which if recorded else 'A view was created in no_grad mode'} and {how} {_WHY[self.kind]}"
 
     def chain(self) -> list[tuple[Op, dict[str, Any]]]:
         """The ops that cut the view out of its base, first to last."""
@@ -129,11 +131,21 @@ def out_of_reach(place: Any) -> bool:
 
 
 def views_follow(root: Any) -> None:
-    """Let views that were cut out of a tensor before it was told (not) to require grad say so, too."""
+    """Let views that were cut out of a tensor before it was told (not) to require grad say so, too.
+
+    Those that were changed meanwhile become nodes, if they may be changed.
+    """
     for ref in (root._extra.views if root._extra is not None else None) or ():
         alive = ref()
         if alive is not None and out_of_reach(alive):
             alive._requires_grad = root._requires_grad
+            view = alive._extra.view
+            if alive._requires_grad and view.changed:
+                if view.kind:
+                    alive._node = Invalid(alive)
+                else:
+                    with inference_mode(False):
+                        _retake(alive, root)
 
 
 class Invalid:
@@ -142,16 +154,22 @@ class Invalid:
     Shape and dtype are told without grad, since the values of the view are right.
     """
 
-    __slots__ = ("facts", "view")
+    __slots__ = ("facts", "recorded", "view")
 
-    def __init__(self, view: View, shape: tuple[int, ...], dtype: Any):
-        self.view = view
-        self.facts = {"shape": shape, "dtype": dtype}
+    def __init__(self, alive: Any):
+        self.view = alive._extra.view
+        before = alive._node
+        self.recorded = before.recorded if before.__class__ is Invalid else before is not None
+        self.facts = {"shape": alive._value.shape, "dtype": alive._value.dtype}
 
     def __getattr__(self, name: str) -> Any:
         if name in self.facts and MODE.exceptional and not MODE.local.enabled:
             return self.facts[name]
-        raise AutogradError(self.view.refusal("its base or another view of its base has been"))
+        raise self.error()
+
+    def error(self) -> AutogradError:
+        """torch's error for whoever asks for the history of the view."""
+        return AutogradError(self.view.refusal("its base or another view of its base has been", self.recorded))
 
 
 # ------------------------------------------------------------------------------------------ the operation
@@ -242,8 +260,8 @@ def refuse(tensor: Any, others: tuple[Any, ...]) -> None:
         view = view_of(tensor)
         if view is not None:
             if view.kind and (tensor._requires_grad or any(getattr(a, "_requires_grad", False) for a in others)):
-                raise AutogradError(view.refusal())
-            if tensor._requires_grad and view.base._node is None and view.base._requires_grad:
+                raise AutogradError(view.refusal(recorded=tensor._node is not None))
+            if tensor._requires_grad and view.base.is_leaf:
                 raise AutogradError(LEAF_VIEW + _named(view.base))
         if tensor._requires_grad and tensor._node is None:
             raise AutogradError(LEAF + _named(tensor))
@@ -318,7 +336,9 @@ def _separate(made: Node, began: int, old: Any, value: Any, target: Any, others:
             row.append(saved)
         node.saved = tuple(row)
         if node.args.__class__ is Labelled:
-            node.args.kept = tuple(ref for ref in node.args.kept if ref() is not owner and ref() is not old)
+            elsewhere = tuple(ref for ref in node.args.kept if ref() is not owner and ref() is not old)
+            stale = stale or bool(others.values and len(elsewhere) < len(node.args.kept))
+            node.args.kept = node.args.kept if others.values else elsewhere
     return made.sequence_nr if stale else began
 
 
@@ -387,7 +407,7 @@ def _refresh(root: Any) -> None:
             continue
         view = alive._extra.view
         if view.kind and root._requires_grad:
-            alive._node, alive._requires_grad = Invalid(view, alive._value.shape, alive._value.dtype), True
+            alive._node, alive._requires_grad = Invalid(alive), True
         else:
             _retake(alive, root)
 
@@ -427,8 +447,11 @@ def _spoil(root: Any) -> None:
     """After an unrecorded change: views that may not change have no node any more, as in torch."""
     for ref in (root._extra.views if root._extra is not None else None) or ():
         alive = ref()
-        if alive is not None and alive._requires_grad and alive._extra.view is not None and alive._extra.view.kind:
-            alive._node = Invalid(alive._extra.view, alive._value.shape, alive._value.dtype)
+        view = None if alive is None else alive._extra.view
+        if view is not None:
+            view.changed = True
+            if view.kind and alive._requires_grad:
+                alive._node = Invalid(alive)
 
 
 def _cut(root: Any, chain: Chain) -> Any:

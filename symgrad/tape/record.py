@@ -139,7 +139,7 @@ class Recorded:
         node: Any = self._node
         if node is not None:
             if node.__class__ is Invalid:
-                raise AutogradError(node.view.refusal("its base or another view of its base has been"))
+                raise node.error()
             return node
         return self if self._requires_grad else self.source(saved)
 
@@ -373,7 +373,7 @@ def select_saved(op: Op, mask: int, out: Any, values: Any) -> tuple[Any, ...]:
     """``(out, *inputs)`` with None for what no rule of the tracked inputs reads."""
     if not mask:
         return ()
-    saved, _ = op.needs(mask)
+    saved, _ = op.needs(mask, op.saves is not None and any(not hasattr(v, "dtype") for v in values))
     row = [out if -1 in saved else None, *([None] * len(values))]
     for position in saved:
         if position >= 0:

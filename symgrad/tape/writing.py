@@ -12,11 +12,13 @@ from symgrad.tape.graph import Labelled
 
 WHOLE = static_index(Ellipsis)
 """The index of the whole tensor."""
+_PARTS = ("CopySlices", "IndexPutBackward0")
+"""Nodes of writing that may leave some entries as they were."""
 
 
 def put(x: Any, value: Any, index: Any, node: str) -> Any:
     """A copy of ``x`` with ``x[index] = value``, whose node has torch's name for what was written."""
-    made = lookup("index_put")(x, value, index=index)
+    made = lookup("index_put")(x, value, index=index if node in _PARTS else WHOLE)
     if made._node is not None:
         Labelled.on(made._node, node)
         if node == "CopySlices":

@@ -1,0 +1,138 @@
+"""Changes in place on both sides: what is written before they are refused, whose memory it is, what is stale."""
+
+from __future__ import annotations
+
+import pytest
+
+import symgrad
+
+torch = pytest.importorskip("torch", reason="torch, the referee, is not installed")
+
+pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
+
+
+def doubling(t):
+    class Doubled(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    return Doubled
+
+
+def ran(t, program, **names):
+    """The names that a program leaves, and the builtin class and first words of its error, if any."""
+    env = {"t": t, "D": doubling(t), **names}
+    try:
+        exec(program, env)  # noqa: S102
+    except Exception as error:  # noqa: BLE001
+        kind = next(c.__name__ for c in type(error).__mro__ if c.__module__ == "builtins")
+        env["error"] = (kind, str(error)[:40])
+    return env
+
+
+def alike(program, seen, **made):
+    """Whether both sides end in the same error, and agree on ``seen``."""
+    found = []
+    for t in (symgrad, torch):
+        env = ran(t, program, **{name: make(t) for name, make in made.items()})
+        found.append((env.get("error"), eval(seen, env)))  # noqa: S307
+    here, there = found
+    assert here == there
+
+
+def inference(t):
+    with t.inference_mode():
+        return t.arange(4.0).reshape(2, 2) * 1
+
+
+def weight(t):
+    return t.full((2, 2), 3.0, requires_grad=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["x.mul_(2)", "x.mul_(w)", "x.copy_(w)", "x.zero_()", "x[0] = 5", "x[[0, 1]] = 5", "x.t_()", "x.unsqueeze_(0)",
+     "x.view(-1).mul_(2)", "x[0].mul_(2)", "x.resize_(3)", "t.add(w.detach(), 1, out=x)", "D.apply(x)",
+     "x.add_(t.ones(2, 3))", "x.expand(3, 2, 2).mul_(2)", "x.detach().mul_(2)", "x.data.mul_(2)",
+     "with t.no_grad(): x.mul_(2)"],
+)  # fmt: skip
+def test_a_change_of_an_inference_tensor_is_refused_after_it_happened(change):
+    alike(change, "(x.shape, x.detach().clone().tolist())", x=inference, w=weight)
+
+
+@pytest.mark.parametrize("a", ["i", "j", "n", "k", "w"])
+@pytest.mark.parametrize("b", ["i", "j", "n", "k", "w"])
+def test_custom_functions_may_not_save_inference_tensors(a, b):
+    program = f"""
+class Product(t.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        return g * b, g * a
+with t.inference_mode():
+    i, j = t.ones(2), t.ones(2, requires_grad=True)
+    k = j * 2
+n, w = t.ones(2), t.ones(2, requires_grad=True)
+y = None
+y = Product.apply({a}, {b})
+"""
+    alike(program, "y is not None and (y.requires_grad, y.is_inference())")
+
+
+@pytest.mark.parametrize("change", ["v.zero_()", "D.apply(v)", "x.mul_(2)", "v[0] = 7", "v.t_().mul_(3)"])
+def test_a_view_writes_to_its_own_memory_after_data_was_set(change):
+    program = f"x = t.ones(2, 3, requires_grad=True) + 0.5\nv = x.permute(1, 0)\nx.data = x.data * 2\n{change}"
+    alike(program, "(x.tolist(), v.tolist())")
+
+
+@pytest.mark.parametrize("write", ["v[:] = -1", "v[:2] = 3", "v[0:2] = w", "v[...] = 2", "v.fill_(2)", "v[0] = 1"])
+def test_no_gradient_depends_on_what_was_wholly_overwritten(write):
+    program = f"""
+x, w = t.ones(2, requires_grad=True), t.ones(2, requires_grad=True)
+v = x.cumsum(0)
+{write}
+g = t.autograd.grad((v ** 4).mean(), [x, w], create_graph=True, allow_unused=True)
+"""
+    alike(program, "[None if a is None else (a.tolist(), a.requires_grad, a.is_leaf) for a in g]")
+
+
+@pytest.mark.parametrize(
+    "program",
+    ["y = x ** n; y.mul_(2)", "y = x ** 2; y.mul_(2)", "y = 2 ** x; y.mul_(2)", "y = x.float() ** n; D.apply(y)",
+     "y = n ** x; y.mul_(2)", "z = x * 1; y = z ** 2; z.mul_(2)",
+     "s = x[:2] * 1; y = (x * 1).index_add(0, t.tensor([0, 1]), s); s.mul_(2)",
+     "s = n[:2] * 1; y = (x * 1).index_add(0, t.tensor([0, 1]), s); s.mul_(2)",
+     "y = x * 1; y.index_add_(0, t.tensor([0]), y[:1])",
+     "y = x * 1; v = y[:2]; v.index_add_(0, t.tensor([0]), v[:1])"],
+)  # fmt: skip
+def test_what_torch_keeps_of_powers_and_added_rows_may_not_change(program):
+    start = "x = t.tensor([1.0, 2.0, 3.0], dtype=t.float64, requires_grad=True); n = t.ones(3, dtype=t.float64) * 2\n"
+    alike(f"{start}{program}\ny.sum().backward()", "None if x.grad is None else x.grad.tolist()")
+
+
+@pytest.mark.parametrize("cut", ["x.view(-1)", "x[:2]", "x.unbind(0)[0]"])
+@pytest.mark.parametrize(
+    "then",
+    ["x.requires_grad_(); x.requires_grad_(False); v.sin_()", "v.mul_(2); x.requires_grad_()", "x.requires_grad_()",
+     "x.mul_(2); x.requires_grad_()"],
+)  # fmt: skip
+def test_views_of_a_tensor_that_becomes_a_leaf(cut, then):
+    program = f"x = t.arange(3.0)\nv = {cut}\n{then}\nfacts = v.is_leaf, type(v.grad_fn).__name__\n"
+    program += "g = t.autograd.grad((v * 2).sum(), [x], allow_unused=True)\n"
+    alike(program, "(v.requires_grad, globals().get('facts'), [None if a is None else a.tolist() for a in globals().get('g', ())])")
+
+
+@pytest.mark.parametrize("change", ["v.sin_()", "v.zero_()", "v -= 1"])
+def test_a_recorded_view_of_what_is_no_leaf_any_more_may_not_change(change):
+    alike(f"x = t.ones(3, requires_grad=True); v = x.view(-1); x.requires_grad_(False)\n{change}", "v.tolist()")
