@@ -159,7 +159,7 @@ class Invalid:
     def __init__(self, alive: Any):
         self.view = alive._extra.view
         before = alive._node
-        self.recorded = before.recorded if before.__class__ is Invalid else before is not None
+        self.recorded: bool = before.recorded if before.__class__ is Invalid else before is not None
         self.facts = {"shape": alive._value.shape, "dtype": alive._value.dtype}
 
     def __getattr__(self, name: str) -> Any:
