@@ -250,8 +250,13 @@ def _parameters(function: Callable[..., Any], count: int) -> list[str]:
     return argument_names(function, count)
 
 
-def ran(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Reading, Term, str]:
-    """The reading of one run of a function, the term of its result, and the LaTeX of its name."""
+def ran(
+    function: Callable[..., Any], args: Sequence[Any], letters: dict[int, str] | None = None
+) -> tuple[Reading, Term, str]:
+    """The reading of one run of a function, the term of its result, and the LaTeX of its name.
+
+    ``letters`` says which sizes stand for which letters; without it all sizes are letters.
+    """
     from symgrad.formula.texnames import name_latex
 
     names: dict[int, str] = {}
@@ -275,7 +280,7 @@ def ran(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Reading, Ter
         raise ArgumentError(
             f"{_called(function)} gives {type(result).__name__}; latex() prints the formula of one tensor."
         )
-    reading = Reading([result.edge(), *(t.edge() for t in tensors)], names)
+    reading = Reading([result.edge(), *(t.edge() for t in tensors)], names, letters)
     reading.span = (start, end)
     name = getattr(function, "__name__", "f")
     return reading, reading[result.edge()], name_latex(name) if name.isidentifier() else "f"

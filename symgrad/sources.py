@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
-
-import numpy as np
 
 from symgrad.errors import ArgumentError, NameProblem, ShapeError
 from symgrad.formula.derive import gradient, jacobian
@@ -16,30 +13,56 @@ from symgrad.formula.peopleindices import SUMS
 from symgrad.formula.peopletext import FUNCTIONS, MODULES, is_latex, position, read_function, tokenize
 from symgrad.formula.peopletokens import OPERATORS
 from symgrad.formula.peopletokens import tokenize as tokenize_latex
-from symgrad.formula.term import Term, substitute, symbol, symbols
+from symgrad.formula.term import Term, resized, substitute, symbol, symbols
 from symgrad.formula.texnames import GREEK, name_latex
-from symgrad.formulas import ran
 from symgrad.op import FRONTS, TABLE
+from symgrad.runs import run_on, run_on_examples
 from symgrad.shapes import Shapes, axis_progress, infer_shapes, parse_shapes
 from symgrad.tape.formula import Reading, read
 from symgrad.tape.record import Recorded
 
 
 class Source:
-    """A value as a term, the symbols it is a function of, and a name for it."""
+    """A value as a term, the symbols it is a function of, and a name for it.
 
-    def __init__(self, term: Term, symbols: Sequence[Term], name: str, reading: Reading | None = None):
+    ``given`` are the size letters that the user stated; the others were chosen here.  ``sizes`` are those of the
+    arguments that the user gave, by letter.
+    """
+
+    def __init__(
+        self,
+        term: Term,
+        symbols: Sequence[Term],
+        name: str,
+        reading: Reading | None = None,
+        given: Iterable[Any] = (),
+        sizes: dict[str, int] | None = None,
+    ):
         self.term = term
         self.reading = reading
         self.symbols = list(symbols)
         self.name = name
+        self.given = set(given)
+        self.sizes = sizes or {}
+
+    @property
+    def chosen(self) -> list[str]:
+        """The size letters that were chosen here, in the order of the symbols."""
+        letters = dict.fromkeys(x for s in self.symbols for x in s.shape if isinstance(x, str))
+        return [x for x in letters if x not in self.given]
+
+    def resized(self, sizes: dict[str, Any]) -> Source:
+        """The same value with other letters, or numbers, for its sizes."""
+        term, *symbols = resized([self.term, *self.symbols], sizes)
+        return Source(term, symbols, self.name, self.reading, self.given)
 
     def assuming(self, structures: dict[str, str]) -> Source:
         """The same value of symbols that have a structure, such as ``{"W": "symmetric"}``."""
         made = {self.target(n): symbol(n, self.target(n).shape, self.target(n).dtype, s) for n, s in structures.items()}
         if not made:
             return self
-        return Source(substitute([self.term], made)[0], [made.get(s, s) for s in self.symbols], self.name)
+        term = substitute([self.term], made)[0]
+        return Source(term, [made.get(s, s) for s in self.symbols], self.name, self.reading, self.given)
 
     def target(self, wrt: Any) -> Term:
         """The symbol called ``wrt`` (or the tensor's)."""
@@ -71,16 +94,22 @@ def source(of: Any, args: Sequence[Any] = (), shapes: Any = None, scalar: bool =
     known = parse_shapes(shapes) if isinstance(shapes, str) else {k: tuple(v) for k, v in (shapes or {}).items()}
     if isinstance(of, Recorded):
         reading, term = read(of)
-        return Source(term, reading.symbols, "f")
+        return Source(term, reading.symbols, "f", reading, sizes=_sizes(reading))
     if isinstance(of, Term):
         return Source(of, symbols(of), "f")
     if isinstance(of, str):
         return _of_text(of, known, scalar)
     if not callable(of):
         raise ArgumentError(f"of= is a function, a tensor or a text, not {type(of).__name__}.")
-    reading, term, _ = ran(of, tuple(args)) if args else _run_on_examples(of, known, scalar)
+    reading, term = run_on(of, tuple(args)) if args else run_on_examples(of, known, scalar)
     name = getattr(of, "__name__", "")
-    return Source(term, reading.symbols, name if name.isidentifier() and len(name) < 20 else "f", reading)
+    name = name if name.isidentifier() and len(name) < 20 else "f"
+    given = {s for shape in known.values() for s in shape}
+    return Source(term, reading.symbols, name, reading, given, _sizes(reading) if args else None)
+
+
+def _sizes(reading: Reading) -> dict[str, int]:
+    return {letter: n for n, letter in reading.letters.items()}
 
 
 # ---------------------------------------------------------------------------------------------- texts
@@ -172,94 +201,7 @@ def _of_text(text: str, known: Shapes, scalar: bool) -> Source:
 
     shapes = infer_shapes(names, attempt, known) if unknown else known
     term = read_function(text, shapes)
-    return Source(term, [symbol(n, shapes[n]) for n in names], "f")
-
-
-# ---------------------------------------------------------------------------------------------- functions
-
-_SIZES = (3, 4, 5, 6, 7, 2, 8, 9, 10, 11, 12)
-
-
-def _run_on_examples(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple[Reading, Term, str]:
-    """A function run on example arrays; where they make a matrix singular, once more with sizes in the other order."""
-    names, shapes = _example_shapes(f, known, scalar)
-    try:
-        return ran(f, tuple(_arrays(names, shapes)))
-    except np.linalg.LinAlgError:
-        return ran(f, tuple(_arrays(names, shapes, _SIZES[::-1])))
-
-
-def _example_shapes(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple[list[str], Shapes]:
-    """The parameters of a function, and shapes of them with which it runs."""
-    from symgrad.creation import tensor
-    from symgrad.tape.modes import enable_grad
-
-    names = _all_parameters(f)
-    if set(names) <= set(known):
-        return names, known
-
-    def attempt(shapes: Shapes) -> tuple[bool, float]:
-        values = [tensor(a, requires_grad=True) for a in _arrays(names, shapes)]
-        progress = _Progress()
-        with np.errstate(all="ignore"), enable_grad():
-            try:
-                out = f(*values)
-            except Exception as error:  # noqa: BLE001  (whatever the function does with arguments that do not fit)
-                return False, progress.made() + axis_progress(error)
-        good = isinstance(out, Recorded) and (not scalar or out._value.shape == ())
-        return good, 1e9
-
-    return names, infer_shapes(names, attempt, known)
-
-
-class _Progress:
-    """How many nodes were recorded since it was made."""
-
-    def __init__(self) -> None:
-        self.start = self._now()
-
-    @staticmethod
-    def _now() -> int:
-        from symgrad.creation import tensor
-
-        probe: Any = tensor(1.0, requires_grad=True) * 2  # type: ignore[operator]
-        return int(probe.edge().sequence_nr)
-
-    def made(self) -> float:
-        """The number of nodes so far."""
-        return float(self._now() - self.start)
-
-
-def _arrays(names: Sequence[str], shapes: Shapes, order: Sequence[int] = _SIZES) -> list[Any]:
-    from symgrad.formulas import _example
-
-    sizes: dict[Any, int] = {}
-    free = itertools.cycle(order)
-    out = []
-    for name in names:
-        row = []
-        for s in shapes[name]:
-            if isinstance(s, int):
-                row.append(s)
-            else:
-                if s not in sizes:
-                    sizes[s] = next(x for x in free if x not in sizes.values())
-                row.append(sizes[s])
-        out.append(_example(tuple(row)))
-    return out
-
-
-def _all_parameters(f: Callable[..., Any]) -> list[str]:
-    import inspect
-
-    try:
-        parameters = list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):
-        raise ArgumentError("the parameters of this function cannot be read; pass example arguments.") from None
-    needed = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    if not needed:
-        raise ArgumentError("this function has no positional parameters; pass example arguments.")
-    return [p.name for p in needed]
+    return Source(term, [symbol(n, shapes[n]) for n in names], "f", given=sizes)
 
 
 __all__ = ["Source", "is_latex", "names_in", "read_function", "source"]

@@ -596,3 +596,10 @@ def test_canonical_forms_stay_without_the_memory_of_the_run_that_found_them(seed
     made, term = Generator(seed).derivative()
     with np.errstate(all="ignore"):
         assert not problems(made, term, seed)
+
+
+def test_joins_of_single_entries_keep_their_axis():
+    x = sg.tensor([3.0, 1.0, 2.0], name="x", requires_grad=True)
+    assert str(sg.cat([sg.stack([x[0]]), x]).expr) == "cat(stack(x[0], dim=0), x, dim=0)"
+    doubled = sg.formula(sg.cat([x[0:1] * 2, x])).term
+    assert evaluate(canonical(doubled), {"x": x.detach().numpy()}).tolist() == [6.0, 3.0, 1.0, 2.0]

@@ -248,10 +248,10 @@ class _Reader:
             return self.call(text)
         return self.name(text)
 
-    def rest_of_tuple(self) -> list[Any]:
+    def rest_of_tuple(self, closing: str = ")") -> list[Any]:
         """The further entries of a bracketed list (the pairs of ``Piecewise``)."""
         out = []
-        while self.tokens.found(",") and self.tokens.peek() != ")":
+        while self.tokens.found(",") and self.tokens.peek() != closing:
             out.append(self.expression(0))
         return out
 

@@ -8,22 +8,19 @@ the ``*`` may be left out.  Nothing of the text is evaluated as code.
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
-from fractions import Fraction
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
 from symgrad.formula.misfits import ProductMisfit, said
 from symgrad.formula.parse import ALIASES, _Reader, symbol_table
 from symgrad.formula.people import read_latex, read_tokens
-from symgrad.formula.peopleatoms import pseudo_inverse
 from symgrad.formula.peopleclauses import cut, main_piece
+from symgrad.formula.peoplefunctions import ATTRIBUTES, FUNCTIONS, function, joined
 from symgrad.formula.peopletokens import OPERATORS, PeopleTokens, braced, primes
-from symgrad.formula.term import Term, apply, as_term, full, number, size_letter, size_product
+from symgrad.formula.term import Term, as_term, size_letter
 from symgrad.formula.texnames import name_latex
-from symgrad.formula.texvalues import op
 from symgrad.op import FRONTS, TABLE, lookup
 
 RAISED = "[ᵀ⁻⁰¹²³⁴⁵⁶⁷⁸⁹]"
@@ -98,7 +95,7 @@ def _finished(tokens: PeopleTokens, table: dict[str, Term]) -> Term:
     found = reader.expression(0)
     if tokens.kind != "end":
         raise tokens.error(f"unexpected {tokens.peek()!r}")
-    return as_term(found)
+    return as_term(joined(found))
 
 
 _SIGNS = {"^": "**", "·": "*", "−": "-"}
@@ -155,18 +152,14 @@ class NumpyReader(_Reader):
         """A transpose, or a method such as ``x.sum()``."""
         tokens = self.tokens
         name = tokens.peek(1)
-        if name in _ATTRIBUTES and (tokens.peek(2) != "(" or name == "T"):
+        if name in ATTRIBUTES and (tokens.peek(2) != "(" or name == "T"):
             tokens.at += 2
             try:
-                return _ATTRIBUTES[name](left)
+                return ATTRIBUTES[name](left)
             except (SymgradError, IndexError) as error:
                 raise tokens.error(said(error), ProductMisfit) from None
-        if name == "shape" and tokens.peek(2) == "[" and tokens.peek(3).isdigit() and tokens.peek(4) == "]":
-            axis = int(tokens.peek(3))
-            if axis >= left.ndim:
-                raise tokens.error(f"an array with {left.ndim} axes has no axis {axis}")
-            tokens.at += 5
-            return size_letter(left.shape[axis])
+        if name == "shape" and tokens.peek(2) == "[":
+            return self.size_of_axis(left)
         if tokens.peek(2) != "(":
             return super().attribute(left)
         tokens.at += 3
@@ -176,22 +169,44 @@ class NumpyReader(_Reader):
             return 1 * left
         return self.call(name, [left])
 
+    def size_of_axis(self, left: Any) -> Any:
+        """``X.shape[0]``, ``X.shape[-1]``."""
+        tokens = self.tokens
+        tokens.at += 3
+        last = tokens.found("-")
+        if not tokens.peek().isdigit() or tokens.peek(1) != "]":
+            raise tokens.error("after .shape[ the number of an axis is expected")
+        axis = -int(tokens.peek()) if last else int(tokens.peek())
+        if not -left.ndim <= axis < left.ndim:
+            raise tokens.error(f"an array with {left.ndim} axes has no axis {axis}")
+        tokens.at += 2
+        return size_letter(left.shape[axis])
+
+    def prefix(self) -> Any:
+        """What stands where an operand is expected; a list is a tuple of what stands in it."""
+        if not self.tokens.found("["):
+            return super().prefix()
+        entries = [] if self.tokens.peek() == "]" else [self.expression(0), *self.rest_of_tuple("]")]
+        self.tokens.expect("]")
+        return tuple(entries)
+
     def call(self, name: str, before: Iterable[Any] = ()) -> Any:
         """A function with its arguments."""
         tokens = self.tokens
         start = tokens.at
         args, params = self.arguments()
         args = [*before, *args]
+        after, tokens.at = tokens.at, start - 2  # errors show the name of the function
         try:
-            return as_term(self.people(name, args, params))
+            found = as_term(self.people(name, args, params))
         except (ShapeError, ProductMisfit) as error:
-            tokens.at = start - 1
             raise tokens.error(str(error).rstrip("."), ProductMisfit) from None
         except (TypeError, KeyError, ValueError, AttributeError) as error:
             if isinstance(error, (FormulaError, NameProblem)):
                 raise
-            tokens.at = start - 1
             raise tokens.error(f"{name}() cannot take these arguments: {error}") from None
+        tokens.at = after
+        return found
 
     def end(self) -> Any:
         """The end of a slice; ``np.newaxis`` is None."""
@@ -219,200 +234,8 @@ class NumpyReader(_Reader):
 
     def people(self, name: str, args: list[Any], params: dict[str, Any]) -> Any:
         """A function by its name in NumPy, torch or mathematics."""
-        own = FUNCTIONS.get(name)
-        if own is not None:
-            return own(*args, **params)
-        if name == "Piecewise":
-            return self.applied(name, args, params)
-        name = OPERATORS.get(name, ALIASES.get(name, name))
-        if name in FUNCTIONS:
-            return FUNCTIONS[name](*args, **params)
-        if name in FRONTS:
-            plain = [args[0], *(_static(a) for a in args[1:])] if args else []
-            return FRONTS[name].call(*plain, **params)
-        return self.applied(name, args, params)
-
-
-def _static(value: Any) -> Any:
-    """The number of a constant term, for parameters such as an axis."""
-    if isinstance(value, tuple):
-        return tuple(_static(v) for v in value)
-    found = value.number if isinstance(value, Term) else None
-    return found if isinstance(found, int) and not isinstance(found, bool) else value
-
-
-def _trace(a: Term) -> Any:
-    if a.ndim != 2 or a.shape[0] != a.shape[1]:
-        raise ProductMisfit(f"the trace of an array of shape {a.shape}")
-    return op("trace", a)
-
-
-def _square(name: str) -> Callable[..., Any]:
-    def call(a: Term) -> Any:
-        if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-            raise ProductMisfit(f"{name}() of an array of shape {a.shape}, which is no square matrix")
-        return apply(lookup(name), (a,), {})
-
-    return call
-
-
-def _diag(a: Term) -> Any:
-    if a.ndim == 1:
-        return op("einsum", a, inputs=((0,),), output=(0, 0), shape=(a.shape[0], a.shape[0]))
-    return op("diagonal", a, offset=0, dim1=0, dim2=1)
-
-
-def _softmax(name: str) -> Callable[..., Any]:
-    def call(a: Term, axis: Any = None, dim: Any = None) -> Any:
-        given = axis if axis is not None else dim
-        return FRONTS[name].call(a, a.ndim - 1 if given is None else _static(given))
-
-    return call
-
-
-def _logsumexp(a: Term, axis: Any = None, dim: Any = None, keepdims: bool = False) -> Any:
-    given = _static(axis if axis is not None else dim)
-    return FRONTS["logsumexp"].call(a, tuple(range(a.ndim)) if given is None else given, keepdims)
-
-
-def _norm(a: Term, ord: Any = 2, **params: Any) -> Any:
-    p = 2 if ord in ("fro", "f") else _static(ord)
-    return FRONTS["norm"].call(a, p, **params)
-
-
-def _transpose(a: Term, *axes: Any) -> Any:
-    flat = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple) else axes
-    return op("permute", a, dims=tuple(_static(x) for x in flat)) if len(flat) == a.ndim else a.T
-
-
-def _reshape(a: Term, *sizes: Any) -> Any:
-    flat = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], tuple) else sizes
-    plain = tuple(_static(s) for s in flat)
-    if a.ndim == 1 and plain in ((-1, 1), (1, -1), (-1,)):
-        return a if len(plain) == 1 else op("unsqueeze", a, dim=plain.index(1))
-    return op("reshape", a, shape=tuple(_size(s) if isinstance(s, Term) else s for s in plain))
-
-
-def _along_axis(name: str) -> Callable[..., Any]:
-    def call(a: Term, axis: Any = None, dim: Any = None) -> Any:
-        given = _static(axis if axis is not None else dim)
-        if given is None and a.ndim != 1:
-            raise ProductMisfit(f"{name}() of an array with {a.ndim} axes needs axis=")
-        return FRONTS[name].call(a, 0 if given is None else given)
-
-    return call
-
-
-def _flip(a: Term, axis: Any = None) -> Any:
-    given = _static(axis)
-    dims = tuple(range(a.ndim)) if given is None else given
-    return FRONTS["flip"].call(a, dims if isinstance(dims, tuple) else (dims,))
-
-
-def _tensordot(a: Term, b: Term, axes: Any = 2) -> Any:
-    given = _static(axes)
-    pairs = tuple(x if isinstance(x, tuple) else (x,) for x in given) if isinstance(given, tuple) else given
-    return FRONTS["tensordot"].call(a, b, pairs)
-
-
-def _einsum(text: Any, *operands: Term, **_: Any) -> Any:
-    return FRONTS["einsum"].call(text.replace(" ", ""), *operands)
-
-
-def _rational(p: Term, q: Any = 1) -> Any:
-    return number(Fraction(p.number) / Fraction(q.number if isinstance(q, Term) else q))
-
-
-def _folded(name: str) -> Callable[..., Any]:
-    return lambda *args: functools.reduce(lookup(name), args)
-
-
-_ATTRIBUTES: dict[str, Callable[[Term], Any]] = {
-    "T": lambda a: a.T,
-    "mT": lambda a: FRONTS["swapaxes"].call(a, -1, -2),
-    "H": lambda a: op("conj", a.T),
-    "I": lambda a: _square("inv")(a),
-    "size": lambda a: size_product(a.shape),
-    "real": lambda a: op("real", a),
-    "imag": lambda a: op("imag", a),
-}
-
-
-def _dot(a: Term, b: Term) -> Any:
-    return lookup("matmul")(a, b) if a.ndim and b.ndim else lookup("mul")(a, b)
-
-
-def _full(value: int) -> Callable[..., Any]:
-    def call(*sizes: Any, **_: Any) -> Any:
-        flat = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], tuple) else sizes
-        return full(tuple(_size(s) for s in flat), value, "float64")
-
-    return call
-
-
-def _eye(n: Any) -> Any:
-    return op("eye", n=_size(n), dtype="float64")
-
-
-def _size(term: Any) -> Any:
-    value = term.number
-    return int(value) if value is not None else term.params["name"]
-
-
-def _elementwise(name: str) -> Callable[..., Any]:
-    return lambda *args: apply(lookup(name), args, {})
-
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "trace": _trace,
-    "tr": _trace,
-    "diag": _diag,
-    "softmax": _softmax("softmax"),
-    "log_softmax": _softmax("log_softmax"),
-    "logsumexp": _logsumexp,
-    "norm": _norm,
-    "dot": _dot,
-    "transpose": _transpose,
-    "permute": _transpose,
-    "Transpose": lambda a: a.T,
-    "reshape": _reshape,
-    "expand_dims": lambda a, axis: op("unsqueeze", a, dim=_static(axis) % (a.ndim + 1)),
-    "cumsum": _along_axis("cumsum"),
-    "cumprod": _along_axis("cumprod"),
-    "flip": _flip,
-    "einsum": _einsum,
-    "tensordot": _tensordot,
-    "pinv": lambda a, *_: pseudo_inverse(a),
-    "len": lambda a: size_letter(a.shape[0]),
-    "power": lambda a, b: lookup("pow")(a, b),
-    "Pow": lambda a, b: lookup("pow")(a, b),
-    "Add": _folded("add"),
-    "Mul": _folded("mul"),
-    "MatMul": _folded("matmul"),
-    "HadamardProduct": _folded("mul"),
-    "Matrix": lambda a: a,
-    "Integer": lambda a: a,
-    "S": lambda a: a,
-    "Rational": _rational,
-    "Heaviside": lambda x, at=None: lookup("heaviside")(x, number(0) if at is None else at),
-    "Inverse": lambda a: _square("inv")(a),
-    "Trace": lambda a: _trace(a),
-    "Determinant": lambda a: _square("det")(a),
-    "ones": _full(1),
-    "zeros": _full(0),
-    "ones_like": lambda a: full(a.shape, 1, a.dtype),
-    "zeros_like": lambda a: full(a.shape, 0, a.dtype),
-    "eye": _eye,
-    **{name: _square(name) for name in ("inv", "det", "logdet", "logabsdet")},
-    "softplus": _elementwise("softplus"),
-    "sech": lambda a: 1 / lookup("cosh")(a),
-    "max": lambda a, *rest, **params: FRONTS["maximum"].call(a, *rest) if rest else FRONTS["amax"].call(a, **params),
-    "min": lambda a, *rest, **params: FRONTS["minimum"].call(a, *rest) if rest else FRONTS["amin"].call(a, **params),
-    "log": _elementwise("log"),
-    "exp": _elementwise("exp"),
-    "sqrt": _elementwise("sqrt"),
-    "sign": _elementwise("sign"),
-}
+        own = function(name) or function(OPERATORS.get(name, ALIASES.get(name, name)))
+        return self.applied(name, args, params) if own is None else own(*args, **params)
 
 
 # ---------------------------------------------------------------------------------------------- matrices on paper

@@ -67,6 +67,14 @@ _LINEAR = LINEAR | {"reshape", "real", "imag"}
 """Linear ops of one array: real factors in front are pulled out."""
 
 
+def _whole(term: Term, shape: tuple[Any, ...]) -> Term:
+    """A term with the axis of size 1 that forms leave out where it is the only one; other arguments have theirs."""
+    if shape != (1,) or term.shape:
+        return term
+    bare = term.op.name == "squeeze" and term.args[0].shape == shape
+    return term.args[0] if bare else lookup("unsqueeze")(term, dim=0)
+
+
 @functools.lru_cache(maxsize=256)
 def canonical(term: Term) -> Term:
     """The shortest textbook matrix form of a formula, as a term of the same shape.
@@ -359,6 +367,8 @@ class Canonicaliser:
             )
             return self.times(Form([Product(p.coef, scalars, (), p.decimal)] if p.coef else (), ()), inner)
         terms = [self._like(t, a) for t, a in zip(term.args, args, strict=True)]
+        if op.kind != "elementwise":
+            terms = [_whole(x, t.shape) for t, x in zip(term.args, terms, strict=True)]
         if op.name in _REDUCTIONS and params.get("keepdim"):
             dims = params["dim"] if isinstance(params["dim"], tuple) else (params["dim"],)
             inner = self._applied(op, terms, {**params, "keepdim": False})

@@ -15,6 +15,7 @@ from symgrad.formula.term import SYMBOL, Term, constant_value, count, postorder
 from symgrad.judging.mistakes import explained
 from symgrad.judging.points import NEEDED, Point, random_points, smallest
 from symgrad.judging.readings import MISFITS, chained, is_misfit, read_first, readings, repaired
+from symgrad.judging.sizes import with_other_sizes
 from symgrad.judging.verdict import Verdict
 from symgrad.op import lookup
 from symgrad.ops.indexing import static_index
@@ -58,6 +59,36 @@ def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, 
         raise ArgumentError("judge() takes the formula first: judge('2*x', of=f, wrt='x').")
     about = source(of, args, shapes, scalar=wrt is not None).assuming(assume or {})
     wrt = _name_of(wrt, about)
+    try:
+        found = _judged(given, about, wrt)
+        if found:
+            return found
+        tried = [found]
+    except SymgradError as error:
+        refusal, tried = error, []
+    for note, other in with_other_sizes(given, about):
+        try:
+            found = _judged(given, other, wrt)
+        except SymgradError:
+            continue
+        found.notes += [note] * bool(note)
+        tried.append(found)
+        if found:
+            return found
+    if not tried:
+        raise refusal
+    return min(tried, key=_distance)
+
+
+def _distance(found: Verdict) -> int:
+    """How far off a way to read the sizes of a text is: most where shapes do not fit."""
+    if found.theirs is None or found.theirs.shape != found.ours.shape:
+        return 2
+    return int(found.diagnosis is None or found.diagnosis.kind == "unknown")
+
+
+def _judged(given: Any, about: Source, wrt: Any) -> Verdict:
+    """The verdict on a text; of a chain of equations, on all of them."""
     ours = about.derivative(wrt)
     case = Case(given, about, wrt, ours)
     for k, side in enumerate(chained(given, about.symbols)):

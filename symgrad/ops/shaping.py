@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -314,9 +315,15 @@ concat_op: Op = primitive(
 
 
 def _total(sizes: Sequence[Any]) -> Any:
-    if all(isinstance(s, int) for s in sizes):
-        return sum(sizes)
-    return "+".join(map(str, sizes))
+    """The sum of sizes, letters first: ``n``, ``n+1`` and ``n+m-2`` whatever the order in which they are joined."""
+    plain = [s for s in sizes if isinstance(s, str) and "(" in s]
+    parts = [p for s in sizes if s not in plain for p in re.findall(r"[+-]?[^+-]+", str(s))]
+    number = sum(int(p) for p in parts if p.lstrip("+-").isdigit())
+    letters = [p.removeprefix("+") for p in parts if not p.lstrip("+-").isdigit()]
+    if not plain and not letters:
+        return number
+    joined = "+".join([*plain, *letters]).replace("+-", "-")
+    return f"{joined}{number:+d}" if number else joined
 
 
 def _offset(xs: Sequence[Any], i: int, dim: int) -> Any:

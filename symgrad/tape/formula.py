@@ -62,21 +62,26 @@ def nodes_below(roots: Sequence[Any]) -> tuple[list[Node], list[Any]]:
 class Reading:
     """One reading of a graph as formulas: names, letters, and the term of every node.
 
-    ``names`` gives names to leaves by identity, before those they have of their own.
+    ``names`` gives names to leaves by identity, before those they have of their own; ``letters`` says which sizes are
+    letters (no others are then), else all sizes of leaves are.
     """
 
-    def __init__(self, roots: Sequence[Any], names: dict[int, str] | None = None):
+    def __init__(
+        self, roots: Sequence[Any], names: dict[int, str] | None = None, letters: dict[int, str] | None = None
+    ):
         self.span: tuple[int, int] | None = None  # creation numbers of a run, where the graph is that of a run
         self.nodes, leaves = nodes_below(roots)
         made = {id(leaf): leaf for leaf in leaves if isinstance(leaf, Source) and _recipe_holds(leaf, names or {})}
         self.leaves = [leaf for leaf in leaves if id(leaf) not in made]
-        self.letters: dict[int, str] = {}
+        self.letters: dict[int, str] = dict(letters or {})
         self.composed: dict[int, str] = {}
         self.terms: dict[int, Term] = {}
         self.sources: dict[str, Any] = {}
         self._taken: set[str] = set()
         chosen = self._name_leaves(names or {})
-        self._letter_sizes()
+        if letters is None:
+            self._letter_sizes()
+        self._pin_numbers()
         self._make_symbols(chosen)
         for leaf in made.values():
             self.terms[id(leaf)] = self._made(leaf)
@@ -123,6 +128,9 @@ class Reading:
             for n in leaf.raw_shape:
                 if n > 1 and n not in self.letters:
                     self.letters[n] = next(free)
+
+    def _pin_numbers(self) -> None:
+        """Sizes that the program fixes are no letters."""
         for node in self.nodes:
             if node.op.name in ("stack", "cat"):
                 self._pin_joined(node)

@@ -1,0 +1,242 @@
+"""A function as a formula: it is run on example arrays, of several sizes where its formula holds sizes as numbers.
+
+``X.shape[0]`` is a number while a function runs, so that the formula of a mean written by hand says 1/3 for three rows.
+The formulas of two runs at different sizes are put together: a number that follows a size becomes that size.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ArgumentError, SymgradError
+from symgrad.formula.term import NUMBER, Term, as_term, evaluate, full, number, postorder, size_letter
+from symgrad.formulas import ran
+from symgrad.op import lookup
+from symgrad.shapes import Shapes, axis_progress, infer_shapes
+from symgrad.tape.formula import Reading
+from symgrad.tape.record import Recorded
+
+SIZES = (3, 4, 5, 6, 7, 2, 8, 9, 10, 11, 12)
+OTHER_SIZES = (13, 11, 17, 7, 19, 5, 23, 29, 31, 37, 41)
+THIRD_SIZES = (5, 7, 3, 11, 4, 9, 6, 8, 2, 10, 13)
+"""Sizes of letters in the first, second and third run."""
+
+
+def run_on_examples(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple[Reading, Term]:
+    """A function run on example arrays; ``known`` shapes keep their letters, the others are found by trying."""
+    names, shapes = _example_shapes(f, known, scalar)
+
+    def run(sizes: dict[Any, int], lettered: bool = True) -> tuple[Reading, Term]:
+        letters = {n: letter for letter, n in sizes.items()} if lettered else {}
+        with np.errstate(all="ignore"):
+            try:
+                return ran(f, _arrays(names, shapes, sizes), letters)[:2]
+            except np.linalg.LinAlgError:
+                return ran(f, _arrays(names, shapes, sizes, definite=True), letters)[:2]
+
+    first = _sizes(shapes, SIZES)
+    reading, term = run(first)
+    found = _for_all_sizes(term, first, lambda order: (_sizes(shapes, order), run(_sizes(shapes, order))[1]))
+    return (reading, found) if found is not None else run(first, lettered=False)
+
+
+def run_on(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Reading, Term]:
+    """A function run on given arguments, and once more at other sizes where all of them are arrays or shapes."""
+    with np.errstate(all="ignore"):
+        reading, term, _ = ran(f, args)
+    given = [a if isinstance(a, tuple) else getattr(a, "shape", None) for a in args]
+    if not all(isinstance(s, tuple) and all(isinstance(n, int) for n in s) for s in given):
+        return reading, term
+    letters = reading.letters
+    names = [str(k) for k in range(len(args))]
+    shapes = {k: tuple(letters.get(n, n) for n in s) for k, s in zip(names, given, strict=True)}  # type: ignore[union-attr]
+
+    def again(order: Sequence[int]) -> tuple[dict[Any, int], Term]:
+        sizes = _sizes(shapes, order)
+        with np.errstate(all="ignore"):
+            return sizes, ran(f, _arrays(names, shapes, sizes), {n: letter for letter, n in sizes.items()})[1]
+
+    try:
+        found = _for_all_sizes(term, {letter: n for n, letter in letters.items()}, again)
+    except Exception:  # noqa: BLE001  (whatever the function does with arrays of other sizes)
+        return reading, term
+    if found is None:
+        with np.errstate(all="ignore"):
+            return ran(f, args, {})[:2]
+    return reading, found
+
+
+# ---------------------------------------------------------------------------------------------- sizes
+
+
+def _for_all_sizes(term: Term, sizes: dict[Any, int], again: Callable[..., tuple[dict[Any, int], Term]]) -> Term | None:
+    """The formula of a function that holds at all sizes; None where it is another one at every size."""
+    if not sizes:
+        return term
+    others, second = again(OTHER_SIZES)
+    if second is term:
+        return term
+    found = _joined(term, second, sizes, others)
+    if found is None:
+        return None
+    third, proof = again(THIRD_SIZES)
+    return found if _same(found, proof, third) else None
+
+
+def _joined(a: Term, b: Term, sizes: dict[Any, int], others: dict[Any, int]) -> Term | None:
+    """One formula of two that differ in numbers, each of which follows a size."""
+    image: dict[tuple[Term, Term], Term] = {}
+    stack = [(a, b)]
+    while stack:
+        pair = stack[-1]
+        x, y = pair
+        if x is y:
+            image[pair] = x
+        elif x.op.name != y.op.name or len(x.args) != len(y.args):
+            return None
+        else:
+            below = list(zip(x.args, y.args, strict=True))
+            missing = [p for p in below if p not in image]
+            if missing:
+                stack += missing
+                continue
+            made = _joined_node(x, y, [image[p] for p in below], sizes, others)
+            if made is None:
+                return None
+            image[pair] = made
+        stack.pop()
+    return image[a, b]
+
+
+def _joined_node(x: Term, y: Term, args: list[Term], sizes: dict[Any, int], others: dict[Any, int]) -> Term | None:
+    if x.op is NUMBER:
+        return _following(x.number, y.number, sizes, others)
+    if x.op.name == "full" and {**x.params, "value": 0} == {**y.params, "value": 0}:
+        value = _following(x.params["value"], y.params["value"], sizes, others)
+        return None if value is None else lookup("mul")(full(x.shape, 1, x.dtype), value)
+    if x.op.kind == "leaf" or x.params != y.params:
+        return None
+    try:
+        return as_term(x.op(*args, **x.params))
+    except SymgradError:
+        return None
+
+
+def _following(v: Any, w: Any, sizes: dict[Any, int], others: dict[Any, int]) -> Term | None:
+    """The number that is ``v`` at some sizes and ``w`` at others, as c n, c/n, c n m, c (n-1) and the like."""
+    if any(isinstance(a, (bool, str, complex)) or not v or not w for a in (v, w)):
+        return None
+    letters = list(sizes)
+    plain = [(size_letter(s), sizes[s], others[s]) for s in letters]
+    less = [(size_letter(s) - 1, sizes[s] - 1, others[s] - 1) for s in letters]  # type: ignore[operator]
+    pairs = [(s * t, a * c, b * d) for (s, a, b), (t, c, d) in itertools.combinations_with_replacement(plain, 2)]  # type: ignore[operator]
+    for measure, at_first, at_second in (*plain, *less, *pairs):
+        for p in (1, -1):
+            c = _exact(v / Fraction(at_first) ** p)
+            if c is not None and abs(float(c * Fraction(at_second) ** p) - w) <= 1e-12 * abs(w):
+                return lookup("mul")(number(c), measure) if p == 1 else lookup("div")(number(c), measure)  # type: ignore[no-any-return]
+    return None
+
+
+def _exact(c: Any) -> Fraction | None:
+    """A number as a simple fraction."""
+    found = Fraction(c).limit_denominator(1000)
+    return found if abs(float(found) - float(c)) <= 1e-12 * abs(float(c)) else None
+
+
+def _same(a: Term, b: Term, sizes: dict[Any, int]) -> bool:
+    """Whether two formulas have the same value on an example."""
+    known = {t.name: t for t in postorder([a, b]) if t.op.name == "symbol"}
+    shapes = {str(name): t.shape for name, t in known.items()}
+    values = dict(zip(shapes, _arrays(list(shapes), shapes, sizes, definite=True), strict=True))
+    try:
+        return bool(np.allclose(*(evaluate(t, values, sizes) for t in (a, b)), equal_nan=True))
+    except (SymgradError, ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError):
+        return False
+
+
+def _sizes(shapes: Shapes, order: Sequence[int]) -> dict[Any, int]:
+    """A size for every letter, none of which is a number of the shapes."""
+    letters = dict.fromkeys(s for shape in shapes.values() for s in shape if isinstance(s, str))
+    fixed = {s for shape in shapes.values() for s in shape if isinstance(s, int)}
+    free = (n for n in itertools.chain(order, itertools.count(43)) if n not in fixed)
+    return dict(zip(letters, free, strict=False))
+
+
+def _arrays(names: Sequence[str], shapes: Shapes, sizes: dict[Any, int], definite: bool = False) -> tuple[Any, ...]:
+    """An example for every name: entries near 1, where most functions are defined; or square ones positive definite."""
+    out = []
+    for k, name in enumerate(names):
+        shape = tuple(sizes.get(s, s) for s in shapes[name])
+        steps = np.arange(int(np.prod(shape)), dtype=np.float64)
+        array = (1 + 0.4 * np.sin(steps * steps + 1 + k)).reshape(shape)
+        if definite and len(shape) == 2 and shape[0] == shape[1]:
+            array = array @ array.T + (1 + k) * np.eye(shape[0])
+        out.append(array if shape else float(array))
+    return tuple(out)
+
+
+# ---------------------------------------------------------------------------------------------- shapes
+
+
+def _example_shapes(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple[list[str], Shapes]:
+    """The parameters of a function, and shapes of them with which it runs."""
+    from symgrad.creation import tensor
+    from symgrad.tape.modes import enable_grad
+
+    names = _all_parameters(f)
+    if set(names) <= set(known):
+        return names, known
+
+    def attempt(shapes: Shapes) -> tuple[bool, float]:
+        progress = _Progress()
+        out: Any = None
+        for definite in (False, True):
+            values = [tensor(a, requires_grad=True) for a in _arrays(names, shapes, _sizes(shapes, SIZES), definite)]
+            with np.errstate(all="ignore"), enable_grad():
+                try:
+                    out = f(*values)
+                    break
+                except np.linalg.LinAlgError:
+                    continue
+                except Exception as error:  # noqa: BLE001  (whatever the function does with arguments that do not fit)
+                    return False, progress.made() + axis_progress(error)
+        good = isinstance(out, Recorded) and (not scalar or out._value.shape == ())
+        return good, 1e9
+
+    return names, infer_shapes(names, attempt, known)
+
+
+class _Progress:
+    """How many nodes were recorded since it was made."""
+
+    def __init__(self) -> None:
+        self.start = self._now()
+
+    @staticmethod
+    def _now() -> int:
+        from symgrad.creation import tensor
+
+        probe: Any = tensor(1.0, requires_grad=True) * 2  # type: ignore[operator]
+        return int(probe.edge().sequence_nr)
+
+    def made(self) -> float:
+        """The number of nodes so far."""
+        return float(self._now() - self.start)
+
+
+def _all_parameters(f: Callable[..., Any]) -> list[str]:
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        raise ArgumentError("the parameters of this function cannot be read; pass example arguments.") from None
+    needed = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if not needed:
+        raise ArgumentError("this function has no positional parameters; pass example arguments.")
+    return [p.name for p in needed]
