@@ -173,7 +173,7 @@ def _arrays(names: Sequence[str], shapes: Shapes, sizes: dict[Any, int], definit
     """An example for every name: entries near 1, where most functions are defined; or square ones positive definite."""
     out = []
     for k, name in enumerate(names):
-        shape = tuple(sizes.get(s, s) for s in shapes[name])
+        shape: tuple[int, ...] = tuple(s if isinstance(s, int) else sizes[s] for s in shapes[name])
         steps = np.arange(int(np.prod(shape)), dtype=np.float64)
         array = (1 + 0.4 * np.sin(steps * steps + 1 + k)).reshape(shape)
         if definite and len(shape) == 2 and shape[0] == shape[1]:

@@ -9,8 +9,9 @@ from symgrad.errors import ArgumentError, NameProblem, ShapeError
 from symgrad.formula.derive import gradient, jacobian
 from symgrad.formula.misfits import ProductMisfit
 from symgrad.formula.parse import ALIASES
+from symgrad.formula.peoplefunctions import FUNCTIONS
 from symgrad.formula.peopleindices import SUMS
-from symgrad.formula.peopletext import FUNCTIONS, MODULES, is_latex, position, read_function, tokenize
+from symgrad.formula.peopletext import MODULES, is_latex, position, read_function, tokenize
 from symgrad.formula.peopletokens import OPERATORS
 from symgrad.formula.peopletokens import tokenize as tokenize_latex
 from symgrad.formula.term import Term, resized, substitute, symbol, symbols
