@@ -156,7 +156,7 @@ def _same(a: Term, b: Term, sizes: dict[Any, int]) -> bool:
     shapes = {str(name): t.shape for name, t in known.items()}
     values = dict(zip(shapes, _arrays(list(shapes), shapes, sizes, definite=True), strict=True))
     try:
-        return bool(np.allclose(*(evaluate(t, values, sizes) for t in (a, b)), equal_nan=True))
+        return bool(np.allclose(evaluate(a, values, sizes), evaluate(b, values, sizes), equal_nan=True))
     except (SymgradError, ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError):
         return False
 
