@@ -14,7 +14,8 @@ from symgrad.formula.peopleindices import SUMS
 from symgrad.formula.peopletext import MODULES, is_latex, position, read_function, tokenize
 from symgrad.formula.peopletokens import OPERATORS
 from symgrad.formula.peopletokens import tokenize as tokenize_latex
-from symgrad.formula.term import Term, resized, substitute, symbol, symbols
+from symgrad.formula.resizing import resized
+from symgrad.formula.term import Term, substitute, symbol, symbols
 from symgrad.formula.texnames import GREEK, name_latex
 from symgrad.op import FRONTS, TABLE
 from symgrad.runs import run_on, run_on_examples

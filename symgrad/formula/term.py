@@ -473,35 +473,6 @@ def substitute(roots: Sequence[Term], values: dict[Term, Any]) -> list[Any]:
     return rebuilt(roots, change)
 
 
-_LETTER = re.compile(r"(?<!\w)[^\W\d]\w*")
-"""A letter in a size such as ``2*n-1``; ``len`` and ``range`` of slices are words of their own."""
-
-
-def resized(roots: Sequence[Term], sizes: dict[str, Any]) -> list[Any]:
-    """The same formulas with other letters, or numbers, for their sizes."""
-
-    def size(s: Any) -> Any:
-        if not isinstance(s, str):
-            return s
-        letters = set(_LETTER.findall(s)) - {"len", "range"}
-        if all(isinstance(sizes.get(x), int) for x in letters):
-            return size_value(s, sizes)
-        return _LETTER.sub(lambda m: str(sizes.get(m[0], m[0])), s)
-
-    def change(term: Term, args: tuple[Any, ...]) -> Any:
-        if term.op is SYMBOL:
-            return make(SYMBOL, (), term.params, tuple(map(size, term.shape)), term.dtype)
-        if term.op is SIZE:
-            return size_letter(size(term.params["name"]))
-        params = dict(term.params)
-        for key in term.op.size_params or ():
-            value = params[key]
-            params[key] = tuple(map(size, value)) if isinstance(value, tuple) else size(value)
-        return term if params == term.params and args == term.args else term.op(*args, **params)
-
-    return rebuilt(roots, change)
-
-
 def evaluate(root: Term, values: dict[str, Any], sizes: dict[str, int] | None = None) -> Any:
     """The number a formula has for given arrays by symbol name; letters are read from their shapes.
 

@@ -1,0 +1,37 @@
+"""Formulas with other letters, or numbers, for their sizes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from symgrad.formula.term import SIZE, SYMBOL, Term, make, rebuilt, size_letter, size_value
+
+_LETTER = re.compile(r"(?<!\w)[^\W\d]\w*")
+"""A letter in a size such as ``2*n-1``; ``len`` and ``range`` of slices are words of their own."""
+
+
+def resized(roots: Sequence[Term], sizes: dict[str, Any]) -> list[Any]:
+    """The same formulas with other letters, or numbers, for their sizes."""
+
+    def size(s: Any) -> Any:
+        if not isinstance(s, str):
+            return s
+        letters = set(_LETTER.findall(s)) - {"len", "range"}
+        if all(isinstance(sizes.get(x), int) for x in letters):
+            return size_value(s, sizes)
+        return _LETTER.sub(lambda m: str(sizes.get(m[0], m[0])), s)
+
+    def change(term: Term, args: tuple[Any, ...]) -> Any:
+        if term.op is SYMBOL:
+            return make(SYMBOL, (), term.params, tuple(map(size, term.shape)), term.dtype)
+        if term.op is SIZE:
+            return size_letter(size(term.params["name"]))
+        params = dict(term.params)
+        for key in term.op.size_params or ():
+            value = params[key]
+            params[key] = tuple(map(size, value)) if isinstance(value, tuple) else size(value)
+        return term if params == term.params and args == term.args else term.op(*args, **params)
+
+    return rebuilt(roots, change)
