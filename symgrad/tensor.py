@@ -23,7 +23,7 @@ from symgrad.tape.inplace import inferred, inplace, out_of_reach, resize, view_o
 from symgrad.tape.modes import MODE
 from symgrad.tape.overlap import overlaps
 from symgrad.tape.record import plain
-from symgrad.tape.versions import changes, note_detached
+from symgrad.tape.versions import changes, note_detached, note_replaced
 from symgrad.tape.watch import WATCH, note_read
 from symgrad.tape.writing import WHOLE, parted, put, written
 from symgrad.writes import Writes
@@ -226,6 +226,10 @@ class Tensor(Shown, Writes):
         new = value if isinstance(value, Tensor) else plain(Tensor, np.asarray(value))
         if self._requires_grad and not dtypes.is_floating(new.dtype):
             raise DtypeError(f"data of dtype {new.dtype} cannot replace that of a tensor that requires grad")
+        place = self if self._node is None else self._node
+        if not self._requires_grad and self._node is None and self._extra is not None:
+            place = self._extra.source or self
+        note_replaced(self._array(), place, new._array())
         counted, self._value = changes(self._value), new._value
         self.more().counted += counted - changes(self._value)
 

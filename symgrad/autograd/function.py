@@ -24,7 +24,7 @@ from symgrad.tape.inplace import become, follow, inferred, out_of_reach, refuse,
 from symgrad.tape.modes import MODE, is_grad_enabled, no_grad
 from symgrad.tape.observers import NODES, PackedRow, observed, unpacked
 from symgrad.tape.record import INFERENCE_SAVED, Recorded, as_leaves, plain, traced
-from symgrad.tape.versions import note_change
+from symgrad.tape.versions import by_now, note_change
 from symgrad.tensor import Tensor
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
@@ -115,8 +115,10 @@ def _unpack(node: Node, kind: str, place: Any, value: Any) -> Any:
     """A saved value as a tensor that stands where it stood in the graph."""
     if kind == "kept":
         return place if place is not None or value is None else plain(Tensor, value)
+    if kind not in ("output", "fixed"):
+        value = by_now(value, place, node.sequence_nr)
     if kind == "leaf":
-        # A leaf whose data was replaced since: the value of the forward pass counts.
+        # A leaf that a hook kept in its own way.
         return place if place._value is value else at_leaf(place, value)
     made = plain(Tensor, value)
     if kind in ("output", "fixed"):

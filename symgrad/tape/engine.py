@@ -31,7 +31,7 @@ from symgrad.tape.inplace import out_of_reach
 from symgrad.tape.modes import no_grad
 from symgrad.tape.observers import PackedRow, running, unpacked
 from symgrad.tape.overlap import OVERLAP
-from symgrad.tape.versions import any_changes, check_saved, fresh
+from symgrad.tape.versions import any_changes, catch_up, check_saved, fresh
 
 _age = attrgetter("sequence_nr")
 _BLOCK = 4096
@@ -192,7 +192,11 @@ class Sweep:
     def run(self) -> None:
         """Run the sweep: afterwards ``found`` holds the cotangents of the wanted nodes and of the leaves."""
         nodes = self.order()
-        stale = {node for node in nodes if not fresh(node)} if any_changes() else set()
+        stale: set[Node] = set()
+        if any_changes():
+            for node in nodes:
+                catch_up(node)
+            stale = {node for node in nodes if not fresh(node)}
         self.nodes = nodes
         if any(leaf.has_hooks() for leaf in self.leaves):
             self._count(nodes)

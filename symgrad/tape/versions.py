@@ -124,8 +124,8 @@ def openly_changed_since(array: Any, number: int) -> bool:
 
 
 def any_changes() -> bool:
-    """Whether any live array was changed in place, or its tensor detached in place."""
-    return bool(_changed or _detached)
+    """Whether any live array was changed in place, or its tensor detached in place or given other ``data``."""
+    return bool(_changed or _detached or _replaced)
 
 
 _detached: dict[int, tuple[Any, int]] = {}
@@ -144,6 +144,54 @@ def _was_detached(value: Any, node: Node) -> bool:
         if ref is not None and ref() is array and when > node.sequence_nr:
             return True
     return False
+
+
+class Replaced(NamedTuple):
+    """An array that is no longer that of its tensor, since other ``data`` was set."""
+
+    old: weakref.ref[Any]
+    place: weakref.ref[Any]  # where the tensor stands in graphs
+    new: Any
+    when: int
+
+
+_replaced: dict[int, Replaced] = {}
+"""By the identity of the old array."""
+
+
+def note_replaced(old: Any, place: Any, new: Any) -> None:
+    """Remember that the tensor at ``place`` has other data now: who saved it as an operand reads that, as in torch."""
+    key = id(old)
+    _replaced[key] = Replaced(
+        weakref.ref(old, lambda _: _replaced.pop(key, None)), weakref.ref(place), new, next(sequence)
+    )
+
+
+def catch_up(node: Node) -> None:
+    """Let a node read what its operands have by now: other ``data``, or 0-d values that changed through ``.data``."""
+    if node.saved.__class__ is not tuple or node.saved is FREED:
+        return
+    if node.op.kind == "function":  # which knows itself where its operands stand
+        return
+    places = (None, *node.args)
+    now = [by_now(value, place, node.sequence_nr) for value, place in zip(node.saved, places, strict=False)]
+    if any(a is not b for a, b in zip(now, node.saved, strict=True)):
+        node.saved = tuple(now)
+
+
+def by_now(value: Any, place: Any, since: int) -> Any:
+    """A value that was saved as that of ``place`` at the creation number ``since``, or what stands for it by now."""
+    for array in _instead(value):
+        if array is not value and changed_since(array, since):
+            value = array
+        while id(array) in _replaced:
+            other = _replaced[id(array)]
+            if other.old() is not array or other.place() is not place or other.when < since:
+                break
+            if (other.new.shape, other.new.dtype) != (value.shape, value.dtype):
+                break
+            value = array = other.new
+    return value
 
 
 def fresh(node: Node) -> bool:

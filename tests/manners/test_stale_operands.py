@@ -111,3 +111,55 @@ def test_data_that_was_saved(t, value):
     x.data.add_(1)
     square.sum().backward()
     assert x.grad.tolist() == (2 * x.detach()).tolist()
+
+
+@pytest.mark.parametrize(
+    ("call", "slope"),
+    [("v.sin()", [-0.4161468, -0.6536436]), ("v ** 3", [12.0, 48.0]), ("v * v", [4.0, 8.0]), ("v.exp()", None)],
+)
+@pytest.mark.parametrize("inner", [False, True])
+def test_other_data_are_read_by_who_saved_an_operand(t, call, slope, inner):
+    """Derivatives take an operand as it is by then; a result that was saved is not made again."""
+    x = t.tensor([1.0, 2.0], dtype=t.float64, requires_grad=True)
+    v = x * 1 if inner else x
+    y = eval(call, {"v": v})
+    v.data = v.data * 2
+    (g,) = t.autograd.grad(y.sum(), x)
+    assert g.tolist() == pytest.approx(y.tolist() if slope is None else slope)
+
+
+def test_other_data_in_a_function(t):
+    """What a function saved of its arguments is those arguments; data set before it ran are nothing new."""
+
+    class Square(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return 2 * g * x
+
+    x = t.tensor([1.0, 2.0], dtype=t.float64, requires_grad=True)
+    x.data = x.data * 3
+    y = Square.apply(x)
+    (g,) = t.autograd.grad(y.sum(), x, retain_graph=True)
+    assert g.tolist() == [6.0, 12.0]
+    x.data = x.data * 2
+    (g,) = t.autograd.grad(y.sum(), x)
+    assert g.tolist() == [12.0, 24.0]
+
+
+@pytest.mark.parametrize("call", ["x.norm()", "x.prod().exp()", "x.sum().sqrt()"])
+def test_numbers_changed_through_data(t, call):
+    """A saved result without axes is read as it was changed, too."""
+    slopes = []
+    for factor in (1, 4):
+        x = t.tensor([1.0, 2.0], dtype=t.float64, requires_grad=True)
+        y = eval(call, {"x": x})
+        y.data.mul_(factor)
+        slopes.append(t.autograd.grad(y, x)[0].tolist())
+    scale = {"x.norm()": 1 / 4, "x.prod().exp()": 4, "x.sum().sqrt()": 1 / 4}[call]
+    assert slopes[1] == pytest.approx([scale * v for v in slopes[0]])
