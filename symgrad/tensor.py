@@ -226,7 +226,7 @@ class Tensor(Shown, Writes):
         new = value if isinstance(value, Tensor) else plain(Tensor, np.asarray(value))
         if self._requires_grad and not dtypes.is_floating(new.dtype):
             raise DtypeError(f"data of dtype {new.dtype} cannot replace that of a tensor that requires grad")
-        place = self if self._node is None else self._node
+        place: Any = self if self._node is None else self._node
         if not self._requires_grad and self._node is None and self._extra is not None:
             place = self._extra.source or self
         note_replaced(self._array(), place, new._array())

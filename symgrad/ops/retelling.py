@@ -34,11 +34,15 @@ class Retold(Op):
 
     __slots__ = ()
 
-    def __reduce__(self) -> str:
-        return self.name
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_named, (self.name,))
 
 
-unseen = Retold(
+def _named(name: str) -> Op:
+    return unseen if name == "unseen" else unheard
+
+
+unseen: Op = Retold(
     "unseen",
     "elementwise",
     lambda x: x,
@@ -47,7 +51,7 @@ unseen = Retold(
     define_symbolic=lambda reading, node, args: args[0].full_like(0),
     doc="x in numbers, 0 in formulas.",
 )
-unheard = Retold(
+unheard: Op = Retold(
     "unheard",
     "elementwise",
     zeros_like,
