@@ -14,7 +14,6 @@ from symgrad.ops.complex import conj
 from symgrad.ops.contraction import contract
 from symgrad.ops.reductions import along, axes_of, cast, int_to_long, keep, reduce_code, reduced_shape, sum_op
 from symgrad.ops.refusals import kind_of
-from symgrad.ops.retelling import either, nonzero
 from symgrad.ops.select import ne, where
 from symgrad.ops.shaping import ones_like, reshape, unsqueeze_op
 
@@ -43,10 +42,6 @@ def identity_mask(x: Any, dim: int) -> Any:
     return ne(contract((ones_like(x),), (labels,), doubled, (*shape[: dim + 1], *shape[dim:])), 0)
 
 
-def _prod_vjp(g: Any, out: Any, x: Any, dim: int) -> Any:
-    return either(nonzero(out), lambda: g * conj(out / x), lambda: g * conj(prod_others_op(x, dim=dim)), g)
-
-
 eye_op: Op = primitive(
     "eye",
     lambda *, n, dtype: np.eye(n, dtype=dtype),
@@ -61,10 +56,11 @@ eye_op: Op = primitive(
 prod_op: Op = primitive(
     "prod",
     lambda x, dim, keepdim: np.prod(x, dim, np.int64 if x.dtype.kind in "bui" else None, keepdims=keepdim),
-    (lambda g, out, x, *, dim, keepdim: _prod_vjp(keep(g, (dim,), keepdim), keep(out, (dim,), keepdim), x, dim),),
+    (lambda g, out, x, *, dim, keepdim: keep(g, (dim,), keepdim) * conj(prod_others_op(x, dim=dim)),),
     infer=lambda shape, dim, keepdim: reduced_shape(shape, dim=(dim,), keepdim=keepdim),
     result=int_to_long,
     domain="real",
+    saves=(-1,),
     node=lambda shape, dim, keepdim: f"ProdBackward{int(keepdim or len(shape) > 1)}",
     code=reduce_code("np.prod"),
     doc="Product over an axis; right at zeros.",

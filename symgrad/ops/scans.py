@@ -15,9 +15,8 @@ from symgrad.ops.indexing import getitem
 from symgrad.ops.naming import inplace
 from symgrad.ops.reductions import along, cast, cumsum, cumsum_op, int_to_long, shifted_exp, sum_op
 from symgrad.ops.refusals import kind_of
-from symgrad.ops.retelling import either, nonzero
 from symgrad.ops.select import eq, ge, where
-from symgrad.ops.shaping import axis_of, cat, flip, movedim, narrow, ones_like, unsqueeze_op
+from symgrad.ops.shaping import axis_of, cat, movedim, narrow, ones_like, unsqueeze_op
 from symgrad.single import rounded
 
 inplace("cumsum", "cumprod")
@@ -38,14 +37,6 @@ def _cumprod_vjp(g: Any, x: Any, dim: int) -> Any:
     return sum_op(unsqueeze_op(g, dim=dim) * slopes, dim=(dim + 1,), keepdim=False)
 
 
-def _cumprod_rule(g: Any, out: Any, x: Any, dim: int) -> Any:
-    return either(nonzero(out), lambda: _from_the_end(conj(out) * g, dim) / conj(x), lambda: _cumprod_vjp(g, x, dim), g)
-
-
-def _from_the_end(x: Any, dim: int) -> Any:
-    return flip(cumsum_op(flip(x, dim), dim=dim), dim)
-
-
 def _cumprod_kernel(x: Any, dim: int) -> Any:
     return np.cumprod(x, dim, np.int64 if x.dtype.kind in "bui" else None)
 
@@ -53,10 +44,11 @@ def _cumprod_kernel(x: Any, dim: int) -> Any:
 cumprod_op: Op = primitive(
     "cumprod",
     _cumprod_kernel,
-    (lambda g, out, x, *, dim: _cumprod_rule(g, out, x, dim),),
+    (lambda g, out, x, *, dim: _cumprod_vjp(g, x, dim),),
     infer=lambda shape, dim: shape,
     result=int_to_long,
     code=lambda x, dim: f"np.cumprod({x}, {dim})",
+    saves=(-1,),
     domain="real",
     single=rounded(_cumprod_kernel),
     doc="Running product along an axis; right at zeros.",

@@ -14,7 +14,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from symgrad.ops.retelling import READ
 from symgrad.tape.looks import note_look
 from symgrad.tape.threads import ThreadState
 
@@ -71,7 +70,6 @@ class _Watching:
 
 
 WATCH = _Watching()
-READ.append(lambda: WATCH.count > 0)
 _LOCK = threading.Lock()
 
 
