@@ -19,7 +19,7 @@ from symgrad.ops.naming import INPLACE, SPACES
 from symgrad.tape import fast, record
 from symgrad.tape.folding import folding
 from symgrad.tape.graph import Labelled, Node
-from symgrad.tape.inplace import into, of_its_own, one_of_several, reshape_inplace
+from symgrad.tape.inplace import conjugate_view, into, of_its_own, one_of_several, reshape_inplace
 from symgrad.tape.record import Recorded
 from symgrad.tape.versions import kept, storage
 
@@ -214,6 +214,19 @@ def _copying(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _conjugating(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The conjugate, which is a view where it differs."""
+
+    @functools.wraps(function)
+    def call(x: Any) -> Any:
+        made = function(x)
+        if isinstance(x, Recorded) and made is not x and isinstance(made, Recorded):
+            conjugate_view(x, made)
+        return made
+
+    return call
+
+
 def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function made of several ops, whose results say what torch calls the whole."""
     label = LABELS.get(name)
@@ -310,6 +323,8 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         call = entry.call
         if isinstance(call, Op):
             call = made.setdefault(call.name, _fast(cls, call))
+        if name == "conj":
+            call = _conjugating(call)
         if name in _COPYING:
             call = _copying(call)
         call = _labelling(name, call)

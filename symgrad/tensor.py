@@ -322,20 +322,25 @@ class Tensor(Shown, Writes):
         return bool(self._value)
 
     def __float__(self) -> float:
-        return float(self._number())
+        return float(self._number("double"))
 
     def __int__(self) -> int:
-        return int(self._number())
+        return int(self._number("int64_t"))
 
-    def _number(self) -> Any:
+    def _number(self, real: str = "") -> Any:
         if self._value.size != 1:
             raise ArgumentError(
                 f"only one element tensors can be converted to Python scalars (this one has shape {self._value.shape})"
             )
-        return self.item()
+        number = self.item()
+        if real and isinstance(number, complex):
+            if number.imag:
+                raise DtypeError(f"value cannot be converted to type {real} without overflow ({number} is not real)")
+            return number.real
+        return number
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._number())
 
     def __index__(self) -> int:
         if self.dtype.kind not in "bui":
@@ -471,7 +476,7 @@ class Tensor(Shown, Writes):
     @property
     def mH(self) -> Any:
         """Conjugate transpose of the last two axes."""
-        return lookup("conj")(self.mT) if self.dtype.kind == "c" else self.mT
+        return FUNCTIONS["conj"](self.mT)
 
     @property
     def real(self) -> Any:

@@ -225,7 +225,7 @@ def first_version(tensor: Any) -> int:
 def version_of(tensor: Any) -> int:
     """The version number of a tensor: how often it was changed in place, through its views and detached twins too."""
     view = view_of(tensor)
-    label = getattr(getattr(tensor._node, "args", None), "label", None)
+    label = getattr(tensor._node.args, "label", None) if tensor._node.__class__ is Node else None
     # A recorded gradient is itself what torch returned, though it may be a view here.
     root = tensor if view is None or isinstance(label, GradientLabel) else view.base
     counted = 0 if root._extra is None else root._extra.counted

@@ -19,6 +19,7 @@ from symgrad.dtypes import torch_name
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import Op, lookup
 from symgrad.tape.graph import Labelled, Node, sequence
+from symgrad.tape.mirrors import image_of, memory, reflect
 from symgrad.tape.modes import MODE, inference_mode
 from symgrad.tape.overlap import PARTIAL, Others, blank, meets, overlaps, same_place, writable
 from symgrad.tape.putting import Chain, put_back
@@ -130,6 +131,15 @@ def out_of_reach(place: Any) -> bool:
     return view is not None and place._node is None and not view.leaf
 
 
+def conjugate_view(source: Any, made: Any) -> None:
+    """Let ``made``, the conjugate of ``source``, be a view of it."""
+    made._value = image_of(writable(source._array(), True))
+    if inferred(source):
+        made.more().inference = True
+    else:
+        note_view(source, made, lookup("conj"), {})
+
+
 def views_follow(root: Any) -> None:
     """Let views that were cut out of a tensor before it was told (not) to require grad say so, too.
 
@@ -198,7 +208,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
         if isinstance(getattr(arg, "_value", None), np.ndarray) and meets(arg._value, tensor._array(), apart):
             raise AutogradError(PARTIAL)
     began, before = next(sequence), tensor._value
-    owner, others = storage(tensor._array()), Others()
+    owner, others = memory(tensor._array()), Others()
     args, kwargs = [others.apart(a, owner) for a in args], {k: others.apart(a, owner) for k, a in kwargs.items()}
     new = op(source, *args, **kwargs)
     value = _fitting(tensor, new)
@@ -311,6 +321,7 @@ def _write(root: Any, target: Any, value: Any) -> None:
         np.copyto(target, value, where=np.not_equal(target.copy(), value))  # what one entry gets the others show
     else:
         target[...] = value
+    reflect(target, silent)
 
 
 def _separate(made: Node, began: int, old: Any, value: Any, target: Any, others: Others) -> int:
@@ -414,13 +425,15 @@ def _refresh(root: Any) -> None:
 
 def _retake(alive: Any, root: Any) -> None:
     """Give a view a node of its own time; hooks stay with what it was, and what it was is no longer its place."""
-    made = _cut(root, alive._extra.view.chain())
+    chain = alive._extra.view.chain()
+    made = _cut(root, chain)
     if alive._extra.retains and alive._node is not None:
         alive._node.more().retained = None
         made._node.more().retained = weakref.ref(alive)
     alive._node, alive._requires_grad = made._node, made._requires_grad
-    # torch does not take the views once more, but reads the memory of the base by strides.
-    Labelled.on(made._node, "AsStridedBackward0", (root._node or root,))
+    if chain[-1][0].name != "conj":
+        # torch does not take the views once more, but reads the memory of the base by strides.
+        Labelled.on(made._node, "AsStridedBackward0", (root._node or root,))
     if not alive._value.size:
         Labelled.cast(made._node, "empty")
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import AutogradError
+from symgrad.tape.mirrors import memory
 from symgrad.tape.versions import storage
 
 PARTIAL = (
@@ -82,7 +83,7 @@ class Others:
     def apart(self, arg: Any, owner: Any) -> Any:
         """The argument, or its twin with an array of its own on the same memory."""
         value = getattr(arg, "_value", None)
-        if not isinstance(value, np.ndarray) or storage(value) is not owner or (arg._requires_grad and not arg._node):
+        if not isinstance(value, np.ndarray) or memory(value) is not owner or (arg._requires_grad and not arg._node):
             return arg
         twin = blank(arg)
         twin._value, twin._node, twin._requires_grad, twin._extra = (

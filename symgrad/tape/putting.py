@@ -84,6 +84,8 @@ def put_into(whole: Any, part: Any, op: Op, params: dict[str, Any]) -> Any:
         return lookup("where")(covered > 0, lookup("windows_sum")(part, **steps), whole)
     if name in ("view_as_real", "view_as_complex"):
         return lookup("view_as_complex" if name == "view_as_real" else "view_as_real")(part)
+    if name == "conj":
+        return op(part)
     if name == "real":
         return part + 1j * lookup("imag")(whole)
     if name == "imag":

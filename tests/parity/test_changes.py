@@ -136,3 +136,31 @@ def test_views_of_a_tensor_that_becomes_a_leaf(cut, then):
 @pytest.mark.parametrize("change", ["v.sin_()", "v.zero_()", "v -= 1"])
 def test_a_recorded_view_of_what_is_no_leaf_any_more_may_not_change(change):
     alike(f"x = t.ones(3, requires_grad=True); v = x.view(-1); x.requires_grad_(False)\n{change}", "v.tolist()")
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["v = x.conj(); x.mul_(2)", "v = x.conj(); v.mul_(2j)", "v = x.conj()[0]; v.zero_()", "v = x[0].conj(); x.zero_()",
+     "v = x.conj().conj(); v.add_(1j)", "v = x.mH; v[0, 1] = 5j", "v = x.conj(); x.detach().mul_(2)",
+     "v = x.conj().real; x.mul_(1j)", "y = x.conj(); v = y * y; x.mul_(2)", "v = x * x; x.conj().mul_(2)",
+     "v = x.conj(); x.mul_(v)", "v = x.conj(); v.mul_(x)", "v = x[0, 0].conj(); v.mul_(2j)",
+     "with t.no_grad(): v = x.conj()\nx.mul_(2)"],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["plain", "leaf", "node"])
+def test_a_conjugate_is_a_view(change, kind):
+    program = f"""
+x0 = t.tensor([[1 + 2j, 2 - 1j], [0.5 + 1j, -1 - 1j]], dtype=t.complex128, requires_grad={kind != "plain"})
+x = x0 * 1 if {kind == "node"} else x0
+g = v = None
+{change}
+total = v.abs().sum() + (x * x).abs().sum()
+g = t.autograd.grad(total, [x0])[0].tolist() if total.requires_grad else None
+g = None if g is None else [round(abs(number), 9) for row in g for number in row]
+"""
+    alike(program, "(v is not None and (v.detach().clone().tolist(), v._version), x.detach().clone().tolist(), g)")
+
+
+@pytest.mark.parametrize("number", ["1 + 2j", "1 + 0j", "[2.5 + 0j]", "True", "2.5"])
+@pytest.mark.parametrize("kind", ["float", "int", "complex", "bool"])
+def test_numbers_of_complex_tensors(number, kind):
+    alike(f"r = None\nr = {kind}(t.tensor({number}))", "r")
