@@ -185,14 +185,19 @@ def index_steps(shape: tuple[Any, ...], index: Index) -> list[str]:
             axis += len(shape) - rank
             continue
         if isinstance(p, slice):
-            whole = p.indices(shape[axis]) == (0, shape[axis], 1) if isinstance(shape[axis], int) else p == slice(None)
-            steps += [] if whole else ["Slice"]
+            steps += [] if _whole(p, shape[axis]) else ["Slice"]
         elif p is None or isinstance(p, int):
             steps.append("Unsqueeze" if p is None else "Select")
         else:
             arrays = True
         axis += _axes_used(p)
     return steps + ["Index"] * arrays
+
+
+def _whole(part: slice, size: Any) -> bool:
+    """Whether torch takes a slice for the whole axis: as it is written, for it does not count from the end first."""
+    until = part.stop is None or (isinstance(size, int) and part.stop >= size)
+    return not part.start and part.step in (None, 1) and until
 
 
 def _put_node(shape: tuple[Any, ...], index: Index) -> str:

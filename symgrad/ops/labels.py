@@ -76,8 +76,12 @@ def _sort(out: Any, *_: Any, stable: Any = None, **__: Any) -> str:
 
 
 def _reshape(out: Any, input: Any, *_: Any, **__: Any) -> str | None:
-    """A reshape that has to copy is torch's ``_unsafe_view`` of a clone."""
-    return "UnsafeViewBackward0" if getattr(out, "_is_view", bool)() is False and input is not out else None
+    """A reshape that has to copy is torch's ``_unsafe_view`` of a clone; one of spread memory an alias of it."""
+    if input is out:
+        return None
+    if not out._is_view():
+        return "UnsafeViewBackward0"
+    return None if input.is_contiguous() else "ReshapeAliasBackward0"
 
 
 def _scatter(out: Any, input: Any, dim: Any, index: Any, src: Any = None, **options: Any) -> str:
@@ -88,6 +92,10 @@ def _scatter(out: Any, input: Any, dim: Any, index: Any, src: Any = None, **opti
 
 def _split(out: Any, input: Any, sizes: Any, *_: Any, **__: Any) -> str:
     return "SplitBackward0" if isinstance(sizes, int) else "SplitWithSizesBackward0"
+
+
+def _chunk(out: Any, input: Any, chunks: int, dim: int = 0) -> str:
+    return "SplitBackward0" if shape_of(input)[dim] else "SplitWithSizesBackward0"
 
 
 def _round(out: Any, input: Any, *, decimals: int | None = None) -> str:
@@ -197,7 +205,7 @@ _OTHERWISE: dict[str, Any] = {
     "atleast_2d": _atleast(2),
     "atleast_3d": _atleast(3),
     "add": _scaled("Add"),
-    "chunk": "SplitBackward0",
+    "chunk": _chunk,
     "sub": _scaled("Sub"),
     "subtract": _scaled("Sub"),
     "clamp": _clamp,

@@ -140,9 +140,11 @@ def _atleast(x: Any, rank: int) -> Any:
         return x
     if rank == 1:
         return reshape(x, 1)
-    if rank == 2:
-        return reshape(x, 1, -1) if ndim else reshape(x, 1, 1)
-    return unsqueeze(x, 2) if ndim == 2 else reshape(x, 1, -1, 1)
+    if not ndim:
+        return reshape(x, *(1,) * rank)
+    if ndim == 1:
+        x = unsqueeze(x, 0)
+    return unsqueeze(x, 2) if rank == 3 else x
 
 
 def _atleast_front(rank: int) -> Any:

@@ -95,8 +95,9 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
 
 @front("ravel", op=reshape_op)
 def ravel(input: Any) -> Any:
-    """All entries in one axis."""
-    return reshape(input, -1)
+    """All entries in one axis; those that are not next to each other in memory are copied."""
+    spread = hasattr(input, "is_contiguous") and not input.is_contiguous()
+    return reshape(input.contiguous() if spread else input, -1)
 
 
 @front(op=reshape_op)
