@@ -243,7 +243,7 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             made = made if not isinstance(label, str) and label(made, *args, **kwargs) is None else other
         for out in made if isinstance(made, tuple) else (made,):
             if isinstance(out, Recorded) and out._requires_grad and out._node is not None:
-                inputs = _inputs(args, kwargs)
+                inputs = _inputs(args, kwargs, every=out._node.op.name == name and out._node.op.kind == "elementwise")
                 if out._node not in inputs:
                     text = label if isinstance(label, str) else label(out, *args, **kwargs)
                     if text is not None:
@@ -273,10 +273,13 @@ def _scaled_by_numbers(whole: Node, inputs: tuple[Any, ...]) -> None:
             stack.extend(node.args)
 
 
-def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Where the tensors of a call come from that may have a gradient: a node, a leaf, or None for a constant."""
+def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any], every: bool) -> tuple[Any, ...]:
+    """Where the tensors of a call come from that may have a gradient: a node, a leaf, or None for a constant.
+
+    Those that are no floats are places, unless the function is elementwise and computes with ``every`` one.
+    """
     flat = (x for a in (*args, *kwargs.values()) for x in (a if isinstance(a, (tuple, list)) else (a,)))
-    tensors = (x for x in flat if isinstance(x, Recorded) and is_floating(x._value.dtype))
+    tensors = (x for x in flat if isinstance(x, Recorded) and (every or is_floating(x._value.dtype)))
     return tuple((x if x._node is None else x._node) if x._requires_grad else None for x in tensors)
 
 

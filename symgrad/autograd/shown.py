@@ -23,13 +23,14 @@ from symgrad.tape.versions import changes
 class Flow:
     """A gradient on its way: the node it has in a recorded pass, who holds it, and whether it may be added into."""
 
-    __slots__ = ("base", "dense", "dtype", "empty", "held", "node", "shape", "version")
+    __slots__ = ("base", "dense", "dtype", "empty", "held", "node", "shape", "spread", "version")
 
     def __init__(self, value: Value, version: int = 0, base: Flow | None = None):
         self.node = value.node
         self.shape = value.shape
         self.dtype = value.dtype
         self.dense = value.dense
+        self.spread = value.spread
         self.empty = value.empty
         self.version = version
         self.base = base
@@ -227,7 +228,8 @@ def version_of(tensor: Any) -> int:
     view = view_of(tensor)
     label = getattr(tensor._node.args, "label", None) if tensor._node.__class__ is Node else None
     # A recorded gradient is itself what torch returned, though it may be a view here.
-    root = tensor if view is None or isinstance(label, GradientLabel) else view.base
+    returned = isinstance(label, GradientLabel) or (tensor._extra is not None and tensor._extra.came is not None)
+    root = tensor if view is None or returned else view.base
     counted = 0 if root._extra is None else root._extra.counted
     if root._extra is not None and root._extra.silent:
         return int(counted)
@@ -380,6 +382,7 @@ class _Replay:
 
     def _answers(self, node: Any, edges: Any, flow: Flow) -> list[tuple[Any, Flow]]:
         given = Value(flow.node, flow.shape, flow.dtype, flow, empty=flow.empty)
+        given.spread = flow.spread
         known = [(arg, None if place is None else resolved(place)) for arg, place in edges]
         answering = Answering(node, given, known, self.origin.recorded, self._number)
         answering.row = rule(node, known)

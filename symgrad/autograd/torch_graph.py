@@ -7,6 +7,7 @@ somebody asks what torch would show of a gradient.
 from __future__ import annotations
 
 import itertools
+import math
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -56,15 +57,16 @@ class Value:
     owner  the incoming gradient, of which this is a view or which it is; None for an array that the rule made
     count  how often the rule changed it in place
     dense  whether its entries are all there are in its memory
+    spread an array of its layout where it was expanded; None where entries follow each other
     empty  zeros that torch stores no entries of
     """
 
-    __slots__ = ("count", "dense", "dtype", "empty", "node", "owner", "shape", "view")
+    __slots__ = ("count", "dense", "dtype", "empty", "node", "owner", "shape", "spread", "view")
 
     def __init__(self, node: Any, shape: Any, dtype: Any, owner: Any = None, empty: bool = False):
         self.node, self.shape, self.dtype = node, shape, dtype
         self.owner, self.empty = owner, empty
-        self.view, self.dense, self.count = False, True, 0
+        self.view, self.dense, self.count, self.spread = False, True, 0, None
 
 
 NOTHING = Value(None, (), None)
@@ -162,6 +164,8 @@ class Answering:
 
     def step(self, word: str, args: list[Value], shape: Any, count: int = 0) -> Value:
         """A node of that name on ``args``; no node where none of them has one."""
+        if word == "View" and args[0].spread is not None and args[0].spread.size == math.prod(shape):
+            return self._reshaped(args[0], shape, count)
         dtype = _dtype(word, args)
         node = None
         if self.recorded and any(arg.node is not None for arg in args):
@@ -172,8 +176,19 @@ class Answering:
         if word in VIEWS:
             made.owner, made.view, made.dense = args[0].owner, True, word != "Expand"
             made.count, made.empty = args[0].count + count, args[0].empty
+            made.spread = _expanded(args[0].shape, shape) if word == "Expand" else None
         elif word in ("Mul", "Mul:1", "Div") and name_of(self.node) != "MvBackward0":
             made.empty = any(arg.empty for arg in args)
+        return made
+
+    def _reshaped(self, given: Value, shape: Any, count: int) -> Value:
+        """Another shape of expanded memory: an alias where strides can say it, else of a copy."""
+        try:
+            spread = np.reshape(given.spread, shape, copy=False)
+        except ValueError:
+            return self.step("UnsafeView", [self.step("Clone", [given], given.shape)], shape, count)
+        made = self.step("ReshapeAlias", [given], shape, count)
+        made.spread, made.dense = spread, False
         return made
 
     def _has_axes(self, value: Value) -> bool:
@@ -239,6 +254,15 @@ def broadcast(shapes: list[Any]) -> Any:
         return max(shapes, key=len)
 
 
+def _expanded(shape: Any, whole: Any) -> Any:
+    """An array laid out like one of a shape that is expanded; None where that is row by row, or not known."""
+    try:
+        layout = np.broadcast_to(np.empty(shape, bool), whole)
+    except ValueError:
+        return None
+    return None if layout.flags.c_contiguous else layout
+
+
 _REAL = {np.dtype("complex64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("float64")}
 
 
@@ -292,10 +316,13 @@ def rule(node: Any, edges: Any) -> Row:
 
 def by_columns(place: Any) -> bool:
     """Whether a matrix stands in memory column by column, as far as the graph tells."""
+    rows, columns = (*shape_of(place), 1, 1)[:2]
+    return rows > 0 if _turned(place) else rows == columns == 1
+
+
+def _turned(place: Any) -> bool:
     turned = False
     while place is not None:
-        if tuple(shape_of(place)) == (1, 1):
-            return True
         edges = edges_of(place) if place.__class__ in (Step, Node) else ()
         name = name_of(place).removesuffix("Backward0") if edges else ""
         if name in ("T", "Transpose", "Permute"):

@@ -120,8 +120,8 @@ CopySlices CopySlices(a=CopyBackwards(_,g),_)+2 Clone(AsStrided(a))
 """
 
 _VIEWS = """
-Expand Unsqueeze View T Transpose Permute Squeeze Squeeze:1 Squeeze:2 Select Slice Diagonal Unfold ViewAsReal
-ViewAsComplex Conj AsStrided
+Expand Unsqueeze View ReshapeAlias T Transpose Permute Squeeze Squeeze:1 Squeeze:2 Select Slice Diagonal Unfold
+ViewAsReal ViewAsComplex Conj AsStrided
 """
 _SHAPED = """
 SelectBackward SliceBackward DiagonalBackward IndexPutImpl Scatter Scatter:1 ScatterAdd Put IndexAdd MaskedScatter

@@ -6,7 +6,10 @@ have the several nodes in ``lowered``, in the same words.
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from symgrad.ops.answers import ROWS, Row, parsed
 from symgrad.ops.arithmetic import static_number
@@ -64,24 +67,71 @@ def _by_op(node: Any, name: str) -> str | None:
     if op == "angle" and node.args[0].dtype.kind != "c":
         return "0"
     if op in ("amax", "amin") and name in ("AmaxBackward0", "AminBackward0") and not node.args[0].raw_shape:
-        return "Sum(Mul(Div(g,_),_))"
+        return "Mul(Div(g,_),_)"
     if name == "PowBackward0" and exponent(node) == 0:
         return "0"
     if name == "LinalgVectorNormBackward0" and "p" in params:
         infinite = abs(params["p"]) == float("inf")
         return "Mul~(Sgn(x),Mul(Div(Unsqueeze(g),_),_))" if infinite else _NORMS.get(params["p"], _MORE_NORMS)
-    if name in ("CumsumBackward0", "LogcumsumexpBackward0", "CumprodBackward0") and _trivial(node, params.get("dim")):
+    if name in _TRIVIAL and _TRIVIAL[name](node, params.get("dim")):
         return "g"
-    if name == "RepeatBackward0" and tuple(node.shape) == tuple(node.args[0].raw_shape):
-        return "g"
+    if name in ("VarBackward0", "StdBackward0") and op in ("var", "std"):
+        return _spread(node, params["dim"], params["correction"], name == "StdBackward0")
+    if op == "prod" and _has_zeros(node):
+        return _product_with_zeros(node.args[0].raw_shape, params["dim"], name == "ProdBackward0")
+    if name == "RepeatBackward0":
+        return _repeated(node)
     if name.startswith("Squeeze") and op == "squeeze" and not params["dim"]:
         return "g"
     return None
 
 
-def _trivial(node: Any, dim: Any) -> bool:
-    shape = node.shape
-    return not shape or (isinstance(dim, int) and shape[dim] == 1)
+def _one_along(node: Any, dim: Any) -> bool:
+    """Whether a running sum or product has one entry at most, or one along its axis."""
+    return node.op.name == "clone" or math.prod(node.shape) <= 1 or node.shape[dim] == 1
+
+
+_TRIVIAL: dict[str, Any] = {
+    "CumsumBackward0": _one_along,
+    "CumprodBackward0": _one_along,
+    "LogcumsumexpBackward0": lambda node, dim: not math.prod(node.shape) or not node.shape,
+    "ProdBackward0": lambda node, dim: not node.args[0].raw_shape,
+    "ProdBackward1": lambda node, dim: not node.args[0].raw_shape,
+}
+"""When torch passes the gradient on as it came, by the node's name."""
+
+
+def _spread(node: Any, dim: Any, correction: Any, root: bool) -> str | None:
+    """A variance of all entries, or of none but one, without degrees of freedom: times what has no history."""
+    shape = node.args[0].raw_shape
+    if len(shape) == 1 or len(dim) < len(shape) or math.prod(shape) > correction:
+        return None  # along an axis, and of a vector, whose only axis that may be
+    given = "MaskedFill(Div(g,Mul:1(r)))" if root else "g"
+    # What it is times has the default dtype, which entries take over from a number.
+    return f"ToCopy(Mul({given},_))" if shape and node.dtype.itemsize == 8 else f"Mul({given},_)"
+
+
+def _has_zeros(node: Any) -> bool:
+    """Whether a factor was zero, as far as the node still knows its operand."""
+    return node.saved.__class__ is tuple and any(value is not None and not np.all(value) for value in node.saved[1:])
+
+
+def _product_with_zeros(shape: Any, dim: Any, whole: bool) -> str:
+    """A product without its quotient: the product of all factors before times that of all after."""
+    given, x = ("g", "a=View(x)") if whole else ("Unsqueeze(g)", "x")
+    made = f"Mul({given},Mul(Cumprod(Cat(_,Slice({x}))),Flip(Cumprod(Cat(_,Flip(Slice({x[0]})))))))"
+    made = given if shape[dim] == 1 else made
+    return f"View({made})" if whole else made
+
+
+def _repeated(node: Any) -> str:
+    """A repetition adds up one new axis after the other, then all axes that were repeated."""
+    shape, made = tuple(node.args.inputs[0].raw_shape), tuple(node.shape)
+    kept = made[len(made) - len(shape) :]
+    text = "g"
+    for _ in range(len(made) - len(shape)):
+        text = f"Sum:1@t({text})"
+    return text if kept == shape else f"Sum:1@t(View({text}))"
 
 
 # ---------------------------------------------------------------------------------------------- one here, several there

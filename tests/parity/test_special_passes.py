@@ -1,0 +1,137 @@
+"""Nodes and versions of gradients where torch's rules go another way: no axes, one entry, none, zeros, strides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+torch = pytest.importorskip("torch")
+pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
+
+LOSSES = [lambda y: (y.sin() * y).sum(), lambda y: y.tanh().pow(2).sum(), lambda y: (y**4).mean()]
+
+
+def compare(function: Any, *shapes: Any, zeros: int = 0) -> None:
+    """The same nodes and versions of gradients, plain and recorded, of the function and of its gradient."""
+    for loss in LOSSES:
+        assert _told(sg, function, shapes, zeros, loss) == _told(torch, function, shapes, zeros, loss)
+
+
+def _told(t: Any, function: Any, shapes: Any, zeros: int, loss: Any) -> Any:
+    values = [np.random.default_rng(k).normal(size=shape) for k, shape in enumerate(shapes)]
+    for value in values:
+        value.ravel()[:zeros] = 0
+    xs = [t.tensor(value, requires_grad=True) for value in values]
+    first = t.autograd.grad(loss(function(t, *xs)), xs, create_graph=True, allow_unused=True)
+    told = [_seen(first)]
+    total = sum(((g * g).sum() for g in first if g is not None), t.zeros(()))
+    if total.requires_grad:
+        told.append(_seen(t.autograd.grad(total, xs, retain_graph=True, allow_unused=True)))
+        told.append(_seen(t.autograd.grad(total, xs, create_graph=True, allow_unused=True)))
+    return told
+
+
+def _seen(gradients: Any) -> Any:
+    return [None if g is None else (type(g.grad_fn).__name__, g._version) for g in gradients]
+
+
+SHAPES = [(), (1,), (3,), (3, 1), (1, 3), (2, 3), (2, 0)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "logcumsumexp"])
+def test_running_sums(name: str, shape: Any) -> None:
+    for dim in (0, -1):
+        compare(lambda t, x, dim=dim: getattr(t, name)(x, dim), shape)
+
+
+@pytest.mark.parametrize("zeros", [0, 1, 9])
+@pytest.mark.parametrize("shape", SHAPES[:-1])
+def test_products(shape: Any, zeros: int) -> None:
+    for options in ({}, {"dim": 0}, {"dim": -1, "keepdim": True}):
+        if shape or not zeros:
+            compare(lambda t, x, options=options: t.prod(x, **options), shape, zeros=zeros)
+
+
+@pytest.mark.parametrize("name", ["amax", "amin", "var", "std"])
+def test_numbers(name: str) -> None:
+    compare(lambda t, x: getattr(t, name)(x), ())
+
+
+@pytest.mark.parametrize("shapes", [((3,), (3,)), ((3, 3), (3,)), ((), (3,)), ((2, 1, 3), (3, 1))])
+def test_signs_have_no_gradient(shapes: Any) -> None:
+    compare(lambda t, x, y: t.copysign(x, y), *shapes)
+    compare(lambda t, x, y: t.copysign(x > 0, y), *shapes)
+    compare(lambda t, x, y: t.copysign(x.detach(), y), *shapes)
+
+
+def test_what_is_no_float_has_a_place_among_the_next_functions() -> None:
+    def told(t: Any) -> Any:
+        x = t.ones(3, requires_grad=True)
+        made = t.copysign(x > 0, x), t.gather(x, 0, t.tensor([0]))
+        return [[type(f).__name__ for f, _ in m.grad_fn.next_functions] for m in made]
+
+    assert told(sg) == told(torch)
+
+
+GRAM = {
+    "product": lambda t, x: x @ x.T,
+    "linear": lambda t, x: t.nn.functional.linear(x, x),
+    "addmm": lambda t, x: t.addmm(t.ones(1, dtype=x.dtype), x, x.t()),
+    "det": lambda t, x: t.linalg.det(x @ x.t() + 2 * t.eye(2, dtype=x.dtype)),
+    "inv": lambda t, x: t.linalg.inv(x @ x.t() + 2 * t.eye(2, dtype=x.dtype)),
+    "solve": lambda t, x: t.linalg.solve(x @ x.t() + 2 * t.eye(2, dtype=x.dtype), x),
+    "cholesky": lambda t, x: t.linalg.cholesky(x @ x.mH + 2 * t.eye(2, dtype=x.dtype)),
+}
+
+
+@pytest.mark.parametrize("name", GRAM)
+def test_products_over_nothing(name: str) -> None:
+    compare(GRAM[name], (2, 0))
+
+
+@pytest.mark.parametrize(("shape", "counts"), [((3,), (2, 1)), ((2, 1, 3), (2, 1, 1, 1)), ((2, 3), (1, 1)),
+                                               ((), (2,)), ((2, 3), (2, 2)), ((3,), (2, 2, 1))])  # fmt: skip
+def test_repetitions(shape: Any, counts: Any) -> None:
+    compare(lambda t, x: x.repeat(*counts), shape)
+    compare(lambda t, x: t.sub(t.ones(2, 1, 3, dtype=x.dtype), x).repeat(2, 1, *counts), shape)
+
+
+@pytest.mark.parametrize("dim", [None, 0, -1])
+@pytest.mark.parametrize("shape", [(2, 3), (6, 1), (1, 2, 3)])
+def test_gradients_that_were_spread_take_another_shape(shape: Any, dim: Any) -> None:
+    compare(lambda t, x: x.view(shape).sum(dim), (6,))
+
+
+FORWARD = {
+    "an alias where memory is spread": lambda t, x: [x.T.reshape(-1), x[:, 0].reshape(1, 2), x[:, :1].flatten(),
+                                                     x[0].expand(2, 3).reshape(3, 2), x.T.reshape(3, 2, 1),
+                                                     x.sum().expand(2).reshape(2, 1), x.view(3, 2)],
+    "ravel copies what is spread": lambda t, x: [x.T.ravel(), x[:, 0].ravel(), x.ravel()],
+    "slices are whole as written": lambda t, x: [x[:0, :-1], x[0:0][:-1, :], x[0, :7], x[0, 0:], x[0, -3:], x[:],
+                                                 x[None, 2:], x[:2, 0:3:1], x[:0][:5, 0], x[:, :0][0, :-1]],
+    "chunks of nothing": lambda t, x: [*x[:0].chunk(2), *x[:0].chunk(2, -1), *x.chunk(2, dim=1)],
+    "stacks of vectors": lambda t, x: [t.vstack([x[0], x[1]]), t.dstack([x[0], x[1]]), t.atleast_3d(x[0])],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORWARD)
+def test_nodes(name: str) -> None:
+    def told(t: Any) -> Any:
+        made = FORWARD[name](t, t.ones(2, 3, requires_grad=True))
+        return [type(y.grad_fn).__name__ for y in made]
+
+    assert told(sg) == told(torch)
+
+
+def test_a_raveled_column_has_memory_of_its_own() -> None:
+    def told(t: Any) -> Any:
+        x = t.ones(2, 3)
+        x[:, 0].ravel().add_(1)
+        return x.tolist(), x._version
+
+    assert told(sg) == told(torch)
