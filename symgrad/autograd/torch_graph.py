@@ -66,7 +66,8 @@ class Value:
     def __init__(self, node: Any, shape: Any, dtype: Any, owner: Any = None, empty: bool = False):
         self.node, self.shape, self.dtype = node, shape, dtype
         self.owner, self.empty = owner, empty
-        self.view, self.dense, self.count, self.spread = False, True, 0, None
+        self.view, self.dense, self.count = False, True, 0
+        self.spread: Any = None
 
 
 NOTHING = Value(None, (), None)
@@ -183,9 +184,8 @@ class Answering:
 
     def _reshaped(self, given: Value, shape: Any, count: int) -> Value:
         """Another shape of expanded memory: an alias where strides can say it, else of a copy."""
-        try:
-            spread = np.reshape(given.spread, shape, copy=False)
-        except ValueError:
+        spread = given.spread.reshape(shape)
+        if not np.may_share_memory(spread, given.spread):
             return self.step("UnsafeView", [self.step("Clone", [given], given.shape)], shape, count)
         made = self.step("ReshapeAlias", [given], shape, count)
         made.spread, made.dense = spread, False
@@ -317,7 +317,7 @@ def rule(node: Any, edges: Any) -> Row:
 def by_columns(place: Any) -> bool:
     """Whether a matrix stands in memory column by column, as far as the graph tells."""
     rows, columns = (*shape_of(place), 1, 1)[:2]
-    return rows > 0 if _turned(place) else rows == columns == 1
+    return bool(rows > 0 if _turned(place) else rows == columns == 1)
 
 
 def _turned(place: Any) -> bool:

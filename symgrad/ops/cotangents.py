@@ -88,7 +88,7 @@ def _by_op(node: Any, name: str) -> str | None:
 
 def _one_along(node: Any, dim: Any) -> bool:
     """Whether a running sum or product has one entry at most, or one along its axis."""
-    return node.op.name == "clone" or math.prod(node.shape) <= 1 or node.shape[dim] == 1
+    return bool(node.op.name == "clone" or math.prod(node.shape) <= 1 or node.shape[dim] == 1)
 
 
 _TRIVIAL: dict[str, Any] = {
