@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from symgrad.dtypes import is_real_floating
 from symgrad.formula.normal import Power, number_of, plain_power
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, apply, full, number, postorder
 from symgrad.op import lookup
@@ -84,6 +85,11 @@ def counted(term: Term) -> Term:
     return call_op("cast", term, dtype="float64") if is_truth(term) else term
 
 
+def is_real(term: Term) -> bool:
+    """Whether a term is an array of real floats."""
+    return term.dtype is not None and is_real_floating(term.dtype)
+
+
 def matmul(a: Term, b: Term) -> Term:
     """A matrix product; of truth values, as numbers."""
     return call_op("matmul", counted(a) if is_truth(b) else a, b)
@@ -108,9 +114,11 @@ def rank_of(term: Term) -> int:
 
 
 def powered(base: Term, power: Power) -> Term:
-    """``base ** power`` for a positive power."""
+    """``base ** power`` for a positive power; the squares of norms along an axis are sums of squares."""
     if power == 1:
         return base
+    if power == 2 and base.op.name == "norm" and base.ndim and base.params["p"] == 2 and is_real(base.args[0]):
+        return call_op("sum", call_op("pow", base.args[0], number(2)), dim=base.params["dim"], keepdim=False)
     return call_op("sqrt", base) if power == Fraction(1, 2) else call_op("pow", base, number(number_of(power, True)))
 
 
@@ -214,7 +222,7 @@ class Layout:
                 found.append(Link(call_op("matrix_power", link.term.args[0], n=-n), link.turned))
             else:
                 found.append(Link(call_op("matrix_power", counted(link.term), n=n), link.turned))
-        return found
+        return _power_of_pairs(found)
 
     def applied(self, chain: Chain, vector: Term | None) -> Term:
         """A chain times a vector, or its row sums."""
@@ -239,6 +247,20 @@ class Layout:
             return transposes(c), not quadratic, [x.term.name or "~" for x in c]
 
         return min(options, key=rank)
+
+
+def _power_of_pairs(links: list[Link]) -> list[Link]:
+    """XᵀXXᵀX = (XᵀX)², always; of an odd chain the last pairs are taken: X(XᵀX)²."""
+    for k in range(max(0, len(links) - 3)):
+        pair = links[k : k + 2]
+        times = next(n for n in itertools.count(1) if links[k + 2 * n : k + 2 * n + 2] != pair)
+        follows = links[k + 2 * times : k + 2 * times + 1] == pair[:1]
+        gram = len({x.term for x in pair}) == 1
+        if times > 1 and pair[0] != pair[1] and not follows and (gram or times > 2):
+            both = matmul(*(turned(x.term) if x.turned else x.term for x in pair))
+            whole = Link(call_op("matrix_power", both, n=times))
+            return [*links[:k], whole, *_power_of_pairs(links[k + 2 * times :])]
+    return links
 
 
 def transposes(chain: Chain) -> int:

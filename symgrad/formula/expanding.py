@@ -154,6 +154,28 @@ def _falls_apart(p: Product, f: Factor, inside: Form, once: bool) -> bool:
     if len(f.labels) == 1 and f.labels[0] not in p.out:
         alone = not any(f.labels[0] in g.labels for g in p.factors if g is not f)
         return alone and any(_has_scalar(q) for q in inside.terms)
+    return once and len(f.labels) == 2 and len(p.out) == 2 and (_rows_alike(p, f, inside) or _wrapped(p, f, inside))
+
+
+def _rows_alike(p: Product, f: Factor, inside: Form) -> bool:
+    """Whether a weighted bracket has equal rows made of its other terms: diag(w)(A - 1bᵀA) = (diag(w) - wbᵀ)A."""
+    weights = {g.labels[0] for g in p.factors if len(g.labels) == 1}
+    for k, x in enumerate(f.labels):
+        varying = [q for q in inside.terms if k in q.covered()]
+        alike = [q for q in inside.terms if k not in q.covered()]
+        known = {g.base for q in varying for g in q.factors if len(g.labels) == 2}
+        if x in weights and any(g.base in known for q in alike for g in q.factors):
+            return True
+    return False
+
+
+def _wrapped(p: Product, f: Factor, inside: Form) -> bool:
+    """Whether each term of a bracket ends with the matrix that meets its other side: Aᵀ(A - BA) as in Hessians."""
+    for k, x in enumerate(f.labels):
+        for g in p.factors:
+            meets = g is not f and len(g.labels) == 2 and x in g.labels and x not in p.out and f.labels[1 - k] in p.out
+            if meets and all(any(h.base is g.base and q.out[1 - k] in h.labels for h in q.factors) for q in inside.terms):
+                return True
     return False
 
 
@@ -212,12 +234,17 @@ def flattened(terms: Sequence[Product], insides: dict[Term, Form], multiples: bo
 
 
 def absorbed(terms: list[Product], run: Canonicaliser) -> list[Product]:
-    """y - y(1 - s) = ys: a bracket is opened where its constant cancels against another term."""
+    """y - y(1 - s) = ys and A + (I - B)A = 2A - BA: a bracket is opened where what its 1 or I gives is there already."""
     keys = {run.key(p): p for p in terms} if 1 < len(terms) <= WIDEST else {}
     for p in terms if keys else ():
         for f in p.factors:
             inside = run.insides.get(f.base)
-            if inside is None or f.power != 1 or len(inside.terms) > WIDEST or not p.elementwise:
+            if inside is None or f.power != 1 or len(inside.terms) > WIDEST:
+                continue
+            if _meets_identity(p, f, inside, keys, run):
+                made = [*(q for q in terms if q is not p), *substituted(p, f, inside, run)]
+                return absorbed(collected(made, run.key), run)
+            if not p.elementwise:
                 continue
             constant = next((q for q in inside.terms if q.constant), None)
             if constant is None:
@@ -228,3 +255,14 @@ def absorbed(terms: list[Product], run: Canonicaliser) -> list[Product]:
                 made = [*(q for q in terms if q is not p), *substituted(p, f, inside, run)]
                 return absorbed(collected(made, run.key), run)
     return terms
+
+
+def _meets_identity(p: Product, f: Factor, inside: Form, keys: dict[Any, Product], run: Canonicaliser) -> bool:
+    """Whether the identity matrix in a bracket makes a product that is another term."""
+    for q in inside.terms:
+        if not q.factors and len(q.out) == 2 and q.out[0] == q.out[1] and p.factors != (f,):
+            (alone,) = substituted(p, f, Form([q], inside.shape), run)
+            other = keys.get(run.key(alone))
+            if other is not None and other is not p:
+                return True
+    return False

@@ -167,7 +167,9 @@ def _saving(form: Form, group: Sequence[Use]) -> int:
     if sums[0] and all(_row_sum(form.terms[use.term], use.factor) for use in group):
         return 0
     if bare and factor.labels and factor.base.op is SYMBOL and not sums[0]:
-        return 0
+        # x - a ⊙ x stays, x - cx is (1 - c)x, and X - diag(a)X is diag(1 - a)X.
+        if len(_rest_axes(form, group)) == len(factor.labels):
+            return 0
     return weight * (len(group) - 1) - 2 * (len(group) < len(form.terms))
 
 

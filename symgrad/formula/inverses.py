@@ -123,9 +123,12 @@ def bare_diagonal(p: Product) -> bool:
 
 
 def is_path(arrays: Sequence[Factor], out: tuple[int, ...], size: Any) -> bool:
-    """Whether square matrices are multiplied one after the other from the first output axis to the second."""
-    square = out[0] != out[1] and all(f.base.shape == (size, size) for f in arrays)
-    return square and path_of(Product(1, arrays, out), True) is not None
+    """Whether square matrices, diagonal ones among them, are multiplied from the first output axis to the second."""
+    matrices = [f for f in arrays if len(f.labels) > 1]
+    square = out[0] != out[1] and all(f.base.shape == (size, size) for f in matrices)
+    met = {x for f in matrices for x in f.labels}
+    inside = all(x in met for f in arrays for x in f.labels)
+    return square and inside and path_of(Product(1, matrices, out), True) is not None
 
 
 def path_of(p: Product, forward: bool) -> Path | None:
@@ -144,7 +147,9 @@ def path_of(p: Product, forward: bool) -> Path | None:
 
 
 def _inverted(run: Canonicaliser, f: Factor) -> Factor:
-    """The inverse of a matrix factor; its labels stand for the transposed roles."""
+    """The inverse of a matrix factor; its labels stand for the transposed roles.  That of a weight is diagonal."""
+    if len(f.labels) == 1:
+        return Factor(f.base, f.labels, -f.power)
     if f.base.op is SYMBOL and orthogonal_axes(f.base) == (0, 1):
         # Q⁻¹ = Qᵀ for orthogonal Q.
         return Factor(f.base, f.labels)

@@ -23,6 +23,7 @@ from symgrad.formula.chains import (
     diagonal_matrix,
     identity,
     is_guard,
+    is_real,
     is_transpose,
     is_truth,
     matmul,
@@ -34,7 +35,7 @@ from symgrad.formula.chains import (
     turned,
 )
 from symgrad.formula.normal import Factor, Form, Power, Product, number_of
-from symgrad.formula.term import Term, full, number
+from symgrad.formula.term import Term, constant_value, full, number
 from symgrad.op import Labels
 from symgrad.ops.contraction import contract
 
@@ -296,13 +297,9 @@ class Graph:
 
 def _squared(term: Term) -> Term | None:
     """X, for the entries of a real matrix squared."""
-    if term.op.name != "pow" or term.args[1].number != 2 or not _is_real(term.args[0]):
+    if term.op.name != "pow" or term.args[1].number != 2 or not is_real(term.args[0]):
         return None
     return term.args[0]
-
-
-def _is_real(term: Term) -> bool:
-    return term.dtype is not None and is_real_floating(term.dtype)
 
 
 # ---------------------------------------------------------------------------------------------- products and sums
@@ -359,6 +356,8 @@ def scaled(coef: Any, decimal: bool, scalars: Sequence[tuple[Term, Power]], body
         body = call_op("neg", body)
     elif scale is not None and scale.op.name == "div" and scale.args[0].number == 1:
         body = call_op("div", body, scale.args[1])
+    elif scale is not None and isinstance(scale.number, int) and body.op.name == "div" and body.args[0].number == 1:
+        body = call_op("div", scale, body.args[1])
     elif scale is not None:
         body = call_op("mul", scale, body)
     return region(guards, body) if guards else body
@@ -499,11 +498,19 @@ def form_term(form: Form, layout: Layout, present: Callable[[Product], Product])
         if first is not None:
             terms.insert(0, terms.pop(first))
     pieces: list[tuple[bool, Term]] = []
+    # Next to the identity a number would be read as its multiple: I - 11ᵀ/n.
+    beside_identity = len(form.shape) == 2 and any(p.out[0] == p.out[1] for p in terms)
+    led_by_flip = terms[0].coef < 0 < present(terms[0]).coef
     for k, p in enumerate(terms):
-        negative = p.coef < 0 and k > 0
-        shown = present(p.scaled(-1) if negative else p)
+        shown = present(p)
+        # -a(x - y) - b(x - y) is a(y - x) + b(y - x) throughout, and a - b(x - 1) is a + b(1 - x).
+        negative = k > 0 > p.coef and (shown.coef < 0 or not (led_by_flip or starts_with_one(shown)))
+        if negative:
+            shown = present(p.scaled(-1))
         if p.covered():
             pieces.append((negative, product_term(shown, form.shape, layout)))
+        elif beside_identity:
+            pieces.append((negative, _everywhere(product_term(shown.with_out(()), (), layout), form.shape)))
         else:
             # A number next to arrays broadcasts.
             pieces.append((negative, product_term(shown.with_out(()), (), layout)))
@@ -513,6 +520,18 @@ def form_term(form: Form, layout: Layout, present: Callable[[Product], Product])
         total = piece if total is None else call_op("sub" if negative else "add", total, piece)
     assert total is not None
     return total
+
+
+def _everywhere(scalar: Term, shape: tuple[Any, ...]) -> Term:
+    """A matrix with the same number at all places, as an outer product."""
+    every = call_op("outer", ones(shape[0]), ones(shape[1]))
+    return every if scalar.number == 1 else call_op("mul", scalar, every)
+
+
+def starts_with_one(p: Product) -> bool:
+    """Whether a bracket of a product is 1 less a function."""
+    subtractions = (f.base for f in p.factors if f.base.op.name == "sub" and f.power == 1)
+    return any(constant_value(x.args[0]) == 1 and x.args[1].args for x in subtractions)
 
 
 def _matrix_before_transpose(pieces: list[tuple[bool, Term]]) -> list[tuple[bool, Term]]:

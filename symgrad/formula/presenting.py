@@ -43,8 +43,8 @@ class Presenter:
                     return Product(1, factors, p.out, p.decimal)
             if p.coef > 0:
                 continue
-            if any(q.constant and q.coef > 0 for q in inside.terms):
-                continue  # 1 - x is not turned into x - 1
+            if any(q.constant and q.coef > 0 for q in inside.terms) and len(p.factors) > 1:
+                continue  # among factors 1 - x is not turned into x - 1
             if any(q.coef < 0 for q in inside.terms) and any(q.coef > 0 for q in inside.terms):
                 flipped = self._scaled(f.base, inside, -1)
                 if flipped is not None:

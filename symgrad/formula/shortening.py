@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from symgrad.formula.expanding import cost, substituted
 from symgrad.formula.identities import hyperbolic, one_square
 from symgrad.formula.normal import Factor, Form, Power, Product, plain_power
-from symgrad.formula.term import frozen
+from symgrad.formula.term import Term, frozen
 from symgrad.op import lookup
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def shortened(form: Form, run: Canonicaliser) -> Form | None:
     """The form with one square completed, or some terms over a common denominator; None when neither is shorter."""
     if not 1 < len(form.terms) <= WIDEST:
         return None
-    rules = (_square, one_square, hyperbolic, _complement, _one_fraction, _one_call)
+    rules = (_square, one_square, hyperbolic, _complement, _sandwich, _one_fraction, _one_call)
     return next((found for rule in rules if (found := rule(form, run)) is not None), None)
 
 
@@ -45,9 +45,9 @@ def _square(form: Form, run: Canonicaliser) -> Form | None:
     keys = {run.key(p): k for k, p in enumerate(form.terms)}
     for i, (k, a) in enumerate(roots):
         for m, b in roots[i + 1 :]:
-            (cross,) = run.times(Form([a], form.shape), Form([b], form.shape)).terms or (None,)
-            n = None if cross is None else keys.get(run.key(cross))
-            if n is None or n in (k, m) or cross is None or abs(form.terms[n].coef) != 2 * cross.coef:
+            crosses = run.times(Form([a], form.shape), Form([b], form.shape)).terms
+            n = keys.get(run.key(crosses[0])) if len(crosses) == 1 else None
+            if n is None or n in (k, m) or abs(form.terms[n].coef) != 2 * crosses[0].coef:
                 continue
             sign = 1 if form.terms[n].coef > 0 else -1
             whole = run.power(run.sum_of([a, b.scaled(sign)], form.shape), 2)
@@ -85,6 +85,55 @@ def _complement(form: Form, run: Canonicaliser) -> Form | None:
         rest = [q for i, q in enumerate(form.terms) if i not in (k, n)]
         return run.sum_of([*rest[: min(k, n)], *whole.terms, *rest[min(k, n) :]], form.shape)
     return None
+
+
+# ---------------------------------------------------------------------------------------------- sandwiches
+
+
+def _sandwich(form: Form, run: Canonicaliser) -> Form | None:
+    """XᵀAX - Xᵀbbᵀ X = Xᵀ(A - bbᵀ)X, always: terms that begin and end with one matrix, as in Hessians."""
+    if len(form.shape) != 2 or form.shape[0] != form.shape[1]:
+        return None
+    groups: dict[Any, list[tuple[int, Factor, Factor]]] = {}
+    for k, p in enumerate(form.terms):
+        for f in _ends(p, 0):
+            for g in _ends(p, 1):
+                if f is not g and f.base is g.base and f.labels.index(p.out[0]) == g.labels.index(p.out[1]):
+                    groups.setdefault((f.base, f.labels.index(p.out[0])), []).append((k, f, g))
+    for (base, axis), found in groups.items():
+        uses = {k: (f, g) for k, f, g in found}
+        if len(uses) > 1:
+            made = _between_ends(form, base, axis, uses, run)
+            return made if len(made.terms) < len(form.terms) else None
+    return None
+
+
+def _ends(p: Product, side: int) -> list[Factor]:
+    """The matrices at one end of a product: one of their labels is that output axis, which nothing else has."""
+    x = p.out[side]
+    around = [f for f in p.factors if x in f.labels]
+    if p.out[0] == p.out[1] or len(around) != 1 or around[0].power != 1 or len(set(around[0].labels)) != 2:
+        return []
+    return around if any(y not in p.out for y in around[0].labels) else []
+
+
+def _between_ends(
+    form: Form, base: Term, axis: int, uses: dict[int, tuple[Factor, Factor]], run: Canonicaliser
+) -> Form:
+    size = base.shape[1 - axis]
+    rests = []
+    for k, (f, g) in uses.items():
+        p = form.terms[k]
+        others = [h for h in p.factors if h is not f and h is not g]
+        rests.append(Product(p.coef, others, (f.labels[1 - axis], g.labels[1 - axis]), p.decimal))
+    inner = run.sum_of(rests, (size, size))
+    end = Form([Product(1, [Factor(base, (0, 1))], (0, 1))], base.shape)
+    place = {axis: 0, 1 - axis: 1}
+    specs = [(place[0], place[1]), (1, 2), (3 if axis == 0 else 2, 2 if axis == 0 else 3)]
+    whole = run.contract([end, inner, end], specs, (0, 3), form.shape)
+    first = min(uses)
+    rest = [q for k, q in enumerate(form.terms) if k not in uses]
+    return run.sum_of([*rest[:first], *whole.terms, *rest[first:]], form.shape)
 
 
 # ---------------------------------------------------------------------------------------------- linear ops
