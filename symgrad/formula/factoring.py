@@ -166,10 +166,10 @@ def _saving(form: Form, group: Sequence[Use]) -> int:
     sums = [any(x not in form.terms[use.term].out for x in use.factor.labels) for use in group]
     if sums[0] and all(_row_sum(form.terms[use.term], use.factor) for use in group):
         return 0
-    if bare and factor.labels and factor.base.op is SYMBOL and not sums[0]:
-        # x - a ⊙ x stays, x - cx is (1 - c)x, and X - diag(a)X is diag(1 - a)X.
-        if len(_rest_axes(form, group)) == len(factor.labels):
-            return 0
+    # x - a ⊙ x stays, x - cx is (1 - c)x, and X - diag(a)X is diag(1 - a)X.
+    alone = bare and factor.labels and factor.base.op is SYMBOL and not sums[0]
+    if alone and len(_rest_axes(form, group)) == len(factor.labels):
+        return 0
     return weight * (len(group) - 1) - 2 * (len(group) < len(form.terms))
 
 
