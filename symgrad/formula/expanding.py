@@ -234,7 +234,7 @@ def flattened(terms: Sequence[Product], insides: dict[Term, Form], multiples: bo
 
 
 def absorbed(terms: list[Product], run: Canonicaliser) -> list[Product]:
-    """y - y(1 - s) = ys and A + (I - B)A = 2A - BA: a bracket is opened where what its 1 or I gives is there already."""
+    """y - y(1 - s) = ys, A + (I - B)A = 2A - BA: a bracket is opened where what its 1 or I gives stands already."""
     keys = {run.key(p): p for p in terms} if 1 < len(terms) <= WIDEST else {}
     for p in terms if keys else ():
         for f in p.factors:
