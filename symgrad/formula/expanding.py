@@ -174,7 +174,9 @@ def _wrapped(p: Product, f: Factor, inside: Form) -> bool:
     for k, x in enumerate(f.labels):
         for g in p.factors:
             meets = g is not f and len(g.labels) == 2 and x in g.labels and x not in p.out and f.labels[1 - k] in p.out
-            if meets and all(any(h.base is g.base and q.out[1 - k] in h.labels for h in q.factors) for q in inside.terms):
+            if meets and all(
+                any(h.base is g.base and q.out[1 - k] in h.labels for h in q.factors) for q in inside.terms
+            ):
                 return True
     return False
 
@@ -258,11 +260,12 @@ def absorbed(terms: list[Product], run: Canonicaliser) -> list[Product]:
 
 
 def _meets_identity(p: Product, f: Factor, inside: Form, keys: dict[Any, Product], run: Canonicaliser) -> bool:
-    """Whether the identity matrix in a bracket makes a product that is another term."""
+    """Whether the identity matrix in a bracket makes a product that is another term, or its transpose."""
     for q in inside.terms:
         if not q.factors and len(q.out) == 2 and q.out[0] == q.out[1] and p.factors != (f,):
             (alone,) = substituted(p, f, Form([q], inside.shape), run)
-            other = keys.get(run.key(alone))
-            if other is not None and other is not p:
+            back = alone.with_out(alone.out[::-1])
+            others = [keys.get(run.key(x)) for x in (alone, back)]
+            if any(other is not None and other is not p for other in others):
                 return True
     return False

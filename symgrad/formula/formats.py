@@ -66,6 +66,7 @@ class Format:
     row: Callable[[Sequence[Box], Sequence[str]], str]
     cases: Callable[[Sequence[tuple[str, str]]], str]
     lines: Callable[[Sequence[tuple[str, str]]], str]
+    blocks: Callable[[Sequence[Sequence[str]]], str]
     strong: Callable[[Callable[[str], str], str], str]
     whole: Callable[[str], str] = str
 
@@ -96,6 +97,9 @@ def render(box: Box, form: Format, strong: bool = False) -> str:
         texts = [inner(p) for p in parts]
         rows = list(zip(texts[::2], texts[1::2], strict=True))
         return form.cases(rows) if kind == "cases" else form.lines(rows)
+    if kind == "blocks":
+        texts, columns = [inner(p) for p in parts], int(box.text)
+        return form.blocks([texts[k : k + columns] for k in range(0, len(texts), columns)])
     if kind == "row":
         return form.row([p for p in parts if p is not None], [inner(p) for p in parts if p is not None])
     if kind == "over":
@@ -222,6 +226,7 @@ UNICODE = Format(
     row=_text_row,
     cases=lambda rows: "{" + "; ".join(f"{value} {condition}" for value, condition in rows) + "}",
     lines=_aligned,
+    blocks=lambda rows: f"[{'; '.join(', '.join(row) for row in rows)}]",
     strong=lambda write, t: write(bold(t)),
 )
 
@@ -267,6 +272,7 @@ TYPST = Format(
     row=lambda boxes, texts: _spaced(boxes, texts, " "),
     cases=lambda rows: "cases(" + ", ".join(f"{value} & {condition}" for value, condition in rows) + ")",
     lines=lambda rows: " \\\n".join(f"{left} & {right}".strip() for left, right in rows),
+    blocks=lambda rows: f'mat(delim: "[", {"; ".join(", ".join(row) for row in rows)})',
     strong=lambda write, t: f"bold({write(t)})",
 )
 
@@ -289,8 +295,8 @@ def _mathml_row(boxes: Sequence[Box], texts: Sequence[str]) -> str:
     return _tag("mrow", *out)
 
 
-def _table(rows: Sequence[tuple[str, str]], align: str) -> str:
-    cells = (_tag("mtr", _tag("mtd", _tag("mrow", a)), _tag("mtd", _tag("mrow", b))) for a, b in rows)
+def _table(rows: Sequence[Sequence[str]], align: str) -> str:
+    cells = (_tag("mtr", *(_tag("mtd", _tag("mrow", cell)) for cell in row)) for row in rows)
     return _tag("mtable", *cells, attributes=f' columnalign="{align}"')
 
 
@@ -313,6 +319,7 @@ MATHML = Format(
     row=_mathml_row,
     cases=lambda rows: _tag("mrow", _tag("mo", "{"), _table(rows, "left left")),
     lines=lambda rows: _table(rows, "right left"),
+    blocks=lambda rows: _tag("mrow", _tag("mo", "["), _table(rows, "center"), _tag("mo", "]")),
     strong=lambda write, t: write(bold(t)),
     whole=lambda x: f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{x}</math>',
 )

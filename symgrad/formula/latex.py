@@ -113,6 +113,9 @@ class Writer:
         """An identity enters sums and products as I; anything else does not keep its form."""
         if t.op.kind == "elementwise" or t.op.name == "where":
             linear = t.op.name in ("add", "sub", "neg", "mul") and all(a.shape == t.shape for a in t.args)
+            images = [self.images[a] for a in t.args]
+            if linear and self._is_open(t) and 0 < sum(a.core == "I" for a in images) < len(images):
+                self.needs_sizes = True  # I - 11ᵀ/n shows no size at all
             for a in t.args:
                 over = t.op.name in ("div", "ratio") and a is not t.args[1] and t.args[1].ndim == 0
                 if self.images[a].core == "I" and not (linear or over or t.op.name == "mul"):

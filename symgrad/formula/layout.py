@@ -39,7 +39,8 @@ class Box:
     """One part of a layout.
 
     ``kind`` is "row", "letter", "number", "word" (an upright name), "text", "sign", "prefix", "plain", "frac", "root",
-    "script" (base, index, exponent), "fence", "accent", "over", "bold", "cases" or "lines" (both hold rows of two).
+    "script" (base, index, exponent), "fence", "accent", "over", "bold", "cases" or "lines" (both hold rows of two), or
+    "blocks" (the cells of a matrix, row by row; the text is the number of columns).
     """
 
     kind: str
@@ -170,6 +171,8 @@ class _Boxes:
     def rows(self, begin: str) -> Box:
         """The rows of ``cases`` or of an alignment, each of two cells."""
         end = begin.replace("begin", "end")
+        if "matrix" in begin:
+            return self.blocks(end)
         cells: list[Box | None] = []
         while True:
             cells.append(self.row(("&",)))
@@ -178,6 +181,17 @@ class _Boxes:
             if self.take()[1] == end:
                 break
         return Box("cases" if "cases" in begin else "lines", "", tuple(cells))
+
+    def blocks(self, end: str) -> Box:
+        """The rows of a matrix of blocks; the text says how many columns it has."""
+        cells: list[Box | None] = []
+        ends = 0
+        while True:
+            cells.append(self.row(("&", r"\\", end)))
+            mark = self.take()[1]
+            ends += mark != "&"
+            if mark == end:
+                return Box("blocks", str(len(cells) // ends), tuple(cells))
 
 
 _CONSTRUCTS = {

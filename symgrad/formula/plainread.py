@@ -56,6 +56,7 @@ class _Tokens:
         self.items: list[tuple[str, str, int]] = []
         self.open: list[str] = []
         self.bars: list[str] = []
+        self.begun: list[int] = []
         matches = [m for m in TOKEN.finditer(text) if m.lastgroup != "skip"]
         self.matches = matches
         self.k = 0
@@ -140,9 +141,12 @@ class _Tokens:
             self.put("_", "{", "[")
         elif text in "([{":
             self.open.append("f(" if text == "(" and before not in _OPENING else text)
+            self.begun += [len(self.items)] * (text == "[")
             self.put(r"\begin{cases}" if text == "{" else text, kind="begin" if text == "{" else "char")
         elif text in ")]}":
             self.close(text)
+        elif text in ",;" and self.open[-1:] in (["["], ["[;"]):
+            self.next_block(text)
         elif text == ";" and self.open[-1:] == ["{"]:
             self.put(r"\\", kind="row")
         elif text in "√∛":
@@ -153,12 +157,23 @@ class _Tokens:
 
     def close(self, text: str) -> None:
         was = self.open.pop() if self.open else ""
-        if was == "{":
+        if was in ("[", "[;"):
+            self.begun.pop()
+        if was == "[;":
+            self.put(r"\end{bmatrix}", kind="end")
+        elif was == "{":
             self.put(r"\end{cases}", kind="end")
         elif was == "_[":
             self.put("]", "}")
         else:
             self.put("}" if was == "group" else text)
+
+    def next_block(self, text: str) -> None:
+        """Between the blocks of ``[A, B; C, D]``, whose first bracket looked like one around a condition."""
+        place = self.begun[-1]
+        self.items[place] = ("begin", r"\begin{bmatrix}", self.items[place][2])
+        self.open[-1] = "[;"
+        self.put(*(("&",) if text == "," else (r"\\",)), kind="char" if text == "," else "row")
 
     def open_group(self) -> None:
         """The bracket that follows stands for LaTeX's braces."""

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symgrad.dtypes import is_real_floating
+from symgrad.formula.blocks import read_narrow
 from symgrad.formula.branches import read_guard, read_where
 from symgrad.formula.chains import count_transposes
 from symgrad.formula.inverses import inverse_of, path_of
@@ -162,36 +163,41 @@ def _read_size(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
 def _read_frechet(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
     """The derivative of e^A in a direction that commutes with A, such as cI, A⁻¹ and e^A, is e^A times it."""
     matrix, direction = args
-    if term.ndim != 2 or len(direction.terms) != 1 or not _commutes(direction.terms[0], matrix, run):
-        return None
-    return run.contract([_exponential(run, matrix), direction], [(0, 1), (1, 2)], (0, 2), term.shape)
+    if term.ndim != 2 or len(direction.terms) != 1 or not commutes(direction.terms[0], matrix):
+        made = lookup("matrix_exp_frechet")(*(run.term(a) for a in args))
+        run.arguments[made] = [matrix, direction]
+        return run.opaque(made)
+    return run.contract([exponential(run, matrix), direction], [(0, 1), (1, 2)], (0, 2), term.shape)
 
 
-def _commutes(p: Product, matrix: Form, run: Canonicaliser) -> bool:
+def commutes(p: Product, matrix: Form) -> bool:
     """Whether a product is made of scalars and functions of one matrix."""
-    m = matrix.terms[0] if len(matrix.terms) == 1 and len(matrix.terms[0].factors) == 1 else None
+    m = matrix.terms[0] if len(matrix.terms) == 1 else None
     arrays = [f for f in p.factors if f.labels]
     if not arrays:
         return p.out[0] == p.out[1]
-    path = None if m is None else path_of(Product(1, arrays, p.out), True)
+    own = [] if m is None else [f for f in m.factors if f.labels]
+    path = path_of(Product(1, arrays, p.out), True) if len(own) == 1 else None
     if m is None or path is None:
         return False
-    turned = m.factors[0].labels != m.out
-    return all(way == turned and _argument(base) is m.factors[0].base for base, way in path)
+    turned = own[0].labels != m.out
+    return all(way == turned and _argument(base) is own[0].base for base, way in path)
 
 
 def _argument(term: Term) -> Term:
-    """X for X, X⁻¹, e^X and powers of these."""
-    while term.op.name in ("inv", "matrix_exp", "matrix_power"):
-        term = term.args[0]
+    """X for X, X⁻¹, e^X, powers of these and multiples."""
+    while term.op.name in ("inv", "matrix_exp", "matrix_power", "neg") or (
+        term.op.name == "mul" and term.args[0].shape == ()
+    ):
+        term = term.args[-1 if term.op.name == "mul" else 0]
     return term
 
 
 def _read_matrix_exp(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    return _exponential(run, args[0]) if term.ndim == 2 else None
+    return exponential(run, args[0]) if term.ndim == 2 else None
 
 
-def _exponential(run: Canonicaliser, form: Form) -> Form:
+def exponential(run: Canonicaliser, form: Form) -> Form:
     """e^(Aᵀ) = (e^A)ᵀ, always."""
     inner, back = run.term(form), run.term(form.restricted((1, 0)))
     if count_transposes(back) < count_transposes(inner):
@@ -308,5 +314,6 @@ READERS: dict[str, Reader] = {
     "defined": read_guard,
     "getitem": _read_getitem,
     "put": _read_put,
+    "narrow": read_narrow,
 }
 """The reader of an op, by its name."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from symgrad.formula.exponentials import adjoint_directions
 from symgrad.formula.identities import logistic_quotient
 from symgrad.formula.imaginary import conjugate, conjugate_pairs, part, phases, unit_powers
 from symgrad.formula.inverses import without_inverses
@@ -351,6 +352,7 @@ _REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"inv"}), without_inverses),
     (frozenset({"inv", "cholesky"}), without_cholesky),
     (frozenset({"put"}), _alone(entries_of_others)),
+    (frozenset({"matrix_exp_frechet"}), adjoint_directions),
     (frozenset({"softmax"}), _alone(_probabilities)),
 )
 """Rewrites of products in which one of some ops stands."""

@@ -88,6 +88,12 @@ def _norm(r: Any, _: str) -> Any:
     return Value("s", op("norm", inner.term, p=p, dim=tuple(range(inner.term.ndim)), keepdim=False))
 
 
+def _environment(r: Any, text: str) -> Any:
+    from symgrad.formula.texblocks import read_blocks
+
+    return read_blocks(r) if text == r"\begin{bmatrix}" else _cases(r, text)
+
+
 def _cases(r: Any, text: str) -> Any:
     if text != r"\begin{cases}":
         raise r.tokens.error(f"{text} cannot stand inside a formula")
@@ -178,7 +184,7 @@ ATOMS: dict[str, Callable[[Any, str], Any]] = {
 }
 KINDS: dict[str, Callable[[Any, str], Any]] = {
     "ones": _ones,
-    "begin": _cases,
+    "begin": _environment,
     "name": lambda r, text: r.operator(text),
     "word": _word_atom,
 }

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from symgrad.dtypes import is_floating
-from symgrad.formula import pieces, texmatrix, texspecial
+from symgrad.formula import pieces, texblocks, texmatrix, texspecial
 from symgrad.formula.latex import Writer, kind_of
 from symgrad.formula.pieces import ATOM, LOGIC, OPEN, POWER, RELATION, Piece, brackets, closed, text_of, transposed
 from symgrad.formula.term import Term, constant_value
@@ -286,4 +286,4 @@ def _where(w: Writer, t: Term) -> Piece:
     return Piece(kind_of(t.shape), r"\begin{cases} " + r" \\ ".join(rows) + r" \end{cases}")
 
 
-__all__ = ["WRITERS", "called", "texmatrix", "texspecial"]
+__all__ = ["WRITERS", "called", "texblocks", "texmatrix", "texspecial"]

@@ -306,7 +306,7 @@ concat_op: Op = primitive(
     jvp=lambda i, t, out, *likes, dim: _padded(t, likes, i, dim),
     infer=lambda *shapes, dim: (
         *shapes[0][:dim],
-        _total([s[dim] for s in shapes]),
+        total_size([s[dim] for s in shapes]),
         *shapes[0][dim + 1 :],
     ),
     code=lambda *xs, dim: f"np.concatenate(({', '.join(xs)},), {dim})",
@@ -315,7 +315,7 @@ concat_op: Op = primitive(
 )
 
 
-def _total(sizes: Sequence[Any]) -> Any:
+def total_size(sizes: Sequence[Any]) -> Any:
     """The sum of sizes, letters first: ``n``, ``n+1`` and ``n+m-2`` whatever the order in which they are joined."""
     plain = [s for s in sizes if isinstance(s, str) and "(" in s]
     parts = [p for s in sizes if s not in plain for p in re.findall(r"[+-]?[^+-]+", str(s))]
@@ -328,7 +328,7 @@ def _total(sizes: Sequence[Any]) -> Any:
 
 
 def _offset(xs: Sequence[Any], i: int, dim: int) -> Any:
-    return _total([shape_of(x)[dim] for x in xs[:i]]) if i else 0
+    return total_size([shape_of(x)[dim] for x in xs[:i]]) if i else 0
 
 
 def _padded(t: Any, likes: Sequence[Any], i: int, dim: int) -> Any:
