@@ -83,6 +83,8 @@ def tensor(
         extra.name = None if name is None else check_name(name)
         extra.structure = structure
     made.more().site = call_site(1)
+    if not value.size and isinstance(data, np.ndarray):
+        made.more().strides = tuple(step // data.itemsize for step in data.strides)
     if not value.ndim:
         made.more().recipe = ("number", {"value": value.item()})
     return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
@@ -185,6 +187,8 @@ def _sharing(array: Any) -> Tensor:
     before = changes(array)
     if before:
         made.more().counted = -before
+    if not array.size:
+        made.more().strides = tuple(step // array.itemsize for step in array.strides)
     return made  # type: ignore[no-any-return]
 
 

@@ -187,6 +187,8 @@ class Facts(Recorded):
         value = self._value
         if value.size:
             steps = _steps(value)
+        elif self._extra is not None and self._extra.strides is not None:
+            steps = self._extra.strides
         else:
             # NumPy says 0 of arrays without entries; torch says what it would be if there were some.
             steps = tuple(int(np.prod(np.maximum(value.shape[k + 1 :], 1))) for k in range(value.ndim))

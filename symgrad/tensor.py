@@ -246,6 +246,7 @@ class Tensor(Shown, Writes):
         if shared is not None:
             extra.counted, extra.silent = shared.counted, shared.silent
             extra.detached = shared.detached
+            extra.strides = shared.strides if view is None else None
         if self._requires_grad:
             extra.detached = weakref.ref(self if view is None else view.base)
         return out  # type: ignore[no-any-return]

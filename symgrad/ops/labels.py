@@ -291,6 +291,7 @@ _OTHERWISE: dict[str, Any] = {
     "nn.functional.max_pool3d": "MaxPool3DWithIndicesBackward0",
     "nn.functional.unfold": "Im2ColBackward0",
     "prelu": "PreluKernelBackward0",
+    "take_along_dim": "GatherBackward0",
     "hardshrink": "HardshrinkBackward0",
 }
 
@@ -306,7 +307,7 @@ LABELS["squeeze_copy"] = _squeeze(0, "_copy")
 """The label of a function by its public name, with its namespace; in-place forms that differ by the method's."""
 
 _READ_AGAIN: dict[tuple[int | None, ...], str] = {
-    (0,): "nan_to_num nansum nanmean gather cummax cummin masked_select",
+    (0,): "nan_to_num nansum nanmean gather take_along_dim cummax cummin masked_select",
     (0, 1): "take dist cdist nn.functional.smooth_l1_loss nn.functional.huber_loss",
     (1,): "ldexp",
     (2,): "scatter_add index_fill index_select",

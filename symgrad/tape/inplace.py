@@ -442,10 +442,13 @@ def follow(tensor: Any) -> None:
     """After an unrecorded change: views have new nodes of an unchanged history, those that may not change have none."""
     view = view_of(tensor)
     root = tensor if view is None else view.base
-    extra = root._extra
-    if extra is not None and extra.detached is not None and not extra.silent:
-        whole = extra.detached()
-        root = root if whole is None else whole
+    while root is not None:
+        _follow(root)
+        extra = root._extra
+        root = None if extra is None or extra.detached is None or extra.silent else extra.detached()
+
+
+def _follow(root: Any) -> None:
     _spoil(root)
     views = root._extra.views if root._extra is not None and root._requires_grad else None
     for ref in list(views or ()):

@@ -19,5 +19,5 @@ def laid_out(op: Op, out: Any) -> Any:
     return out if op.name in _AS_IT_IS or out.flags.c_contiguous else np.ascontiguousarray(out)
 
 
-_AS_IT_IS = ("flip", "detach", "abs", "sgn", "cast", "where", "bessel_i", "bessel_ie", "bessel_j", "polygamma")
+_AS_IT_IS = ("flip", "detach", "abs", "angle", "sgn", "cast", "where", "bessel_i", "bessel_ie", "bessel_j", "polygamma")
 """Ops whose results have the layout of what they were made of."""

@@ -57,13 +57,14 @@ class Extra:
     detached   a reference to the tensor with history whose memory this one shares without
     came       the recorded pass, and the place, that a gradient without history came from
     inference  made in inference mode; such a tensor only ``claims`` to require grad, since nothing records it
+    strides    of a tensor without entries: those that the NumPy array had which it came from
     undetermined  a constant (``eye``, ``ones`` …) made without a dtype: it has the default one until it meets a finer
     """
 
     __slots__ = (
         "accumulate", "came", "claims", "counted", "counts", "detached", "grad", "hooks", "inference", "metadata",
-        "name", "origin", "origin_at", "post", "recipe", "retains", "score", "silent", "site", "source", "structure",
-        "undetermined", "view", "views",
+        "name", "origin", "origin_at", "post", "recipe", "retains", "score", "silent", "site", "source", "strides",
+        "structure", "undetermined", "view", "views",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -87,6 +88,7 @@ class Extra:
         self.silent = False
         self.site: Any = None
         self.source: Source | None = None
+        self.strides: tuple[int, ...] | None = None
         self.structure: str | None = None
         self.undetermined = False
         self.view: View | None = None
@@ -161,7 +163,10 @@ def traced(tensor: Recorded) -> bool:
     return (
         tensor._requires_grad
         or tensor._node is not None
-        or (extra is not None and (extra.name is not None or extra.origin is not None or extra.structure is not None))
+        or (
+            extra is not None
+            and (extra.name is not None or extra.origin is not None or extra.structure is not None or extra.claims)
+        )
     )
 
 
@@ -216,7 +221,7 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
         out = laid_out(op, out)
     shared = out.__class__ is np.ndarray and _shared(out, values)
     if shared and not cuts and op.name != "detach":
-        out = out.copy()
+        out = out.copy("K")
     made = _made(cls, op, out if shared else scalarised(out), args, values, params, mask, keep)
     if shared and (cuts or op.name == "detach") and MODE.inferred:
         made.more().inference = inferred(args[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import symgrad
@@ -164,3 +165,39 @@ g = None if g is None else [round(abs(number), 9) for row in g for number in row
 @pytest.mark.parametrize("kind", ["float", "int", "complex", "bool"])
 def test_numbers_of_complex_tensors(number, kind):
     alike(f"r = None\nr = {kind}(t.tensor({number}))", "r")
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0)])
+@pytest.mark.parametrize(
+    "made", ["t.tensor(a)", "t.from_numpy(a)", "t.tensor(a).detach()", "t.ones(a.shape)", "t.tensor(a) * 2"]
+)
+def test_strides_of_nothing_are_those_of_the_array_it_came_from(made, shape):
+    alike("", f"({made}).stride()", a=lambda _: np.ones(shape))
+
+
+@pytest.mark.parametrize("made", ["x.t().flip(0)", "x.t().angle()", "t.nn.functional.hardtanh(x.t())", "x.flip(1)"])
+def test_results_that_lie_in_memory_as_their_operand(made):
+    alike(f"v = {made}\ny = None\ny = v.view(-1)", "v.stride()", x=lambda t: t.full((2, 3), 1.5))
+
+
+def test_views_of_what_a_detached_tensor_was_detached_from():
+    program = """
+x = t.tensor([0.5, 1.0], requires_grad=True)
+v = x.split(1)[0]
+w = x.detach().requires_grad_()
+with t.no_grad():
+    w.detach().mul_(0.5)
+v * 2
+"""
+    alike(program, "x.tolist()")
+
+
+@pytest.mark.parametrize("clone", ["x.clone()", "t.clone(x)", "x.to(t.float64)"])
+def test_copies_of_inference_tensors_that_claim_to_require_grad(clone):
+    program = f"with t.inference_mode(): x = t.tensor(2.0, requires_grad=True)\ny = {clone}"
+    alike(program, "(y.requires_grad, y.is_leaf)")
+
+
+def test_what_is_taken_along_an_axis_may_not_change():
+    program = "y = t.take_along_dim(x, t.zeros(2, 2, dtype=t.int64), 1).sum()\nwith t.no_grad(): x.mul_(2)\ny.sum().backward()"
+    alike(program, "x.grad is None", x=weight)
