@@ -8,21 +8,38 @@ from pathlib import Path
 
 import pytest
 
-from tests.formulas.generator import Generator
+from tests.formulas.generator import Generator, WideGenerator
 from tests.formulas.roundtrip import problems, problems_of_a_tensor
 
 COUNT = 2_000
 """Expressions of the slow run; the default run takes every twentieth."""
 
+WIDE = 600
+"""The same of the wide profile."""
 
-@pytest.mark.parametrize("batch", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 20))])
-def test_texts_of_generated_derivatives_read_back(batch: int) -> None:
+
+BATCHES = [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 20))]
+
+
+def problems_of_seeds(generator: type[Generator], seeds: range) -> list[str]:
     wrong = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for seed in range(batch, COUNT, 20):
-            made, term = Generator(seed).derivative()
+        for seed in seeds:
+            made, term = generator(seed).derivative()
             wrong += [f"seed {seed}: {problem}" for problem in problems(made, term, seed)]
+    return wrong
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_texts_of_generated_derivatives_read_back(batch: int) -> None:
+    wrong = problems_of_seeds(Generator, range(batch, COUNT, 20))
+    assert not wrong, "\n".join(wrong[:10])
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_texts_of_the_wide_profile_read_back(batch: int) -> None:
+    wrong = problems_of_seeds(WideGenerator, range(batch, WIDE, 20))
     assert not wrong, "\n".join(wrong[:10])
 
 

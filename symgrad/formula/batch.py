@@ -14,7 +14,15 @@ from symgrad.formula.term import Term, postorder
 from symgrad.op import lookup
 from symgrad.ops.contraction import contract
 
-_SAME = frozenset({"where", "conj", "real", "imag", "cast", "tril", "triu"})
+_SAME = frozenset({"where", "conj", "real", "imag", "cast", "tril", "triu", "complex", "adjoint"})
+"""Ops that leave leading axes alone."""
+
+_SHIFTED = frozenset(
+    ("reshape", "narrow", "embed", "select", "cumsum", "flip", "roll", "mean", "cat", "stack", "getitem", "put",
+     "fourier", "matrix_exp_frechet")
+)  # fmt: skip
+"""Linear primitives that have a batched form: their axis parameters move."""
+
 _LEAD = 1_000_000
 """Labels of the new axes, far from those that ops use."""
 
@@ -55,7 +63,34 @@ def _batched_op(term: Term, image: dict[Term, Term], lead: tuple[Any, ...]) -> T
         return contract(  # type: ignore[no-any-return]
             (inverse, args[1]), ((0, 1), (*_labels(lead), *own)), (*_labels(lead), 0, *own[1:]), lead + term.shape
         )
+    if op.name in ("gather", "scatter_into"):
+        return _picked(term, args, lead)
+    if op.name not in _SHIFTED and op.define is not None:
+        return _by_definition(term, image, lead)
     return _shifted(term, args, image, lead)
+
+
+def _picked(term: Term, args: list[Term], lead: tuple[Any, ...]) -> Term:
+    """Entries picked by an index array, or put where it says: a product with the index as rows of the identity."""
+    index, dim, axes = args[1], term.params["dim"], tuple(range(args[1].ndim))
+    whole = term.shape if term.op.name == "scatter_into" else term.args[0].shape
+    if any(a != b for k, (a, b) in enumerate(zip(index.shape, whole, strict=True)) if k != dim):
+        raise FormulaError(f"the Jacobian of a formula with {term.op.name!r} of a part of an array is not one formula")
+    rows = lookup("one_hot")(index, classes=whole[dim], dtype="float64")
+    there = tuple(len(axes) if k == dim else k for k in axes)
+    before, after = (axes, there) if term.op.name == "scatter_into" else (there, axes)
+    specs = ((*_labels(lead), *before), (*axes, len(axes)))
+    return contract((args[0], rows), specs, (*_labels(lead), *after), lead + term.shape)  # type: ignore[no-any-return]
+
+
+def _by_definition(term: Term, image: dict[Term, Term], lead: tuple[Any, ...]) -> Term:
+    """An op by its definition."""
+    assert term.op.define is not None
+    definition = term.op.define(*term.args, **term.params)
+    for inner in postorder([definition]):
+        if inner not in image and any(a in image for a in inner.args):
+            image[inner] = _batched_op(inner, image, lead)
+    return image[definition]
 
 
 def _ranked(arg: Term, own: Term, ndim: int, k: int) -> Term:
@@ -68,21 +103,7 @@ def _ranked(arg: Term, own: Term, ndim: int, k: int) -> Term:
 def _shifted(term: Term, args: list[Term], image: dict[Term, Term], lead: tuple[Any, ...]) -> Term:
     """A linear primitive with its axis parameters moved behind the new axes."""
     op, params, k = term.op, dict(term.params), len(lead)
-    known = {
-        "reshape",
-        "narrow",
-        "embed",
-        "select",
-        "cumsum",
-        "flip",
-        "mean",
-        "cat",
-        "stack",
-        "getitem",
-        "put",
-        "matrix_exp_frechet",
-    }
-    if op.name not in known:
+    if op.name not in _SHIFTED:
         raise FormulaError(f"the Jacobian of a formula with {op.name!r} in its derivative is not known as one formula")
     if "shape" in params:
         params["shape"] = lead + tuple(params["shape"])
@@ -90,7 +111,7 @@ def _shifted(term: Term, args: list[Term], image: dict[Term, Term], lead: tuple[
         if name in params:
             value = params[name]
             params[name] = tuple(d + k for d in value) if isinstance(value, tuple) else value + k
-    if "index" in params:
+    if op.name in ("getitem", "put"):
         from symgrad.ops.indexing import static_index
 
         value = params["index"].value

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from symgrad.formula.chains import is_transpose
+from symgrad.formula.slices import new_axes
 from symgrad.formula.term import Term, remade
+from symgrad.op import lookup
 
 STEPS = 14_000
 """Products and factors looked at in one run, which take under a second."""
@@ -49,4 +51,8 @@ def carried_over(term: Term, args: tuple[Term, ...]) -> Term:
         return term
     if is_transpose(term) and is_transpose(args[0]):
         return args[0].args[0]
+    added = new_axes(term.params["index"], term.ndim) if term.op.name == "put" else None
+    if added is not None:
+        # The transpose of x[:, None] takes that axis away.
+        return lookup("squeeze")(args[0], dim=tuple(k for k, new in enumerate(added) if new))  # type: ignore[no-any-return]
     return remade(term, args)

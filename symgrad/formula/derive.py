@@ -173,7 +173,7 @@ def directional(output: Term, targets: Sequence[Term], tangents: Sequence[Term])
                 part = pushforward(term, i, moved[arg])
                 total = part if total is None else total + part
         if total is not None:
-            moved[term] = total
+            moved[term] = total if total.shape == term.shape else lookup("expand")(total, shape=term.shape)
     return moved.get(output, full(output.shape, 0, output.dtype or np.dtype(float)))
 
 

@@ -136,7 +136,7 @@ def _is_bracket(box: Box) -> bool:
     """Whether a box is an argument's bracket, perhaps with an exponent of the whole call."""
     if box.kind == "script" and box.parts[0] is not None:
         box = box.parts[0]
-    return box.kind == "fence" and box.text in ("()", "[]")
+    return box.kind == "fence" and box.text == "()"
 
 
 def _is_function(box: Box) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from symgrad.formula.term import Term, number, size_letter
 from symgrad.op import Labels
+from symgrad.ops.sizes import product_size, total_size
 
 Power = int | Fraction
 
@@ -219,6 +220,17 @@ def size_sum(size: str) -> Term:
             value = -value
         total = value if total is None else total + value
     return total  # type: ignore[no-any-return]
+
+
+def size_text(term: Any) -> Any:
+    """A size from the term that was read for it: the inverse of :func:`size_sum`."""
+    if term.number is not None:
+        return int(term.number)
+    parts = [size_text(a) for a in term.args]
+    signs = {"add": (1, 1), "sub": (1, -1), "neg": (-1,)}.get(term.op.name)
+    if signs is not None:
+        return total_size(parts, signs)
+    return product_size(*parts) if parts else term.params["name"]
 
 
 # ---------------------------------------------------------------------------------------------- comparison

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, FormulaError, FormulaTooDeep, NameProblem
+from symgrad.formula.normal import size_text
 from symgrad.formula.term import SYMBOL, Term, apply, as_term, full, number, size_letter, symbol
 from symgrad.op import TABLE, Op, lookup
 from symgrad.ops.constants import PI
@@ -293,7 +294,7 @@ class _Reader:
         if name == "Piecewise":
             return piecewise(args)
         if name in ("ones", "zeros"):
-            shape = tuple(_size(a) for a in args)
+            shape = tuple(size_text(a) for a in args)
             return full(shape, int(name == "ones"), np.dtype(params.get("dtype", "float64")))
         name = ALIASES.get(name, name)
         if name == "sum" and "dim" not in params:
@@ -302,7 +303,7 @@ class _Reader:
             plain = tuple(d if isinstance(d, int) else d.number for d in dims)
             return lookup("sum")(args[0], dim=plain, keepdim=False)
         if name == "eye" and args:
-            return apply(lookup("eye"), (), {"n": _size(args[0]), "dtype": "float64"})
+            return apply(lookup("eye"), (), {"n": size_text(args[0]), "dtype": "float64"})
         if name == "diag":
             return diagonal_matrix(args[0])
         op = known_op(name, self.tokens)
@@ -459,14 +460,6 @@ def known_op(name: str, tokens: Tokens) -> Op:
             raise tokens.error(str(error), NameProblem) from None
         raise tokens.error(f"{name!r} is no function", NameProblem)
     return TABLE[name]
-
-
-def _size(term: Any) -> Any:
-    """A size from the term that was read for it."""
-    value = term.number
-    if value is not None:
-        return int(value)
-    return "*".join(str(_size(a)) for a in term.args) if term.args else term.params["name"]
 
 
 def from_latex(text: str, symbols: Mapping[str, Any] | Iterable[Term], shape: tuple[Any, ...] | None = None) -> Term:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from symgrad.formula.misfits import ProductMisfit
+from symgrad.formula.normal import size_text
 from symgrad.formula.peopleatoms import pseudo_inverse
 from symgrad.formula.term import Term, apply, full, number, size_letter, size_product
 from symgrad.formula.texvalues import op
@@ -73,7 +74,7 @@ def _reshape(a: Term, *sizes: Any) -> Any:
     plain = tuple(static(s) for s in flat)
     if a.ndim == 1 and plain in ((-1, 1), (1, -1), (-1,)):
         return a if len(plain) == 1 else op("unsqueeze", a, dim=plain.index(1))
-    return op("reshape", a, shape=tuple(_size(s) if isinstance(s, Term) else s for s in plain))
+    return op("reshape", a, shape=tuple(size_text(s) if isinstance(s, Term) else s for s in plain))
 
 
 def _along_axis(name: str) -> Callable[..., Any]:
@@ -131,25 +132,13 @@ def _dot(a: Term, b: Term) -> Any:
 def _full(value: int) -> Callable[..., Any]:
     def call(*sizes: Any, **_: Any) -> Any:
         flat = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], tuple) else sizes
-        return full(tuple(_size(s) for s in flat), value, "float64")
+        return full(tuple(size_text(s) for s in flat), value, "float64")
 
     return call
 
 
 def _eye(n: Any) -> Any:
-    return op("eye", n=_size(n), dtype="float64")
-
-
-_SIGNS = {"mul": "*", "add": "+", "sub": "-"}
-
-
-def _size(term: Any) -> Any:
-    """The size that a term stands for, as in ``np.ones(2*n)``."""
-    if term.number is not None:
-        return int(term.number)
-    if term.op.name in _SIGNS:
-        return _SIGNS[term.op.name].join(str(_size(a)) for a in term.args)
-    return term.params["name"]
+    return op("eye", n=size_text(n), dtype="float64")
 
 
 def joined(entries: Any, name: str = "stack", axis: Any = 0) -> Any:

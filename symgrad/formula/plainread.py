@@ -57,6 +57,7 @@ class _Tokens:
         self.open: list[str] = []
         self.bars: list[str] = []
         self.begun: list[int] = []
+        self.closing: set[int] = set()
         matches = [m for m in TOKEN.finditer(text) if m.lastgroup != "skip"]
         self.matches = matches
         self.k = 0
@@ -125,22 +126,30 @@ class _Tokens:
         else:
             self.put(rf"\operatorname{{{text}}}", kind="name")
 
+    def begins(self, place: int) -> bool:
+        """Whether nothing that could be called, indexed or closed stands before a place."""
+        return self.text[place - 1 : place] in _OPENING and place - 1 not in self.closing
+
     def sign(self, text: str, m: re.Match[str]) -> None:
-        before = self.text[m.start() - 1 : m.start()]
+        begins = self.begins(m.start())
         if text in ("^", "_"):
             self.raised(text)
         elif text in "‖|":
-            closing = before not in _OPENING and text in self.bars
-            self.bars.remove(text) if closing else self.bars.append(text)
+            closing = not begins and text in self.bars
+            if closing:
+                self.closing.add(m.start())
+                self.bars.remove(text)
+            else:
+                self.bars.append(text)
             left, right = (r"\lVert", r"\rVert") if text == "‖" else (r"\left|", r"\right|")
             self.put(right if closing else left, kind="command" if text == "‖" else "bar")
         elif text == "𝟏":
             self.put(r"\mathbf{1}", kind="ones")
-        elif text == "[" and before not in _OPENING and self.items:
+        elif text == "[" and not begins and self.items:
             self.open.append("_[")
             self.put("_", "{", "[")
         elif text in "([{":
-            self.open.append("f(" if text == "(" and before not in _OPENING else text)
+            self.open.append("f(" if text == "(" and not begins else text)
             self.begun += [len(self.items)] * (text == "[")
             self.put(r"\begin{cases}" if text == "{" else text, kind="begin" if text == "{" else "char")
         elif text in ")]}":

@@ -26,7 +26,7 @@ from symgrad.formula.polynomials import (
     quotient,
     raised,
 )
-from symgrad.formula.term import SIZE, Term, postorder
+from symgrad.formula.term import NUMBER, SIZE, Term, postorder
 from symgrad.op import lookup
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ WIDEST = 10
 
 DEEPEST = 4
 """Brackets inside of each other that are opened."""
+
+LONG = 6
+"""Digits of a number that is shown gladly: decimals multiplied out exactly have more."""
 
 HIGHEST = 6
 """Sums to a higher power stay in their brackets."""
@@ -460,6 +463,7 @@ def _options(form: Form, run: Canonicaliser) -> Iterator[Form]:
 
 
 def _measure(term: Term) -> tuple[int, int]:
-    """The operations of a formula as printed, and among equals its fractions; means are none."""
+    """The operations of a formula as printed and its long numbers, and among equals its fractions; means are none."""
+    digits = (len(str(t.params["value"])) for t in postorder([term]) if t.op is NUMBER)
     fractions = [t for t in postorder([term]) if t.op.name == "div" and t.args[1].op is not SIZE]
-    return price(term), len(fractions)
+    return price(term) + sum(n - LONG for n in digits if n > LONG), len(fractions)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.blocks import read_narrow
@@ -15,6 +15,7 @@ from symgrad.formula.branches import read_guard, read_where
 from symgrad.formula.chains import count_transposes
 from symgrad.formula.inverses import inverse_of, path_of
 from symgrad.formula.normal import Factor, Form, Product, exact_number, plain_power, size_factors
+from symgrad.formula.slices import new_axes
 from symgrad.formula.term import Term
 from symgrad.formula.triangles import part_of_triangle, turned_part
 from symgrad.op import lookup
@@ -249,32 +250,15 @@ def _read_reshape(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form 
     return Form([Product(p.coef, p.factors, (*range(half), *range(half)), p.decimal)], term.shape)
 
 
-def _new_axes(index: Any, ndim: int) -> list[bool] | None:
-    """For an index of whole axes and new ones only: which axes of the result are new."""
-    parts = index.value if isinstance(index.value, tuple) else (index.value,)
-    whole = sum(1 for p in parts if isinstance(p, slice))
-    out: list[bool] = []
-    for p in parts:
-        if p is None:
-            out.append(True)
-        elif p is Ellipsis:
-            out += [False] * (ndim - whole)
-        elif isinstance(p, slice) and p == slice(None):
-            out.append(False)
-        else:
-            return None
-    return out + [False] * (ndim - out.count(False))
-
-
 def _read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
     """x[:, None] only adds axes of size 1."""
-    new = _new_axes(term.params["index"], len(args[0].shape))
+    new = new_axes(term.params["index"], len(args[0].shape))
     return None if new is None else args[0].spread([k for k, added in enumerate(new) if not added], term.shape)
 
 
 def _read_put(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
     """The transpose of x[:, None] takes those axes away."""
-    new = _new_axes(term.params["index"], term.ndim)
+    new = new_axes(term.params["index"], term.ndim)
     return None if new is None else args[0].restricted([k for k, added in enumerate(new) if not added])
 
 

@@ -27,7 +27,7 @@ from symgrad.formula.chains import Layout, count_transposes, counted, is_transpo
 from symgrad.formula.expanding import absorbed, distributed, expanded, flattened, opened
 from symgrad.formula.factoring import factored, scalars_apart
 from symgrad.formula.identities import doubled_angle
-from symgrad.formula.matrixform import form_term
+from symgrad.formula.matrixform import form_term, restored
 from symgrad.formula.normal import (
     Factor,
     Form,
@@ -68,11 +68,11 @@ _LINEAR = LINEAR | {"reshape", "real", "imag"}
 
 
 def _whole(term: Term, shape: tuple[Any, ...]) -> Term:
-    """A term with the axis of size 1 that forms leave out where it is the only one; other arguments have theirs."""
-    if shape != (1,) or term.shape:
+    """A term with the axes of size 1 that forms leave out where there are no others; other arguments have theirs."""
+    if not shape or term.shape:
         return term
     bare = term.op.name == "squeeze" and term.args[0].shape == shape
-    return term.args[0] if bare else lookup("unsqueeze")(term, dim=0)
+    return term.args[0] if bare else restored(term, shape)
 
 
 @functools.lru_cache(maxsize=256)
@@ -366,15 +366,22 @@ class Canonicaliser:
                 op, self._like(term.args[0], Form([rest], args[0].shape)), Form([rest], args[0].shape), params
             )
             return self.times(Form([Product(p.coef, scalars, (), p.decimal)] if p.coef else (), ()), inner)
-        terms = [self._like(t, a) for t, a in zip(term.args, args, strict=True)]
-        if op.kind != "elementwise":
-            terms = [_whole(x, t.shape) for t, x in zip(term.args, terms, strict=True)]
-        if op.name in _REDUCTIONS and params.get("keepdim"):
-            dims = params["dim"] if isinstance(params["dim"], tuple) else (params["dim"],)
-            inner = self._applied(op, terms, {**params, "keepdim": False})
-            rest_axes = [k for k in range(term.ndim) if k not in dims]
-            return inner.spread(rest_axes, term.shape)
-        return self._applied(op, terms, params)
+        if op.name in _REDUCTIONS:
+            return self._reduced(term, args[0])
+        return self._applied(op, [self._like(t, a) for t, a in zip(term.args, args, strict=True)], params)
+
+    def _reduced(self, term: Term, form: Form) -> Form:
+        """A reduction along axes, without axes of size 1; a matrix lies as it does next to it: max₀(Aᵀ) is max₁(A)."""
+        params, several = dict(term.params), isinstance(term.params["dim"], tuple)
+        dims = params["dim"] if several else (params["dim"],)
+        argument = self._like(term.args[0], form)
+        if argument.ndim == 2 and len(dims) == 1 and dims[0] is not None and count_transposes(argument):
+            flipped = self._like(term.args[0].T, form.restricted((1, 0)))
+            if count_transposes(flipped) < count_transposes(argument):
+                argument, params["dim"] = flipped, (1 - dims[0],) if several else 1 - dims[0]
+        keep = params.get("keepdim")
+        inner = self._applied(term.op, [argument], params if keep is None else {**params, "keepdim": False})
+        return inner.spread([k for k in range(term.ndim) if k not in dims], term.shape) if keep else inner
 
     def linear(self, op: Op, argument: Term, form: Form, params: dict[str, Any]) -> Form:
         """A linear op of one array, which remembers its argument for sums."""
@@ -384,8 +391,8 @@ class Canonicaliser:
         return self.opaque(made)
 
     def _like(self, raw: Term, form: Form) -> Term:
-        """The term of an argument; a mask that stood for numbers in the program does so here."""
-        found = self.term(form)
+        """The term of an argument and its axes of size 1; a mask that stood for numbers in the program does so."""
+        found = _whole(self.term(form), form.shape)
         return found if is_truth(raw) else counted(found)
 
     def _applied(self, op: Op, terms: Sequence[Term], params: dict[str, Any]) -> Form:

@@ -1,6 +1,8 @@
-"""Products with unit vectors: a sum over an axis on which one of them stands is an entry."""
+"""Entries and axes: a sum over an axis on which a unit vector stands is an entry, and indices that only add axes."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from symgrad.formula.normal import Factor, Product
 from symgrad.formula.term import Term
@@ -37,3 +39,20 @@ def _entry(f: Factor, label: int, place: int) -> Factor:
         base = lookup("select")(base, dim=axis, index=place)
         del labels[axis]
     return Factor(base, tuple(labels), f.power)
+
+
+def new_axes(index: Any, ndim: int) -> list[bool] | None:
+    """For an index of whole axes and new ones only: which axes of the result are new."""
+    parts = index.value if isinstance(index.value, tuple) else (index.value,)
+    whole = sum(1 for p in parts if isinstance(p, slice))
+    out: list[bool] = []
+    for p in parts:
+        if p is None:
+            out.append(True)
+        elif p is Ellipsis:
+            out += [False] * (ndim - whole)
+        elif isinstance(p, slice) and p == slice(None):
+            out.append(False)
+        else:
+            return None
+    return out + [False] * (ndim - out.count(False))

@@ -230,7 +230,7 @@ def _norm(w: Writer, t: Term) -> Piece | None:
     x, p = t.args[0], t.params["p"]
     if x.ndim == 2 and p == 2 and t.params["dim"] in ((0,), (1,)) and not t.params["keepdim"]:
         return _norms(w, t)
-    if t.params["dim"] != tuple(range(x.ndim)) or x.ndim > 2 or not (p == math.inf or (p == int(p) and p > 0)):
+    if t.params["dim"] != tuple(range(x.ndim)) or x.ndim > 2 or not (p > 0 and (p == math.inf or p == int(p))):
         return None
     w.closing(x)
     a = w.operand(x)

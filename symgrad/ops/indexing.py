@@ -12,6 +12,7 @@ from symgrad.errors import ShapeError
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.arithmetic import closed
 from symgrad.ops.shaping import axis_of, narrow_op, shape_text, zeros_like
+from symgrad.ops.sizes import total_size
 
 
 class Index:
@@ -124,9 +125,9 @@ def _cut(size: Any, part: slice) -> Any:
     if stop is not None and start >= 0 and stop >= 0:
         return len(range(start, stop, step))
     if step == 1 and stop is None:
-        return f"{size}-{start}" if start >= 0 else -start
+        return total_size([size, start], (1, -1)) if start >= 0 else -start
     if step == 1 and start >= 0 and stop is not None:
-        return f"{size}-{start - stop}"
+        return total_size([size, start, stop], (1, -1, 1))
     return f"len(range({size})[{_part_text(part)}])"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, Spec, front, multilinear, primitive, shape_of
 from symgrad.ops.arithmetic import closed
+from symgrad.ops.sizes import total_size
 
 
 def axis_of(dim: Any, ndim: int) -> int:
@@ -313,18 +313,6 @@ concat_op: Op = primitive(
     domain="real",
     doc="Arrays joined along an axis.",
 )
-
-
-def total_size(sizes: Sequence[Any]) -> Any:
-    """The sum of sizes, letters first: ``n``, ``n+1`` and ``n+m-2`` whatever the order in which they are joined."""
-    plain = [s for s in sizes if isinstance(s, str) and "(" in s]
-    parts = [p for s in sizes if s not in plain for p in re.findall(r"[+-]?[^+-]+", str(s))]
-    number = sum(int(p) for p in parts if p.lstrip("+-").isdigit())
-    letters = [p.removeprefix("+") for p in parts if not p.lstrip("+-").isdigit()]
-    if not plain and not letters:
-        return number
-    joined = "+".join([*plain, *letters]).replace("+-", "-")
-    return f"{joined}{number:+d}" if number else joined
 
 
 def _offset(xs: Sequence[Any], i: int, dim: int) -> Any:

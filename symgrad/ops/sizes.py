@@ -1,0 +1,59 @@
+"""Sums of sizes that are written with letters, such as ``n+m`` and ``len(range(n)[::2])-1``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def total_size(sizes: Sequence[Any], signs: Sequence[int] | None = None) -> Any:
+    """A signed sum of sizes: a number where they are, else text in which nothing is added and taken away again.
+
+    >>> total_size(["n-1", 1]), total_size(["n", "m", "n"]), total_size([2, 3])
+    ('n', 'n+m+n', 5)
+    """
+    number, parts = 0, dict[str, int]()
+    order: list[str] = []
+    for size, outer in zip(sizes, signs or [1] * len(sizes), strict=True):
+        for inner, part in _parts(str(size)):
+            by = outer * inner
+            if part.isdigit():
+                number += by * int(part)
+            else:
+                parts[part] = parts.get(part, 0) + by
+                order.append(part)
+    text = ""
+    for part in order:
+        if parts[part] > 0:
+            text, parts[part] = f"{text}+{part}", parts[part] - 1
+    for part, count in parts.items():
+        text += f"-{part}" * -count
+    return f"{text}{number:+d}".lstrip("+") if text and number else text.lstrip("+") or number
+
+
+def product_size(a: Any, b: Any) -> Any:
+    """The product of two sizes, written as a sum.
+
+    >>> product_size(2, "n+1"), product_size("n", "m-1"), product_size(2, 3)
+    ('2*n+2', 'n*m-n', 6)
+    """
+    pairs = [(s * t, _monomial(p, q)) for s, p in _parts(str(a)) for t, q in _parts(str(b))]
+    return total_size([size for _, size in pairs], [sign for sign, _ in pairs])
+
+
+def _monomial(p: str, q: str) -> str:
+    if p.isdigit() and q.isdigit():
+        return str(int(p) * int(q))
+    return "*".join(x for x in (p, q) if x != "1")
+
+
+def _parts(text: str) -> list[tuple[int, str]]:
+    """The terms of a sum with their signs; what stands in brackets is not looked into."""
+    depth, found = 0, [(1, "")]
+    for sign in text:
+        depth += (sign in "([") - (sign in ")]")
+        if sign in "+-" and not depth:
+            found.append((-1 if sign == "-" else 1, ""))
+        else:
+            found[-1] = (found[-1][0], found[-1][1] + sign)
+    return [part for part in found if part[1]]

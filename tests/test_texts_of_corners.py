@@ -1,0 +1,104 @@
+"""Texts and forms that random derivatives found: bars, indices, sizes, axes of size 1, Jacobians of picked entries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.formula.derive import directional, gradient, jacobian
+from symgrad.formula.parse import parse_formula
+from symgrad.formula.plainread import from_unicode
+from symgrad.formula.simplify import canonical
+from symgrad.formula.sympy_io import to_sympy
+from symgrad.formula.term import Term, evaluate, symbol
+from symgrad.formula.term import symbols as symbols_of
+from symgrad.ops.sizes import product_size, total_size
+from tests.formulas.roundtrip import problems
+
+x, y, w = symbol("x", ("n",)), symbol("y", ("n",)), symbol("w", ("m",))
+X, A = symbol("X", ("n", "m")), symbol("A", ("n", "n"))
+along, k = symbol("along", ("n",)), symbol("k", ("n",), np.int64)
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("|‖x‖|/2", lambda v: np.abs(np.linalg.norm(v["x"])) / 2),
+        ("|x|[1:] − y[:−1]", lambda v: np.abs(v["x"])[1:] - v["y"][:-1]),
+        ("(1/‖|x|‖) y", lambda v: v["y"] / np.linalg.norm(v["x"])),
+        ("slope [x > 0]", lambda v: v["slope"] * (v["x"] > 0)),
+    ],
+)
+def test_unicode_bars_and_brackets(text, want):
+    rng = np.random.default_rng(0)
+    values = {name: rng.normal(size=4) for name in ("x", "y")} | {"slope": 2.0}
+    np.testing.assert_allclose(evaluate(from_unicode(text, [x, y, symbol("slope")]), values), want(values))
+
+
+def test_sizes_are_sums():
+    assert total_size(["n-1", 1]) == "n"
+    assert total_size([2, 3]) == 5
+    assert total_size(["n-1", "n+2"], (1, -1)) == -3
+    assert total_size(["len(range(n-1)[:-1:2])", 3, "n"], (1, -1, -1)) == "len(range(n-1)[:-1:2])-n-3"
+    assert product_size("n-1", "m+2") == "n*m+n*2-m-2"
+    assert sg.cat([x[1:], x[:1]]).shape == ("n",)
+    assert parse_formula("zeros(n + m - 1)", [x, w]).shape == ("n+m-1",), "sizes were multiplied"
+
+
+def whole(made: Term, term: Term) -> list[str]:
+    return problems(made, term, 0)
+
+
+PICKED = {
+    "gather": lambda: sg.gather(x * x, 0, k),
+    "solve_triangular": lambda: sg.linalg.solve_triangular(sg.tril(A @ A.T), x[:, None], upper=False)[:, 0],
+    "cummax": lambda: sg.cummax(x, 0)[0],
+    "roll": lambda: sg.roll(x * x, 1, 0),
+    "select": lambda: sg.sum(sg.stack([x, A @ x]), 1)[0] * x,
+    "cat": lambda: sg.cat([sg.std(A * x, 1)[1:], x[:1]]),
+    "sort": lambda: sg.sort(x * x, 0)[0],
+}
+
+
+@pytest.mark.parametrize("name", PICKED)
+def test_jacobians_of_picked_entries(name):
+    term = PICKED[name]()
+    assert not whole(term, jacobian(term, x))
+
+
+def test_a_direction_is_broadcast_before_it_is_indexed():
+    f = sg.sum((sg.outer(w, x) + x)[1:, :-1] ** 2)
+    second = directional(gradient(f, [x])[0], [x], [along])
+    assert second.shape == ("n",)
+    assert not whole(f, second)
+
+
+def test_a_reduction_lies_as_the_matrix_next_to_it():
+    """Numbers are compared with their own maximum: both have to be computed the same way."""
+    W = symbol("W", ("m", "n"))  # noqa: N806
+    f = sg.sum(sg.amax((X @ W * x).T * w[0], 0) ** 2)
+    found = canonical(gradient(f, [x])[0])
+    assert "permute" not in {t.args[0].op.name for t in [found] if t.args}
+    assert not whole(f, gradient(f, [x])[0])
+
+
+def test_axes_of_size_one_stay_in_the_arguments_of_primitives():
+    a, b = symbol("a"), symbol("b")
+    f = sg.logsumexp(sg.stack([a * a, b]), 0)
+    assert not whole(f, gradient(gradient(f, [a])[0], [a])[0])
+    g = sg.sum(sg.cumsum(sg.cat([x[1:] * 2, sg.exp(x[:1])]), 0) ** 2)
+    assert not whole(g, gradient(g, [x])[0])
+
+
+def test_the_least_entry_has_a_text():
+    f = sg.linalg.vector_norm(x, float("-inf"))
+    assert not whole(f, gradient(f, [x])[0])
+
+
+def test_small_decimals_are_not_multiplied_out():
+    f = sg.sum(sg.atan2(sg.sqrt(x * x + 1e-12), 2 + x * x))
+    (g,) = gradient(f, [x])
+    assert not whole(f, g)
+    assert max(len(word) for word in str(to_sympy(g)).replace("(", " ").split()) < 24
+    assert symbols_of(g) == [x]
