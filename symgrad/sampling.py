@@ -20,9 +20,15 @@ def value(term: Term, values: dict[str, Any], sizes: dict[str, int]) -> Any:
     try:
         with np.errstate(all="ignore"):
             found = np.asarray(evaluate(term, values, sizes))
-    except (SymgradError, ValueError, ArithmeticError, IndexError, KeyError, TypeError, np.linalg.LinAlgError):
+    except _UNDEFINED:
         return None
     return found if is_number(found.dtype) else None
+
+
+_UNDEFINED = (
+    SymgradError, ValueError, ArithmeticError, IndexError, KeyError, TypeError, AttributeError, np.linalg.LinAlgError,
+)  # fmt: skip
+"""What kernels raise at arrays for which they have no value."""
 
 
 def cancelled(term: Term, values: dict[str, Any], sizes: dict[str, int]) -> float:

@@ -9,7 +9,7 @@ the ``*`` may be left out.  Nothing of the text is evaluated as code.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
@@ -35,8 +35,8 @@ MODULES = {"np", "numpy", "torch", "jnp", "sg", "sympy", "sp", "scipy", "linalg"
 _DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
-def tokenize(text: str) -> PeopleTokens:
-    """The tokens of plain text; prefixes such as ``np.linalg.`` are dropped."""
+def tokenize(text: str, names: Container[str] = ()) -> PeopleTokens:
+    """The tokens of plain text; prefixes such as ``np.linalg.`` are dropped, but for those that are ``names``."""
     items: list[tuple[str, str, int]] = []
     at = 0
     while text[at:].strip():
@@ -47,15 +47,15 @@ def tokenize(text: str) -> PeopleTokens:
             raise found.error(f"unexpected {text[at]!r}")
         items.append((match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
         at = match.end()
-    return PeopleTokens(text, _without_modules(items))
+    return PeopleTokens(text, _without_modules(items, {m for m in MODULES if m not in names}))
 
 
-def _without_modules(items: list[tuple[str, str, int]]) -> list[tuple[str, str, int]]:
+def _without_modules(items: list[tuple[str, str, int]], modules: set[str]) -> list[tuple[str, str, int]]:
     out: list[tuple[str, str, int]] = []
     for k, item in enumerate(items):
         following = items[k + 1][1] if k + 1 < len(items) else ""
-        module = item[1] in MODULES and following == "."
-        if not module and not (item[1] == "." and k and items[k - 1][1] in MODULES):
+        module = item[1] in modules and following == "."
+        if not module and not (item[1] == "." and k and items[k - 1][1] in modules):
             out.append(item)
     return out
 
@@ -81,9 +81,9 @@ def read_numpy(text: str, symbols: Mapping[str, Any] | Iterable[Term]) -> Term:
     >>> read_numpy("2*A.T @ (A@x - b)", {"A": ("m", "n"), "x": ("n",), "b": ("m",)}).shape
     ('n',)
     """
-    tokens = tokenize(as_line(text))
-    tokens.items = [(kind, _SIGNS.get(found, found), place) for kind, found, place in tokens.items]
     table = dict(symbol_table(symbols))
+    tokens = tokenize(as_line(text), table)
+    tokens.items = [(kind, _SIGNS.get(found, found), place) for kind, found, place in tokens.items]
     main, definitions = statements(tokens)
     for name, items in definitions:
         table[name] = _finished(PeopleTokens(text, items), table)
@@ -141,7 +141,7 @@ class NumpyReader(_Reader):
         try:
             return super().infix(sign, left, right)
         except ShapeError as error:
-            if sign == "*" and left.ndim and right.ndim:
+            if sign == "*" and left.ndim and right.ndim and not is_numpy(self.tokens.text):
                 try:
                     return lookup("matmul")(left, right)
                 except ShapeError:
@@ -250,7 +250,7 @@ def read_matrices(
     ('n',)
     """
     table = symbol_table(symbols)
-    tokens = _translated(tokenize(as_line(text)), table)
+    tokens = _translated(tokenize(as_line(text), table), table)
     return read_tokens(tokens, table, shape, **readings)
 
 
@@ -264,7 +264,7 @@ def _translated(tokens: PeopleTokens, table: dict[str, Term]) -> PeopleTokens:
     """Plain tokens in the notation of the reader of LaTeX."""
     out: list[tuple[str, str, int]] = []
     items = tokens.items
-    explicit = any(text == "@" for _, text, _ in items)
+    explicit = is_numpy(tokens.text)
     k = 0
     while k < len(items):
         kind, text, place = items[k]
@@ -357,6 +357,11 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
 
 
 # ---------------------------------------------------------------------------------------------- any of them
+
+
+def is_numpy(text: str) -> bool:
+    """Whether a text says that it is in NumPy's notation, where ``*`` is never the matrix product."""
+    return "@" in text or re.search(r"\b(np|numpy|jnp|torch)\.", text) is not None
 
 
 def is_latex(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -17,26 +18,41 @@ from symgrad.check.shapes import explain_shape
 from symgrad.errors import SymgradError
 from symgrad.formula.term import Term
 from symgrad.judging.points import Point
-from symgrad.judging.repairs import Change, Search, expanded_summands, near, summands
+from symgrad.judging.repairs import Change, Search, expanded_summands, factors, near, summands
 from symgrad.sampling import value
 
 
 def explained(theirs: Term, ours: Term, points: Sequence[Point], symbols: Sequence[Term], wrt: Any) -> Diagnosis | None:
     """The probable mistake; kind "unknown" when nothing explains the difference."""
-    generic = sorted((p for p in points if not _degenerate(p)), key=lambda p: -p.ours.size)
-    chosen = (generic or list(points))[:4]
+    chosen = _telling(points)
     if not chosen:
         return None
     comparison = _comparison(chosen[0], symbols, wrt)
     if any(p.theirs.shape != p.ours.shape for p in chosen):
         return _of_shapes(theirs, ours, chosen, comparison)
-    for hypothesis in (_multiple, _turned, _assumption, _one_term, _one_change):
+    for hypothesis in (
+        _multiple,
+        _turned,
+        _assumption,
+        _one_term,
+        _root_factor,
+        _two_terms,
+        _one_for_another,
+        _one_change,
+    ):
         found = hypothesis(theirs, ours, chosen, comparison)
         if found is not None:
             return found
     with np.errstate(all="ignore"):
         found = diagnose(comparison)
     return _in_words(found)
+
+
+def _telling(points: Sequence[Point]) -> list[Point]:
+    """Four points at which different mistakes look different: large arrays, and not all of the same sizes."""
+    generic = sorted((p for p in points if not _degenerate(p)), key=lambda p: -p.ours.size) or list(points)
+    firsts = list({tuple(p.sizes.items()): p for p in reversed(generic)}.values())[::-1]
+    return [*firsts[:3], *(p for p in generic if p not in firsts[:3])][:4]
 
 
 def _degenerate(p: Point) -> bool:
@@ -205,6 +221,38 @@ def _one_term(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) 
     return None
 
 
+def _two_terms(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) -> Diagnosis | None:
+    """Two terms of the exact formula are missing."""
+    exact = summands(ours)
+    for a, b in itertools.combinations(exact, 2) if 2 < len(exact) <= 8 else ():
+        k = _multiple_of(a + b, points, lambda p: p.theirs - p.ours)  # type: ignore[operator]
+        if k is not None and abs(k + 1) < 1e-7:
+            return Diagnosis(
+                "term", f"The terms {text_of(a)} and {text_of(b)} are missing.", "a term of the sum or product rule"
+            )
+    return None
+
+
+def _one_for_another(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) -> Diagnosis | None:
+    """One term of the given formula stands where the exact one has another."""
+    given, exact = expanded_summands(theirs), expanded_summands(ours)
+    for a, b in itertools.product(given, exact) if 1 < len(given) * len(exact) <= 36 else ():
+        pairs = [(value(a, p.values, p.sizes), value(b, p.values, p.sizes)) for p in points]
+        if any(x is None or y is None or x.shape != y.shape for x, y in pairs):
+            continue
+        if not all(near(p.theirs - p.ours, x - y, p.tolerance) for p, (x, y) in zip(points, pairs, strict=True)):
+            continue
+        sentence = f"The term {text_of(a)} should be {text_of(b)}."
+        if all(ratio(x, y, p.tolerance) is not None for p, (x, y) in zip(points, pairs, strict=True)):
+            return Diagnosis("factor", sentence, "a factor of that term")
+        if all(near(x.T, y, p.tolerance) for p, (x, y) in zip(points, pairs, strict=True)):
+            return Diagnosis("transpose", sentence, "A for Aᵀ")
+        change = Search(points).found(a, [y for _, y in pairs])
+        kind = "term" if change is None else _sentence(change, of_theirs=True).kind
+        return Diagnosis(kind, sentence, "that term")
+    return None
+
+
 def _multiple_of(part: Term, points: Sequence[Point], off: Any) -> float | None:
     """The one ``k`` for which the difference is ``k`` times a term at all points."""
     found: float | None = None
@@ -229,6 +277,16 @@ def _fraction(k: float) -> str:
 
 
 # ---------------------------------------------------------------------------------------------- one change
+
+
+def _root_factor(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) -> Diagnosis | None:
+    """A factor of the whole formula is missing, or too much."""
+    search = Search(points)
+    for root, goals in ((theirs, [p.ours for p in points]), (ours, [p.theirs for p in points])):
+        for change in factors(root):
+            if search.meets(root, change, goals):
+                return _sentence(change, of_theirs=root is theirs)
+    return None
 
 
 def _one_change(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) -> Diagnosis | None:
@@ -263,6 +321,8 @@ def _sentence(change: Change, of_theirs: bool) -> Diagnosis:
         wrong = "entry by entry" if used == of_theirs else "a matrix product"
         right = "a matrix product" if wrong == "entry by entry" else "entry by entry"
         return Diagnosis("hadamard", f"A product is {wrong}, and should be {right}, {where}.", "* (⊙) and @")
+    if kind == "exponent" and part.op.name == "exp" and extra == (1, -1):
+        return Diagnosis("sign", f"The sign of the exponent is wrong {where}.", "a minus")
     if kind == "exponent":
         return Diagnosis("exponent", f"An exponent is wrong {where}.", "the power rule")
     if kind == "inverse":
@@ -286,6 +346,12 @@ def _sentence(change: Change, of_theirs: bool) -> Diagnosis:
     factor = Fraction(extra)
     text = str(1 / factor if of_theirs else factor)
     return Diagnosis("factor", f"The part {shown} is {text} times what it should be.", "a factor")
+
+
+_HYPOTHESES = (
+    _multiple, _turned, _assumption, _one_term, _root_factor, _two_terms, _one_for_another, _one_change,
+)  # fmt: skip
+"""What is tried, the most telling first."""
 
 
 def text_of(term: Any) -> str:

@@ -10,7 +10,7 @@ from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
 from symgrad.formula.misfits import ProductMisfit
 from symgrad.formula.people import Inner, read_latex, read_latex_inner
 from symgrad.formula.peopleclauses import sides
-from symgrad.formula.peopletext import read_matrices, read_numpy, split_definition
+from symgrad.formula.peopletext import is_numpy, read_matrices, read_numpy, split_definition
 from symgrad.formula.peopletokens import tokenize
 from symgrad.formula.plainread import from_unicode
 from symgrad.formula.term import Term, symbol
@@ -59,7 +59,7 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...]) -> lis
         return _of_latex(given, table, shape)
     text = split_definition(given)
     ways = [Reading("", lambda: Inner(read_numpy(text, table)))]
-    note = "* and ** are read as those of matrices." if "*" in text and "@" not in text else ""
+    note = "* and ** are read as those of matrices." if "*" in text and not is_numpy(text) else ""
     ways.append(Reading(note, lambda: Inner(read_matrices(text, table, shape)), "**(-1)" in text.replace(" ", "")))
     if not text.isascii():
         ways.append(Reading("", lambda: Inner(from_unicode(text, table, shape))))

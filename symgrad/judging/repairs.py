@@ -257,6 +257,16 @@ def near(found: Any, goal: Any, tolerance: float) -> bool:
     return bool(np.max(np.abs(found - goal), initial=0.0) <= room)
 
 
+def factors(root: Term) -> Iterator[Change]:
+    """The changes that leave out a factor of the whole formula."""
+    stack = [root]
+    while stack:
+        t = stack.pop()
+        yield from (c for c in _factors(t) if c[0] == "missing factor")
+        if t.op.name in ("mul", "div", "neg"):
+            stack += [a for a in t.args if a.shape == t.shape and a.op.name in ("mul", "div", "neg")]
+
+
 def summands(root: Term) -> list[Term]:
     """The terms of a sum with their signs."""
     out: list[Term] = []
