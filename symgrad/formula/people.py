@@ -18,7 +18,7 @@ from symgrad.formula.families import settled as settled_family
 from symgrad.formula.indices import Indexed
 from symgrad.formula.misfits import ProductMisfit, said
 from symgrad.formula.parse import Tokens, literal, power, symbol_table
-from symgrad.formula.peopleatoms import NAMED, PEOPLE, indicator, of_square, pseudo_inverse
+from symgrad.formula.peopleatoms import NAMED, PEOPLE, exponential, indicator, of_square, pseudo_inverse
 from symgrad.formula.peopleclauses import Clauses
 from symgrad.formula.peopleentries import cropped, picked
 from symgrad.formula.peopleindices import SUMS, sizes_of_indices, sizes_of_limits, subscript
@@ -107,7 +107,7 @@ class PeopleReader(_TexReader):
         repeated: bool = False,
         wanted: tuple[Any, ...] | None = None,
         header: tuple[str, ...] = (),
-        **others: bool,
+        **others: Any,
     ):
         super().__init__(tokens, table)
         self.bars = bars
@@ -121,7 +121,11 @@ class PeopleReader(_TexReader):
         self.shifts: dict[str, tuple[int, int]] = {}
         self.known: list[tuple[list[str], Value]] = []
         self.rows: list[tuple[list[str], Value]] = []
+        for text, name in self.others.get("named", {}).items():
+            self.known.append(([text], value_of(table[name])))
         for name, text in texts(table).items():
+            if len(name) == 2 and name.isalpha() and (name[0] not in table or not table[name[0]].ndim):  # xm for x_m
+                self.known.append(([name[0], "_", "{", name[1], "}"], value_of(table[name])))
             for parts in ([name], [i[1] for i in tokenize(text).items]):
                 self.known.append((parts, value_of(table[name])))
             if len(name) == 1 and name.isupper() and table[name].ndim > 1 and name.lower() not in table:
@@ -437,6 +441,9 @@ class PeopleReader(_TexReader):
             return Value("s", size_letter(self.sizes[tokens.take()]))
         if tokens.kind == "char" and text.isalpha() and text not in ("I", *self.letters):
             raise tokens.error(f"{text!r} is no symbol here; {self.listed()}")
+        if text == r"\bar" and self.others.get("means"):
+            tokens.take()
+            return NAMED["mean"](self, [self.group()])
         if text in _MARKS:
             name = f"{text}{{{tokens.peek(2)}}}"
             raise tokens.error(f"{name} is no symbol here; define it after a comma, as in ', {name} = …'")
@@ -456,11 +463,16 @@ class PeopleReader(_TexReader):
             return self.entrywise(lookup("mul"), s, entrywise(lookup("sub"), Value("s", number(1)), s))
         if name == "digamma" and tokens.peek() == "^" and tokens.peek(2) == "(":
             return super().function(name)
+        if name == "digamma" and (tokens.peek() == "'" or (tokens.peek() == "_" and tokens.peek(2).isdigit())):
+            order = 1 if tokens.found("'") else int(self.subscript()[0])
+            return entrywise(lambda x: op("polygamma", x, n=order), self.argument())
+        if name == "exp" and self.others.get("expm"):
+            return exponential(self, self.argument())
         exponent = None
         if tokens.found("^"):
             exponent = self.group()
-            if exponent.term.number == -1 and name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
-                name, exponent = f"a{name}", None
+            if exponent.term.number == -1 and name in _INVERSES:
+                name, exponent = _INVERSES[name], None
         if name == "log" and tokens.peek() == r"\det":
             tokens.take()
             return of_square(self, "logdet", self.argument())
@@ -472,6 +484,9 @@ class PeopleReader(_TexReader):
         tokens = self.tokens
         if tokens.peek() == "(":
             return self.bracketed()
+        if self.closing():
+            tokens.at = max(0, tokens.at - 1)
+            raise tokens.error(f"a function needs its argument; {self.listed()}")
         out = self.factor()
         while not self.closing() and (tokens.kind == "number" or self.symbol_next()) and tokens.peek() != r"\cdot":
             out = self.times(out, self.factor())
@@ -545,6 +560,8 @@ def _negative(x: Term) -> Any:
     return op("mul", -1, x) if x.dtype is not None and x.dtype.kind == "b" else op("neg", x)
 
 
+_INVERSES = {"ndtr": "ndtri", **{name: f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}}
+"""What f⁻¹ of a function is."""
 _MARKS = (r"\hat", r"\bar", r"\tilde", r"\dot")
 _SYMMETRIC = ("symmetric", "psd", "spd", "diagonal", "hermitian")
 _BETWEEN = (r"\cdot", r"\star", r"\entry", r"\ratio", r"\otimes")

@@ -97,10 +97,17 @@ def _cases(r: Any, text: str) -> Any:
 
 def _exponential(r: Any, _: str) -> Any:
     if r.tokens.found("^"):
-        return entrywise(lookup("exp"), r.group())
+        return exponential(r, r.group())
     if r.tokens.peek() == "_":
         return basis(r)
     return Value("o", number(1)) if r.others.get("ones") else Value("s", op("exp", number(1)))
+
+
+def exponential(r: Any, exponent: Any) -> Any:
+    """e to a power: entry by entry, or the matrix exponential where that is asked for."""
+    if r.others.get("expm") and exponent.kind == "m":
+        return Value("m", op("matrix_exp", r.square(exponent)))
+    return entrywise(lookup("exp"), exponent)
 
 
 def _ones(r: Any, text: str) -> Any:
@@ -142,13 +149,39 @@ def indicator(r: Any) -> Any:
     return found
 
 
-def _letter_i(r: Any, text: str) -> Any:
+def _bessel(r: Any, text: str) -> Any:
+    """A Bessel function of a whole order, ``J_0(x)``; the letter ``I`` is the identity otherwise."""
     tokens = r.tokens
     if tokens.peek() == "_" and tokens.peek(2).isdigit() and tokens.peek(4) == "(":
         order = int(tokens.peek(2))
         tokens.at += 4
-        return entrywise(lambda x: op("bessel_i", x, n=order), r.bracketed())
-    return ATOMS["I"](r, text)
+        return entrywise(lambda x: op(f"bessel_{text.lower()}", x, n=order), r.bracketed())
+    return ATOMS["I"](r, text) if text == "I" else _not_a_symbol(r, text)
+
+
+def _not_a_symbol(r: Any, text: str) -> Any:
+    r.tokens.at -= 1
+    raise r.tokens.error(f"{text!r} is no symbol here; {r.listed()}")
+
+
+def _special(function: Callable[[Term], Any]) -> Callable[[Any, str], Any]:
+    """A letter that is a function before a bracket, where it is no symbol."""
+
+    def rule(r: Any, text: str) -> Any:
+        if r.tokens.peek() == "_" and r.tokens.peek(2) == "0" and r.tokens.peek(4) == "(":
+            r.tokens.at += 4
+        return entrywise(function, r.bracketed()) if r.tokens.peek() == "(" else _not_a_symbol(r, text)
+
+    return rule
+
+
+def _gamma(x: Term) -> Any:
+    return op("exp", op("lgamma", x))
+
+
+def _density(x: Term) -> Any:
+    """The density of the normal distribution."""
+    return op("div", op("exp", op("div", op("neg", op("mul", x, x)), 2)), op("sqrt", op("mul", 2, as_term(PI))))
 
 
 def _iverson(r: Any, text: str) -> Any:
@@ -177,8 +210,7 @@ def _group(r: Any, _: str) -> Any:
 def _step(r: Any, text: str) -> Any:
     """Heaviside's step function, which is 0 at 0."""
     if r.tokens.peek() != "(":
-        r.tokens.at -= 1
-        raise r.tokens.error(f"{text!r} is no symbol here; {r.listed()}")
+        return _not_a_symbol(r, text)
     return r.entrywise(lookup("gt"), r.bracketed(), Value("s", number(0)))
 
 
@@ -193,7 +225,11 @@ PEOPLE: dict[str, Callable[[Any, str], Any]] = {
     "{": _group,
     "H": _step,
     r"\Theta": _step,
-    "I": _letter_i,
+    **dict.fromkeys("IJYK", _bessel),
+    "W": _special(lambda x: op("lambertw", x)),
+    r"\Gamma": _special(_gamma),
+    r"\phi": _special(_density),
+    r"\varphi": _special(_density),
     "[": _iverson,
     r"\delta": _delta,
     "π": lambda r, _: Value("s", op("mul", 1, as_term(PI))),

@@ -7,7 +7,7 @@ indices say which axes the entries belong to), two sides, a definition, and a ra
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from symgrad.formula.parse import Tokens
@@ -83,12 +83,18 @@ def _without_ranges(clauses: Clauses, pieces: list[list[Item]]) -> Iterator[list
     return iter(kept)
 
 
-def main_piece(pieces: list[list[list[Item]]]) -> int:
-    """Which piece is the formula: the one without a name, the one of a derivative, or that no other piece names."""
+def main_piece(pieces: list[list[list[Item]]], table: Container[str] = ()) -> int:
+    """Which piece is the formula: the one without a name, the one of a derivative, or that no other piece names.
+
+    A name that is a symbol in ``table`` is not defined anew, so that its piece is the formula.
+    """
     bare = [k for k, piece in enumerate(pieces) if len(piece) == 1]
     headed = [k for k, piece in enumerate(pieces) if any(text in _DERIVATIVES for _, text, _ in piece[0])]
     if bare or headed:
         return (bare or headed)[0]
+    taken = [k for k, piece in enumerate(pieces) if len(piece[0]) == 1 and piece[0][0][1] in table]
+    if len(taken) == 1:
+        return taken[0]
     for k, piece in enumerate(pieces):
         others = [[text for _, text, _ in other[-1]] for j, other in enumerate(pieces) if j != k]
         name = [text for _, text, _ in piece[0]]

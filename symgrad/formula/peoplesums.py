@@ -31,6 +31,8 @@ def summed(r: Any) -> Any:
     r"""``\sum`` or ``\prod`` over indices, with or without limits, of the product that follows."""
     tokens = r.tokens
     sign = tokens.take()
+    if tokens.peek() not in ("_", "^"):
+        return _of_all(r, sign)
     within = limits(r)
     letters = within.letters
     before, r.bound = r.bound, r.bound | set(letters)
@@ -44,6 +46,20 @@ def summed(r: Any) -> Any:
         return totalled(r, found, letters)
     r.inside.pop()
     return multiplied(r, found, letters)
+
+
+def _of_all(r: Any, sign: str) -> Any:
+    r"""A sum or product without an index, ``\sum (x_i - \mu)``: over all indices that are free, or all entries."""
+    found = r.juxtaposed()
+    if isinstance(found, Indexed):
+        letters = [x for x in found.letters if x not in r.bound]
+        return totalled(r, found, letters) if sign == r"\sum" else multiplied(r, found, letters)
+    if not isinstance(found, Value) or found.kind not in ("v", "r", "m"):
+        raise r.tokens.error(rf"after {sign} without an index an array or entries such as x_i are expected")
+    name = "sum" if sign == r"\sum" else "prod"
+    for _ in range(found.term.ndim):
+        found = Value("s", op(name, found.term, dim=(0,) if name == "sum" else 0, keepdim=False))
+    return found
 
 
 def limited(r: Any, found: Any, within: Limits) -> Any:

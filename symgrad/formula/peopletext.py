@@ -84,7 +84,7 @@ def read_numpy(text: str, symbols: Mapping[str, Any] | Iterable[Term]) -> Term:
     table = dict(symbol_table(symbols))
     tokens = tokenize(as_line(text), table)
     tokens.items = [(kind, _SIGNS.get(found, found), place) for kind, found, place in tokens.items]
-    main, definitions = statements(tokens)
+    main, definitions = statements(tokens, table)
     for name, items in definitions:
         table[name] = _finished(PeopleTokens(text, items), table)
     return _finished(PeopleTokens(text, main), table)
@@ -114,10 +114,10 @@ def as_line(text: str) -> str:
 Items = list[tuple[str, str, int]]
 
 
-def statements(tokens: PeopleTokens) -> tuple[Items, list[tuple[str, Items]]]:
+def statements(tokens: PeopleTokens, table: Container[str] = ()) -> tuple[Items, list[tuple[str, Items]]]:
     """The formula, and the definitions ``name = …`` around it with those before that others need."""
     pieces = [cut(piece, "=") for piece in cut(tokens.items, ",", ";")]
-    main = pieces.pop(main_piece(pieces))[-1]
+    main = pieces.pop(main_piece(pieces, table))[-1]
     left: list[tuple[str, Items]] = []
     for piece in pieces:
         if len(piece) != 2 or len(piece[0]) != 1:
@@ -281,10 +281,15 @@ def _translated(tokens: PeopleTokens, table: dict[str, Term]) -> PeopleTokens:
         elif text == "*" and explicit:
             out.append(("char", r"\entry", place))
         elif (
-            kind == "name" and text[0] == "T" and len(text) > 1 and out[-1:] and out[-1][1] == "^" and text not in table
+            kind == "name"
+            and text[0] in "TH"
+            and len(text) > 1
+            and out[-1:]
+            and out[-1][1] == "^"
+            and text not in table
         ):
             # ``A^TA``: the transpose, and what follows it.
-            out.append(("char", "T", place))
+            out.append(("char", text[0], place))
             out += _name(text[1:], place + 1, following, table)
         elif kind == "name":
             out += _name(text, place, following, table)
@@ -341,8 +346,8 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
     greek = next((name for name in table if name_latex(name) == name_latex(text)), None)
     if greek is not None:
         return [("char", greek, place)]
-    if re.fullmatch(r"I_\d", text) and following == "(":
-        return [("char", part, place) for part in ("I", "_", "{", text[2], "}")]
+    if re.fullmatch(r"[IJYK]_\d", text) and following == "(":
+        return [("char", part, place) for part in (text[0], "_", "{", text[2], "}")]
     known = text in TABLE or text in FRONTS or text in OPERATORS or text in FUNCTIONS or text in ("tr", "relu")
     if text in ("pi", "π"):
         return [("command", r"\pi", place)]

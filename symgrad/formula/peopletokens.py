@@ -201,7 +201,7 @@ def primes(items: list[Token]) -> list[Token]:
     r"""The tokens with ``A'`` as a transpose; ``\sigma'`` stays the derivative of a function."""
     out: list[Token] = []
     for kind, text, place in items:
-        if text == "'" and not (out and (out[-1][1] == r"\sigma" or out[-1][0] == "name")):
+        if text == "'" and not (out and (out[-1][1] in (r"\sigma", r"\psi") or out[-1][0] == "name")):
             out += [("char", part, place) for part in ("^", "{", r"\top", "}")]
         else:
             out.append((kind, text, place))

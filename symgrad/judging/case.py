@@ -229,11 +229,14 @@ class Case:
                 kind, sentence = MISFITS[misfit]
                 found.diagnosis = Diagnosis(kind, sentence, _first_line(error))
                 break
-        rng = np.random.default_rng(5)
         sizes = {letter: 2 + k for k, letter in enumerate(letters_of(*self.symbols, self.ours))}
-        values = {k: np.asarray(np.round(v))[()] for k, v in sample(self.symbols, sizes, "integer", rng).items()}
-        found.counterexample = {str(s.name): values[str(s.name)] for s in self.about.symbols}
-        found.ours = value(self.raw, values, sizes)
+        for kind in ("integer", "positive", "definite", "unit"):
+            drawn = sample(self.symbols, sizes, kind, np.random.default_rng(5))
+            values = {k: np.asarray(np.round(v) if kind == "integer" else v)[()] for k, v in drawn.items()}
+            found.counterexample = {str(s.name): values[str(s.name)] for s in self.about.symbols}
+            found.ours = value(self.raw, values, sizes)
+            if found.ours is not None and np.all(np.isfinite(found.ours)):
+                break
         return found
 
     def _formula(self) -> tuple[str, str]:

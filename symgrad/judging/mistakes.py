@@ -237,8 +237,8 @@ def _one_for_another(theirs: Term, ours: Term, points: Sequence[Point], _: Compa
     """One term of the given formula stands where the exact one has another."""
     given, exact = expanded_summands(theirs), expanded_summands(ours)
     for a, b in itertools.product(given, exact) if 1 < len(given) * len(exact) <= 36 else ():
-        pairs = [(value(a, p.values, p.sizes), value(b, p.values, p.sizes)) for p in points]
-        if any(x is None or y is None or x.shape != y.shape for x, y in pairs):
+        pairs = [(_spread(a, p), _spread(b, p)) for p in points]
+        if any(x is None or y is None for x, y in pairs):
             continue
         if not all(near(p.theirs - p.ours, x - y, p.tolerance) for p, (x, y) in zip(points, pairs, strict=True)):
             continue
@@ -257,18 +257,23 @@ def _multiple_of(part: Term, points: Sequence[Point], off: Any) -> float | None:
     """The one ``k`` for which the difference is ``k`` times a term at all points."""
     found: float | None = None
     for p in points:
-        v = value(part, p.values, p.sizes)
+        v = _spread(part, p)
         if v is None:
-            return None
-        try:
-            v = np.broadcast_to(v, p.ours.shape)
-        except ValueError:
             return None
         k = ratio(np.asarray(off(p)), v, p.tolerance)
         if not isinstance(k, float) or (found is not None and abs(k - found) > 1e-6 * abs(found)):
             return None
         found = k
     return found
+
+
+def _spread(part: Term, p: Point) -> Any:
+    """The value of a term of a sum, in the shape of the whole; None without one."""
+    found = value(part, p.values, p.sizes)
+    try:
+        return None if found is None else np.broadcast_to(found, p.ours.shape)
+    except ValueError:
+        return None
 
 
 def _fraction(k: float) -> str:

@@ -10,6 +10,7 @@ from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
 from symgrad.formula.misfits import ProductMisfit
 from symgrad.formula.people import Inner, read_latex, read_latex_inner
 from symgrad.formula.peopleclauses import sides
+from symgrad.formula.peoplenames import stand_ins
 from symgrad.formula.peopletext import is_numpy, read_matrices, read_numpy, split_definition
 from symgrad.formula.peopletokens import tokenize
 from symgrad.formula.plainread import from_unicode
@@ -61,6 +62,9 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...]) -> lis
     ways = [Reading("", lambda: Inner(read_numpy(text, table)))]
     note = "* and ** are read as those of matrices." if "*" in text and not is_numpy(text) else ""
     ways.append(Reading(note, lambda: Inner(read_matrices(text, table, shape)), "**(-1)" in text.replace(" ", "")))
+    if "exp(" in text and not is_numpy(text):
+        options, note = {"expm": True}, "exp of a matrix is read as the matrix exponential."
+        ways.append(Reading(note, lambda: Inner(read_matrices(text, table, shape, **options)), also=True))
     if not text.isascii():
         ways.append(Reading("", lambda: Inner(from_unicode(text, table, shape))))
     return ways
@@ -76,6 +80,8 @@ _OTHERS = (
         {"unit": True},
         "the bold 1 is read as the identity.",
     ),
+    (r"e\s*\^|\\exp", {"expm": True}, "the exponential of a matrix is read as the matrix exponential."),
+    (r"\\bar", {"means": True}, "a bar is read as the mean."),
     (r"\\dagger", {"pseudo": True}, "† is read as the pseudo-inverse."),
     (r"(?<![a-zA-Z\\{])e(?![a-zA-Z^_}])", {"ones": True}, "e is read as the vector of ones."),
 )
@@ -86,7 +92,17 @@ def _of_latex(given: str, table: dict[str, Term], shape: tuple[Any, ...]) -> lis
     def way(note: str, options: dict[str, Any]) -> Reading:
         return Reading(note, lambda: read_latex_inner(given, table, shape, **options), bool(note))
 
-    return [way("", {}), *(way(note, options) for pattern, options, note in _OTHERS if re.search(pattern, given))]
+    others: list[tuple[dict[str, Any], str]]
+    others = [(options, note) for pattern, options, note in _OTHERS if re.search(pattern, given)]
+    named = stand_ins([text for _, text, _ in tokenize(given).items], table)
+    if named:
+        note = ", ".join(f"{text} is read as {name}" for text, name in named.items())
+        others = [
+            ({"named": named}, f"{note}."),
+            *(({"named": named, **o}, f"{note}; {n}") for o, n in others),
+            *others,
+        ]
+    return [way("", {}), *(way(note, options) for options, note in others)]
 
 
 def _of_sympy(given: Any, table: dict[str, Term], shape: tuple[Any, ...]) -> list[Reading]:

@@ -1,0 +1,66 @@
+r"""Notations whose meaning the judge finds by trying: functions named by a letter, means, \Sigma for S, e^A."""
+
+import pytest
+
+import symgrad as sg
+
+CASES = [
+    (r"\Sigma^{-1}(\mu-x)", "(x-mu)@inv(S)@(x-mu)/2", "mu", "x=n mu=n S=n,n", {"S": "symmetric"}),
+    (r"\frac{1}{\sigma^2}\sum(x_i-\mu)", "-sum((x-mu)**2)/(2*s**2)", "mu", "x=n mu= s=", {}),
+    (r"\frac{2}{n}(x-\bar x)", "mean((x-mean(x))**2)", "x", "x=n", {}),
+    (r"\frac{\prod_j x_j}{x_i}", "prod(x)", "x", "x=n", {}),
+    (r"\frac{\prod x}{x}", "prod(x)", "x", "x=n", {}),
+    (r"\operatorname{tr}(Ae^{xA})", "trace(matrix_exp(x*A))", "x", "x= A=n,n", {}),
+    (r"\exp(A+B)^\top", "trace(matrix_exp(A+B))", "A", "A=n,n B=n,n", {}),
+    ("exp(A+B).T", "trace(matrix_exp(A+B))", "A", "A=n,n B=n,n", {}),
+    (r"\sqrt{2\pi}e^{\Phi^{-1}(x)^2/2}", "ndtri(x)", "x", "x=", {}),
+    (r"\frac{1}{\phi(\Phi^{-1}(x))}", "ndtri(x)", "x", "x=", {}),
+    (r"\frac{W(x)}{x(1+W(x))}", "lambertw(x)", "x", "x=", {}),
+    ("-J_1(x)", "bessel_j0(x)", "x", "x=", {}),
+    (r"J_0(x)-\frac{J_1(x)}{x}", "bessel_j1(x)", "x", "x=", {}),
+    (r"\Gamma(x)\psi(x)", "exp(lgamma(x))", "x", "x=", {}),
+    (r"\psi'(x)-\frac1x", "digamma(x)-log(x)", "x", "x=", {}),
+    (r"\psi_1(x)-\frac1x", "digamma(x)-log(x)", "x", "x=", {}),
+    ("2aa^Hx", "(a@x)**2", "x", "a=n x=n", {}),
+    (r"\frac1a+\log\frac{x_m}x", "log(a)+a*log(xm)-(a+1)*log(x)", "a", "x= a= xm=", {}),
+    ("[4*x[0]*(x[0]**2-x[1]), 2*x[1]-2*x[0]**2]", "(x[1]-x[0]**2)**2", "x", "x=2", {}),
+    ("2*np.concatenate([[0],d])-2*np.concatenate([d,[0]]), d = np.diff(x)", "sum((x[1:]-x[:-1])**2)", "x", "x=n", {}),
+    ("2*np.sum(X)*np.ones(X.shape)", "sum(X)**2", "X", "X=n,m", {}),
+    ("scipy.special.polygamma(1, x)", "digamma(x)", "x", "x=", {}),
+    ("k = np.exp(-g*np.sum(d**2)); d = x-y; g = -2*g*k*d", "exp(-g*sum((x-y)**2))", "x", "x=n y=n g=", {}),
+    ("F - F.T", "sum(F**2)/2 - trace(F@F)/2", "F", "F=n,n", {}),
+]
+
+
+@pytest.mark.parametrize(("text", "of", "wrt", "shapes", "assume"), CASES, ids=[case[0] for case in CASES])
+def test_it_is_read(text, of, wrt, shapes, assume):
+    assert sg.judge(text, of=of, wrt=wrt, shapes=shapes, assume=assume)
+
+
+def test_what_was_tried_is_said():
+    verdict = sg.judge(r"\frac{1}{\sigma^2}(\mu-\bar x)", of="(mu-mean(x))**2/(2*s**2)", wrt="mu", shapes="x=n mu= s=")
+    assert verdict.notes == [r"\sigma is read as s; a bar is read as the mean."]
+    assert not sg.judge(r"(e^{A-B})^\top", of="trace(matrix_exp(A+B))", wrt="A", shapes="A=n,n B=n,n")
+
+
+def test_texts_of_numpy_have_no_matrix_product_in_the_star():
+    least = {"of": "norm(A@x-b)**2", "wrt": "x"}
+    assert sg.judge("2*A.T*(A*x-b)", **least)
+    for text in ("2*A.T*(A@x-b)", "2*np.transpose(A)*(A@x-b)"):
+        verdict = sg.judge(text, **least)
+        assert (verdict.verdict, verdict.diagnosis.kind) == ("DIFFERENT", "hadamard")
+
+
+@pytest.mark.parametrize(
+    ("text", "of", "wrt", "kind", "sentence"),
+    [
+        ("s-1", "sum(s**2/2-log(s))", "s", "term", "The term -1 should be -1/s."),
+        ("exp(x)", "-exp(-x)", "x", "sign", "The sign of the exponent is wrong in exp(x)."),
+        ("1 - x**2", "x/(1+x**2)", "x", "factor", None),
+        ("-3*x**2", "x**4-x**3+x**2", "x", "term", "The terms 4*x**3 and 2*x are missing."),
+    ],
+)
+def test_mistakes_that_are_named(text, of, wrt, kind, sentence):
+    found = sg.judge(text, of=of, wrt=wrt).diagnosis
+    assert found.kind == kind
+    assert sentence is None or found.sentence == sentence
