@@ -13,10 +13,11 @@ from typing import Any
 
 from symgrad.errors import FormulaError
 from symgrad.formula import pieces
+from symgrad.formula.decompositions import decomposed, line, names_of
 from symgrad.formula.kronecker import kronecker_latex
 from symgrad.formula.naming import named_parts
 from symgrad.formula.pieces import Piece, signed, text_of, transposed
-from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder, symbol
 from symgrad.formula.texnames import bolded, texts
 from symgrad.formula.texwidth import COLUMN, broken
 from symgrad.formula.texwidth import width as width_of
@@ -267,6 +268,11 @@ class _Lines:
             spelled = _names(shown, rest, *(t for pair in parts for t in pair))
             defined = [(spelled[str(z.name)], written(part, spelled, self.bold, exact=True)) for z, part in parts]
             return defined + self.rows(rest, where, name, None)
+        lettered, found = (shown, []) if where is False else decomposed(shown)
+        if found:
+            spelled = _names(shown, lettered, *(symbol(n) for d in found for n in names_of([d])))
+            lines = [(written(d.matrix, spelled, self.bold), line(d, spelled, self.bold)) for d in found]
+            return lines + self.rows(lettered, where, name, names)
         if not where and (where is False or not _is_long(shown)):
             text = written(shown, _names(shown), self.bold)
             if where is False or self.fits(name or "", text):

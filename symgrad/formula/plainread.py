@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from symgrad.formula.decompositions import parts
 from symgrad.formula.formats import LOWERED, RAISED, VULGAR, spelled
 from symgrad.formula.indices import Indexed
 from symgrad.formula.layout import FUNCTIONS
@@ -42,6 +43,8 @@ _SIGNS = {
 }  # fmt: skip
 _OPENING = ("", " ", "(", "[", "{", "‖", "|", "∑", "−", "¬", "\n")
 _GREEK = {letter: rf"\{name}" for name, letter in GREEK_LETTERS.items()}
+_DECOMPOSED = re.compile(r"(\S+) diag\((\S+)\) (\S+)ᵀ\s+'\((\w+)\)'")
+"""What singular vectors or eigenvectors are called."""
 _WORDS = ("None", "True", "False", "nan")
 
 
@@ -256,7 +259,12 @@ def from_unicode(text: str, symbols: Mapping[str, Any] | Iterable[Term], shape: 
     known: list[tuple[str, Term]] = []
     for line in lines[:-1]:
         left, _, right = line.partition(" = ")
-        known.append((left, named_term(_value(right, table, known))))
+        letters = _DECOMPOSED.fullmatch(right.strip())
+        if letters is not None:
+            found = parts(letters[4], settled(_value(left, table, known), None))
+            known += zip(letters.groups(), found, strict=False)
+        else:
+            known.append((left, named_term(_value(right, table, known))))
     left, _, right = lines[-1].partition(" = ")
     last = right if right and (known or "∂" in left) and not re.search(r"[(\[{]", left) else lines[-1]
     return settled(_value(last, table, known), shape)

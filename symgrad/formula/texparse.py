@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.formula.decompositions import NOTES, read_line
 from symgrad.formula.indices import Indexed
 from symgrad.formula.parse import (
     REDUCTIONS,
@@ -142,12 +143,24 @@ class _TexReader:
         tokens.expect("&")
         if left:
             tokens.expect("=")
+        if self.decomposes():
+            after, tokens.at = tokens.at, start
+            matrix = self.plain(self.condition())
+            tokens.at = after
+            read_line(self, matrix)
+            return value_of(matrix)
         if tokens.peek() == r"\vdots":
             raise tokens.error("lines were left out of this where-list; print it with more lines=")
         found = self.condition()
         if left:
             self.define(left.strip(), named_term(found))
         return found
+
+    def decomposes(self) -> bool:
+        """Whether a line says what singular vectors or eigenvectors are called."""
+        items = self.tokens.items[self.tokens.at :]
+        row = next((k for k, item in enumerate(items) if item[0] in ("row", "end")), len(items))
+        return any(kind == "word" and word(text).strip("()") in NOTES for kind, text, _ in items[:row])
 
     # -------------------------------------------------------------------------------------- levels
 
