@@ -85,20 +85,23 @@ def hardswish(input: Any) -> Any:
 @_activation()
 def elu(input: Any, alpha: float = 1.0) -> Any:
     """x above 0, alpha (e^x - 1) below."""
-    return where(input > 0, input, alpha * expm1(where(input > 0, 0, input)))
+    # At 0 the slope is that from below and its own slope that from above, here and in the next two: so torch.
+    line = input if alpha == 1 else where(input > 0, input, alpha * input)
+    return where(input >= 0, line, alpha * expm1(where(input >= 0, 0, input)))
 
 
 @_activation()
 def celu(input: Any, alpha: float = 1.0) -> Any:
     """x above 0, alpha (e^(x/alpha) - 1) below."""
-    return where(input > 0, input, alpha * expm1(where(input > 0, 0, input) / alpha))
+    return where(input >= 0, input, alpha * expm1(where(input >= 0, 0, input) / alpha))
 
 
 @_activation()
 def selu(input: Any) -> Any:
     """The self-normalising scale times elu (Klambauer et al. 2017)."""
     scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
-    return where(input > 0, scale * input, scale * alpha * expm1(where(input > 0, 0, input)))
+    line = where(input > 0, scale * input, scale * alpha * input)
+    return where(input >= 0, line, scale * alpha * expm1(where(input >= 0, 0, input)))
 
 
 @_activation()

@@ -16,7 +16,7 @@ from symgrad.ops.arithmetic import clone, ratio
 from symgrad.ops.complex import conj
 from symgrad.ops.elementwise import exp
 from symgrad.ops.kinks import at_kink, no_kink
-from symgrad.ops.select import abs_, eq, sign, tied, where
+from symgrad.ops.select import abs_, eq, guard, ne, sign, tied, where
 from symgrad.ops.shaping import axis_of, expand_op, flip, reshape, reshape_op, squeeze, unsqueeze_op
 from symgrad.single import rounded
 
@@ -213,6 +213,11 @@ var_op: Op = primitive(
 )
 
 
+def _beside_zero(g: Any, out: Any) -> Any:
+    """A cotangent without its entries where ``out`` is 0: what they were in a derivative there does not matter."""
+    return guard(g, ne(out, 0))
+
+
 def _std_kernel(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
     return np.sqrt(kernels.var(x, dim, correction, keepdim))
 
@@ -222,7 +227,7 @@ std_op: Op = primitive(
     _std_kernel,
     (
         lambda g, out, x, *, dim, correction, keepdim: (
-            keep(at_kink("std", 0, ratio(g, out * (size(x, dim) - correction)), out, 0), dim, keepdim)
+            keep(at_kink("std", 0, ratio(_beside_zero(g, out), out * (size(x, dim) - correction)), out, 0), dim, keepdim)
             * _deviation(x, dim)
         ),
     ),
