@@ -95,7 +95,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     if kind_of(tensor2) in "bui" and kind_of(tensor1) in "fc":
         # torch's derivative divides the value by tensor2 in the dtype of tensor2.
         words = f"result type Float can't be cast to the desired output type {torch_name(tensor2.dtype)}"
-        tensor1 = barred(tensor1, words=words)
+        return input + _scaled(barred(tensor1 / tensor2, tensor1, words=words), value)
     return input + _scaled(tensor1 / tensor2, value)
 
 
@@ -134,9 +134,9 @@ def _distance(difference: Any, p: float, dim: int, keepdim: bool = False) -> Any
 def dist(input: Any, other: Any, p: float = 2) -> Any:
     """The p-norm of the difference."""
     if {kind_of(input), kind_of(other)} == {"c", "f"}:
-        words, real_one = TWO_KINDS, kind_of(input) == "f"
-        input, other = (barred(input, words=words), other) if real_one else (input, barred(other, words=words))
-    difference = input - other
+        difference = barred(input - other, input if kind_of(input) == "f" else other, words=TWO_KINDS)
+    else:
+        difference = input - other
     return norm_op(difference, p=p, dim=tuple(range(len(shape_of(difference)))), keepdim=False)
 
 

@@ -18,7 +18,7 @@ from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.complex import conj, real
 from symgrad.ops.linalg import (
-    _square,
+    check_square,
     cholesky,
     diag_embed,
     diagonal,
@@ -81,14 +81,14 @@ def _hermitian(A: Any, UPLO: str) -> Any:
 @_linalg
 def eigvalsh(A: Any, UPLO: str = "L") -> Any:
     """Eigenvalues of symmetric (Hermitian) matrices in ascending order."""
-    _square(A, "eigvalsh")
+    check_square(A, "eigvalsh")
     return eigvalsh_op(_hermitian(A, UPLO))
 
 
 @_linalg
 def eigh(A: Any, UPLO: str = "L") -> Named:
     """Eigenvalues and eigenvectors (columns) of symmetric (Hermitian) matrices."""
-    _square(A, "eigh")
+    check_square(A, "eigh")
     x = _hermitian(A, UPLO)
     return EIG((eigvalsh_op(x), eigh_vectors_op(x)))
 
@@ -143,14 +143,14 @@ eig_vectors_op: Op = primitive(
 @_linalg
 def eigvals(A: Any) -> Any:
     """Eigenvalues of square matrices, complex."""
-    _square(A, "eigvals")
+    check_square(A, "eigvals")
     return eigvals_op(A)
 
 
 @_linalg
 def eig(A: Any) -> Named:
     """Eigenvalues and eigenvectors (columns) of square matrices, complex."""
-    _square(A, "eig")
+    check_square(A, "eig")
     return EIG((eigvals_op(A), eig_vectors_op(A)))
 
 
@@ -288,7 +288,7 @@ def triangular_solve(b: Any, A: Any, upper: bool = True, transpose: bool = False
 @within("linalg", "solve")
 def linalg_solve(A: Any, B: Any, *, left: bool = True) -> Any:
     """X with A X = B (X A = B unless ``left``); B may be a batch of vectors."""
-    _square(A, "solve")
+    check_square(A, "solve")
     a, b = tuple(shape_of(A)), tuple(shape_of(B))
     if len(b) == 1 or (len(a) - 1 == len(b) and a[:-1] == b):
         return squeeze(_system(solve, A, unsqueeze(B, -1)), -1)

@@ -19,7 +19,7 @@ from symgrad.ops.elementwise import cos, exp2, log, round_, sigmoid, sin
 from symgrad.ops.kinks import at_kink
 from symgrad.ops.naming import inplace, within
 from symgrad.ops.reductions import cast
-from symgrad.ops.select import abs_, clamp, defined, eq, isnan, masked, ne, where
+from symgrad.ops.select import abs_, by_parts, clamp, defined, eq, isnan, masked, ne, where
 from symgrad.ops.shaping import reshape_op, zeros_like
 
 inplace(
@@ -90,7 +90,7 @@ heaviside = _extra(
 
 
 def _nan_aware(name: str, kernel: Any, wins: Any) -> Op:
-    return _extra(
+    op = _extra(
         name,
         kernel,
         lambda out, x, y: at_kink(name, 0, wins(x, y) | isnan(y), x, y),
@@ -101,6 +101,7 @@ def _nan_aware(name: str, kernel: Any, wins: Any) -> Op:
         kinks=("x = y",),
         doc=f"The {'larger' if name == 'fmax' else 'smaller'} entry, numbers before nan; a tie gives x the gradient.",
     )
+    return by_parts(op)
 
 
 fmax = _nan_aware("fmax", np.fmax, lambda x, y: x >= y)

@@ -1,4 +1,4 @@
-"""Matrix products, structure (diag, trace, kron) and linear algebra (inv, solve, det, cholesky)."""
+"""Matrix products, structure (diag, trace, kron) and linear algebra (inv, solve, cholesky)."""
 
 from __future__ import annotations
 
@@ -309,15 +309,15 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
 # ------------------------------------------------------------------------------------------ linear algebra
 
 
-def _square(x: Any, name: str) -> None:
+def check_square(x: Any, name: str) -> None:
     shape = shape_of(x)
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise ShapeError(f"linalg.{name}: A must be batches of square matrices, but got shape {tuple(shape)}.")
 
 
-def _matrix(op: Op, name: str, *names: str) -> Any:
+def matrix_front(op: Op, name: str, *names: str) -> Any:
     def call(A: Any) -> Any:
-        _square(A, name)
+        check_square(A, name)
         return op(A)
 
     call.__name__ = name
@@ -399,129 +399,12 @@ solve_triangular_op: Op = primitive(
 )
 
 
-def _det_vjp(g: Any, out: Any, x: Any) -> Any:
-    return _scalar(g) * mH(adjugate_op(x))
-
-
-def _scalar(g: Any) -> Any:
-    """A batch of numbers as a batch of 1 × 1 matrices, so that it scales matrices."""
-    ndim = len(shape_of(g))
-    return unsqueeze_op(unsqueeze_op(g, dim=ndim), dim=ndim + 1) if ndim else g
-
-
-adjugate_op: Op = primitive(
-    "adjugate",
-    kernels.adjugate,
-    (lambda g, out, x: _adjugate_vjp(g, x),),
-    infer=lambda shape: shape,
-    dtypes="float",
-    domain="invertible",
-    define=lambda x: _scalar(det_op(x)) * inv_op(x),
-    latex=r"\operatorname{{adj}}\left({0}\right)",
-    doc="Transposed cofactors: det(X) X⁻¹, right for singular matrices too in value and first derivative of det.",
-)
-
-
-def _adjugate_vjp(g: Any, x: Any) -> Any:
-    # adj(X) = det(X) X⁻¹ where X is regular; its own derivative is taken there.
-    inverse = inv_op(x)
-    h = mH(inverse)
-    inside = _scalar(einsum("...ij,...ij->...", g, conj(inverse)))
-    return _scalar(conj(det_op(x))) * (inside * h - h @ g @ h)
-
-
-det_op: Op = primitive(
-    "det",
-    np.linalg.det,
-    (_det_vjp,),
-    infer=lambda shape: shape[:-2],
-    node="LinalgDet",
-    dtypes="float",
-    refuses={"bui": "linalg.det: Expected a floating point or complex tensor as input. Got {dtype}"},
-    saves=(-1,),
-    domain="invertible",
-    code=lambda x: f"np.linalg.det({x})",
-    doc="Determinant of square matrices.",
-)
-logdet_op: Op = primitive(
-    "logdet",
-    kernels.logdet,
-    (lambda g, out, x: _scalar(g) * mH(inv_op(x)),),
-    infer=lambda shape: shape[:-2],
-    node="Logdet",
-    dtypes="float",
-    refuses={"bui": "logdet: Expected a floating point or complex tensor as input. Got {dtype}"},
-    domain="positive-definite",
-    doc="log det of square matrices; nan for a negative determinant.",
-)
-logabsdet_op: Op = primitive(
-    "logabsdet",
-    kernels.logabsdet,
-    (lambda g, out, x: _scalar(g) * mH(inv_op(x)),),
-    infer=lambda shape: shape[:-2],
-    result=lambda dtype: np.zeros((), dtype).real.dtype,
-    node="LinalgSlogdet",
-    dtypes="float",
-    refuses={"bui": "linalg.slogdet: Expected a floating point or complex tensor as input. Got {dtype}"},
-    domain="invertible",
-    latex=r"\log\left|\det\left({0}\right)\right|",
-    doc="log|det| of square matrices.",
-)
-slogdet_sign_op: Op = primitive(
-    "slogdet_sign",
-    kernels.slogdet_sign,
-    (lambda g, out, x: _phase_vjp(g, out, x),),
-    infer=lambda shape: shape[:-2],
-    node="LinalgSlogdet",
-    dtypes="float",
-    refuses={"bui": "linalg.slogdet: Expected a floating point or complex tensor as input. Got {dtype}"},
-    domain="invertible",
-    latex=r"\operatorname{{sign}}\det\left({0}\right)",
-    doc="Sign (complex: phase) of the determinant.",
-)
-
-
-def _phase_vjp(g: Any, out: Any, x: Any) -> Any:
-    # d sign = i Im(tr X⁻¹ dX) sign: zero for real matrices, the turning of the phase for complex ones.
-    from symgrad.op import is_complex
-    from symgrad.ops.complex import imag
-
-    if not is_complex(x):
-        return 0 * x
-    return _scalar(-1j * imag(conj(g) * out)) * mH(inv_op(x))
-
-
-inv = _matrix(inv_op, "inv", "inverse")
-det = _matrix(det_op, "det", "det")
-logdet = _matrix(logdet_op, "logdet", "logdet")
-
-
-class SignLogdet(tuple):  # type: ignore[type-arg]
-    """The pair (sign, logabsdet)."""
-
-    __slots__ = ()
-
-    @property
-    def sign(self) -> Any:
-        """Sign (complex: phase) of the determinant."""
-        return self[0]
-
-    @property
-    def logabsdet(self) -> Any:
-        """log|det|."""
-        return self[1]
-
-
-@front("slogdet", op=logabsdet_op)
-def slogdet(A: Any) -> SignLogdet:
-    """Sign and log|det| of square matrices."""
-    _square(A, "slogdet")
-    return SignLogdet((slogdet_sign_op(A), logabsdet_op(A)))
+inv = matrix_front(inv_op, "inv", "inverse")
 
 
 def solve(A: Any, B: Any) -> Any:
     """The solution X of A X = B; ``B`` is a vector or columns.  Raises ``ShapeError`` when sizes do not fit."""
-    _square(A, "solve")
+    check_square(A, "solve")
     a, b = shape_of(A), shape_of(B)
     if (b[0] if len(b) == 1 else b[-2]) != a[-1]:
         raise ShapeError(f"linalg.solve: A of shape {tuple(a)} and B of shape {tuple(b)} do not fit in their rows.")
@@ -548,12 +431,12 @@ cholesky_op: Op = primitive(
 
 def _cholesky_vjp(g: Any, out: Any) -> Any:
     middle = _phi(mH(out) @ g)
-    inverse = inv_op(out)
+    inverse = inv_op(tril_op(out, k=0))
     full = mH(inverse) @ middle @ inverse
     return (full + mH(full)) / 2
 
 
-cholesky = _matrix(cholesky_op, "cholesky", "cholesky")
+cholesky = matrix_front(cholesky_op, "cholesky", "cholesky")
 
 
 def _triangle(name: str, kernel: Any, lower: bool) -> Op:
@@ -580,18 +463,18 @@ triu_op: Op = _triangle("triu", np.triu, False)
 @front("tril", op=tril_op)
 def tril(input: Any, diagonal: int = 0) -> Any:
     """Lower triangle up to the ``diagonal``-th diagonal, zeros above."""
-    _check_matrix("tril", input)
+    _checkmatrix_front("tril", input)
     return tril_op(input, k=diagonal)
 
 
 @front("triu", op=triu_op)
 def triu(input: Any, diagonal: int = 0) -> Any:
     """Upper triangle from the ``diagonal``-th diagonal, zeros below."""
-    _check_matrix("triu", input)
+    _checkmatrix_front("triu", input)
     return triu_op(input, k=diagonal)
 
 
-def _check_matrix(name: str, input: Any) -> None:
+def _checkmatrix_front(name: str, input: Any) -> None:
     if len(shape_of(input)) < 2:
         raise ShapeError(f"{name}: input tensor must have at least 2 dimensions, got shape {tuple(shape_of(input))}")
 

@@ -222,15 +222,15 @@ def _std_kernel(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) 
     return np.sqrt(kernels.var(x, dim, correction, keepdim))
 
 
+def _std_vjp(g: Any, out: Any, x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
+    slope = ratio(_beside_zero(g, out), out * (size(x, dim) - correction))
+    return keep(at_kink("std", 0, slope, out, 0), dim, keepdim) * _deviation(x, dim)
+
+
 std_op: Op = primitive(
     "std",
     _std_kernel,
-    (
-        lambda g, out, x, *, dim, correction, keepdim: (
-            keep(at_kink("std", 0, ratio(_beside_zero(g, out), out * (size(x, dim) - correction)), out, 0), dim, keepdim)
-            * _deviation(x, dim)
-        ),
-    ),
+    (lambda g, out, x, *, dim, correction, keepdim: _std_vjp(g, out, x, dim, correction, keepdim),),
     infer=reduced_shape,
     result=_real_result,
     kinks=("all equal",),

@@ -46,12 +46,13 @@ def base_of_power(i: int, _: Any, exponent: Any) -> str | None:
 
 barred: Op = elementwise(
     "barred",
-    lambda x, *, words=None: x,
+    lambda x, by, *, words=None: x,
     1,
+    0,
     public=(),
-    define=lambda x, words=None: x,
-    code=lambda x, words=None: x,
-    refuses_back=lambda i, dtype, *, words=None: words,
+    define=lambda x, by, words=None: x,
+    code=lambda x, by, words=None: x,
+    refuses_back=lambda i, x, by, *, words=None: words if i else None,
     domain="real",
-    doc="x, whose gradient by a plain pass is an error that says why; part of functions that torch refuses as a whole.",
+    doc="x, from where no pass goes on to by: that is an error, which says why, of a function that torch has as one.",
 )

@@ -197,7 +197,7 @@ defined: Op = elementwise(
 defined.vjps = defined.conj_vjps = defined.jvps = (lambda g, out, likex, keep: defined(g, keep), None)
 
 
-def _by_pieces(op: Op) -> Op:
+def by_parts(op: Op) -> Op:
     """``op``, whose slopes are 0 in parts: where they are nothing passes, not even infinity."""
 
     def rule(partial: Any) -> Any:
@@ -221,7 +221,7 @@ real_sign: Op = elementwise(
 complex_sign: Op = primitive(
     "sgn",
     kernels.complex_sign,
-    (lambda g, out, x: ratio(g - real(conj(g) * out) * out, abs_(x)) if is_complex(x) else zeros_like(g),),
+    (lambda g, out, x: ratio(g - conj(g) * out * out, 2 * abs_(x)) if is_complex(x) else zeros_like(g),),
     infer=lambda shape: shape,
     sympy="sign",
     domain="off-zero",
@@ -289,7 +289,7 @@ def _kept(x: Any, out: Any) -> Any:
     return out if x is None else x
 
 
-relu: Op = _by_pieces(
+relu: Op = by_parts(
     elementwise(
         "relu",
         kernels.relu,
@@ -316,7 +316,7 @@ step: Op = elementwise(
     latex=r"\mathbf{{1}}_{{{0} > {1}}}",
     doc="0 where x < y, 1/2 where equal, 1 elsewhere.",
 )
-maximum: Op = _by_pieces(
+maximum: Op = by_parts(
     elementwise(
         "maximum",
         np.maximum,
@@ -330,7 +330,7 @@ maximum: Op = _by_pieces(
         doc="The larger entry; a tie shares the gradient equally.",
     )
 )
-minimum: Op = _by_pieces(
+minimum: Op = by_parts(
     elementwise(
         "minimum",
         np.minimum,
@@ -344,7 +344,7 @@ minimum: Op = _by_pieces(
         doc="The smaller entry; a tie shares the gradient equally.",
     )
 )
-clamp_op: Op = _by_pieces(
+clamp_op: Op = by_parts(
     elementwise(
         "clamp",
         lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi),
@@ -361,7 +361,7 @@ clamp_op: Op = _by_pieces(
         doc="x limited to [lo, hi]; derivative 1 at the bounds.",
     )
 )
-clamp_min: Op = _by_pieces(
+clamp_min: Op = by_parts(
     elementwise(
         "clamp_min",
         np.maximum,
@@ -375,7 +375,7 @@ clamp_min: Op = _by_pieces(
         doc="x limited from below; derivative 1 at the bound.",
     )
 )
-clamp_max: Op = _by_pieces(
+clamp_max: Op = by_parts(
     elementwise(
         "clamp_max",
         np.minimum,

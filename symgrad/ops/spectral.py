@@ -11,7 +11,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.op import Op, front, is_complex, primitive, shape_of
-from symgrad.ops.linalg import _square, diag_embed, diagonal, inv, mH
+from symgrad.ops.linalg import check_square, diag_embed, diagonal, inv, mH
 from symgrad.ops.products import eye_op, identity_mask
 from symgrad.ops.select import where
 from symgrad.ops.shaping import concat_op, expand, narrow_op, unsqueeze_op, zeros_like
@@ -193,7 +193,7 @@ matrix_exp_frechet_op: Op = primitive(
 @front("matrix_exp", op=matrix_exp_op)
 def matrix_exp(A: Any) -> Any:
     """The matrix exponential of square matrices (the last two axes)."""
-    _square(A, "matrix_exp")
+    check_square(A, "matrix_exp")
     return matrix_exp_op(A)
 
 
@@ -231,7 +231,7 @@ matrix_power_op: Op = primitive(
 
 def matrix_power(A: Any, n: int) -> Any:
     """A multiplied n times with itself; the inverse's power for negative n, the identity for 0."""
-    _square(A, "matrix_power")
+    check_square(A, "matrix_power")
     if n < 0:
         return matrix_power(inv(A), -n)
     if n == 0:

@@ -427,7 +427,8 @@ class Sweep:
                 g, zeros = hooked, None
         if node in self.wanted_nodes:
             # grad() takes what came in where the sweep goes on from here, and else what the hooks made of it: so torch.
-            self.found[node] = came if bits and not self.run_wanted else g
+            ends = node.op.name == "output" and not self.masks.get(node.args[0], node.args[0].mask)
+            self.found[node] = came if bits and not ends and not self.run_wanted else g
         if bits or self.run_wanted:
             self._run_node(node, bits, g, zeros)
 

@@ -242,3 +242,35 @@ def test_no_unnecessary_save(t):
     loss.backward()
     assert x.grad.tolist() == [3.0]
     assert loss.item() == 1 * 3.0 + 2 * 4.0
+
+
+def test_gradients_of_one_output_of_a_function_after_its_hooks(t):
+    """Where the sweep ends in a function's output, what the hooks made of its gradient is what grad() gives."""
+
+    class Two(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return 2 * g + 3 * h
+
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    first, _ = Two.apply(x)
+    first.register_hook(lambda g: g * 10)
+    out = first.sum()
+    (g,) = t.autograd.grad(out, first, retain_graph=True)
+    assert g.tolist() == [10.0, 10.0]
+    g, h = t.autograd.grad(out, [first, x])  # here the sweep goes on
+    assert g.tolist() == [1.0, 1.0]
+    assert h.tolist() == [20.0, 20.0]
+
+
+def test_fmax_beside_an_infinite_gradient(t):
+    """The smaller operand gets nothing, even of infinity."""
+    x = t.tensor([1.0, 0.5], dtype=t.float64, requires_grad=True)
+    y = t.tensor([1.0, 2.0], dtype=t.float64, requires_grad=True)
+    t.fmax(x, y).backward(t.tensor([float("inf"), float("inf")], dtype=t.float64))
+    assert x.grad.tolist() == [float("inf"), 0.0]
+    assert y.grad.tolist() == [0.0, float("inf")]

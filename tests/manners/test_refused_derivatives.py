@@ -64,3 +64,14 @@ def test_abs_in_place_of_complex(t):
     with pytest.raises(RuntimeError, match="In-place abs is not supported for complex tensors"):
         z.abs_()
     assert t.tensor([-2.0]).abs_().tolist() == [2.0]
+
+
+@pytest.mark.parametrize("call", ["dist(x, z)", "dist(z, x)"])
+def test_refused_as_a_whole(t, call):
+    """Where a distance is refused neither operand has a gradient afterwards, hooks or not."""
+    x, z = real(t), t.tensor([1.0 + 1j, 2.0 - 1j], requires_grad=True)
+    x.register_hook(lambda g: g)
+    with pytest.raises(RuntimeError):
+        eval(f"t.{call}", {"t": t, "x": x, "z": z}).backward()
+    assert x.grad is None
+    assert z.grad is None
