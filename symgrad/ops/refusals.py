@@ -52,7 +52,9 @@ barred: Op = elementwise(
     public=(),
     define=lambda x, by, words=None: x,
     code=lambda x, by, words=None: x,
+    infer=lambda x, by, words=None: x,
+    result=lambda x, by, words=None: x,
     refuses_back=lambda i, x, by, *, words=None: words if i else None,
-    domain="real",
+    domain=("real", "real"),
     doc="x, from where no pass goes on to by: that is an error, which says why, of a function that torch has as one.",
 )

@@ -257,6 +257,7 @@ SAMPLES: dict[str, list[Sample]] = {
         lambda make: ((make("real", "n", "m"), make("real", "m") / 4 - 1, make("real", "n", 1) / 4 + 1), {}),
     ],
     "by_pieces": [_many(("real", "n", "m"), ("real", "n", "m")), _many(("real",), ("real",))],
+    "barred": [_many(("real", "n", "m"), ("real", "n", "m")), _many(("real",), ("real",))],
     "beside": [_many(("real", "n", "m"), ("real", "n", "m")), _many(("real",), ("real",))],
     "pow": [
         _many(("positive", "n", "m"), ("real", "n", "m")),
