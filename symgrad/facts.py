@@ -185,7 +185,7 @@ class Facts(Recorded):
     def stride(self, dim: int | None = None) -> Any:
         """How many entries apart neighbours along each axis lie in memory, or along one axis."""
         value = self._value
-        if value.size:
+        if value.size or any(value.strides):
             steps = _steps(value)
         elif self._extra is not None and self._extra.strides is not None:
             steps = self._extra.strides

@@ -237,6 +237,28 @@ def embed(x: Any, dim: int, start: int, size: int) -> Any:
     return out
 
 
+def fused(a: Any, b: Any, c: Any) -> Any:
+    """a b + c, rounded once in float32 and float64, as processors do."""
+    if a.dtype == np.float32:
+        return (a.astype(np.float64) * b + c).astype(np.float32)
+    if a.dtype != np.float64:
+        return a * b + c
+    product = a * b
+    # The rounding errors of the product (Dekker) and of the sum (Knuth) are floats themselves.
+    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
+    lost = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    total = product + c
+    shift = total - product
+    return total + (((product - (total - shift)) + (c - shift)) + lost)
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    """Two floats of half the digits, which add up to ``x``."""
+    shifted = x * 134217729.0
+    high = shifted - (shifted - x)
+    return high, x - high
+
+
 def index_put(x: Any, value: Any, index: Any) -> Any:
     """A copy of ``x`` with ``x[index] = value``."""
     out = np.array(x)

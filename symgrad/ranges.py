@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from symgrad import dtypes
+from symgrad import dtypes, kernels
 from symgrad.creation import finished
 from symgrad.devices import Options
 from symgrad.errors import ArgumentError
@@ -77,8 +77,19 @@ def linspace(
     **options: Unpack[Options],
 ) -> Tensor:
     """``steps`` values from ``start`` to ``end``, both included."""
-    value = np.linspace(_plain(start), _plain(end), int(steps))
-    return finished("linspace", value.astype(_dtype(dtype)), requires_grad, name, options)
+    value = _spaced(_plain(start), _plain(end), int(steps), _dtype(dtype))
+    return finished("linspace", value, requires_grad, name, options)
+
+
+def _spaced(start: Any, end: Any, steps: int, dtype: Any) -> Any:
+    """The values of ``linspace`` to torch's last digit: half of them counted from either end, which mirrors them."""
+    ends = np.array([start, end]).astype(dtype)
+    wide = ends.astype(np.float64) if dtype.kind in "bui" else ends
+    step = (wide[1] - wide[0]) / wide.dtype.type(max(steps - 1, 1))
+    count = np.arange(steps)
+    near = count < max(steps // 2, 2 - steps)  # a single one is the start
+    turns = np.where(near, count, count + 1 - steps).astype(wide.dtype)
+    return kernels.fused(step, turns, np.where(near, *wide)).astype(dtype)
 
 
 def logspace(

@@ -202,3 +202,19 @@ def test_what_is_taken_along_an_axis_may_not_change():
     take = "y = t.take_along_dim(x, t.zeros(2, 2, dtype=t.int64), 1)"
     program = f"{take}\nwith t.no_grad(): x.mul_(2)\ny.sum().backward()"
     alike(program, "x.grad is None", x=weight)
+
+
+@pytest.mark.parametrize("cut", ["x[:2, 1:, 0]", "x[2:]", "x[:0].view(-1)", "x[:, 2:].permute(2, 0, 1)", "x[:0] * 2"])
+def test_strides_of_empty_views(cut):
+    alike("", f"({cut}).stride()", x=lambda t: t.ones(2, 1, 3))
+
+
+@pytest.mark.parametrize("ends", ["-1, 1, 4", "-1, 1, 7", "0.3, -2.2, 10", "2.5, 0.7, 33", "0, 1, 1"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64"])
+def test_evenly_spaced_numbers_to_the_last_digit(ends, dtype):
+    alike("", f"t.linspace({ends}, dtype=t.{dtype}).tolist()")
+
+
+def test_products_over_named_axes_do_not_save_the_operand_itself():
+    program = "v = x * 2; y = t.einsum('ij,kj->ik', v, v); v.detach_(); y.sum().backward()"
+    alike(program, "x.grad.tolist()", x=weight)
