@@ -151,6 +151,9 @@ class _Tokens:
         elif text == "[" and not begins and self.items:
             self.open.append("_[")
             self.put("_", "{", "[")
+        elif text == "[" and (self.open[-1:] == ["=["] or self.is_parameter()):
+            self.open.append("=[")
+            self.put(text)
         elif text in "([{":
             self.open.append("f(" if text == "(" and not begins else text)
             self.begun += [len(self.items)] * (text == "[")
@@ -166,6 +169,11 @@ class _Tokens:
             self.open_group()
         else:
             self.put(_SIGNS.get(text, text), kind="bar" if text in "⌊⌋⌈⌉" else "char")
+
+    def is_parameter(self) -> bool:
+        """Whether an index stands here, as in ``put(v; index = [:, 0])``, and no condition or block matrix."""
+        key, equals = [("", "", 0), *self.items][-2:] if self.items else [("", "", 0)] * 2
+        return self.open[-1:] == ["f("] and equals[1] == "=" and key[0] == "word"
 
     def close(self, text: str) -> None:
         was = self.open.pop() if self.open else ""
