@@ -20,7 +20,7 @@ from symgrad.ops.shaping import size_args
 from symgrad.tape.inplace import into
 from symgrad.tape.names import check_name
 from symgrad.tape.record import call_site, plain
-from symgrad.tape.versions import changes
+from symgrad.tape.versions import apart
 from symgrad.tensor import Tensor
 
 __all__ = [
@@ -183,10 +183,7 @@ def from_numpy(array: Any) -> Tensor:
 
 def _sharing(array: Any) -> Tensor:
     """A tensor in the memory of an array, with a version number of its own."""
-    made = plain(Tensor, array)
-    before = changes(array)
-    if before:
-        made.more().counted = -before
+    made = plain(Tensor, apart(array))
     if not array.size:
         made.more().strides = tuple(step // array.itemsize for step in array.strides)
     return made  # type: ignore[no-any-return]
@@ -202,7 +199,7 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     tensor([1., 2.], dtype=float64)
     """
     if isinstance(ext_tensor, Tensor):
-        return plain(Tensor, ext_tensor.detach()._array())  # type: ignore[no-any-return]
+        return _sharing(ext_tensor.detach()._array())
     if not hasattr(ext_tensor, "__dlpack__"):
         raise ArgumentError(f"from_dlpack() takes an object with __dlpack__, not {type(ext_tensor).__name__}.")
     try:

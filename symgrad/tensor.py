@@ -23,7 +23,7 @@ from symgrad.tape.inplace import inferred, inplace, out_of_reach, resize, view_o
 from symgrad.tape.modes import MODE
 from symgrad.tape.overlap import overlaps
 from symgrad.tape.record import plain
-from symgrad.tape.versions import changes, note_detached, note_replaced
+from symgrad.tape.versions import apart, changes, note_detached, note_replaced
 from symgrad.tape.watch import WATCH, note_read
 from symgrad.tape.writing import WHOLE, parted, put, written
 from symgrad.writes import Writes
@@ -212,11 +212,11 @@ class Tensor(Shown, Writes):
 
     @property
     def data(self) -> Tensor:
-        """The same memory without history; changes through it are not counted, so backward does not object."""
+        """The same memory without history; changes through it are counted apart, so backward does not object."""
         out = self.detach()
         extra = out.more()
-        extra.silent, extra.counted = True, 0
-        out._value = out._value[...]  # the same memory, but an array of its own, whose changes its users notice
+        extra.counted, extra.detached = 0, None
+        out._value = apart(out._value)
         return out
 
     @data.setter
@@ -244,8 +244,7 @@ class Tensor(Shown, Writes):
         view = view_of(self)
         shared = self._extra if view is None else view.base._extra
         if shared is not None:
-            extra.counted, extra.silent = shared.counted, shared.silent
-            extra.detached = shared.detached
+            extra.counted, extra.detached = shared.counted, shared.detached
             extra.strides = shared.strides if view is None else None
         if self._requires_grad:
             extra.detached = weakref.ref(self if view is None else view.base)

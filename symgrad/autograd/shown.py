@@ -231,8 +231,6 @@ def version_of(tensor: Any) -> int:
     returned = isinstance(label, GradientLabel) or (tensor._extra is not None and tensor._extra.came is not None)
     root = tensor if view is None or returned else view.base
     counted = 0 if root._extra is None else root._extra.counted
-    if root._extra is not None and root._extra.silent:
-        return int(counted)
     return changes(root._value) + int(counted) + first_version(root)
 
 

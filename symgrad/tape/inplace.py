@@ -215,7 +215,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     target = writable(tensor._array(), even)  # its own memory, even where the base has another since ``.data`` was set
     leaf = root._requires_grad and root._node is None
     if not recording or leaf or new._node is None or not (new._requires_grad or root._requires_grad or root._node):
-        _write(root, target, value)
+        _write(target, value)
         if root._node is not None and not root._requires_grad:
             root._node = None
         follow(root)
@@ -227,7 +227,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
         Labelled.cast(new._node, "overlap" if overlaps(target) else "change")
         new._node.rules = None  # so that the sweeps look at its role
     _settle_constant(root)
-    _write(root, target, value)
+    _write(target, value)
     _rebase(root, whole, new._requires_grad or root._requires_grad, fresh)
     _refresh(root)
     if shown:
@@ -312,16 +312,13 @@ def _fitting(tensor: Any, new: Any) -> Any:
     return value.astype(old.dtype)
 
 
-def _write(root: Any, target: Any, value: Any) -> None:
-    silent = root._extra is not None and root._extra.silent
-    note_change(root._array() if silent else target, silent)
-    if silent:
-        root._extra.counted += 1
+def _write(target: Any, value: Any) -> None:
+    note_change(target)
     if overlaps(target):
         np.copyto(target, value, where=np.not_equal(target.copy(), value))  # what one entry gets the others show
     else:
         target[...] = value
-    reflect(target, silent)
+    reflect(target)
 
 
 def _separate(made: Node, began: int, old: Any, value: Any, target: Any, others: Others) -> int:
@@ -445,7 +442,7 @@ def follow(tensor: Any) -> None:
     while root is not None:
         _follow(root)
         extra = root._extra
-        root = None if extra is None or extra.detached is None or extra.silent else extra.detached()
+        root = None if extra is None or extra.detached is None else extra.detached()
 
 
 def _follow(root: Any) -> None:

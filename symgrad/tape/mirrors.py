@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from symgrad.tape.versions import note_change, storage
+from symgrad.tape.versions import counter, note_change, storage
 
 
 class Mirror(NamedTuple):
@@ -54,10 +54,11 @@ def _forget(key: int, owner: int) -> None:
         del _by_source[owner]
 
 
-def reflect(array: Any, silent: bool) -> None:
+def reflect(array: Any) -> None:
     """Let images, and what they are images of, follow a change of the memory of ``array``."""
     if not _by_image:
         return
+    counted = counter(array) is storage(array)
     waiting, seen = [storage(array)], {id(storage(array))}
     while waiting:
         owner = waiting.pop()
@@ -67,7 +68,7 @@ def reflect(array: Any, silent: bool) -> None:
         for target, shown in pairs:
             if target is not None and id(storage(target)) not in seen:
                 target[...] = np.conj(shown)
-                if not silent:
+                if counted:
                     note_change(target)
                 seen.add(id(storage(target)))
                 waiting.append(storage(target))

@@ -224,7 +224,6 @@ def _tensor_extra(tensor: Any, ref: Any) -> Any:
         "assigned": _name(extra) if extra.name is None else None,
         "structure": extra.structure,
         "recipe": extra.recipe,
-        "silent": extra.silent,
         "retains": extra.retains,
         "grad": ref(extra.grad),
         "source": ref(extra.source),
@@ -345,7 +344,7 @@ def _fill_tensor(tensor: Any, state: Any, deref: Any, fresh: Any) -> None:  # no
         return
     more = tensor.more()
     more.name = extra["name"] or extra["assigned"]
-    more.recipe, more.silent = extra["recipe"], extra["silent"]
+    more.recipe = extra["recipe"]
     more.structure, more.retains = extra["structure"], extra["retains"]
     more.grad, more.source = deref(extra["grad"]), deref(extra["source"])
     origin = extra["origin"]

@@ -52,7 +52,7 @@ class Extra:
     """Rare things about a tensor; most tensors never get one.
 
     counted    what the tensor's version number has besides the changes of its memory: those of its former memory when
-               ``.data`` was set, those through a ``.data``
+               ``.data`` was set
     counts     an inference tensor that counts its changes: one taken off another outside of inference mode
     detached   a reference to the tensor with history whose memory this one shares without
     came       the recorded pass, and the place, that a gradient without history came from
@@ -63,7 +63,7 @@ class Extra:
 
     __slots__ = (
         "accumulate", "came", "claims", "counted", "counts", "detached", "grad", "hooks", "inference", "metadata",
-        "name", "origin", "origin_at", "post", "recipe", "retains", "score", "silent", "site", "source", "strides",
+        "name", "origin", "origin_at", "post", "recipe", "retains", "score", "site", "source", "strides",
         "structure", "undetermined", "view", "views",
     )  # fmt: skip
 
@@ -85,7 +85,6 @@ class Extra:
         self.recipe: Any = None
         self.retains = False
         self.score: Any = None
-        self.silent = False
         self.site: Any = None
         self.source: Source | None = None
         self.strides: tuple[int, ...] | None = None

@@ -79,28 +79,55 @@ def storage(array: Any) -> Any:
     return array
 
 
-_own: dict[int, tuple[Any, Change]] = {}
-"""By the identity of the array of a tensor made by ``.data``: a weak reference to it, and its own last change."""
+class Apart(np.ndarray):
+    """Stands between an array and the memory that it shows, so that its changes are counted apart.
+
+    Those of its views are counted with them.  The memory knows that it changed, and backward has nothing to object to.
+    """
 
 
-def note_change(array: Any, silent: bool = False) -> None:
-    """Remember that the memory of ``array`` changed now; ``silent`` (through ``.data``): backward does not object."""
-    owner = storage(array)
+def apart(array: Any) -> Any:
+    """An array of the same memory whose changes are counted apart: that of ``.data``, and what NumPy gives back."""
+    return array.view(Apart).view(Apart).view(np.ndarray)  # NumPy leaves out what stands between two arrays alone
+
+
+def counter(array: Any) -> Any:
+    """The array by which changes are counted: the owner of the memory, or what was set apart from it."""
+    while isinstance(array, np.ndarray) and array.base.__class__ is not Apart:
+        base = array.base
+        if not isinstance(base, np.ndarray):
+            base = getattr(base, "base", None)
+            if not isinstance(base, np.ndarray):
+                break
+        array = base
+    return array
+
+
+def _beneath(owner: Any) -> Any:
+    """The array that one was set apart from; None where it was not."""
+    return owner.base.base.base if getattr(owner, "base", None).__class__ is Apart else None
+
+
+def note_change(array: Any) -> None:
+    """Remember that the memory of ``array`` changed now."""
+    owner, now = counter(array), next(sequence)
     if isinstance(owner, np.ndarray):
-        key = id(owner)
-        before, now = _note(owner), next(sequence)
-        gone = weakref.ref(owner, lambda _: _changed.pop(key, None))
-        count, times, site = (0, (), None) if before is None else before[2:]
-        if silent:  # to all but those who saved this very tensor
-            own, mine = id(array), Change(gone, now, 1, (now,), users_line())
-            _own[own] = (weakref.ref(array, lambda _: _own.pop(own, None)), mine)
-        else:
-            count, times, site = count + 1, (*times[1 - _REMEMBERED :], now), users_line()
-        _changed[key] = Change(gone, now, count, times, site)
+        before = _note(owner)
+        count, times = (0, ()) if before is None else (before.version, before.times)
+        _remember(owner, now, count + 1, (*times[1 - _REMEMBERED :], now), users_line())
+    while (beneath := _beneath(owner)) is not None:
+        owner = counter(beneath)
+        before = _note(owner)
+        _remember(owner, now, *((0, (), None) if before is None else before[2:]))
+
+
+def _remember(owner: Any, now: int, *facts: Any) -> None:
+    key = id(owner)
+    _changed[key] = Change(weakref.ref(owner, lambda _: _changed.pop(key, None)), now, *facts)
 
 
 def _note(array: Any) -> Change | None:
-    owner = storage(array)
+    owner = counter(array)
     note = _changed.get(id(owner)) if _changed else None
     return note if note is not None and note.owner() is owner else None
 
@@ -113,8 +140,12 @@ def changes(array: Any) -> int:
 
 def changed_since(array: Any, number: int) -> bool:
     """Whether the memory of ``array`` was changed in place after that creation number."""
-    note = _note(array)
-    return note is not None and note.latest > number
+    while _changed and isinstance(array, np.ndarray):
+        note = _note(array)
+        if note is not None and note.latest > number:
+            return True
+        array = _beneath(counter(array))
+    return False
 
 
 def openly_changed_since(array: Any, number: int) -> bool:
@@ -234,9 +265,6 @@ def _late(value: Any, node: Node) -> Change | None:
         note = _note(array)
         if note is not None and note.times and note.times[-1] > node.sequence_nr:
             return note
-        ref, mine = _own.get(id(array), (None, None))
-        if mine is not None and ref() is array and mine.latest > node.sequence_nr:  # type: ignore[misc]
-            return mine
     return None
 
 

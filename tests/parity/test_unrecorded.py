@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 import symgrad
+from symgrad.tape.graph import sequence
+from symgrad.tape.versions import changed_since
 
 torch = pytest.importorskip("torch", reason="torch, the referee, is not installed")
 
@@ -107,3 +111,85 @@ def test_views_of_what_was_told_to_require_grad_later(change, asked):
 
     here, there = both(run)
     assert here == there
+
+
+APART = {
+    "numpy and back": """
+        v = t.from_numpy(x.detach().numpy())
+        w = v[1:]
+        w.mul_(2)
+        seen = [x, v, w, x.detach(), v.detach()]""",
+    "a copy inside": """
+        v = t.as_tensor(x.detach().numpy())
+        x.detach()[0].copy_(v[1])
+        seen = [x, v]""",
+    "data": """
+        v = x.data
+        w = v.detach()
+        w.add_(1)
+        v[0].mul_(2)
+        seen = [x, v, w, v[0], x.data, v.data]""",
+    "data of what had other data": """
+        x.data = t.zeros(3)
+        x.data.add_(1)
+        v = x.detach()
+        v.add_(1)
+        seen = [x, v]""",
+    "numbers": """
+        v = x[0].data
+        v.add_(1)
+        w = t.from_numpy(x[0].detach().numpy())
+        w.mul_(3)
+        seen = [x, v, w]""",
+    "conjugates": """
+        z = t.complex(x.detach(), x.detach())
+        c = z.conj()
+        z.data.mul_(2)
+        seen = [x, z, c, z.resolve_conj()]""",
+    "narrow floats": """
+        v = x.detach().bfloat16()
+        v.data.add_(1)
+        seen = [v, v.data]""",
+}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_changes_through_data_and_numpy_are_counted_apart(name):
+    def run(t):
+        scope = {"t": t, "x": t.ones(3, requires_grad=True)}
+        exec(textwrap.dedent(APART[name]), scope)  # noqa: S102
+        return [(v._version, v.detach().resolve_conj().tolist()) for v in scope["seen"]]
+
+    here, there = both(run)
+    assert here == there
+
+
+SAVED = {"x": "x", "a view of x": "x[1:]", "data": "x.data", "a view of data": "x.data[1:]",
+         "numpy": "t.from_numpy(x.numpy())"}  # fmt: skip
+
+
+@pytest.mark.parametrize("saved", SAVED)
+@pytest.mark.parametrize("changed", ["x", "x.data", "v", "v.data", "t.from_numpy(v.numpy())", "x.detach()"])
+def test_backward_objects_where_the_count_is_that_of_what_was_saved(saved, changed):
+    def run(t):
+        x = t.ones(3)
+        v = eval(SAVED[saved], {"x": x, "t": t})  # noqa: S307
+        p = t.ones(v.shape, requires_grad=True)
+        y = (p * v).sum()
+        eval(changed, {"x": x, "v": v, "t": t}).add_(1)  # noqa: S307
+        y.backward()
+        return p.grad.tolist()
+
+    here, there = both(run)
+    assert here == there
+
+
+@pytest.mark.parametrize("through", ["x.data", "x.data.data", "x.data[:1]", "t.from_numpy(x.numpy())"])
+def test_formulas_know_that_their_memory_changed_through_data(through):
+    t = symgrad
+    x = t.ones(3)
+    before = next(sequence)
+    eval(through, {"x": x, "t": t}).add_(1)  # noqa: S307
+    assert changed_since(x._value, before)
+    assert changed_since(x.data._value, before)
+    assert not changed_since(t.ones(3)._value, before)
