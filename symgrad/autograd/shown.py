@@ -213,9 +213,9 @@ def first_version(tensor: Any) -> int:
     extra, node = tensor._extra, tensor._node
     if extra is not None and isinstance(extra.origin, list) and extra.origin:
         origin, edge = extra.origin[0]
-        if origin.pulled != "gradient":
+        if origin.pulled != "gradient" or extra.given:
             return 0
-        return shown(origin, edge)[1] + len(extra.origin) - 1
+        return shown(origin, edge)[1]
     if node is None:
         return 0 if extra is None or extra.came is None else shown(*extra.came)[1]
     if node.args.__class__ is Labelled:
@@ -280,7 +280,8 @@ class _Replay:
             self.places[place, "hook"], self.places[place] = flow.node, self._given(place, "hook")
         else:
             self.places[place] = flow.node
-            self.shown[place] = _named(flow.node), flow.counted() if stolen or flow.own else 1
+            taken = stolen or (flow.held == 1 and flow.dense and not flow.empty)
+            self.shown[place] = _named(flow.node), flow.counted() if taken else 1
 
     def _number(self) -> tuple[int, int]:
         self.count += 1
@@ -380,7 +381,7 @@ class _Replay:
 
     def _answers(self, node: Any, edges: Any, flow: Flow) -> list[tuple[Any, Flow]]:
         given = Value(flow.node, flow.shape, flow.dtype, flow, empty=flow.empty)
-        given.spread = flow.spread
+        given.dense, given.spread = flow.dense, flow.spread
         known = [(arg, None if place is None else resolved(place)) for arg, place in edges]
         answering = Answering(node, given, known, self.origin.recorded, self._number)
         answering.row = rule(node, known)

@@ -38,6 +38,7 @@ from symgrad.tape.observers import RUNNING
 from symgrad.tape.origin import Origin, attach, settle
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.threads import nested
+from symgrad.tape.versions import note_change
 from symgrad.tape.watch import WATCH, note_problem
 from symgrad.tensor import Tensor
 
@@ -351,21 +352,33 @@ def _accumulate(leaf: Any, g: Any, create_graph: bool, origin: Origin) -> None:
 
 def _add_to_grad(leaf: Any, extra: Any, g: Any, create_graph: bool, origin: Origin) -> None:
     if create_graph:
-        # A copy, as in torch: the gradient may be a view of others, or spread over fewer entries than it shows.
-        extra.grad = lookup("clone")(g) if extra.grad is None else extra.grad + g
+        extra.grad = _copied(g) if extra.grad is None else extra.grad + g
     elif extra.grad is None:
         value = np.array(g)[()] if not isinstance(g, np.ndarray) or g.base is not None else g
         extra.grad = attach(plain(Tensor, value), origin, leaf)
     else:
         before = extra.grad
         refuse_nothing(before)
+        if before.more().origin is None:
+            before._extra.given = True
         settle(before)
         value = before._value + g
         if isinstance(before._value, np.ndarray) and before._value.flags.writeable:
             before._value[...] = value
+            note_change(before._value)
         else:
             before._value = value
+            before.more().counted += 1
         attach(before, origin, leaf)
+
+
+def _copied(g: Any) -> Any:
+    """A recorded gradient for a leaf: it may be a view of others, or spread over fewer entries than it shows."""
+    made = lookup("clone")(g)
+    made.more().counted = 1  # torch copies it into memory made for it
+    if made._node is not None:
+        Labelled.on(made._node, "CopyBackwards")
+    return made
 
 
 def grad(

@@ -16,7 +16,7 @@ import numpy as np
 
 from symgrad.autograd.graph import inputs, node_name
 from symgrad.dtypes import is_real_floating
-from symgrad.ops.answers import KEEPING, ROWS, SHAPED, VIEWS, Part, Row, full_name, parsed
+from symgrad.ops.answers import IN_ORDER, KEEPING, ROWS, SHAPED, VIEWS, Part, Row, full_name, parsed
 from symgrad.ops.cotangents import UNKNOWN, exponent, lowered, product, row
 from symgrad.tape.graph import Node, Slices
 
@@ -56,7 +56,7 @@ class Value:
 
     owner  the incoming gradient, of which this is a view or which it is; None for an array that the rule made
     count  how often the rule changed it in place
-    dense  whether its entries are all there are in its memory
+    dense  whether its entries are all there are in its memory, one after the other
     spread an array of its layout where it was expanded; None where entries follow each other
     empty  zeros that torch stores no entries of
     """
@@ -175,7 +175,7 @@ class Answering:
         made = Value(node, shape, dtype)
         made.count = count
         if word in VIEWS:
-            made.owner, made.view, made.dense = args[0].owner, True, word != "Expand"
+            made.owner, made.view, made.dense = args[0].owner, True, args[0].dense and word in IN_ORDER
             made.count, made.empty = args[0].count + count, args[0].empty
             made.spread = _expanded(args[0].shape, shape) if word == "Expand" else None
         elif word in ("Mul", "Mul:1", "Div") and name_of(self.node) != "MvBackward0":

@@ -131,6 +131,9 @@ UnsafeView IndexFill:1 MaskedScatterBackward Clone
 VIEWS = frozenset(_VIEWS.split())
 """Words whose result is a view of their first argument."""
 
+IN_ORDER = frozenset(["View", "Unsqueeze", "Squeeze", "Squeeze:1", "Squeeze:2", "Conj"])
+"""Those that leave the entries in order."""
+
 SHAPED = VIEWS | frozenset(_SHAPED.split())
 """Words whose result has the shape of the input that the answer is for; those of others follow by broadcasting."""
 

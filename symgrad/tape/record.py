@@ -56,14 +56,15 @@ class Extra:
     counts     an inference tensor that counts its changes: one taken off another outside of inference mode
     detached   a reference to the tensor with history whose memory this one shares without
     came       the recorded pass, and the place, that a gradient without history came from
+    given      a ``.grad`` that no pass made, though passes were added to it
     inference  made in inference mode; such a tensor only ``claims`` to require grad, since nothing records it
     strides    of a tensor without entries: those that the NumPy array had which it came from
     undetermined  a constant (``eye``, ``ones`` …) made without a dtype: it has the default one until it meets a finer
     """
 
     __slots__ = (
-        "accumulate", "came", "claims", "counted", "counts", "detached", "grad", "hooks", "inference", "metadata",
-        "name", "origin", "origin_at", "post", "recipe", "retains", "score", "site", "source", "strides",
+        "accumulate", "came", "claims", "counted", "counts", "detached", "given", "grad", "hooks", "inference",
+        "metadata", "name", "origin", "origin_at", "post", "recipe", "retains", "score", "site", "source", "strides",
         "structure", "undetermined", "view", "views",
     )  # fmt: skip
 
@@ -74,6 +75,7 @@ class Extra:
         self.counted = 0
         self.counts = False
         self.detached: Any = None
+        self.given = False
         self.grad: Any = None
         self.hooks: dict[int, Any] = {}
         self.inference = False

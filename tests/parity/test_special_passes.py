@@ -135,3 +135,38 @@ def test_a_raveled_column_has_memory_of_its_own() -> None:
         return x.tolist(), x._version
 
     assert told(sg) == told(torch)
+
+
+LEAVES = {
+    "steps": "(x * x).sum().backward(); see(); x.grad.zero_(); see()",
+    "steps through data": "(x * x).sum().backward(); see(); x.grad.data.zero_(); see()",
+    "accumulated": "(x * x).sum().backward(); see()",
+    "recorded": "(x * x).sum().backward(create_graph=True); see(); x.grad.detach().add_(1); see()",
+    "a given one": "x.grad = x.detach() * 0 if x.grad is None else x.grad; (x * x).sum().backward(); see()",
+    "a seed": "x.backward(seed); see(); x.grad.zero_(); see()",
+    "a view of a seed": "x.view(3, 1).backward(seed.view(3, 1).clone()); see()",
+    "a conjugate": "x.conj().view(3).backward(seed.clone()); see()",
+}
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_gradients_of_leaves(name: str) -> None:
+    """Three passes, each adding into ``.grad``."""
+
+    def told(t: Any) -> Any:
+        x, seed, seen = t.ones(3, requires_grad=True), t.ones(3), []
+        for _ in range(3):
+            exec(LEAVES[name], {"x": x, "seed": seed, "see": lambda: seen.append(_seen([x.grad]))})  # noqa: B023, S102
+        return seen
+
+    assert told(sg) == told(torch)
+
+
+@pytest.mark.parametrize("t", [sg, torch], ids=["symgrad", "torch"])
+def test_a_gradient_that_was_saved_is_not_added_into_unnoticed(t: Any) -> None:
+    x, w = t.ones(3, requires_grad=True), t.ones(3, requires_grad=True)
+    (x * x).sum().backward()
+    y = (w * x.grad).sum()
+    (x * x).sum().backward()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
