@@ -204,7 +204,7 @@ def test_what_is_taken_along_an_axis_may_not_change():
     alike(program, "x.grad is None", x=weight)
 
 
-@pytest.mark.parametrize("cut", ["x[:2, 1:, 0]", "x[2:]", "x[:0].view(-1)", "x[:, 2:].permute(2, 0, 1)", "x[:0] * 2"])
+@pytest.mark.parametrize("cut", ["x[:2, 1:, 0]", "x[2:]", "x[:0].view(-1)", "x[:, 2:].permute(2, 0, 1)", "x[:0].exp()"])
 def test_strides_of_empty_views(cut):
     alike("", f"({cut}).stride()", x=lambda t: t.ones(2, 1, 3))
 
