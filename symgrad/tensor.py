@@ -417,7 +417,9 @@ class Tensor(Shown, Writes):
 
     def copy_(self, source: Any) -> Tensor:
         """Copy another tensor's values into this one, cast to its dtype."""
-        value = cast(symgrad.ops.shaping.expand(source, self._value.shape), self.dtype)
+        value = symgrad.ops.shaping.expand(source, self._value.shape)
+        if getattr(value, "dtype", None) != self.dtype:
+            value = cast(value, self.dtype)
         return self._inplace(lambda x, _: put(x, value, WHOLE, "CopyBackwards"), source)
 
     def resize_(self, *sizes: Any) -> Tensor:

@@ -43,7 +43,7 @@ __all__ = [
     "saved_tensors_hooks",
 ]
 
-_NUMBERS_APART = ("pow", "clamp", "clamp_min", "clamp_max", "remainder", "sum", "getitem")
+_NUMBERS_APART = ("pow", "clamp", "clamp_min", "clamp_max", "remainder", "sum", "getitem", "index_put")
 """Ops whose number arguments are settings in torch, not inputs: they have no place in ``next_functions``."""
 
 
@@ -87,7 +87,10 @@ class GradFn:
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that receive this node's gradients: ``(node, output number)``; ``(None, 0)`` for constants."""
-        return tuple((None, 0) if place is None or out_of_reach(place) else _edge(place) for place in places(self.node))
+        from symgrad.autograd.torch_graph import lower
+
+        last = lower(self.node)
+        return _edges(places(self.node) if last is self.node else last.places)
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -154,6 +157,40 @@ class GradFn:
 
 
 @Node.register
+class InnerFn:
+    """A node inside of what torch makes several nodes of and is one here: it has a name and a place, and does not run.
+
+    ``step`` is its record.  Hooks go on the whole, which is the ``grad_fn`` of the result.
+    """
+
+    __slots__ = ("__weakref__", "step")
+
+    def __init__(self, step: Any):
+        self.step = step
+
+    def name(self) -> str:
+        """torch's name of the node."""
+        return str(self.step.name)
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """The nodes that receive this node's gradients in torch."""
+        return _edges(self.step.places)
+
+    def register_hook(self, hook: Any) -> Any:
+        """Raise: nothing runs here by itself."""
+        raise AutogradError(
+            f"{self.name()} is part of an operation that is one node here: register the hook {hook!r} on the grad_fn "
+            "of a result."
+        )
+
+    register_prehook = register_hook
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {hex(id(self))}>"
+
+
+@Node.register
 class AccumulateGrad:
     """Where the gradients of a leaf end: ``variable`` is the leaf."""
 
@@ -210,7 +247,8 @@ def inputs(node: tape.Node) -> tuple[tuple[Any, Any], ...]:
     return tuple(
         (arg, arg if node.mask >> i & 1 else None)
         for i, arg in enumerate(node.args)
-        if (_tensor_like(arg) and node.op.differentiable(i)) or (numbers and i < 2 and not _tensor_like(arg))
+        if (_tensor_like(arg) and node.op.differentiable(i))
+        or (numbers and i < (3 if node.op.name == "where" else 2) and not _tensor_like(arg))
     )
 
 
@@ -222,6 +260,12 @@ def _tensor_like(arg: Any) -> bool:
 def class_named(name: str) -> type[GradFn]:
     """The class of the nodes of that name."""
     return type(name, (GradFn,), {"__slots__": (), "__doc__": GradFn.__doc__})
+
+
+@functools.cache
+def inner_class_named(name: str) -> type[InnerFn]:
+    """The class of the inner nodes of that name."""
+    return type(name, (InnerFn,), {"__slots__": (), "__doc__": InnerFn.__doc__})
 
 
 def handle(node: tape.Node) -> GradFn:
@@ -246,11 +290,29 @@ def accumulator(leaf: Any) -> AccumulateGrad:
     return found
 
 
-def _edge(arg: Any) -> tuple[Any, int]:
-    if isinstance(arg, tape.Node):
-        number = arg.params["index"] if arg.op.name == "output" and arg.params else 0
-        return handle(arg), number
-    return accumulator(arg), 0
+_INNER: weakref.WeakKeyDictionary[Any, weakref.ref[InnerFn]] = weakref.WeakKeyDictionary()
+
+
+def _inner(step: Any) -> InnerFn:
+    """The one :class:`InnerFn` of a step."""
+    found = _INNER[step]() if step in _INNER else None
+    if found is None:
+        found = inner_class_named(step.name)(step)
+        _INNER[step] = weakref.ref(found)
+    return found
+
+
+def _edges(row: tuple[Any, ...]) -> tuple[tuple[Any, int], ...]:
+    return tuple(_edge(place) for place in row)
+
+
+def _edge(place: Any) -> tuple[Any, int]:
+    if isinstance(place, tape.Node):
+        number = place.params["index"] if place.op.name == "output" and place.params else 0
+        return handle(place), number
+    if place is None or (isinstance(place, Recorded) and out_of_reach(place)):
+        return None, 0
+    return (accumulator(place) if isinstance(place, Recorded) else _inner(place)), 0
 
 
 _NAMES_WITH_NUMBERS: dict[tuple[str, tuple[bool, ...]], str] = {

@@ -29,7 +29,7 @@ class Step:
     number, dim  the exponent of a power; the axes that a reduction reduced
     """
 
-    __slots__ = ("dim", "dtype", "name", "number", "places", "sequence_nr", "shape")
+    __slots__ = ("__weakref__", "dim", "dtype", "name", "number", "places", "sequence_nr", "shape")
 
     def __init__(self, name: str, places: tuple[Any, ...], shape: Any, dtype: Any, sequence_nr: tuple[int, int]):
         self.name, self.places, self.shape, self.dtype, self.sequence_nr = name, places, shape, dtype, sequence_nr

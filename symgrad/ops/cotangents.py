@@ -156,7 +156,7 @@ def lowered(node: Any, name: str) -> tuple[str, tuple[Any, ...]] | None:
         if getattr(expanded, "op", None) is not None and expanded.op.name == "expand":
             text = "View(Clone(Expand@0(Unsqueeze@1(x))))"
             shapes = (expanded.shape, expanded.args[0].raw_shape)
-    elif op == "reshape" and name == "UnsafeViewBackward0":
+    elif op == "reshape" and name == "UnsafeViewBackward0" and len(getattr(node.args, "inputs", None) or "x") == 1:
         text = "UnsafeView(Clone(x))"
     elif op == "getitem" and name.removesuffix("Backward0") in _STEPS:
         text = _indexed(index_steps(node.args[0].raw_shape, params["index"]))

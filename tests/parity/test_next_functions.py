@@ -1,0 +1,44 @@
+"""``next_functions`` to the third node, also where torch makes several nodes of what is one here."""
+
+from __future__ import annotations
+
+import pytest
+
+import symgrad as sg
+
+torch = pytest.importorskip("torch")
+
+CALLS = """
+v.zero_() | v.fill_(3.0) | v.fill_(T.tensor(3.0)) | v.copy_(x) | 2 / v | v[1:, None] | v[1:, [0, 0], None] | v[0, 1]
+v[None, 0:1] | v[0:1, 1] | v[[0, 1]] | v[None] | T.einsum('ij,kj->ik', v, v) | T.einsum('ij->j', v)
+T.einsum('ii->i', v @ v.T) | T.einsum('ij,ij->', v, v) | T.einsum('i,j->ij', v[0], v[0]) | T.outer(v[0], v[1])
+T.linalg.cholesky(v @ v.T + 2 * T.eye(2)).flatten() | v.t().reshape(-1) | v.expand(2, 2, 3).reshape(-1)
+(v * 1j).real | (v * 1j).imag | v.unsqueeze(0) @ v.t() | T.matmul(v[0], v.t()) | T.special.ndtr(v)
+v.repeat_interleave(2, 0) | T.where(v > 0, v, 2.0) | 1 - v | v**2 | T.lerp(v, v, 0.3) | v.masked_fill_(v > 0, 1.0)
+"""
+
+
+def walked(node, depth=3):
+    if node is None or not depth:
+        return None if node is None else type(node).__name__
+    return type(node).__name__, [walked(below, depth - 1) for below, _ in node.next_functions]
+
+
+@pytest.mark.parametrize("call", [call.strip() for call in CALLS.replace("\n", "|").split("|") if call.strip()])
+def test_three_nodes_down(call):
+    found = []
+    for t in (sg, torch):
+        x = t.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+        found.append(walked(eval(call, {"T": t, "x": x, "v": x * 1}).grad_fn))
+    assert found[0] == found[1]
+
+
+def test_inner_nodes():
+    """One object while it is held; it does not run, and says so."""
+    y = sg.tensor([[1.0], [2.0]], requires_grad=True)[0:1, None]
+    (inner, number) = y.grad_fn.next_functions[0]
+    assert (inner.name(), number) == ("SliceBackward0", 0)
+    assert y.grad_fn.next_functions[0][0] is inner
+    assert isinstance(inner, sg.autograd.graph.Node)
+    with pytest.raises(RuntimeError, match="one node here"):
+        inner.register_hook(print)
