@@ -27,6 +27,7 @@ from symgrad.formula.chains import Layout, count_transposes, counted, is_transpo
 from symgrad.formula.expanding import absorbed, distributed, expanded, flattened, opened
 from symgrad.formula.factoring import factored, scalars_apart
 from symgrad.formula.identities import doubled_angle
+from symgrad.formula.imaginary import conjugate
 from symgrad.formula.matrixform import form_term, restored
 from symgrad.formula.normal import (
     Factor,
@@ -110,6 +111,7 @@ class Canonicaliser:
         self._symmetric: dict[Term, bool] = {}
         self.arguments: dict[Term, list[Form]] = {}
         self.paths: dict[Term, list[tuple[Term, bool]]] = {}
+        self._hermitian: dict[Term, bool] = {}
         self.layout = Layout(self.symmetric)
         self.steps = STEPS
         self._carried: dict[Term, Term] = {}
@@ -193,10 +195,18 @@ class Canonicaliser:
         return False
 
     def hermitian(self, term: Term) -> bool:
-        """Whether a complex matrix is declared equal to its conjugate transpose, or is the inverse of such a one."""
+        """Whether a complex matrix is declared equal to its conjugate transpose, or a sum of such, or their inverse."""
         while term.op.name == "inv":
             term = term.args[0]
-        return term.op is SYMBOL and is_hermitian(term)
+        if term.op is SYMBOL:
+            return is_hermitian(term)
+        inside = self.insides.get(term)
+        if inside is None or len(inside.shape) != 2 or inside.shape[0] != inside.shape[1]:
+            return False
+        if term not in self._hermitian:
+            self._hermitian[term] = False
+            self._hermitian[term] = self.same(conjugate(self, inside).restricted((1, 0)), inside)
+        return self._hermitian[term]
 
     def key(self, p: Product) -> Any:
         """Key by which products with equal bodies are merged."""
