@@ -493,8 +493,11 @@ class Tensor(Shown, Writes):
         return lookup("imag")(self)
 
     def full_like(self, value: Any) -> Tensor:
-        """A constant tensor of this shape and dtype."""
-        return plain(type(self), np.full_like(self._value, value)[()])  # type: ignore[no-any-return]
+        """A constant tensor of this shape and dtype, which formulas show as its number."""
+        made = plain(type(self), np.full_like(self._value, value)[()])
+        shape, dtype = self._value.shape, self._value.dtype.name
+        made.more().recipe = ("full", {"shape": shape, "value": value, "dtype": dtype})
+        return made  # type: ignore[no-any-return]
 
     def to(self, *args: Any, dtype: Any = None, copy: bool = False, device: Any = None, **_: Any) -> Any:
         """In another dtype, or in that of another tensor; the one device there is, is the CPU.

@@ -164,6 +164,11 @@ def _identity(r: Any, _: str) -> Any:
     return Value("eye", number(1)) if size is None else Value("m", op("eye", n=size, dtype="float64"))
 
 
+def _gamma(r: Any, _: str) -> Any:
+    """Γ as it is printed: e^(log Γ(x)), which is its absolute value; log Γ is read where the logarithm stands."""
+    return entrywise(lambda x: op("exp", op("lgamma", x)), r.bracketed())
+
+
 ATOMS: dict[str, Callable[[Any, str], Any]] = {
     "(": _bracket,
     "[": _iverson,
@@ -177,6 +182,7 @@ ATOMS: dict[str, Callable[[Any, str], Any]] = {
     r"\overline": lambda r, _: entrywise(lambda x: op("conj", x), r.group()),
     r"\det": lambda r, _: Value("s", op("det", r.bracketed().term)),
     r"\zeta": _zeta,
+    r"\Gamma": _gamma,
     r"\pi": lambda r, _: Value("s", as_term(PI)),
     r"\infty": lambda r, _: scalar(math.inf),
     "I": _identity,

@@ -113,7 +113,9 @@ def _named(w: Writer, t: Term) -> Piece | None:
     if w.taken(name):
         return None
     argument = text_of(w.operand(t.args[0]))
-    return Piece(kind_of(t.shape), name + brackets(argument), call=(name, argument))
+    # ψ² before an argument would look like a derivative of ψ.
+    call = None if name == r"\psi" else (name, argument)
+    return Piece(kind_of(t.shape), name + brackets(argument), call=call)
 
 
 @writes("sigmoid")
@@ -127,6 +129,8 @@ def _sigmoid(w: Writer, t: Term) -> Piece:
 def _exp(w: Writer, t: Term) -> Piece:
     if constant_value(t.args[0]) == 0 and t.shape == ():
         return Piece("s")
+    if t.args[0].op.name == "lgamma" and not w.taken(r"\Gamma"):
+        return function(kind_of(t.shape), r"\Gamma", text_of(w.operand(t.args[0].args[0])))
     argument = text_of(w.operand(t.args[0]))
     if w.taken("e"):
         return Piece(kind_of(t.shape), r"\exp" + brackets(argument), call=(r"\exp", argument))
@@ -255,21 +259,50 @@ _SIGNS = {"gt": ">", "ge": r"\ge", "lt": "<", "le": r"\le", "eq": "=", "tied": "
 
 @writes(*_SIGNS)
 def _relation(w: Writer, t: Term) -> Piece:
-    a, b = (text_of(w.operand(x, t.shape)) for x in t.args)
-    return Piece(kind_of(t.shape), f"{a} {_SIGNS[t.op.name]} {b}", RELATION)
+    return _related(w, t, t.op.name)
+
+
+def _related(w: Writer, t: Term, name: str) -> Piece:
+    """The arguments of a comparison with the sign of ``name`` between them; u - v > 0 is u > v."""
+    x, y = t.args
+    if y.number == 0 and x.op.name == "sub" and constant_value(x.args[0]) is None and x.shape == t.shape:
+        x, y = x.args
+    a, b = (text_of(w.operand(z, t.shape)) for z in (x, y))
+    return Piece(kind_of(t.shape), f"{a} {_SIGNS[name]} {b}", RELATION)
 
 
 @writes("logical_and", "logical_or")
 def _logical(w: Writer, t: Term) -> Piece:
+    within = _between(w, t)
+    if within is not None:
+        return within
     sign = r"\wedge" if t.op.name == "logical_and" else r"\vee"
     sides = [w.raw(x) if x.shape == t.shape else w.operand(x, t.shape) for x in t.args]
     a, b = (closed((text_of(p), p.level), RELATION) for p in sides)
     return Piece(kind_of(t.shape), f"{a} {sign} {b}", LOGIC)
 
 
+def _between(w: Writer, t: Term) -> Piece | None:
+    """a ≤ u ≤ b for u ≥ a and u ≤ b."""
+    low, high = sorted(t.args, key=lambda x: x.op.name[:1], reverse=True) if t.op.name == "logical_and" else t.args
+    down, up = low.op.name in ("lt", "le"), high.op.name in ("gt", "ge")
+    if t.op.name != "logical_and" or not (down and up) or low.args[0] is not high.args[0]:
+        return None
+    a, u, b = (text_of(w.operand(x, t.shape)) for x in (high.args[1], low.args[0], low.args[1]))
+    first, second = ("<" if x.op.name in ("lt", "gt") else r"\le" for x in (high, low))
+    return Piece(kind_of(t.shape), f"{a} {first} {u} {second} {b}", RELATION)
+
+
+_NEGATED = {"gt": "le", "ge": "lt", "lt": "ge", "le": "gt", "eq": "ne", "ne": "eq"}
+
+
 @writes("logical_not")
 def _not(w: Writer, t: Term) -> Piece:
-    a = w.raw(t.args[0])
+    """The other comparison, which is the same for all numbers; what else is negated has a sign of its own."""
+    inner = t.args[0]
+    if inner.op.name in _NEGATED and inner.shape == t.shape:
+        return _related(w, inner, _NEGATED[inner.op.name])
+    a = w.raw(inner)
     return Piece(kind_of(t.shape), rf"\neg {closed((text_of(a), a.level), ATOM)}", LOGIC)
 
 
@@ -283,7 +316,7 @@ def _where(w: Writer, t: Term) -> Piece:
         rows.append(rf"{text_of(w.operand(rest.args[1], t.shape))} & \text{{for}}\: {text_of(condition)}")
         rest = rest.args[2]
     rows.append(rf"{text_of(w.operand(rest, t.shape))} & \text{{otherwise}}")
-    return Piece(kind_of(t.shape), r"\begin{cases} " + r" \\ ".join(rows) + r" \end{cases}")
+    return Piece(kind_of(t.shape), r"\begin{cases} " + r" \\ ".join(rows) + r" \end{cases}", POWER)
 
 
 __all__ = ["WRITERS", "called", "texblocks", "texmatrix", "texspecial"]

@@ -9,6 +9,7 @@ index.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -182,10 +183,13 @@ class _TexReader:
     def relation(self) -> Any:
         if self.tokens.found(r"\neg"):
             return entrywise(lookup("logical_not"), self.relation())
-        out = self.sum()
+        left = self.sum()
+        links = []
         while self.tokens.peek() in _RELATIONS:
-            out = entrywise(lookup(_RELATIONS[self.tokens.take()]), out, self.sum())
-        return out
+            name, right = _RELATIONS[self.tokens.take()], self.sum()
+            links.append(entrywise(lookup(name), left, right))
+            left = right
+        return functools.reduce(lambda a, b: entrywise(lookup("logical_and"), a, b), links) if links else left
 
     def sum(self) -> Any:
         tokens = self.tokens

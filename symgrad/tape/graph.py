@@ -214,7 +214,7 @@ class Size(int):
         if other.__class__ is Size:
             kept = tuple(f for f in self.factors + other.factors if f != 1)
             return Size(int(self) * int(other), kept)
-        return int(self) * other
+        return int(self).__mul__(other)  # what else there is, such as a tensor, is asked with the size as it is
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Whoever is sent a shape need not have this library; only the record of a graph keeps sizes as sizes.
