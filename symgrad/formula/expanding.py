@@ -34,7 +34,10 @@ def distributed(
     sizes: dict[int, Any],
     run: Canonicaliser,
 ) -> list[Product] | None:
-    """A sum with diagonal terms, weighted by vectors: (diag(a) - M) diag(b) = diag(a ⊙ b) - M diag(b)."""
+    """A sum with diagonal terms, weighted by vectors: (diag(a) - M) diag(b) = diag(a ⊙ b) - M diag(b).
+
+    The same for eᵛ in front of a sum of σ(v) and σ(-v) that takes it in everywhere.
+    """
     for k, form in enumerate(forms):
         others = [f.terms[0] for i, f in enumerate(forms) if i != k and len(f.terms) == 1]
         if len(others) < len(forms) - 1 or not 1 < len(form.terms) <= 2 * WIDEST or not set(specs[k]) <= set(output):
@@ -42,9 +45,26 @@ def distributed(
         delta = any(len(set(p.out)) < len(p.out) for p in form.terms)
         weights = [f for p in others for f in p.factors if f.labels]
         if delta and weights and all(len(f.labels) < 2 for f in weights):
-            rows = [[p if i == k else f.terms[0] for i, f in enumerate(forms)] for p in form.terms]
-            return [merged(contract_products(row, specs, output, sizes), run) for row in rows]
+            return _rows(k, forms, specs, output, sizes, run)
+        powers = {f.base for p in others for f in p.factors if f.base.op.name == "exp"}
+        if powers and all(any(f.base.op.name == "sigmoid" for f in p.factors) for p in form.terms):
+            found = _rows(k, forms, specs, output, sizes, run)
+            if not any(f.base in powers for p in found for f in p.factors):
+                return found
     return None
+
+
+def _rows(
+    k: int,
+    forms: Sequence[Form],
+    specs: Sequence[tuple[int, ...]],
+    output: tuple[int, ...],
+    sizes: dict[int, Any],
+    run: Canonicaliser,
+) -> list[Product]:
+    """The products with each term of one sum."""
+    rows = [[p if i == k else f.terms[0] for i, f in enumerate(forms)] for p in forms[k].terms]
+    return [merged(contract_products(row, specs, output, sizes), run) for row in rows]
 
 
 def expanded(p: Product, run: Canonicaliser, depth: int = 3) -> list[Product]:

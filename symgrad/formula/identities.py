@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.normal import Factor, Form, Product
+from symgrad.formula.normal import Factor, Form, Product, plain_power
 from symgrad.op import lookup
 
 if TYPE_CHECKING:
@@ -102,15 +102,20 @@ def _same_argument(f: Factor, p: Product, g: Factor, q: Product) -> bool:
     return f.base.args[0] is g.base.args[0] and places[0] == places[1]
 
 
+_DOUBLED = {"sin": "cos", "sinh": "cosh"}
+
+
 def doubled_angle(p: Product, run: Canonicaliser) -> Product:
-    """2 sin u cos u = sin 2u, always; where the coefficient is even."""
+    """2 sin u cos u = sin 2u and 2 sinh u cosh u = sinh 2u, always; where the coefficient is even."""
     if Fraction(p.coef).numerator % 2 or not p.elementwise:
         return p
     for f in p.factors:
-        for g in p.factors if f.base.op.name == "sin" and f.power == 1 and f.base in run.arguments else ():
-            if g.base.op.name == "cos" and g.power == 1 and g.labels == f.labels and g.base.args[0] is f.base.args[0]:
+        name = f.base.op.name
+        for g in p.factors if name in _DOUBLED and f.power == 1 and f.base in run.arguments else ():
+            other = g.base.op.name == _DOUBLED[name] and g.power == 1 and g.labels == f.labels
+            if other and g.base.args[0] is f.base.args[0]:
                 u = run.arguments[f.base][0].scaled(2)
-                (made,) = run.elementwise(lookup("sin"), [u], {}, f.base.shape).terms
+                (made,) = run.elementwise(lookup(name), [u], {}, f.base.shape).terms
                 names = dict(zip(made.out, f.labels, strict=True))
                 new = [Factor(h.base, tuple(names[x] for x in h.labels), h.power) for h in made.factors]
                 rest = [h for h in p.factors if h is not f and h is not g]
@@ -119,18 +124,23 @@ def doubled_angle(p: Product, run: Canonicaliser) -> Product:
 
 
 def logistic_quotient(p: Product, run: Canonicaliser) -> Product:
-    """e^u/(e^u + e^v) = σ(u - v), always."""
+    """e^u/(e^u + e^v) = σ(u - v), always; of a power as often as it stands there."""
     from symgrad.formula.rewriting import exponent, merged, without
 
     for f in p.factors:
         inside = run.insides.get(f.base)
-        if f.power != -1 or inside is None or len(inside.terms) != 2:
+        if f.power >= 0 or f.power != int(f.power) or inside is None or len(inside.terms) != 2:
+            continue
+        if (
+            sum(g.power for g in p.factors if g.base.op.name == "exp" and sorted(g.labels) == sorted(f.labels))
+            < -f.power
+        ):
             continue
         u, v = (exponent(q, len(inside.shape), run) for q in inside.terms)
         if u is None or v is None:
             continue
         for g in p.factors:
-            if g.base.op.name != "exp" or g.power != 1 or sorted(g.labels) != sorted(f.labels):
+            if g.base.op.name != "exp" or g.power < 1 or sorted(g.labels) != sorted(f.labels):
                 continue
             if g.base not in run.arguments:
                 continue
@@ -144,5 +154,7 @@ def logistic_quotient(p: Product, run: Canonicaliser) -> Product:
                 q = made.terms[0]
                 names = dict(zip(q.out, f.labels, strict=True))
                 new = [Factor(h.base, tuple(names[x] for x in h.labels), h.power) for h in q.factors]
+                left = ((f, f.power + 1), (g, g.power - 1))
+                new += [Factor(h.base, h.labels, plain_power(k)) for h, k in left if k]
                 return merged(without(p, [f, g], new), run)
     return p

@@ -13,15 +13,22 @@ from symgrad.op import lookup
 if TYPE_CHECKING:
     from symgrad.formula.simplify import Canonicaliser
 
+WIDEST_EXPONENT = 6
+"""Exponents with more terms are left as they are."""
+
 
 def gathered_powers(p: Product, run: Canonicaliser) -> Product:
     """A product in which a base with a formula for its exponent stands once."""
-    from symgrad.formula.rewriting import merged, without
+    from symgrad.formula.rewriting import merged
 
     for f in p.factors:
         if f.base.op.name != "pow" or f.base not in run.arguments:
             continue
         base, exponent = (_at(a, f) for a in run.arguments[f.base])
+        if abs(f.power) != 1 and f.power == int(f.power):
+            # (uᵛ)ᵏ = uᵏᵛ for whole k, always.
+            times = abs(int(f.power))
+            return gathered_powers(_with(p, [f], f, raised(base, exponent.scaled(times), run), f.power // times), run)
         for g in p.factors:
             if g is f:
                 continue
@@ -30,14 +37,20 @@ def gathered_powers(p: Product, run: Canonicaliser) -> Product:
                 continue
             total = run.plus([exponent.scaled(f.power), more], (1, 1), f.base.shape)
             made = raised(base, total, run)
-            if len(made.terms) != 1:
-                continue
-            (q,) = made.terms
-            names = dict(zip(q.out, f.labels, strict=True))
-            factors = [Factor(x.base, tuple(names[y] for y in x.labels), x.power) for x in q.factors]
-            found = without(p, [f, g], factors)
-            return merged(Product(found.coef * q.coef, found.factors, found.out, found.decimal), run)
+            if len(made.terms) == 1:
+                return merged(_with(p, [f, g], f, made, 1), run)
     return p
+
+
+def _with(p: Product, old: list[Factor], f: Factor, made: Form, power: Power) -> Product:
+    """The product with a form of one term along the axes of ``f`` in place of some factors."""
+    from symgrad.formula.rewriting import without
+
+    (q,) = made.terms
+    names = dict(zip(q.out, f.labels, strict=True))
+    factors = [Factor(x.base, tuple(names[y] for y in x.labels), plain_power(x.power * power)) for x in q.factors]
+    found = without(p, old, factors)
+    return Product(found.coef * Fraction(q.coef) ** int(power), found.factors, found.out, found.decimal)
 
 
 def _at(form: Form, f: Factor) -> Form:
@@ -66,6 +79,30 @@ def raised(base: Form, exponent: Form, run: Canonicaliser) -> Form:
     if not constant.coef:
         return Form([Product(1, (), tuple(range(len(base.shape))))], base.shape)
     return run.power(base, plain_power(Fraction(constant.coef)))
+
+
+def powers_of_logs(run: Canonicaliser, form: Form) -> Form | None:
+    """e^(u + v log x) = eᵘxᵛ where x > 0, and e^(u + k log Γ(x)) = eᵘ(e^(log Γ(x)))ᵏ for whole k, always."""
+    few = len(form.terms) <= WIDEST_EXPONENT and len(form.covered()) == len(form.shape)
+    for k, p in enumerate(form.terms if few else ()):
+        for f in p.factors if p.elementwise else ():
+            if f.power != 1 or f.base not in run.arguments:
+                continue
+            others = [g for g in p.factors if g is not f]
+            whole = not others and p.coef == int(p.coef)
+            if f.base.op.name == "lgamma" and whole and (len(form.terms) > 1 or p.coef != 1):
+                inner = Form([Product(1, [f], p.out)], form.shape)
+                made = run.power(run.elementwise(lookup("exp"), [inner], {}, form.shape), int(p.coef))
+            elif f.base.op.name == "log":
+                axes = [p.out.index(x) for x in f.labels]
+                x = run.arguments[f.base][0]
+                base = x.spread(axes, form.shape) if x.shape else x.broadcast(form.shape)
+                made = raised(base, Form([Product(p.coef, others, p.out, p.decimal)], form.shape), run)
+            else:
+                continue
+            rest = Form([q for n, q in enumerate(form.terms) if n != k], form.shape)
+            return run.times(made, run.elementwise(lookup("exp"), [rest], {}, form.shape)) if rest.terms else made
+    return None
 
 
 def root_of(p: Product, shape: tuple[Any, ...], power: Power, run: Canonicaliser) -> Form | None:

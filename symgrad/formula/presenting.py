@@ -6,9 +6,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.budget import NESTED_FLIPS
+from symgrad.formula.chains import price
 from symgrad.formula.matrixform import form_term
 from symgrad.formula.normal import Factor, Form, Product, numbers
 from symgrad.formula.term import Term
+from symgrad.op import lookup
 
 if TYPE_CHECKING:
     from symgrad.formula.simplify import Canonicaliser
@@ -26,6 +28,7 @@ class Presenter:
     def product(self, p: Product) -> Product:
         """A product as shown: −(y − Xw) is Xw − y, always."""
         self.run.steps -= 4
+        p = self._probabilities(p)
         if p.coef in (0, 1):
             return p
         for k, f in enumerate(p.factors):
@@ -35,7 +38,10 @@ class Presenter:
                 return as_given
             if inside is None or f.power != 1 or sum(g.base is f.base for g in p.factors) > 1:
                 continue
-            if self.numbers(inside, abs(p.coef)) < 1 + self.numbers(inside, 1):
+            if p.coef == -1 and self._complement(inside) is not None:
+                continue
+            whole = len(p.factors) > 1 and abs(p.coef) > 1 and p.coef == int(p.coef)
+            if not whole and self.numbers(inside, abs(p.coef)) < 1 + self.numbers(inside, 1):
                 # ½(x - 2y) is x/2 - y, which has fewer numbers.
                 spread = self._scaled(f.base, inside, p.coef)
                 if spread is not None:
@@ -43,7 +49,8 @@ class Presenter:
                     return Product(1, factors, p.out, p.decimal)
             if p.coef > 0:
                 continue
-            if any(q.constant and q.coef > 0 for q in inside.terms) and len(p.factors) > 1:
+            one_minus = any(q.constant and q.coef > 0 for q in inside.terms) and all(abs(q.coef) == 1 for q in inside.terms)
+            if one_minus and len(p.factors) > 1:
                 continue  # among factors 1 - x is not turned into x - 1
             if any(q.coef < 0 for q in inside.terms) and any(q.coef > 0 for q in inside.terms):
                 flipped = self._scaled(f.base, inside, -1)
@@ -51,6 +58,40 @@ class Presenter:
                     factors = (*p.factors[:k], Factor(flipped, f.labels, 1), *p.factors[k + 1 :])
                     return Product(-p.coef, factors, p.out, p.decimal)
         return p
+
+    def _probabilities(self, p: Product) -> Product:
+        """1 - σ(v) is σ(-v) where no σ(v) stands next to it, and σ(v) - 1 is -(1 - σ(v)), always."""
+        for k, f in enumerate(p.factors):
+            inside = self.run.insides.get(f.base)
+            pair = None if inside is None or f.power != 1 else self._complement(inside)
+            if inside is None or pair is None:
+                continue
+            one, other = pair
+            s = other.factors[0]
+            v = self.run.arguments[s.base][0]
+            if any(g.base is s.base for g in p.factors):
+                turned = self._scaled(f.base, inside, -1) if one.coef < 0 else None
+                new = None if turned is None else Factor(turned, f.labels, 1)
+            else:
+                own = self.run.elementwise(lookup("sigmoid"), [v.scaled(-1)], {}, v.shape).terms[0].factors[0]
+                names = dict(zip(other.out, f.labels, strict=True))
+                new = Factor(own.base, tuple(names[s.labels[x]] for x in own.labels), 1)
+                new = new if price(own.base) <= price(s.base) else None
+            if new is not None:
+                factors = (*p.factors[:k], new, *p.factors[k + 1 :])
+                return Product(p.coef * one.coef, factors, p.out, p.decimal)
+        return p
+
+    def _complement(self, inside: Form) -> tuple[Product, Product] | None:
+        """The terms of ±(1 - σ(v))."""
+        if len(inside.terms) != 2:
+            return None
+        one, other = inside.terms if inside.terms[0].constant else inside.terms[::-1]
+        s = other.factors[0] if len(other.factors) == 1 else None
+        if s is None or s.base.op.name != "sigmoid" or s.power != 1 or s.base not in self.run.arguments:
+            return None
+        fits = one.constant and abs(one.coef) == 1 and other.coef == -one.coef and other.elementwise
+        return (one, other) if fits else None
 
     def _as_given(self, p: Product, k: int, inside: Form) -> Product | None:
         """1/(x + ½)² for 4/(2x + 1)², where the program has it so and no other number appears."""

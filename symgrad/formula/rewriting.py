@@ -16,7 +16,7 @@ from symgrad.formula.inverses import without_inverses
 from symgrad.formula.masks import positive_relu, signed_powers, unmasked
 from symgrad.formula.normal import Factor, Form, Product, plain_power, size_factors
 from symgrad.formula.numerals import with_whole_parts
-from symgrad.formula.powers import gathered_powers
+from symgrad.formula.powers import gathered_powers, powers_of_logs
 from symgrad.formula.slices import entries_of_others
 from symgrad.formula.spectra import orthogonal_axes, without_singular_vectors, without_spectra
 from symgrad.formula.term import Term
@@ -170,6 +170,17 @@ def _same_exponent(g: Factor, f: Factor, v: Form, run: Canonicaliser) -> bool:
     return run.same(u, v)
 
 
+def _multiple(g: Factor, f: Factor, v: Form, run: Canonicaliser) -> Fraction:
+    """c, when a factor is e^(cv); 0 where it is not."""
+    if g.base.op.name != "exp" or sorted(g.labels) != sorted(f.labels) or g.base not in run.arguments:
+        return Fraction(0)
+    u = run.arguments[g.base][0].restricted(tuple(g.labels.index(x) for x in f.labels))
+    if not u.terms or len(u.terms) != len(v.terms):
+        return Fraction(0)
+    c = next((Fraction(p.coef) / v.terms[0].coef for p in u.terms if run.key(p) == run.key(v.terms[0])), Fraction(0))
+    return c * g.power if c and run.same(u, v.scaled(c)) else Fraction(0)
+
+
 def _function_factor(run: Canonicaliser, name: str, v: Form, labels: tuple[int, ...], power: Any) -> Factor:
     """``name(v) ** power`` as a factor with the labels of ``v``'s axes."""
     (p,) = run.elementwise(lookup(name), [v], {}, v.shape).terms
@@ -204,14 +215,21 @@ def _softmax(p: Product, run: Canonicaliser) -> Product:
 def _complements(p: Product, run: Canonicaliser) -> Product:
     """σ(v)·σ(-v) = σ(v)·(1 - σ(v)), always: the form that σ's own derivative has."""
     sigmoids = [f for f in p.factors if f.base.op.name == "sigmoid" and f.base in run.arguments]
+    for f in sigmoids:
+        v = run.arguments[f.base][0]
+        for g in p.factors if f.power >= 1 and f.power == int(f.power) else ():
+            times = _multiple(g, f, v.scaled(-1), run)
+            if times >= 1 and times == int(times):
+                # e^(kv)·σ(-v)ᵏ = σ(v)ᵏ, always.
+                both = min(int(times), int(f.power))
+                new = [_function_factor(run, "sigmoid", v.scaled(-1), f.labels, both)]
+                if f.power > both:
+                    new.append(Factor(f.base, f.labels, plain_power(f.power - both)))
+                if times > both:
+                    new.append(_function_factor(run, "exp", v.scaled(-(times - both)), f.labels, 1))
+                return merged(without(p, [f, g], new), run)
     for k, f in enumerate(sigmoids):
         v = run.arguments[f.base][0]
-        for g in p.factors:
-            if g.base.op.name == "exp" and g.power == 1 and f.power >= 1 and _same_exponent(g, f, v.scaled(-1), run):
-                # e^v·σ(-v) = σ(v), always.
-                left = [Factor(f.base, f.labels, plain_power(f.power - 1))] if f.power > 1 else []
-                made = _function_factor(run, "sigmoid", v.scaled(-1), f.labels, 1)
-                return merged(without(p, [f, g], [made, *left]), run)
         for g in sigmoids[k + 1 :]:
             if f.base is g.base or f.power <= 0 or g.power <= 0:
                 continue
@@ -243,9 +261,11 @@ def _against_exponential(p: Product, run: Canonicaliser) -> Product:
         v = run.arguments[s.base][0]
         here = Factor(s.base, tuple(f.labels[other.out.index(x)] for x in s.labels))
         for g in p.factors:
-            if g.base.op.name == "exp" and g.power == 1 and _same_exponent(g, here, v, run):
+            times = _multiple(g, here, v, run)
+            if times >= 1 and times == int(times):
                 left = [Factor(f.base, f.labels, plain_power(f.power - 1))] if f.power != 1 else []
-                return merged(without(p, [f, g], [here, *left]).scaled(one.coef), run)
+                more = [_function_factor(run, "exp", v.scaled(times - 1), f.labels, 1)] if times > 1 else []
+                return merged(without(p, [f, g], [here, *left, *more]).scaled(one.coef), run)
     return p
 
 
@@ -306,19 +326,25 @@ def _signs(p: Product, run: Canonicaliser) -> Product:
     return p
 
 
-def _quotients(p: Product) -> Product:
-    """sinh/cosh = tanh and sin/cos = tan, wherever the quotient is defined."""
-    for f in p.factors:
-        name = {"cosh": "tanh", "cos": "tan"}.get(f.base.op.name)
-        if name is None or f.power >= 0 or f.power != int(f.power):
-            continue
-        for g in p.factors:
-            fits = g.base.op.name == ("sinh" if name == "tanh" else "sin") and g.labels == f.labels
-            if fits and g.base.args[0] is f.base.args[0] and g.power > 0 and g.power == int(g.power):
-                k = min(g.power, -f.power)
-                new = [Factor(lookup(name)(f.base.args[0]), f.labels, k)]
-                new += [Factor(x.base, x.labels, rest) for x, rest in ((f, f.power + k), (g, g.power - k)) if rest]
-                return _quotients(without(p, [f, g], new))
+_TANGENTS = (("sin", "cos", "tan"), ("sinh", "cosh", "tanh"))
+
+
+def _quotients(p: Product, run: Canonicaliser) -> Product:
+    """sin/cos = tan, cos·tan = sin, cos/sin = 1/tan and the same of sinh, cosh, tanh, wherever both are defined."""
+    for names in _TANGENTS:
+        groups: dict[Any, dict[str, Factor]] = {}
+        for f in p.factors:
+            if f.base.op.name in names and f.power == int(f.power) and f.base in run.arguments:
+                groups.setdefault((f.base.args[0], f.labels), {})[f.base.op.name] = f
+        for (_, labels), found in groups.items():
+            own = [found[n].power if n in found else 0 for n in names]
+            sine, cosine = int(own[0] + own[2]), int(own[1] - own[2])
+            times = min(sine, -cosine) if sine > 0 > cosine else sine if sine == -cosine else 0
+            best = [sine - times, cosine + times, times]
+            if len(found) > 1 and best != own:
+                v = run.arguments[next(iter(found.values())).base][0]
+                new = [_function_factor(run, n, v, labels, k) for n, k in zip(names, best, strict=True) if k]
+                return _quotients(without(p, list(found.values()), new), run)
     return p
 
 
@@ -348,7 +374,7 @@ _REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"number"}), _alone(unit_powers)),
     (frozenset({"exp"}), _exponentials),
     (frozenset({"exp"}), logistic_quotient),
-    (frozenset({"cosh", "cos"}), _alone(_quotients)),
+    (frozenset({"cosh", "cos", "tanh", "tan"}), _quotients),
     (frozenset({"inv"}), without_inverses),
     (frozenset({"inv", "cholesky"}), without_cholesky),
     (frozenset({"put"}), _alone(entries_of_others)),
@@ -423,6 +449,9 @@ def _exp(run: Canonicaliser, form: Form) -> Form | None:
     if f is not None and f.base in run.arguments:
         labels = [f.labels.index(x) for x in form.terms[0].out]
         return run.arguments[f.base][0].restricted(labels)
+    powers = powers_of_logs(run, form)
+    if powers is not None:
+        return powers
     f = _single(form, "log_softmax")
     if f is not None:
         made = lookup("softmax")(f.base.args[0], dim=f.base.params["dim"])

@@ -240,9 +240,8 @@ class Canonicaliser:
             inner = self.product(form.restricted(axes))
             return self.term(Form([inner], inner_shape(form, axes)).spread(axes, form.shape))
         form = self.settled(form)
-        if len(form.terms) > 1:
-            return self._sum_term(form)
-        return self.plain_term(Form([doubled_angle(p, self) for p in form.terms], form.shape))
+        form = Form([doubled_angle(p, self) for p in form.terms], form.shape)
+        return self._sum_term(form) if len(form.terms) > 1 else self.plain_term(form)
 
     def settled(self, form: Form) -> Form:
         """The form with common factors taken out and its fractions in lowest terms."""
