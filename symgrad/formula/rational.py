@@ -26,7 +26,7 @@ from symgrad.formula.polynomials import (
     quotient,
     raised,
 )
-from symgrad.formula.term import NUMBER, SIZE, Term, postorder
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
 from symgrad.op import lookup
 
 if TYPE_CHECKING:
@@ -463,7 +463,25 @@ def _options(form: Form, run: Canonicaliser) -> Iterator[Form]:
 
 
 def _measure(term: Term) -> tuple[int, int]:
-    """The operations of a formula as printed and its long numbers, and among equals its fractions; means are none."""
+    """The operations of a formula as printed and its long numbers, and among equals its fractions; means are none.
+
+    Where a scalar is divided by names above a fraction bar there is one operation more.
+    """
     digits = (len(str(t.params["value"])) for t in postorder([term]) if t.op is NUMBER)
     fractions = [t for t in postorder([term]) if t.op.name == "div" and t.args[1].op is not SIZE]
-    return price(term) + sum(n - LONG for n in digits if n > LONG), len(fractions)
+    nested = any(_has_fraction(t.args[0]) for t in fractions if not t.shape)
+    return price(term) + nested + sum(n - LONG for n in digits if n > LONG), len(fractions)
+
+
+def _has_fraction(term: Term) -> bool:
+    """Whether something is divided by names on the line that a scalar is written on."""
+    stack = [term]
+    while stack:
+        t = stack.pop()
+        if t.op.name == "div" and all(
+            x.op in (SYMBOL, NUMBER) or x.op.name in ("mul", "pow", "square") for x in postorder([t.args[1]])
+        ):
+            return t.args[1].op is not NUMBER
+        if t.op.name in ("add", "sub", "mul", "neg"):
+            stack += t.args
+    return False

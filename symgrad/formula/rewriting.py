@@ -14,6 +14,7 @@ from symgrad.formula.identities import logistic_quotient
 from symgrad.formula.imaginary import conjugate, conjugate_pairs, part, phases, unit_powers
 from symgrad.formula.inverses import without_inverses
 from symgrad.formula.masks import positive_relu, signed_powers, unmasked
+from symgrad.formula.meetings import without_root
 from symgrad.formula.normal import Factor, Form, Product, plain_power, size_factors
 from symgrad.formula.numerals import with_whole_parts
 from symgrad.formula.powers import gathered_powers, powers_of_logs
@@ -417,6 +418,11 @@ def simpler_function(run: Canonicaliser, op: Op, args: Sequence[Form], shape: tu
         if len(difference.terms) == 1:
             return run.elementwise(op, [difference, Form((), shape)], {}, shape)
     form = args[0]
+    if name == "erfc" and form.terms and all(p.coef < 0 for p in form.terms):
+        # erfc(-u/√2) = 2Φ(u), always.
+        u = without_root(form.scaled(-1), run)
+        if u is not None:
+            return run.elementwise(lookup("ndtr"), [u], {}, u.shape).scaled(2)
     if name in _ODD | _EVEN and form.terms and all(p.coef < 0 for p in form.terms):
         # f(-x) = -f(x) for odd and f(x) for even functions, always.
         found = run.elementwise(op, [form.scaled(-1)], {}, shape)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.expanding import cost, substituted
 from symgrad.formula.identities import hyperbolic, one_square
+from symgrad.formula.meetings import bessel_recurrence, normal_probability, one_logarithm
 from symgrad.formula.normal import Factor, Form, Power, Product, plain_power
 from symgrad.formula.term import Term, frozen
 from symgrad.op import lookup
@@ -30,8 +31,7 @@ def shortened(form: Form, run: Canonicaliser) -> Form | None:
     """The form with one square completed, or some terms over a common denominator; None when neither is shorter."""
     if not 1 < len(form.terms) <= WIDEST:
         return None
-    rules = (_square, one_square, hyperbolic, _complement, _sandwich, _one_fraction, _one_call)
-    return next((found for rule in rules if (found := rule(form, run)) is not None), None)
+    return next((found for rule in _RULES if (found := rule(form, run)) is not None), None)
 
 
 # ---------------------------------------------------------------------------------------------- squares
@@ -221,3 +221,9 @@ def _place(q: Product, p: Product, f: Factor) -> Factor:
     """The factor with the labels that the product ``p``'s axes have in ``q``."""
     names = dict(zip(p.out, q.out, strict=True))
     return Factor(f.base, tuple(names[x] for x in f.labels), f.power)
+
+
+_RULES = (
+    _square, one_square, hyperbolic, _complement, _sandwich, one_logarithm, normal_probability, bessel_recurrence, _one_fraction,
+    _one_call,
+)  # fmt: skip

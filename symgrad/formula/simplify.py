@@ -342,11 +342,14 @@ class Canonicaliser:
     def _defined(self, term: Term) -> Form:
         """An op by its definition, read in this run."""
         assert term.op.define is not None
-        definition = term.op.define(*term.args, **term.params)
-        for t in postorder([definition]):
+        return self.form_of(term.op.define(*term.args, **term.params)).broadcast(term.shape)
+
+    def form_of(self, term: Term) -> Form:
+        """The form of a term that is not of the formula, read in this run."""
+        for t in postorder([term]):
             if t not in self.forms:
                 self.forms[t] = self._read(t)
-        return self.forms[definition].broadcast(term.shape)
+        return self.forms[term]
 
     def opaque(self, term: Term) -> Form:
         """A term as a factor of its own."""
