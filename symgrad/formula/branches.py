@@ -133,15 +133,42 @@ def joined(run: Canonicaliser, terms: Sequence[Product], shape: tuple[object, ..
             shared = _shared(terms[k], terms[m])
             places = [tuple(terms[k].out.index(x) for x in f.labels) for f in shared]
             one, other = (_piece(run, _bare(p, shared, places), shape) for p in (terms[k], terms[m]))
-            if one is None or other is None or bool(one[1].terms) == bool(other[1].terms):
+            if one is None or other is None:
                 continue
-            if run.same(one[0], other[0]):
-                above, below = (one[1], other[2]) if one[1].terms else (other[1], one[2])
-                whole = selected(run, lookup("where"), one[0], above, below)
+            whole = _both(run, one, other)
+            if whole is not None:
                 if shared:
                     whole = run.times(Form([Product(1, shared, terms[k].out)], shape), whole)
                 rest = [p for n, p in enumerate(terms) if n not in (k, m)]
                 return [*rest[:k], *whole.terms, *rest[k:]]
+    return None
+
+
+def _both(run: Canonicaliser, one: Piece, other: Piece) -> Form | None:
+    """where(c, a, b) + where(c, d, e) = where(c, a + d, b + e); and where(¬c ∧ d, e, 0) goes into the second branch."""
+    condition, shape = one[0], one[0].shape
+    if run.same(condition, other[0]):
+        sides = [run.sum_of([*a.terms, *b.terms], shape) for a, b in zip(one[1:], other[1:], strict=True)]
+        return selected(run, lookup("where"), condition, *sides)
+    for (c, first, second), (d, above, below) in ((one, other), (other, one)):
+        rest = None if below.terms else _apart(run, c, d)
+        if rest is not None:
+            inner = selected(run, lookup("where"), rest, above, below)
+            return selected(run, lookup("where"), c, first, run.sum_of([*second.terms, *inner.terms], shape))
+    return None
+
+
+def _apart(run: Canonicaliser, condition: Form, other: Form) -> Form | None:
+    """d, when another condition is d and not this one."""
+    sides = _arguments_of(run, other, "logical_and")
+    for k in (0, 1) if sides is not None else ():
+        assert sides is not None
+        inner = _arguments_of(run, sides[k], "logical_not")
+        if inner is not None and run.same(inner[0], condition):
+            return sides[1 - k]
+        deeper = _apart(run, condition, sides[k])
+        if deeper is not None:
+            return run.elementwise(lookup("logical_and"), [deeper, sides[1 - k]], {}, other.shape)
     return None
 
 
@@ -159,14 +186,18 @@ def _bare(p: Product, shared: Sequence[Factor], places: Sequence[tuple[int, ...]
     return Product(p.coef, kept, p.out, p.decimal)
 
 
-def _piece(run: Canonicaliser, p: Product, shape: tuple[object, ...]) -> tuple[Form, Form, Form] | None:
-    """(condition, first, second) of a product with one ``where``, one branch of which is zero; the rest goes inside."""
+Piece = tuple[Form, Form, Form]
+"""A condition and two branches."""
+
+
+def _piece(run: Canonicaliser, p: Product, shape: tuple[object, ...]) -> Piece | None:
+    """(condition, first, second) of a product with one ``where``; the rest goes inside."""
     found = [f for f in p.factors if f.base.op.name == "where"]
     if len(found) != 1 or found[0].power != 1 or not p.elementwise:
         return None
     own = run.arguments.get(found[0].base)
     inside = _spread_arguments(run, p, found[0], shape)
-    if own is None or inside is None or bool(own[1].terms) == bool(own[2].terms):
+    if own is None or inside is None:
         return None
     labels = found[0].labels
     sides = [Form((), shape), Form((), shape)]

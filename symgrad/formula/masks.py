@@ -28,6 +28,25 @@ def _is_relu_of(g: Factor, mask: Factor) -> bool:
     return g.base.op.name == "relu" and g.base.args[0] is u and g.labels == mask.labels and bound.number == 0 < g.power
 
 
+def unclipped(p: Product, run: Canonicaliser) -> Product:
+    """clip(u, a, b)·[a ≤ u ≤ b] = u·[a ≤ u ≤ b], always."""
+    for m in p.factors:
+        sides = {x.op.name: x.args for x in m.base.args} if m.base.op.name == "logical_and" else {}
+        for g in p.factors if set(sides) == {"ge", "le"} else ():
+            (u, a), (v, b) = sides["ge"], sides["le"]
+            known = g.base.op.name == "clamp" and g.base in run.arguments and g.labels == m.labels
+            if not known or g.base.args != (u, a, b) or u is not v or g.power != int(g.power) or g.power < 1:
+                continue
+            inner = run.product(run.arguments[g.base][0])
+            if inner.elementwise and len(inner.out) == len(g.labels):
+                names = dict(zip(inner.out, g.labels, strict=True))
+                power = int(g.power)
+                new = [Factor(f.base, tuple(names[x] for x in f.labels), f.power * power) for f in inner.factors]
+                rest = [f for f in p.factors if f is not g]
+                return Product(p.coef * inner.coef**power, [*new, *rest], p.out, p.decimal)
+    return p
+
+
 def positive_relu(run: Canonicaliser, args: Sequence[Form], shape: tuple[Any, ...]) -> Form | None:
     """[relu(u) > 0] and [relu(u) ≠ 0] are [u > 0], always."""
     p = args[0].terms[0] if len(args[0].terms) == 1 else None

@@ -13,7 +13,7 @@ from symgrad.formula.exponentials import adjoint_directions
 from symgrad.formula.identities import logistic_quotient
 from symgrad.formula.imaginary import conjugate, conjugate_pairs, part, phases, unit_powers
 from symgrad.formula.inverses import without_inverses
-from symgrad.formula.masks import positive_relu, signed_powers, unmasked
+from symgrad.formula.masks import positive_relu, signed_powers, unclipped, unmasked
 from symgrad.formula.meetings import without_root
 from symgrad.formula.normal import Factor, Form, Product, plain_power, size_factors
 from symgrad.formula.numerals import with_whole_parts
@@ -389,6 +389,7 @@ _LATER_REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"sigmoid"}), _complements),
     (frozenset({"ratio"}), _guards),
     (frozenset({"gt", "ge", "sign"}), lambda p, run: signed_powers(unmasked(p), run)),
+    (frozenset({"clamp"}), unclipped),
     (frozenset({"sign", "abs"}), _signs),
     (frozenset({"conj"}), lambda p, run: phases(conjugate_pairs(p, run), run)),
     (frozenset({"pow"}), gathered_powers),

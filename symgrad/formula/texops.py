@@ -282,18 +282,31 @@ def _logical(w: Writer, t: Term) -> Piece:
     return Piece(kind_of(t.shape), f"{a} {sign} {b}", LOGIC)
 
 
+_NEGATED = {"gt": "le", "ge": "lt", "lt": "ge", "le": "gt", "eq": "ne", "ne": "eq"}
+
+
 def _between(w: Writer, t: Term) -> Piece | None:
     """a ≤ u ≤ b for u ≥ a and u ≤ b."""
-    low, high = sorted(t.args, key=lambda x: x.op.name[:1], reverse=True) if t.op.name == "logical_and" else t.args
-    down, up = low.op.name in ("lt", "le"), high.op.name in ("gt", "ge")
-    if t.op.name != "logical_and" or not (down and up) or low.args[0] is not high.args[0]:
+    sides = [_comparison(x) for x in t.args]
+    names = [name for name, _ in sides]
+    if t.op.name != "logical_and" or sides[0][1][:1] != sides[1][1][:1] or not sides[0][1]:
         return None
-    a, u, b = (text_of(w.operand(x, t.shape)) for x in (high.args[1], low.args[0], low.args[1]))
-    first, second = ("<" if x.op.name in ("lt", "gt") else r"\le" for x in (high, low))
-    return Piece(kind_of(t.shape), f"{a} {first} {u} {second} {b}", RELATION)
+    if names[0] in ("lt", "le"):
+        sides, names = sides[::-1], names[::-1]
+    if names[0] not in ("gt", "ge") or names[1] not in ("lt", "le"):
+        return None
+    (low, (u, bottom)), (high, (_, top)) = sides
+    a, x, b = (text_of(w.operand(z, t.shape)) for z in (bottom, u, top))
+    first, second = ("<" if name in ("gt", "lt") else r"\le" for name in (low, high))
+    return Piece(kind_of(t.shape), f"{a} {first} {x} {second} {b}", RELATION)
 
 
-_NEGATED = {"gt": "le", "ge": "lt", "lt": "ge", "le": "gt", "eq": "ne", "ne": "eq"}
+def _comparison(t: Term) -> tuple[str, tuple[Term, ...]]:
+    """The name and sides of a comparison, or of one that is negated."""
+    inner = t.args[0] if t.op.name == "logical_not" else t
+    if inner.op.name not in _NEGATED:
+        return "", ()
+    return (inner.op.name if inner is t else _NEGATED[inner.op.name]), inner.args
 
 
 @writes("logical_not")
