@@ -14,8 +14,8 @@ from symgrad.errors import ArgumentError, FormulaError, NameProblem, ShapeError
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, evaluate, postorder, size_letter, size_value, symbol
 from symgrad.op import Op, shape_of
 from symgrad.ops.constants import PI, exact
-from symgrad.tape.graph import Size
 from symgrad.tape.record import Recorded
+from symgrad.tape.sizes import Size
 
 __all__ = ["SympyFunction", "from_sympy", "to_matexpr"]
 

@@ -10,9 +10,9 @@ import numpy as np
 from symgrad import dtypes, op
 from symgrad.devices import CPU, accept, channels_last, channels_last_3d, contiguous_format, on_cpu, strided
 from symgrad.ops.shaping import axis_of
-from symgrad.tape.graph import Size
 from symgrad.tape.inplace import inferred
 from symgrad.tape.record import Recorded, plain, scalarised
+from symgrad.tape.sizes import Size
 from symgrad.tape.versions import storage
 
 __all__ = [

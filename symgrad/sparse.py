@@ -24,7 +24,7 @@ from symgrad.errors import ArgumentError, AutogradError, ShapeError, Unsupported
 from symgrad.facts import Shape
 from symgrad.op import Op, lookup, register_carrier
 from symgrad.ops.indexing import static_index
-from symgrad.tape.graph import Size
+from symgrad.tape.sizes import Size
 from symgrad.tensor import FUNCTIONS, Tensor
 
 __all__ = ["SparseTensor", "addmm", "log_softmax", "mm", "softmax", "sum"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -60,3 +61,41 @@ def test_a_size_that_no_symbol_tells_is_named():
     x.mean().backward()
     with pytest.raises(FormulaError, match="sizes="):
         evaluate(x.grad.term, {})
+
+
+SIZES = [
+    (lambda n, s: n * s, r"n s"),
+    (lambda n, s: -n * s, r"-n s"),
+    (lambda n, s: s / (n - 1), r"\frac{s}{n - 1}"),
+    (lambda n, s: s / n**0.5, r"\frac{s}{\sqrt{n}}"),
+    (lambda n, s: n / 2 * s, r"\frac{n s}{2}"),
+    (lambda n, s: (n - 1) / n * s, r"\frac{s \left(n - 1\right)}{n}"),
+    (lambda n, s: (1 - 1 / n) * s, r"s \left(1 - \frac{1}{n}\right)"),
+]
+
+
+@pytest.mark.parametrize(("multiple", "shown"), SIZES, ids=[row[1] for row in SIZES])
+def test_arithmetic_of_sizes_keeps_the_letter(multiple, shown):
+    x, s = (sg.tensor(v, requires_grad=True, name=name) for v, name in (([1.0, 2.0, 3.0], "x"), (0.5, "s")))
+    y = multiple(x.shape[0], s) + 0 * x.sum()
+    assert float(y) == pytest.approx(multiple(3, 0.5), rel=1e-6)
+    assert y.latex() == shown
+    with sg.no_grad():
+        values = {"x": np.ones(7), "s": 0.5}
+        assert sg.compile(y, ["x", "s"])(*values.values()) == pytest.approx(multiple(7, 0.5))
+
+
+def test_sizes_are_ints_and_what_is_made_of_them_are_numbers():
+    n = sg.ones(3).shape[0]
+    assert (n - 1, n + True, n // 2, n % 2, -n, 2**n, divmod(n, 2)) == (2, 4, 1, 1, -3, 8, (1, 1))
+    assert isinstance(n - 1, int)
+    assert isinstance(n / 2, float)
+    assert [0] * (n - 1) == [0, 0]
+    assert (repr(n - 1), repr(n / 2), hash(n - 1)) == ("2", "1.5", hash(2))
+    for value in (n - 1, n / 2):
+        assert type(pickle.loads(pickle.dumps(value))) in (int, float)
+    k = n
+    for _ in range(1000):
+        k = k + 1
+    assert k == 1003
+    assert (sg.ones(2) * (n / 2)).dtype == sg.float32

@@ -40,7 +40,7 @@ class Presenter:
                 continue
             if p.coef == -1 and self._complement(inside) is not None:
                 continue
-            whole = len(p.factors) > 1 and abs(p.coef) > 1 and p.coef == int(p.coef)
+            whole = len(p.factors) > 1 and p.coef == int(p.coef) and abs(int(p.coef)) > 1
             if not whole and self.numbers(inside, abs(p.coef)) < 1 + self.numbers(inside, 1):
                 # ½(x - 2y) is x/2 - y, which has fewer numbers.
                 spread = self._scaled(f.base, inside, p.coef)

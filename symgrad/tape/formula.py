@@ -20,11 +20,12 @@ from symgrad.op import Op, lookup
 from symgrad.ops.indexing import Index, indexed_shape
 from symgrad.ops.kinks import turned, under
 from symgrad.tape.folding import unfolded
-from symgrad.tape.graph import Node, Size, Source
+from symgrad.tape.graph import Node, Source
 from symgrad.tape.hooked import marked, through_hooks
 from symgrad.tape.names import site_name
 from symgrad.tape.origin import Origin, origin_of
 from symgrad.tape.record import Recorded
+from symgrad.tape.sizes import Measure, Size
 from symgrad.timing import timed
 
 LETTERS = ("n", "m", "p", "q", "r", "s", "d", "h", "l", "u", "v")
@@ -224,11 +225,15 @@ class Reading:
     # -------------------------------------------------------------------------------------- nodes
 
     def _number(self, value: Any) -> Term:
-        if isinstance(value, Size):
-            if all(f in self.letters for f in value.factors):
-                return size_product([self.letters[f] for f in value.factors])
-            return number(int(value))
-        return as_term(value)
+        if not isinstance(value, (Size, Measure)):
+            return as_term(value)
+        if not all(f in self.letters for f in value.factors):
+            return number(int(value) if isinstance(value, Size) else float(value))
+        made = size_product([self.letters[f] for f in value.factors])
+        for name, other in value.steps:
+            sides = (made, self._number(other))
+            made = lookup(name.removeprefix("r"))(*(sides[::-1] if name.startswith("r") else sides))
+        return made
 
     def _term(self, node: Node) -> Term:
         op = node.op

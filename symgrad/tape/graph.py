@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from typing import Any, Self
+from typing import Any
 
 from symgrad.op import Op
+from symgrad.tape.sizes import Size
 
 sequence = itertools.count(1)
 """Creation numbers; they order the graph, since a node is always younger than its arguments."""
@@ -197,34 +198,6 @@ class Shaped:
         import numpy as np
 
         return np.full(self.shape, value, self.dtype)[()]
-
-
-class Size(int):
-    """An int that knows it is a size (or a product of sizes), so that formulas show a letter and not a number."""
-
-    factors: tuple[int, ...]
-
-    def __new__(cls, value: int, factors: tuple[int, ...] | None = None) -> Self:
-        """A size, or a product of the sizes ``factors``."""
-        made = super().__new__(cls, value)
-        made.factors = (int(value),) if factors is None else factors
-        return made
-
-    def __mul__(self, other: Any) -> Any:
-        if other.__class__ is Size:
-            kept = tuple(f for f in self.factors + other.factors if f != 1)
-            return Size(int(self) * int(other), kept)
-        return int(self).__mul__(other)  # what else there is, such as a tensor, is asked with the size as it is
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Whoever is sent a shape need not have this library; only the record of a graph keeps sizes as sizes.
-        return (int, (int(self),))
-
-    def __copy__(self) -> Size:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Size:
-        return self
 
 
 class Masked:

@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import FormulaError, SymgradWarning
-from symgrad.tape.graph import FREED, Labelled, Node, NodeExtra, Size, Source, sequence
+from symgrad.tape.graph import FREED, Labelled, Node, NodeExtra, Source, sequence
 from symgrad.tape.observers import unpacked
 from symgrad.tape.origin import OWN, Origin, origin_of
 from symgrad.tape.record import Recorded
+from symgrad.tape.sizes import Measure, Size
 
 _KINDS = (Recorded, Node, Source, Origin)
 
@@ -167,21 +168,22 @@ class _KeptSize:
 
     __slots__ = ("size",)
 
-    def __init__(self, size: Size):
+    def __init__(self, size: Size | Measure):
         self.size = size
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Size, (int(self.size), self.size.factors))
+        size = self.size
+        return (type(size), (int(size) if isinstance(size, Size) else float(size), size.factors, size.steps))
 
-    def __deepcopy__(self, memo: Any) -> Size:
+    def __deepcopy__(self, memo: Any) -> Size | Measure:
         return self.size
 
 
 def _as_size(value: Any) -> Any:
     """``value`` (an argument, or a node's parameters) with the sizes in it marked to stay sizes."""
-    if value.__class__ is Size:
+    if value.__class__ in (Size, Measure):
         return _KeptSize(value)
-    if value.__class__ is tuple and any(item.__class__ in (Size, tuple) for item in value):
+    if value.__class__ is tuple and any(item.__class__ in (Size, Measure, tuple) for item in value):
         return tuple(map(_as_size, value))
     if value.__class__ is dict and value:
         return {key: _as_size(item) for key, item in value.items()}

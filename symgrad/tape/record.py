@@ -30,11 +30,12 @@ from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import Op, lookup, refusal, shape_of
 from symgrad.ops.constants import Constant, NamedFloat
 from symgrad.tape.explaining import explain
-from symgrad.tape.graph import Labelled, Node, Size, Source, sequence
+from symgrad.tape.graph import Labelled, Node, Source, sequence
 from symgrad.tape.inplace import Invalid, View, inferred, note_view
 from symgrad.tape.layout import laid_out
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import NODES, observed
+from symgrad.tape.sizes import Measure, Size
 from symgrad.tape.versions import kept, note_scalar, storage
 from symgrad.tape.watch import WATCH, note_constant
 
@@ -197,7 +198,7 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
             if arg._requires_grad and op.differentiable(i):
                 mask |= 1 << i
             keep = keep or traced(arg)
-        elif isinstance(arg, (Constant, Fraction, NamedFloat)):
+        elif isinstance(arg, (Constant, Fraction, NamedFloat, Measure)):
             values.append(float(arg))
         elif isinstance(arg, Size):
             values.append(int(arg))
