@@ -49,7 +49,9 @@ class Presenter:
                     return Product(1, factors, p.out, p.decimal)
             if p.coef > 0:
                 continue
-            one_minus = any(q.constant and q.coef > 0 for q in inside.terms) and all(abs(q.coef) == 1 for q in inside.terms)
+            one_minus = any(q.constant and q.coef > 0 for q in inside.terms) and all(
+                abs(q.coef) == 1 for q in inside.terms
+            )
             if one_minus and len(p.factors) > 1:
                 continue  # among factors 1 - x is not turned into x - 1
             if any(q.coef < 0 for q in inside.terms) and any(q.coef > 0 for q in inside.terms):

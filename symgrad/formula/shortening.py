@@ -224,6 +224,6 @@ def _place(q: Product, p: Product, f: Factor) -> Factor:
 
 
 _RULES = (
-    _square, one_square, hyperbolic, _complement, _sandwich, one_logarithm, normal_probability, bessel_recurrence, _one_fraction,
-    _one_call,
+    _square, one_square, hyperbolic, _complement, _sandwich, one_logarithm, normal_probability, bessel_recurrence,
+    _one_fraction, _one_call,
 )  # fmt: skip
