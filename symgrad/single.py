@@ -208,7 +208,7 @@ def matmul(a: Any, b: Any) -> Any:
         return np.matmul(a, b)
     out = np.add.accumulate(left[..., :, :, None] * right[..., None, :, :], -2)[..., -1, :]
     out = out[..., 0, :] if a.ndim == 1 else out
-    return np.ascontiguousarray(out[..., 0] if b.ndim == 1 else out)
+    return np.array(out[..., 0] if b.ndim == 1 else out, order="C")
 
 
 def _dot(products: Any) -> Any:

@@ -12,8 +12,8 @@ import numpy as np
 
 from symgrad import kernels_scan
 from symgrad.dtypes import is_floating
-from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, front, primitive, refusal, refusing, shape_of
+from symgrad.errors import ArgumentError, DtypeError, ShapeError
+from symgrad.op import Op, front, is_complex, primitive, refusal, refusing, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.elementwise import ceil, floor
 from symgrad.ops.indexing import gather_op
@@ -253,6 +253,8 @@ def _running(name: str, op: Any) -> Any:
     def call(input: Any, dim: int) -> Extremes:
         axis = axis_of(dim, len(shape_of(input)))
         if not shape_of(input):
+            if is_complex(input) and getattr(input, "requires_grad", False):
+                raise DtypeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
             return Extremes((reshape(input, ()), np.int64(0) * isnan(input)))
         indices = op(input, dim=axis)
         return Extremes((gather_op(input, indices, dim=axis), indices))

@@ -147,6 +147,8 @@ def views_follow(root: Any) -> None:
     """
     for ref in (root._extra.views if root._extra is not None else None) or ():
         alive = ref()
+        if alive is not None and root._requires_grad and alive._node.__class__ is Node and not alive._node.mask:
+            alive._node = None  # it says how the values came about, and no gradient goes that way
         if alive is not None and out_of_reach(alive):
             alive._requires_grad = root._requires_grad
             view = alive._extra.view

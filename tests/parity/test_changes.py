@@ -218,3 +218,17 @@ def test_evenly_spaced_numbers_to_the_last_digit(ends, dtype):
 def test_products_over_named_axes_do_not_save_the_operand_itself():
     program = "v = x * 2; y = t.einsum('ij,kj->ik', v, v); v.detach_(); y.sum().backward()"
     alike(program, "x.grad.tolist()", x=weight)
+
+
+def test_views_of_what_was_computed_unrecorded_follow_it_to_be_a_leaf():
+    start = "x = t.ones(2, requires_grad=True); b = (x > 0).sqrt(); v = b.expand(3, 2); b.requires_grad_()"
+    alike(f"{start}\nv.retain_grad()\n(v * 2).sum().backward()", "(v.requires_grad, v.is_leaf, b.grad is None)")
+
+
+def test_running_extremes_of_a_complex_number_have_no_gradient():
+    alike("t.tensor(1j, requires_grad=True).cummax(dim=-1)", "None")
+    alike("t.tensor(1j).cummin(dim=-1)", "None")
+
+
+def test_strides_of_small_products():
+    alike("v = t.ones(1, 3) @ t.ones(3, 1)", "v.stride()")
