@@ -212,6 +212,13 @@ class Elementwise(sp.Function):  # type: ignore[misc]
 
         return partial(lookup(self.op_name), self.args, argindex - 1)
 
+    def _eval_evalf(self, prec: int) -> Any:
+        """Digits where mpmath has them; its function of that name may also be a truth value (isnan)."""
+        try:
+            return super()._eval_evalf(prec)
+        except TypeError:
+            return None
+
     def _latex(self, _: Any, exp: Any = None) -> str:
         from symgrad.formula.latex import latex
         from symgrad.formula.sympy_io import from_sympy_expr

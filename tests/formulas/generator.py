@@ -297,7 +297,9 @@ class WideGenerator(Generator):
             lambda: sg.sum(sg.linalg.vector_norm(self.grown((n, m), d), 3, 1)),
             lambda: sg.linalg.matrix_norm(self.grown((n, m), d), self.one_of(("fro", 1, float("inf")))),
             lambda: sg.linalg.slogdet(self.positive(n, d - 1))[1],
-            lambda: sg.sum(sg.linalg.eigvalsh(self.positive(n, d - 1)) ** 2),
+            lambda: sg.sum(
+                sg.linalg.eigvalsh(self.positive(n, d - 1) + self.made(f"S_{n}", (n, n), structure="symmetric")) ** 2
+            ),
             lambda: sg.sum(sg.log(sg.diagonal(sg.linalg.cholesky(self.positive(n, d - 1))))),
             lambda: sg.var(self.grown((n, m), d), 1)[0] + sg.mean(sg.var(self.grown((n, m), d - 1), 0)),
             lambda: sg.einsum(
