@@ -102,3 +102,13 @@ def test_small_decimals_are_not_multiplied_out():
     assert not whole(f, g)
     assert max(len(word) for word in str(to_sympy(g)).replace("(", " ").split()) < 24
     assert symbols_of(g) == [x]
+
+
+def test_a_complex_number_makes_a_product_complex():
+    """(1 + i)w is complex, though w is real and 1 + i is a formula without a dtype."""
+    z = sg.complex(x, x)
+    direction = sg.conj(z / sg.abs(z))
+    for made in (sg.sum(sg.real((1 + 1j) * sg.conj(sg.sgn(z)))), sg.real(sg.sum((2 - 1j) * direction))):
+        assert not whole(made, made)
+    f = sg.erf(sg.sum(sg.abs(z)))
+    assert not whole(f, jacobian(gradient(f, [x])[0], x))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.normal import Factor, Form, Product, plain_power
+from symgrad.formula.term import is_complex_constant
 from symgrad.op import Op, lookup
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def conjugate(run: Canonicaliser, form: Form) -> Form:
                 q = run.product(conjugate(run, run.insides[f.base]))
                 coef *= Fraction(q.coef) ** int(f.power)
                 factors += [Factor(x.base, x.labels, x.power * f.power) for x in q.factors]
-            elif f.base.dtype is None or f.base.dtype.kind != "c":
+            elif f.base.dtype.kind != "c" if f.base.dtype is not None else not is_complex_constant(f.base):
                 factors.append(f)
             elif run.hermitian(f.base):
                 factors.append(Factor(f.base, f.labels[::-1], f.power))

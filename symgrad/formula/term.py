@@ -260,12 +260,18 @@ def _infer_dtype(op: Op, terms: tuple[Term, ...], params: dict[str, Any]) -> Any
             out = t.dtype if out is None or out == t.dtype else dtypes.result_type(out, t.dtype)
     for t in terms:
         if t.dtype is None and out is not None and not isinstance(t.number, (str, Fraction)):
-            out = dtypes.weak_with(t.number, out) if t.number is not None else out
+            weak = t.number if t.op is NUMBER else 1j if is_complex_constant(t) else None
+            out = dtypes.weak_with(weak, out) if weak is not None else out
     if op.result is not None:
         return np.dtype(op.result(*(out or _FLOAT for _ in found), **params))
     if op.dtypes == "float" and out is not None and out.kind in "bui":
         return dtypes.get_default_dtype() if not any(t.op is SIZE for t in terms) else None
     return out
+
+
+def is_complex_constant(term: Term) -> bool:
+    """Whether a formula of numbers, such as 1 + i, has a complex number in it; it has no dtype that tells."""
+    return term.dtype is None and any(isinstance(t.number, complex) for t in postorder([term]))
 
 
 # ---------------------------------------------------------------------------------------------- shortening
