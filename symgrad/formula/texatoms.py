@@ -144,6 +144,15 @@ def _zeta(r: Any, _: str) -> Any:
     return entrywise(lookup("zeta"), *r.arguments()[0])
 
 
+def _exponential_direction(r: Any, text: str) -> Any:
+    """L_exp(A, E), the derivative of the matrix exponential."""
+    start = r.tokens.at - 1
+    if r.tokens.peek() != "_" or "".join(r.subscript()) not in (r"\exp", "exp"):
+        r.tokens.at = start
+        raise r.tokens.error(f"{text!r} is no symbol, size or function here")
+    return value_of(op("matrix_exp_frechet", *(r.plain(a) for a in r.arguments()[0])))
+
+
 def _size(r: Any) -> Any:
     """The size after ``_``, if there is one."""
     if not r.tokens.found("_"):
@@ -186,6 +195,7 @@ ATOMS: dict[str, Callable[[Any, str], Any]] = {
     r"\pi": lambda r, _: Value("s", as_term(PI)),
     r"\infty": lambda r, _: scalar(math.inf),
     "I": _identity,
+    "L": _exponential_direction,
     **dict.fromkeys(_FENCES, _fenced),
 }
 KINDS: dict[str, Callable[[Any, str], Any]] = {

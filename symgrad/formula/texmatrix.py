@@ -14,6 +14,9 @@ from symgrad.formula.term import Term
 from symgrad.formula.texcalls import diagonal_matrix, exact, function, index_tex, operator, power, writes
 from symgrad.op import lookup
 
+ROUNDING = 1e-9
+"""The largest relative tolerance of a pseudo inverse that is one of rounding."""
+
 # ---------------------------------------------------------------------------------------------- matrices
 
 
@@ -152,6 +155,23 @@ def _of_matrix(w: Writer, t: Term) -> Piece | None:
 def _stack_of_inverses(w: Writer, x: Term) -> Piece:
     a = exact(w, x)
     return Piece("t", rf"{closed((text_of(a), a.level if a.bare else pieces.MUL), ATOM)}^{{-1}}", POWER)
+
+
+@writes("pinv")
+def _pseudo_inverse(w: Writer, t: Term) -> Piece | None:
+    """X⁺, where only rounding counts as zero."""
+    if t.ndim != 2 or t.params["atol"] or t.params["rtol"] > ROUNDING or kind_of(t.args[0].shape) != "m":
+        return None
+    a = exact(w, t.args[0])
+    return Piece("m", rf"{closed((text_of(a), a.level if a.bare else MUL), ATOM)}^{{+}}", POWER)
+
+
+@writes("matrix_exp_frechet")
+def _exponential_direction(w: Writer, t: Term) -> Piece | None:
+    """The derivative of the matrix exponential at a matrix in a direction."""
+    if t.ndim != 2 or w.taken("L"):
+        return None
+    return function(kind_of(t.shape), r"L_{\exp}", *(text_of(exact(w, a)) for a in t.args))
 
 
 @writes("matrix_exp")

@@ -279,6 +279,9 @@ class _TexReader:
             if mark == "H":
                 turned = entrywise(lambda x: op("conj", x), turned)
             return Value("m", op("inv", turned.term)) if inverse else turned
+        if mark == "+" and tokens.peek(1) == "}":
+            tokens.at += 2
+            return Value("m", op("pinv", self.plain(base), atol=0.0, rtol=1e-15))
         entry = tokens.found(r"\odot")
         exponent = self.condition()
         tokens.expect("}")
