@@ -160,6 +160,8 @@ def name_gradient(gradient: Any, origin: Origin, edge: Any) -> Any:
     elif label is not None:
         return gradient
     node, before = gradient._node, gradient._node.args
+    if gradient._extra is not None:
+        gradient._extra.counted = 0  # what the rules here did is not what torch's do
     if before.__class__ is Labelled:
         Labelled.on(node, GradientLabel(origin, edge, before.label), before.inputs, before.kept)
     else:
@@ -209,7 +211,7 @@ def resolved(place: Any) -> Any:
 
 
 def first_version(tensor: Any) -> int:
-    """The version number that a tensor came with: torch's engine, and few of its functions, change their results."""
+    """The version number that a tensor came with: torch's engine changes what it gives away."""
     extra, node = tensor._extra, tensor._node
     if extra is not None and isinstance(extra.origin, list) and extra.origin:
         origin, edge = extra.origin[0]
@@ -218,9 +220,8 @@ def first_version(tensor: Any) -> int:
         return shown(origin, edge)[1]
     if node is None:
         return 0 if extra is None or extra.came is None else shown(*extra.came)[1]
-    if node.args.__class__ is Labelled:
-        return node.args.label.version() if isinstance(node.args.label, GradientLabel) else 0
-    return int(node.op.name == "matmul" and node_name(node) == "SqueezeBackward4")
+    label = _label(node)
+    return 0 if label is None else label.version()
 
 
 def version_of(tensor: Any) -> int:

@@ -14,6 +14,7 @@ from symgrad.ops.arithmetic import closed
 from symgrad.ops.complex import conj
 from symgrad.ops.contraction import contract, einsum
 from symgrad.ops.reductions import int_to_long
+from symgrad.ops.rewrites import rewritten
 from symgrad.ops.shaping import axis_of, mT, ones_like, reshape, unsqueeze_op
 
 
@@ -99,8 +100,10 @@ def matmul(input: Any, other: Any) -> Any:
 
     Raises ``ShapeError`` when the inner sizes differ.
     """
-    _matmul_shape(shape_of(input), shape_of(other))
-    return matmul_op(input, other)
+    a, b = shape_of(input), shape_of(other)
+    _matmul_shape(a, b)
+    made = matmul_op(input, other)
+    return rewritten(made) if len(a) == 1 and len(b) == 2 else made
 
 
 def _ranked(name: str, a: int, b: int) -> Any:

@@ -52,6 +52,11 @@ def _plans(op: Op, arity: int) -> list[tuple[Any, ...]]:
     return plans
 
 
+def _watched(tensor: Any) -> bool:
+    """Whether more is to be noted of a result that needs no grad than its value."""
+    return MODE.inferred or traced(tensor)
+
+
 def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
     """The fast path of an op of one argument."""
     new, kernel, scalar = cls.__new__, op.kernel, op.scalar or op.kernel
@@ -93,7 +98,7 @@ def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
             plans = _plans(op, 1)
         mask, rules, reads, keep_out, keep_x = plans[1 if input._requires_grad else 0]
         if not mask or (MODE.exceptional and not MODE.local.enabled):
-            return apply(cls, op, (input,), {}) if traced(input) else plain(cls, v)
+            return apply(cls, op, (input,), {}) if _watched(input) else plain(cls, v)
         node = Node()
         node.op = op
         node.args = (input if source is None else source,)
@@ -167,7 +172,7 @@ def binary(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
             plan = plans[2] if other._requires_grad else plans[0]
         mask, rules, reads, keep_out, keep_x, keep_y = plan
         if not mask or (MODE.exceptional and not MODE.local.enabled):
-            return apply(cls, op, (input, other), {}) if traced(input) or traced(other) else plain(cls, v)
+            return apply(cls, op, (input, other), {}) if _watched(input) or _watched(other) else plain(cls, v)
         if a is None:
             a = input if input._requires_grad else input.source(keep_x)
         if b is None:

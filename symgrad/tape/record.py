@@ -29,6 +29,7 @@ from symgrad.dtypes import (
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import Op, lookup, refusal, shape_of
 from symgrad.ops.constants import Constant, NamedFloat
+from symgrad.ops.rewrites import rewrites
 from symgrad.tape.explaining import explain
 from symgrad.tape.graph import Labelled, Node, Source, sequence
 from symgrad.tape.inplace import Invalid, View, inferred, note_view
@@ -225,8 +226,8 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     if shared and not cuts and op.name != "detach":
         out = out.copy("K")
     made = _made(cls, op, out if shared else scalarised(out), args, values, params, mask, keep)
-    if shared and (cuts or op.name == "detach") and MODE.inferred:
-        made.more().inference = inferred(args[0])
+    if MODE.inferred:
+        _of_inferred(op, args, params, made, shared and (cuts or op.name == "detach"))
     if shared and cuts and not (MODE.inferred and inferred(args[0])):
         note_view(args[0], made, op, params)
     return made
@@ -270,6 +271,16 @@ def _as_claimed(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any,
     """The result recorded with the operands in ``claimed`` as leaves; to other operations they stay constants."""
     with as_leaves(arg for i, arg in enumerate(args) if claimed >> i & 1):
         return _made(cls, op, out, args, values, params, mask | claimed, True)
+
+
+def _of_inferred(op: Op, args: Any, params: dict[str, Any], made: Any, view: bool) -> None:
+    """Note of a view that it is an inference tensor, too, and of other results of such how often torch changed them."""
+    if view:
+        made.more().inference = inferred(args[0])
+    elif not MODE.local.inference and all(inferred(arg) for arg in args if isinstance(arg, Recorded)):
+        times = rewrites(op.name, [shape_of(arg._value) for arg in args if isinstance(arg, Recorded)], params)
+        if times:
+            made.more().counted = times
 
 
 @contextlib.contextmanager
