@@ -17,7 +17,8 @@ from symgrad.op import shape_of
 from symgrad.ops.contraction import contract
 from symgrad.ops.linalg import diagonal as _diagonal
 from symgrad.ops.naming import SPACES
-from symgrad.ops.reductions import axes_of, norm_op
+from symgrad.ops.reductions import cast
+from symgrad.ops.reductions import norm as entries_norm
 from symgrad.ops.still import still
 from symgrad.tensor import FUNCTIONS
 
@@ -37,8 +38,10 @@ def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     return _diagonal(A, offset, dim1, dim2)
 
 
-def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False) -> Any:
+def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The p-norm of entries over the axes ``dim`` (all of them by default); derivative 0 at the zero vector.
+
+    With ``dtype`` the entries are cast first.  Without entries there is no norm of infinite or negative order.
 
     >>> import numpy as np
     >>> float(vector_norm(np.array([3.0, -4.0])))
@@ -46,13 +49,13 @@ def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False) 
     """
     if not isinstance(ord, (int, float)):
         raise ArgumentError(f"linalg.vector_norm: ord is a number or inf, not {ord!r}.")
-    return norm_op(x, p=ord, dim=axes_of(dim, len(shape_of(x))), keepdim=keepdim)
+    return entries_norm(x if dtype is None else cast(x, dtype), ord, dim, keepdim)
 
 
 matrix_norm = SPACES["linalg"]["matrix_norm"]
 
 
-def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Any:
+def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """A vector norm, or a matrix norm when two axes (or "fro") are asked for; without ``ord`` the entries' 2-norm.
 
     >>> import numpy as np
@@ -62,8 +65,8 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Any
     ndim = len(shape_of(A))
     pair = isinstance(dim, (tuple, list)) and len(dim) == 2
     if ord is None or (not pair and not isinstance(ord, str) and not (dim is None and ndim == 2)):
-        return vector_norm(A, 2 if ord is None else ord, dim, keepdim)
-    return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim)
+        return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+    return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
 
 
 def multi_dot(tensors: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad import kernels, single
 from symgrad.dtypes import as_dtype
-from symgrad.errors import ArgumentError, ShapeError
+from symgrad.errors import ArgumentError, AutogradError, ShapeError
 from symgrad.op import Op, Spec, elementwise, front, is_complex, multilinear, primitive, shape_of
 from symgrad.ops.arithmetic import clone, ratio
 from symgrad.ops.complex import conj
@@ -430,9 +430,13 @@ def _norm_vjp(g: Any, out: Any, x: Any, *, p: Any, dim: tuple[int, ...], keepdim
     if p in (math.inf, -math.inf):
         hit = eq(abs_(x), out)
         return where(hit, g * sign(x) / sum_op(hit, dim=dim, keepdim=True), 0)
-    slope = ratio(abs_(x), out) ** (p - 1)
-    # Below 1 the slope at 0 is infinite; the min-norm choice is 0, as torch.
-    return g * sign(x) * (where(eq(x, 0), 0, slope) if p < 1 else slope)
+    size = abs_(x)
+    if p < 1:
+        # The slope at 0 is infinite; the min-norm choice is 0, as torch.  Below 0 such an entry makes the norm 0.
+        return g * sign(x) * where(eq(x if p > 0 else out, 0), 0, ratio(size, out) ** (p - 1))
+    # Below 2 the slope has an infinite derivative at entries 0, which stays with them: powers first, then the ratio.
+    slope = ratio(size ** (p - 1), out ** (p - 1)) if p < 2 else ratio(size, out) ** (p - 1)
+    return g * sign(x) * slope
 
 
 norm_op: Op = primitive(
@@ -461,7 +465,13 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
     order = 2 if p in (None, "fro") else p
     if not isinstance(order, (int, float)):
         raise ArgumentError(f"norm(): p is a number, inf or 'fro', not {p!r}.")
-    return norm_op(input, p=order, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
+    dims, shape = axes_of(dim, len(shape_of(input))), shape_of(input)
+    if (order < 0 or order == math.inf) and any(shape[k] == 0 for k in dims):
+        raise AutogradError(
+            f"linalg.vector_norm cannot compute the {order} norm on an empty tensor because the operation does not have "
+            f"an identity: shape {tuple(shape)}, dim={dim}"
+        )
+    return norm_op(input, p=order, dim=dims, keepdim=keepdim)
 
 
 # ------------------------------------------------------------------------------------------ softmax family

@@ -61,6 +61,8 @@ CASES: list[Case] = [
     ("trigamma below 0", lambda t, x: t.polygamma(1, x), (FAR - 0.125,)),
     ("digamma below 0", lambda t, x: t.digamma(x), (np.array([-1.0, -2.0, -40.3, 0.5]),)),
     ("margin beside nan", lambda t, x: t.nn.functional.margin_ranking_loss(x, x.flip(0), x * 0 + 1), (ODD,)),
+    ("norm of order 3/2 beside 0", lambda t, x: t.linalg.norm(x, 1.5), (np.array([0.0, 1.0, -2.0]),)),
+    ("norm to another dtype", lambda t, x: t.linalg.vector_norm(x, 3, dtype=t.float32), (V,)),
     ("i1 far out", lambda t, x: t.special.i1(x), (np.array([0.1, -3.0, 41.0, -300.0]),)),
 ]  # fmt: skip
 
@@ -71,11 +73,18 @@ def _slope_of_logit(t: Any, x: Any) -> Any:
     return x.grad
 
 
+def _slope_of_norms(t: Any, x: Any) -> Any:
+    x.requires_grad_()
+    sum(t.linalg.norm(x, p) for p in (-2, -0.5, 0.5)).backward()
+    return x.grad
+
+
 VALUES: dict[str, tuple[Callable[..., Any], Any]] = {
     "hardsigmoid": (lambda t, x: t.nn.functional.hardsigmoid(x), [np.nan, -4.0, 4.0, 1.0]),
     "i1e": (lambda t, x: t.special.i1e(x), [np.inf, -np.inf, np.nan]),
     "digamma": (lambda t, x: t.digamma(x), [0.0, -0.0, -2.0]),
     "slope of logit": (_slope_of_logit, [3.0, -2.0, 0.5]),
+    "slope of norms beside 0": (_slope_of_norms, [0.0, 1.0, -2.0]),
     "entr": (lambda t, x: t.special.entr(x), [0.0, -1.0, np.nan, np.inf]),
 }
 
@@ -141,3 +150,12 @@ def test_quotients_of_numbers(mode: str | None) -> None:
     ours, theirs = (t.div(7.5, -2.0, rounding_mode=mode) for t in (sg, torch))
     assert isinstance(ours, sg.Tensor)
     assert (ours.item(), str(ours.dtype)) == (theirs.item(), str(theirs.dtype).removeprefix("torch."))
+
+
+@pytest.mark.parametrize("order", [-0.5, np.inf, -np.inf])
+def test_norms_of_nothing(order: float) -> None:
+    """Without entries there is no smallest and no largest one."""
+    for t in (torch, sg):
+        assert t.linalg.vector_norm(t.zeros(0, 2), order, dim=1).shape == (0,)
+        with pytest.raises(RuntimeError, match=r"norm on an empty tensor because the operation does not have an ident"):
+            t.linalg.vector_norm(t.zeros(0, 2), order)
