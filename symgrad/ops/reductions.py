@@ -468,8 +468,8 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
     dims, shape = axes_of(dim, len(shape_of(input))), shape_of(input)
     if (order < 0 or order == math.inf) and any(shape[k] == 0 for k in dims):
         raise AutogradError(
-            f"linalg.vector_norm cannot compute the {order} norm on an empty tensor because the operation does not have "
-            f"an identity: shape {tuple(shape)}, dim={dim}"
+            f"linalg.vector_norm cannot compute the {order} norm on an empty tensor because the operation does not "
+            f"have an identity: shape {tuple(shape)}, dim={dim}"
         )
     return norm_op(input, p=order, dim=dims, keepdim=keepdim)
 
