@@ -11,6 +11,7 @@ import numpy as np
 from symgrad.dtypes import finfo, is_narrow
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import front, shape_of
+from symgrad.ops.arithmetic import clone
 from symgrad.ops.contraction import einsum
 from symgrad.ops.elementwise import rsqrt
 from symgrad.ops.indexing import getitem, one_hot_op
@@ -134,12 +135,11 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape {tuple(shape)}"
             f" and num_groups={num_groups}"
         )
-    if not math.prod(shape):
-        return input
-    grouped = reshape(input, shape[0], num_groups, -1)
-    out = reshape(_standardised(grouped, (2,), eps), shape)
     parts = [None if x is None else _channels(x, len(shape)) for x in (weight, bias)]
-    return _affine(out, *parts)
+    if not math.prod(shape):
+        return _affine(clone(input), *parts)
+    grouped = reshape(input, shape[0], num_groups, -1)
+    return _affine(reshape(_standardised(grouped, (2,), eps), shape), *parts)
 
 
 def _tracked(running: Any, value: Any, momentum: float) -> None:

@@ -310,7 +310,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     """``input`` with ``source`` written at flat places ``index``, or added to what is there."""
     flat = reshape(input, -1)
     places, values = np.asarray(index).reshape(-1), reshape(source, -1)
-    return reshape(index_put(flat, (places,), values, accumulate), shape_of(input)) if len(places) else input
+    return reshape(index_put(flat, (places,), values, accumulate), shape_of(input))
 
 
 @front("take")

@@ -380,12 +380,14 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     xs = _arrays(tensors, "cat")
     shapes = [shape_of(x) for x in xs]
     full = next((s for s in shapes if s != (0,)), (0,))
-    xs = tuple(x for x, s in zip(xs, shapes, strict=True) if s != (0,) or full == (0,))
     if not full:
         raise ShapeError("zero-dimensional tensor (at position 0) cannot be concatenated; use stack()")
     axis = axis_of(dim, len(full))
-    for k, s in enumerate(shape_of(x) for x in xs):
-        if len(s) != len(full) or any(a != b for j, (a, b) in enumerate(zip(s, full, strict=True)) if j != axis):
+    nothing = (*full[:axis], 0, *full[axis + 1 :])  # a vector of no entries goes with everything
+    for k, s in enumerate(shapes):
+        if s == (0,) != full:
+            xs = (*xs[:k], reshape_op(xs[k], shape=nothing), *xs[k + 1 :])
+        elif len(s) != len(full) or any(a != b for j, (a, b) in enumerate(zip(s, full, strict=True)) if j != axis):
             raise ShapeError(
                 f"Sizes of tensors must match except in dimension {axis}. Expected {tuple(full)} but got {tuple(s)} "
                 f"for tensor number {k} in the list."

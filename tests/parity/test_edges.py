@@ -159,3 +159,25 @@ def test_norms_of_nothing(order: float) -> None:
         assert t.linalg.vector_norm(t.zeros(0, 2), order, dim=1).shape == (0,)
         with pytest.raises(RuntimeError, match=r"norm on an empty tensor because the operation does not have an ident"):
             t.linalg.vector_norm(t.zeros(0, 2), order)
+
+
+NONE_OF_THEM: dict[str, Callable[..., Any]] = {
+    "put": lambda t, x, y: t.put(y, t.tensor(np.zeros(0, np.int64)), x),
+    "cat": lambda t, x, y: t.cat([x, y.reshape(1, 2), x], 1),
+    "cat of a narrower dtype": lambda t, x, y: t.cat([y.float().reshape(2, 1), x]),
+    "group_norm": lambda t, x, y: t.nn.functional.group_norm(x.reshape(0, 2), 1, y),
+}
+
+
+@pytest.mark.parametrize("name", NONE_OF_THEM)
+def test_gradients_of_nothing(name: str) -> None:
+    """An argument without entries, or one that meets none, has a gradient that is no None."""
+    found = []
+    for t in (torch, sg):
+        x, y = (t.tensor(v, requires_grad=True) for v in (NOTHING, V[:2]))
+        out = NONE_OF_THEM[name](t, x, y)
+        assert out is not x
+        assert out is not y
+        found.append([out, *t.autograd.grad(out.sum(), [x, y], allow_unused=True)])
+    for want, ours in zip(*found, strict=True):
+        np.testing.assert_array_equal(ours.detach().numpy(), want.detach().numpy(), strict=True)
