@@ -12,4 +12,4 @@ from symgrad.ops.naming import SPACES
 
 globals().update(SPACES["masked"])
 
-__all__ = sorted(SPACES["masked"])  # noqa: PLE0605
+__all__ = sorted(name for name in SPACES["masked"] if not name.startswith("_"))  # noqa: PLE0605

@@ -440,7 +440,7 @@ def multi_margin_loss(
         gap = gap * unsqueeze(getitem(weight, values_of(labels)), 1)
     others = one_hot_op(labels, classes=classes, dtype="bool")
     value = sum_(where(others, 0, gap), 1) / classes
-    value = value if len(shape_of(input)) == 2 else reshape(value, ())
+    value = value if len(shape_of(input)) == 2 else reshape(value, shape_of(target))
     return _reduced(value, _legacy(reduction, size_average, reduce))
 
 

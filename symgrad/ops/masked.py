@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.errors import ArgumentError
 from symgrad.op import shape_of
 from symgrad.ops.complex import conj
 from symgrad.ops.elementwise import logaddexp as logaddexp_op
@@ -38,6 +39,14 @@ def _masked(call: Callable[..., Any]) -> Any:
 def _filled(input: Any, mask: Any, value: Any, dtype: Any = None) -> Any:
     x = input if dtype is None else cast(input, dtype)
     return x if mask is None else where(expand(mask, shape_of(x)), x, value)
+
+
+@within("masked", "_input_mask")
+def input_mask(input: Any, *_: Any, mask: Any = None, **__: Any) -> Any:
+    """The truth values of ``mask`` in the shape of ``input``: which entries count (torch's helper of this name)."""
+    if mask is None:
+        raise ArgumentError("_input_mask requires explicit mask: pass mask=, a tensor that broadcasts to the input")
+    return expand(mask, shape_of(input)) != 0
 
 
 def _counted(input: Any, mask: Any, axes: tuple[int, ...], keepdim: bool) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, primitive, shape_of
+from symgrad.ops.arithmetic import clone
 from symgrad.ops.naming import within
 from symgrad.ops.shaping import cat, expand, flip, narrow, narrow_op
 
@@ -68,7 +69,12 @@ def _widths(pad: Sequence[int], ndim: int) -> dict[int, tuple[int, int]]:
 @front("constant_pad_nd", op=pad_op, method=False)
 def constant_pad_nd(input: Any, pad: Sequence[int], value: Any = 0) -> Any:
     """A constant border, with widths in pairs from the last axis backwards; negative widths cut."""
-    return pad_axes(input, _widths(pad, len(shape_of(input))), value)
+    return _new(input, pad_axes(input, _widths(pad, len(shape_of(input))), value))
+
+
+def _new(input: Any, out: Any) -> Any:
+    """A result that may be overwritten though nothing was added."""
+    return clone(input) if out is input else out
 
 
 def _bordered(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
@@ -115,4 +121,4 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
             x, cut = pad_axes(x, {axis: cut}), (0, 0)
         x = _bordered(x, axis, before, after, mode)
         x = pad_axes(x, {axis: cut}) if any(cut) else x
-    return x
+    return _new(input, x)

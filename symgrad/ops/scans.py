@@ -110,7 +110,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
         raise ShapeError("diff expects input to be at least one-dimensional")
     axis = axis_of(dim, len(shape_of(input)))
     if not n:
-        return input
+        return clone(input)
     parts = [x for x in (prepend, input, append) if x is not None]
     out = cat(parts, axis) if len(parts) > 1 else input
     for _ in range(min(n, shape_of(out)[axis])):

@@ -11,6 +11,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.op import Op, front, is_complex, primitive, shape_of
+from symgrad.ops.arithmetic import clone
 from symgrad.ops.linalg import check_square, diag_embed, diagonal, inv, mH
 from symgrad.ops.products import eye_op, identity_mask
 from symgrad.ops.select import where
@@ -242,4 +243,4 @@ def matrix_power(A: Any, n: int) -> Any:
             out = square if out is None else out @ square
         power >>= 1
         square = square @ square if power else square
-    return out
+    return clone(out) if out is A else out

@@ -181,3 +181,41 @@ def test_gradients_of_nothing(name: str) -> None:
         found.append([out, *t.autograd.grad(out.sum(), [x, y], allow_unused=True)])
     for want, ours in zip(*found, strict=True):
         np.testing.assert_array_equal(ours.detach().numpy(), want.detach().numpy(), strict=True)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t, x: t.diff(x, n=0),
+        lambda t, x: t.nn.functional.pad(x, (0, 0)),
+        lambda t, x: t.nn.functional.pad(x, (0, 0), "replicate"),
+        lambda t, x: t.linalg.matrix_power(x, 1),
+        lambda t, x: t.nn.functional.group_norm(x[:0], 1),
+    ],
+    ids=["diff", "pad", "replicate", "matrix_power", "group_norm"],
+)
+def test_nothing_to_do_is_a_copy(call: Callable[..., Any]) -> None:
+    """What is written into the result does not show in the argument."""
+    for t in (torch, sg):
+        x = t.tensor(M[:, :3])
+        out = call(t, x)
+        out.add_(1)
+        np.testing.assert_array_equal(x.numpy(), M[:, :3])
+        np.testing.assert_array_equal(out.numpy(), M[: len(out), :3] + 1)
+
+
+@pytest.mark.parametrize("target", [1, [1]])
+def test_margin_of_one_sample(target: Any) -> None:
+    """The loss of a sample without batch axis has the shape of its target."""
+    found = [t.nn.functional.multi_margin_loss(t.tensor(V), t.tensor(target), reduction="none") for t in (torch, sg)]
+    np.testing.assert_allclose(found[1].numpy(), found[0].numpy(), strict=True)
+
+
+def test_masks_of_inputs() -> None:
+    """torch.masked's helper: any numbers, broadcast to the input's shape, as truth values."""
+    for mask in (None, np.array([[1], [0], [2]]), np.array([True, False, True, True])):
+        found = [
+            t.masked._input_mask(t.tensor(M), mask=None if mask is None else t.tensor(mask)).numpy()
+            for t in (torch, sg)
+        ]
+        np.testing.assert_array_equal(found[1], found[0], strict=True)
