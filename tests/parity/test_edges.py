@@ -213,9 +213,9 @@ def test_margin_of_one_sample(target: Any) -> None:
 
 def test_masks_of_inputs() -> None:
     """torch.masked's helper: any numbers, broadcast to the input's shape, as truth values."""
-    for mask in (None, np.array([[1], [0], [2]]), np.array([True, False, True, True])):
-        found = [
-            t.masked._input_mask(t.tensor(M), mask=None if mask is None else t.tensor(mask)).numpy()
-            for t in (torch, sg)
-        ]
+    for mask in (np.array([[1], [0], [2]]), np.array([True, False, True, True])):
+        found = [t.masked._input_mask(t.tensor(M), mask=t.tensor(mask)).numpy() for t in (torch, sg)]
         np.testing.assert_array_equal(found[1], found[0], strict=True)
+    for t in (torch, sg):
+        with pytest.raises(ValueError, match="_input_mask requires explicit mask"):
+            t.masked._input_mask(t.tensor(M))
