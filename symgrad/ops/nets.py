@@ -86,8 +86,20 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
 # ------------------------------------------------------------------------------------------ normalisation
 
 
-def _standardised(x: Any, axes: tuple[int, ...], eps: float) -> Any:
-    return (x - mean(x, axes, True)) * rsqrt(var(x, axes, keepdim=True, correction=0) + eps)
+def _wide(x: Any) -> Any:
+    """In float32 where squares of float16 overflow and bfloat16 has too few digits for a sum."""
+    return cast(x, "float32") if is_narrow(x.dtype) else x
+
+
+def _narrowed(out: Any, dtype: Any) -> Any:
+    """What was computed of :func:`_wide` arguments in their own dtype again."""
+    return cast(out, dtype) if is_narrow(dtype) else out
+
+
+def _standardised(input: Any, axes: tuple[int, ...], eps: float) -> Any:
+    x = _wide(input)
+    out = (x - mean(x, axes, True)) * rsqrt(var(x, axes, keepdim=True, correction=0) + eps)
+    return _narrowed(out, input.dtype)
 
 
 def _channels(x: Any, ndim: int) -> Any:
@@ -121,9 +133,8 @@ def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, ep
     """Divided by the root of the mean square over the last axes, then times ``weight``."""
     axes = _trailing(input, normalized_shape, "rms_norm")
     small = float(finfo(input.dtype).eps) if eps is None else eps
-    x = cast(input, "float32") if is_narrow(input.dtype) else input  # squares of float16 overflow
-    out = x * rsqrt(mean(x * x, axes, True) + small)
-    return _affine(out if x is input else cast(out, input.dtype), weight, None)
+    x = _wide(input)
+    return _affine(_narrowed(x * rsqrt(mean(x * x, axes, True) + small), input.dtype), weight, None)
 
 
 @_nn
@@ -315,6 +326,7 @@ def scaled_dot_product_attention(
 
         key, value = (repeat_interleave(x, shape_of(query)[-3] // shape_of(x)[-3], -3) for x in (key, value))
     factor = 1 / math.sqrt(shape_of(query)[-1]) if scale is None else scale
+    dtype, query, key, value = query.dtype, _wide(query), _wide(key), _wide(value)
     scores = matmul(query * factor, mT(key))
     if is_causal:
         attn_mask = np.tri(*(int(n) for n in shape_of(scores)[-2:]), dtype=bool)
@@ -325,7 +337,7 @@ def scaled_dot_product_attention(
     if attn_mask is not None:
         # A row that may look nowhere looks at nothing: zeros, as torch.
         weights = where(amax(scores, -1, True) == -math.inf, 0, weights)
-    return matmul(dropout(weights, dropout_p) if dropout_p else weights, value)
+    return _narrowed(matmul(dropout(weights, dropout_p) if dropout_p else weights, value), dtype)
 
 
 @_nn

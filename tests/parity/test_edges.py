@@ -219,3 +219,22 @@ def test_masks_of_inputs() -> None:
     for t in (torch, sg):
         with pytest.raises(ValueError, match="_input_mask requires explicit mask"):
             t.masked._input_mask(t.tensor(M))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_few_digits(dtype: str) -> None:
+    """Variances near 0 and large scores: float32 inside, rounded once."""
+    rng = np.random.default_rng(2)
+    shapes = ((2, 3, 8), (2, 6, 8), (2, 6, 8))
+    heads = [5 * rng.standard_normal(shape) for shape in shapes]
+    found = []
+    for t in (torch, sg):
+        one, *qkv = (t.tensor(v).to(getattr(t, dtype)).requires_grad_() for v in ([3.0], *heads))
+        seen = t.nn.functional.scaled_dot_product_attention(*qkv)
+        weights = t.tensor(np.linspace(-1, 2, 48).reshape(2, 3, 8)).to(seen.dtype)
+        slope = t.autograd.grad(t.nn.functional.layer_norm(one, (1,)).sum(), one)
+        answers = [seen, *slope, *t.autograd.grad(seen, qkv, weights)]
+        assert all(a.dtype == getattr(t, dtype) for a in answers)
+        found.append([a.detach().double().numpy() for a in answers])
+    for want, ours in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, want, rtol=1e-2, atol=1e-2)
