@@ -64,3 +64,33 @@ def test_mistakes_that_are_named(text, of, wrt, kind, sentence):
     found = sg.judge(text, of=of, wrt=wrt).diagnosis
     assert found.kind == kind
     assert sentence is None or found.sentence == sentence
+
+
+# ------------------------------------------------------------------------------------------ texts that are no formulas
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 3000 + "x" + ")" * 3000,
+        "x^{" * 1200 + "2" + "}" * 1200,
+        "-" * 5000 + "x",
+        "x," * 3000,
+        "x+" * 500_000,
+        "$" * 10**6,
+        "Rational(1, 0)",
+        "polygamma(10**9, x)",
+        r"\|" * 2000,
+    ],
+    ids=lambda text: f"{text[:12]} ({len(text)})",
+)
+def test_they_end_in_an_error(text):
+    with pytest.raises(sg.errors.SymgradError) as caught:
+        sg.judge(text, of="x@x", wrt="x", shapes="x=n")
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("text", ["10**10**10*x", "2**(10**9)*x", "9" * 5000 + "*x", "1e999*x"])
+def test_numbers_that_no_float_holds_are_not_zero(text):
+    assert sg.judge(text, of="x@x", wrt="x", shapes="x=n").verdict == "UNDECIDED"
+    assert sg.judge("2**70*x", of="2.0**69*x@x", wrt="x", shapes="x=n")

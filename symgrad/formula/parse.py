@@ -10,6 +10,7 @@ Operators mean NumPy's; functions are the ops of the table and SymPy's names for
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
@@ -416,7 +417,11 @@ def literal(text: str) -> Any:
     """The value of a number's text: an int, a float or an imaginary number."""
     if text.endswith("j"):
         return complex(0, float(text[:-1]))
-    return int(text) if text.isdigit() else float(text)
+    return int(text) if text.isdigit() and len(text) <= LONGEST_INT else float(text)
+
+
+LONGEST_INT = 18
+"""Digits of whole numbers that fit 64 bits; longer ones are floats."""
 
 
 def plain_value(text: str) -> Any:
@@ -431,7 +436,14 @@ def plain_value(text: str) -> Any:
 
 
 def power(base: Any, exponent: Any) -> Any:
-    """A power, with the ops for its common exponents."""
+    """A power, with the ops for its common exponents; of two numbers the number, which 64 bits may not hold."""
+    b, e = base.number, exponent.number
+    if type(b) is int and type(e) is int and e >= 0:
+        exact = b.bit_length() * e < 53
+        try:
+            return number(b**e if exact else float(b) ** e)
+        except OverflowError:
+            return number(math.inf)
     if exponent.number == Fraction(1, 2):
         return lookup("sqrt")(base)
     return lookup("div")(1, base) if exponent.number == -1 else lookup("pow")(base, exponent)

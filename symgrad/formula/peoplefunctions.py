@@ -151,6 +151,13 @@ def joined(entries: Any, name: str = "stack", axis: Any = 0) -> Any:
     return FRONTS[name].call(parts, static(axis))
 
 
+def _polygamma(n: Any, a: Term) -> Any:
+    order = static(n)
+    if not isinstance(order, int) or not 0 <= order <= 64:
+        raise ValueError("the order is a whole number up to 64")
+    return op("polygamma", a, n=order)
+
+
 def _differences(a: Term, n: Any = 1, axis: Any = -1) -> Any:
     """``np.diff`` along the last axis."""
     if static(n) != 1 or static(axis) not in (-1, a.ndim - 1):
@@ -214,7 +221,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "diff": _differences,
     **{short: SPACES["special"][f"bessel_{short}"] for short in ("j0", "j1", "y0", "y1")},
     **{short: SPACES["special"][f"modified_bessel_{short}"] for short in ("k0", "k1")},
-    "polygamma": lambda n, a: op("polygamma", a, n=static(n)),
+    "polygamma": _polygamma,
     "gamma": lambda a: lookup("exp")(lookup("lgamma")(a)),
     "len": lambda a: size_letter(a.shape[0]),
     "power": lambda a, b: lookup("pow")(a, b),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from symgrad.formula.simplify import canonical
 from symgrad.formula.term import SYMBOL, Term, constant_value, count, postorder
 from symgrad.judging.mistakes import explained
 from symgrad.judging.points import NEEDED, Point, random_points, smallest
-from symgrad.judging.readings import MISFITS, chained, is_misfit, read_first, readings, repaired
+from symgrad.judging.readings import MISFITS, chained, checked, is_misfit, read_first, readings, repaired, too_deep
 from symgrad.judging.sizes import with_other_sizes
 from symgrad.judging.verdict import Verdict
 from symgrad.op import lookup
@@ -57,7 +58,14 @@ def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, 
     """
     if given is None or (callable(given) and not isinstance(given, str)):
         raise ArgumentError("judge() takes the formula first: judge('2*x', of=f, wrt='x').")
-    about = source(of, args, shapes, scalar=wrt is not None).assuming(assume or {})
+    checked(given, "the formula")
+    checked(of, "of=")
+    try:
+        about = source(of, args, shapes, scalar=wrt is not None).assuming(assume or {})
+    except RecursionError:
+        if not isinstance(of, str):
+            raise
+        raise too_deep() from None
     wrt = _name_of(wrt, about)
     try:
         found = _judged(given, about, wrt)
@@ -251,7 +259,7 @@ class Case:
 
 def _first_line(error: Exception | None) -> str:
     text = str(error).splitlines()[0]
-    return text.partition(": ")[2] or text
+    return textwrap.shorten(text.partition(": ")[2] or text, 240, placeholder=" …")
 
 
 def within_budget(term: Term) -> Term:

@@ -18,7 +18,7 @@ from symgrad.check.shapes import explain_shape
 from symgrad.errors import SymgradError
 from symgrad.formula.term import Term
 from symgrad.judging.points import Point
-from symgrad.judging.repairs import Change, Search, expanded_summands, factors, near, summands
+from symgrad.judging.repairs import BUDGET, Change, Search, expanded_summands, factors, near, summands
 from symgrad.sampling import value
 
 
@@ -288,7 +288,7 @@ def _root_factor(theirs: Term, ours: Term, points: Sequence[Point], _: Compariso
     """A factor of the whole formula is missing, or too much."""
     search = Search(points)
     for root, goals in ((theirs, [p.ours for p in points]), (ours, [p.theirs for p in points])):
-        for change in factors(root):
+        for change in itertools.islice(factors(root), 24):
             if search.meets(root, change, goals):
                 return _sentence(change, of_theirs=root is theirs)
     return None
@@ -300,7 +300,7 @@ def _one_change(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison
         change = search.found(root, goals)
         if change is not None:
             return _sentence(change, of_theirs=root is theirs)
-        search.left = max(search.left, 600)
+        search.left = max(search.left, BUDGET // 2)
     return None
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import is_floating
-from symgrad.formula.term import Term
+from symgrad.formula.term import Term, count
 from symgrad.sampling import KINDS, cancelled, letters_of, sample, shape_at, value, with_structure
 
 SIZES = (3, 2, 4, 5, 1)
@@ -21,6 +21,8 @@ POINTS = 28
 """Points that are looked at; a verdict of equality needs at least ``NEEDED`` at which both formulas have a value."""
 
 NEEDED = 5
+LARGE = 3_000
+"""Nodes from which on fewer points are looked at."""
 
 
 class Point:
@@ -106,12 +108,12 @@ def _moved(array: Any, rng: Any) -> Any:
     return (array * (1 + 1e-13 * rng.uniform(-1, 1, array.shape)))[()]
 
 
-def random_points(theirs: Term, ours: Term, symbols: Sequence[Term], count: int = POINTS) -> Iterator[Point]:
+def random_points(theirs: Term, ours: Term, symbols: Sequence[Term]) -> Iterator[Point]:
     """Points of several sizes and kinds; always the same ones."""
     rng = np.random.default_rng(20240229)
     letters = letters_of(*symbols, theirs, ours)
     shifts = itertools.cycle(range(len(SIZES)))
-    for k in range(count):
+    for k in range(POINTS if count(theirs, ours) < LARGE else NEEDED + 2):
         start = next(shifts)
         sizes = {letter: SIZES[(start + 2 * j) % len(SIZES)] for j, letter in enumerate(letters)}
         values = sample(symbols, sizes, KINDS[k % len(KINDS)], rng)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
+from symgrad.errors import FormulaError, FormulaTooDeep, NameProblem, ShapeError, SymgradError
 from symgrad.formula.misfits import ProductMisfit
 from symgrad.formula.people import Inner, read_latex, read_latex_inner
 from symgrad.formula.peopleclauses import sides
@@ -130,14 +130,35 @@ def read_first(ways: Sequence[Reading], shape: tuple[Any, ...]) -> tuple[list[Re
     for way in ways:
         try:
             inner = way.read()
-        except (SymgradError, ValueError, TypeError, KeyError, IndexError) as error:
-            errors.append(error)
+        except _UNREADABLE as error:
+            errors.append(too_deep() if isinstance(error, RecursionError) else error)
             continue
         if all(inner.term is not other.term for other in found):
             cut = inner.cut if inner.cut is None or len(inner.cut) == len(shape) else None
             found.append(Read(way.note, inner.term, cut, way.also, inner.row))
     found.sort(key=lambda entry: entry.term.shape != shape and entry.cut is None)
     return found, max(errors, key=_weight) if errors else None
+
+
+_UNREADABLE = (SymgradError, ValueError, TypeError, KeyError, IndexError, ArithmeticError, RecursionError)
+"""What readers raise at texts that are no formulas."""
+
+LONGEST = 10_000
+"""Characters of a text that is read."""
+
+
+def checked(text: Any, name: str) -> None:
+    """Raise for a text that is too long to be a formula."""
+    if isinstance(text, str) and len(text) > LONGEST:
+        raise FormulaError(
+            f"{name} is a text of {len(text):,} characters; formulas of up to {LONGEST:,} are read. Give long parts "
+            "names, as in 'A.T @ r; r = A@x - b'."
+        )
+
+
+def too_deep() -> FormulaTooDeep:
+    """The error of a text with too many brackets, fractions or signs inside of each other."""
+    return FormulaTooDeep("the text nests too deeply; give its parts names, as in 'A.T @ r; r = A@x - b'.")
 
 
 def _weight(error: Exception) -> tuple[int, int]:
@@ -149,7 +170,10 @@ def chained(given: Any, symbols: Sequence[Term]) -> list[str]:
     """The sides of a chain ``header = a = b`` but for the last, each with the definitions; empty without a chain."""
     if not isinstance(given, str) or not is_latex(given):
         return []
-    return sides(tokenize(given), table_of(symbols))
+    try:
+        return sides(tokenize(given), table_of(symbols))
+    except RecursionError:
+        raise too_deep() from None
 
 
 def repaired(given: str, symbols: Sequence[Term], shape: tuple[Any, ...]) -> list[tuple[str, Term]]:
@@ -162,7 +186,7 @@ def repaired(given: str, symbols: Sequence[Term], shape: tuple[Any, ...]) -> lis
                 term = read_latex(given, table, shape, misfit=misfit)
             else:
                 term = read_matrices(split_definition(given), table, shape, misfit=misfit)
-        except (SymgradError, ValueError, TypeError, KeyError, IndexError):
+        except _UNREADABLE:
             continue
         out.append((misfit, term))
     return out

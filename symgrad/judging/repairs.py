@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import SymgradError
-from symgrad.formula.term import SYMBOL, Term, number, postorder, substitute
+from symgrad.formula.term import SYMBOL, Term, count, number, postorder, substitute
 from symgrad.judging.points import Point
 from symgrad.op import lookup
 from symgrad.sampling import value
 
 BUDGET = 1500
-"""Changes that are tried for one diagnosis."""
+"""Changes that are tried for one diagnosis of a formula of usual size; fewer of a large one."""
 
 Change = tuple[str, Term, Any, Any]
 """(kind, changed part, what it becomes, further words)"""
@@ -198,9 +198,9 @@ class Search:
 
     def found(self, root: Term, goals: Sequence[Any]) -> Change | None:
         """The first change of ``root`` whose values are ``goals``, one array per point."""
-        steps = changes(root)
-        for change in steps:
-            self.left -= 1
+        price = 1 + count(root) // 100
+        for change in changes(root):
+            self.left -= price
             if self.left < 0:
                 return None
             if self.meets(root, change, goals):
