@@ -21,7 +21,7 @@ from symgrad.tape.folding import folding
 from symgrad.tape.graph import Labelled, Node
 from symgrad.tape.inplace import conjugate_view, into, of_its_own, one_of_several, reshape_inplace
 from symgrad.tape.record import Recorded
-from symgrad.tape.versions import kept, storage
+from symgrad.tape.versions import Memory, kept, storage
 
 _BINARY = {
     "add": "add",
@@ -90,7 +90,7 @@ _CASTS = {
 
 def _fast(cls: type, op: Op) -> Callable[..., Any]:
     arity = len(op.vjps) if not callable(op.vjps) else 0
-    if op.kind == "elementwise" and arity in (1, 2):
+    if op.kind == "elementwise" and arity in (1, 2) and not op.copies:
         return fast.unary(cls, op) if arity == 1 else fast.binary(cls, op)
 
     def call(*args: Any, **params: Any) -> Any:
@@ -259,7 +259,12 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _needed(k: int | None, args: tuple[Any, ...], out: Any) -> Callable[[], Any]:
     """What a function keeps whole: an argument, its result, or something of its own."""
-    return (lambda: None) if k is None else kept(args[k] if k >= 0 else out)
+    if k is None:
+        return lambda: None
+    tensor = args[k] if k >= 0 else out
+    value = getattr(tensor, "_value", None)
+    itself = k >= 0 and (not isinstance(value, np.ndarray) or storage(value) is value)
+    return kept(tensor) if itself else Memory(kept(tensor))
 
 
 def _scaled_by_numbers(whole: Node, inputs: tuple[Any, ...]) -> None:

@@ -68,6 +68,7 @@ class Op:
     node        torch's node name (without ``Backward0``), or a function ``(*shapes, **params)`` giving it
     saves       positions (-1 the output) that are kept for the backward pass though no rule reads them: torch does,
                 and objects when they are changed; the output of tensors only, not of a number among them
+    copies      True where torch saves something made of the operands, so that these may change afterwards
     keeps       whether parameters count as saved (index arrays), as a function of the parameters
     structural  ``(i, *inputs) -> keep``: where the cotangent of input ``i`` is not a structural zero
     spare       positions (as in ``needs``) of values that the rules read only under another convention at kinks; they
@@ -83,6 +84,7 @@ class Op:
         "_needs",
         "code",
         "conj_vjps",
+        "copies",
         "define",
         "define_symbolic",
         "doc",
@@ -135,6 +137,7 @@ class Op:
     refuses: dict[str, str]
     refuses_back: Callable[..., str | None] | None
     saves: tuple[int, ...] | None
+    copies: bool | None
     keeps: Callable[..., bool] | None
     define: Rule | None
     define_symbolic: Callable[..., Any] | None

@@ -212,6 +212,7 @@ ndtr: Op = _special(
     kernels.ndtr,
     lambda out, x: _density(x),
     single=single.ndtr,
+    copies=True,
     domain="real",
     latex=r"\Phi\left({0}\right)",
     doc="Standard normal distribution function.",

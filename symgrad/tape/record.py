@@ -224,7 +224,7 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
         out = laid_out(op, out)
     shared = out.__class__ is np.ndarray and _shared(out, values)
     if shared and not cuts and op.name != "detach":
-        out = out.copy("K")
+        out = out.copy("C" if 0 in out.strides else "K")  # as torch: of what is repeated in memory row by row
     made = _made(cls, op, out if shared else scalarised(out), args, values, params, mask, keep)
     if MODE.inferred:
         _of_inferred(op, args, params, made, shared and (cuts or op.name == "detach"))
@@ -398,6 +398,8 @@ def select_saved(op: Op, mask: int, out: Any, values: Any) -> tuple[Any, ...]:
             row[position + 1] = values[position]
         elif position <= -2:
             row[1:] = [None if -3 - position == i else v for i, v in enumerate(values)]
+    if op.copies:
+        row[1:] = [v.copy() if isinstance(v, np.ndarray) else v for v in row[1:]]
     return tuple(row)
 
 

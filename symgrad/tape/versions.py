@@ -242,6 +242,19 @@ def kept(tensor: Any) -> Any:
     return weakref.ref(storage(value)) if isinstance(value, np.ndarray) else lambda: value
 
 
+class Memory:
+    """A reference to the memory of a node's result or of a view, which may be detached though it may not change."""
+
+    __slots__ = ("ref",)
+
+    def __init__(self, ref: Any):
+        self.ref = ref
+
+    def __call__(self) -> Any:
+        """The array, while it lives."""
+        return self.ref()
+
+
 def check_saved(node: Node) -> None:
     """Raise torch's error when a value that ``node`` saved was changed in place after the node was made."""
     if node.saved is FREED:
@@ -257,6 +270,8 @@ def check_saved(node: Node) -> None:
             note = _late(owner(), node)
             if note is not None:
                 raise AutogradError(_stale(node, None, owner(), note))
+            if _detached and owner.__class__ is not Memory and _was_detached(owner(), node):
+                raise AutogradError(DETACHED)
 
 
 def _late(value: Any, node: Node) -> Change | None:

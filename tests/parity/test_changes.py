@@ -232,3 +232,23 @@ def test_running_extremes_of_a_complex_number_have_no_gradient():
 
 def test_strides_of_small_products():
     alike("v = t.ones(1, 3) @ t.ones(3, 1)", "v.stride()")
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        "t.special.ndtr(v)",
+        "t.nan_to_num(v)",
+        "v.prod()",
+        "v.nansum()",
+        "v.gather(0, i)",
+        "v.cummax(dim=0)[0]",
+        "v.exp()",
+    ],
+)
+@pytest.mark.parametrize("change", ["v.detach_()", "v.mul_(2)", "y.detach_()", "v[0].mul_(2)"])
+def test_what_functions_keep_of_their_operand(f, change):
+    program = f"v = x * 0.5\nz = y = {f}\nz = y * 2\n{change}\nz.sum().backward()"
+    alike(
+        f"i = t.zeros(2, 2, dtype=t.int64)\n{program}", "None if x.grad is None else x.grad.sum().item() > 0", x=weight
+    )
