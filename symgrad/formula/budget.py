@@ -22,6 +22,9 @@ PASSES = 6
 INLINE = 12
 """Products with more factors than this enter others as one opaque factor."""
 
+LARGEST = 10**12
+"""Larger coefficients stay inside of what is packed; those of hundreds of factors would outgrow every float."""
+
 TERMS = 24
 """Sums with more terms than this enter others as one opaque term."""
 

@@ -15,6 +15,7 @@ from typing import Any
 from symgrad.formula.branches import joined
 from symgrad.formula.budget import (
     INLINE,
+    LARGEST,
     PASSES,
     SHARED,
     SMALL,
@@ -469,7 +470,9 @@ class Canonicaliser:
         return self.sum_of(expanded(merged(found, self), self) if found.coef else (), shape)
 
     def packed(self, p: Product, shape: tuple[Any, ...]) -> Product:
-        """A product as one opaque factor, its coefficient aside."""
+        """A product as one opaque factor, its coefficient aside unless that would outgrow every float in the end."""
+        if max(abs(Fraction(p.coef).numerator), Fraction(p.coef).denominator) > LARGEST and p.factors:
+            return self._base(p, shape, keep_coef=True)
         form = Form([Product(1, p.factors, p.out)], shape)
         axes = form.covered()
         factor = self.atom(form.restricted(axes))

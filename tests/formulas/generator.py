@@ -215,7 +215,7 @@ class Generator:
 # ---------------------------------------------------------------------------------------------- the wide profile
 
 STRUCTURED = {
-    "S": "symmetric", "P": "psd", "Q": "orthogonal", "D": "diagonal", "L": "lower", "K": "skew",
+    "S": "symmetric", "P": "psd", "Q": "orthogonal", "D": "diagonal", "L": "lower", "U": "upper",
 }  # fmt: skip
 """Square matrices with a declared structure, by their names."""
 NUMBERS = (0.1, 1e-12, Fraction(1, 3), 2.5, 1e3, -0.7, 1 / 3, 7, 0.25)
@@ -470,7 +470,7 @@ def structured_value(structure: str | None, value: Any) -> Any:
     return {
         "symmetric": lambda M: M + M.T, "psd": lambda M: M @ M.T + np.eye(len(M)), "lower": np.tril,
         "orthogonal": lambda M: np.linalg.qr(M)[0], "diagonal": lambda M: np.diag(np.diag(M)),
-        "skew": lambda M: M - M.T,
+        "upper": np.triu,
     }[structure](value)  # fmt: skip
 
 
