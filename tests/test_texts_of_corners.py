@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad.formula.chains import identity
 from symgrad.formula.derive import directional, gradient, jacobian
 from symgrad.formula.parse import parse_formula
 from symgrad.formula.plainread import from_unicode
@@ -13,6 +14,7 @@ from symgrad.formula.simplify import canonical
 from symgrad.formula.sympy_io import to_sympy
 from symgrad.formula.term import Term, evaluate, symbol
 from symgrad.formula.term import symbols as symbols_of
+from symgrad.ops.contraction import contract
 from symgrad.ops.sizes import product_size, total_size
 from tests.formulas.roundtrip import problems
 
@@ -112,3 +114,12 @@ def test_a_complex_number_makes_a_product_complex():
         assert not whole(made, made)
     f = sg.erf(sg.sum(sg.abs(z)))
     assert not whole(f, jacobian(gradient(f, [x])[0], x))
+
+
+def test_what_stands_on_a_diagonal_is_not_the_whole():
+    eye = identity("n")
+    whole_cube = sg.einsum("ij,k->ijk", eye, x) + sg.einsum("ik,j->ijk", eye, x)
+    rows = contract((whole_cube,), ((0, 1, 1),), (0, 1), ("n", "n"))
+    kept = contract((rows,), ((0, 1),), (0, 1, 1), ("n", "n", "n"))
+    assert not whole(kept, kept)
+    assert contract((A,), ((0, 0),), (0, 0), ("n", "n")) is not A

@@ -385,13 +385,10 @@ def _short_where(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
 def _short_einsum(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
     if any(_zero(x) for x in t):
         return full(shape, 0, dtype or _FLOAT)
-    if len(t) == 1 and params["inputs"][0] == params["output"] and t[0].shape == shape:
+    distinct = len(set(params["output"])) == len(params["output"])  # x_ijj at i, j, j has zeros where x_ijk has none
+    if len(t) == 1 and distinct and params["inputs"][0] == params["output"] and t[0].shape == shape:
         return t[0]  # type: ignore[no-any-return]
-    if (
-        len(t) == 1
-        and set(params["inputs"][0]) <= set(params["output"])
-        and len(set(params["output"])) == len(params["output"])
-    ):
+    if len(t) == 1 and distinct and set(params["inputs"][0]) <= set(params["output"]):
         return _short_expand(t, shape, dtype, params) if constant_value(t[0]) is not None else None
     return None
 
