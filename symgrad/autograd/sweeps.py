@@ -36,7 +36,7 @@ from symgrad.tape.inplace import Invalid, out_of_reach
 from symgrad.tape.modes import enable_grad, is_grad_enabled, no_grad
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.origin import Origin, attach, settle
-from symgrad.tape.record import Recorded, plain
+from symgrad.tape.record import Recorded, plain, recorded
 from symgrad.tape.threads import nested
 from symgrad.tape.versions import note_change
 from symgrad.tape.watch import WATCH, note_problem
@@ -121,6 +121,8 @@ def wrap_saved(node: Node, saved: Any) -> list[Any]:
     for arg, value in zip(node.args, saved[1:], strict=True):
         if value is None:
             row.append(None)
+        elif isinstance(arg, (Node, Recorded)) and value.dtype != arg.dtype:
+            row.append(_widened(arg, value))
         elif isinstance(arg, Node):
             row.append(_tensor_at(value, arg))
         elif isinstance(arg, Recorded):
@@ -130,6 +132,12 @@ def wrap_saved(node: Node, saved: Any) -> list[Any]:
         else:
             row.append(_constant(arg, value))
     return row
+
+
+def _widened(place: Any, value: Any) -> Any:
+    """A saved operand that was cast to the dtype of its operation: a cast of what stands at ``place``."""
+    requires = place.mask if isinstance(place, Node) else place._requires_grad
+    return recorded(Tensor, lookup("cast"), value, (place,), [value], {"dtype": value.dtype.name}, int(bool(requires)))
 
 
 def at_leaf(leaf: Any, value: Any) -> Any:

@@ -274,3 +274,18 @@ def test_fmax_beside_an_infinite_gradient(t):
     t.fmax(x, y).backward(t.tensor([float("inf"), float("inf")], dtype=t.float64))
     assert x.grad.tolist() == [float("inf"), 0.0]
     assert y.grad.tolist() == [0.0, float("inf")]
+
+
+@pytest.mark.parametrize("call", ["w * v", "t.atan2(w, v)", "w / v", "t.hypot(w, v)"])
+def test_second_pass_beside_a_wider_operand(t, call):
+    """What was cast to a wider dtype for an operation gets its gradient in its own, in every pass."""
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    w = t.tensor([3.0, 0.5], dtype=t.float64, requires_grad=True)
+    v = x * 1
+    seen = []
+    v.register_hook(lambda g: seen.append(g.dtype))
+    y = eval(call, {"t": t, "w": w, "v": v})
+    (g,) = t.autograd.grad(y.sum(), w, create_graph=True)
+    (g * g).sum().backward()
+    assert seen == [t.float32]
+    assert x.grad.dtype == t.float32
