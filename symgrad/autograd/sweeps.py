@@ -121,7 +121,7 @@ def wrap_saved(node: Node, saved: Any) -> list[Any]:
     for arg, value in zip(node.args, saved[1:], strict=True):
         if value is None:
             row.append(None)
-        elif isinstance(arg, (Node, Recorded)) and value.dtype != arg.dtype:
+        elif isinstance(arg, (Node, Tensor)) and value.dtype != arg.dtype:
             row.append(_widened(arg, value))
         elif isinstance(arg, Node):
             row.append(_tensor_at(value, arg))
