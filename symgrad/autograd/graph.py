@@ -22,7 +22,7 @@ from symgrad.autograd.saving import (
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.tape import graph as tape
 from symgrad.tape.graph import Labelled, NodeExtra, Slices
-from symgrad.tape.inplace import out_of_reach, view_of
+from symgrad.tape.inplace import out_of_reach, shows_temporary, view_of
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.versions import note_change, openly_changed_since
@@ -56,6 +56,8 @@ def node_of(tensor: Any) -> Any:
     if view is not None and node.__class__ is tape.Node and openly_changed_since(tensor._value, node.sequence_nr):
         # The memory changed and the history did not: torch makes the view a new node of its base.
         Labelled.on(node, "AsStridedBackward0", (view.base._node or view.base,))
+    elif view is None and shows_temporary(node) and openly_changed_since(tensor._value, node.sequence_nr):
+        Labelled.on(node, "AsStridedBackward0")
     return handle(node)
 
 

@@ -222,7 +222,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
             root._node = None
         follow(root)
         return tensor
-    shown = _shows_temporary(root._node)
+    shown = shows_temporary(root._node)
     fresh = _separate(new._node, began, before, value, target, others)
     whole = new if view is None else put_back(root, new, chain)
     if view is not None:
@@ -252,11 +252,11 @@ _APART = ("index_add", "index_copy", "index_reduce", "scatter", "scatter_add", "
 """In-place operations whose source may not even be the tensor itself."""
 
 
-def _shows_temporary(node: Any) -> bool:
+def shows_temporary(node: Any) -> bool:
     """Whether torch's tensor is a view of a temporary one, which is then the base that a change in place has."""
-    if node is None:
+    if node is None or node.args.__class__ is not Labelled:
         return False
-    return node.args.__class__ is Labelled and node.args.label == "ViewBackward0"
+    return node.args.label in ("ViewBackward0", "AsStridedBackward0")
 
 
 CHANGES: list[Callable[[Any], None]] = []
@@ -422,6 +422,10 @@ def _refresh(root: Any) -> None:
             _retake(alive, root)
 
 
+_NOT_BY_STRIDES = ("conj", "view_as_real", "view_as_complex")
+"""Views that strides cannot say: torch takes them once more."""
+
+
 def _retake(alive: Any, root: Any) -> None:
     """Give a view a node of its own time; hooks stay with what it was, and what it was is no longer its place."""
     chain = alive._extra.view.chain()
@@ -430,7 +434,7 @@ def _retake(alive: Any, root: Any) -> None:
         alive._node.more().retained = None
         made._node.more().retained = weakref.ref(alive)
     alive._node, alive._requires_grad = made._node, made._requires_grad
-    if chain[-1][0].name != "conj":
+    if chain[-1][0].name not in _NOT_BY_STRIDES:
         # torch does not take the views once more, but reads the memory of the base by strides.
         Labelled.on(made._node, "AsStridedBackward0", (root._node or root,))
     if not alive._value.size:

@@ -151,7 +151,7 @@ def changed_since(array: Any, number: int) -> bool:
 def openly_changed_since(array: Any, number: int) -> bool:
     """The same for changes that backward objects to, which those through ``.data`` are not."""
     note = _note(array)
-    return note is not None and note[2] > number
+    return note is not None and bool(note.times) and note.times[-1] > number
 
 
 def any_changes() -> bool:

@@ -170,3 +170,28 @@ def test_a_gradient_that_was_saved_is_not_added_into_unnoticed(t: Any) -> None:
     (x * x).sum().backward()
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.backward()
+
+
+CHANGED = {
+    "a batch of products": "v = t.einsum('bij,bkj->bik', x[None], x[None]); see(v); v *= 3; see(v); v.fill_(0.5); "
+    "see(v); v.sin_(); see(v); v[0].mul_(2); see(v); v.unsqueeze(0).add_(1); see(v)",
+    "a number": "v = t.einsum('ij,ij->', x, x); v.mul_(3); see(v); v.sin_(); see(v)",
+    "without a graph": "v = t.einsum('ij,ij->', x, x)\nwith t.no_grad(): v.mul_(3)\nsee(v)",
+    "products of elements": "v = t.einsum('ij,ij->ij', x, x); v.mul_(3); see(v); v[0].mul_(2); see(v)",
+    "part of one": "v = t.einsum('ij,kj->ik', x, x); v[...] += 1; see(v); v.copy_(v); see(v); d = v.diagonal(); "
+    "d[0] *= 2; see(v); see(d)",
+    "real pairs": "y = t.complex(x, x) * 2; v = t.view_as_real(y); v.sin_(); see(v); see(y); w = t.view_as_real(y); "
+    "z = w[0]; w.mul_(2); see(z); see(w); see(v)",
+    "complex pairs": "y = x * 2; v = t.view_as_complex(y); v.mul_(2); see(v); see(y); z = v[0:1]; y.mul_(2); "
+    "see(z); see(v)",
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_views_of_what_has_gone_and_those_that_strides_cannot_say(name: str) -> None:
+    def told(t: Any) -> Any:
+        x, seen = t.ones(3, 2, requires_grad=True), []
+        exec(CHANGED[name], {"t": t, "x": x, "see": lambda v: seen.append((type(v.grad_fn).__name__, v._version))})  # noqa: S102
+        return seen
+
+    assert told(sg) == told(torch)
