@@ -47,6 +47,9 @@ def selected(run: Canonicaliser, op: Op, condition: Form, first: Form, second: F
     clipped = _clip(run, condition, first, second)
     if clipped is not None:
         return clipped
+    outer = _hoisted(run, op, condition, first, second)
+    if outer is not None:
+        return outer
     if bool(first.terms) == bool(second.terms):
         scale = first.terms[0].coef if len(first.terms) == len(second.terms) == 1 else 1
         if scale not in (0, 1) and scale == second.terms[0].coef and not first.constant and not second.constant:
@@ -62,6 +65,20 @@ def selected(run: Canonicaliser, op: Op, condition: Form, first: Form, second: F
     inner_form = run.elementwise(op, [mask, kept, zero] if first.terms else [mask, zero, kept], {}, small)
     front = Form([Product(p.coef, (), distinct, p.decimal)], small)
     return run.contract([front, inner_form], [distinct, distinct], p.out, shape)
+
+
+def _hoisted(run: Canonicaliser, op: Op, condition: Form, first: Form, second: Form) -> Form | None:
+    """where(c, where(d, 0, a), where(d, 0, b)) = where(d, 0, where(c, a, b)), always."""
+    if len(first.terms) != 1 or len(second.terms) != 1:
+        return None
+    one, other = (_piece(run, form.terms[0], form.shape) for form in (first, second))
+    if one is None or other is None or not run.same(one[0], other[0]):
+        return None
+    for k in (1, 2):
+        if not one[k].terms and not other[k].terms and one[3 - k].terms and other[3 - k].terms:
+            inner = selected(run, op, condition, one[3 - k], other[3 - k])
+            return selected(run, op, one[0], *((one[1], inner) if k == 1 else (inner, one[2])))
+    return None
 
 
 def _arguments_of(run: Canonicaliser, form: Form, name: str) -> list[Form] | None:

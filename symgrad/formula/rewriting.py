@@ -315,6 +315,9 @@ def _signs(p: Product, run: Canonicaliser) -> Product:
             if same and g.power == 1 and f.power >= 1:
                 rest = [Factor(f.base, f.labels, plain_power(f.power - 1))] if f.power > 1 else []
                 return merged(without(p, [f, g], [*whole, *rest]), run)
+            if same and g.power == 2 and f.power < 0 and _real(g.base.args[0]):
+                # sign(x)²/|x|ᵏ = 1/|x|ᵏ for real x and k > 0, where x is not 0.
+                return merged(without(p, [g], []), run)
             odd = f.power < 0 and f.power % 2 == 1
             if same and g.power == 1 and inner.elementwise and odd and _real(g.base.args[0]):
                 # sign(x)/|x|ᵏ = 1/xᵏ for odd k and real x, where x is not 0.

@@ -65,7 +65,7 @@ _EXPANDED = frozenset(
 _REDUCTIONS = frozenset({"norm", "logsumexp", "amax", "amin", "prod", "std", "argmax", "argmin", "var"})
 """Primitives with ``keepdim``, which is written as an axis of its own."""
 
-_LINEAR = LINEAR | {"reshape", "real", "imag"}
+_LINEAR = LINEAR | {"reshape", "real", "imag", "fourier"}
 """Linear ops of one array: real factors in front are pulled out."""
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from symgrad.formula.indices import Indexed
 from symgrad.formula.term import as_term, full, number
+from symgrad.formula.texnames import FOURIER
 from symgrad.formula.texvalues import Value, divided, entrywise, op, scalar, value_of
 from symgrad.op import lookup
 from symgrad.ops.constants import PI
@@ -178,6 +179,25 @@ def _gamma(r: Any, _: str) -> Any:
     return entrywise(lambda x: op("exp", op("lgamma", x)), r.bracketed())
 
 
+def _fourier(r: Any, _: str) -> Any:
+    tokens = r.tokens
+    for part in ("{", "F", "}"):
+        tokens.expect(part)
+    axes = [int(x) for x in r.axes()] if tokens.found("_") else None
+    mark = ""
+    if tokens.found("^"):
+        tokens.expect("{")
+        mark = "^{"
+        while mark[-1] != "}":
+            mark += tokens.take() or "}"
+    kind = next((kind for kind, text in FOURIER.items() if text == mark), None)
+    if kind is None:
+        raise tokens.error(f"\\mathcal{{F}} with {mark} is not known here")
+    x = r.plain(r.bracketed())
+    dims = tuple(range(x.ndim)) if axes is None else tuple(axes)
+    return value_of(op("fourier", x, dims=dims, inverse=kind[0], norm=kind[1]))
+
+
 ATOMS: dict[str, Callable[[Any, str], Any]] = {
     "(": _bracket,
     "[": _iverson,
@@ -191,6 +211,7 @@ ATOMS: dict[str, Callable[[Any, str], Any]] = {
     r"\overline": lambda r, _: entrywise(lambda x: op("conj", x), r.group()),
     r"\det": lambda r, _: Value("s", op("det", r.bracketed().term)),
     r"\zeta": _zeta,
+    r"\mathcal": _fourier,
     r"\Gamma": _gamma,
     r"\pi": lambda r, _: Value("s", as_term(PI)),
     r"\infty": lambda r, _: scalar(math.inf),

@@ -114,3 +114,12 @@ def bolded(text: str) -> str:
     """The letter of a name in bold, for arrays."""
     stem, mark, rest = text.partition("_")
     return (rf"\boldsymbol{{{stem}}}" if stem.startswith("\\") else rf"\mathbf{{{stem}}}") + mark + rest
+
+
+FOURIER: dict[tuple[bool, str], str] = {
+    (False, "backward"): "",
+    (True, "backward"): "^{-1}",
+    (True, "forward"): "^{*}",
+    (False, "forward"): "^{-*}",
+}
+"""The marks of Fourier's transform: its inverse, its adjoint (the inverse times the size), and the inverse of that."""
