@@ -217,6 +217,21 @@ def test_a_slope_that_is_a_condition_is_a_number():
         (lambda x, A, T: sg.triu(A, 1), r"\operatorname{triu}_{1}\left(A\right)"),
         (lambda x, A, T: sg.linalg.inv(T), "T^{-1}"),
         (lambda x, A, T: T + x, r"T + \left[x_{k}\right]_{i j k}"),
+        (lambda x, A, T: sg.exp(sg.lgamma(x)), r"\Gamma\left(x\right)"),
+        (lambda x, A, T: sg.digamma(x) ** 2, r"\psi\left(x\right)^{\odot 2}"),
+        (lambda x, A, T: (x >= -1) & (x <= 0), r"-1 \le x \le 0"),
+        (lambda x, A, T: (x < 1) & (x > 0), "0 < x < 1"),
+        (lambda x, A, T: ~(x > 1) & ~(x < 0), r"0 \le x \le 1"),
+        (lambda x, A, T: sg.sin(x) - x > 0, r"\sin\left(x\right) > x"),
+        (lambda x, A, T: sg.logical_not(x >= 0), "x < 0"),
+        (lambda x, A, T: sg.fft.fft(x), r"\mathcal{F}\left(x\right)"),
+        (lambda x, A, T: sg.fft.ifft(A, dim=0), r"\mathcal{F}_{0}^{-1}\left(A\right)"),
+        (lambda x, A, T: sg.fft.ifft2(A, norm="forward"), r"\mathcal{F}^{*}\left(A\right)"),
+        (
+            lambda x, A, T: sg.where(x > 0, x, 0 * x) @ sg.sin(x),
+            r"\left(\begin{cases} x & \text{for}\: x > 0 \\ 0 & \text{otherwise} \end{cases}\right)^{\top}"
+            r" \sin\left(x\right)",
+        ),
     ],
 )
 def test_names_of_the_textbooks(made, text):

@@ -19,6 +19,9 @@ from symgrad.ops.sizes import product_size, total_size
 
 Power = int | Fraction
 
+LARGEST_SHOWN = 999
+"""The largest denominator of a fraction that stands for a float."""
+
 _LARGEST = 2**64
 """Larger factors stay in their sums: taken out of one sum after the other they would outgrow every float."""
 
@@ -311,8 +314,9 @@ def exact_number(value: Any) -> tuple[Fraction | int, bool] | None:
 
 
 def number_of(coef: Fraction | int, decimal: bool) -> Any:
-    """The number to show for a coefficient: typed floats stay decimals unless they are small fractions."""
-    if decimal and Fraction(coef).denominator not in (1, 2, 3, 4, 6, 8, 9, 12):
+    """The number to show for a coefficient: typed floats stay decimals unless they are small fractions or no decimals."""
+    below = Fraction(coef).denominator
+    if decimal and below not in (1, 2, 4, 8) and (below > LARGEST_SHOWN or 10**17 % below == 0):
         return float(coef)
     value = Fraction(coef)
     return int(value) if value.denominator == 1 else value

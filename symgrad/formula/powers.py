@@ -81,6 +81,29 @@ def raised(base: Form, exponent: Form, run: Canonicaliser) -> Form:
     return run.power(base, plain_power(Fraction(constant.coef)))
 
 
+def roots_of_products(p: Product, run: Canonicaliser) -> Product:
+    """xy·(xy)ᵏ = (xy)ᵏ⁺¹ for k < 0 and (xy)ᵏ/(xy) = (xy)ᵏ⁻¹ for k > 0, wherever the given form is defined."""
+    from symgrad.formula.rewriting import merged, without
+
+    for f in p.factors:
+        form = run.products.get(f.base)
+        if form is None or f.power == int(f.power):
+            continue
+        (q,) = form.terms
+        names = dict(zip(q.out, f.labels, strict=True))
+        step = 1 if f.power < 0 else -1
+        met = []
+        for h in q.factors:
+            labels = tuple(names[x] for x in h.labels)
+            met += [g for g in p.factors if g.base is h.base and g.labels == labels and g.power * step >= h.power]
+        if len(met) == len(q.factors):
+            new = [Factor(f.base, f.labels, plain_power(f.power + step))]
+            left = zip(met, q.factors, strict=True)
+            new += [Factor(g.base, g.labels, k) for g, h in left if (k := plain_power(g.power - step * h.power))]
+            return merged(without(p, [f, *met], new).scaled(Fraction(q.coef) ** -step), run)
+    return p
+
+
 def powers_of_logs(run: Canonicaliser, form: Form) -> Form | None:
     """e^(u + v log x) = eᵘxᵛ where x > 0, and e^(u + k log Γ(x)) = eᵘ(e^(log Γ(x)))ᵏ for whole k, always."""
     few = len(form.terms) <= WIDEST_EXPONENT and len(form.covered()) == len(form.shape)

@@ -17,7 +17,7 @@ from symgrad.formula.masks import positive_relu, signed_powers, unclipped, unmas
 from symgrad.formula.meetings import without_root
 from symgrad.formula.normal import Factor, Form, Product, plain_power, size_factors
 from symgrad.formula.numerals import with_whole_parts
-from symgrad.formula.powers import gathered_powers, powers_of_logs
+from symgrad.formula.powers import gathered_powers, powers_of_logs, roots_of_products
 from symgrad.formula.slices import entries_of_others
 from symgrad.formula.spectra import orthogonal_axes, without_singular_vectors, without_spectra
 from symgrad.formula.term import Term
@@ -396,6 +396,7 @@ _LATER_REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"sign", "abs"}), _signs),
     (frozenset({"conj"}), lambda p, run: phases(conjugate_pairs(p, run), run)),
     (frozenset({"pow"}), gathered_powers),
+    (frozenset({"mul"}), roots_of_products),
 )
 """The same after quotients have become functions."""
 
@@ -414,6 +415,8 @@ def simpler_function(run: Canonicaliser, op: Op, args: Sequence[Form], shape: tu
         return conjugate(run, args[0])
     if name in ("real", "imag"):
         return part(run, op, args[0])
+    if name in ("logical_and", "logical_or") and run.same(args[0].broadcast(shape), args[1].broadcast(shape)):
+        return args[0].broadcast(shape)
     if name in ("gt", "ne") and not args[1].terms:
         return positive_relu(run, args, shape)
     if name == "step" and args[1].terms:

@@ -107,6 +107,7 @@ class Canonicaliser:
         """Terms that are fractions in lowest terms already."""
         self.forms: dict[Term, Form] = {}
         self.insides: dict[Term, Form] = {}
+        self.products: dict[Term, Form] = {}
         self._atoms: dict[Any, Factor] = {}
         self._ordinals: dict[Term, int] = {}
         self._symmetric: dict[Term, bool] = {}
@@ -312,6 +313,8 @@ class Canonicaliser:
                     term, labels, form = other, (1, 0), flipped
         if len(form.terms) > 1:
             self.insides[term] = form
+        elif form.terms and form.terms[0].elementwise:
+            self.products[term] = form
         return Factor(term, labels)
 
     def plain_term(self, form: Form) -> Term:

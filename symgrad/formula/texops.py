@@ -91,6 +91,9 @@ def _pow(w: Writer, t: Term) -> Piece:
         return power(base, Fraction(2) if t.op.name == "square" else Fraction(-1, 2))
     k = t.args[1].number
     if isinstance(k, (int, Fraction)) and not isinstance(k, bool):
+        if t.args[0].op.name == "exp" and k > 1 and not w.taken("e") and t.args[0].args[0].op.name != "lgamma":
+            # (eᵘ)ᵏ is e^(ku), always; Γ(u)ᵏ stays.
+            return w.write(lookup("exp")(lookup("mul")(k, t.args[0].args[0])))
         return power(base, Fraction(k))
     exponent = w.operand(t.args[1], t.shape)
     made = pieces.raised(base, text_of(exponent), base.kind != "s")
