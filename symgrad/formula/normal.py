@@ -314,7 +314,7 @@ def exact_number(value: Any) -> tuple[Fraction | int, bool] | None:
 
 
 def number_of(coef: Fraction | int, decimal: bool) -> Any:
-    """The number to show for a coefficient: typed floats stay decimals unless they are small fractions or no decimals."""
+    """The number to show for a coefficient: typed floats stay decimals unless they are small fractions."""
     below = Fraction(coef).denominator
     if decimal and below not in (1, 2, 4, 8) and (below > LARGEST_SHOWN or 10**17 % below == 0):
         return float(coef)
