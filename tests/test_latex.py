@@ -229,8 +229,10 @@ def test_a_slope_that_is_a_condition_is_a_number():
         (lambda x, A, T: sg.fft.ifft2(A, norm="forward"), r"\mathcal{F}^{*}\left(A\right)"),
         (
             lambda x, A, T: sg.where(x > 0, x, 0 * x) @ sg.sin(x),
-            r"\left(\begin{cases} x & \text{for}\: x > 0 \\ 0 & \text{otherwise} \end{cases}\right)^{\top}"
-            r" \sin\left(x\right)",
+            (
+                r"\left(\begin{cases} x & \text{for}\: x > 0 \\ 0 & \text{otherwise} \end{cases}\right)^{\top}"
+                r" \sin\left(x\right)"
+            ),
         ),
     ],
 )
