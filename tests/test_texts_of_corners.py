@@ -123,3 +123,7 @@ def test_what_stands_on_a_diagonal_is_not_the_whole():
     kept = contract((rows,), ((0, 1),), (0, 1, 1), ("n", "n", "n"))
     assert not whole(kept, kept)
     assert contract((A,), ((0, 0),), (0, 0), ("n", "n")) is not A
+    value = np.arange(4.0).reshape(2, 2)
+    np.testing.assert_array_equal(contract((value,), ((0, 0),), (0, 0), (2, 2)), np.diag(np.diag(value)))
+    program = sg.compile(sg.func.jacobian(lambda v: sg.diagonal(v) * 2), value)
+    np.testing.assert_allclose(program(value), sg.func.jacobian(lambda v: sg.diagonal(v) * 2)(sg.tensor(value)).numpy())

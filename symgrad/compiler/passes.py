@@ -495,7 +495,7 @@ def _core(term: Term, work: _Operands) -> Term | None:
     numbers: dict[int, int] = {}
     inputs = tuple(tuple(numbers.setdefault(a, len(numbers)) for a in row) for row in work.inputs)
     output = tuple(numbers.setdefault(a, len(numbers)) for a in work.output)
-    if len(work.xs) == 1 and inputs[0] == output:
+    if len(work.xs) == 1 and inputs[0] == output and len(set(output)) == len(output):
         return same_place(work.xs[0], term) if work.xs[0].shape == term.shape else work.xs[0]
     return make(
         einsum_op, tuple(work.xs), {"inputs": inputs, "output": output, "shape": term.shape}, term.shape, term.dtype

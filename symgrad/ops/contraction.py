@@ -273,7 +273,7 @@ def contract(xs: Sequence[Any], inputs: tuple[Labels, ...], output: Labels, shap
         sizes = tuple(shape[output.index(x)] for x in wanted)
         spread = contract(xs, inputs, wanted, sizes)
         return contract((spread,), (wanted,), output, shape)
-    if len(xs) == 1 and inputs[0] == output:
+    if len(xs) == 1 and inputs[0] == output and len(set(output)) == len(output):
         return xs[0]
     return einsum_op(*xs, inputs=inputs, output=output, shape=tuple(shape))
 
