@@ -151,7 +151,7 @@ class _Tokens:
         elif text == "[" and not begins and self.items:
             self.open.append("_[")
             self.put("_", "{", "[")
-        elif text == "[" and (self.open[-1:] == ["=["] or self.is_parameter()):
+        elif text == "[" and (self.open[-1:] in (["=["], ["_["]) or self.is_parameter()):
             self.open.append("=[")
             self.put(text)
         elif text in "([{":
