@@ -11,6 +11,7 @@ import numpy as np
 
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.normal import Power, number_of, plain_power
+from symgrad.formula.structures import shows_symmetry
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, apply, full, number, postorder
 from symgrad.op import lookup
 from symgrad.ops.contraction import contract
@@ -183,7 +184,7 @@ class Layout:
         """A matrix in a chain, with transposes moved into the flag."""
         if is_transpose(term):
             term, flip = term.args[0], not flip
-        return Link(term, flip and not self.symmetric(term))
+        return Link(term, flip and not (self.symmetric(term) or shows_symmetry(term)))
 
     def reverse(self, chain: Chain) -> Chain:
         """The transpose of a chain."""

@@ -169,12 +169,23 @@ def _traced(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> Product 
 
 def _falls_apart(p: Product, f: Factor, inside: Form, once: bool) -> bool:
     """Whether terms become simpler scalars: outer products and scaled matrices in a trace, constants in a sum."""
+    if len(f.labels) > 2:
+        return once and len(p.out) < 3 and _made_of_matrices(inside)
     if len(f.labels) == 2 and not p.out and once:
         return any(_has_scalar(q) or q.out[1] not in _reached(q, q.out[:1]) for q in inside.terms)
     if len(f.labels) == 1 and f.labels[0] not in p.out:
         alone = not any(f.labels[0] in g.labels for g in p.factors if g is not f)
         return alone and any(_has_scalar(q) for q in inside.terms)
     return once and len(f.labels) == 2 and len(p.out) == 2 and (_rows_alike(p, f, inside) or _wrapped(p, f, inside))
+
+
+def _made_of_matrices(inside: Form) -> bool:
+    """Whether an array of order three is xᵢₖ - yⱼₖ, or has a term such as Σ aᵢᵣbⱼᵣcₖᵣ, and matrices make it up."""
+    plain = [q for q in inside.terms if all(len(g.labels) < 3 for g in q.factors)]
+    if any(sum(bool(g.labels) for g in q.factors) > 2 for q in plain):
+        return True
+    rank = len(inside.shape)
+    return len(plain) == len(inside.terms) and all(1 < len(q.covered()) < rank for q in plain)
 
 
 def _rows_alike(p: Product, f: Factor, inside: Form) -> bool:

@@ -239,8 +239,10 @@ def size_text(term: Any) -> Any:
 # ---------------------------------------------------------------------------------------------- comparison
 
 
-def product_key(p: Product, ordinal: Callable[[Term], int], symmetric: Callable[[Term], bool]) -> Any:
+def product_key(p: Product, ordinal: Callable[[Term], int], alike: Callable[[Factor], int]) -> Any:
     """A key that products with equal bodies share, whatever their labels and the order of their factors.
+
+    ``alike`` says how many of a factor's first axes may change places.
 
     Summed labels are told apart by colour refinement.  Where that leaves a tie the order of appearance decides, which
     may miss an equality and never invents one.
@@ -252,15 +254,15 @@ def product_key(p: Product, ordinal: Callable[[Term], int], symmetric: Callable[
         place.setdefault(x, len(place))
     summed = list(dict.fromkeys(x for f in p.factors for x in f.labels if x not in place))
     colour = {**place, **dict.fromkeys(summed, len(place))}
-    marks = [(ordinal(f.base), f.power, symmetric(f.base)) for f in p.factors]
+    marks = [(ordinal(f.base), f.power, alike(f)) for f in p.factors]
     for _ in range(min(len(summed), 4) if len(summed) > 1 else 0):
         signs: dict[int, list[Any]] = {x: [] for x in summed}
         for f, mark in zip(p.factors, marks, strict=True):
             around = tuple(colour[x] for x in f.labels)
-            sign = (mark, tuple(sorted(around)) if mark[2] else around)
+            sign = (mark, (*sorted(around[: mark[2]]), *around[mark[2] :]))
             for axis, x in enumerate(f.labels):
                 if x in signs:
-                    signs[x].append((sign, 0 if mark[2] else axis))
+                    signs[x].append((sign, 0 if axis < mark[2] else axis))
         rank = {s: k for k, s in enumerate(sorted({(colour[x], tuple(sorted(signs[x]))) for x in summed}))}
         colour.update({x: len(place) + rank[(colour[x], tuple(sorted(signs[x])))] for x in summed})
     for k, x in enumerate(sorted(summed, key=lambda x: colour[x])):
@@ -268,7 +270,7 @@ def product_key(p: Product, ordinal: Callable[[Term], int], symmetric: Callable[
     rows = []
     for f, mark in zip(p.factors, marks, strict=True):
         labels = tuple(place[x] for x in f.labels)
-        rows.append((mark[0], mark[1], tuple(sorted(labels)) if mark[2] else labels))
+        rows.append((mark[0], mark[1], (*sorted(labels[: mark[2]]), *labels[mark[2] :])))
     p.key = (tuple(sorted(rows)), tuple(place[x] for x in p.out))
     return p.key
 

@@ -114,6 +114,8 @@ class Canonicaliser:
         self.arguments: dict[Term, list[Form]] = {}
         self.paths: dict[Term, list[tuple[Term, bool]]] = {}
         self._hermitian: dict[Term, bool] = {}
+        self._differences: set[Term] = set()
+        """Arrays such as xᵢₖ - xⱼₖ, which are their own negatives when their first two axes change places."""
         self.layout = Layout(self.symmetric)
         self.steps = STEPS
         self._carried: dict[Term, Term] = {}
@@ -213,7 +215,11 @@ class Canonicaliser:
     def key(self, p: Product) -> Any:
         """Key by which products with equal bodies are merged."""
         self.steps -= 1
-        return product_key(p, self.ordinal, self.symmetric)
+        return product_key(p, self.ordinal, self._alike)
+
+    def _alike(self, f: Factor) -> int:
+        """How many of the first axes of a factor may change places."""
+        return 2 if self.symmetric(f.base) or (f.power % 2 == 0 and f.base in self._differences) else 0
 
     def sum_of(self, terms: Sequence[Product], shape: tuple[Any, ...]) -> Form:
         """A form with like terms merged."""
@@ -294,7 +300,14 @@ class Canonicaliser:
                 if flipped_key == out_key:
                     self._symmetric[found.base] = True
                 self._atoms.setdefault(flipped_key, Factor(found.base, found.labels[::-1]))
+            elif self._is_difference(form):
+                self._differences.add(found.base)
         return found
+
+    def _is_difference(self, form: Form) -> bool:
+        """Whether an array is its own negative when its first two axes change places."""
+        square = len(form.shape) == 3 and form.shape[0] == form.shape[1] and len(form.terms) == 2
+        return square and self.same(form.restricted((1, 0, 2)), form.scaled(-1))
 
     def _form_key(self, form: Form) -> Any:
         return frozenset((self.key(p), p.coef) for p in form.terms), form.shape
