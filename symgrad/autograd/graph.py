@@ -20,6 +20,7 @@ from symgrad.autograd.saving import (
     saved_tensors_hooks,
 )
 from symgrad.errors import ArgumentError, AutogradError
+from symgrad.ops.cotangents import unfolded
 from symgrad.tape import graph as tape
 from symgrad.tape.graph import Labelled, NodeExtra, Slices
 from symgrad.tape.inplace import out_of_reach, shows_temporary, view_of
@@ -345,6 +346,8 @@ def node_name(node: tape.Node, resolved: bool = False) -> str:
     name = node.op.node
     if callable(name):
         name = name(*(getattr(a, "shape", ()) for a in node.args), **(node.params or {}))
+    if node.op.name == "matmul" and unfolded(node):
+        return "UnsafeViewBackward0"
     return name if "Backward" in name or name == "NotImplemented" else f"{name}Backward0"
 
 

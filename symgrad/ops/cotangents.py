@@ -194,13 +194,18 @@ def _indexed(steps: list[str]) -> str | None:
     return text if len(steps) > 1 else None
 
 
+def unfolded(node: Any) -> bool:
+    """Whether torch multiplies a matrix by each of a batch: it folds the batch for a derivative of the matrix only."""
+    return len(node.args[0].raw_shape) == 2 < len(node.args[1].raw_shape) and not node.mask & 1
+
+
 def _batched(node: Any) -> tuple[str, tuple[Any, ...]]:
     """A product of more than two axes: torch folds the batch into the rows where one factor is a matrix or vector."""
     shapes = [tuple(arg.raw_shape) for arg in node.args]
     ranks = [len(shape) for shape in shapes]
     if ranks == [1, 2]:
         return "Squeeze:4(Mm(Unsqueeze(x),y))", ()
-    if min(ranks) > 2:
+    if min(ranks) > 2 or unfolded(node):
         batch = tuple(node.shape[:-2])
         return "UnsafeView(Bmm(View(Expand@0(x)),View(Expand@1(y))))", tuple((*batch, *s[-2:]) for s in shapes)
     if ranks[0] > 2:

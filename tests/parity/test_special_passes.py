@@ -195,3 +195,15 @@ def test_views_of_what_has_gone_and_those_that_strides_cannot_say(name: str) -> 
         return seen
 
     assert told(sg) == told(torch)
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("shapes", [((3, 3), (2, 3, 2)), ((3, 1), (2, 1, 3)), ((3, 3), (3, 2)), ((2, 3, 3), (3, 2))])
+def test_a_batch_is_folded_for_a_derivative_of_the_matrix(shapes: Any, first: bool) -> None:
+    compare(lambda t, x, y: (x if first else x.detach()) @ y, *shapes)
+
+    def told(t: Any) -> Any:
+        x, y = (t.ones(shape, requires_grad=True) for shape in shapes)
+        return type(((x if first else x.detach()) @ y).grad_fn).__name__
+
+    assert told(sg) == told(torch)
