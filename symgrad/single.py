@@ -345,6 +345,19 @@ def digamma(x: Any) -> Any:
     return np.where(y == 10, out + np.float32(2.251752589066721), far)[()]
 
 
+def polygamma(x: Any, n: int) -> Any:
+    """ψ′(x) for x >= 1/2 by recurrence over 6 and the asymptotic series, in float32 throughout; others as they are."""
+    if n != 1 or x.dtype.kind == "c" or not (x >= 0.5).all():
+        return kernels.polygamma(x, n)
+    out, y, one = np.zeros_like(x), x, np.float32(1)
+    for _ in range(6):
+        out = out + one / (y * y)
+        y = y + one
+    t = one / (y * y)
+    sixth, thirtieth, last = (one / np.float32(k) for k in (6, 30, 42))
+    return out + kernels.fused(t, sixth - t * (thirtieth - t * last), one + one / (2 * y)) / y
+
+
 def one_less_square(x: Any) -> Any:
     """1 - x² without rounding x², as a fused multiply-add."""
     wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)

@@ -63,6 +63,7 @@ polygamma_op: Op = primitive(
     dtypes="float",
     domain="positive",
     latex=r"\psi^{{({n})}}\left({0}\right)",
+    single=single.polygamma,
     doc="n-th derivative of the digamma function, x > 0.",
 )
 xlogy: Op = _special(

@@ -167,3 +167,9 @@ def test_numbers_added_to_float16_are_rounded() -> None:
     for call in (lambda t, a: a + 0.1, lambda t, a: 0.1 - a, lambda t, a: a * 0.1, lambda t, a: a / 3):
         ours, theirs = both(call, x)
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_derivative_of_digamma_to_the_last_digit() -> None:
+    x = (np.abs(np.random.default_rng(0).standard_normal((50, 7))) + 0.5).astype(np.float32)
+    here, there = (t.polygamma(1, t.tensor(x)).numpy() for t in (sg, torch))
+    np.testing.assert_array_equal(here, there)
