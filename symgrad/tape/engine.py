@@ -289,7 +289,8 @@ class Sweep:
             block = nodes[start:end]
             if start + 1 in ends and nodes[start] in self.grads and self.masks.get(nodes[start], 1):
                 if nodes[start].extra is not None:
-                    self.run_hooks(nodes[start], self.grads[nodes[start]])  # which see what the node then cannot take
+                    g = self.grads[nodes[start]]
+                    self.run_hooks(nodes[start], g.value if g.__class__ is Masked else g)  # then it cannot take it
                 check_saved(nodes[start])
             row = iter(block)
             try:

@@ -202,6 +202,19 @@ def test_hooks_before_what_cannot_run(t):
     assert [g.tolist() for g in seen] == [[2.0, 2.0]]
 
 
+def test_hooks_of_a_branch_before_what_cannot_run(t):
+    """The same for a result of which only some entries went on."""
+    x = t.tensor([3.0, -1.0], requires_grad=True)
+    y = x.exp()
+    z = y.masked_fill(x > 0, 0.0)
+    seen = []
+    y.register_hook(seen.append)
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.sum().backward()
+    assert [g.tolist() for g in seen] == [[0.0, 1.0]]
+
+
 def test_parts_without_gradient_may_change(t):
     """One of several views of a tensor that has a formula but no gradient is changed like any other."""
     a = t.tensor([[1.0, 2.0], [3.0, 4.0]])
