@@ -375,12 +375,16 @@ def solve(a: Any, b: Any) -> Any:
 
 
 def adjugate(x: Any) -> Any:
-    """The transposed cofactor matrix, right for singular matrices too (through the SVD)."""
-    u, s, vh = np.linalg.svd(x)
+    """The transposed cofactor matrix, right for singular matrices too (through the SVD); nan for infinite ones."""
+    if np.shape(x)[-1] == 1:
+        return np.ones_like(x)
+    known = np.all(np.isfinite(x), (-2, -1), keepdims=True)
+    u, s, vh = np.linalg.svd(np.where(known, x, 0))
     sign = np.linalg.det(u) * np.linalg.det(vh)
-    return np.conj(np.swapaxes(vh, -1, -2)) @ (
+    found = np.conj(np.swapaxes(vh, -1, -2)) @ (
         prod_others(s, -1)[..., None] * sign[..., None, None] * np.conj(np.swapaxes(u, -1, -2))
     )
+    return np.where(known, found, np.nan)
 
 
 def norm(x: Any, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:

@@ -11,7 +11,7 @@ from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.complex import conj, imag
 from symgrad.ops.contraction import einsum
 from symgrad.ops.linalg import check_square, inv_op, matrix_front, mH
-from symgrad.ops.shaping import unsqueeze_op
+from symgrad.ops.shaping import unsqueeze_op, zeros_like
 
 
 def _det_vjp(g: Any, out: Any, x: Any) -> Any:
@@ -38,7 +38,9 @@ adjugate_op: Op = primitive(
 
 
 def _adjugate_vjp(g: Any, x: Any) -> Any:
-    # adj(X) = det(X) X⁻¹ where X is regular; its own derivative is taken there.
+    # adj(X) = det(X) X⁻¹ where X is regular; its own derivative is taken there.  That of a number is 1.
+    if shape_of(x)[-1] == 1:
+        return zeros_like(x)
     inverse = inv_op(x)
     h = mH(inverse)
     inside = _scalar(einsum("...ij,...ij->...", g, conj(inverse)))

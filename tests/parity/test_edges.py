@@ -63,6 +63,7 @@ CASES: list[Case] = [
     ("margin beside nan", lambda t, x: t.nn.functional.margin_ranking_loss(x, x.flip(0), x * 0 + 1), (ODD,)),
     ("norm of order 3/2 beside 0", lambda t, x: t.linalg.norm(x, 1.5), (np.array([0.0, 1.0, -2.0]),)),
     ("norm to another dtype", lambda t, x: t.linalg.vector_norm(x.float(), 3, dtype=t.float64), (V,)),
+    ("det of numbers", lambda t, x: t.linalg.det(x), (np.array([0.0, 2.0, np.inf, np.nan, -1.5]).reshape(5, 1, 1),)),
     ("i1 far out", lambda t, x: t.special.i1(x), (np.array([0.1, -3.0, 41.0, -300.0]),)),
 ]  # fmt: skip
 
@@ -238,3 +239,16 @@ def test_few_digits(dtype: str) -> None:
         found.append([a.detach().double().numpy() for a in answers])
     for want, ours in zip(*found, strict=True):
         np.testing.assert_allclose(ours, want, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_one_unknown_matrix_of_a_batch() -> None:
+    """Its gradient is nan, the others' are not."""
+    batch = np.stack([M[:, :3], M[:, 1:]])
+    batch[0, 1, 1] = np.nan
+    found = []
+    for t in (torch, sg):
+        x = t.tensor(batch, requires_grad=True)
+        t.linalg.det(x).sum().backward()
+        found.append(x.grad.numpy())
+    np.testing.assert_allclose(found[1], found[0])
