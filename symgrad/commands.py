@@ -151,7 +151,10 @@ def _derive(options: argparse.Namespace) -> int:
 def _judge(options: argparse.Namespace) -> int:
     from symgrad.judging import judge
 
-    assume = dict(part.split("=", 1) for part in options.assume.split() if "=" in part)
+    parts = [part.split("=", 1) for part in options.assume.split()]
+    if any(len(pair) < 2 for pair in parts):
+        raise ArgumentError(f"--assume is written like 'W=symmetric', not {options.assume!r}.")
+    assume = dict(parts)
     names = _names(options.wrt)
     wrt = None if not names else names[0] if len(names) == 1 else names
     verdict = judge(options.given, of=loaded(options.of), wrt=wrt, shapes=options.shapes, assume=assume)

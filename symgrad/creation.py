@@ -14,6 +14,7 @@ import numpy as np
 from symgrad import dtypes
 from symgrad.devices import Options, accept, on_cpu
 from symgrad.errors import ArgumentError
+from symgrad.formula.structures import known_structure
 from symgrad.op import shape_of
 from symgrad.ops.constants import named_pi
 from symgrad.ops.shaping import size_args
@@ -81,7 +82,7 @@ def tensor(
     if name is not None or structure is not None:
         extra = made.more()
         extra.name = None if name is None else check_name(name)
-        extra.structure = structure
+        extra.structure = None if structure is None else known_structure(structure)
     made.more().site = call_site(1)
     if not value.size and isinstance(data, np.ndarray):
         made.more().strides = tuple(step // data.itemsize for step in data.strides)

@@ -15,6 +15,7 @@ from symgrad.formula.peopletext import MODULES, is_latex, position, read_functio
 from symgrad.formula.peopletokens import OPERATORS
 from symgrad.formula.peopletokens import tokenize as tokenize_latex
 from symgrad.formula.resizing import resized
+from symgrad.formula.structures import known_structure
 from symgrad.formula.term import Term, substitute, symbol, symbols
 from symgrad.formula.texnames import GREEK, name_latex
 from symgrad.op import FRONTS, TABLE
@@ -60,7 +61,10 @@ class Source:
 
     def assuming(self, structures: dict[str, str]) -> Source:
         """The same value of symbols that have a structure, such as ``{"W": "symmetric"}``."""
-        made = {self.target(n): symbol(n, self.target(n).shape, self.target(n).dtype, s) for n, s in structures.items()}
+        made = {}
+        for name, structure in structures.items():
+            target = self.target(name)
+            made[target] = symbol(str(target.name), target.shape, target.dtype, known_structure(structure))
         if not made:
             return self
         term = substitute([self.term], made)[0]

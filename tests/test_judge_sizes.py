@@ -74,3 +74,10 @@ def test_matrices_of_a_kind_are_found():
         return sg.log(sg.diagonal(sg.linalg.cholesky(S))).sum()
 
     assert sg.judge("inv(S)/2", of=half_log_det, wrt="S", assume={"S": "spd"})
+
+
+def test_structures_that_nobody_knows_are_refused():
+    with pytest.raises(sg.errors.ArgumentError, match="a structure is one of symmetric"):
+        sg.judge("2*W@x", of="x@W@x", wrt="x", assume={"W": "simmetric"})
+    with pytest.raises(sg.errors.NameProblem, match="there are x, W"):
+        sg.judge("2*W@x", of="x@W@x", wrt="x", assume={"V": "symmetric"})

@@ -23,6 +23,17 @@ HERMITIAN = frozenset({"hermitian", "psd", "spd"})
 _NAMES = {"lower_triangular": "lower", "upper_triangular": "upper", "antisymmetric": "skew"}
 
 
+KNOWN = ("symmetric", "hermitian", "skew", "psd", "spd", "diagonal", "orthogonal", "lower", "upper", *_NAMES)
+"""The structures that formulas know."""
+
+
+def known_structure(name: Any) -> str:
+    """The name of a structure that formulas know; an error for others, which would be promises that nobody keeps."""
+    if name not in KNOWN:
+        raise ArgumentError(f"a structure is one of {', '.join(KNOWN)}, not {name!r}.")
+    return str(name)
+
+
 def declared(term: Any) -> str | None:
     """The structure that a symbol was declared to have."""
     structure = term.params.get("structure") if term.op.name == "symbol" else None
