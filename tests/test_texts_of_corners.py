@@ -127,3 +127,10 @@ def test_what_stands_on_a_diagonal_is_not_the_whole():
     np.testing.assert_array_equal(contract((value,), ((0, 0),), (0, 0), (2, 2)), np.diag(np.diag(value)))
     program = sg.compile(sg.func.jacobian(lambda v: sg.diagonal(v) * 2), value)
     np.testing.assert_allclose(program(value), sg.func.jacobian(lambda v: sg.diagonal(v) * 2)(sg.tensor(value)).numpy())
+
+
+def test_fouriers_transform_has_a_text_in_every_format():
+    z = symbol("z", ("n",), np.complex128)
+    f = sg.sum(sg.abs(sg.fft.fft(z * x)) ** 2)
+    assert not whole(f, gradient(f, [x])[0])
+    assert not whole(f, gradient(sg.sum(sg.real(sg.fft.ifft(z) * x)), [z])[0])

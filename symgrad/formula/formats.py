@@ -142,7 +142,7 @@ def _is_bracket(box: Box) -> bool:
 def _is_function(box: Box) -> bool:
     while box.kind == "script" and box.parts[0] is not None:
         box = box.parts[0]
-    return box.kind == "word" or (box.kind == "letter" and box.text in ("ψ", "σ", "Γ"))
+    return box.kind == "word" or (box.kind == "letter" and box.text in ("ψ", "σ", "Γ", "𝓕"))
 
 
 # ---------------------------------------------------------------------------------------------- Unicode text

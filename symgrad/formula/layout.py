@@ -137,6 +137,9 @@ class _Boxes:
             return Box("plain", PLAIN[text])
         if text in ACCENTS:
             return Box("accent", ACCENTS[text], (self.group(),))
+        if text == r"\mathcal":
+            self.group()
+            return Box("letter", "𝓕")  # Fourier's transform is the only one
         rule = _CONSTRUCTS.get(text)
         if rule is not None:
             return rule(self)

@@ -111,6 +111,8 @@ class _Tokens:
         following = self.matches[self.k + 1][0] if self.k + 1 < len(self.matches) else ""
         if following == "=" and self.open[-1:] == ["f("]:
             self.put(rf"\mathrm{{{text}}}", kind="word")
+        elif text == "𝓕":
+            self.put(r"\mathcal", "{", "F", "}", kind="command")
         elif text == "ⅈ":
             self.put(r"\mathrm{i}", kind="word")
         elif text in _WORDS:
