@@ -17,7 +17,7 @@ from symgrad.formula.decompositions import decomposed, line, names_of
 from symgrad.formula.kronecker import kronecker_latex
 from symgrad.formula.naming import named_parts
 from symgrad.formula.pieces import Piece, signed, text_of, transposed
-from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder, symbol
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder, symbol, symbols
 from symgrad.formula.texnames import bolded, texts
 from symgrad.formula.texwidth import COLUMN, broken
 from symgrad.formula.texwidth import width as width_of
@@ -115,7 +115,8 @@ class Writer:
         if t.op.kind == "elementwise" or t.op.name == "where":
             linear = t.op.name in ("add", "sub", "neg", "mul") and all(a.shape == t.shape for a in t.args)
             images = [self.images[a] for a in t.args]
-            if linear and self._is_open(t) and 0 < sum(a.core == "I" for a in images) < len(images):
+            sizeless = linear and self._is_open(t) and not any(x.shape for x in symbols(t))
+            if sizeless and 0 < sum(a.core == "I" for a in images) < len(images):
                 self.needs_sizes = True  # I - 11ᵀ/n shows no size at all
             for a in t.args:
                 over = t.op.name in ("div", "ratio") and a is not t.args[1] and t.args[1].ndim == 0
