@@ -53,11 +53,8 @@ def node_of(tensor: Any) -> Any:
     node = tensor._node
     if not tensor._requires_grad or node is None:
         return None
-    view = view_of(tensor)
-    if view is not None and node.__class__ is tape.Node and openly_changed_since(tensor._value, node.sequence_nr):
-        # The memory changed and the history did not: torch makes the view a new node of its base.
-        Labelled.on(node, "AsStridedBackward0", (view.base._node or view.base,))
-    elif view is None and shows_temporary(node) and openly_changed_since(tensor._value, node.sequence_nr):
+    if view_of(tensor) is None and shows_temporary(node) and openly_changed_since(tensor._value, node.sequence_nr):
+        # The memory changed and the history did not: torch makes the view of a temporary a new node.
         Labelled.on(node, "AsStridedBackward0")
     return handle(node)
 
