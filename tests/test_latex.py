@@ -224,9 +224,6 @@ def test_a_slope_that_is_a_condition_is_a_number():
         (lambda x, A, T: ~(x > 1) & ~(x < 0), r"0 \le x \le 1"),
         (lambda x, A, T: sg.sin(x) - x > 0, r"\sin\left(x\right) > x"),
         (lambda x, A, T: sg.logical_not(x >= 0), "x < 0"),
-        (lambda x, A, T: sg.fft.fft(x), r"\mathcal{F}\left(x\right)"),
-        (lambda x, A, T: sg.fft.ifft(A, dim=0), r"\mathcal{F}_{0}^{-1}\left(A\right)"),
-        (lambda x, A, T: sg.fft.ifft2(A, norm="forward"), r"\mathcal{F}^{*}\left(A\right)"),
         (
             lambda x, A, T: sg.where(x > 0, x, 0 * x) @ sg.sin(x),
             (

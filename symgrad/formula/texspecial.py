@@ -5,8 +5,7 @@ from __future__ import annotations
 from symgrad.formula.latex import Writer, kind_of
 from symgrad.formula.pieces import Piece, text_of
 from symgrad.formula.term import Term
-from symgrad.formula.texcalls import exact, function, writes
-from symgrad.formula.texnames import FOURIER
+from symgrad.formula.texcalls import function, writes
 
 _FAMILY: dict[str, dict[float, str]] = {
     "chebyshev_polynomial_t": {0: "T"},
@@ -32,17 +31,6 @@ def _polynomial(w: Writer, t: Term) -> Piece | None:
     if letter is None:
         return None
     return function(kind_of(t.shape), rf"\mathrm{{{letter}}}_{{{t.params['n']}}}", text_of(w.operand(t.args[0])))
-
-
-@writes("fourier")
-def _fourier(w: Writer, t: Term) -> Piece | None:
-    """𝓕 along all axes, or along those below it."""
-    p = t.params
-    mark = FOURIER.get((p["inverse"], p["norm"]))
-    if mark is None:
-        return None
-    along = "" if p["dims"] == tuple(range(t.ndim)) else f"_{{{','.join(map(str, p['dims']))}}}"
-    return function(kind_of(t.shape), rf"\mathcal{{F}}{along}{mark}", text_of(exact(w, t.args[0])))
 
 
 @writes("zeta")
