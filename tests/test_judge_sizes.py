@@ -81,3 +81,10 @@ def test_structures_that_nobody_knows_are_refused():
         sg.judge("2*W@x", of="x@W@x", wrt="x", assume={"W": "simmetric"})
     with pytest.raises(sg.errors.NameProblem, match="there are x, W"):
         sg.judge("2*W@x", of="x@W@x", wrt="x", assume={"V": "symmetric"})
+
+
+def test_tall_matrices_are_tried_where_wide_ones_are_singular():
+    def f(X, A):
+        return sg.trace(sg.linalg.inv(X.T @ X) @ A)
+
+    assert sg.judge("-X @ M @ (A + A.T) @ M, M = np.linalg.inv(X.T @ X)", of=f, wrt="X", shapes="X=m,n A=n,n")
