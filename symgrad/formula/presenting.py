@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.budget import NESTED_FLIPS
+from symgrad.formula.budget import LARGEST, NESTED_FLIPS
 from symgrad.formula.chains import price
 from symgrad.formula.matrixform import form_term
 from symgrad.formula.normal import Factor, Form, Product, numbers
@@ -96,14 +96,18 @@ class Presenter:
         return (one, other) if fits else None
 
     def _as_given(self, p: Product, k: int, inside: Form) -> Product | None:
-        """1/(x + ½)² for 4/(2x + 1)², where the program has it so and no other number appears."""
+        """1/(x + ½)² for 4/(2x + 1)², where the program has it so and no other number appears.
+
+        Always where the number in front would outgrow floats: (1 + x/1000)⁹⁹ is not (1000 + x)⁹⁹ / 10²⁹⁷.
+        """
         f = p.factors[k]
         by = self.run.given.get(f.base, Fraction(1))
         terms = [q for q in inside.terms if not q.constant]
         plain = len(terms) < len(inside.terms) and all(abs(q.coef * by) == 1 for q in terms)
-        if by >= 1 or not plain or Fraction(f.power).denominator != 1:
+        large = by != 1 and max(abs(Fraction(p.coef).numerator), Fraction(p.coef).denominator) > LARGEST
+        if not (large or (by < 1 and plain)) or Fraction(f.power).denominator != 1:
             return None
-        spread = self._scaled(f.base, inside, by)
+        spread = self._scaled(f.base, inside, by, large)
         if spread is None:
             return None
         factors = (*p.factors[:k], Factor(spread, f.labels, f.power), *p.factors[k + 1 :])
@@ -121,11 +125,11 @@ class Presenter:
         )
         return min([int(by != 1), *(numbers(form, by) - numbers(form, 1) for form in inner)])
 
-    def _scaled(self, base: Term, inside: Form, by: Any) -> Term | None:
+    def _scaled(self, base: Term, inside: Form, by: Any, always: bool = False) -> Term | None:
         """A multiple of a sum, written once; None inside of too many others."""
         found = self._flips.get((base, by))
         # One multiple of each sum at most, and none in a large formula: otherwise nested sums would multiply.
-        fresh = by == -1 or (self.run.small and self._multiplied.setdefault(base, by) == by)
+        fresh = by == -1 or ((self.run.small or always) and self._multiplied.setdefault(base, by) == by)
         if found is None and fresh and self._nesting < NESTED_FLIPS:
             self._nesting += 1
             found = self._flips[base, by] = form_term(inside.scaled(by), self.run.layout, self.product)
