@@ -208,8 +208,16 @@ def newton(x, A, ops):
     return x.sum()
 
 
-@pytest.mark.parametrize("ops", [500, pytest.param(10_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("f", [sines, residual, products, broadcasts, newton], ids=lambda f: f.__name__)
+def brackets(x, A, ops):
+    # (1 + x/1000)^k, whose numbers taken out alone would be 10^-3k.
+    t = x
+    for _ in range(ops // 5):
+        t = (t * (1 + x / 1000) + x) * 0.999
+    return t.sum()
+
+
+@pytest.mark.parametrize("ops", [600, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("f", [sines, residual, products, broadcasts, newton, brackets], ids=lambda f: f.__name__)
 def test_canonical_form_of_a_large_graph(f, ops):
     """The work is bounded, whatever the graph, and what was left as the program has it fits what was simplified."""
     from symgrad.formula.budget import STEPS

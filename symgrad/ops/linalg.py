@@ -466,18 +466,18 @@ triu_op: Op = _triangle("triu", np.triu, False)
 @front("tril", op=tril_op)
 def tril(input: Any, diagonal: int = 0) -> Any:
     """Lower triangle up to the ``diagonal``-th diagonal, zeros above."""
-    _checkmatrix_front("tril", input)
+    _check_matrix("tril", input)
     return tril_op(input, k=diagonal)
 
 
 @front("triu", op=triu_op)
 def triu(input: Any, diagonal: int = 0) -> Any:
     """Upper triangle from the ``diagonal``-th diagonal, zeros below."""
-    _checkmatrix_front("triu", input)
+    _check_matrix("triu", input)
     return triu_op(input, k=diagonal)
 
 
-def _checkmatrix_front(name: str, input: Any) -> None:
+def _check_matrix(name: str, input: Any) -> None:
     if len(shape_of(input)) < 2:
         raise ShapeError(f"{name}: input tensor must have at least 2 dimensions, got shape {tuple(shape_of(input))}")
 
