@@ -107,7 +107,7 @@ class Presenter:
         large = by != 1 and max(abs(Fraction(p.coef).numerator), Fraction(p.coef).denominator) > LARGEST
         if not (large or (by < 1 and plain)) or Fraction(f.power).denominator != 1:
             return None
-        spread = self._scaled(f.base, inside, by, large)
+        spread = self._scaled(f.base, inside, by)
         if spread is None:
             return None
         factors = (*p.factors[:k], Factor(spread, f.labels, f.power), *p.factors[k + 1 :])
@@ -125,11 +125,11 @@ class Presenter:
         )
         return min([int(by != 1), *(numbers(form, by) - numbers(form, 1) for form in inner)])
 
-    def _scaled(self, base: Term, inside: Form, by: Any, always: bool = False) -> Term | None:
+    def _scaled(self, base: Term, inside: Form, by: Any) -> Term | None:
         """A multiple of a sum, written once; None inside of too many others."""
         found = self._flips.get((base, by))
         # One multiple of each sum at most, and none in a large formula: otherwise nested sums would multiply.
-        fresh = by == -1 or ((self.run.small or always) and self._multiplied.setdefault(base, by) == by)
+        fresh = by == -1 or (self.run.small and self._multiplied.setdefault(base, by) == by)
         if found is None and fresh and self._nesting < NESTED_FLIPS:
             self._nesting += 1
             found = self._flips[base, by] = form_term(inside.scaled(by), self.run.layout, self.product)

@@ -278,7 +278,8 @@ class Canonicaliser:
         return self._bracket(form)
 
     def _bracket(self, form: Form) -> Product:
-        scale = content(form.terms)
+        # In a large formula numbers stay where they are: (1 + x/1000)^k has none, 10^-3k (1000 + x)^k outgrows floats.
+        scale = content(form.terms) if self.small else Fraction(1 if form.terms[0].coef > 0 else -1)
         decimal = any(p.decimal for p in form.terms) and abs(scale) != 1
         inner = form.scaled(1 / scale)
         axes = inner.covered()
