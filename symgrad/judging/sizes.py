@@ -10,7 +10,7 @@ from typing import Any
 from symgrad.sampling import shape_at
 from symgrad.sources import Source, is_latex
 
-LETTERS = "nmNMdDpPkKqrTBhs"
+LETTERS = "nmNMdDpPkKTB"
 """Letters that people use for sizes."""
 
 
