@@ -32,7 +32,7 @@ def test_branches():
     ("condition", "text"),
     [
         (lambda a, b: a < b, "a < b"), (lambda a, b: a >= b, "a < b"), (lambda a, b: a == b, "a ≠ b"),
-        (lambda a, b: ~(a < b), "a < b"), (lambda a, b: a - 1, "a − 1 = 0"), (lambda a, b: a + b, "a + b ≠ 0"),
+        (lambda a, b: ~(a < b), "a < b"), (lambda a, b: a - 1, "a = 1"), (lambda a, b: a + b, "a + b ≠ 0"),
         (lambda a, b: (a < b) & (b > 0), "a < b ∧ b > 0"),
     ],
     ids=["lt", "ge", "eq", "not", "zero", "number", "and"],
@@ -82,7 +82,7 @@ def test_kinks_of_gradients():
     assert len(f.valid_when) == 0
     f.backward()
     assert [(c.where, c.unicode()) for c in x.grad.valid_when] == [
-        ("relu", "x ≠ 0"), ("maximum", "x ≠ y"), ("abs", "x − 1 ≠ 0"), ("clamp", "x ≠ 0"), ("clamp", "x ≠ 3"),
+        ("relu", "x ≠ 0"), ("maximum", "x ≠ y"), ("abs", "x ≠ 1"), ("clamp", "x ≠ 0"), ("clamp", "x ≠ 3"),
         ("amax", "the largest or chosen entries of x are distinct"),
     ]  # fmt: skip
     assert x.grad.valid_when.hold(x=[1.5, 2.0], y=[0.0, 0.0])

@@ -30,16 +30,7 @@ def explained(theirs: Term, ours: Term, points: Sequence[Point], symbols: Sequen
     comparison = _comparison(chosen[0], symbols, wrt)
     if any(p.theirs.shape != p.ours.shape for p in chosen):
         return _of_shapes(theirs, ours, chosen, comparison)
-    for hypothesis in (
-        _multiple,
-        _turned,
-        _assumption,
-        _one_term,
-        _root_factor,
-        _two_terms,
-        _one_for_another,
-        _one_change,
-    ):
+    for hypothesis in _HYPOTHESES:
         found = hypothesis(theirs, ours, chosen, comparison)
         if found is not None:
             return found
@@ -254,12 +245,14 @@ def _one_for_another(theirs: Term, ours: Term, points: Sequence[Point], _: Compa
 
 
 def _multiple_of(part: Term, points: Sequence[Point], off: Any) -> float | None:
-    """The one ``k`` for which the difference is ``k`` times a term at all points."""
+    """The one ``k`` for which the difference is ``k`` times a term at all points; where both are 0 says nothing."""
     found: float | None = None
     for p in points:
         v = _spread(part, p)
         if v is None:
             return None
+        if not np.any(v) and near(off(p), v, p.tolerance):
+            continue
         k = ratio(np.asarray(off(p)), v, p.tolerance)
         if not isinstance(k, float) or (found is not None and abs(k - found) > 1e-6 * abs(found)):
             return None

@@ -43,6 +43,7 @@ _VIEWS = {
     "flip",
     "real",
 }
+_CHOSEN = {"guard", "defined"}
 _NOT_SCALAR = {"where", "reshape", "squeeze", "permute", "unsqueeze", "cast", "expand", "real", "imag", "conj"}
 _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 _HELPER = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\(")
@@ -149,8 +150,9 @@ class Writer:
         """Plain numbers as NumPy scalars where a Python number would not do.
 
         Functions that change shape need an array; and a Python complex times a NumPy float is a Python complex.
+        What is chosen beside a plain 0 has its dtype from nowhere else.
         """
-        if term.op.kind == "elementwise" or term.op.name in ("where", "einsum"):
+        if term.op.name not in _CHOSEN and (term.op.kind == "elementwise" or term.op.name in ("where", "einsum")):
             wanted = [isinstance(a.number, complex) for a in term.args]
         else:
             wanted = [a in self.weak for a in term.args]
