@@ -200,7 +200,7 @@ def _value(value: Any) -> str:
 
 
 def _sympy(term: Term) -> str:
-    from symgrad.formula.sympy_io import to_sympy
+    from symgrad.formula.sympy.expressions import to_sympy
 
     try:
         return str(to_sympy(term))
@@ -209,7 +209,7 @@ def _sympy(term: Term) -> str:
 
 
 def _latex(term: Term) -> str:
-    from symgrad.formula.latex import latex
+    from symgrad.formula.printing.latex import latex
 
     try:
         return str(latex(term))

@@ -127,7 +127,7 @@ def _latex(options: argparse.Namespace) -> int:
 
 def _head(name: str, wrt: tuple[str, ...]) -> str:
     """The LaTeX of what is printed, for the left of ``=``."""
-    from symgrad.formula.texnames import name_latex
+    from symgrad.formula.printing.names import name_latex
 
     head = name_latex(name)
     if len(wrt) < 2:

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from symgrad.errors import ArgumentError, FormulaError
-from symgrad.formula.simplify import canonical
+from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.term import Term
 from symgrad.op import shape_of
 from symgrad.tape.formula import read
@@ -37,7 +37,7 @@ def element(t: Any, *indices: Any) -> Any:
     >>> sg.element(A @ x, "i")
     Sum(A[i, k]*x[k], (k, 0, n - 1))
     """
-    from symgrad.formula.entries import entry_at
+    from symgrad.formula.sympy.entries import entry_at
 
     return entry_at(formula_of(t)[0], indices)
 
@@ -54,7 +54,7 @@ def explicit(t: Any) -> Any:
     """
     import sympy as sp
 
-    from symgrad.formula.entries import Entries
+    from symgrad.formula.sympy.entries import Entries
 
     term, sizes = formula_of(t)
     shape = shape_of(t) if not isinstance(t, Term) else term.shape

@@ -46,14 +46,14 @@ def from_sympy(expr: Any, *symbols: Any, indices: Sequence[Any] | None = None) -
     """
     import sympy as sp
 
-    from symgrad.formula.heads import ArraySymbol
-    from symgrad.formula.sympy_io import from_sympy_expr
+    from symgrad.formula.sympy.expressions import from_sympy_expr
+    from symgrad.formula.sympy.heads import ArraySymbol
 
     expr = sp.sympify(expr) if not isinstance(expr, (str, Term)) else expr
     if not isinstance(expr, (sp.Basic, sp.MatrixBase)):
         raise ArgumentError(
             f"from_sympy() takes a SymPy expression, not {type(expr).__name__}; texts are read by sympy.sympify or, "
-            "without evaluating them, by symgrad.formula.parse."
+            "without evaluating them, by symgrad.formula.reading.text."
         )
     if len(symbols) == 1 and isinstance(symbols[0], (list, tuple)):
         symbols = tuple(symbols[0])
@@ -225,7 +225,7 @@ def _declared(symbols: Iterable[Any]) -> dict[str, Term]:
     """The shapes that symbols state."""
     import sympy as sp
 
-    from symgrad.formula.sympy_nodes import size_of
+    from symgrad.formula.sympy.nodes import size_of
 
     out = {}
     for s in symbols:
@@ -249,13 +249,13 @@ def to_matexpr(value: Any) -> Any:
     >>> sg.to_matexpr(x.grad)
     2*A.T*A*x
     """
-    from symgrad.formula.simplify import canonical
-    from symgrad.formula.sympy_matrices import matrix_expression
+    from symgrad.formula.canonical.simplify import canonical
+    from symgrad.formula.sympy.matrices import matrix_expression
 
     if isinstance(value, Recorded):
         value = value.term  # type: ignore[attr-defined]
     elif not isinstance(value, Term):
-        from symgrad.formula.sympy_io import from_sympy_expr
+        from symgrad.formula.sympy.expressions import from_sympy_expr
 
         if not hasattr(value, "free_symbols"):
             raise FormulaError(f"to_matexpr() takes a tensor, a term or an expression, not {type(value).__name__}.")

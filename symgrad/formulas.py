@@ -62,14 +62,14 @@ class Formula:
     @property
     def canonical(self) -> Term:
         """The term in its shortest textbook form."""
-        from symgrad.formula.wherelist import canonical_or_raw
+        from symgrad.formula.printing.wherelist import canonical_or_raw
 
         return canonical_or_raw(self.term)
 
     @property
     def expr(self) -> Any:
         """The SymPy expression.  Raises ``FormulaTooDeep`` past the depth budget; :meth:`where_list` has none."""
-        from symgrad.formula.sympy_io import to_sympy
+        from symgrad.formula.sympy.expressions import to_sympy
 
         return to_sympy(self.term, symbols=self.symbols)
 
@@ -82,8 +82,8 @@ class Formula:
 
     def latex(self, header: bool = False, conditions: bool = False, caption: bool = False, **options: Any) -> str:
         """The LaTeX; ``header`` prints what it is on the left of ``=``, further options as for :func:`latex`."""
-        from symgrad.formula.latex import caption as said
-        from symgrad.formula.latex import latex
+        from symgrad.formula.printing.latex import caption as said
+        from symgrad.formula.printing.latex import latex
 
         if header and self.head:
             options["name"] = self.head
@@ -113,13 +113,13 @@ class Formula:
         return self._spelled("mathml", options)
 
     def _spelled(self, form: str, options: dict[str, Any]) -> str:
-        from symgrad.formula.formats import spelled
+        from symgrad.formula.printing.formats import spelled
 
         return spelled(self.latex(**options), form)
 
     def where_list(self, names: Any = None) -> list[tuple[Any, Any]]:
         """Named parts and the result, as ``(symbol, expression)`` pairs; ``names`` as for :func:`where_list`."""
-        from symgrad.formula.wherelist import where_list
+        from symgrad.formula.printing.wherelist import where_list
 
         return where_list(self.term, names)
 
@@ -257,7 +257,7 @@ def ran(
 
     ``letters`` says which sizes stand for which letters; without it all sizes are letters.
     """
-    from symgrad.formula.texnames import name_latex
+    from symgrad.formula.printing.names import name_latex
 
     names: dict[int, str] = {}
     tensors: list[Any] = []
@@ -315,7 +315,7 @@ def _target(symbols: Sequence[Term], wrt: str | int, parameters: Sequence[str]) 
 
 
 def _header(name: str, target: Term, symbols: Sequence[Term]) -> str:
-    from symgrad.formula.texnames import texts
+    from symgrad.formula.printing.names import texts
 
     text = texts(str(s.name) for s in symbols)[str(target.name)]
     return rf"\frac{{\partial {name}}}{{\partial {text}}}"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.formula.texnames import _ALIASES, GREEK
+from symgrad.formula.printing.names import _ALIASES, GREEK
 
 Shapes = dict[str, tuple[Any, ...]]
 Attempt = Callable[[Shapes], tuple[bool, float]]

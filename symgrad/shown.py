@@ -38,7 +38,7 @@ class Shown(Facts):
 
         Raises ``FormulaTooDeep`` past the depth budget; ``symgrad.where_list(t)`` has no such limit.
         """
-        from symgrad.formula.sympy_io import to_sympy
+        from symgrad.formula.sympy.expressions import to_sympy
         from symgrad.tape.formula import read
 
         reading, term = read(self)
@@ -57,7 +57,7 @@ class Shown(Facts):
 
     def latex(self, **options: Any) -> str:
         """The formula in LaTeX; see :func:`symgrad.latex`."""
-        from symgrad.formula.latex import caption, latex
+        from symgrad.formula.printing.latex import caption, latex
         from symgrad.tape.origin import origin_of
 
         notes = []

@@ -7,17 +7,17 @@ from typing import Any
 
 from symgrad.errors import ArgumentError, NameProblem, ShapeError
 from symgrad.formula.derive import gradient, jacobian
-from symgrad.formula.misfits import ProductMisfit
-from symgrad.formula.parse import ALIASES
-from symgrad.formula.peoplefunctions import FUNCTIONS
-from symgrad.formula.peopleindices import SUMS
-from symgrad.formula.peopletext import MODULES, is_latex, position, read_function, tokenize
-from symgrad.formula.peopletokens import OPERATORS
-from symgrad.formula.peopletokens import tokenize as tokenize_latex
+from symgrad.formula.printing.names import GREEK, name_latex
+from symgrad.formula.reading.misfits import ProductMisfit
+from symgrad.formula.reading.people.functions import FUNCTIONS
+from symgrad.formula.reading.people.indices import SUMS
+from symgrad.formula.reading.people.text import MODULES, is_latex, position, read_function, tokenize
+from symgrad.formula.reading.people.tokens import OPERATORS
+from symgrad.formula.reading.people.tokens import tokenize as tokenize_latex
+from symgrad.formula.reading.text import ALIASES
 from symgrad.formula.resizing import resized
 from symgrad.formula.structures import known_structure
 from symgrad.formula.term import Term, substitute, symbol, symbols
-from symgrad.formula.texnames import GREEK, name_latex
 from symgrad.op import FRONTS, TABLE
 from symgrad.runs import run_on, run_on_examples
 from symgrad.shapes import Shapes, axis_progress, infer_shapes, parse_shapes

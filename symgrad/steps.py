@@ -15,13 +15,13 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, FormulaError, SymgradError
 from symgrad.formula.derive import depends_on, directional, gradient
-from symgrad.formula.formats import spelled
-from symgrad.formula.latex import written
-from symgrad.formula.naming import PREFIXES, Names, chosen_parts
+from symgrad.formula.printing.formats import spelled
+from symgrad.formula.printing.latex import written
+from symgrad.formula.printing.names import name_latex, texts
+from symgrad.formula.printing.naming import PREFIXES, Names, chosen_parts
+from symgrad.formula.printing.wherelist import canonical_or_raw
+from symgrad.formula.printing.width import COLUMN, broken, width
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder, substitute, symbol
-from symgrad.formula.texnames import name_latex, texts
-from symgrad.formula.texwidth import COLUMN, broken, width
-from symgrad.formula.wherelist import canonical_or_raw
 from symgrad.op import lookup
 from symgrad.sources import Source, source
 
@@ -105,7 +105,7 @@ class Derivation:
         return self.markdown()
 
     def __str__(self) -> str:
-        from symgrad.formula.sympy_io import to_sympy
+        from symgrad.formula.sympy.expressions import to_sympy
 
         rows = [(x.left, str(to_sympy(x.right, canonicalise=False)), x.reason) for x in self.lines]
         width = max(len(left) for left, _, _ in rows)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.formula.chains import identity
+from symgrad.formula.canonical.chains import identity
+from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.derive import gradient, jacobian
-from symgrad.formula.simplify import canonical
 from symgrad.formula.term import Term, count, evaluate, number, symbol, symbols
 from symgrad.op import lookup
 from symgrad.ops.contraction import contract

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.formula.simplify import canonical
+from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.term import evaluate
 
 Z = np.array([1 + 2j, 0.5 - 1j])

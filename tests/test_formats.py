@@ -9,12 +9,12 @@ import pytest
 
 import symgrad as sg
 from symgrad.errors import ArgumentError, FormulaError, FormulaTooDeep
-from symgrad.formula.formats import FORMATS, spelled
-from symgrad.formula.latex import latex
-from symgrad.formula.layout import layout
-from symgrad.formula.plainread import from_unicode
+from symgrad.formula.printing.formats import FORMATS, spelled
+from symgrad.formula.printing.latex import latex
+from symgrad.formula.printing.layout import layout
+from symgrad.formula.reading.tex import from_latex
+from symgrad.formula.reading.unicode import from_unicode
 from symgrad.formula.term import evaluate, symbol
-from symgrad.formula.texparse import from_latex
 from tests.test_latex import RAW, deep
 
 SPELLINGS = [

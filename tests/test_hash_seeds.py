@@ -15,8 +15,8 @@ import json, sys, warnings
 import numpy as np
 import symgrad as sg
 from tests.formulas.generator import Generator
-from symgrad.formula.latex import latex
-from symgrad.formula.sympy_io import to_sympy
+from symgrad.formula.printing.latex import latex
+from symgrad.formula.sympy.expressions import to_sympy
 warnings.simplefilter("ignore")
 sg.set_default_dtype(np.float64)
 for seed in range(int(sys.argv[1])):

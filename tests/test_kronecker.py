@@ -10,7 +10,7 @@ import pytest
 import symgrad as sg
 from symgrad.errors import FormulaError
 from symgrad.formula.derive import gradient, jacobian
-from symgrad.formula.kronecker import blocks, kronecker_latex
+from symgrad.formula.printing.kronecker import blocks, kronecker_latex
 from symgrad.formula.term import evaluate, symbol
 
 rng = np.random.default_rng(5)

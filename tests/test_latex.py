@@ -7,10 +7,10 @@ import pytest
 
 import symgrad as sg
 from symgrad.errors import ArgumentError, FormulaError, NameProblem
-from symgrad.formula.latex import latex
-from symgrad.formula.parse import from_latex
+from symgrad.formula.printing.latex import latex
+from symgrad.formula.printing.names import name_latex, texts
+from symgrad.formula.reading.text import from_latex
 from symgrad.formula.term import evaluate, symbol
-from symgrad.formula.texnames import name_latex, texts
 
 X, w, y = symbol("X", ("n", "m")), symbol("w", ("m",)), symbol("y", ("n",))
 A, B = symbol("A", ("n", "n")), symbol("B", ("n", "n"))

@@ -5,8 +5,8 @@ import pytest
 
 import symgrad as sg
 from symgrad.errors import ArgumentError, FormulaError
+from symgrad.formula.reading.tex import from_latex
 from symgrad.formula.term import evaluate
-from symgrad.formula.texparse import from_latex
 
 
 def least(A, x, b):

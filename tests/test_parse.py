@@ -12,11 +12,11 @@ import sympy as sp
 import symgrad as sg
 from symgrad.errors import FormulaError, FormulaTooDeep, NameProblem
 from symgrad.formula.derive import gradient
-from symgrad.formula.formats import spelled
-from symgrad.formula.latex import latex
-from symgrad.formula.parse import from_latex, parse_formula
-from symgrad.formula.plainread import from_unicode
-from symgrad.formula.sympy_io import from_sympy_expr, shape_of, to_sympy
+from symgrad.formula.printing.formats import spelled
+from symgrad.formula.printing.latex import latex
+from symgrad.formula.reading.text import from_latex, parse_formula
+from symgrad.formula.reading.unicode import from_unicode
+from symgrad.formula.sympy.expressions import from_sympy_expr, shape_of, to_sympy
 from symgrad.formula.term import apply, as_term, evaluate, symbol
 from symgrad.op import lookup
 from symgrad.tape.formula import read

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.formula.people import read_latex
+from symgrad.formula.printing.width import COLUMN, width
+from symgrad.formula.reading.people.tex import read_latex
+from symgrad.formula.reading.tex import from_latex
 from symgrad.formula.term import evaluate
-from symgrad.formula.texparse import from_latex
-from symgrad.formula.texwidth import COLUMN, width
 from tests.formulas.generator import Generator
 from tests.test_gallery import ENTRIES
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.formula.latex import latex
-from symgrad.formula.simplify import canonical
+from symgrad.formula.canonical.simplify import canonical
+from symgrad.formula.printing.latex import latex
 from symgrad.formula.term import evaluate
 
 rng = np.random.default_rng(0)

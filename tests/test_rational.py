@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.formula.chains import price
-from symgrad.formula.polynomials import TooLong, monomial, multiplied, primitive, quotient, raised
-from symgrad.formula.simplify import canonical
+from symgrad.formula.canonical.chains import price
+from symgrad.formula.canonical.polynomials import TooLong, monomial, multiplied, primitive, quotient, raised
+from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.term import evaluate, symbol
 from tests.test_canonical import text
 

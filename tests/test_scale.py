@@ -220,8 +220,8 @@ def brackets(x, A, ops):
 @pytest.mark.parametrize("f", [sines, residual, products, broadcasts, newton, brackets], ids=lambda f: f.__name__)
 def test_canonical_form_of_a_large_graph(f, ops):
     """The work is bounded, whatever the graph, and what was left as the program has it fits what was simplified."""
-    from symgrad.formula.budget import STEPS
-    from symgrad.formula.simplify import Canonicaliser
+    from symgrad.formula.canonical.budget import STEPS
+    from symgrad.formula.canonical.simplify import Canonicaliser
 
     x = sg.tensor(np.array([0.9, 1.3, -0.4]), requires_grad=True, name="x")
     A = sg.tensor(np.eye(3) / 2 + 0.1, name="A")

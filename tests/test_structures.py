@@ -9,7 +9,7 @@ import pytest
 
 import symgrad as sg
 from symgrad.errors import ArgumentError, FormulaError
-from symgrad.formula.simplify import canonical
+from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.term import evaluate, symbol
 from symgrad.op import lookup
 

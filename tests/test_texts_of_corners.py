@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.formula.chains import identity
+from symgrad.formula.canonical.chains import identity
+from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.derive import directional, gradient, jacobian
-from symgrad.formula.parse import parse_formula
-from symgrad.formula.plainread import from_unicode
-from symgrad.formula.simplify import canonical
-from symgrad.formula.sympy_io import to_sympy
+from symgrad.formula.reading.text import parse_formula
+from symgrad.formula.reading.unicode import from_unicode
+from symgrad.formula.sympy.expressions import to_sympy
 from symgrad.formula.term import Term, evaluate, symbol
 from symgrad.formula.term import symbols as symbols_of
 from symgrad.ops.contraction import contract

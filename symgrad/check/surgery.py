@@ -118,7 +118,7 @@ def describe(output: Any, node: Node, i: int) -> str:
 
 def _text(output: Any, edge: Any) -> str:
     """The formula of an edge, shortened where it is too long for a sentence."""
-    from symgrad.formula.sympy_io import to_sympy
+    from symgrad.formula.sympy.expressions import to_sympy
 
     term = Reading([output._node])[edge]
     try:

@@ -164,7 +164,7 @@ class Compiled:
     @property
     def formula(self) -> str:
         """What the program computes, in LaTeX; one line per result, derived when asked for."""
-        from symgrad.formula.latex import latex
+        from symgrad.formula.printing.latex import latex
 
         return "\n".join(latex(t) for t in self.terms)
 

@@ -3,7 +3,7 @@
 A term is immutable plain data ``(op, args, params)`` with a shape and a dtype, and equal terms are the same object.
 Sizes in shapes are ints or *letters* (strings such as ``"n"`` or ``"n*m"``), so a formula is the same object for
 n = 10 and n = 1000.  Terms flow through ops as a carrier: the rules of the table build formulas from them.  Terms keep
-the program as it was written; :mod:`symgrad.formula.simplify` makes the canonical form.
+the program as it was written; :mod:`symgrad.formula.canonical.simplify` makes the canonical form.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import numpy as np
 
 from symgrad.check.report import Diagnosis
 from symgrad.errors import ArgumentError, FormulaError, SymgradError
-from symgrad.formula.simplify import canonical
+from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.term import SYMBOL, Term, constant_value, count, postorder
 from symgrad.judging.mistakes import explained
 from symgrad.judging.points import NEEDED, Point, random_points, smallest
@@ -248,8 +248,8 @@ class Case:
         return found
 
     def _formula(self) -> tuple[str, str]:
-        from symgrad.formula.latex import latex
-        from symgrad.formula.sympy_io import to_sympy
+        from symgrad.formula.printing.latex import latex
+        from symgrad.formula.sympy.expressions import to_sympy
 
         try:
             return str(to_sympy(self.raw, symbols=self.symbols)), latex(self.raw)

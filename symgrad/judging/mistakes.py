@@ -354,7 +354,7 @@ _HYPOTHESES = (
 
 def text_of(term: Any) -> str:
     """A short text of a part of a formula."""
-    from symgrad.formula.sympy_io import to_sympy
+    from symgrad.formula.sympy.expressions import to_sympy
     from symgrad.formula.term import describe
 
     if not isinstance(term, Term):

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from symgrad.errors import FormulaError, FormulaTooDeep, NameProblem, ShapeError, SymgradError
-from symgrad.formula.misfits import ProductMisfit
-from symgrad.formula.people import Inner, read_latex, read_latex_inner
-from symgrad.formula.peopleclauses import sides
-from symgrad.formula.peoplenames import stand_ins
-from symgrad.formula.peopletext import is_numpy, read_matrices, read_numpy, split_definition
-from symgrad.formula.peopletokens import tokenize
-from symgrad.formula.plainread import from_unicode
+from symgrad.formula.reading.misfits import ProductMisfit
+from symgrad.formula.reading.people.clauses import sides
+from symgrad.formula.reading.people.names import stand_ins
+from symgrad.formula.reading.people.tex import Inner, read_latex, read_latex_inner
+from symgrad.formula.reading.people.text import is_numpy, read_matrices, read_numpy, split_definition
+from symgrad.formula.reading.people.tokens import tokenize
+from symgrad.formula.reading.unicode import from_unicode
 from symgrad.formula.term import Term, symbol
 from symgrad.sources import is_latex
 
@@ -108,7 +108,7 @@ def _of_latex(given: str, table: dict[str, Term], shape: tuple[Any, ...]) -> lis
 def _of_sympy(given: Any, table: dict[str, Term], shape: tuple[Any, ...]) -> list[Reading]:
     import sympy as sp
 
-    from symgrad.formula.sympy_io import from_sympy_expr
+    from symgrad.formula.sympy.expressions import from_sympy_expr
 
     expr = given if isinstance(given, (sp.Basic, sp.MatrixBase)) else sp.sympify(given)
     if isinstance(expr, (sp.MatrixExpr, sp.MatrixBase)) or getattr(expr, "atoms", lambda *_: ())(sp.MatrixSymbol):

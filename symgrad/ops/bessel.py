@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad import kernels, kernels_bessel, kernels_special, single
+from symgrad import kernels
 from symgrad.errors import ArgumentError
+from symgrad.kernels import single
 from symgrad.op import Op, elementwise, front, primitive
 from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import exp, log, sqrt
@@ -79,14 +80,14 @@ def _bessel_ie_slope(out: Any, x: Any, n: int) -> Any:
 
 bessel_j = _order(
     "bessel_j",
-    kernels_bessel.bessel_j,
+    kernels.bessel_j,
     _bessel_j_slope,
     r"J_{{{n}}}\left({0}\right)",
     "Bessel function of the first kind, integer order n >= 0.",
 )
 bessel_y = _order(
     "bessel_y",
-    kernels_bessel.bessel_y,
+    kernels.bessel_y,
     _bessel_y_slope,
     r"Y_{{{n}}}\left({0}\right)",
     "Bessel function of the second kind, integer order n >= 0, x > 0.",
@@ -94,7 +95,7 @@ bessel_y = _order(
 )
 bessel_k = _order(
     "bessel_k",
-    kernels_bessel.bessel_k,
+    kernels.bessel_k,
     _bessel_k_slope,
     r"K_{{{n}}}\left({0}\right)",
     "Modified Bessel function of the second kind, integer order n >= 0, x > 0.",
@@ -102,7 +103,7 @@ bessel_k = _order(
 )
 bessel_ke = _order(
     "bessel_ke",
-    kernels_bessel.bessel_ke,
+    kernels.bessel_ke,
     _bessel_ke_slope,
     r"e^{{{0}}} K_{{{n}}}\left({0}\right)",
     "e^x times the modified Bessel function of the second kind, integer order n >= 0, x > 0.",
@@ -111,14 +112,14 @@ bessel_ke = _order(
 )
 bessel_i = _order(
     "bessel_i",
-    kernels_bessel.bessel_i,
+    kernels.bessel_i,
     _bessel_i_slope,
     r"I_{{{n}}}\left({0}\right)",
     "Modified Bessel function of the first kind, integer order n >= 0.",
 )
 bessel_ie = _order(
     "bessel_ie",
-    kernels_bessel.bessel_ie,
+    kernels.bessel_ie,
     _bessel_ie_slope,
     r"e^{{-\left|{0}\right|}} I_{{{n}}}\left({0}\right)",
     "e^(-|x|) times the modified Bessel function of the first kind, integer order n >= 0.",
@@ -219,7 +220,7 @@ ndtr: Op = _special(
 )
 log_ndtr: Op = _special(
     "log_ndtr",
-    kernels_special.log_ndtr,
+    kernels.log_ndtr,
     lambda out, x: inverse_mills(x),
     domain="real",
     latex=r"\log\Phi\left({0}\right)",
@@ -227,7 +228,7 @@ log_ndtr: Op = _special(
 )
 inverse_mills: Op = elementwise(
     "inverse_mills",
-    kernels_special.inverse_mills,
+    kernels.inverse_mills,
     # -out·(x + out): what is left of x + out far to the left is known from the tail of erfcx.
     lambda out, x: -out * where(x < 0, out * erfcx_tail(-x / sqrt(exact(2))), x + out),
     public=(),
@@ -238,7 +239,7 @@ inverse_mills: Op = elementwise(
 )
 ndtri: Op = _special(
     "ndtri",
-    kernels_special.ndtri,
+    kernels.ndtri,
     lambda out, x: sqrt(exact(2) * PI) * exp(out**2 / 2),
     domain="probability",
     latex=r"\Phi^{{-1}}\left({0}\right)",
@@ -246,7 +247,7 @@ ndtri: Op = _special(
 )
 erfcx: Op = _special(
     "erfcx",
-    kernels_special.erfcx,
+    kernels.erfcx,
     lambda out, x: -2 / sqrt(PI) * erfcx_tail(x),
     domain="real",
     define=lambda x: exp(x**2) * erfc(x),
@@ -255,7 +256,7 @@ erfcx: Op = _special(
 )
 erfcx_tail: Op = elementwise(
     "erfcx_tail",
-    kernels_special.erfcx_tail,
+    kernels.erfcx_tail,
     lambda out, x: 2 * x * out - sqrt(PI) * erfcx(x),
     public=(),
     dtypes="float",
@@ -265,7 +266,7 @@ erfcx_tail: Op = elementwise(
 )
 erfinv: Op = elementwise(
     "erfinv",
-    kernels_special.erfinv,
+    kernels.erfinv,
     lambda out, x: sqrt(PI) / 2 * exp(erfinv(x) ** 2),
     dtypes="float",
     sympy="erfinv",
@@ -278,7 +279,7 @@ within("special")(erfinv)
 
 entr: Op = _special(
     "entr",
-    kernels_special.entr,
+    kernels.entr,
     lambda out, x: -(1 + log(x)),
     domain="positive",
     kinks=(0,),

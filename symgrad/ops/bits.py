@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels_index
+from symgrad import kernels
 from symgrad.errors import DtypeError
 from symgrad.op import Op, elementwise, front
 from symgrad.ops.naming import inplace
@@ -34,8 +34,8 @@ bitwise_and_op: Op = _bits("bitwise_and", np.bitwise_and, 2, "The bits that both
 bitwise_or_op: Op = _bits("bitwise_or", np.bitwise_or, 2, "The bits that one has")
 bitwise_xor_op: Op = _bits("bitwise_xor", np.bitwise_xor, 2, "The bits that just one has")
 bitwise_not_op: Op = _bits("bitwise_not", np.invert, 1, "All bits turned")
-left_shift: Op = _bits("bitwise_left_shift", kernels_index.left_shift, 2, "The bits moved up by y places", True)
-right_shift: Op = _bits("bitwise_right_shift", kernels_index.right_shift, 2, "The bits moved down by y places", True)
+left_shift: Op = _bits("bitwise_left_shift", kernels.left_shift, 2, "The bits moved up by y places", True)
+right_shift: Op = _bits("bitwise_right_shift", kernels.right_shift, 2, "The bits moved down by y places", True)
 gcd: Op = _bits("gcd", np.gcd, 2, "Greatest common divisor", True)
 lcm: Op = _bits("lcm", np.lcm, 2, "Least common multiple", True)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels_linalg
+from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.complex import conj, real
@@ -118,7 +118,7 @@ def _eigenvectors_vjp(g: Any, out: Any, x: Any) -> Any:
 
 eigvals_op: Op = primitive(
     "eigvals",
-    kernels_linalg.eigvals,
+    kernels.eigvals,
     (_eigenvalues_vjp,),
     infer=lambda shape: shape[:-1],
     result=_complex_of,
@@ -129,7 +129,7 @@ eigvals_op: Op = primitive(
 )
 eig_vectors_op: Op = primitive(
     "eig_vectors",
-    kernels_linalg.eig_vectors,
+    kernels.eig_vectors,
     (_eigenvectors_vjp,),
     infer=lambda shape: shape,
     result=_complex_of,
@@ -211,7 +211,7 @@ def _qr_factor(g: Any, q: Any, r: Any, middle: Any) -> Any:
 
 qr_q_op: Op = primitive(
     "qr_q",
-    kernels_linalg.qr_q,
+    kernels.qr_q,
     (lambda g, out, x: _qr_factor(g, out, qr_r_op(x), -(mH(g) @ out)),),
     infer=lambda shape: shape,
     node="LinalgQr",
@@ -222,7 +222,7 @@ qr_q_op: Op = primitive(
 )
 qr_r_op: Op = primitive(
     "qr_r",
-    kernels_linalg.qr_r,
+    kernels.qr_r,
     (lambda g, out, x: _qr_factor(None, qr_q_op(x), out, out @ mH(g)),),
     infer=lambda shape: (*shape[:-2], shape[-1], shape[-1]),
     node="LinalgQr",
@@ -361,7 +361,7 @@ def _pinv_vjp(g: Any, p: Any, a: Any) -> Any:
 
 pinv_op: Op = primitive(
     "pinv",
-    kernels_linalg.pinv,
+    kernels.pinv,
     (lambda g, out, x, **_: _pinv_vjp(g, out, x),),
     infer=lambda shape, **_: (*shape[:-2], shape[-1], shape[-2]),
     node="LinalgPinv",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from symgrad import kernels_gamma
+from symgrad import kernels
 from symgrad.errors import AutogradError
 from symgrad.op import Op, elementwise
 from symgrad.ops.elementwise import exp, log
@@ -33,7 +33,7 @@ def _density(a: Any, x: Any) -> Any:
 
 gammainc: Op = elementwise(
     "gammainc",
-    kernels_gamma.gammainc,
+    kernels.gammainc,
     _absent("igamma: input"),
     lambda out, a, x: _density(a, x),
     public=("igamma",),
@@ -44,7 +44,7 @@ gammainc: Op = elementwise(
 )
 gammaincc: Op = elementwise(
     "gammaincc",
-    kernels_gamma.gammaincc,
+    kernels.gammaincc,
     _absent("igammac: input"),
     lambda out, a, x: -_density(a, x),
     public=("igammac",),
@@ -55,7 +55,7 @@ gammaincc: Op = elementwise(
 )
 zeta: Op = elementwise(
     "zeta",
-    kernels_gamma.hurwitz,
+    kernels.hurwitz,
     _absent("zeta"),
     lambda out, s, q: -s * zeta(s + 1, q),
     public=(),

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels, kernels_linalg, single
+from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
+from symgrad.kernels import single
 from symgrad.op import Op, Spec, broadcast_shapes, front, multilinear, primitive, shape_of
 from symgrad.ops.arithmetic import closed
 from symgrad.ops.complex import conj
@@ -382,7 +383,7 @@ def _solve_triangular_vjp(g: Any, out: Any, a: Any, like: Any, *, upper: bool, u
 
 solve_triangular_op: Op = primitive(
     "solve_triangular",
-    kernels_linalg.solve_triangular,
+    kernels.solve_triangular,
     (
         _solve_triangular_vjp,
         lambda g, out, a, like, *, upper, unit: solve_triangular_op(mH(a), g, upper=not upper, unit=unit),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels_index
+from symgrad import kernels
 from symgrad.dtypes import is_real_floating, result_type
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, primitive, refusing, shape_of
@@ -354,7 +354,7 @@ def _hot(labels: Any, like: Any) -> Any:
 
 chosen_op: Op = primitive(
     "chosen",
-    kernels_index.chosen,
+    kernels.chosen,
     (lambda g, out, like, labels: unsqueeze(g, -1) * _hot(labels, like), None),
     jvp=(lambda t, out, like, labels: chosen_op(t, labels), None),
     infer=lambda x, labels: labels,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from symgrad import kernels_orthogonal as kernels
+from symgrad import kernels
 from symgrad.errors import ArgumentError
 from symgrad.op import Op, primitive
 from symgrad.ops.naming import within

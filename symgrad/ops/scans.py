@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels_scan
+from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
+from symgrad.kernels.single import rounded
 from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import conj, real
@@ -17,7 +18,6 @@ from symgrad.ops.reductions import along, cast, cumsum, cumsum_op, int_to_long, 
 from symgrad.ops.refusals import kind_of
 from symgrad.ops.select import eq, ge, where
 from symgrad.ops.shaping import axis_of, cat, movedim, narrow, ones_like, unsqueeze_op
-from symgrad.single import rounded
 
 inplace("cumsum", "cumprod")
 
@@ -65,12 +65,12 @@ def _logcumsumexp_vjp(g: Any, out: Any, x: Any, dim: int) -> Any:
 
 logcumsumexp_op: Op = primitive(
     "logcumsumexp",
-    kernels_scan.logcumsumexp,
+    kernels.logcumsumexp,
     (lambda g, out, x, *, dim: _logcumsumexp_vjp(g, out, x, dim),),
     infer=lambda shape, dim: shape,
     refuses="bui",
     domain="real",
-    single=rounded(kernels_scan.logcumsumexp),
+    single=rounded(kernels.logcumsumexp),
     doc="log of the running sum of e^x along an axis, without overflow.",
 )
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels_index
+from symgrad import kernels
 from symgrad.dtypes import torch_name
 from symgrad.errors import ArgumentError, DtypeError, OutOfBounds, ShapeError
 from symgrad.op import Op, broadcast_shapes, front, primitive, shape_of
@@ -34,7 +34,7 @@ def _scatter_jvp_source(t: Any, out: Any, likex: Any, likes: Any, index: Any, *,
 
 scatter_set_op: Op = primitive(
     "scatter",
-    kernels_index.scatter_set,
+    kernels.scatter_set,
     (
         lambda g, out, likex, likes, index, *, dim: scatter_set_op(g, 0, index, dim=dim),
         lambda g, out, likex, likes, index, *, dim: picked(g, index, dim),
@@ -85,7 +85,7 @@ def _others_source(g: Any, out: Any, x: Any, src: Any, index: Any, *, dim: int, 
 
 scatter_others_op: Op = primitive(
     "scatter_others",
-    kernels_index.scatter_others,
+    kernels.scatter_others,
     (_others_self, _others_source, None),
     infer=lambda x, src, index, **_: src,
     result=lambda x, src, index, **_: src,
@@ -114,7 +114,7 @@ def _combine_source(
 
 scatter_combine_op: Op = primitive(
     "scatter_combine",
-    kernels_index.scatter_combine,
+    kernels.scatter_combine,
     (_combine_self, _combine_source, None),
     infer=lambda x, src, index, **_: x,
     result=lambda x, src, index, **_: x,
@@ -398,7 +398,7 @@ def _window_count(size: Any, window: Any, step: int, dilation: int) -> Any:
 
 windows_op: Op = primitive(
     "windows",
-    kernels_index.windows,
+    kernels.windows,
     (
         lambda g, out, like, *, dim, size, step, dilation: windows_sum_op(
             g, dim=dim, step=step, dilation=dilation, size=shape_of(like)[dim]
@@ -412,7 +412,7 @@ windows_op: Op = primitive(
         size,
     ),
     size_params=("size",),
-    view=kernels_index.windows,
+    view=kernels.windows,
     node="Unfold",
     code=lambda x, dim, size, step, dilation: f"windows({x}, {dim}, {size}, {step}, {dilation})",
     domain="real",
@@ -420,7 +420,7 @@ windows_op: Op = primitive(
 )
 windows_sum_op: Op = primitive(
     "windows_sum",
-    kernels_index.windows_sum,
+    kernels.windows_sum,
     (
         lambda g, out, like, *, dim, step, dilation, size: windows_op(
             g, dim=dim, size=shape_of(like)[-1], step=step, dilation=dilation

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels_scan
+from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.indexing import index_select
@@ -20,7 +20,7 @@ from symgrad.ops.still import values_of
 
 searchsorted_op: Op = primitive(
     "searchsorted",
-    kernels_scan.searchsorted,
+    kernels.searchsorted,
     (None, None),
     infer=lambda _, values, **__: values,
     result=lambda *_, right, dtype: np.dtype(dtype),

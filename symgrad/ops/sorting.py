@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels_scan
+from symgrad import kernels
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import Op, front, is_complex, primitive, refusal, refusing, shape_of
@@ -40,24 +40,24 @@ def _order(name: str, kernel: Any, doc: str, refuses: Any = "c", infer: Any = la
 
 argsort_op = _order(
     "argsort",
-    kernels_scan.argsort,
+    kernels.argsort,
     "The places that sort an axis; nan counts as largest.",
     refuses={"c": "Sort does not support complex dtypes on CPU"},
 )
 argkth_op = _order(
     "argkth",
-    kernels_scan.argkth,
+    kernels.argkth,
     "The place of the k-th smallest entry of an axis, which stays with size 1; nan counts as largest.",
     infer=lambda shape, dim, k: (*shape[:dim], 1, *shape[dim + 1 :]),
 )
 argtop_op = _order(
     "argtop",
-    kernels_scan.argtop,
+    kernels.argtop,
     "The places of the k largest or smallest entries of an axis, in order; nan counts as largest.",
     infer=lambda shape, dim, k, largest: (*shape[:dim], k, *shape[dim + 1 :]),
 )
-argcummax_op = _order("argcummax", kernels_scan.argcummax, "Places of the running maximum; the last of equal ones.")
-argcummin_op = _order("argcummin", kernels_scan.argcummin, "Places of the running minimum; the last of equal ones.")
+argcummax_op = _order("argcummax", kernels.argcummax, "Places of the running maximum; the last of equal ones.")
+argcummin_op = _order("argcummin", kernels.argcummin, "Places of the running minimum; the last of equal ones.")
 
 
 def _at(input: Any, indices: Any, dim: int, keepdim: bool) -> Extremes:
@@ -126,7 +126,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Extrem
 _shared = shared_by_ties("median")
 middle_op: Op = primitive(
     "middle",
-    kernels_scan.middle,
+    kernels.middle,
     (lambda g, out, x, *, skip_nan: _shared(g, out, x, dim=(0,), keepdim=False),),
     infer=lambda shape, skip_nan: (),
     domain="real",
@@ -178,7 +178,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Extremes:
         return sort(input)
     axis = axis_of(dim, len(shape_of(input)))
     check_entries("mode", input, dim)
-    return _at(input, kernels_scan.argmode(values_of(input), axis), axis, keepdim)
+    return _at(input, kernels.argmode(values_of(input), axis), axis, keepdim)
 
 
 # ------------------------------------------------------------------------------------------ quantiles

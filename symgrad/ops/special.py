@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad import kernels, kernels_special, single
+from symgrad import kernels
+from symgrad.kernels import single
 from symgrad.op import Op, elementwise, primitive
 from symgrad.ops.constants import PI
 from symgrad.ops.elementwise import exp, log, log1p, sqrt
@@ -68,7 +69,7 @@ polygamma_op: Op = primitive(
 )
 xlogy: Op = _special(
     "xlogy",
-    kernels_special.xlogy,
+    kernels.xlogy,
     lambda out, x, y: _log_or_zero(x, y),
     lambda out, x, y: x / y,
     single=single.xlogy,
@@ -79,7 +80,7 @@ xlogy: Op = _special(
 xlogy.vjps = xlogy.jvps = (xlogy.vjps[0], lambda g, out, x, y: g * x / y)
 xlog1py: Op = _special(
     "xlog1py",
-    kernels_special.xlog1py,
+    kernels.xlog1py,
     lambda out, x, y: _log1p_or_zero(x, y),
     lambda out, x, y: x / (1 + y),
     public=(),

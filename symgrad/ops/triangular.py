@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels_linalg
+from symgrad import kernels
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.decompositions import _info, _named, _wrapped, solve_triangular
 from symgrad.ops.indexing import gather_op
@@ -21,7 +21,7 @@ from symgrad.ops.still import values_of
 
 lu_order_op: Op = primitive(
     "lu_order",
-    kernels_linalg.lu_order,
+    kernels.lu_order,
     (None,),
     infer=lambda shape: shape[:-1],
     result=lambda dtype: np.dtype(np.int64),
@@ -44,7 +44,7 @@ def _identity(x: Any) -> Any:
 
 lu_op: Op = primitive(
     "lu",
-    kernels_linalg.lu_plain,
+    kernels.lu_plain,
     (_lu_vjp,),
     infer=lambda shape: shape,
     node="LinalgLuFactorEx",
@@ -99,7 +99,7 @@ def lu(A: Any, *, pivot: bool = True) -> tuple[Any, ...]:
 
 
 def _pivots(A: Any, order: Any) -> Any:
-    return _wrapped(A, kernels_linalg.swaps_of(values_of(order), min(*shape_of(A)[-2:])))
+    return _wrapped(A, kernels.swaps_of(values_of(order), min(*shape_of(A)[-2:])))
 
 
 @within("linalg")
@@ -126,7 +126,7 @@ def old_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> tuple[Any, ..
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, ...]:
     """P, L and U from the results of ``lu_factor``."""
     nothing = _wrapped(LU_data, np.zeros(0, LU_data.dtype))
-    order = kernels_linalg.order_of(values_of(LU_pivots), shape_of(LU_data)[-2])
+    order = kernels.order_of(values_of(LU_pivots), shape_of(LU_data)[-2])
     place = _permutation(order, LU_data) if unpack_pivots else nothing
     parts = _unpacked(LU_data) if unpack_data else (nothing, nothing)
     return _named("P", "L", "U")((place, *parts))
@@ -137,7 +137,7 @@ def linalg_lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint:
     """X with A X = B (X A = B unless ``left``; Aᴴ if ``adjoint``) from the results of ``lu_factor``."""
     if not left:
         return mH(linalg_lu_solve(LU, pivots, mH(B), adjoint=not adjoint))
-    order = kernels_linalg.order_of(values_of(pivots), shape_of(LU)[-2])
+    order = kernels.order_of(values_of(pivots), shape_of(LU)[-2])
     batch = np.broadcast_shapes(tuple(shape_of(LU))[:-2], tuple(shape_of(B))[:-2])
     right = expand(B, (*batch, *shape_of(B)[-2:]))
     order = np.broadcast_to(order, (*batch, order.shape[-1]))

@@ -41,13 +41,13 @@ class Condition:
     @property
     def expr(self) -> Any:
         """The condition as a SymPy relation, or None where it is words."""
-        from symgrad.formula.sympy_io import as_condition, to_sympy
+        from symgrad.formula.sympy.expressions import as_condition, to_sympy
 
         return None if self.term is None else as_condition(to_sympy(self.term))
 
     def latex(self) -> str:
         """The condition in LaTeX."""
-        from symgrad.formula.latex import latex
+        from symgrad.formula.printing.latex import latex
 
         if self.term is not None:
             return latex(self.term)
@@ -57,7 +57,7 @@ class Condition:
 
     def unicode(self) -> str:
         """The condition as text with mathematical signs."""
-        from symgrad.formula.formats import spelled
+        from symgrad.formula.printing.formats import spelled
 
         return spelled(self.latex(), "unicode")
 
@@ -197,6 +197,6 @@ def _shown(term: Term) -> Term:
 
 
 def _shortest(term: Term) -> Term:
-    from symgrad.formula.wherelist import canonical_or_raw
+    from symgrad.formula.printing.wherelist import canonical_or_raw
 
     return term if term.op is SYMBOL or term.number is not None else canonical_or_raw(term)

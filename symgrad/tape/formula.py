@@ -372,7 +372,7 @@ _ENTRIES: dict[str, Callable[[Term, Term], Term]] = {
 
 def local_formula(node: Node) -> dict[str, Any]:
     """The pullback of one node as SymPy expressions, with its inputs and ``g`` as symbols."""
-    from symgrad.formula.sympy_io import to_sympy
+    from symgrad.formula.sympy.expressions import to_sympy
 
     names = [f"x{i + 1}" for i in range(len(node.args))]
     args = tuple(

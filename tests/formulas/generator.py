@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import symgrad as sg
-from symgrad.formula.chains import diagonal_matrix, identity
+from symgrad.formula.canonical.chains import diagonal_matrix, identity
 from symgrad.formula.derive import directional, gradient, jacobian
 from symgrad.formula.term import Term, postorder, symbol
 from symgrad.formula.term import symbols as symbols_of

@@ -8,12 +8,12 @@ import numpy as np
 
 import symgrad as sg
 from symgrad.errors import FormulaTooDeep
-from symgrad.formula.formats import spelled
-from symgrad.formula.latex import latex
-from symgrad.formula.parse import from_latex, parse_formula
-from symgrad.formula.plainread import from_unicode
-from symgrad.formula.simplify import canonical
-from symgrad.formula.sympy_io import from_sympy_expr, to_sympy
+from symgrad.formula.canonical.simplify import canonical
+from symgrad.formula.printing.formats import spelled
+from symgrad.formula.printing.latex import latex
+from symgrad.formula.reading.text import from_latex, parse_formula
+from symgrad.formula.reading.unicode import from_unicode
+from symgrad.formula.sympy.expressions import from_sympy_expr, to_sympy
 from symgrad.formula.term import Term, evaluate
 from symgrad.formula.term import symbols as symbols_of
 from tests.formulas.generator import values_for

@@ -1,0 +1,89 @@
+"""Ranges of arrays that were put together from blocks: ``narrow(cat(x, y))`` is x, also under functions of entries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from symgrad.formula.canonical.normal import Factor, Form, Product
+from symgrad.formula.term import Term
+from symgrad.op import lookup
+from symgrad.ops.sizes import total_size
+
+if TYPE_CHECKING:
+    from symgrad.formula.canonical.simplify import Canonicaliser
+
+
+def read_narrow(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """A range in which exactly one block stands, always; None where it cuts through blocks."""
+    p = term.params
+    return _Range(run, p["start"], p["length"]).of(args[0], p["dim"])
+
+
+class _Range:
+    """One range of an axis, and whether blocks have met it."""
+
+    def __init__(self, run: Canonicaliser, start: Any, length: Any):
+        self.run = run
+        self.start = start
+        self.length = length
+
+    def of(self, form: Form, dim: int) -> Form | None:
+        """The range of a form; None where some term of it has none."""
+        shape = (*form.shape[:dim], self.length, *form.shape[dim + 1 :])
+        parts: list[Product] = []
+        for p in form.terms:
+            found = self._product(p, dim, shape)
+            if found is None:
+                return None
+            parts += found.terms
+        return self.run.sum_of(parts, shape)
+
+    def _product(self, p: Product, dim: int, shape: tuple[Any, ...]) -> Form | None:
+        x = p.out[dim]
+        if p.out.count(x) > 1:
+            return None
+        forms, specs = [], []
+        for f in p.factors:
+            plain = Form([Product(1, [Factor(f.base, tuple(range(len(f.labels))))], tuple(range(len(f.labels))))],
+                         f.base.shape)  # fmt: skip
+            if x in f.labels:
+                if f.labels.count(x) > 1:
+                    return None
+                found = self._base(f.base, f.labels.index(x))
+                if found is None:
+                    return None
+                plain = found
+            forms.append(plain if f.power == 1 else self.run.power(plain, f.power))
+            specs.append(f.labels)
+        if not forms:
+            return Form([p], shape)
+        return self.run.contract(forms, specs, p.out, shape).scaled(p.coef, p.decimal)
+
+    def _base(self, base: Term, axis: int) -> Form | None:
+        if base.op.name == "cat":
+            return self._cat(base, axis)
+        inside = self.run.insides.get(base)
+        if inside is not None:
+            return self.of(inside, axis)
+        if base.op.kind != "elementwise" or base not in self.run.arguments:
+            return None
+        args = self.run.arguments[base]
+        parts = [a if not a.shape else self.of(a, axis) for a in args]
+        if any(a is None for a in parts):
+            return None
+        shape = (*base.shape[:axis], self.length, *base.shape[axis + 1 :])
+        return self.run.elementwise(base.op, [a for a in parts if a is not None], base.params, shape)
+
+    def _cat(self, base: Term, axis: int) -> Form | None:
+        if base.params["dim"] != axis:
+            parts = [self._base(a, axis) for a in base.args]
+            if any(a is None for a in parts):
+                return None
+            return self.run.opaque(lookup("cat")(*(self.run.term(a) for a in parts if a is not None), **base.params))
+        at: Any = 0
+        for block in base.args:
+            if at == self.start and block.shape[axis] == self.length:
+                return self.run.opaque(block)
+            at = total_size((at, block.shape[axis]))
+        return None

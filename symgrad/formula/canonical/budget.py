@@ -1,0 +1,61 @@
+"""Bounds on the work of one canonical form, so that it ends soon for formulas of any size.
+
+Work is counted in steps, never in seconds: a formula has the same canonical form on every machine.  Past the budget
+the rest of the formula is carried over as the program has it, on top of what was brought to canonical form by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from symgrad.formula.canonical.chains import is_transpose
+from symgrad.formula.canonical.slices import new_axes
+from symgrad.formula.term import Term, remade
+from symgrad.op import lookup
+
+STEPS = 14_000
+"""Products and factors looked at in one run, which take under a second."""
+
+PASSES = 6
+"""Runs until the canonical form of a form is the form itself; one more is enough nearly always."""
+
+INLINE = 12
+"""Products with more factors than this enter others as one opaque factor."""
+
+LARGEST = 10**12
+"""Larger coefficients stay inside of what is packed; those of hundreds of factors would outgrow every float."""
+
+TERMS = 24
+"""Sums with more terms than this enter others as one opaque term."""
+
+SMALL = 400
+"""In formulas with more distinct terms than this, parts that are used twice are written once."""
+
+SHARED = 2
+"""Terms or factors that such a part may have and still be written out each time."""
+
+NESTED_FLIPS = 8
+"""Brackets inside of each other that one minus sign turns around."""
+
+
+def shared_terms(order: Sequence[Term]) -> set[Term]:
+    """The terms of a postorder that several others use."""
+    once: set[Term] = set()
+    found: set[Term] = set()
+    for term in order:
+        for arg in term.args:
+            (found if arg in once else once).add(arg)
+    return found
+
+
+def carried_over(term: Term, args: tuple[Term, ...]) -> Term:
+    """The term over canonical arguments: zeros, ones and double transposes go, and nothing else is looked at."""
+    if all(a is b for a, b in zip(args, term.args, strict=True)):
+        return term
+    if is_transpose(term) and is_transpose(args[0]):
+        return args[0].args[0]
+    added = new_axes(term.params["index"], term.ndim) if term.op.name == "put" else None
+    if added is not None:
+        # The transpose of x[:, None] takes that axis away.
+        return lookup("squeeze")(args[0], dim=tuple(k for k, new in enumerate(added) if new))  # type: ignore[no-any-return]
+    return remade(term, args)

@@ -1,0 +1,302 @@
+"""Sums that are better off term by term: products are distributed over them.
+
+Everywhere else sums stay factors, so that ``Xᵀ(Xw - y)`` stays as it is.  (a + b)·c = a·c + b·c holds always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from symgrad.formula.canonical.chains import price
+from symgrad.formula.canonical.normal import Factor, Form, Product, collected, contract_products, plain_power
+from symgrad.formula.canonical.rewriting import merged
+from symgrad.formula.term import Term
+
+if TYPE_CHECKING:
+    from symgrad.formula.canonical.simplify import Canonicaliser
+
+WIDEST = 5
+"""Sums with more terms are never distributed over."""
+
+OPENED = 12
+"""Terms that a sum may have when all its brackets are multiplied out."""
+
+_FUNCTIONS = frozenset({"exp", "cosh", "cos", "sigmoid", "pow"})
+"""Functions that meet their own kind in a sum and cancel there."""
+
+
+def distributed(
+    forms: Sequence[Form],
+    specs: Sequence[tuple[int, ...]],
+    output: tuple[int, ...],
+    sizes: dict[int, Any],
+    run: Canonicaliser,
+) -> list[Product] | None:
+    """A sum with diagonal terms, weighted by vectors: (diag(a) - M) diag(b) = diag(a ⊙ b) - M diag(b).
+
+    The same for eᵛ in front of a sum of σ(v) and σ(-v) that takes it in everywhere.
+    """
+    for k, form in enumerate(forms):
+        others = [f.terms[0] for i, f in enumerate(forms) if i != k and len(f.terms) == 1]
+        if len(others) < len(forms) - 1 or not 1 < len(form.terms) <= 2 * WIDEST or not set(specs[k]) <= set(output):
+            continue
+        delta = any(len(set(p.out)) < len(p.out) for p in form.terms)
+        weights = [f for p in others for f in p.factors if f.labels]
+        if delta and weights and all(len(f.labels) < 2 for f in weights):
+            return _rows(k, forms, specs, output, sizes, run)
+        powers = {f.base for p in others for f in p.factors if f.base.op.name == "exp"}
+        if powers and all(any(f.base.op.name == "sigmoid" for f in p.factors) for p in form.terms):
+            found = _rows(k, forms, specs, output, sizes, run)
+            if not any(f.base in powers for p in found for f in p.factors):
+                return found
+    return None
+
+
+def _rows(
+    k: int,
+    forms: Sequence[Form],
+    specs: Sequence[tuple[int, ...]],
+    output: tuple[int, ...],
+    sizes: dict[int, Any],
+    run: Canonicaliser,
+) -> list[Product]:
+    """The products with each term of one sum."""
+    rows = [[p if i == k else f.terms[0] for i, f in enumerate(forms)] for p in forms[k].terms]
+    return [merged(contract_products(row, specs, output, sizes), run) for row in rows]
+
+
+def expanded(p: Product, run: Canonicaliser, depth: int = 3) -> list[Product]:
+    """The product, or a sum of products that is shorter or that can go on simplifying."""
+    p = _cleared(p, run)
+    for f in p.factors if depth and run.steps > 0 else ():
+        inside = run.insides.get(f.base)
+        if inside is None or f.power != 1 or len(inside.terms) > WIDEST:
+            continue
+        once = sum(g.base is f.base for g in p.factors) == 1
+        traced = _traced(p, f, inside, run)
+        if traced is not None:
+            return [traced]
+        if _falls_apart(p, f, inside, once):
+            return [r for q in substituted(p, f, inside, run) for r in expanded(q, run, depth - 1)]
+        near = [g for g in p.factors if set(g.labels) == set(f.labels) and _meets(g, inside, run)] if once else []
+        if near:
+            small = Product(1, [f, *near], f.labels)
+            found = substituted(small, f, inside, run)
+            if cost(found) < cost([small]) + cost(inside.terms) - 1:
+                return _replaced(p, [f, *near], Form(run.sum_of(found, inside.shape).terms, inside.shape), run)
+    return [p]
+
+
+def _cleared(p: Product, run: Canonicaliser) -> Product:
+    """ν(1 + x/ν) = ν + x and the same below a fraction bar, where ν ≠ 0."""
+    for f in p.factors:
+        inside = run.insides.get(f.base)
+        if inside is None or f.power not in (1, -1) or len(inside.terms) > WIDEST:
+            continue
+        for g in p.factors:
+            if g.labels or g.power * f.power < 1 or g.power != int(g.power):
+                continue
+            if not any(x.base is g.base and x.power < 0 and not x.labels for q in inside.terms for x in q.factors):
+                continue
+            wide = [
+                merged(Product(q.coef, [*q.factors, Factor(g.base, ())], q.out, q.decimal), run) for q in inside.terms
+            ]
+            bracket = run.product(run.sum_of(wide, inside.shape)) if cost(wide) <= cost(inside.terms) else None
+            if bracket is None or not bracket.coef or not bracket.elementwise:
+                continue
+            names = dict(zip(bracket.out, f.labels, strict=True))
+            new = [Factor(x.base, tuple(names[y] for y in x.labels), x.power * f.power) for x in bracket.factors]
+            new += [Factor(g.base, (), plain_power(g.power - f.power))] if g.power != f.power else []
+            rest = [x for x in p.factors if x is not f and x is not g]
+            coef = p.coef * Fraction(bracket.coef) ** int(f.power)
+            return merged(Product(coef, [*rest, *new], p.out, p.decimal), run)
+    return p
+
+
+def _meets(g: Factor, inside: Form, run: Canonicaliser) -> bool:
+    """Whether a factor may cancel against terms of a sum: functions against their kind, a base against its powers."""
+    if g.base.op.name in _FUNCTIONS:
+        return True
+    powers = [f for q in inside.terms for f in q.factors if f.base.op.name == "pow" and f.base in run.arguments]
+    return any(x.base is g.base for f in powers for q in run.arguments[f.base][0].terms for x in q.factors)
+
+
+def _replaced(p: Product, old: Sequence[Factor], new: Form, run: Canonicaliser) -> list[Product]:
+    """The product with some factors replaced by a form that has the labels of the first of them."""
+    rest = Product(p.coef, [g for g in p.factors if not any(g is x for x in old)], p.out, p.decimal)
+    alone = not rest.factors and p.out == old[0].labels
+    own = tuple(dict.fromkeys([*p.out, *(x for g in rest.factors for x in g.labels)]))
+    sizes = dict(zip(old[0].labels, new.shape, strict=True))
+    parts = new.terms if alone else [run.product(new)]
+    made = [contract_products([rest.with_out(own), q], [own, old[0].labels], p.out, sizes) for q in parts]
+    return [merged(q, run) for q in made if q.coef]
+
+
+def cost(terms: Sequence[Product]) -> int:
+    """A measure of length, in which the exponents of powers count."""
+    return sum(1 + sum(1 + (f.power != 1) + _exponent(f) for f in p.factors) for p in terms)
+
+
+def _exponent(f: Factor) -> int:
+    return 1 + price(f.base.args[1]) if f.base.op.name == "pow" else 0
+
+
+def substituted(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> list[Product]:
+    """The products of the terms of a sum that is a factor."""
+    rest = [g for g in p.factors if g is not f]
+    own = tuple(dict.fromkeys([*p.out, *(x for g in rest for x in g.labels)]))
+    sizes = dict(zip(f.labels, inside.shape, strict=True))
+    others = Product(p.coef, rest, own, p.decimal)
+    made = [contract_products([others, q], [own, f.labels], p.out, sizes) for q in inside.terms]
+    return [merged(q, run) for q in made]
+
+
+def _traced(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> Product | None:
+    """tr(A + Aᵀ) = 2 tr A, always: the trace of a sum whose terms have the same trace."""
+    if len(f.labels) != 2 or f.labels[0] != f.labels[1] or f.labels[0] in p.out:
+        return None
+    if any(f.labels[0] in g.labels for g in p.factors if g is not f):
+        return None
+    whole = run.sum_of(substituted(Product(1, [f], ()), f, inside, run), ())
+    if len(whole.terms) != 1:
+        return None
+    rest = Product(p.coef, [g for g in p.factors if g is not f], p.out, p.decimal)
+    own = tuple(dict.fromkeys([*p.out, *(x for g in rest.factors for x in g.labels)]))
+    return merged(contract_products([rest.with_out(own), whole.terms[0]], [own, ()], p.out, {}), run)
+
+
+def _falls_apart(p: Product, f: Factor, inside: Form, once: bool) -> bool:
+    """Whether terms become simpler scalars: outer products and scaled matrices in a trace, constants in a sum."""
+    if len(f.labels) > 2:
+        return once and len(p.out) < 3 and _made_of_matrices(inside)
+    if len(f.labels) == 2 and not p.out and once:
+        return any(_has_scalar(q) or q.out[1] not in _reached(q, q.out[:1]) for q in inside.terms)
+    if len(f.labels) == 1 and f.labels[0] not in p.out:
+        alone = not any(f.labels[0] in g.labels for g in p.factors if g is not f)
+        return alone and any(_has_scalar(q) for q in inside.terms)
+    return once and len(f.labels) == 2 and len(p.out) == 2 and (_rows_alike(p, f, inside) or _wrapped(p, f, inside))
+
+
+def _made_of_matrices(inside: Form) -> bool:
+    """Whether an array of order three is xᵢₖ - yⱼₖ, or has a term such as Σ aᵢᵣbⱼᵣcₖᵣ, and matrices make it up."""
+    plain = [q for q in inside.terms if all(len(g.labels) < 3 for g in q.factors)]
+    if any(sum(bool(g.labels) for g in q.factors) > 2 for q in plain):
+        return True
+    rank = len(inside.shape)
+    return len(plain) == len(inside.terms) and all(1 < len(q.covered()) < rank for q in plain)
+
+
+def _rows_alike(p: Product, f: Factor, inside: Form) -> bool:
+    """Whether a weighted bracket has equal rows made of its other terms: diag(w)(A - 1bᵀA) = (diag(w) - wbᵀ)A."""
+    weights = {g.labels[0] for g in p.factors if len(g.labels) == 1}
+    for k, x in enumerate(f.labels):
+        varying = [q for q in inside.terms if k in q.covered()]
+        alike = [q for q in inside.terms if k not in q.covered()]
+        known = {g.base for q in varying for g in q.factors if len(g.labels) == 2}
+        if x in weights and any(g.base in known for q in alike for g in q.factors):
+            return True
+    return False
+
+
+def _wrapped(p: Product, f: Factor, inside: Form) -> bool:
+    """Whether each term of a bracket ends with the matrix that meets its other side: Aᵀ(A - BA) as in Hessians."""
+    for k, x in enumerate(f.labels):
+        for g in p.factors:
+            meets = g is not f and len(g.labels) == 2 and x in g.labels and x not in p.out and f.labels[1 - k] in p.out
+            if meets and all(
+                any(h.base is g.base and q.out[1 - k] in h.labels for h in q.factors) for q in inside.terms
+            ):
+                return True
+    return False
+
+
+def _has_scalar(p: Product) -> bool:
+    """Whether some factors are no part of the array."""
+    inside = _reached(p, p.out)
+    return any(not inside.intersection(f.labels) for f in p.factors)
+
+
+def _reached(p: Product, start: tuple[int, ...]) -> set[int]:
+    """Labels that are connected with some labels."""
+    reached, size = set(start), -1
+    while len(reached) > size:
+        size = len(reached)
+        reached.update(x for f in p.factors if reached.intersection(f.labels) for x in f.labels)
+    return reached
+
+
+def opened(form: Form, run: Canonicaliser) -> Form | None:
+    """The form with all its brackets multiplied out; None where there are none, or too many terms."""
+    done: list[Product] = []
+    waiting = list(reversed(form.terms))
+    while waiting:
+        p = waiting.pop()
+        found = next((f for f in p.factors if f.power == 1 and _opens(p, f, run)), None)
+        if found is None:
+            done.append(p)
+        else:
+            waiting += reversed(substituted(p, found, run.insides[found.base], run))
+        if len(done) + len(waiting) > OPENED or run.steps <= 0:
+            return None
+    return Form(run.sum_of([p for p in done if p.coef], form.shape).terms, form.shape) if len(done) > 1 else None
+
+
+def _opens(p: Product, f: Factor, run: Canonicaliser) -> bool:
+    """Whether a factor is a sum of which each term can have its place."""
+    inside = run.insides.get(f.base)
+    return inside is not None and len(inside.terms) <= WIDEST and len(set(f.labels)) == len(f.labels)
+
+
+def flattened(terms: Sequence[Product], insides: dict[Term, Form], multiples: bool = True) -> list[Product]:
+    """A term that is nothing but a short sum in brackets goes in term by term; with ``multiples`` also 2(a + b)."""
+    found: list[Product] = []
+    for p in terms:
+        f = p.factors[0] if len(p.factors) == 1 else None
+        shut = f is None or f.power != 1 or not (multiples or abs(p.coef) == 1)
+        inside = None if f is None or shut else insides.get(f.base)
+        if f is None or inside is None or len(inside.terms) > WIDEST or len({*p.out, *f.labels}) > len(set(p.out)):
+            found.append(p)
+        elif len(set(p.out)) == len(p.out) and len(set(f.labels)) == len(f.labels):
+            whole = inside.spread([p.out.index(x) for x in f.labels], (1,) * len(p.out))
+            found += [q.scaled(p.coef, p.decimal) for q in whole.terms]
+        else:
+            found.append(p)
+    return found
+
+
+def absorbed(terms: list[Product], run: Canonicaliser) -> list[Product]:
+    """y - y(1 - s) = ys, A + (I - B)A = 2A - BA: a bracket is opened where what its 1 or I gives stands already."""
+    keys = {run.key(p): p for p in terms} if 1 < len(terms) <= WIDEST else {}
+    for p in terms if keys else ():
+        for f in p.factors:
+            inside = run.insides.get(f.base)
+            if inside is None or f.power != 1 or len(inside.terms) > WIDEST:
+                continue
+            if _meets_identity(p, f, inside, keys, run):
+                made = [*(q for q in terms if q is not p), *substituted(p, f, inside, run)]
+                return absorbed(collected(made, run.key), run)
+            if not p.elementwise:
+                continue
+            constant = next((q for q in inside.terms if q.constant), None)
+            if constant is None:
+                continue
+            alone = Product(p.coef * constant.coef, [g for g in p.factors if g is not f], p.out)
+            other = keys.get(run.key(alone))
+            if other is not None and other is not p and other.coef == -alone.coef:
+                made = [*(q for q in terms if q is not p), *substituted(p, f, inside, run)]
+                return absorbed(collected(made, run.key), run)
+    return terms
+
+
+def _meets_identity(p: Product, f: Factor, inside: Form, keys: dict[Any, Product], run: Canonicaliser) -> bool:
+    """Whether the identity matrix in a bracket makes a product that is another term, or its transpose."""
+    for q in inside.terms:
+        if not q.factors and len(q.out) == 2 and q.out[0] == q.out[1] and p.factors != (f,):
+            (alone,) = substituted(p, f, Form([q], inside.shape), run)
+            back = alone.with_out(alone.out[::-1])
+            others = [keys.get(run.key(x)) for x in (alone, back)]
+            if any(other is not None and other is not p for other in others):
+                return True
+    return False

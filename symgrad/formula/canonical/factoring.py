@@ -1,0 +1,276 @@
+"""Common factors of a sum: A x + Aᵀ x is (A + Aᵀ) x.
+
+A factor can be taken out of a product when all its labels are output axes, or when exactly one is summed:
+then the product is that factor times the rest, as matrices.  a·c + b·c = (a + b)·c holds always.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from symgrad.formula.canonical.expanding import expanded
+from symgrad.formula.canonical.matrixform import components
+from symgrad.formula.canonical.normal import Factor, Form, Power, Product, relabelled
+from symgrad.formula.canonical.shortening import shortened
+from symgrad.formula.term import SIZE, SYMBOL
+
+if TYPE_CHECKING:
+    from symgrad.formula.canonical.simplify import Canonicaliser
+
+DEEPEST = 12
+"""Brackets inside of each other that are searched."""
+
+WIDEST = 24
+"""Sums with more terms are not searched for common factors."""
+
+
+class Handle(NamedTuple):
+    """How a factor stands in a product: its base, power, and per axis the output axes it is, or () when summed."""
+
+    base: int
+    power: Power
+    places: tuple[tuple[int, ...], ...]
+    out: tuple[int, ...]
+
+
+class Use(NamedTuple):
+    """A handle of one factor of one product."""
+
+    handle: Handle
+    term: int
+    factor: Factor
+
+
+def factored(form: Form, run: Canonicaliser) -> Form:
+    """The form with the most common factors taken out, until none is left that makes it shorter."""
+    if 1 < len(form.terms) <= WIDEST and form.shape:
+        form = Form([scalars_apart(p, run) for p in form.terms], form.shape)
+    while 1 < len(form.terms) <= WIDEST and run.steps > 0:
+        shorter = shortened(form, run)
+        if shorter is not None:
+            form = shorter
+            continue
+        group = _best_group(form, run) if run.brackets < DEEPEST else None
+        if group is None:
+            return _paired(form, run)
+        run.brackets += 1
+        form = _taken_out(form, group, run)
+        run.brackets -= 1
+    return form
+
+
+def _paired(form: Form, run: Canonicaliser) -> Form:
+    """cA + cAᵀ = c(A + Aᵀ) in a longer sum of matrices, for numbers c."""
+    if len(form.shape) != 2 or len(form.terms) < 3 or form.shape[0] != form.shape[1]:
+        return form
+    keys = {run.key(p): p for p in form.terms}
+    for p in form.terms:
+        other = keys.get(run.key(p.with_out(p.out[::-1])))
+        if abs(p.coef) != 1 and other is not None and other is not p and other.coef == p.coef:
+            pair = run.product(Form([q.scaled(1 / Fraction(p.coef)) for q in (p, other)], form.shape))
+            rest = [pair.scaled(p.coef, p.decimal) if q is p else q for q in form.terms if q is not other]
+            return _paired(Form(rest, form.shape), run)
+    return form
+
+
+def scalars_apart(p: Product, run: Canonicaliser) -> Product:
+    """A product with each scalar in it, such as xᵀAx, as one factor: it is common to terms as a whole or not at all."""
+    arrays = [f for f in p.factors if f.labels]
+    if all(x in p.out for f in arrays for x in f.labels):
+        return p
+    kept, coef = list(p.factors), p.coef
+    for group in components(arrays):
+        if any(x in p.out for f in group for x in f.labels):
+            continue
+        q = run.packed(Product(1, group, ()), ())
+        place = min(kept.index(f) for f in group)
+        kept = [f for f in kept if f not in group]
+        kept[place:place] = q.factors
+        coef *= q.coef
+    return Product(coef, kept, p.out, p.decimal) if len(kept) < len(p.factors) else p
+
+
+def _uses(form: Form, run: Canonicaliser) -> list[Use]:
+    found = []
+    for k, p in enumerate(form.terms):
+        run.steps -= 1 + len(p.factors)
+        counts: dict[int, int] = {}
+        for f in p.factors:
+            for x in f.labels:
+                counts[x] = counts.get(x, 0) + 1
+        pattern = _pattern(p)
+        for f in p.factors:
+            summed = [x for x in f.labels if x not in p.out]
+            if len(summed) > 1 or (summed and f.labels.count(summed[0]) > 1):
+                continue
+            if summed and counts[summed[0]] < 2 and (f.power != 1 or len(f.labels) < 2):
+                continue
+            places = tuple(tuple(i for i, y in enumerate(p.out) if y == x) for x in f.labels)
+            if run.symmetric(f.base):
+                places = tuple(sorted(places))
+            base = run.ordinal(f.base)
+            powers: list[Power] = [f.power]
+            if not summed:
+                # Of x³ and x² the common factor is x²; of x⁻¹ and x⁻² it is x⁻¹, of x⁻¹ᐟ² and x⁻³ᐟ² x⁻¹ᐟ².
+                step = 1 if f.power > 0 else -1
+                powers = [f.power - step * k for k in reversed(range(math.ceil(abs(float(f.power)))))]
+            # A scalar may be taken out of a matrix and out of a multiple of the identity, as one.
+            shape = pattern if f.labels else ()
+            found += [Use(Handle(base, q, places, shape), k, Factor(f.base, f.labels, q)) for q in powers[-12:]]
+    return found
+
+
+def _pattern(p: Product) -> tuple[int, ...]:
+    """Which output axes a delta makes one: for each the first that it equals."""
+    return tuple(p.out.index(x) for x in p.out)
+
+
+def _best_group(form: Form, run: Canonicaliser) -> list[Use] | None:
+    """The uses of the handle that saves most."""
+    groups: dict[Handle, dict[int, Use]] = {}
+    for use in _uses(form, run):
+        groups.setdefault(use.handle, {}).setdefault(use.term, use)
+    best, best_saving = None, 0
+    for group in groups.values():
+        if len(group) > 1:
+            saving = _saving(form, list(group.values()))
+            if saving and saving >= best_saving:
+                best, best_saving = list(group.values()), saving
+    return best
+
+
+def _saving(form: Form, group: Sequence[Use]) -> int:
+    """Nodes saved by taking a factor out, less the bracket; 0 where a bare number would stay in the bracket."""
+    factor = group[0].factor
+    weight = 2 * (1 + (factor.power not in (1, -1)) + len(factor.labels)) + (factor.power != 1)
+    weight += 2 * (not factor.labels and bool(factor.base.args))
+    if len(_rest_axes(form, group)) > max(2, len(form.shape)):
+        return 0  # an array of higher order has no matrix notation
+    bare = 0
+    for use in group:
+        p = form.terms[use.term]
+        (own,) = [f for f in p.factors if f.base is factor.base and f.labels == use.factor.labels][:1]
+        if own.power == factor.power and len(p.factors) == 1:
+            bare += len(set(p.out)) == len(p.out)  # what is left of a multiple of the identity is the identity
+        elif own.power == factor.power + (1 if factor.power > 0 else -1) != factor.power and abs(factor.power) == 1:
+            weight -= 1
+    if (
+        bare
+        and (factor.base.op in (SYMBOL, SIZE) or abs(factor.power) != 1 or bare == len(group))
+        and not factor.labels
+    ):
+        return 0
+    sums = [any(x not in form.terms[use.term].out for x in use.factor.labels) for use in group]
+    if sums[0] and all(_row_sum(form.terms[use.term], use.factor) for use in group):
+        return 0
+    # x - a ⊙ x stays, x - cx is (1 - c)x, and X - diag(a)X is diag(1 - a)X.
+    alone = bare and factor.labels and factor.base.op is SYMBOL and not sums[0]
+    if alone and len(_rest_axes(form, group)) == len(factor.labels):
+        return 0
+    return weight * (len(group) - 1) - 2 * (len(group) < len(form.terms))
+
+
+def _row_sum(p: Product, factor: Factor) -> bool:
+    """Whether nothing meets the summed axis of a factor: what is left is a sum along it."""
+    summed = [x for x in factor.labels if x not in p.out]
+    return sum(x == summed[0] for f in p.factors for x in f.labels) < 2
+
+
+def _taken_out(form: Form, group: Sequence[Use], run: Canonicaliser) -> Form:
+    """The form with the group replaced by one product: the factor times the sum of the rests."""
+    first = group[0]
+    if not first.factor.labels and len({_pattern(form.terms[use.term]) for use in group}) > 1:
+        return _scalar_out(form, group, run)
+    axes = _rest_axes(form, group)
+    rests = [q for use in group for q in expanded(_rest(form.terms[use.term], use, axes), run)]
+    p = form.terms[first.term]
+    shape = []
+    for axis in axes:
+        if axis >= 0:
+            shape.append(form.shape[axis])
+        else:
+            summed = next(k for k, x in enumerate(first.factor.labels) if x not in p.out)
+            shape.append(first.factor.base.shape[summed])
+    inner = run.product(run.sum_of(rests, tuple(shape)))
+    start = 1 + max((x for labels in (p.out, *(f.labels for f in p.factors)) for x in labels), default=0)
+    names = {x: _outer_label(p, first, axis) for x, axis in zip(inner.out, axes, strict=True)}
+    fresh: dict[int, int] = {}
+    factors = relabelled(inner.factors, lambda x: names[x] if x in names else fresh.setdefault(x, start + len(fresh)))
+    place = list(p.factors).index(
+        next(f for f in p.factors if f.base is first.factor.base and f.labels == first.factor.labels)
+    )
+    ordered = [*factors, first.factor] if place else [first.factor, *factors]
+    whole = Product(inner.coef, ordered, p.out, inner.decimal)
+    if len(set(inner.out)) < len(inner.out):
+        whole = _with_delta(whole, inner, axes, p, first)
+    from symgrad.formula.canonical.rewriting import merged
+
+    whole = merged(whole, run)
+    taken = {use.term for use in group}
+    terms: list[Any] = []
+    for k, q in enumerate(form.terms):
+        if k == first.term:
+            terms.append(whole)
+        elif k not in taken:
+            terms.append(q)
+    return run.sum_of([q for q in terms if q.coef], form.shape)
+
+
+def _scalar_out(form: Form, group: Sequence[Use], run: Canonicaliser) -> Form:
+    """The same for a scalar that matrices and multiples of the identity have."""
+    terms = [form.terms[use.term] for use in group]
+    rests = [Product(p.coef, _others(p, use), p.out, p.decimal) for p, use in zip(terms, group, strict=True)]
+    inner = run.product(run.sum_of(rests, form.shape))
+    whole = Product(inner.coef, [group[0].factor, *inner.factors], inner.out, inner.decimal)
+    left = [p for p in form.terms if not any(p is q for q in terms)]
+    return run.sum_of([whole, *left], form.shape)
+
+
+def _with_delta(whole: Product, inner: Product, axes: Sequence[int], p: Product, first: Use) -> Product:
+    """A rest that is one product with a delta identifies the labels of the factor."""
+    from symgrad.formula.canonical.normal import Joined
+
+    joined = Joined()
+    seen: dict[int, int] = {}
+    for x, axis in zip(inner.out, axes, strict=True):
+        label = _outer_label(p, first, axis)
+        joined.join(seen.setdefault(x, label), label)
+    factors = relabelled(whole.factors, joined.find)
+    return Product(whole.coef, factors, tuple(joined.find(x) for x in whole.out), whole.decimal)
+
+
+def _outer_label(p: Product, use: Use, axis: int) -> int:
+    if axis >= 0:
+        return p.out[axis]
+    return next(x for x in use.factor.labels if x not in p.out)
+
+
+def _rest_axes(form: Form, group: Sequence[Use]) -> list[int]:
+    """Axes of the rests: output axes that a rest varies along, and -1 for the summed one."""
+    wanted: set[int] = set()
+    for use in group:
+        p = form.terms[use.term]
+        inside = {x for f in _others(p, use) for x in f.labels}
+        wanted |= {p.out.index(x) for x in p.out if x in inside}
+        pattern_extra = [k for k, x in enumerate(p.out) if p.out.count(x) > 1 and x not in use.factor.labels]
+        wanted |= {p.out.index(p.out[k]) for k in pattern_extra}
+    axes = sorted(wanted)
+    p = form.terms[group[0].term]
+    return axes + ([-1] if any(x not in p.out for x in group[0].factor.labels) else [])
+
+
+def _others(p: Product, use: Use) -> list[Factor]:
+    """The factors without the one taken out; a higher power leaves the difference."""
+    out = list(p.factors)
+    k = next(k for k, f in enumerate(out) if f.base is use.factor.base and f.labels == use.factor.labels)
+    rest = out[k].power - use.factor.power
+    out[k : k + 1] = [Factor(out[k].base, out[k].labels, rest)] if rest else []
+    return out
+
+
+def _rest(p: Product, use: Use, axes: Sequence[int]) -> Product:
+    out = tuple(_outer_label(p, use, axis) for axis in axes)
+    return Product(p.coef, _others(p, use), out, p.decimal)

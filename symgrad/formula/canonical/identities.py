@@ -1,0 +1,160 @@
+"""Sines, cosines and exponentials that meet in a sum or a product: sin² + cos² = 1 and its kin, always."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from symgrad.formula.canonical.normal import Factor, Form, Product, plain_power
+from symgrad.op import lookup
+
+if TYPE_CHECKING:
+    from symgrad.formula.canonical.simplify import Canonicaliser
+
+_TOGETHER: dict[tuple[str, str, int], tuple[str | None, int]] = {
+    # function, other function, sign of its square: the square of what the sum is (or a plain number), and its sign
+    ("cos", "sin", 1): (None, 1),
+    ("sin", "cos", 1): (None, 1),
+    ("cosh", "sinh", -1): (None, 1),
+    ("sinh", "cosh", -1): (None, -1),
+    ("cos", "1", -1): ("sin", -1),
+    ("sin", "1", -1): ("cos", -1),
+    ("cosh", "1", -1): ("sinh", 1),
+    ("sinh", "1", 1): ("cosh", 1),
+}
+"""cos² + sin² = 1, cosh² - sinh² = 1, cos² - 1 = -sin², sin² - 1 = -cos², cosh² - 1 = sinh² and sinh² + 1 = cosh²."""
+
+
+def one_square(form: Form, run: Canonicaliser) -> Form | None:
+    """Two terms of a sum that are squares of a function and its partner as what they are together."""
+    squares = [(k, f) for k, p in enumerate(form.terms) if (f := _square(p)) is not None]
+    for k, f in squares:
+        p = form.terms[k]
+        for n, q in enumerate(form.terms):
+            other = _square(q)
+            name = "1" if q.constant else other.base.op.name if other is not None else ""
+            if n == k or (other is not None and not _same_argument(f, p, other, q)):
+                continue
+            sign = 1 if q.coef == p.coef else -1
+            if abs(q.coef) != abs(p.coef):
+                continue
+            whole = _together(f, p, name, sign, run, form.shape)
+            if whole is not None:
+                rest = [r for i, r in enumerate(form.terms) if i not in (k, n)]
+                return run.sum_of([*rest[: min(k, n)], *whole.terms, *rest[min(k, n) :]], form.shape)
+    return None
+
+
+def hyperbolic(form: Form, run: Canonicaliser) -> Form | None:
+    """e^u + e^(-u) = 2 cosh u and e^u - e^(-u) = 2 sinh u, always."""
+    found = [(k, f) for k, p in enumerate(form.terms) if (f := _exponential(p, run)) is not None]
+    for i, (k, f) in enumerate(found):
+        p, u = form.terms[k], run.arguments[f.base][0]
+        for n, g in found[i + 1 :]:
+            q, v = form.terms[n], run.arguments[g.base][0]
+            places = [tuple(r.out.index(x) for x in h.labels) for h, r in ((f, p), (g, q))]
+            if abs(p.coef) != abs(q.coef) or places[0] != places[1] or not run.same(u, v.scaled(-1)):
+                continue
+            name = "cosh" if p.coef == q.coef else "sinh"
+            made = run.elementwise(lookup(name), [u], {}, f.base.shape).scaled(2 * p.coef, p.decimal)
+            rest = [r for m, r in enumerate(form.terms) if m not in (k, n)]
+            return run.sum_of([*rest[:k], *made.spread(places[0], form.shape).terms, *rest[k:]], form.shape)
+    return None
+
+
+def _exponential(p: Product, run: Canonicaliser) -> Factor | None:
+    """The factor of a product that is nothing but e^u."""
+    f = p.factors[0] if len(p.factors) == 1 else None
+    known = f is not None and f.base.op.name == "exp" and f.power == 1 and f.base in run.arguments
+    return f if known and p.elementwise else None
+
+
+def _together(f: Factor, p: Product, name: str, sign: int, run: Canonicaliser, shape: tuple[Any, ...]) -> Form | None:
+    own = f.base.op.name
+    if (own, name, sign) in _TOGETHER:
+        made, turn = _TOGETHER[own, name, sign]
+        if made is None:
+            return Form([Product(p.coef * turn, (), p.out, p.decimal)], shape)
+        return _applied(made, 1, f, p, run, shape, 2).scaled(turn)
+    if (own, name, sign) == ("cos", "sin", -1):
+        return _applied("cos", 2, f, p, run, shape, 1)
+    return None
+
+
+def _applied(
+    name: str, times: int, f: Factor, p: Product, run: Canonicaliser, shape: tuple[Any, ...], power: int
+) -> Form:
+    """``name(times * u) ** power`` times the coefficient of ``p``, for the argument u of ``f``."""
+    u = run.arguments[f.base][0].scaled(times)
+    made = run.power(run.elementwise(lookup(name), [u], {}, f.base.shape), power).scaled(p.coef, p.decimal)
+    return made.spread([p.out.index(x) for x in f.labels], shape)
+
+
+def _square(p: Product) -> Factor | None:
+    """The factor of a product that is nothing but the square of a function."""
+    f = p.factors[0] if len(p.factors) == 1 else None
+    known = f is not None and f.base.op.name in ("sin", "cos", "sinh", "cosh") and f.power == 2
+    return f if known and p.elementwise else None
+
+
+def _same_argument(f: Factor, p: Product, g: Factor, q: Product) -> bool:
+    places = [tuple(r.out.index(x) for x in h.labels) for h, r in ((f, p), (g, q))]
+    return f.base.args[0] is g.base.args[0] and places[0] == places[1]
+
+
+_DOUBLED = {"sin": "cos", "sinh": "cosh"}
+
+
+def doubled_angle(p: Product, run: Canonicaliser) -> Product:
+    """2 sin u cos u = sin 2u and 2 sinh u cosh u = sinh 2u, always; where the coefficient is even."""
+    if Fraction(p.coef).numerator % 2 or not p.elementwise:
+        return p
+    for f in p.factors:
+        name = f.base.op.name
+        for g in p.factors if name in _DOUBLED and f.power == 1 and f.base in run.arguments else ():
+            other = g.base.op.name == _DOUBLED[name] and g.power == 1 and g.labels == f.labels
+            if other and g.base.args[0] is f.base.args[0]:
+                u = run.arguments[f.base][0].scaled(2)
+                (made,) = run.elementwise(lookup(name), [u], {}, f.base.shape).terms
+                names = dict(zip(made.out, f.labels, strict=True))
+                new = [Factor(h.base, tuple(names[x] for x in h.labels), h.power) for h in made.factors]
+                rest = [h for h in p.factors if h is not f and h is not g]
+                return Product(Fraction(p.coef) / 2 * made.coef, [*rest, *new], p.out, p.decimal)
+    return p
+
+
+def logistic_quotient(p: Product, run: Canonicaliser) -> Product:
+    """e^u/(e^u + e^v) = σ(u - v), always; of a power as often as it stands there."""
+    from symgrad.formula.canonical.rewriting import exponent, merged, without
+
+    for f in p.factors:
+        inside = run.insides.get(f.base)
+        if f.power >= 0 or f.power != int(f.power) or inside is None or len(inside.terms) != 2:
+            continue
+        if (
+            sum(g.power for g in p.factors if g.base.op.name == "exp" and sorted(g.labels) == sorted(f.labels))
+            < -f.power
+        ):
+            continue
+        u, v = (exponent(q, len(inside.shape), run) for q in inside.terms)
+        if u is None or v is None:
+            continue
+        for g in p.factors:
+            if g.base.op.name != "exp" or g.power < 1 or sorted(g.labels) != sorted(f.labels):
+                continue
+            if g.base not in run.arguments:
+                continue
+            w = run.arguments[g.base][0].restricted(tuple(g.labels.index(x) for x in f.labels))
+            if not run.same(w, u) and not run.same(w, v):
+                continue
+            first, second = (u, v) if run.same(w, u) else (v, u)
+            difference = run.plus([first, second], (1, -1), inside.shape)
+            made = run.elementwise(lookup("sigmoid"), [difference], {}, inside.shape)
+            if len(made.terms) == 1:
+                q = made.terms[0]
+                names = dict(zip(q.out, f.labels, strict=True))
+                new = [Factor(h.base, tuple(names[x] for x in h.labels), h.power) for h in q.factors]
+                left = ((f, f.power + 1), (g, g.power - 1))
+                new += [Factor(h.base, h.labels, plain_power(k)) for h, k in left if k]
+                return merged(without(p, [f, g], new), run)
+    return p

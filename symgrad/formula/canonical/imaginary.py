@@ -1,0 +1,121 @@
+"""Complex numbers in products: the imaginary unit, conjugates, real and imaginary parts."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from symgrad.dtypes import is_real_floating
+from symgrad.formula.canonical.normal import Factor, Form, Product, plain_power
+from symgrad.formula.term import is_complex_constant
+from symgrad.op import Op, lookup
+
+if TYPE_CHECKING:
+    from symgrad.formula.canonical.simplify import Canonicaliser
+
+
+def unit_powers(p: Product) -> Product:
+    """i² = -1."""
+    from symgrad.formula.canonical.rewriting import without
+
+    for f in p.factors:
+        if f.base.number == 1j and f.power == int(f.power) and f.power != 1:
+            turns = int(f.power) % 4
+            made = without(p, [f], [Factor(f.base, ())] if turns % 2 else [])
+            return Product(-made.coef if turns > 1 else made.coef, made.factors, made.out, made.decimal)
+    return p
+
+
+def conjugate_pairs(p: Product, run: Canonicaliser) -> Product:
+    """z·conj(z) = |z|², always."""
+    from symgrad.formula.canonical.rewriting import merged, without
+
+    for f in p.factors:
+        if f.base.op.name != "conj" or f.power < 1:
+            continue
+        for g in p.factors:
+            if g.base is f.base.args[0] and g.labels == f.labels and g.power >= 1:
+                k = min(f.power, g.power)
+                size = run.elementwise(lookup("abs"), [run.opaque(g.base)], {}, g.base.shape).terms[0]
+                names = dict(zip(size.out, g.labels, strict=True))
+                new = [Factor(x.base, tuple(names[y] for y in x.labels), 2 * k) for x in size.factors]
+                new += [Factor(x.base, x.labels, plain_power(x.power - k)) for x in (f, g) if x.power != k]
+                return merged(without(p, [f, g], new), run)
+    return p
+
+
+def phases(p: Product, run: Canonicaliser) -> Product:
+    """sign(z)·conj(z) = |z|, always: both are 0 at 0."""
+    from symgrad.formula.canonical.rewriting import merged, without
+
+    for f in p.factors:
+        for g in p.factors if f.base.op.name == "conj" and f.power >= 1 else ():
+            if g.base.op.name == "sign" and g.base.args[0] is f.base.args[0] and g.labels == f.labels and g.power == 1:
+                (size,) = run.elementwise(lookup("abs"), [run.opaque(f.base.args[0])], {}, f.base.shape).terms
+                names = dict(zip(size.out, f.labels, strict=True))
+                new = [Factor(x.base, tuple(names[y] for y in x.labels), x.power) for x in size.factors]
+                new += [Factor(f.base, f.labels, plain_power(f.power - 1))] if f.power > 1 else []
+                return merged(without(p, [f, g], new), run)
+    return p
+
+
+def conjugate(run: Canonicaliser, form: Form) -> Form:
+    """The conjugate of a sum of products is the sum of products of conjugates, always; of a real array it is itself."""
+    terms = []
+    for p in form.terms:
+        factors = []
+        coef = p.coef
+        for f in p.factors:
+            if f.base.number == 1j:
+                coef = -coef if f.power % 2 else coef
+                factors.append(f)
+            elif f.base in run.insides and not f.labels and f.power == int(f.power):
+                q = run.product(conjugate(run, run.insides[f.base]))
+                coef *= Fraction(q.coef) ** int(f.power)
+                factors += [Factor(x.base, x.labels, x.power * f.power) for x in q.factors]
+            elif f.base.dtype.kind != "c" if f.base.dtype is not None else not is_complex_constant(f.base):
+                factors.append(f)
+            elif run.hermitian(f.base):
+                factors.append(Factor(f.base, f.labels[::-1], f.power))
+            elif f.base.op.name == "conj":
+                factors.append(Factor(f.base.args[0], f.labels, f.power))
+            else:
+                factors.append(Factor(lookup("conj")(f.base), f.labels, f.power))
+        terms.append(Product(coef, factors, p.out, p.decimal))
+    return run.sum_of(terms, form.shape)
+
+
+def part(run: Canonicaliser, op: Op, form: Form) -> Form | None:
+    """Re(x + iy) = x and Im(x + iy) = y for the terms whose factors are real, always."""
+    from symgrad.formula.canonical.rewriting import without
+
+    terms = [opened for p in form.terms for opened in _opened(p, run)]
+    known, rest = [], []
+    for p in terms:
+        if all(f.base.number == 1j or (f.base.dtype is not None and is_real_floating(f.base.dtype)) for f in p.factors):
+            units = [f for f in p.factors if f.base.number == 1j]
+            if bool(units) == (op.name == "imag"):
+                known.append(without(p, units, []))
+        else:
+            rest.append(p)
+    if len(rest) == len(terms):
+        return None
+    found = run.sum_of(known, form.shape)
+    if not rest:
+        return found
+    return run.plus([found, run.elementwise(op, [Form(rest, form.shape)], {}, form.shape)], (1, 1), form.shape)
+
+
+def _opened(p: Product, run: Canonicaliser) -> list[Product]:
+    """A product with a constant a + bi in it as the sum that it is."""
+    from symgrad.formula.canonical.rewriting import merged, without
+
+    for f in p.factors:
+        inside = run.insides.get(f.base)
+        if inside is not None and not f.labels and f.power == 1 and f.base.dtype is None:
+            return [
+                merged(Product(q.coef * r.coef, [*q.factors, *r.factors], q.out, q.decimal), run)
+                for q in [without(p, [f], [])]
+                for r in inside.terms
+            ]
+    return [p]

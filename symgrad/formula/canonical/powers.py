@@ -1,0 +1,146 @@
+"""Powers: those whose exponent is a formula (uᵛ·u = uᵛ⁺¹ and uᵛ·uʷ = uᵛ⁺ʷ, where u > 0), and roots of products."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from symgrad.dtypes import is_real_floating
+from symgrad.formula.canonical.normal import Factor, Form, Power, Product, plain_power
+from symgrad.formula.term import SIZE
+from symgrad.op import lookup
+
+if TYPE_CHECKING:
+    from symgrad.formula.canonical.simplify import Canonicaliser
+
+WIDEST_EXPONENT = 6
+"""Exponents with more terms are left as they are."""
+
+
+def gathered_powers(p: Product, run: Canonicaliser) -> Product:
+    """A product in which a base with a formula for its exponent stands once."""
+    from symgrad.formula.canonical.rewriting import merged
+
+    for f in p.factors:
+        if f.base.op.name != "pow" or f.base not in run.arguments:
+            continue
+        base, exponent = (_at(a, f) for a in run.arguments[f.base])
+        if abs(f.power) != 1 and f.power == int(f.power):
+            # (uᵛ)ᵏ = uᵏᵛ for whole k, always.
+            times = abs(int(f.power))
+            return gathered_powers(_with(p, [f], f, raised(base, exponent.scaled(times), run), f.power // times), run)
+        for g in p.factors:
+            if g is f:
+                continue
+            more = _exponent(base, g, f, run)
+            if more is None:
+                continue
+            total = run.plus([exponent.scaled(f.power), more], (1, 1), f.base.shape)
+            made = raised(base, total, run)
+            if len(made.terms) == 1:
+                return merged(_with(p, [f, g], f, made, 1), run)
+    return p
+
+
+def _with(p: Product, old: list[Factor], f: Factor, made: Form, power: Power) -> Product:
+    """The product with a form of one term along the axes of ``f`` in place of some factors."""
+    from symgrad.formula.canonical.rewriting import without
+
+    (q,) = made.terms
+    names = dict(zip(q.out, f.labels, strict=True))
+    factors = [Factor(x.base, tuple(names[y] for y in x.labels), plain_power(x.power * power)) for x in q.factors]
+    found = without(p, old, factors)
+    return Product(found.coef * Fraction(q.coef) ** int(power), found.factors, found.out, found.decimal)
+
+
+def _at(form: Form, f: Factor) -> Form:
+    return form if form.shape == f.base.shape else form.broadcast(f.base.shape)
+
+
+def _exponent(base: Form, g: Factor, f: Factor, run: Canonicaliser) -> Form | None:
+    """The exponent that ``g`` has as a power of ``base``."""
+    if sorted(g.labels) != sorted(f.labels):
+        return None
+    axes = tuple(g.labels.index(x) for x in f.labels)
+    if g.base.op.name == "pow" and g.base in run.arguments:
+        other, exponent = (_at(a, g).restricted(axes) for a in run.arguments[g.base])
+        return exponent.scaled(g.power) if run.same(other, base) else None
+    own = Form([Product(1, [Factor(g.base, g.labels)], f.labels)], f.base.shape)
+    if not run.same(own, base):
+        return None
+    return Form([Product(Fraction(g.power), (), tuple(range(len(f.labels))))], f.base.shape)
+
+
+def raised(base: Form, exponent: Form, run: Canonicaliser) -> Form:
+    """``base ** exponent``; by a number when the exponent is one."""
+    constant = exponent.constant
+    if constant is None:
+        return run.elementwise(lookup("pow"), [base, exponent], {}, base.shape)
+    if not constant.coef:
+        return Form([Product(1, (), tuple(range(len(base.shape))))], base.shape)
+    return run.power(base, plain_power(Fraction(constant.coef)))
+
+
+def roots_of_products(p: Product, run: Canonicaliser) -> Product:
+    """xy·(xy)ᵏ = (xy)ᵏ⁺¹ for k < 0 and (xy)ᵏ/(xy) = (xy)ᵏ⁻¹ for k > 0, wherever the given form is defined."""
+    from symgrad.formula.canonical.rewriting import merged, without
+
+    for f in p.factors:
+        form = run.products.get(f.base)
+        if form is None or f.power == int(f.power):
+            continue
+        (q,) = form.terms
+        names = dict(zip(q.out, f.labels, strict=True))
+        step = 1 if f.power < 0 else -1
+        met = []
+        for h in q.factors:
+            labels = tuple(names[x] for x in h.labels)
+            met += [g for g in p.factors if g.base is h.base and g.labels == labels and g.power * step >= h.power]
+        if len(met) == len(q.factors):
+            new = [Factor(f.base, f.labels, plain_power(f.power + step))]
+            left = zip(met, q.factors, strict=True)
+            new += [Factor(g.base, g.labels, k) for g, h in left if (k := plain_power(g.power - step * h.power))]
+            return merged(without(p, [f, *met], new).scaled(Fraction(q.coef) ** -step), run)
+    return p
+
+
+def powers_of_logs(run: Canonicaliser, form: Form) -> Form | None:
+    """e^(u + v log x) = eᵘxᵛ where x > 0, and e^(u + k log Γ(x)) = eᵘ(e^(log Γ(x)))ᵏ for whole k, always."""
+    few = len(form.terms) <= WIDEST_EXPONENT and len(form.covered()) == len(form.shape)
+    for k, p in enumerate(form.terms if few else ()):
+        for f in p.factors if p.elementwise else ():
+            if f.power != 1 or f.base not in run.arguments:
+                continue
+            others = [g for g in p.factors if g is not f]
+            whole = not others and p.coef == int(p.coef)
+            if f.base.op.name == "lgamma" and whole and (len(form.terms) > 1 or p.coef != 1):
+                inner = Form([Product(1, [f], p.out)], form.shape)
+                made = run.power(run.elementwise(lookup("exp"), [inner], {}, form.shape), int(p.coef))
+            elif f.base.op.name == "log":
+                axes = [p.out.index(x) for x in f.labels]
+                x = run.arguments[f.base][0]
+                base = x.spread(axes, form.shape) if x.shape else x.broadcast(form.shape)
+                made = raised(base, Form([Product(p.coef, others, p.out, p.decimal)], form.shape), run)
+            else:
+                continue
+            rest = Form([q for n, q in enumerate(form.terms) if n != k], form.shape)
+            return run.times(made, run.elementwise(lookup("exp"), [rest], {}, form.shape)) if rest.terms else made
+    return None
+
+
+def root_of(p: Product, shape: tuple[Any, ...], power: Power, run: Canonicaliser) -> Form | None:
+    """(n·x)ᵏ = nᵏ·xᵏ for sizes n, which are positive; (xᵀx)ᵏ = ‖x‖²ᵏ and (Σ|x|ᵖ)ᵏ = ‖x‖ₚᵖᵏ for real x."""
+    sizes = [Factor(f.base, (), plain_power(f.power * power)) for f in p.factors if f.base.op is SIZE]
+    if sizes:
+        rest = Product(p.coef, [f for f in p.factors if f.base.op is not SIZE], p.out, p.decimal)
+        return run.times(Form([Product(1, sizes, ())], ()), run.power(Form([rest], shape), power))
+    f = p.factors[0] if len(p.factors) == 1 else None
+    if f is None or p.coef != 1 or p.out or not 0 < len(set(f.labels)) == len(f.labels) <= 2:
+        return None
+    inner = f.base.args[0] if f.base.op.name == "abs" else f.base
+    real = inner.dtype is not None and is_real_floating(inner.dtype)
+    whole = f.power > 0 and f.power * power == int(f.power * power)
+    if not whole or not real or not (f.power % 2 == 0 or inner is not f.base) or (f.power != 2 and inner.ndim > 1):
+        return None
+    norm = lookup("norm")(inner, p=f.power, dim=tuple(range(inner.ndim)), keepdim=False)
+    return Form([Product(1, [Factor(norm, (), int(f.power * power))], ())], ())

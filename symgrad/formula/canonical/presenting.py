@@ -1,0 +1,138 @@
+"""How sums stand in products: −(y − Xw) is Xw − y, and ½(x − 2y) is x/2 − y."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from symgrad.formula.canonical.budget import LARGEST, NESTED_FLIPS
+from symgrad.formula.canonical.chains import price
+from symgrad.formula.canonical.matrixform import form_term
+from symgrad.formula.canonical.normal import Factor, Form, Product, numbers
+from symgrad.formula.term import Term
+from symgrad.op import lookup
+
+if TYPE_CHECKING:
+    from symgrad.formula.canonical.simplify import Canonicaliser
+
+
+class Presenter:
+    """One run's choices of signs and numbers, made once for each sum."""
+
+    def __init__(self, run: Canonicaliser):
+        self.run = run
+        self._flips: dict[Any, Term] = {}
+        self._multiplied: dict[Term, Any] = {}
+        self._nesting = 0
+
+    def product(self, p: Product) -> Product:
+        """A product as shown: −(y − Xw) is Xw − y, always."""
+        self.run.steps -= 4
+        p = self._probabilities(p)
+        if p.coef in (0, 1):
+            return p
+        for k, f in enumerate(p.factors):
+            inside = self.run.insides.get(f.base)
+            as_given = None if inside is None else self._as_given(p, k, inside)
+            if as_given is not None:
+                return as_given
+            if inside is None or f.power != 1 or sum(g.base is f.base for g in p.factors) > 1:
+                continue
+            if p.coef == -1 and self._complement(inside) is not None:
+                continue
+            whole = len(p.factors) > 1 and p.coef == int(p.coef) and abs(int(p.coef)) > 1
+            if not whole and self.numbers(inside, abs(p.coef)) < 1 + self.numbers(inside, 1):
+                # ½(x - 2y) is x/2 - y, which has fewer numbers.
+                spread = self._scaled(f.base, inside, p.coef)
+                if spread is not None:
+                    factors = (*p.factors[:k], Factor(spread, f.labels, 1), *p.factors[k + 1 :])
+                    return Product(1, factors, p.out, p.decimal)
+            if p.coef > 0:
+                continue
+            one_minus = any(q.constant and q.coef > 0 for q in inside.terms) and all(
+                abs(q.coef) == 1 for q in inside.terms
+            )
+            if one_minus and len(p.factors) > 1:
+                continue  # among factors 1 - x is not turned into x - 1
+            if any(q.coef < 0 for q in inside.terms) and any(q.coef > 0 for q in inside.terms):
+                flipped = self._scaled(f.base, inside, -1)
+                if flipped is not None:
+                    factors = (*p.factors[:k], Factor(flipped, f.labels, 1), *p.factors[k + 1 :])
+                    return Product(-p.coef, factors, p.out, p.decimal)
+        return p
+
+    def _probabilities(self, p: Product) -> Product:
+        """1 - σ(v) is σ(-v) where no σ(v) stands next to it, and σ(v) - 1 is -(1 - σ(v)), always."""
+        for k, f in enumerate(p.factors):
+            inside = self.run.insides.get(f.base)
+            pair = None if inside is None or f.power != 1 else self._complement(inside)
+            if inside is None or pair is None:
+                continue
+            one, other = pair
+            s = other.factors[0]
+            v = self.run.arguments[s.base][0]
+            if any(g.base is s.base for g in p.factors):
+                turned = self._scaled(f.base, inside, -1) if one.coef < 0 else None
+                new = None if turned is None else Factor(turned, f.labels, 1)
+            else:
+                own = self.run.elementwise(lookup("sigmoid"), [v.scaled(-1)], {}, v.shape).terms[0].factors[0]
+                names = dict(zip(other.out, f.labels, strict=True))
+                new = Factor(own.base, tuple(names[s.labels[x]] for x in own.labels), 1)
+                new = new if price(own.base) <= price(s.base) else None
+            if new is not None:
+                factors = (*p.factors[:k], new, *p.factors[k + 1 :])
+                return Product(p.coef * one.coef, factors, p.out, p.decimal)
+        return p
+
+    def _complement(self, inside: Form) -> tuple[Product, Product] | None:
+        """The terms of ±(1 - σ(v))."""
+        if len(inside.terms) != 2:
+            return None
+        one, other = inside.terms if inside.terms[0].constant else inside.terms[::-1]
+        s = other.factors[0] if len(other.factors) == 1 else None
+        if s is None or s.base.op.name != "sigmoid" or s.power != 1 or s.base not in self.run.arguments:
+            return None
+        fits = one.constant and abs(one.coef) == 1 and other.coef == -one.coef and other.elementwise
+        return (one, other) if fits else None
+
+    def _as_given(self, p: Product, k: int, inside: Form) -> Product | None:
+        """1/(x + ½)² for 4/(2x + 1)², where the program has it so and no other number appears.
+
+        Always where the number in front would outgrow floats: (1 + x/1000)⁹⁹ is not (1000 + x)⁹⁹ / 10²⁹⁷.
+        """
+        f = p.factors[k]
+        by = self.run.given.get(f.base, Fraction(1))
+        terms = [q for q in inside.terms if not q.constant]
+        plain = len(terms) < len(inside.terms) and all(abs(q.coef * by) == 1 for q in terms)
+        large = by != 1 and max(abs(Fraction(p.coef).numerator), Fraction(p.coef).denominator) > LARGEST
+        if not (large or (by < 1 and plain)) or Fraction(f.power).denominator != 1:
+            return None
+        spread = self._scaled(f.base, inside, by)
+        if spread is None:
+            return None
+        factors = (*p.factors[:k], Factor(spread, f.labels, f.power), *p.factors[k + 1 :])
+        return self.product(Product(p.coef / by ** int(f.power), factors, p.out, p.decimal))
+
+    def numbers(self, form: Form, by: Any) -> int:
+        """Terms of a multiple of a sum that have a number in front; it may go into a bracket and meet its own there."""
+        return sum(self._number_of(p, abs(p.coef * by)) for p in form.terms)
+
+    def _number_of(self, p: Product, by: Any) -> int:
+        inner = (
+            [self.run.insides[f.base] for f in p.factors if f.power == 1 and f.base in self.run.insides]
+            if by != 1
+            else []
+        )
+        return min([int(by != 1), *(numbers(form, by) - numbers(form, 1) for form in inner)])
+
+    def _scaled(self, base: Term, inside: Form, by: Any) -> Term | None:
+        """A multiple of a sum, written once; None inside of too many others."""
+        found = self._flips.get((base, by))
+        # One multiple of each sum at most, and none in a large formula: otherwise nested sums would multiply.
+        fresh = by == -1 or (self.run.small and self._multiplied.setdefault(base, by) == by)
+        if found is None and fresh and self._nesting < NESTED_FLIPS:
+            self._nesting += 1
+            found = self._flips[base, by] = form_term(inside.scaled(by), self.run.layout, self.product)
+            self._nesting -= 1
+            self.run.note_symmetric(found, self.run.symmetric(base))
+        return found

@@ -1,0 +1,303 @@
+"""How each op reads as a sum of products: the ops that the normal form knows by more than their einsum.
+
+A reader gets the run, the term and the forms of its arguments.  It answers None where the general reading is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from symgrad.dtypes import is_real_floating
+from symgrad.formula.canonical.blocks import read_narrow
+from symgrad.formula.canonical.branches import read_guard, read_where
+from symgrad.formula.canonical.chains import count_transposes
+from symgrad.formula.canonical.inverses import inverse_of, path_of
+from symgrad.formula.canonical.normal import Factor, Form, Product, exact_number, plain_power, size_factors
+from symgrad.formula.canonical.slices import new_axes
+from symgrad.formula.canonical.triangles import part_of_triangle, turned_part
+from symgrad.formula.term import Term
+from symgrad.op import lookup
+
+if TYPE_CHECKING:
+    from symgrad.formula.canonical.simplify import Canonicaliser
+
+Reader = Callable[["Canonicaliser", Term, Sequence[Form]], Form | None]
+
+
+def _read_sum(*signs: int) -> Reader:
+    def read(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+        if term.dtype is not None and term.dtype.kind == "b":
+            return run.elementwise(term.op, args, {}, term.shape)
+        return run.plus(args, signs, term.shape)
+
+    return read
+
+
+def _read_mul(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    return run.times(*args)
+
+
+def _read_div(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    return run.times(args[0], run.power(args[1], -1)) if args[1].terms else None
+
+
+def _read_ratio(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    """ratio(x, y) = x · ratio(1, y) for finite x: both are 0 where y is 0.  Coefficients of y are pulled out."""
+    p = run.product(args[1])
+    if not p.coef:
+        return Form((), term.shape)
+    one = Form([Product(1, (), ())], ())
+    if p.constant:
+        return args[0].scaled(Fraction(1) / p.coef, p.decimal).broadcast(term.shape)
+    guard = one
+    if p.elementwise and all(f.power > 0 for f in p.factors):
+        for f in p.factors:
+            inner = Form([Product(1, [Factor(f.base, f.labels)], p.out)], args[1].shape)
+            guard = run.times(guard, run.power(run.elementwise(term.op, [one, inner], {}, args[1].shape), f.power))
+    else:
+        inner = Form([Product(1, p.factors, p.out)], args[1].shape)
+        guard = run.elementwise(term.op, [one, inner], {}, args[1].shape)
+    return run.times(args[0].scaled(Fraction(1) / p.coef, p.decimal), guard).broadcast(term.shape)
+
+
+def _read_pow(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    constant = args[1].constant
+    if constant is None:
+        return None
+    if constant.coef == 0:
+        return Form([Product(1, (), tuple(range(term.ndim)))], term.shape)
+    power = plain_power(Fraction(constant.coef))
+    return run.power(args[0].broadcast(term.shape), power) if -1000 < power < 1000 else None
+
+
+def _read_sqrt(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    return run.power(args[0], Fraction(1, 2))
+
+
+def _read_full(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    value = exact_number(term.params["value"])
+    if value is None:
+        return None
+    return Form([Product(value[0], (), tuple(range(term.ndim)), value[1])] if value[0] else (), term.shape)
+
+
+def _read_eye(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    return None if term.dtype.kind == "b" else Form([Product(1, (), (0, 0))], term.shape)
+
+
+def _read_cast(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """A cast between float types, or of truth values and integers to them, does not show in a formula."""
+    source = term.args[0].dtype
+    if term.dtype.kind == "c" or (is_real_floating(term.dtype) and (source is None or source.kind != "c")):
+        return args[0]
+    return None
+
+
+def _read_clone(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    return args[0]
+
+
+def _read_beside(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    """beside(c, x) = c always: x says where the slope was taken."""
+    return args[0].broadcast(term.shape)
+
+
+def _read_sgn(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    """z/|z|, and for real z the sign of it."""
+    return run.elementwise(lookup("sign"), args, {}, term.shape)
+
+
+def _read_inv(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    return inverse_of(run, args[0]) if term.ndim == 2 else None
+
+
+def _read_solve(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """solve(A, B) = A⁻¹B for regular A."""
+    a, b = args
+    if len(a.shape) != 2 or len(b.shape) > 2:
+        return None
+    labels = (1,) if len(b.shape) == 1 else (1, 2)
+    return run.contract([inverse_of(run, a), b], [(0, 1), labels], (0, *labels[1:]), term.shape)
+
+
+def _read_det(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """det(Mᵀ) = det(M) always: the orientation of the opaque factor is the one shown."""
+    if len(args[0].shape) != 2:
+        return None
+    if args[0].shape == (1, 1) and term.op.name in ("det", "logdet"):
+        number = args[0].restricted(())
+        return number if term.op.name == "det" else run.elementwise(lookup("log"), [number], {}, ())
+    p = run.product(args[0])
+    if (
+        not p.coef
+        or len(p.factors) != 1
+        or p.coef != 1
+        or set(p.out) != set(p.factors[0].labels)
+        or p.factors[0].power != 1
+    ):
+        return None
+    base = p.factors[0].base
+    if base.op.name == "inv":
+        # det(M⁻¹) = 1/det(M), log|det(M⁻¹)| = -log|det M| for regular M.
+        inner = run.opaque(term.op(base.args[0]))
+        return run.power(inner, -1) if term.op.name == "det" else inner.scaled(-1)
+    return run.opaque(term.op(base))
+
+
+def _read_shifted_exp(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    return run.elementwise(lookup("exp"), [run.plus(args, (1, -1), term.shape)], {}, term.shape)
+
+
+def _read_softplus(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    """log σ(x) = -softplus(-x) always."""
+    inner = args[0].scaled(-1)
+    return run.elementwise(lookup("softplus"), [inner], {}, term.shape).scaled(-1)
+
+
+def _read_size(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    coef, factors = size_factors(term.params["name"])
+    return Form([Product(coef, factors, ())], ())
+
+
+def _read_frechet(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """The derivative of e^A in a direction that commutes with A, such as cI, A⁻¹ and e^A, is e^A times it."""
+    matrix, direction = args
+    if term.ndim != 2 or len(direction.terms) != 1 or not commutes(direction.terms[0], matrix):
+        made = lookup("matrix_exp_frechet")(*(run.term(a) for a in args))
+        run.arguments[made] = [matrix, direction]
+        return run.opaque(made)
+    return run.contract([exponential(run, matrix), direction], [(0, 1), (1, 2)], (0, 2), term.shape)
+
+
+def commutes(p: Product, matrix: Form) -> bool:
+    """Whether a product is made of scalars and functions of one matrix."""
+    m = matrix.terms[0] if len(matrix.terms) == 1 else None
+    arrays = [f for f in p.factors if f.labels]
+    if not arrays:
+        return p.out[0] == p.out[1]
+    own = [] if m is None else [f for f in m.factors if f.labels]
+    path = path_of(Product(1, arrays, p.out), True) if len(own) == 1 else None
+    if m is None or path is None:
+        return False
+    turned = own[0].labels != m.out
+    return all(way == turned and _argument(base) is own[0].base for base, way in path)
+
+
+def _argument(term: Term) -> Term:
+    """X for X, X⁻¹, e^X, powers of these and multiples."""
+    while term.op.name in ("inv", "matrix_exp", "matrix_power", "neg") or (
+        term.op.name == "mul" and term.args[0].shape == ()
+    ):
+        term = term.args[-1 if term.op.name == "mul" else 0]
+    return term
+
+
+def _read_matrix_exp(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    return exponential(run, args[0]) if term.ndim == 2 else None
+
+
+def exponential(run: Canonicaliser, form: Form) -> Form:
+    """e^(Aᵀ) = (e^A)ᵀ, always."""
+    inner, back = run.term(form), run.term(form.restricted((1, 0)))
+    if count_transposes(back) < count_transposes(inner):
+        return run.opaque(lookup("matrix_exp")(back)).restricted((1, 0))
+    return run.opaque(lookup("matrix_exp")(inner))
+
+
+def _read_triangle(structure: str) -> Reader:
+    def read(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+        """The lower (upper) part of a lower (upper) triangular matrix is the matrix."""
+        if term.ndim != 2:
+            return None
+        found = part_of_triangle(args[0], structure, run) if term.params["k"] == 0 else None
+        return found or turned_part(term.op, args[0], term.params["k"], run)
+
+    return read
+
+
+def _read_prod(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """The product of all eigenvalues is the determinant, always; that of equal entries a power."""
+    p = args[0].terms[0] if len(args[0].terms) == 1 else None
+    if p is None or term.shape or len(p.factors) != 1 or p.coef != 1 or p.factors[0].power != 1 or len(p.out) != 1:
+        return None
+    base = p.factors[0].base
+    return run.opaque(lookup("det")(base.args[0])) if base.op.name == "eigvalsh" and base.ndim == 1 else None
+
+
+def _read_reshape(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """Axes of size 1 come and go; an identity whose two axes are split alike is a product of identities."""
+    old, new = ([k for k, size in enumerate(shape) if size != 1] for shape in (args[0].shape, term.shape))
+    if [args[0].shape[k] for k in old] == [term.shape[k] for k in new]:
+        return args[0].restricted(old).spread(new, term.shape)
+    p = args[0].terms[0] if len(args[0].terms) == 1 else None
+    f = p.factors[-1] if p is not None and p.factors else None
+    if p is not None and f is not None and f.base.op.name == "reshape" and f.labels == p.out and f.power == 1:
+        # Reshaped twice is reshaped once.
+        (inner,) = run.arguments.get(f.base, [run.opaque(f.base.args[0])])
+        front = Form([Product(p.coef, p.factors[:-1], (), p.decimal)], ())
+        if not any(g.labels for g in p.factors[:-1]):
+            made = inner if inner.shape == term.shape else run.linear(term.op, run.term(inner), inner, term.params)
+            return run.times(front, made)
+    if p is not None and p.elementwise and not any(g.labels for g in p.factors):
+        return Form([p.with_out(tuple(range(term.ndim)))], term.shape)
+    half = term.ndim // 2
+    if p is None or len(p.out) != 2 or p.out[0] != p.out[1] or any(f.labels for f in p.factors):
+        return None
+    if term.ndim % 2 or term.shape[:half] != term.shape[half:] or half < 2:
+        return None
+    return Form([Product(p.coef, p.factors, (*range(half), *range(half)), p.decimal)], term.shape)
+
+
+def _read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """x[:, None] only adds axes of size 1."""
+    new = new_axes(term.params["index"], len(args[0].shape))
+    return None if new is None else args[0].spread([k for k, added in enumerate(new) if not added], term.shape)
+
+
+def _read_put(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """The transpose of x[:, None] takes those axes away."""
+    new = new_axes(term.params["index"], term.ndim)
+    return None if new is None else args[0].restricted([k for k, added in enumerate(new) if not added])
+
+
+READERS: dict[str, Reader] = {
+    "add": _read_sum(1, 1),
+    "sub": _read_sum(1, -1),
+    "neg": _read_sum(-1),
+    "mul": _read_mul,
+    "div": _read_div,
+    "ratio": _read_ratio,
+    "pow": _read_pow,
+    "sqrt": _read_sqrt,
+    "size": _read_size,
+    "full": _read_full,
+    "eye": _read_eye,
+    "cast": _read_cast,
+    "clone": _read_clone,
+    "beside": _read_beside,
+    "by_pieces": _read_beside,
+    "sgn": _read_sgn,
+    "inv": _read_inv,
+    "solve": _read_solve,
+    "det": _read_det,
+    "logdet": _read_det,
+    "logabsdet": _read_det,
+    "shifted_exp": _read_shifted_exp,
+    "logsigmoid": _read_softplus,
+    "matrix_exp": _read_matrix_exp,
+    "matrix_exp_frechet": _read_frechet,
+    "prod": _read_prod,
+    "tril": _read_triangle("lower"),
+    "triu": _read_triangle("upper"),
+    "reshape": _read_reshape,
+    "where": read_where,
+    "guard": read_guard,
+    "excepted": read_guard,
+    "defined": read_guard,
+    "getitem": _read_getitem,
+    "put": _read_put,
+    "narrow": read_narrow,
+}
+"""The reader of an op, by its name."""

@@ -1,0 +1,522 @@
+"""Rewrites of products and functions, each with the condition under which it holds.
+
+A rewrite sees opaque factors only by their op, arguments and labels, so every rule is a local look-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from symgrad.formula.canonical.exponentials import adjoint_directions
+from symgrad.formula.canonical.identities import logistic_quotient
+from symgrad.formula.canonical.imaginary import conjugate, conjugate_pairs, part, phases, unit_powers
+from symgrad.formula.canonical.inverses import without_inverses
+from symgrad.formula.canonical.masks import positive_relu, signed_powers, unclipped, unmasked
+from symgrad.formula.canonical.meetings import without_root
+from symgrad.formula.canonical.normal import Factor, Form, Product, plain_power, size_factors
+from symgrad.formula.canonical.numerals import with_whole_parts
+from symgrad.formula.canonical.powers import gathered_powers, powers_of_logs, roots_of_products
+from symgrad.formula.canonical.slices import entries_of_others
+from symgrad.formula.canonical.spectra import orthogonal_axes, without_singular_vectors, without_spectra
+from symgrad.formula.canonical.triangles import without_cholesky
+from symgrad.formula.term import Term
+from symgrad.op import Op, lookup
+
+if TYPE_CHECKING:
+    from symgrad.formula.canonical.simplify import Canonicaliser
+
+Rewrite = Callable[[Product, "Canonicaliser"], Product]
+
+_ODD = frozenset({"sin", "tan", "tanh", "sinh", "asin", "atan", "asinh", "atanh", "erf"})
+_EVEN = frozenset({"cos", "cosh", "abs"})
+
+
+# ---------------------------------------------------------------------------------------------- products
+
+
+def merged(p: Product, run: Canonicaliser) -> Product:
+    """A product after all rewrites of factors."""
+    run.steps -= 1 + len(p.factors)
+    p = once = _powers(p, run)
+    names = {f.base.op.name for f in p.factors}
+    for ops, rewrite in _REWRITES:
+        if not ops.isdisjoint(names):
+            p = rewrite(p, run)
+    if any(orthogonal_axes(f.base) for f in p.factors):
+        p = without_singular_vectors(without_spectra(p, run), run)
+    if any(f.power < 0 for f in p.factors):
+        p = _softmax(_logistic(p, run), run)
+        names = {f.base.op.name for f in p.factors}
+    for ops, rewrite in _LATER_REWRITES:
+        if not ops.isdisjoint(names):
+            p = rewrite(p, run)
+    return p if p is once else _powers(p, run)
+
+
+def _powers(p: Product, run: Canonicaliser) -> Product:
+    """Equal factors become powers.  x·x⁻¹ = 1 holds where x ≠ 0; √x·√x = x where x ≥ 0."""
+    found: dict[Any, Factor] = {}
+    for f in p.factors:
+        labels = tuple(sorted(f.labels)) if run.symmetric(f.base) else f.labels
+        old = found.get((f.base, labels))
+        found[(f.base, labels)] = f if old is None else Factor(f.base, old.labels, plain_power(old.power + f.power))
+    if len(found) == len(p.factors) and all(f.power for f in p.factors):
+        return p
+    return without(p, list(p.factors), [f for f in found.values() if f.power])
+
+
+def without(p: Product, old: Sequence[Factor], new: Sequence[Factor]) -> Product:
+    """The product with factors replaced; a summed label that no factor has any more gives its size."""
+    rest = list(p.factors)
+    place = min((rest.index(f) for f in old), default=0)
+    for f in old:
+        rest.remove(f)
+    rest[place:place] = new
+    covered = {x for f in rest for x in f.labels} | set(p.out)
+    coef = p.coef
+    for f in old:
+        for x, size in zip(f.labels, f.base.shape, strict=True):
+            if x not in covered:
+                covered.add(x)
+                scale, letters = size_factors(size)
+                coef, rest = coef * scale, [*letters, *rest]
+    return Product(coef, rest, p.out, p.decimal)
+
+
+def _probabilities(p: Product) -> Product:
+    """Σ softmax = 1 along its axis, always."""
+    for f in p.factors:
+        if f.base.op.name == "softmax" and f.power == 1:
+            label = f.labels[f.base.params["dim"]]
+            uses = sum(x == label for g in p.factors for x in g.labels)
+            if uses == 1 and label not in p.out:
+                # Only the summed axis goes without a size factor: the entries along it add up to one.
+                rest = Product(p.coef, [g for g in p.factors if g is not f], (*p.out, label), p.decimal)
+                others = {x for g in rest.factors for x in g.labels} | set(rest.out)
+                coef, factors = rest.coef, list(rest.factors)
+                for x, size in zip(f.labels, f.base.shape, strict=True):
+                    if x not in others:
+                        scale, letters = size_factors(size)
+                        coef, factors = coef * scale, [*letters, *factors]
+                return _probabilities(Product(coef, factors, p.out, p.decimal))
+    return p
+
+
+def _one_plus_exp(base: Term, run: Canonicaliser) -> Form | None:
+    """v, when ``base`` is 1 + e^v."""
+    inside = run.insides.get(base)
+    return None if inside is None else one_plus_exp(inside, run)
+
+
+def one_plus_exp(form: Form, run: Canonicaliser) -> Form | None:
+    """v, when a form is 1 + e^v."""
+    if len(form.terms) != 2 or any(p.coef != 1 for p in form.terms):
+        return None
+    first, second = form.terms
+    if second.constant:
+        first, second = second, first
+    return exponent(second, len(form.shape), run) if first.constant else None
+
+
+def exponent(p: Product, ndim: int, run: Canonicaliser) -> Form | None:
+    """v, when a product is e^v along all its axes."""
+    if p.coef != 1 or len(p.factors) != 1:
+        return None
+    f = p.factors[0]
+    if (
+        f.base.op.name != "exp"
+        or sorted(f.labels) != sorted(p.out)
+        or len(set(p.out)) != ndim
+        or f.base not in run.arguments
+    ):
+        return None
+    v = run.arguments[f.base][0].restricted(tuple(f.labels.index(x) for x in p.out))
+    return v.scaled(f.power)
+
+
+def _logistic(p: Product, run: Canonicaliser) -> Product:
+    """1/(1 + e^v) = σ(-v) and e^v/(1 + e^v) = σ(v), always."""
+    for f in p.factors:
+        if f.power >= 0 or f.power != int(f.power):
+            continue
+        v = _one_plus_exp(f.base, run)
+        if v is None:
+            continue
+        count = -int(f.power)
+        up = next(
+            (g for g in p.factors if g.base.op.name == "exp" and g.power > 0 and _same_exponent(g, f, v, run)), None
+        )
+        used = min(count, int(up.power)) if up is not None and up.power == int(up.power) else 0
+        new = []
+        if used:
+            new.append((v, used))
+        if count > used:
+            new.append((v.scaled(-1), count - used))
+        factors = [_function_factor(run, "sigmoid", u, f.labels, k) for u, k in new]
+        old = [f]
+        if used and up is not None:
+            old.append(up)
+            if up.power > used:
+                factors.append(Factor(up.base, up.labels, plain_power(up.power - used)))
+        return _logistic(without(p, old, factors), run)
+    return p
+
+
+def _same_exponent(g: Factor, f: Factor, v: Form, run: Canonicaliser) -> bool:
+    if sorted(g.labels) != sorted(f.labels) or g.base not in run.arguments:
+        return False
+    u = run.arguments[g.base][0].restricted(tuple(g.labels.index(x) for x in f.labels))
+    return run.same(u, v)
+
+
+def _multiple(g: Factor, f: Factor, v: Form, run: Canonicaliser) -> Fraction:
+    """c, when a factor is e^(cv); 0 where it is not."""
+    if g.base.op.name != "exp" or sorted(g.labels) != sorted(f.labels) or g.base not in run.arguments:
+        return Fraction(0)
+    u = run.arguments[g.base][0].restricted(tuple(g.labels.index(x) for x in f.labels))
+    if not u.terms or len(u.terms) != len(v.terms):
+        return Fraction(0)
+    c = next((Fraction(p.coef) / v.terms[0].coef for p in u.terms if run.key(p) == run.key(v.terms[0])), Fraction(0))
+    return c * g.power if c and run.same(u, v.scaled(c)) else Fraction(0)
+
+
+def _function_factor(run: Canonicaliser, name: str, v: Form, labels: tuple[int, ...], power: Any) -> Factor:
+    """``name(v) ** power`` as a factor with the labels of ``v``'s axes."""
+    (p,) = run.elementwise(lookup(name), [v], {}, v.shape).terms
+    (f,) = p.factors
+    return Factor(f.base, tuple(labels[p.out.index(x)] for x in f.labels), power)
+
+
+def _softmax(p: Product, run: Canonicaliser) -> Product:
+    """e^u / Σe^u = softmax(u), always."""
+    for f in p.factors:
+        if (
+            f.base.op.name != "sum"
+            or f.power >= 0
+            or f.power != int(f.power)
+            or f.base.args[0].op.name != "exp"
+            or len(f.base.params["dim"]) != 1
+        ):
+            continue
+        dim = f.base.params["dim"][0]
+        for g in p.factors:
+            if (
+                g.base is f.base.args[0]
+                and g.power == 1
+                and tuple(x for k, x in enumerate(g.labels) if k != dim) == f.labels
+            ):
+                made = lookup("softmax")(g.base.args[0], dim=dim)
+                left = [Factor(f.base, f.labels, plain_power(f.power + 1))] if f.power != -1 else []
+                return _softmax(without(p, [f, g], [Factor(made, g.labels), *left]), run)
+    return p
+
+
+def _complements(p: Product, run: Canonicaliser) -> Product:
+    """σ(v)·σ(-v) = σ(v)·(1 - σ(v)), always: the form that σ's own derivative has."""
+    sigmoids = [f for f in p.factors if f.base.op.name == "sigmoid" and f.base in run.arguments]
+    for f in sigmoids:
+        v = run.arguments[f.base][0]
+        for g in p.factors if f.power >= 1 and f.power == int(f.power) else ():
+            times = _multiple(g, f, v.scaled(-1), run)
+            if times >= 1 and times == int(times):
+                # e^(kv)·σ(-v)ᵏ = σ(v)ᵏ, always.
+                both = min(int(times), int(f.power))
+                new = [_function_factor(run, "sigmoid", v.scaled(-1), f.labels, both)]
+                if f.power > both:
+                    new.append(Factor(f.base, f.labels, plain_power(f.power - both)))
+                if times > both:
+                    new.append(_function_factor(run, "exp", v.scaled(-(times - both)), f.labels, 1))
+                return merged(without(p, [f, g], new), run)
+    for k, f in enumerate(sigmoids):
+        v = run.arguments[f.base][0]
+        for g in sigmoids[k + 1 :]:
+            if f.base is g.base or f.power <= 0 or g.power <= 0:
+                continue
+            if sorted(f.labels) != sorted(g.labels):
+                continue
+            w = run.arguments[g.base][0].restricted(tuple(g.labels.index(x) for x in f.labels))
+            if run.same(v, w.scaled(-1)):
+                keep, drop = (f, g) if v.terms[0].coef > 0 else (g, f)
+                one = Product(1, (), tuple(range(len(v.shape))))
+                minus = Product(-1, [Factor(keep.base, tuple(range(len(v.shape))))], tuple(range(len(v.shape))))
+                rest = run.atom(Form([one, minus], keep.base.shape), inner=True)
+                labels = tuple(keep.labels[x] for x in rest.labels)
+                return _complements(without(p, [drop], [Factor(rest.base, labels, drop.power)]), run)
+    return p
+
+
+def _against_exponential(p: Product, run: Canonicaliser) -> Product:
+    """e^v·(1 - σ(v)) = σ(v), always, and the same with both signs turned."""
+    for f in p.factors:
+        inside = run.insides.get(f.base)
+        if inside is None or f.power < 1 or len(inside.terms) != 2:
+            continue
+        one, other = inside.terms if inside.terms[0].constant else inside.terms[::-1]
+        if not one.constant or abs(one.coef) != 1 or other.coef != -one.coef or len(other.factors) != 1:
+            continue
+        s = other.factors[0]
+        if s.base.op.name != "sigmoid" or s.base not in run.arguments or sorted(s.labels) != sorted(other.out):
+            continue
+        v = run.arguments[s.base][0]
+        here = Factor(s.base, tuple(f.labels[other.out.index(x)] for x in s.labels))
+        for g in p.factors:
+            times = _multiple(g, here, v, run)
+            if times >= 1 and times == int(times):
+                left = [Factor(f.base, f.labels, plain_power(f.power - 1))] if f.power != 1 else []
+                more = [_function_factor(run, "exp", v.scaled(times - 1), f.labels, 1)] if times > 1 else []
+                return merged(without(p, [f, g], [here, *left, *more]).scaled(one.coef), run)
+    return p
+
+
+def _guards(p: Product, run: Canonicaliser) -> Product:
+    """Powers of y next to ratio(1, y), which is 1/y, and 0 where y is 0."""
+    for f in p.factors:
+        if f.base.op.name != "ratio" or f.base.args[0].number != 1:
+            continue
+        y = f.base.args[1]
+        for g in p.factors:
+            if g.base is not y or g.labels != f.labels:
+                continue
+            if g.power < 0:
+                # Where 1/y stands already y is not 0, and both are the same.
+                return _guards(without(p, [f, g], [Factor(y, g.labels, plain_power(g.power - f.power))]), run)
+            if g.power > f.power:
+                # y²·ratio(1, y) = y always: both sides are 0 at y = 0.
+                return _guards(without(p, [f, g], [Factor(y, g.labels, plain_power(g.power - f.power))]), run)
+            if y.op.name == "norm" and any(_argument_of(y, h, run) for h in p.factors):
+                # x·‖x‖·ratio(1, ‖x‖) = x always: all are 0 where ‖x‖ = 0.
+                rest = [Factor(f.base, f.labels, plain_power(f.power - g.power))] if f.power > g.power else []
+                return _guards(without(p, [f, g], rest), run)
+    return p
+
+
+def _argument_of(y: Term, h: Factor, run: Canonicaliser) -> bool:
+    """Whether a factor is the whole argument of a norm."""
+    return h.base is y.args[0] and h.power > 0
+
+
+def _signs(p: Product, run: Canonicaliser) -> Product:
+    """|x|·sign(x) = x always, sign(x)/|x| = 1/x for real x ≠ 0, and |x|²ᵏ = x²ᵏ for real x."""
+    for f in p.factors:
+        if f.base.op.name != "abs" or f.base not in run.arguments:
+            continue
+        inner = run.product(run.arguments[f.base][0])
+        if inner.coef != 1 or len(set(inner.out)) < len(inner.out) or len(inner.out) != len(f.labels):
+            continue
+        names = dict(zip(inner.out, f.labels, strict=True))
+        fresh = 1 + max((x for labels in (p.out, *(g.labels for g in p.factors)) for x in labels), default=0)
+        for x in (y for g in inner.factors for y in g.labels):
+            names.setdefault(x, fresh + len(names))
+        whole = [Factor(x.base, tuple(names[y] for y in x.labels), x.power) for x in inner.factors]
+        for g in p.factors:
+            same = g.base.op.name == "sign" and g.base.args[0] is f.base.args[0] and g.labels == f.labels
+            if same and g.power == 1 and f.power >= 1:
+                rest = [Factor(f.base, f.labels, plain_power(f.power - 1))] if f.power > 1 else []
+                return merged(without(p, [f, g], [*whole, *rest]), run)
+            if same and g.power == 2 and f.power < 0 and _real(g.base.args[0]):
+                # sign(x)²/|x|ᵏ = 1/|x|ᵏ for real x and k > 0, where x is not 0.
+                return merged(without(p, [g], []), run)
+            odd = f.power < 0 and f.power % 2 == 1
+            if same and g.power == 1 and inner.elementwise and odd and _real(g.base.args[0]):
+                # sign(x)/|x|ᵏ = 1/xᵏ for odd k and real x, where x is not 0.
+                below = [Factor(x.base, x.labels, plain_power(x.power * f.power)) for x in whole]
+                return merged(without(p, [f, g], below), run)
+        if inner.elementwise and f.power % 2 == 0 and f.power > 0 and _real(f.base.args[0]):
+            return merged(
+                without(p, [f], [Factor(x.base, x.labels, plain_power(x.power * f.power)) for x in whole]), run
+            )
+    return p
+
+
+_TANGENTS = (("sin", "cos", "tan"), ("sinh", "cosh", "tanh"))
+
+
+def _quotients(p: Product, run: Canonicaliser) -> Product:
+    """sin/cos = tan, cos·tan = sin, cos/sin = 1/tan and the same of sinh, cosh, tanh, wherever both are defined."""
+    for names in _TANGENTS:
+        groups: dict[Any, dict[str, Factor]] = {}
+        for f in p.factors:
+            if f.base.op.name in names and f.power == int(f.power) and f.base in run.arguments:
+                groups.setdefault((f.base.args[0], f.labels), {})[f.base.op.name] = f
+        for (_, labels), found in groups.items():
+            own = [found[n].power if n in found else 0 for n in names]
+            sine, cosine = int(own[0] + own[2]), int(own[1] - own[2])
+            times = min(sine, -cosine) if sine > 0 > cosine else sine if sine == -cosine else 0
+            best = [sine - times, cosine + times, times]
+            if len(found) > 1 and best != own:
+                v = run.arguments[next(iter(found.values())).base][0]
+                new = [_function_factor(run, n, v, labels, k) for n, k in zip(names, best, strict=True) if k]
+                return _quotients(without(p, list(found.values()), new), run)
+    return p
+
+
+def _exponentials(p: Product, run: Canonicaliser) -> Product:
+    """e^v·e^(-v) = 1, always."""
+    found = [f for f in p.factors if f.base.op.name == "exp" and f.base in run.arguments]
+    for k, f in enumerate(found):
+        v = run.arguments[f.base][0]
+        for g in found[k + 1 :]:
+            if _same_exponent(g, f, v.scaled(-1), run):
+                rest = plain_power(f.power - g.power)
+                keep = Factor(f.base, f.labels, rest) if rest > 0 else Factor(g.base, g.labels, -rest)
+                return _exponentials(without(p, [f, g], [keep] if rest else []), run)
+    return p
+
+
+def _real(term: Term) -> bool:
+    return term.dtype is None or term.dtype.kind != "c"
+
+
+def _alone(rewrite: Callable[[Product], Product]) -> Rewrite:
+    return lambda p, _: rewrite(p)
+
+
+_REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
+    (frozenset({"number"}), _alone(with_whole_parts)),
+    (frozenset({"number"}), _alone(unit_powers)),
+    (frozenset({"exp"}), _exponentials),
+    (frozenset({"exp"}), logistic_quotient),
+    (frozenset({"cosh", "cos", "tanh", "tan"}), _quotients),
+    (frozenset({"inv"}), without_inverses),
+    (frozenset({"inv", "cholesky"}), without_cholesky),
+    (frozenset({"put"}), _alone(entries_of_others)),
+    (frozenset({"matrix_exp_frechet"}), adjoint_directions),
+    (frozenset({"softmax"}), _alone(_probabilities)),
+)
+"""Rewrites of products in which one of some ops stands."""
+
+_LATER_REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
+    (frozenset({"exp"}), _against_exponential),
+    (frozenset({"sigmoid"}), _complements),
+    (frozenset({"ratio"}), _guards),
+    (frozenset({"gt", "ge", "sign"}), lambda p, run: signed_powers(unmasked(p), run)),
+    (frozenset({"clamp"}), unclipped),
+    (frozenset({"sign", "abs"}), _signs),
+    (frozenset({"conj"}), lambda p, run: phases(conjugate_pairs(p, run), run)),
+    (frozenset({"pow"}), gathered_powers),
+    (frozenset({"mul"}), roots_of_products),
+)
+"""The same after quotients have become functions."""
+
+
+# ---------------------------------------------------------------------------------------------- functions
+
+
+def simpler_function(run: Canonicaliser, op: Op, args: Sequence[Form], shape: tuple[Any, ...]) -> Form | None:
+    """A shorter form of ``op(args)``, or None."""
+    name = op.name
+    if name == "exp":
+        return _exp(run, args[0])
+    if name == "log":
+        return _log(run, args[0])
+    if name == "conj":
+        return conjugate(run, args[0])
+    if name in ("real", "imag"):
+        return part(run, op, args[0])
+    if name in ("logical_and", "logical_or") and run.same(args[0].broadcast(shape), args[1].broadcast(shape)):
+        return args[0].broadcast(shape)
+    if name in ("gt", "ne") and not args[1].terms:
+        return positive_relu(run, args, shape)
+    if name == "step" and args[1].terms:
+        # Heaviside's function is one of the difference, which may be short: τu > (τ - 1)u is u > 0.
+        difference = run.settled(run.plus(args, (1, -1), shape))
+        if len(difference.terms) == 1:
+            return run.elementwise(op, [difference, Form((), shape)], {}, shape)
+    form = args[0]
+    if name == "erfc" and form.terms and all(p.coef < 0 for p in form.terms):
+        # erfc(-u/√2) = 2Φ(u), always.
+        u = without_root(form.scaled(-1), run)
+        if u is not None:
+            return run.elementwise(lookup("ndtr"), [u], {}, u.shape).scaled(2)
+    if name in _ODD | _EVEN and form.terms and all(p.coef < 0 for p in form.terms):
+        # f(-x) = -f(x) for odd and f(x) for even functions, always.
+        found = run.elementwise(op, [form.scaled(-1)], {}, shape)
+        return found.scaled(-1) if name in _ODD else found
+    if name in ("abs", "sign") and len(form.terms) == 1 and form.terms[0].coef != 1 and form.terms[0].factors:
+        # |cx| = |c||x| and sign(cx) = sign(c)sign(x), always.
+        c = form.terms[0].coef
+        inner = run.elementwise(op, [form.scaled(Fraction(1) / c)], {}, shape)
+        return inner.scaled((c if c > 0 else -c) if name == "abs" else 1 if c > 0 else -1)
+    return None
+
+
+def _single(form: Form, name: str) -> Factor | None:
+    """The factor of a form that is one call of ``name`` along all its axes."""
+    if len(form.terms) != 1:
+        return None
+    p = form.terms[0]
+    if p.coef != 1 or len(p.factors) != 1 or p.factors[0].power != 1 or p.factors[0].base.op.name != name:
+        return None
+    whole = sorted(p.factors[0].labels) == sorted(p.out) and len(set(p.out)) == len(p.out)
+    return p.factors[0] if whole else None
+
+
+def _exp(run: Canonicaliser, form: Form) -> Form | None:
+    """e^0 = 1; e^(log x) = x where x > 0; e^(log softmax) = softmax and e^(x - logsumexp x) = softmax x, always."""
+    ndim = len(form.shape)
+    if not form.terms:
+        return Form([Product(1, (), tuple(range(ndim)))], form.shape)
+    f = _single(form, "log")
+    if f is not None and f.base in run.arguments:
+        labels = [f.labels.index(x) for x in form.terms[0].out]
+        return run.arguments[f.base][0].restricted(labels)
+    powers = powers_of_logs(run, form)
+    if powers is not None:
+        return powers
+    f = _single(form, "log_softmax")
+    if f is not None:
+        made = lookup("softmax")(f.base.args[0], dim=f.base.params["dim"])
+        return Form([Product(1, [Factor(made, f.labels)], form.terms[0].out)], form.shape)
+    for k, p in enumerate(form.terms):
+        if (
+            p.coef == -1
+            and len(p.factors) == 1
+            and p.factors[0].base.op.name == "logsumexp"
+            and p.factors[0].power == 1
+        ):
+            found = _shifted(run, form, k)
+            if found is not None:
+                return found
+    return None
+
+
+def _shifted(run: Canonicaliser, form: Form, k: int) -> Form | None:
+    """softmax(x) for e^(x - logsumexp x), where term ``k`` is the logsumexp."""
+    f = form.terms[k].factors[0]
+    dims = f.base.params["dim"]
+    rest = Form([p for i, p in enumerate(form.terms) if i != k], form.shape)
+    if len(dims) != 1 or f.base.params["keepdim"]:
+        return None
+    term = run.term(rest)
+    axes = [x for i, x in enumerate(form.terms[k].out) if i != dims[0]]
+    if term is f.base.args[0] and list(f.labels) == axes:
+        return run.opaque(lookup("softmax")(term, dim=dims[0]))
+    return None
+
+
+def _log(run: Canonicaliser, form: Form) -> Form | None:
+    """log e^x = x, log softmax = log_softmax, log Σe^x = logsumexp, log(1 + e^x) = softplus(x), always."""
+    if form.constant is not None and form.constant.coef == 1:
+        return Form((), form.shape)
+    v = one_plus_exp(form, run)
+    if v is not None:
+        return run.elementwise(lookup("softplus"), [v], {}, form.shape)
+    if len(form.terms) != 1:
+        return None
+    p = form.terms[0]
+    found = exponent(p, len(form.shape), run) if p.factors else None
+    if found is not None:
+        return found
+    f = _single(form, "softmax")
+    if f is not None:
+        made = lookup("log_softmax")(f.base.args[0], dim=f.base.params["dim"])
+        return Form([Product(1, [Factor(made, f.labels)], p.out)], form.shape)
+    inner = run.term(form)
+    if inner.op.name == "sum" and inner.args[0].op.name == "exp" and inner.shape == form.shape:
+        return run.opaque(lookup("logsumexp")(inner.args[0].args[0], dim=inner.params["dim"], keepdim=False))
+    return None
+
+
+__all__ = ["merged", "simpler_function"]

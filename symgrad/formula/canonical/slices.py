@@ -1,0 +1,58 @@
+"""Entries and axes: a sum over an axis on which a unit vector stands is an entry, and indices that only add axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symgrad.formula.canonical.normal import Factor, Product
+from symgrad.formula.term import Term
+from symgrad.op import lookup
+
+
+def entries_of_others(p: Product) -> Product:
+    """Σᵢ eₖ[i]·A[i, j] = A[k, j], always: ``put(1; index=k)`` is the unit vector eₖ."""
+    for f in p.factors:
+        place = _unit_place(f.base) if f.power > 0 else None
+        if place is None or f.labels[0] in p.out:
+            continue
+        (x,) = f.labels
+        others = [g for g in p.factors if g is not f]
+        if any(x in g.labels for g in others):
+            return entries_of_others(Product(p.coef, [_entry(g, x, place) for g in others], p.out, p.decimal))
+    return p
+
+
+def _unit_place(term: Term) -> int | None:
+    """k, when a vector is 1 at one place k and 0 elsewhere."""
+    if term.op.name != "put" or term.ndim != 1 or term.args[0].number != 1:
+        return None
+    index = term.params["index"].value
+    index = index[0] if isinstance(index, tuple) and len(index) == 1 else index
+    return index if isinstance(index, int) and not isinstance(index, bool) else None
+
+
+def _entry(f: Factor, label: int, place: int) -> Factor:
+    """A factor at one place of an axis."""
+    base, labels = f.base, list(f.labels)
+    while label in labels:
+        axis = labels.index(label)
+        base = lookup("select")(base, dim=axis, index=place)
+        del labels[axis]
+    return Factor(base, tuple(labels), f.power)
+
+
+def new_axes(index: Any, ndim: int) -> list[bool] | None:
+    """For an index of whole axes and new ones only: which axes of the result are new."""
+    parts = index.value if isinstance(index.value, tuple) else (index.value,)
+    whole = sum(1 for p in parts if isinstance(p, slice))
+    out: list[bool] = []
+    for p in parts:
+        if p is None:
+            out.append(True)
+        elif p is Ellipsis:
+            out += [False] * (ndim - whole)
+        elif isinstance(p, slice) and p == slice(None):
+            out.append(False)
+        else:
+            return None
+    return out + [False] * (ndim - out.count(False))

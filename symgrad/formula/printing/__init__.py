@@ -1,0 +1,1 @@
+"""Formulas as text: one printer for LaTeX, Unicode, Typst, MathML and Markdown; where-lists; the Kronecker form."""

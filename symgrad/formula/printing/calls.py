@@ -1,0 +1,150 @@
+"""What the LaTeX rules of ops share: the register, named functions, static parameters, powers and diagonal matrices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from symgrad.formula.printing import pieces
+from symgrad.formula.printing.latex import Writer, kind_of
+from symgrad.formula.printing.pieces import ATOM, POWER, Piece, brackets, text_of
+from symgrad.formula.term import SYMBOL, Term
+from symgrad.ops.indexing import Index
+
+Rule = Callable[[Writer, Term], "Piece | None"]
+WRITERS: dict[str, Rule] = {}
+
+
+def writes(*names: str) -> Callable[[Rule], Rule]:
+    """Register a rule for ops."""
+
+    def note(rule: Rule) -> Rule:
+        for name in names:
+            WRITERS[name] = rule
+        return rule
+
+    return note
+
+
+# ---------------------------------------------------------------------------------------------- named functions
+
+
+def function(piece_kind: str, name: str, *args: str) -> Piece:
+    """A function with its arguments in brackets."""
+    return Piece(piece_kind, name + brackets(", ".join(args)))
+
+
+def operator(name: str) -> str:
+    """An upright function name."""
+    escaped = name.replace("_", r"\_")
+    return rf"\operatorname{{{escaped}}}"
+
+
+def static_tex(value: Any) -> str:
+    """A static parameter."""
+    if isinstance(value, tuple):
+        return brackets(", ".join(map(static_tex, value)) + ("," if len(value) == 1 else ""))
+    if isinstance(value, Index):
+        return index_tex(value)
+    if value is None or isinstance(value, bool):
+        return rf"\mathrm{{{value}}}"
+    if isinstance(value, str):
+        return value if _is_size(value) else rf"\text{{{value}}}"
+    return text_of(pieces.number_piece(value)) if isinstance(value, (int, float)) else rf"\text{{{value}}}"
+
+
+def _is_size(value: str) -> bool:
+    return len(value) <= 2 or any(c in value for c in "*+-")
+
+
+def index_tex(index: Index) -> str:
+    """An index as in NumPy, between square brackets."""
+    parts = index.value if isinstance(index.value, tuple) else (index.value,)
+    return (
+        "["
+        + ", ".join(map(_part_tex, parts))
+        + ("," if isinstance(index.value, tuple) and len(parts) == 1 else "")
+        + "]"
+    )
+
+
+def _part_tex(part: Any) -> str:
+    if isinstance(part, slice):
+        ends = ["" if v is None else str(v) for v in (part.start, part.stop)]
+        return ":".join(ends) + (f":{part.step}" if part.step is not None else "")
+    if part is Ellipsis:
+        return r"\ldots"
+    if part is None:
+        return r"\mathrm{None}"
+    if hasattr(part, "tolist"):
+        return _nested(part.tolist())
+    return str(part)
+
+
+def _nested(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_nested, value)) + "]"
+    return rf"\mathrm{{{value}}}" if isinstance(value, bool) else str(value)
+
+
+def reshaped(piece: Piece, shape: tuple[Any, ...]) -> Piece:
+    """A piece with its shape spelled out."""
+    text = rf"{operator('reshape')}\left({text_of(piece)}; \mathrm{{shape}}={static_tex(shape)}\right)"
+    return Piece(piece.kind, text)
+
+
+def exact(w: Writer, t: Term) -> Piece:
+    """An argument whose axes count one by one; symbols know their shape."""
+    if t.op.name == "full" and t.params["value"] == 0:
+        return called(w, t)
+    w.closing(t)
+    piece = w.operand(t)
+    if t.op is SYMBOL:
+        return piece
+    return reshaped(piece, t.shape) if piece.bare and w.taken(piece.core) else w.exact(piece, t.shape)
+
+
+def called(w: Writer, t: Term) -> Piece:
+    """An op as a function: axes as a subscript, other parameters after a semicolon."""
+    params = dict(t.params)
+    subscript = ""
+    if "dim" in params:
+        dims = params.pop("dim")
+        subscript = f"_{{{','.join(map(str, dims)) if isinstance(dims, tuple) else dims}}}"
+        whole = isinstance(dims, tuple) and dims == tuple(range(t.args[0].ndim))
+        if whole and t.op.name != "squeeze" and (t.op.name != "logsumexp" or t.args[0].ndim == 1):
+            subscript = ""
+    if params.get("keepdim") is False:
+        del params["keepdim"]
+    spread = t.op.kind == "elementwise"
+    args = ", ".join(text_of(w.operand(a, t.shape) if spread else exact(w, a)) for a in t.args)
+    rest = ", ".join(rf"\mathrm{{{k}}}={static_tex(v)}".replace("_", r"\_") for k, v in sorted(params.items()))
+    return Piece(kind_of(t.shape), operator(t.op.name) + subscript + brackets("; ".join(x for x in (args, rest) if x)))
+
+
+def diagonal_matrix(w: Writer, column: Piece) -> Piece:
+    """diag(v), with the scalars of v in front; of ones the identity."""
+    found = re.fullmatch(r"\\mathbf\{1\}(?:_\{(.*)\})?", column.core)
+    unit = w.identity(found[1]) if found else None
+    if unit is not None:
+        return unit.with_lead(column.coef, column.top, column.bottom)
+    text = operator("diag") + brackets(column.core)
+    return Piece("m", text, flip=(text, ATOM)).with_lead(column.coef, column.top, column.bottom)
+
+
+def power(base: Piece, k: Fraction) -> Piece:
+    """An exact power: square roots as roots, negative powers below a fraction bar."""
+    size = abs(k)
+    if size == 1:
+        made = base
+    elif size == Fraction(1, 2):
+        made = Piece(base.kind, rf"\sqrt{{{text_of(base)}}}", POWER)
+    else:
+        exponent = str(size) if size.denominator == 1 else rf"\frac{{{size.numerator}}}{{{size.denominator}}}"
+        made = pieces.raised(base, exponent, base.kind != "s")
+    if k > 0:
+        return made
+    one = Piece("s")
+    return pieces.quotient(one, made) if made.kind == "s" else pieces.fraction(made.kind, one, made)

@@ -1,0 +1,369 @@
+r"""LaTeX of formulas.
+
+Vectors are columns.  Precedence, loosest first: ``+ -``, ``\odot`` and ``\oslash``, products by juxtaposition,
+superscripts.  ``\mathbf{1}`` and ``I`` are the ones vector and the identity of whatever size fits.  What has no matrix
+notation is written with indices and sums, and an op without notation of its own as a named function; so any formula
+prints, and :mod:`symgrad.formula.reading.tex` reads it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from symgrad.errors import FormulaError
+from symgrad.formula.printing import pieces
+from symgrad.formula.printing.decompositions import decomposed, line, names_of
+from symgrad.formula.printing.kronecker import kronecker_latex
+from symgrad.formula.printing.names import bolded, texts
+from symgrad.formula.printing.naming import named_parts
+from symgrad.formula.printing.pieces import Piece, signed, text_of, transposed
+from symgrad.formula.printing.wherelist import Statements, canonical_or_raw
+from symgrad.formula.printing.width import COLUMN, broken
+from symgrad.formula.printing.width import width as width_of
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder, symbol, symbols
+from symgrad.timing import timed
+
+INLINE_SIZE = 150
+"""Nodes a formula may have, shared parts written out, before its shared parts get names."""
+
+INLINE_WIDTH = 440.0
+"""The widest formula, in points, of which no part gets a name: the line of a page with narrow margins."""
+
+STATEMENT_SIZES = (60, 24, 12, 6)
+"""What one statement of a where-list may hold; the first size is taken whose lines fit."""
+
+LINES = 24
+"""Lines of a where-list that are printed."""
+
+
+def kind_of(shape: tuple[Any, ...]) -> str:
+    """How an array of this shape stands in matrix notation: scalar, column, row, matrix, or tensor."""
+    if all(s == 1 and not isinstance(s, str) for s in shape):
+        return "s"
+    if len(shape) == 1:
+        return "c"
+    if len(shape) > 2:
+        return "t"
+    return "r" if shape[0] == 1 else "c" if shape[1] == 1 else "m"
+
+
+class Writer:
+    """Turns terms into pieces, arguments first; one writer per formula, so that names and indices agree."""
+
+    def __init__(self, names: dict[str, str], bold: bool = False, sized: bool = False):
+        self.names = names
+        self.bold = bold
+        self.sized = sized
+        self.needs_sizes = False
+        self.open: dict[Term, bool] = {}
+        self.images: dict[Term, Piece] = {}
+
+    def taken(self, text: str) -> bool:
+        """Whether a symbol of the formula is written so."""
+        return text in self.names.values()
+
+    def sizes_of(self, t: Term) -> set[str]:
+        """The size letters in the shapes around a term, which are not used as indices."""
+        return {s for x in (t, *t.args) for s in x.shape if isinstance(s, str)}
+
+    def write(self, root: Term) -> Piece:
+        """The piece of a term."""
+        for t in postorder([root]):
+            if t not in self.images:
+                self.open[t] = self._is_open(t)
+                self.images[t] = self._piece(t)
+        return self.images[root]
+
+    def _is_open(self, t: Term) -> bool:
+        """Whether nothing in a term's text tells its size: it is made of ones and the identity."""
+        name = t.op.name
+        if name in ("full", "eye", "expand"):
+            return t.ndim > 0 and not self.sized
+        if name == "einsum" and not set(t.params["output"]) <= set().union(*map(set, t.params["inputs"])):
+            return not self.sized
+        if name == "outer":
+            return any(self.open[a] for a in t.args)
+        if t.op.kind == "elementwise" or name in (
+            "matmul",
+            "where",
+            "permute",
+            "squeeze",
+            "unsqueeze",
+            "einsum",
+            "cast",
+        ):
+            arrays = [a for a in t.args if a.shape]
+            return bool(arrays) and all(self.open[a] for a in arrays) and len(self._shown_axes(t)) < t.ndim
+        return False
+
+    def _shown_axes(self, t: Term) -> set[int]:
+        """Axes of an array of order three or more whose sizes its text tells."""
+        if not self.open.get(t, True):
+            return set(range(t.ndim))
+        if t.ndim < 3:
+            return set()
+        if t.op.name == "einsum":
+            known = set().union(*map(set, t.params["inputs"]))
+            return {k for k, x in enumerate(t.params["output"]) if x in known}
+        if t.op.kind == "elementwise":
+            return {k + t.ndim - a.ndim for a in t.args for k in self._shown_axes(a)}
+        return set()
+
+    def _close_identities(self, t: Term) -> None:
+        """An identity enters sums and products as I; anything else does not keep its form."""
+        if t.op.kind == "elementwise" or t.op.name == "where":
+            linear = t.op.name in ("add", "sub", "neg", "mul") and all(a.shape == t.shape for a in t.args)
+            images = [self.images[a] for a in t.args]
+            sizeless = linear and self._is_open(t) and not any(x.shape for x in symbols(t))
+            if sizeless and 0 < sum(a.core == "I" for a in images) < len(images):
+                self.needs_sizes = True  # I - 11ᵀ/n shows no size at all
+            for a in t.args:
+                over = t.op.name in ("div", "ratio") and a is not t.args[1] and t.args[1].ndim == 0
+                if self.images[a].core == "I" and not (linear or over or t.op.name == "mul"):
+                    self.closing(a)
+
+    def closing(self, *terms: Term) -> None:
+        """Note that sizes are lost where these terms stand, unless ones and identities show theirs."""
+        if all(self.open[t] for t in terms):
+            self.needs_sizes = True
+
+    def ones(self, kind: str, shape: tuple[Any, ...]) -> Piece:
+        """Ones in the form of a kind, with their sizes where they are needed."""
+        rows, columns = (rf"\mathbf{{1}}_{{{s}}}" if self.sized else r"\mathbf{1}" for s in (shape[0], shape[-1]))
+        upright = columns if kind == "r" else rows
+        column, row = (upright, pieces.ATOM), (rf"{upright}^{{\top}}", pieces.POWER)
+        if kind == "c":
+            return Piece("c", *column, flip=row)
+        if kind == "r":
+            return Piece("r", *row, flip=column)
+        return Piece("m", rf"{rows} {columns}^{{\top}}", pieces.MUL)
+
+    def identity(self, size: Any) -> Piece | None:
+        """The identity matrix, unless a symbol is called I."""
+        if self.taken("I"):
+            return None
+        text = rf"I_{{{size}}}" if self.sized else "I"
+        return Piece("m", text, flip=(text, pieces.ATOM))
+
+    def _piece(self, t: Term) -> Piece:
+        from symgrad.formula.printing.ops import WRITERS, called
+
+        if t.op is SYMBOL or t.op is SIZE:
+            return self._name(t)
+        if t.op is NUMBER:
+            return pieces.number_piece(t.number)
+        self._close_identities(t)
+        rule: Callable[[Writer, Term], Piece | None] | None = WRITERS.get(t.op.name)
+        found = rule(self, t) if rule is not None else None
+        return called(self, t) if found is None else found
+
+    def _name(self, t: Term) -> Piece:
+        name = t.params["name"]
+        text = self.names.get(name, name)
+        return Piece(kind_of(t.shape), bolded(text) if self.bold and t.shape else text)
+
+    # -------------------------------------------------------------------------------------- operands
+
+    def raw(self, t: Term) -> Piece:
+        """An argument as it is, conditions included."""
+        return self.images[t]
+
+    def operand(self, t: Term, out: tuple[Any, ...] | None = None) -> Piece:
+        """An argument as a number (a condition in Iverson brackets), broadcast to the shape ``out``."""
+        piece = self.images[t]
+        if piece.level <= pieces.RELATION:
+            piece = Piece(piece.kind, rf"\left[{piece.core}\right]")
+        if out is None or t.shape == out:
+            return piece
+        if t.op.name == "full" and t.params["value"] != 0:
+            return pieces.number_piece(t.params["value"])
+        return self.lifted(piece, t.shape, out)
+
+    def exact(self, piece: Piece, shape: tuple[Any, ...]) -> Piece:
+        """A piece whose text has this very shape, for places where an axis of size 1 counts."""
+        from symgrad.formula.printing.calls import reshaped
+
+        return reshaped(piece, shape) if 1 in shape else piece
+
+    def lifted(self, piece: Piece, shape: tuple[Any, ...], out: tuple[Any, ...]) -> Piece:
+        """A piece of ``shape`` repeated to a matrix of shape ``out`` by a product with ones; scalars stay."""
+        if piece.kind == "s" or len(out) < 2 or shape == out:
+            return piece
+        if len(out) > 2:
+            return self.exact(piece, shape)
+        if len(shape) == 1:
+            piece, shape = transposed(piece) if piece.kind == "c" else piece, (1, *shape)
+        if shape == out:
+            return piece
+        if piece.kind == "r":
+            return pieces.matrix_product("m", self.ones("c", out[:1]), piece)
+        return pieces.matrix_product("m", piece, self.ones("r", out[1:]))
+
+
+@timed("symbolic", "latex")
+def latex(
+    term: Term,
+    *,
+    canonical: bool = True,
+    where: bool | None = None,
+    lines: int = LINES,
+    bold: bool = False,
+    name: str | None = None,
+    environment: str | None = None,
+    notes: Sequence[str] = (),
+    vec: str | None = None,
+    width: float | None = COLUMN,
+    names: Any = None,
+) -> str:
+    r"""The LaTeX of a term.
+
+    ``canonical=False`` prints the program as it was run.  ``where`` names the shared parts and lists them after the
+    formula: True always, False never, None when the formula is long; at most ``lines`` lines are printed, and the text
+    says how many were left out.  ``bold`` sets arrays in bold, and ``name`` is printed on the left of ``=``.
+    ``environment`` ("align", "align*", "equation" or "equation*") makes it a whole environment for a document, and
+    ``notes`` are lines of LaTeX below the formula, such as conditions under which it holds.
+    ``width`` is that of the lines of where-lists and environments, in points of ten-point type: longer sums go on in a
+    further line, and longer products get more names; None leaves lines as long as they come.
+    ``names`` are those of the parts: a letter that is numbered, a list, or a dict of names and what they mean, such
+    as ``{"r": "X@w - y"}``; with a dict those parts are listed, and no others where the rest is short.
+    ``vec`` ("rows" or "columns", as vec stacks them) prints a derivative with four axes with Kronecker products.
+
+    >>> from symgrad.formula.term import symbol
+    >>> X, w = symbol("X", ("n", "m")), symbol("w", ("m",))
+    >>> latex(X.T @ (X @ w))
+    'X^{\\top} X w'
+    """
+    if not isinstance(term, Term):
+        raise FormulaError(f"latex() prints formulas, not {type(term).__name__}; for a tensor use t.latex().")
+    shown = canonical_or_raw(term) if canonical else term
+    if vec is not None:
+        rows = [("" if name is None else name, kronecker_latex(term, vec, _names(term), bold))]
+    else:
+        inline = width if environment is not None else INLINE_WIDTH
+        made = _Lines(lines, bold, width, inline)
+        rows = made.rows(shown if not isinstance(names, Mapping) else term, where, name, names)
+    if shown.dtype is not None and shown.dtype.kind == "b" and term.dtype is not None and term.dtype.kind != "b":
+        # A derivative that is 1 where a condition holds, and 0 elsewhere.
+        rows[-1] = (rows[-1][0], rf"\left[{rows[-1][1]}\right]")
+    rows += [("", note) for note in notes]
+    wide = where is None and width is not None and width_of(rows[-1][1]) > INLINE_WIDTH
+    if environment is not None or len(rows) > 1 or where or wide:
+        rows = [line for left, right in rows for line in broken(left, right, width)]
+    return _in_environment(rows, environment)
+
+
+class _Lines:
+    """How formulas are cut into lines: at most so many, in bold, in a column, and inline up to a width."""
+
+    def __init__(self, most: int, bold: bool, column: float | None, inline: float | None):
+        self.most = most
+        self.bold = bold
+        self.column = column
+        self.inline = inline
+
+    def rows(self, shown: Term, where: bool | None, name: str | None, names: Any) -> list[tuple[str, str]]:
+        """The formula as one left and right side, or with those of its parts before it."""
+        if isinstance(names, Mapping):
+            rest, parts = named_parts(shown, names)
+            spelled = _names(shown, rest, *(t for pair in parts for t in pair))
+            defined = [(spelled[str(z.name)], written(part, spelled, self.bold, exact=True)) for z, part in parts]
+            return defined + self.rows(rest, where, name, None)
+        lettered, found = (shown, []) if where is False else decomposed(shown)
+        if found:
+            spelled = _names(shown, lettered, *(symbol(n) for d in found for n in names_of([d])))
+            lines = [(written(d.matrix, spelled, self.bold), line(d, spelled, self.bold)) for d in found]
+            return lines + self.rows(lettered, where, name, names)
+        if not where and (where is False or not _is_long(shown)):
+            text = written(shown, _names(shown), self.bold)
+            if where is False or self.fits(name or "", text):
+                return [(name or "", text)]
+        tried = []
+        for size in STATEMENT_SIZES:
+            rows = _where_rows(Statements(shown, size=size, names=names), self.most, self.bold, name)
+            over = 0.0 if self.column is None else max(_overflow(left, right, self.column) for left, right in rows)
+            tried.append((over, rows))
+            if not over:
+                break
+        return min(tried, key=lambda entry: entry[0])[1]
+
+    def fits(self, left: str, text: str) -> bool:
+        """Whether a formula may stand without names for its parts."""
+        if self.column is None or self.inline is None:
+            return True
+        return width_of(text) <= self.inline or (self.inline == self.column and not _overflow(left, text, self.column))
+
+
+def _overflow(left: str, right: str, column: float) -> float:
+    """How far a statement reaches out of a column when it is set in several lines if need be."""
+    return max(0.0, *(width_of(f"{a} = {b}") - column for a, b in broken(left, right, column)))
+
+
+def caption(derivative: bool) -> str:
+    """The line that says how the axes of a formula are meant."""
+    axes = "axes: those of the result, then those of the variable; " if derivative else ""
+    return rf"\text{{({axes}vectors are columns)}}"
+
+
+ENVIRONMENTS = ("align", "align*", "equation", "equation*")
+
+
+def _in_environment(rows: list[tuple[str, str]], environment: str | None) -> str:
+    """Rows of left and right sides as one formula, or as an environment of its own."""
+    if environment is not None and environment not in ENVIRONMENTS:
+        raise FormulaError(f"environment= is one of {', '.join(ENVIRONMENTS)}, not {environment!r}.")
+    aligned = [f"{left} &= {right}" if left else f"& {right}" for left, right in rows]
+    if environment is not None and environment.startswith("align"):
+        return _begun(environment, aligned)
+    if len(rows) == 1:
+        left, right = rows[0]
+        body = f"{left} = {right}" if left else right
+    else:
+        body = _begun("aligned", aligned)
+    return body if environment is None else _begun(environment, [body])
+
+
+def _begun(environment: str, rows: list[str]) -> str:
+    return f"\\begin{{{environment}}}\n" + " \\\\\n".join(rows) + f"\n\\end{{{environment}}}"
+
+
+def written(term: Term, names: dict[str, str], bold: bool = False, exact: bool = False) -> str:
+    """The text of one term; ``exact`` makes it tell its own size too."""
+    writer = Writer(names, bold)
+    piece = writer.write(term)
+    if writer.needs_sizes or (exact and writer.open[term]):
+        piece = Writer(names, bold, sized=True).write(term)
+    return text_of(piece)
+
+
+def _names(*roots: Term) -> dict[str, str]:
+    return texts(t.params["name"] for t in postorder(roots) if t.op is SYMBOL)
+
+
+def _is_long(term: Term) -> bool:
+    size: dict[Term, int] = {}
+    for t in postorder([term]):
+        size[t] = 1 + sum(size[a] for a in t.args)
+        if size[t] > INLINE_SIZE:
+            return True
+    return False
+
+
+def _where_rows(found: Statements, lines: int, bold: bool, name: str | None) -> list[tuple[str, str]]:
+    """The where-list, as left and right sides: definitions in order, the result last."""
+    kept = found.parts if len(found.parts) <= lines else [*found.parts[: lines - 1], found.parts[-1]]
+    left_out = len(found.parts) - len(kept)
+    result = found.parts[-1][0]
+    # Only the names on the printed lines are made: a list of 10^5 parts prints a few of them.
+    printed = {t.params["name"] for _, part in kept for t in postorder([part]) if t.op is SYMBOL}
+    names = texts([*printed, *(t.params["name"] for t in found.symbols), *(n for n, _ in kept)])
+    rows = []
+    for k, (left, statement) in enumerate(kept):
+        if left_out and k == len(kept) - 1:
+            rows.append(("", rf"\;\;\vdots \quad \text{{({left_out} more lines)}}"))
+        text = written(statement, names, bold, exact=left != result)
+        rows.append(((name or "") if left == result else names[left], text))
+    return rows
+
+
+__all__ = ["Writer", "kind_of", "latex", "signed"]

@@ -1,0 +1,388 @@
+"""How matrix ops, indexing and contractions are written in LaTeX."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from symgrad.dtypes import is_floating
+from symgrad.formula.printing import pieces
+from symgrad.formula.printing.calls import diagonal_matrix, exact, function, index_tex, operator, power, writes
+from symgrad.formula.printing.latex import Writer, kind_of
+from symgrad.formula.printing.pieces import ATOM, MUL, OPEN, POWER, Item, Piece, brackets, closed, text_of, transposed
+from symgrad.formula.structures import shows_symmetry
+from symgrad.formula.term import Term
+from symgrad.op import lookup
+
+ROUNDING = 1e-9
+"""The largest relative tolerance of a pseudo inverse that is one of rounding."""
+
+# ---------------------------------------------------------------------------------------------- matrices
+
+
+@writes("full")
+def _full(w: Writer, t: Term) -> Piece | None:
+    value, kind = t.params["value"], kind_of(t.shape)
+    if kind == "s" or value == 0:
+        return pieces.number_piece(value) if kind == "s" else Piece(kind, "0")
+    return None if kind == "t" else pieces.product(pieces.number_piece(value), w.ones(kind, t.shape))
+
+
+@writes("eye")
+def _eye(w: Writer, t: Term) -> Piece | None:
+    return w.identity(t.params["n"])
+
+
+@writes("permute")
+def _permute(w: Writer, t: Term) -> Piece | None:
+    if t.ndim == 1:
+        return w.operand(t.args[0])
+    return transposed(w.operand(t.args[0])) if t.params["dims"] == (1, 0) else None
+
+
+@writes("matmul")
+def _matmul(w: Writer, t: Term) -> Piece | None:
+    x, y = t.args
+    if x.ndim > 2 or y.ndim > 2:
+        return None
+    a, b = w.operand(x), w.operand(y)
+    if a.kind == "s" or b.kind == "s":
+        return pieces.product(a, b)
+    w.closing(x, y)
+    kind = kind_of(t.shape)
+    if x.ndim == 1 and y.ndim == 1:
+        return pieces.matrix_product("s", transposed(a), b)
+    if x.ndim == 1:
+        return pieces.matrix_product(kind, transposed(b), a)
+    made = pieces.matrix_product(kind, a, b)
+    return made.replaced(flip=_row(x, a, b)) if kind == "c" else made
+
+
+def _row(x: Term, a: Piece, b: Piece) -> Item | None:
+    """xᵀAᵀ for (Ax)ᵀ, where no factor needs brackets; xᵀA for an A that can be seen to be symmetric."""
+    back = a if shows_symmetry(x) else transposed(a)
+    row = transposed(b)
+    if not (a.bare and b.bare and min(a.level, back.level) >= POWER and (b.flip is not None or b.level >= POWER)):
+        return None
+    return pieces.matrix_product("r", row, back).core, MUL
+
+
+@writes("outer")
+def _outer(w: Writer, t: Term) -> Piece | None:
+    a, b = (w.operand(x) for x in t.args)
+    if a.kind == "s" or b.kind == "s":
+        made = pieces.product(a, b)
+        return transposed(made) if made.kind == "c" and kind_of(t.shape) == "r" else made
+    if a.kind != "c" or b.kind != "c":
+        return None
+    made = pieces.matrix_product("m", a, transposed(b))
+    back = pieces.matrix_product("m", b, transposed(a))
+    return made.replaced(flip=(back.core, back.level))
+
+
+@writes("unsqueeze", "squeeze")
+def _axes(w: Writer, t: Term) -> Piece | None:
+    a = w.operand(t.args[0])
+    kind = kind_of(t.shape)
+    if kind == "t" or a.kind == "t":
+        return None
+    return transposed(a) if {kind, a.kind} == {"r", "c"} else a
+
+
+@writes("expand")
+def _expand(w: Writer, t: Term) -> Piece | None:
+    x, kind = t.args[0], kind_of(t.shape)
+    if kind == "t":
+        return None
+    a = w.operand(x)
+    if kind == "s":
+        return a
+    if a.kind == "s":
+        return pieces.product(a, w.ones(kind, t.shape))
+    if len(t.shape) == 1:
+        return a
+    return w.lifted(a, x.shape, t.shape)
+
+
+@writes("sum")
+def _sum_over(w: Writer, t: Term) -> Piece | None:
+    x, axes = t.args[0], t.params["dim"]
+    a = w.operand(x)
+    if a.kind == "t" or kind_of(t.shape) == "t":
+        return None
+    if a.kind == "s":
+        return a
+    w.closing(x)
+    sizes = x.shape if x.ndim == 2 else (*x.shape, *x.shape)
+    if a.kind in "cr":
+        if kind_of(t.shape) != "s":
+            return transposed(a) if kind_of(t.shape) != a.kind else a
+        column = a if a.kind == "c" else transposed(a)
+        long = sizes[0] if a.kind == "c" else sizes[1]
+        return pieces.matrix_product("s", w.ones("r", (long,)), column)
+    if axes == (0, 1):
+        return pieces.matrix_product("s", pieces.matrix_product("r", w.ones("r", sizes[:1]), a), w.ones("c", sizes[1:]))
+    if axes == (1,):
+        return pieces.matrix_product("c", a, w.ones("c", sizes[1:]))
+    if t.params["keepdim"]:
+        return pieces.matrix_product("r", w.ones("r", sizes[:1]), a)
+    columns = pieces.matrix_product("c", transposed(a), w.ones("c", sizes[:1]))
+    row = pieces.matrix_product("r", w.ones("r", sizes[:1]), a)
+    return columns.replaced(flip=(row.core, row.level)) if row.bare else columns
+
+
+@writes("diagonal", "trace", "det", "inv")
+def _of_matrix(w: Writer, t: Term) -> Piece | None:
+    x = t.args[0]
+    if x.ndim != 2:
+        return _stack_of_inverses(w, x) if t.op.name == "inv" else None
+    w.closing(x)
+    a, kind = w.operand(x), kind_of(t.shape)
+    if t.op.name == "inv":
+        lead = Piece("s", coef=a.coef, top=a.top, bottom=a.bottom)
+        made = Piece(
+            "m", rf"{closed((a.core, a.level), ATOM)}^{{-1}}", POWER, power=(closed((a.core, a.level), ATOM), "-")
+        )
+        return pieces.quotient(made, lead) if a.kind != "s" else power(a, Fraction(-1))
+    if t.op.name == "det":
+        return function(kind, r"\det", text_of(a))
+    made = function(kind, operator("tr" if t.op.name == "trace" else "diag"), a.core)
+    if a.kind == "s":
+        return a
+    return made.with_lead(a.coef, a.top, a.bottom)
+
+
+def _stack_of_inverses(w: Writer, x: Term) -> Piece:
+    a = exact(w, x)
+    return Piece("t", rf"{closed((text_of(a), a.level if a.bare else pieces.MUL), ATOM)}^{{-1}}", POWER)
+
+
+@writes("pinv")
+def _pseudo_inverse(w: Writer, t: Term) -> Piece | None:
+    """X⁺, where only rounding counts as zero."""
+    if t.ndim != 2 or t.params["atol"] or t.params["rtol"] > ROUNDING or kind_of(t.args[0].shape) != "m":
+        return None
+    a = exact(w, t.args[0])
+    return Piece("m", rf"{closed((text_of(a), a.level if a.bare else MUL), ATOM)}^{{+}}", POWER)
+
+
+@writes("matrix_exp_frechet")
+def _exponential_direction(w: Writer, t: Term) -> Piece | None:
+    """The derivative of the matrix exponential at a matrix in a direction."""
+    if t.ndim != 2 or w.taken("L"):
+        return None
+    return function(kind_of(t.shape), r"L_{\exp}", *(text_of(exact(w, a)) for a in t.args))
+
+
+@writes("matrix_exp")
+def _matrix_exp(w: Writer, t: Term) -> Piece:
+    return function(kind_of(t.shape), operator("expm"), text_of(exact(w, t.args[0])))
+
+
+@writes("svd_u", "svd_vh", "svdvals", "eigh_vectors")
+def _spectrum(w: Writer, t: Term) -> Piece | None:
+    """Singular vectors svdu(X) and svdv(X), and eigenvectors, as columns; of X with fewer rows, by their own names."""
+    x = t.args[0]
+    if x.ndim != 2 or t.params.get("k", x.shape[1]) != x.shape[1]:
+        return None
+    if t.op.name != "svd_vh":
+        name = {"svd_u": "svdu", "eigh_vectors": "eigvec"}.get(t.op.name, t.op.name)
+        return function(kind_of(t.shape), operator(name), text_of(exact(w, x)))
+    made = function(kind_of(t.shape), operator("svdv"), text_of(exact(w, x)))
+    if x.dtype is not None and x.dtype.kind == "c" and w.taken("H"):
+        return None
+    return transposed(made) if x.dtype is None or x.dtype.kind != "c" else _adjoint(made)
+
+
+def _adjoint(a: Piece) -> Piece:
+    return a.replaced(core=rf"{closed((a.core, a.level), ATOM)}^{{H}}", level=POWER)
+
+
+@writes("tril", "triu")
+def _triangle(w: Writer, t: Term) -> Piece:
+    k = t.params["k"]
+    name = operator(t.op.name) + (rf"_{{{k}}}" if k else "")
+    return function(kind_of(t.shape), name, text_of(exact(w, t.args[0])))
+
+
+@writes("matrix_power")
+def _matrix_power(w: Writer, t: Term) -> Piece | None:
+    if t.ndim != 2:
+        return None
+    w.closing(t.args[0])
+    a, n = w.operand(t.args[0]), t.params["n"]
+    if a.kind == "s":
+        return power(a, Fraction(n))
+    return Piece("m", rf"{closed((text_of(a), a.level), ATOM)}^{{{n}}}", POWER)
+
+
+@writes("logdet", "logabsdet")
+def _logdet(w: Writer, t: Term) -> Piece | None:
+    if t.args[0].ndim != 2:
+        return None
+    w.closing(t.args[0])
+    inner = r"\det" + brackets(text_of(w.operand(t.args[0])))
+    if t.op.name == "logdet":
+        return Piece("s", r"\log " + inner, OPEN)
+    return Piece("s", rf"\log \left|{inner}\right|", OPEN)
+
+
+@writes("solve")
+def _solve(w: Writer, t: Term) -> Piece | None:
+    x, y = t.args
+    if x.ndim != 2 or y.ndim > 2:
+        return None
+    a, b = w.operand(x), w.operand(y)
+    if a.kind == "s":
+        return pieces.quotient(b, a)
+    base = closed((a.core, a.level), ATOM)
+    inverse = Piece("m", rf"{base}^{{-1}}", POWER)
+    if a.flip is not None and a.level == POWER and a.core.endswith(r"^{\top}"):
+        inverse = Piece("m", rf"{closed(a.flip, ATOM)}^{{-\top}}", POWER)
+    lead = Piece("s", coef=a.coef, top=a.top, bottom=a.bottom)
+    if b.kind == "s":
+        return pieces.quotient(pieces.product(b, inverse), lead)
+    return pieces.quotient(pieces.matrix_product(kind_of(t.shape), inverse, b), lead)
+
+
+@writes("norm")
+def _norm(w: Writer, t: Term) -> Piece | None:
+    x, p = t.args[0], t.params["p"]
+    if x.ndim == 2 and p == 2 and t.params["dim"] in ((0,), (1,)) and not t.params["keepdim"]:
+        return _norms(w, t)
+    if t.params["dim"] != tuple(range(x.ndim)) or x.ndim > 2 or not (p > 0 and (p == math.inf or p == int(p))):
+        return None
+    w.closing(x)
+    a = w.operand(x)
+    if a.kind == "m" and p != 2:
+        return None
+    mark = "_{F}" if a.kind == "m" else {2: "", math.inf: r"_{\infty}"}.get(p, f"_{{{p:.0f}}}")
+    text = rf"\lVert {text_of(a)} \rVert{mark}"
+    return Piece("s", text)
+
+
+def _norms(w: Writer, t: Term) -> Piece | None:
+    """The norms of rows or columns, as roots of sums of squares."""
+    x = t.args[0]
+    if x.dtype is None or x.dtype.kind == "c" or kind_of(x.shape) != "m":
+        return None
+    w.closing(x)
+    squares = pieces.raised(w.operand(x), "2", hadamard_power=True)
+    over = squares if t.params["dim"] == (1,) else transposed(squares)
+    ones = w.ones("c", x.shape[1:] if t.params["dim"] == (1,) else x.shape[:1])
+    return Piece("c", rf"\sqrt{{{text_of(pieces.matrix_product('c', over, ones))}}}", POWER)
+
+
+@writes("logsumexp", "amax", "amin")
+def _reduced(w: Writer, t: Term) -> Piece | None:
+    x, axes = t.args[0], t.params["dim"]
+    if t.params["keepdim"] and kind_of(t.shape) == "t":
+        return None
+    name = t.op.name
+    w.closing(t.args[0])
+    if name == "logsumexp":
+        if axes != (x.ndim - 1,) or (x.ndim > 1 and kind_of(x.shape) != "m"):
+            return None
+        return function(kind_of(t.shape), operator(name), text_of(exact(w, x)))
+    if axes != tuple(range(x.ndim)):
+        return None
+    return function(kind_of(t.shape), r"\max" if name == "amax" else r"\min", text_of(w.operand(x)))
+
+
+# ---------------------------------------------------------------------------------------------- indexing
+
+
+@writes("getitem")
+def _getitem(w: Writer, t: Term) -> Piece:
+    return _indexed(w, t, index_tex(t.params["index"]))
+
+
+@writes("narrow", "select")
+def _range(w: Writer, t: Term) -> Piece | None:
+    p = t.params
+    parts = [":"] * t.args[0].ndim
+    if t.op.name == "select":
+        parts[p["dim"]] = str(p["index"])
+    elif isinstance(p["start"], int) and isinstance(p["length"], int):
+        parts[p["dim"]] = f"{p['start']}:{p['start'] + p['length']}"
+    else:
+        return None
+    return _indexed(w, t, f"[{', '.join(parts)}]")
+
+
+def _indexed(w: Writer, t: Term, index: str) -> Piece:
+    a = exact(w, t.args[0])
+    text = text_of(a)
+    plain = "_" not in text and "^" not in text
+    call = text.startswith(r"\operatorname") and text.endswith(r"\right)")
+    base = text if a.bare and a.level == ATOM and (plain or call) else brackets(text)
+    return Piece(kind_of(t.shape), rf"{base}_{{{index}}}")
+
+
+# ---------------------------------------------------------------------------------------------- index notation
+
+_LETTERS = "ijklabcdefghpqrsuvwxyzmnot"
+
+
+@writes("einsum")
+def _einsum(w: Writer, t: Term) -> Piece | None:
+    inputs, output = t.params["inputs"], t.params["output"]
+    if inputs == ((0,),) and output == (0, 0) and t.args[0].ndim == 1 and kind_of(t.args[0].shape) == "c":
+        return diagonal_matrix(w, w.operand(t.args[0]))
+    if not set(output) <= set().union(*map(set, inputs)):
+        return _spread(w, t)
+    return index_notation(w, t)
+
+
+def _spread(w: Writer, t: Term) -> Piece | None:
+    """A contraction that also broadcasts: the contraction, then the broadcast."""
+    inputs, output = t.params["inputs"], t.params["output"]
+    known = set().union(*map(set, inputs))
+    kept = tuple(x for x in dict.fromkeys(output) if x in known)
+    if len(set(output)) < len(output):
+        return None
+    if len(output) > 2:
+        # Indices stay integers only where nothing is multiplied by ones.
+        return index_notation(w, t) if all(inputs) and t.dtype is not None and is_floating(t.dtype) else None
+    sizes = tuple(t.shape[output.index(x)] for x in kept)
+    made = t.op(*t.args, inputs=inputs, output=kept, shape=sizes)
+    for axis, label in enumerate(output):
+        if label not in known:
+            made = lookup("unsqueeze")(made, dim=axis)
+    return w.write(lookup("expand")(made, shape=t.shape))
+
+
+def index_notation(w: Writer, t: Term) -> Piece:
+    """Sums over indices, with the free indices of the result on a bracket around it."""
+    inputs, output = t.params["inputs"], list(t.params["output"])
+    letters = iter(x for x in _LETTERS if not w.taken(x) and x not in w.sizes_of(t))
+    labels = dict.fromkeys([*output, *(x for row in inputs for x in row)])
+    name = {x: next(letters) for x in labels}
+    deltas, free = [], []
+    for k, x in enumerate(output):
+        if x in output[:k]:
+            extra = next(letters)
+            deltas.append(rf"\delta_{{{name[x]} {extra}}}")
+            free.append(extra)
+        else:
+            free.append(name[x])
+    factors, lead = [], Piece("s")
+    for arg, row in zip(t.args, inputs, strict=True):
+        a = exact(w, arg)
+        if not row:
+            lead = pieces.product(lead, a)
+            continue
+        lead = pieces.product(lead, Piece("s", coef=a.coef, top=a.top, bottom=a.bottom)) if a.kind != "s" else lead
+        text = a.core if a.kind != "s" else text_of(a)
+        plain = a.level == ATOM and "_" not in text and "^" not in text and not text.endswith(r"\right)")
+        factors.append((text if plain else rf"\left[{text}\right]") + f"_{{{' '.join(name[x] for x in row)}}}")
+    covered = set().union(*map(set, inputs))
+    if w.sized:
+        ones = [(name[x], n) for x, n in zip(output, t.shape, strict=True) if x not in covered]
+        factors += [rf"\left[\mathbf{{1}}_{{{n}}}\right]_{{{letter}}}" for letter, n in ones]
+    bound = [name[x] for x in labels if x not in output]
+    text = (rf"\sum_{{{' '.join(bound)}}} " if bound else "") + " ".join([*factors, *deltas])
+    if not output:
+        return pieces.product(lead, Piece("s", text, OPEN if bound else MUL))
+    made = Piece(kind_of(t.shape), rf"\left[{text}\right]_{{{' '.join(free)}}}")
+    return pieces.product(lead, made)

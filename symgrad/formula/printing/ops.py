@@ -1,0 +1,349 @@
+"""How each op is written in LaTeX: arithmetic, functions, conditions; matrices are in the room next door."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from symgrad.dtypes import is_floating
+from symgrad.formula.printing import blocks, matrices, pieces, special
+from symgrad.formula.printing.calls import WRITERS, called, diagonal_matrix, exact, function, operator, power, writes
+from symgrad.formula.printing.latex import Writer, kind_of
+from symgrad.formula.printing.pieces import (
+    ATOM,
+    LOGIC,
+    OPEN,
+    POWER,
+    RELATION,
+    Piece,
+    brackets,
+    closed,
+    text_of,
+    transposed,
+)
+from symgrad.formula.term import Term, constant_value
+from symgrad.op import lookup
+
+# ---------------------------------------------------------------------------------------------- arithmetic
+
+
+@writes("add", "sub")
+def _sum(w: Writer, t: Term) -> Piece | None:
+    a, b = (_summand(w, x, t.shape) for x in t.args)
+    if t.op.name == "sub":
+        b = b.replaced(coef=-b.coef)
+    return pieces.total(kind_of(t.shape), [a, b])
+
+
+def _summand(w: Writer, t: Term, out: tuple[Any, ...]) -> Piece:
+    return w.operand(t, out)
+
+
+@writes("neg")
+def _neg(w: Writer, t: Term) -> Piece:
+    a = w.operand(t.args[0])
+    return a.replaced(coef=-a.coef)
+
+
+@writes("mul")
+def _mul(w: Writer, t: Term) -> Piece:
+    x, y = t.args
+    a, b = w.operand(x), w.operand(y)
+    for one, other, term in ((a, b, x), (b, a, y)):
+        value = constant_value(term)
+        if one.kind != "s" and value is not None and value != 0 and other.kind == kind_of(t.shape):
+            return pieces.product(pieces.number_piece(value), other)
+    kind = kind_of(t.shape)
+    if a.kind == "s" or b.kind == "s":
+        return pieces.product(a, b).replaced(kind=kind) if kind != "s" else pieces.product(a, b)
+    if kind == "m" and x.shape != y.shape:
+        found = _scaled_matrix(w, x, y, a, b)
+        if found is not None:
+            return found
+    return pieces.hadamard(kind, w.operand(x, t.shape), w.operand(y, t.shape))
+
+
+def _scaled_matrix(w: Writer, x: Term, y: Term, a: Piece, b: Piece) -> Piece | None:
+    """Rows or columns scaled by a vector: a product with its diagonal matrix, or an outer product."""
+    kinds = tuple("r" if p.ndim == 1 else q.kind for p, q in ((x, a), (y, b)))
+    rows = [transposed(q) if p.ndim == 1 else q for p, q in ((x, a), (y, b))]
+    if set(kinds) == {"c", "r"}:
+        column, row = rows if kinds[0] == "c" else reversed(rows)
+        return pieces.matrix_product("m", column, row)
+    if kinds[0] == "m":
+        kinds, rows = kinds[::-1], rows[::-1]
+    if kinds[1] != "m":
+        return None
+    if kinds[0] == "c":
+        return pieces.matrix_product("m", diagonal_matrix(w, rows[0]), rows[1])
+    return pieces.matrix_product("m", rows[1], diagonal_matrix(w, transposed(rows[0])))
+
+
+@writes("div", "ratio")
+def _div(w: Writer, t: Term) -> Piece:
+    if t.op.name == "ratio" and kind_of(t.shape) == "t":
+        return called(w, t)
+    a, b = (w.operand(x, t.shape) if x.shape != () else w.operand(x) for x in t.args)
+    if b.kind == "s":
+        return pieces.quotient(a, b)
+    return pieces.fraction(kind_of(t.shape), a, b)
+
+
+@writes("reciprocal")
+def _reciprocal(w: Writer, t: Term) -> Piece:
+    one, b = Piece("s"), w.operand(t.args[0])
+    return pieces.quotient(one, b) if b.kind == "s" else pieces.fraction(b.kind, one, b)
+
+
+@writes("pow", "square", "rsqrt")
+def _pow(w: Writer, t: Term) -> Piece:
+    base = w.operand(t.args[0], t.shape)
+    if t.op.name != "pow":
+        return power(base, Fraction(2) if t.op.name == "square" else Fraction(-1, 2))
+    k = t.args[1].number
+    if isinstance(k, (int, Fraction)) and not isinstance(k, bool):
+        if t.args[0].op.name == "exp" and k > 1 and not w.taken("e") and t.args[0].args[0].op.name != "lgamma":
+            # (eᵘ)ᵏ is e^(ku), always; Γ(u)ᵏ stays.
+            return w.write(lookup("exp")(lookup("mul")(k, t.args[0].args[0])))
+        return power(base, Fraction(k))
+    exponent = w.operand(t.args[1], t.shape)
+    made = pieces.raised(base, text_of(exponent), base.kind != "s")
+    return made.replaced(kind=kind_of(t.shape))
+
+
+# ---------------------------------------------------------------------------------------------- functions
+
+_NAMED = {
+    **{n: rf"\{n}" for n in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "log")},
+    "asin": r"\arcsin", "acos": r"\arccos", "atan": r"\arctan", "erf": operator("erf"), "erfc": operator("erfc"),
+    "digamma": r"\psi", "ndtr": r"\Phi", "lambertw": "W", "relu": operator("relu"), "sign": operator("sign"),
+    "asinh": operator("asinh"), "acosh": operator("acosh"), "atanh": operator("atanh"), "sinc": operator("sinc"),
+}  # fmt: skip
+
+
+@writes(*_NAMED)
+def _named(w: Writer, t: Term) -> Piece | None:
+    name = _NAMED[t.op.name]
+    if w.taken(name):
+        return None
+    argument = text_of(w.operand(t.args[0]))
+    # ψ² before an argument would look like a derivative of ψ.
+    call = None if name == r"\psi" else (name, argument)
+    return Piece(kind_of(t.shape), name + brackets(argument), call=call)
+
+
+@writes("sigmoid")
+def _sigmoid(w: Writer, t: Term) -> Piece:
+    name = operator("sigmoid") if w.taken(r"\sigma") else r"\sigma"
+    argument = text_of(w.operand(t.args[0]))
+    return Piece(kind_of(t.shape), name + brackets(argument), call=(name, argument))
+
+
+@writes("exp")
+def _exp(w: Writer, t: Term) -> Piece:
+    if constant_value(t.args[0]) == 0 and t.shape == ():
+        return Piece("s")
+    if t.args[0].op.name == "lgamma" and not w.taken(r"\Gamma"):
+        return function(kind_of(t.shape), r"\Gamma", text_of(w.operand(t.args[0].args[0])))
+    argument = text_of(w.operand(t.args[0]))
+    if w.taken("e"):
+        return Piece(kind_of(t.shape), r"\exp" + brackets(argument), call=(r"\exp", argument))
+    return Piece(kind_of(t.shape), rf"e^{{{argument}}}", POWER)
+
+
+@writes("softplus")
+def _softplus(w: Writer, t: Term) -> Piece:
+    x = t.args[0]
+    return w.write(lookup("log")(lookup("add")(1, lookup("exp")(x))))
+
+
+@writes("sqrt")
+def _sqrt(w: Writer, t: Term) -> Piece:
+    return Piece(kind_of(t.shape), rf"\sqrt{{{text_of(w.operand(t.args[0]))}}}", POWER)
+
+
+@writes("cbrt")
+def _cbrt(w: Writer, t: Term) -> Piece:
+    return Piece(kind_of(t.shape), rf"\sqrt[3]{{{text_of(w.operand(t.args[0]))}}}", POWER)
+
+
+_LOGS = {"logsigmoid": r"\sigma", "lgamma": r"\Gamma", "log_softmax": operator("softmax"), "log_ndtr": r"\Phi"}
+
+
+@writes(*_LOGS)
+def _log_of(w: Writer, t: Term) -> Piece | None:
+    inner = _LOGS[t.op.name]
+    if w.taken(inner) or ("dim" in t.params and t.params["dim"] != t.ndim - 1):
+        return None
+    argument = exact(w, t.args[0]) if t.op.name == "log_softmax" else w.operand(t.args[0])
+    return Piece(kind_of(t.shape), rf"\log {inner}" + brackets(text_of(argument)), OPEN)
+
+
+@writes("ndtri")
+def _normal_quantile(w: Writer, t: Term) -> Piece | None:
+    if w.taken(r"\Phi"):
+        return None
+    return Piece(kind_of(t.shape), r"\Phi^{-1}" + brackets(text_of(w.operand(t.args[0]))))
+
+
+@writes("softmax")
+def _softmax(w: Writer, t: Term) -> Piece | None:
+    if t.params["dim"] != t.ndim - 1:
+        return None
+    return function(kind_of(t.shape), operator("softmax"), text_of(exact(w, t.args[0])))
+
+
+@writes("polygamma")
+def _polygamma(w: Writer, t: Term) -> Piece | None:
+    if w.taken(r"\psi"):
+        return None
+    return function(kind_of(t.shape), rf"\psi^{{({t.params['n']})}}", text_of(w.operand(t.args[0])))
+
+
+@writes("dsinc")
+def _dsinc(w: Writer, t: Term) -> Piece:
+    return function(kind_of(t.shape), operator("sinc") + "'", text_of(w.operand(t.args[0])))
+
+
+@writes("step")
+def _step(w: Writer, t: Term) -> Piece:
+    """1 where the first is greater and ½ where both are equal: Heaviside's function of the difference."""
+    a, b = (w.operand(x, t.shape) for x in t.args)
+    difference = a if constant_value(t.args[1]) == 0 else pieces.total(a.kind, [a, b.replaced(coef=-b.coef)])
+    return function(kind_of(t.shape), operator("Heaviside"), text_of(difference))
+
+
+@writes("abs", "floor", "ceil", "conj")
+def _fenced(w: Writer, t: Term) -> Piece:
+    left, right = {
+        "abs": (r"\left|", r"\right|"),
+        "floor": (r"\left\lfloor ", r"\right\rfloor"),
+        "ceil": (r"\left\lceil ", r"\right\rceil"),
+        "conj": (r"\overline{", "}"),
+    }[t.op.name]
+    a = w.operand(t.args[0])
+    made = Piece(kind_of(t.shape), left + text_of(a) + right)
+    if t.op.name != "conj" or not a.bare or made.kind == "t":
+        return made
+    # The transpose of a conjugate is written Xᴴ, unless something is called H.
+    base, mark = (closed((a.core, a.level), ATOM), "H") if a.power is None else (a.power[0], f"{a.power[1]}H")
+    return made if w.taken("H") else made.replaced(flip=(rf"{base}^{{{mark}}}", POWER))
+
+
+@writes("real", "imag")
+def _parts(w: Writer, t: Term) -> Piece:
+    name = operator("Re" if t.op.name == "real" else "Im")
+    return function(kind_of(t.shape), name, text_of(w.operand(t.args[0])))
+
+
+@writes("maximum", "minimum", "clamp_min", "clamp_max")
+def _extreme(w: Writer, t: Term) -> Piece:
+    name = r"\max" if t.op.name in ("maximum", "clamp_min") else r"\min"
+    return function(kind_of(t.shape), name, *(text_of(w.operand(x, t.shape)) for x in t.args))
+
+
+@writes("clamp")
+def _clamp(w: Writer, t: Term) -> Piece:
+    return function(kind_of(t.shape), operator("clip"), *(text_of(w.operand(x, t.shape)) for x in t.args))
+
+
+@writes("cast", "clone", "beside", "by_pieces")
+def _transparent(w: Writer, t: Term) -> Piece | None:
+    source = t.args[0].dtype
+    if (
+        t.op.name == "cast"
+        and t.params["dtype"].startswith(("int", "uint", "bool"))
+        and (source is None or is_floating(source))
+    ):
+        return None
+    return w.operand(t.args[0])
+
+
+@writes("log1p", "expm1", "exp2", "log2", "log10", "hypot", "logaddexp", "shifted_exp", "xlogy", "adjugate", "mean")
+def _defined(w: Writer, t: Term) -> Piece | None:
+    """Ops that the reader knows better by their definition."""
+    define: Any = t.op.define
+    return w.write(define(*t.args, **t.params))
+
+
+# ---------------------------------------------------------------------------------------------- conditions
+
+_SIGNS = {"gt": ">", "ge": r"\ge", "lt": "<", "le": r"\le", "eq": "=", "tied": "=", "ne": r"\ne"}
+
+
+@writes(*_SIGNS)
+def _relation(w: Writer, t: Term) -> Piece:
+    return _related(w, t, t.op.name)
+
+
+def _related(w: Writer, t: Term, name: str) -> Piece:
+    """The arguments of a comparison with the sign of ``name`` between them; u - v > 0 is u > v."""
+    x, y = t.args
+    if y.number == 0 and x.op.name == "sub" and constant_value(x.args[0]) is None and x.shape == t.shape:
+        x, y = x.args
+    a, b = (text_of(w.operand(z, t.shape)) for z in (x, y))
+    return Piece(kind_of(t.shape), f"{a} {_SIGNS[name]} {b}", RELATION)
+
+
+@writes("logical_and", "logical_or")
+def _logical(w: Writer, t: Term) -> Piece:
+    within = _between(w, t)
+    if within is not None:
+        return within
+    sign = r"\wedge" if t.op.name == "logical_and" else r"\vee"
+    sides = [w.raw(x) if x.shape == t.shape else w.operand(x, t.shape) for x in t.args]
+    a, b = (closed((text_of(p), p.level), RELATION) for p in sides)
+    return Piece(kind_of(t.shape), f"{a} {sign} {b}", LOGIC)
+
+
+_NEGATED = {"gt": "le", "ge": "lt", "lt": "ge", "le": "gt", "eq": "ne", "ne": "eq"}
+
+
+def _between(w: Writer, t: Term) -> Piece | None:
+    """a ≤ u ≤ b for u ≥ a and u ≤ b."""
+    sides = [_comparison(x) for x in t.args]
+    names = [name for name, _ in sides]
+    if t.op.name != "logical_and" or sides[0][1][:1] != sides[1][1][:1] or not sides[0][1]:
+        return None
+    if names[0] in ("lt", "le"):
+        sides, names = sides[::-1], names[::-1]
+    if names[0] not in ("gt", "ge") or names[1] not in ("lt", "le"):
+        return None
+    (low, (u, bottom)), (high, (_, top)) = sides
+    a, x, b = (text_of(w.operand(z, t.shape)) for z in (bottom, u, top))
+    first, second = ("<" if name in ("gt", "lt") else r"\le" for name in (low, high))
+    return Piece(kind_of(t.shape), f"{a} {first} {x} {second} {b}", RELATION)
+
+
+def _comparison(t: Term) -> tuple[str, tuple[Term, ...]]:
+    """The name and sides of a comparison, or of one that is negated."""
+    inner = t.args[0] if t.op.name == "logical_not" else t
+    if inner.op.name not in _NEGATED:
+        return "", ()
+    return (inner.op.name if inner is t else _NEGATED[inner.op.name]), inner.args
+
+
+@writes("logical_not")
+def _not(w: Writer, t: Term) -> Piece:
+    """The other comparison, which is the same for all numbers; what else is negated has a sign of its own."""
+    inner = t.args[0]
+    if inner.op.name in _NEGATED and inner.shape == t.shape:
+        return _related(w, inner, _NEGATED[inner.op.name])
+    a = w.raw(inner)
+    return Piece(kind_of(t.shape), rf"\neg {closed((text_of(a), a.level), ATOM)}", LOGIC)
+
+
+@writes("where")
+def _where(w: Writer, t: Term) -> Piece:
+    rows, rest = [], t
+    while rest.op.name == "where" and rest.shape == t.shape:
+        condition = w.raw(rest.args[0])
+        if rest.args[0].shape != t.shape:
+            condition = w.lifted(condition, rest.args[0].shape, t.shape) if condition.level > RELATION else condition
+        rows.append(rf"{text_of(w.operand(rest.args[1], t.shape))} & \text{{for}}\: {text_of(condition)}")
+        rest = rest.args[2]
+    rows.append(rf"{text_of(w.operand(rest, t.shape))} & \text{{otherwise}}")
+    return Piece(kind_of(t.shape), r"\begin{cases} " + r" \\ ".join(rows) + r" \end{cases}", POWER)
+
+
+__all__ = ["WRITERS", "blocks", "called", "matrices", "special"]

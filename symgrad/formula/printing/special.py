@@ -1,0 +1,40 @@
+"""LaTeX of special functions with orders and degrees."""
+
+from __future__ import annotations
+
+from symgrad.formula.printing.calls import function, writes
+from symgrad.formula.printing.latex import Writer, kind_of
+from symgrad.formula.printing.pieces import Piece, text_of
+from symgrad.formula.term import Term
+
+_FAMILY: dict[str, dict[float, str]] = {
+    "chebyshev_polynomial_t": {0: "T"},
+    "hermite_polynomial_h": {0: "H"},
+    "hermite_polynomial_he": {0: "He"},
+    "laguerre_polynomial": {0: "L"},
+    "gegenbauer_polynomial": {0.5: "P", 1: "U"},
+}
+"""The letters of polynomials, by their second parameter."""
+_BESSEL = {"bessel_j": "J", "bessel_y": "Y", "bessel_i": "I", "bessel_k": "K"}
+
+
+@writes(*_BESSEL)
+def _bessel(w: Writer, t: Term) -> Piece:
+    name = rf"\mathrm{{{_BESSEL[t.op.name]}}}_{{{t.params['n']}}}"
+    return function(kind_of(t.shape), name, text_of(w.operand(t.args[0])))
+
+
+@writes(*_FAMILY)
+def _polynomial(w: Writer, t: Term) -> Piece | None:
+    """T_n, H_n, L_n; Gegenbauer's of parameters 1/2 and 1 are P_n and U_n."""
+    letter = _FAMILY[t.op.name].get(t.params.get("a", 0))
+    if letter is None:
+        return None
+    return function(kind_of(t.shape), rf"\mathrm{{{letter}}}_{{{t.params['n']}}}", text_of(w.operand(t.args[0])))
+
+
+@writes("zeta")
+def _zeta(w: Writer, t: Term) -> Piece | None:
+    if w.taken(r"\zeta"):
+        return None
+    return function(kind_of(t.shape), r"\zeta", *(text_of(w.operand(x, t.shape)) for x in t.args))

@@ -1,0 +1,1 @@
+"""Readers: the texts that this library prints, and formulas as people type them."""

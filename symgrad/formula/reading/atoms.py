@@ -1,0 +1,227 @@
+"""The atoms of LaTeX formulas: fractions, roots, norms, cases and the like, each read by a function of the reader."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad.formula.printing.names import FOURIER
+from symgrad.formula.reading.indices import Indexed
+from symgrad.formula.reading.values import Value, divided, entrywise, op, scalar, value_of
+from symgrad.formula.term import as_term, full, number
+from symgrad.op import lookup
+from symgrad.ops.constants import PI
+
+ORDERS: dict[str, tuple[str, dict[str, float]]] = {
+    **{letter: (f"bessel_{letter.lower()}", {}) for letter in "JYIK"},
+    "T": ("chebyshev_polynomial_t", {}),
+    "H": ("hermite_polynomial_h", {}),
+    "He": ("hermite_polynomial_he", {}),
+    "L": ("laguerre_polynomial", {"a": 0}),
+    "U": ("gegenbauer_polynomial", {"a": 1.0}),
+    "P": ("gegenbauer_polynomial", {"a": 0.5}),
+}
+"""Functions written with an order below, and their other parameters."""
+_FENCES = {
+    r"\left\lfloor": (r"\right\rfloor", "floor"),
+    r"\left\lceil": (r"\right\rceil", "ceil"),
+    r"\left|": (r"\right|", "abs"),
+}
+
+
+def word(text: str) -> str:
+    r"""What stands in the braces of ``\text{…}`` and its like."""
+    return text[text.index("{") + 1 : -1].replace(r"\_", "_")
+
+
+# ---------------------------------------------------------------------------------------------- atoms
+
+
+def _bracket(r: Any, _: str) -> Any:
+    r.tokens.at -= 1
+    return r.bracketed()
+
+
+def _iverson(r: Any, _: str) -> Any:
+    found = r.condition()
+    r.tokens.expect("]")
+    if isinstance(found, Indexed):
+        return value_of(found.contracted(r.subscript()))
+    if r.tokens.peek() == "_" and r.tokens.peek(2) != "[":
+        return Indexed([(r.plain(found), r.subscript())], [])
+    return found
+
+
+def _fraction(r: Any, _: str) -> Any:
+    return divided(r.group(), r.group())
+
+
+def _root(r: Any, _: str) -> Any:
+    if r.tokens.found("["):
+        r.tokens.at += 2
+        return entrywise(lookup("cbrt"), r.group())
+    return entrywise(lookup("sqrt"), r.group())
+
+
+def _letter_e(r: Any, text: str) -> Any:
+    if r.tokens.found("^"):
+        return entrywise(lookup("exp"), r.group())
+    raise r.tokens.error("e is the base of exponentials and needs an exponent")
+
+
+def _fenced(r: Any, text: str) -> Any:
+    right, name = _FENCES[text]
+    inner = r.condition()
+    r.tokens.expect(right)
+    return entrywise(lookup(name), inner)
+
+
+def _norm(r: Any, _: str) -> Any:
+    inner = r.condition()
+    r.tokens.expect(r"\rVert")
+    p: Any = 2
+    if r.tokens.peek() == "_":
+        mark = "".join(r.subscript())
+        p = {"F": 2, r"\infty": math.inf}.get(mark) or int(mark)
+    return Value("s", op("norm", inner.term, p=p, dim=tuple(range(inner.term.ndim)), keepdim=False))
+
+
+def _environment(r: Any, text: str) -> Any:
+    from symgrad.formula.printing.blocks import read_blocks
+
+    return read_blocks(r) if text == r"\begin{bmatrix}" else _cases(r, text)
+
+
+def _cases(r: Any, text: str) -> Any:
+    if text != r"\begin{cases}":
+        raise r.tokens.error(f"{text} cannot stand inside a formula")
+    rows = []
+    while True:
+        value = r.condition()
+        r.tokens.expect("&")
+        if word(r.tokens.take()) == "otherwise":
+            break
+        rows.append((value, r.condition()))
+        r.tokens.expect(r"\\")
+    r.tokens.expect(r"\end{cases}")
+    for above, condition in reversed(rows):
+        value = entrywise(lookup("where"), condition, above, value)
+    return value
+
+
+def _extreme(r: Any, text: str) -> Any:
+    args, _ = r.arguments()
+    if len(args) == 1:
+        name = "amax" if text == r"\max" else "amin"
+        return Value("s", op(name, args[0].term, dim=tuple(range(args[0].term.ndim)), keepdim=False))
+    return entrywise(lookup("maximum" if text == r"\max" else "minimum"), *args)
+
+
+def _delta(r: Any, _: str) -> Any:
+    pair = r.subscript()
+    return Indexed([], [(pair[0], pair[1])])
+
+
+def _word_atom(r: Any, text: str) -> Any:
+    if word(text) in ORDERS and r.tokens.found("_"):
+        return _of_order(r, *ORDERS[word(text)])
+    constants = {"i": 1j, "nan": math.nan}
+    if word(text) not in constants:
+        r.tokens.at -= 1
+        raise r.tokens.error(f"{word(text)!r} is no symbol here")
+    return scalar(constants[word(text)])
+
+
+def _of_order(r: Any, name: str, params: dict[str, float]) -> Any:
+    """The order and the argument."""
+    (n,) = r.axes()
+    return entrywise(lambda x: op(name, x, n=int(n), **params), r.bracketed())
+
+
+def _zeta(r: Any, _: str) -> Any:
+    return entrywise(lookup("zeta"), *r.arguments()[0])
+
+
+def _exponential_direction(r: Any, text: str) -> Any:
+    """L_exp(A, E), the derivative of the matrix exponential."""
+    start = r.tokens.at - 1
+    if r.tokens.peek() != "_" or "".join(r.subscript()) not in (r"\exp", "exp"):
+        r.tokens.at = start
+        raise r.tokens.error(f"{text!r} is no symbol, size or function here")
+    return value_of(op("matrix_exp_frechet", *(r.plain(a) for a in r.arguments()[0])))
+
+
+def _size(r: Any) -> Any:
+    """The size after ``_``, if there is one."""
+    if not r.tokens.found("_"):
+        return None
+    r.tokens.expect("{")
+    size = r.scrap()
+    r.tokens.expect("}")
+    return size
+
+
+def _ones(r: Any, _: str) -> Any:
+    size = _size(r)
+    return Value("o", number(1)) if size is None else Value("v", full((size,), 1, np.float64))
+
+
+def _identity(r: Any, _: str) -> Any:
+    size = _size(r)
+    return Value("eye", number(1)) if size is None else Value("m", op("eye", n=size, dtype="float64"))
+
+
+def _gamma(r: Any, _: str) -> Any:
+    """Γ as it is printed: e^(log Γ(x)), which is its absolute value; log Γ is read where the logarithm stands."""
+    return entrywise(lambda x: op("exp", op("lgamma", x)), r.bracketed())
+
+
+def _fourier(r: Any, _: str) -> Any:
+    tokens = r.tokens
+    for part in ("{", "F", "}"):
+        tokens.expect(part)
+    axes = [int(x) for x in r.axes()] if tokens.found("_") else None
+    mark = ""
+    if tokens.found("^"):
+        tokens.expect("{")
+        mark = "^{"
+        while mark[-1] != "}":
+            mark += tokens.take() or "}"
+    kind = next((kind for kind, text in FOURIER.items() if text == mark), None)
+    if kind is None:
+        raise tokens.error(f"\\mathcal{{F}} with {mark} is not known here")
+    x = r.plain(r.bracketed())
+    dims = tuple(range(x.ndim)) if axes is None else tuple(axes)
+    return value_of(op("fourier", x, dims=dims, inverse=kind[0], norm=kind[1]))
+
+
+ATOMS: dict[str, Callable[[Any, str], Any]] = {
+    "(": _bracket,
+    "[": _iverson,
+    r"\frac": _fraction,
+    r"\sqrt": _root,
+    "e": _letter_e,
+    r"\lVert": _norm,
+    r"\max": _extreme,
+    r"\min": _extreme,
+    r"\delta": _delta,
+    r"\overline": lambda r, _: entrywise(lambda x: op("conj", x), r.group()),
+    r"\det": lambda r, _: Value("s", op("det", r.bracketed().term)),
+    r"\zeta": _zeta,
+    r"\mathcal": _fourier,
+    r"\Gamma": _gamma,
+    r"\pi": lambda r, _: Value("s", as_term(PI)),
+    r"\infty": lambda r, _: scalar(math.inf),
+    "I": _identity,
+    "L": _exponential_direction,
+    **dict.fromkeys(_FENCES, _fenced),
+}
+KINDS: dict[str, Callable[[Any, str], Any]] = {
+    "ones": _ones,
+    "begin": _environment,
+    "name": lambda r, text: r.operator(text),
+    "word": _word_atom,
+}

@@ -1,0 +1,1 @@
+"""Formulas as people type them: LaTeX of papers, NumPy's notation, matrices on paper; indices, sums, headers."""

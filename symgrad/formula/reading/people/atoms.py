@@ -1,0 +1,341 @@
+"""Atoms and named functions of formulas typed by people, for :mod:`symgrad.formula.reading.people.tex`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from symgrad.formula.reading import families
+from symgrad.formula.reading.atoms import ATOMS, KINDS
+from symgrad.formula.reading.families import Family
+from symgrad.formula.reading.indices import identity
+from symgrad.formula.reading.people.entries import basis
+from symgrad.formula.reading.people.indices import subscript_letters
+from symgrad.formula.reading.values import Value, entrywise, op, transposed, value_of
+from symgrad.formula.term import Term, as_term, number
+from symgrad.op import FRONTS, lookup
+from symgrad.ops.constants import PI
+
+
+def _bars(r: Any, _: str) -> Any:
+    inner = r.between("|")
+    if inner.kind == "m" and r.bars == "det":
+        return of_square(r, "det", inner)
+    return entrywise(lookup("abs"), inner)
+
+
+def _norm(r: Any, _: str) -> Any:
+    inner = r.between(r"\|")
+    p: Any = 2
+    if r.tokens.peek() == "_":
+        mark = "".join(r.subscript())
+        marks = {"F": 2, "2": 2, "1": 1, r"\infty": math.inf, "fro": 2, "F,2": 2}
+        if mark == "*" and inner.kind == "m":
+            total = op("svdvals", inner.term)
+            return Value("s", op("sum", total, dim=(0,), keepdim=False))
+        if mark not in marks and not mark.isdigit():
+            raise r.tokens.error(f"the norm with the index {mark!r} is not known here")
+        p = marks.get(mark, int(mark) if mark.isdigit() else 2)
+    if isinstance(inner, Family):
+        return families.norm(inner, p)
+    if inner.kind == "indexed":
+        return entrywise(lookup("abs"), inner)
+    dims = tuple(range(inner.term.ndim))
+    return Value("s", op("norm", inner.term, p=p, dim=dims, keepdim=False) if dims else op("abs", inner.term))
+
+
+def _inner_product(r: Any, _: str) -> Any:
+    a = r.condition()
+    r.tokens.expect(",")
+    b = r.between(r"\rangle")
+    return _all_of(r.entrywise(lookup("mul"), a, b))
+
+
+def _all_of(a: Any) -> Any:
+    """The sum of all entries, of each member of a family."""
+    return families.total(a) if isinstance(a, Family) else Value("s", _total(a.term))
+
+
+def of_square(r: Any, name: str, a: Any) -> Any:
+    """A number that an op makes of a square matrix, or of each of a family."""
+    if isinstance(a, Family) and a.kind == "m":
+        return a.each("s", lookup(name))
+    return Value("s", op(name, r.square(a)))
+
+
+def _total(term: Term) -> Term:
+    return op("sum", term, dim=tuple(range(term.ndim)), keepdim=False) if term.ndim else term
+
+
+def _det(r: Any, _: str) -> Any:
+    return of_square(r, "det", r.argument())
+
+
+def _cases(r: Any, text: str) -> Any:
+    rows: list[tuple[Any, Any]] = []
+    while True:
+        value = r.condition()
+        r.tokens.found(",")
+        r.tokens.expect("&")
+        if r.tokens.peek() == r"\text{otherwise}":
+            r.tokens.take()
+            rows.append((value, None))
+        else:
+            rows.append((value, r.condition()))
+        r.tokens.found(",") or r.tokens.found(".")
+        if r.tokens.found(r"\end{cases}"):
+            break
+        r.tokens.expect(r"\\")
+        if r.tokens.found(r"\end{cases}"):
+            break
+    value = rows[-1][0]
+    for above, condition in reversed(rows[:-1]):
+        value = r.entrywise(lookup("where"), condition, above, value)
+    return value
+
+
+def _exponential(r: Any, _: str) -> Any:
+    if r.tokens.found("^"):
+        return exponential(r, r.group())
+    if r.tokens.peek() == "_":
+        return basis(r)
+    return Value("o", number(1)) if r.others.get("ones") else Value("s", op("exp", number(1)))
+
+
+def exponential(r: Any, exponent: Any) -> Any:
+    """e to a power: entry by entry, or the matrix exponential where that is asked for."""
+    if r.others.get("expm") and exponent.kind == "m":
+        return Value("m", op("matrix_exp", r.square(exponent)))
+    return entrywise(lookup("exp"), exponent)
+
+
+def _ones(r: Any, text: str) -> Any:
+    r"""``\mathbf{1}``: ones, the identity, or with a condition in brackets or below it the indicator function."""
+    if _has_condition(r.tokens) or r.tokens.peek() == "_" or not r.others.get("unit"):
+        return indicator(r)
+    return Value("eye", number(1))
+
+
+_CONDITIONS = ("<", ">", r"\le", r"\ge", "=", r"\ne", r"\wedge", r"\vee")
+
+
+def _has_condition(tokens: Any) -> bool:
+    """Whether a bracket or subscript with a condition starts here."""
+    start = tokens.at + (tokens.peek() == "_")
+    depth = 0
+    for _, text, _ in tokens.items[start:]:
+        depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
+        if not depth:
+            return False
+        if text in _CONDITIONS:
+            return True
+    return False
+
+
+def indicator(r: Any) -> Any:
+    r"""The function that is 1 where the condition that follows holds, as in ``1_{x>0}``; without one, ones."""
+    tokens = r.tokens
+    if not _has_condition(tokens):
+        return KINDS["ones"](r, r"\mathbf{1}")
+    closing = ["}"] if tokens.found("_") and tokens.found("{") else []
+    if tokens.found("(") or tokens.found("["):
+        closing.insert(0, {"(": ")", "[": "]"}[tokens.peek(-1)])
+    before, r.inside = r.inside, []
+    found = r.condition()
+    r.inside = before
+    for sign in closing:
+        tokens.expect(sign)
+    return found
+
+
+def _bessel(r: Any, text: str) -> Any:
+    """A Bessel function of a whole order, ``J_0(x)``; the letter ``I`` is the identity otherwise."""
+    tokens = r.tokens
+    if tokens.peek() == "_" and tokens.peek(2).isdigit() and tokens.peek(4) == "(":
+        order = int(tokens.peek(2))
+        tokens.at += 4
+        return entrywise(lambda x: op(f"bessel_{text.lower()}", x, n=order), r.bracketed())
+    return ATOMS["I"](r, text) if text == "I" else _not_a_symbol(r, text)
+
+
+def _not_a_symbol(r: Any, text: str) -> Any:
+    r.tokens.at -= 1
+    raise r.tokens.error(f"{text!r} is no symbol here; {r.listed()}")
+
+
+def _special(function: Callable[[Term], Any]) -> Callable[[Any, str], Any]:
+    """A letter that is a function before a bracket, where it is no symbol."""
+
+    def rule(r: Any, text: str) -> Any:
+        if r.tokens.peek() == "_" and r.tokens.peek(2) == "0" and r.tokens.peek(4) == "(":
+            r.tokens.at += 4
+        return entrywise(function, r.bracketed()) if r.tokens.peek() == "(" else _not_a_symbol(r, text)
+
+    return rule
+
+
+def _gamma(x: Term) -> Any:
+    return op("exp", op("lgamma", x))
+
+
+def _density(x: Term) -> Any:
+    """The density of the normal distribution."""
+    return op("div", op("exp", op("div", op("neg", op("mul", x, x)), 2)), op("sqrt", op("mul", 2, as_term(PI))))
+
+
+def _iverson(r: Any, text: str) -> Any:
+    before, r.inside = r.inside, []
+    found = r.condition()
+    r.inside = before
+    r.tokens.expect("]")
+    return found
+
+
+def _delta(r: Any, _: str) -> Any:
+    pair = subscript_letters(r)
+    if len(pair) != 2:
+        raise r.tokens.error("Kronecker's delta has two indices")
+    size = r.index_sizes.get(pair[0])
+    if size is None:
+        raise r.tokens.error(f"the size of the index {pair[0]} is not known; state shape= or shapes=")
+    return identity(size, (pair[0], pair[1]))
+
+
+def _group(r: Any, _: str) -> Any:
+    r.tokens.at -= 1
+    return r.group()
+
+
+def _step(r: Any, text: str) -> Any:
+    """Heaviside's step function, which is 0 at 0."""
+    if r.tokens.peek() != "(":
+        return _not_a_symbol(r, text)
+    return r.entrywise(lookup("gt"), r.bracketed(), Value("s", number(0)))
+
+
+PEOPLE: dict[str, Callable[[Any, str], Any]] = {
+    "|": _bars,
+    r"\|": _norm,
+    r"\langle": _inner_product,
+    r"\det": _det,
+    r"\begin{cases}": _cases,
+    "e": _exponential,
+    r"\mathbf{1}": _ones,
+    "{": _group,
+    "H": _step,
+    r"\Theta": _step,
+    **dict.fromkeys("IJYK", _bessel),
+    "W": _special(lambda x: op("lambertw", x)),
+    r"\Gamma": _special(_gamma),
+    r"\phi": _special(_density),
+    r"\varphi": _special(_density),
+    "[": _iverson,
+    r"\delta": _delta,
+    "π": lambda r, _: Value("s", op("mul", 1, as_term(PI))),
+}
+
+
+# ---------------------------------------------------------------------------------------------- named functions
+
+
+def _mean(r: Any, args: list[Any]) -> Any:
+    return Value("s", FRONTS["mean"].call(args[0].term))
+
+
+def _clamp(r: Any, args: list[Any]) -> Any:
+    low, high = (a.term.number for a in args[1:3])
+    return entrywise(lambda x: FRONTS["clamp"].call(x, low, high), args[0])
+
+
+def _along(name: str) -> Callable[[Any, list[Any]], Any]:
+    def rule(r: Any, args: list[Any]) -> Any:
+        term = args[0].term
+        found = FRONTS[name].call(term, term.ndim - 1)
+        return value_of(found) if name == "logsumexp" else Value(args[0].kind, found)
+
+    return rule
+
+
+def _on_matrix(name: str) -> Callable[[Any, list[Any]], Any]:
+    return lambda r, args: value_of(FRONTS[name].call(args[0].term))
+
+
+def _over_all(name: str) -> Callable[[Any, list[Any]], Any]:
+    def rule(r: Any, args: list[Any]) -> Any:
+        return Value("s", FRONTS[name].call(args[0].term))
+
+    return rule
+
+
+def _elementwise(name: str) -> Callable[[Any, list[Any]], Any]:
+    return lambda r, args: r.entrywise(FRONTS[name].call, *args)
+
+
+def _sech(r: Any, args: list[Any]) -> Any:
+    return entrywise(lambda x: op("div", 1, op("cosh", x)), args[0])
+
+
+def _diag(r: Any, args: list[Any]) -> Any:
+    if isinstance(args[0], Family):
+        return families.diagonal(args[0])
+    a = args[0].term
+    if a.ndim == 2:
+        return Value("v", op("diagonal", a, offset=0, dim1=0, dim2=1))
+    return Value("m", op("einsum", a, inputs=((0,),), output=(0, 0), shape=(a.shape[0], a.shape[0])))
+
+
+def _dot(r: Any, args: list[Any]) -> Any:
+    a, b = args
+    return Value("s", op("matmul", a.term, b.term)) if a.kind == b.kind == "v" else r.times(a, b)
+
+
+def _trace(r: Any, args: list[Any]) -> Any:
+    a = args[0]
+    if isinstance(a, Family) and a.kind == "m":
+        return families.trace(a)
+    return a if a.kind == "s" else Value("s", op("trace", r.square(a)))
+
+
+def _outer(r: Any, args: list[Any]) -> Any:
+    return r.crossed(*args)
+
+
+def pseudo_inverse(a: Term) -> Term:
+    """The pseudo-inverse of a matrix."""
+    return op("pinv", a, atol=0.0, rtol=1e-12)  # type: ignore[no-any-return]
+
+
+def _adjugate(r: Any, args: list[Any]) -> Any:
+    a = r.square(args[0])
+    return Value("m", op("mul", op("det", a), op("inv", a)))
+
+
+NAMED: dict[str, Callable[[Any, list[Any]], Any]] = {
+    "mean": _mean,
+    "clip": _clamp,
+    "clamp": _clamp,
+    "softmax": _along("softmax"),
+    "log_softmax": _along("log_softmax"),
+    "logsumexp": _along("logsumexp"),
+    "tril": _on_matrix("tril"),
+    "triu": _on_matrix("triu"),
+    "norm": _over_all("norm"),
+    "adj": _adjugate,
+    "step": lambda r, args: r.entrywise(lookup("gt"), args[0], Value("s", number(0))),
+    "pinv": lambda r, args: Value("m", pseudo_inverse(args[0].term)),
+    "kron": lambda r, args: r.crossed(*args),
+    "sum": lambda r, args: _all_of(args[0]),
+    "sech": _sech,
+    "diag": _diag,
+    "dot": _dot,
+    "trace": _trace,
+    "tr": _trace,
+    "outer": _outer,
+    "transpose": lambda r, args: transposed(args[0]),
+    "inv": lambda r, args: r.inverse(args[0]),
+    "det": lambda r, args: of_square(r, "det", args[0]),
+    "logdet": lambda r, args: of_square(r, "logdet", args[0]),
+    "softplus": lambda r, args: entrywise(lambda x: op("softplus", x), args[0]),
+    **{name: _elementwise(name) for name in ("relu", "sigmoid", "sign", "sqrt", "square", "maximum", "minimum")},
+}

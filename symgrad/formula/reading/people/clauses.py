@@ -1,0 +1,133 @@
+r"""The parts of what people write around a formula: headers ``\nabla f = …``, chains of equalities, definitions.
+
+``\frac{\partial f}{\partial x_j} = 2 r_j = …, \quad r = Ax - b \text{ for } j = 1, \ldots, n`` has a header (whose
+indices say which axes the entries belong to), two sides, a definition, and a range that says nothing new.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator, Mapping
+from typing import Any
+
+from symgrad.formula.reading.people.indices import _is_index
+from symgrad.formula.reading.people.tokens import PeopleTokens
+from symgrad.formula.reading.text import Tokens
+
+Item = tuple[str, str, int]
+
+_OPENS = ("(", "{", "[", r"\langle", r"\lfloor", r"\lceil")
+_CLOSES = (")", "}", "]", r"\rangle", r"\rfloor", r"\rceil")
+_DERIVATIVES = (r"\nabla", r"\partial")
+_RELATIONS = ("<", r"\le", ">", r"\ge", r"\in")
+
+
+class Clauses:
+    """The sides of the equation that is the formula, the letters of its header, and the definitions."""
+
+    def __init__(self, tokens: Tokens, table: Mapping[str, Any]):
+        self.tokens = tokens
+        pieces = [cut(piece, "=") for piece in _without_ranges(self, cut(tokens.items, ",", ";"))]
+        self.main = main_piece(pieces)
+        self.parts = pieces.pop(self.main) if pieces else [[]]
+        for piece in pieces:
+            if len(piece) != 2 or not all(piece):
+                tokens.at = tokens.items.index(next(item for side in piece for item in side)) if any(piece) else 0
+                raise tokens.error("after a comma a definition such as Y = A + X is expected")
+        self.definitions = pieces
+        self.letters = _letters_of_header(self.parts[0], table) if len(self.parts) > 1 else ()
+
+    @property
+    def headed(self) -> bool:
+        """Whether the first part is the sign of a derivative."""
+        return len(self.parts) > 1 and any(text in _DERIVATIVES for _, text, _ in self.parts[0])
+
+    def sub(self, items: list[Item]) -> PeopleTokens:
+        """The tokens of a part."""
+        return PeopleTokens(self.tokens.text, [*items])
+
+
+def cut(items: list[Item], *signs: str) -> list[list[Item]]:
+    """The runs of tokens between signs that stand outside of brackets."""
+    depth = 0
+    out: list[list[Item]] = [[]]
+    for item in items:
+        text = item[1]
+        depth += (text in _OPENS or item[0] == "begin") - (text in _CLOSES or item[0] == "end")
+        if depth == 0 and text in signs:
+            out.append([])
+        else:
+            out[-1].append(item)
+    return out if "=" in signs else [piece for piece in out if piece] or [[]]
+
+
+def _without_ranges(clauses: Clauses, pieces: list[list[Item]]) -> Iterator[list[Item]]:
+    r"""The pieces without ``i = 1, \ldots, n``, ``1 < i < n`` and what stands after "for"."""
+    kept: list[list[Item]] = []
+    after_dots = False
+    for piece in pieces:
+        words = [text for _, text, _ in piece]
+        if r"\for" in words:
+            kept += [piece[: words.index(r"\for")]] * (words.index(r"\for") > 0)
+            break
+        if kept and r"\ldots" in words:
+            before = [text for _, text, _ in kept[-1]]
+            if len(kept) > 1 and len(before) == 3 and _is_index(before[0]) and before[1] == "=":
+                kept.pop()
+            after_dots = True
+        elif kept and r"\ne" in words and "=" not in words:
+            clauses.tokens.at = clauses.tokens.items.index(piece[0])
+            raise clauses.tokens.error("conditions on the indices of the result are not read; write the whole formula")
+        elif not (after_dots and len(piece) == 1) and not (kept and any(w in _RELATIONS for w in words)):
+            kept.append(piece)
+    return iter(kept)
+
+
+def main_piece(pieces: list[list[list[Item]]], table: Container[str] = ()) -> int:
+    """Which piece is the formula: the one without a name, the one of a derivative, or that no other piece names.
+
+    A name that is a symbol in ``table`` is not defined anew, so that its piece is the formula.
+    """
+    bare = [k for k, piece in enumerate(pieces) if len(piece) == 1]
+    headed = [k for k, piece in enumerate(pieces) if any(text in _DERIVATIVES for _, text, _ in piece[0])]
+    if bare or headed:
+        return (bare or headed)[0]
+    taken = [k for k, piece in enumerate(pieces) if len(piece[0]) == 1 and piece[0][0][1] in table]
+    if len(taken) == 1:
+        return taken[0]
+    for k, piece in enumerate(pieces):
+        others = [[text for _, text, _ in other[-1]] for j, other in enumerate(pieces) if j != k]
+        name = [text for _, text, _ in piece[0]]
+        if not any(name == row[j : j + len(name)] for row in others for j in range(len(row))):
+            return k
+    return 0
+
+
+def _letters_of_header(items: list[Item], table: Mapping[str, Any]) -> tuple[str, ...]:
+    r"""The index letters of ``\frac{\partial f}{\partial X_{ij}}``, ``(\nabla f)_j`` or ``\partial_k f``."""
+    words = [text for _, text, _ in items]
+    found: list[str] = []
+    for k, word in enumerate(words):
+        if word != "_" or k + 1 >= len(words):
+            continue
+        inner = words[k + 2 : words.index("}", k)] if "}" in words[k:] else []
+        if inner and all((_is_index(x) and x not in table) or x == "," for x in inner):
+            found += [x for x in inner if x != ","]
+    return tuple(found) if len(set(found)) == len(found) else ()
+
+
+def sides(tokens: Tokens, table: Mapping[str, Any]) -> list[str]:
+    """The sides of a chain ``header = a = b`` but for the last, as texts with the header and the definitions."""
+    clauses = Clauses(tokens, table)
+    if clauses.main or not all(clauses.parts):
+        return []
+    text, last = tokens.text, clauses.parts[-1][-1]
+    after = tokens.items.index(last) + 1
+    end = tokens.items[after][2] if after < len(tokens.items) else len(text)
+    starts = [part[0][2] for part in clauses.parts]
+    texts = [_SIGN.sub("", text[a:b]) for a, b in zip(starts, [*starts[1:], end], strict=True)]
+    header = f"{texts.pop(0)} = " if clauses.headed else ""
+    return [header + side + text[end:] for side in texts[:-1]]
+
+
+_SIGN = re.compile(r"(\s|&|\\\\|:?=|\\coloneqq|\\triangleq|\\equiv)*$")

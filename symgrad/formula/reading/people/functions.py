@@ -1,0 +1,255 @@
+"""The functions and attributes of NumPy's notation, by the names that they have in NumPy, SciPy, torch and SymPy."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from symgrad.formula.canonical.normal import size_text
+from symgrad.formula.reading.misfits import ProductMisfit
+from symgrad.formula.reading.people.atoms import pseudo_inverse
+from symgrad.formula.reading.values import op
+from symgrad.formula.term import Term, apply, full, number, size_letter, size_product
+from symgrad.op import FRONTS, lookup
+from symgrad.ops.indexing import static_index
+from symgrad.ops.naming import SPACES
+
+
+def static(value: Any) -> Any:
+    """The number of a constant term, for parameters such as an axis."""
+    if isinstance(value, tuple):
+        return tuple(static(v) for v in value)
+    found = value.number if isinstance(value, Term) else None
+    return found if isinstance(found, int) and not isinstance(found, bool) else value
+
+
+def _trace(a: Term) -> Any:
+    if a.ndim != 2 or a.shape[0] != a.shape[1]:
+        raise ProductMisfit(f"the trace of an array of shape {a.shape}")
+    return op("trace", a)
+
+
+def _square(name: str) -> Callable[..., Any]:
+    def call(a: Term) -> Any:
+        if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+            raise ProductMisfit(f"{name}() of an array of shape {a.shape}, which is no square matrix")
+        return apply(lookup(name), (a,), {})
+
+    return call
+
+
+def _diag(a: Term) -> Any:
+    if a.ndim == 1:
+        return op("einsum", a, inputs=((0,),), output=(0, 0), shape=(a.shape[0], a.shape[0]))
+    return op("diagonal", a, offset=0, dim1=0, dim2=1)
+
+
+def _softmax(name: str) -> Callable[..., Any]:
+    def call(a: Term, axis: Any = None, dim: Any = None) -> Any:
+        given = axis if axis is not None else dim
+        return FRONTS[name].call(a, a.ndim - 1 if given is None else static(given))
+
+    return call
+
+
+def _logsumexp(a: Term, axis: Any = None, dim: Any = None, keepdims: bool = False) -> Any:
+    given = static(axis if axis is not None else dim)
+    return FRONTS["logsumexp"].call(a, tuple(range(a.ndim)) if given is None else given, keepdims)
+
+
+def _norm(a: Term, ord: Any = 2, **params: Any) -> Any:
+    p = 2 if ord in ("fro", "f") else static(ord)
+    return FRONTS["norm"].call(a, p, **params)
+
+
+def _transpose(a: Term, *axes: Any) -> Any:
+    flat = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple) else axes
+    return op("permute", a, dims=tuple(static(x) for x in flat)) if len(flat) == a.ndim else a.T
+
+
+def _reshape(a: Term, *sizes: Any) -> Any:
+    flat = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], tuple) else sizes
+    plain = tuple(static(s) for s in flat)
+    if a.ndim == 1 and plain in ((-1, 1), (1, -1), (-1,)):
+        return a if len(plain) == 1 else op("unsqueeze", a, dim=plain.index(1))
+    return op("reshape", a, shape=tuple(size_text(s) if isinstance(s, Term) else s for s in plain))
+
+
+def _along_axis(name: str) -> Callable[..., Any]:
+    def call(a: Term, axis: Any = None, dim: Any = None) -> Any:
+        given = static(axis if axis is not None else dim)
+        if given is None and a.ndim != 1:
+            raise ProductMisfit(f"{name}() of an array with {a.ndim} axes needs axis=")
+        return FRONTS[name].call(a, 0 if given is None else given)
+
+    return call
+
+
+def _flip(a: Term, axis: Any = None) -> Any:
+    given = static(axis)
+    dims = tuple(range(a.ndim)) if given is None else given
+    return FRONTS["flip"].call(a, dims if isinstance(dims, tuple) else (dims,))
+
+
+def _tensordot(a: Term, b: Term, axes: Any = 2) -> Any:
+    given = static(axes)
+    pairs = tuple(x if isinstance(x, tuple) else (x,) for x in given) if isinstance(given, tuple) else given
+    return FRONTS["tensordot"].call(a, b, pairs)
+
+
+def _einsum(text: Any, *operands: Term, **_: Any) -> Any:
+    return FRONTS["einsum"].call(text.replace(" ", ""), *operands)
+
+
+def _rational(p: Term, q: Any = 1) -> Any:
+    return number(Fraction(p.number) / Fraction(q.number if isinstance(q, Term) else q))
+
+
+def _folded(name: str) -> Callable[..., Any]:
+    return lambda *args: functools.reduce(lookup(name), args)
+
+
+ATTRIBUTES: dict[str, Callable[[Term], Any]] = {
+    "T": lambda a: a.T,
+    "mT": lambda a: FRONTS["swapaxes"].call(a, -1, -2),
+    "H": lambda a: op("conj", a.T),
+    "I": lambda a: _square("inv")(a),
+    "size": lambda a: size_product(a.shape),
+    "real": lambda a: op("real", a),
+    "imag": lambda a: op("imag", a),
+    "mH": lambda a: op("conj", FRONTS["swapaxes"].call(a, -1, -2)),
+    "shape": lambda a: tuple(size_letter(s) for s in a.shape),
+    "ndim": lambda a: number(a.ndim),
+}
+
+
+def _dot(a: Term, b: Term) -> Any:
+    return lookup("matmul")(a, b) if a.ndim and b.ndim else lookup("mul")(a, b)
+
+
+def _full(value: int) -> Callable[..., Any]:
+    def call(*sizes: Any, **_: Any) -> Any:
+        flat = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], tuple) else sizes
+        return full(tuple(size_text(s) for s in flat), value, "float64")
+
+    return call
+
+
+def _eye(n: Any) -> Any:
+    return op("eye", n=size_text(n), dtype="float64")
+
+
+def joined(entries: Any, name: str = "stack", axis: Any = 0) -> Any:
+    """The array of a list of arrays, stacked or put one after the other."""
+    if not isinstance(entries, tuple):
+        return entries
+    parts = [joined(x) for x in entries]
+    if name == "cat":
+        parts = [x if x.ndim else op("unsqueeze", x, dim=0) for x in parts]
+    return FRONTS[name].call(parts, static(axis))
+
+
+def _polygamma(n: Any, a: Term) -> Any:
+    order = static(n)
+    if not isinstance(order, int) or not 0 <= order <= 64:
+        raise ValueError("the order is a whole number up to 64")
+    return op("polygamma", a, n=order)
+
+
+def _differences(a: Term, n: Any = 1, axis: Any = -1) -> Any:
+    """``np.diff`` along the last axis."""
+    if static(n) != 1 or static(axis) not in (-1, a.ndim - 1):
+        raise ProductMisfit("diff() is read here for the last axis, once")
+    later, earlier = (op("getitem", a, index=static_index((..., part))) for part in (slice(1, None), slice(-1)))
+    return op("sub", later, earlier)
+
+
+def _appended(axis: int) -> Callable[..., Any]:
+    """``hstack`` and ``vstack``: vectors are rows of the one and parts of the other."""
+
+    def call(entries: Any) -> Any:
+        flat = joined(entries[0]).ndim < 2
+        return joined(entries, "stack" if flat and not axis else "cat", 0 if flat else axis)
+
+    return call
+
+
+def function(name: str) -> Callable[..., Any] | None:
+    """The function of a name; None for ops of the table and names that are not known."""
+    if name in FUNCTIONS:
+        return FUNCTIONS[name]
+    if name in FRONTS:
+        return lambda *args, **params: FRONTS[name].call(*args[:1], *map(static, args[1:]), **params)
+    return next((space[name] for space in (SPACES["special"], SPACES["linalg"]) if name in space), None)
+
+
+def _elementwise(name: str) -> Callable[..., Any]:
+    return lambda *args: apply(lookup(name), args, {})
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "trace": _trace,
+    "tr": _trace,
+    "diag": _diag,
+    "softmax": _softmax("softmax"),
+    "log_softmax": _softmax("log_softmax"),
+    "logsumexp": _logsumexp,
+    "norm": _norm,
+    "dot": _dot,
+    "transpose": _transpose,
+    "permute": _transpose,
+    "Transpose": lambda a: a.T,
+    "reshape": _reshape,
+    "expand_dims": lambda a, axis: op("unsqueeze", a, dim=static(axis) % (a.ndim + 1)),
+    "cumsum": _along_axis("cumsum"),
+    "cumprod": _along_axis("cumprod"),
+    "flip": _flip,
+    "einsum": _einsum,
+    "tensordot": _tensordot,
+    "pinv": lambda a, *_: pseudo_inverse(a),
+    "array": joined,
+    "asarray": joined,
+    "stack": lambda entries, axis=0, dim=None: joined(entries, "stack", axis if dim is None else dim),
+    **dict.fromkeys(
+        ("concatenate", "cat", "concat"),
+        lambda entries, axis=0, dim=None: joined(entries, "cat", axis if dim is None else dim),
+    ),
+    "hstack": _appended(1),
+    "vstack": _appended(0),
+    "diff": _differences,
+    **{short: SPACES["special"][f"bessel_{short}"] for short in ("j0", "j1", "y0", "y1")},
+    **{short: SPACES["special"][f"modified_bessel_{short}"] for short in ("k0", "k1")},
+    "polygamma": _polygamma,
+    "gamma": lambda a: lookup("exp")(lookup("lgamma")(a)),
+    "len": lambda a: size_letter(a.shape[0]),
+    "power": lambda a, b: lookup("pow")(a, b),
+    "Pow": lambda a, b: lookup("pow")(a, b),
+    "Add": _folded("add"),
+    "Mul": _folded("mul"),
+    "MatMul": _folded("matmul"),
+    "HadamardProduct": _folded("mul"),
+    "Matrix": joined,
+    "Integer": lambda a: a,
+    "S": lambda a: a,
+    "Rational": _rational,
+    "Heaviside": lambda x, at=None: lookup("heaviside")(x, number(0) if at is None else at),
+    "Inverse": lambda a: _square("inv")(a),
+    "Trace": lambda a: _trace(a),
+    "Determinant": lambda a: _square("det")(a),
+    "ones": _full(1),
+    "zeros": _full(0),
+    "ones_like": lambda a: full(a.shape, 1, a.dtype),
+    "zeros_like": lambda a: full(a.shape, 0, a.dtype),
+    "eye": _eye,
+    **{name: _square(name) for name in ("inv", "det", "logdet", "logabsdet")},
+    "softplus": _elementwise("softplus"),
+    "sech": lambda a: 1 / lookup("cosh")(a),
+    "max": lambda a, *rest, **params: FRONTS["maximum"].call(a, *rest) if rest else FRONTS["amax"].call(a, **params),
+    "min": lambda a, *rest, **params: FRONTS["minimum"].call(a, *rest) if rest else FRONTS["amin"].call(a, **params),
+    "log": _elementwise("log"),
+    "exp": _elementwise("exp"),
+    "sqrt": _elementwise("sqrt"),
+    "sign": _elementwise("sign"),
+}

@@ -1,0 +1,93 @@
+r"""Sums and products over indices, ``\sum_{i=1}^{n-1} x_i x_{i+1}``, for :mod:`symgrad.formula.reading.people.tex`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from symgrad.errors import FormulaError, ShapeError
+from symgrad.formula.reading.families import Family
+from symgrad.formula.reading.indices import Indexed
+from symgrad.formula.reading.misfits import ProductMisfit, said
+from symgrad.formula.reading.people.entries import cropped, related
+from symgrad.formula.reading.people.indices import Limits, limits
+from symgrad.formula.reading.values import Value, entrywise, op
+
+
+def totalled(r: Any, product: Any, letters: Iterable[str]) -> Any:
+    """A product of entries summed over letters; a number when none are left."""
+    if not isinstance(product, (Indexed, Family)):
+        raise r.tokens.error("after a sum sign entries with indices are expected, such as x_i")
+    try:
+        found = product.summed(letters)
+    except FormulaError as error:
+        raise r.tokens.error(str(error)) from None
+    except ShapeError as error:
+        raise r.tokens.error(said(error), ProductMisfit) from None
+    return found if found.kind != "indexed" or found.letters else Value("s", found.contracted(()))
+
+
+def summed(r: Any) -> Any:
+    r"""``\sum`` or ``\prod`` over indices, with or without limits, of the product that follows."""
+    tokens = r.tokens
+    sign = tokens.take()
+    if tokens.peek() not in ("_", "^"):
+        return _of_all(r, sign)
+    within = limits(r)
+    letters = within.letters
+    before, r.bound = r.bound, r.bound | set(letters)
+    shifts, r.shifts = r.shifts, {k: v for k, v in r.shifts.items() if k not in letters}
+    if sign == r"\prod":
+        r.inside.append("/")
+    found = limited(r, r.juxtaposed(), within)
+    r.bound = before
+    r.shifts = {**r.shifts, **{k: v for k, v in shifts.items() if k in letters}}
+    if sign == r"\sum":
+        return totalled(r, found, letters)
+    r.inside.pop()
+    return multiplied(r, found, letters)
+
+
+def _of_all(r: Any, sign: str) -> Any:
+    r"""A sum or product without an index, ``\sum (x_i - \mu)``: over all indices that are free, or all entries."""
+    found = r.juxtaposed()
+    if isinstance(found, Indexed):
+        letters = [x for x in found.letters if x not in r.bound]
+        return totalled(r, found, letters) if sign == r"\sum" else multiplied(r, found, letters)
+    if not isinstance(found, Value) or found.kind not in ("v", "r", "m"):
+        raise r.tokens.error(rf"after {sign} without an index an array or entries such as x_i are expected")
+    name = "sum" if sign == r"\sum" else "prod"
+    for _ in range(found.term.ndim):
+        found = Value("s", op(name, found.term, dim=(0,) if name == "sum" else 0, keepdim=False))
+    return found
+
+
+def limited(r: Any, found: Any, within: Limits) -> Any:
+    r"""What a sum is taken of, for the values of its indices between the limits, 0 where ``j \ne i`` fails."""
+    for x in within.ranges if isinstance(found, (Indexed, Family)) else ():
+        low, high = r.shifts.pop(x.letter, (0, 0))
+        size: Any = r.index_sizes.get(x.letter)
+        if x.last is not None and not isinstance(size, int):
+            raise r.tokens.error(f"the sum over {x.letter} ends at a number, and its size is a letter")
+        end = x.after if x.last is None else size - x.last
+        if not r.others.get("cyclic"):
+            low, high = max(low, x.first), max(high, end)
+            found = cropped(found, {x.letter: (low or None, -high or None)}) if low or high else found
+    for a, relation, b in within.conditions:
+        size = r.index_sizes.get(a, r.index_sizes.get(b))
+        if size is None:
+            raise r.tokens.error(f"the size of the index {a} is not known; state shape= or shapes=")
+        found = entrywise(lambda x, kept: op("where", kept, x, 0), found, related(size, a, relation, b))
+    return found
+
+
+def multiplied(r: Any, entries: Any, letters: Iterable[str]) -> Any:
+    """The product of entries over letters."""
+    for letter in letters:
+        if not isinstance(entries, Indexed) or letter not in entries.letters:
+            raise r.tokens.error(f"the product over {letter} has no index {letter}")
+        last = entries.settled((*(x for x in entries.letters if x != letter), letter))
+        ((term, row),) = last.operands
+        entries = Indexed([(op("prod", term, dim=len(row) - 1, keepdim=False), row[:-1])])
+        entries = entries if entries.letters else Value("s", entries.operands[0][0])
+    return entries

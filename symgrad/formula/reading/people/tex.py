@@ -1,0 +1,587 @@
+r"""The reader of formulas as people type them in LaTeX: a wider grammar before :mod:`symgrad.formula.reading.tex`.
+
+``A^T``, ``\mathbf{x}``, ``\|x\|_2^2``, ``\frac12``, ``\sin x``, ``x/2``, ``X^2``, ``|X|``, ``\circ``,
+``\operatorname{tr} X``, ``\langle x, y\rangle``, ``f' = …`` and ``…, \quad Y = A + X`` are understood.  Tokens are
+rewritten to the strict notation where that suffices; what is left is a few rules for atoms.  Text that is not LaTeX
+comes here as tokens too (:mod:`symgrad.formula.reading.people.text`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from symgrad.errors import FormulaError, NameProblem, ShapeError
+from symgrad.formula.canonical.simplify import canonical
+from symgrad.formula.printing.names import texts
+from symgrad.formula.reading import families
+from symgrad.formula.reading.families import BATCH, Family, family_of, has_families
+from symgrad.formula.reading.families import settled as settled_family
+from symgrad.formula.reading.indices import Indexed
+from symgrad.formula.reading.misfits import ProductMisfit, said
+from symgrad.formula.reading.people.atoms import NAMED, PEOPLE, exponential, indicator, of_square, pseudo_inverse
+from symgrad.formula.reading.people.clauses import Clauses
+from symgrad.formula.reading.people.entries import cropped, picked
+from symgrad.formula.reading.people.indices import SUMS, sizes_of_indices, sizes_of_limits, subscript
+from symgrad.formula.reading.people.sums import summed, totalled
+from symgrad.formula.reading.people.tokens import ADJOINT, OPERATORS, TURNED, tokenize
+from symgrad.formula.reading.tex import _TexReader
+from symgrad.formula.reading.text import Tokens, literal, power, symbol_table
+from symgrad.formula.reading.values import Value, divided, entrywise, op, operand_of, product, transposed, value_of
+from symgrad.formula.reading.values import as_term as settled
+from symgrad.formula.term import Term, number, size_letter
+from symgrad.op import FRONTS, lookup
+
+# ---------------------------------------------------------------------------------------------- the reader
+
+
+def read_latex(
+    text: str,
+    symbols: Mapping[str, Any] | Iterable[Term],
+    shape: tuple[Any, ...] | None = None,
+    **readings: Any,
+) -> Term:
+    r"""The term of LaTeX typed by a person; arguments as for :func:`symgrad.formula.reading.tex.from_latex`.
+
+    >>> read_latex(r"2A^T(Ax - b)", {"A": ("m", "n"), "x": ("n",), "b": ("m",)}).shape
+    ('n',)
+    """
+    return read_tokens(tokenize(text.strip()), symbol_table(symbols), shape, **readings)
+
+
+def read_latex_inner(
+    text: str, symbols: Mapping[str, Any] | Iterable[Term], shape: tuple[Any, ...] | None, **readings: Any
+) -> Inner:
+    """The same, of which indices such as ``i+1`` may leave out the ends."""
+    return read_inner(tokenize(text.strip()), symbol_table(symbols), shape, **readings)
+
+
+def read_tokens(tokens: Tokens, table: dict[str, Term], shape: tuple[Any, ...] | None, **readings: Any) -> Term:
+    """The term of tokens: the part after a header ``f' =``, with the definitions that follow it."""
+    found = read_inner(tokens, table, shape, **readings)
+    if found.cut is not None:
+        raise tokens.error("indices such as i+1 of entries that are not summed leave the ends of the result open")
+    return found.term
+
+
+class Inner(NamedTuple):
+    """A term; which entries of the whole it is where shifted indices leave out the ends; whether it is a row."""
+
+    term: Term
+    cut: tuple[slice, ...] | None = None
+    row: bool = False
+
+
+def read_inner(tokens: Tokens, table: dict[str, Term], shape: tuple[Any, ...] | None, **readings: Any) -> Inner:
+    """The term of tokens, of which indices such as ``i+1`` may leave out the ends."""
+    clauses = Clauses(tokens, table)
+    main = PeopleReader(clauses.sub(clauses.parts[-1]), table, wanted=shape, header=clauses.letters, **readings)
+    main.define_all([(left, clauses.sub(right)) for left, right in clauses.definitions], table, **readings)
+    try:
+        found, cut = main.finished()
+    except (FormulaError, ShapeError) as error:
+        if str(error).startswith("cannot read"):
+            raise
+        raise main.tokens.error(said(error), ProductMisfit) from None
+    if cut is not None or found.kind == "whole":
+        return Inner(found.term, cut)
+    if found.kind in _OPEN or (shape is not None and [s for s in shape if s != 1] == list(found.term.shape)):
+        return Inner(settled(found, shape), row=found.kind == "r")
+    return Inner(found.term, row=found.kind == "r")
+
+
+class PeopleReader(_TexReader):
+    """The strict reader with a wider grammar.
+
+    ``bars`` says what ``|X|`` of a matrix means: "det" or "abs".  ``misfit`` says what is tried where a product has no
+    meaning: None raises; "entrywise", "swapped", "left" and "right" (transposed) make one.  ``repeated`` says whether
+    an index that stands twice in a product is summed without a sum sign; ``wanted`` is the shape of the whole.
+    """
+
+    def __init__(
+        self,
+        tokens: Tokens,
+        table: dict[str, Term],
+        bars: str = "det",
+        misfit: str | None = None,
+        repeated: bool = False,
+        wanted: tuple[Any, ...] | None = None,
+        header: tuple[str, ...] = (),
+        **others: Any,
+    ):
+        super().__init__(tokens, table)
+        self.bars = bars
+        self.misfit = misfit
+        self.repeated = repeated
+        self.wanted = wanted
+        self.header = header
+        self.others = others
+        self.scalar = wanted in (None, ())
+        self.inside: list[str] = []
+        self.shifts: dict[str, tuple[int, int]] = {}
+        self.known: list[tuple[list[str], Value]] = []
+        self.rows: list[tuple[list[str], Value]] = []
+        for text, name in self.others.get("named", {}).items():
+            self.known.append(([text], value_of(table[name])))
+        for name, text in texts(table).items():
+            if len(name) == 2 and name.isalpha() and (name[0] not in table or not table[name[0]].ndim):  # xm for x_m
+                self.known.append(([name[0], "_", "{", name[1], "}"], value_of(table[name])))
+            for parts in ([name], [i[1] for i in tokenize(text).items]):
+                self.known.append((parts, value_of(table[name])))
+            if len(name) == 1 and name.isupper() and table[name].ndim > 1 and name.lower() not in table:
+                self.rows.append(([name.lower()], value_of(table[name])))
+        self.measured()
+
+    def measured(self) -> None:
+        """Find the sizes of the indices, with all names that are known by now."""
+        self.known.sort(key=lambda entry: -len(entry[0]))
+        self.index_sizes = sizes_of_indices(self, self.wanted)
+        self.sizes = sizes_of_limits(self)
+
+    def define_all(self, pieces: list[tuple[list[Any], Tokens]], table: dict[str, Term], **readings: Any) -> None:
+        """Read definitions such as ``r = Ax - b``, in whatever order they can be read."""
+        while pieces:
+            late: list[tuple[list[Any], Tokens]] = []
+            for left, right in pieces:
+                reader = PeopleReader(right, table, **readings)
+                reader.known, reader.rows = self.known, self.rows
+                reader.measured()
+                try:
+                    self.named_value([item[1] for item in left], reader.whole())
+                    if right.kind != "end":
+                        raise right.error(f"unexpected {right.peek()!r}")
+                except (FormulaError, NameProblem):
+                    right.at = 0
+                    late.append((left, right))
+                    if len(late) == len(pieces):
+                        raise
+                self.measured()
+            pieces = late
+
+    def named_value(self, left: list[str], found: Any) -> None:
+        """Let the tokens of a name stand for a value; ``p_i = …`` defines the array ``p``."""
+        letters = [x for x in left[left.index("_") + 2 : -1] if x != ","] if "_" in left and left[-1] == "}" else []
+        if isinstance(found, Value):
+            self.known.append((left, found))
+        elif letters and set(letters) == set(found.letters):
+            self.known.append((left[: left.index("_")], value_of(found.contracted(letters))))
+        else:
+            raise self.tokens.error(f"the indices of {''.join(left)} are not those of what it is to be")
+
+    def finished(self) -> tuple[Any, tuple[slice, ...] | None]:
+        r"""The value of all tokens, and the entries it is for; the axes of entries are those of their indices.
+
+        Those come in the order of the header ``\partial f / \partial X_{ij} =``, without one in that of the alphabet.
+        """
+        found = self.whole()
+        if self.tokens.kind != "end":
+            raise self.tokens.error(f"unexpected {self.tokens.peek()!r}")
+        letters = () if isinstance(found, Value) else tuple(x for x in found.letters if x != BATCH)
+        headed = bool(self.header) and self.wanted is not None and len(self.header) == len(self.wanted)
+        if headed and set(letters) <= set(self.header) and (letters or found.kind == "s"):
+            term = found.contracted(self.header) if letters else found.term
+            if not any(x in self.shifts for x in letters):
+                return Value("whole", op("expand", term, shape=self.wanted)), None
+            letters = self.header
+        if not letters:
+            return found, None
+        order = letters if headed else tuple(sorted(letters))
+        cut = tuple(slice(*self.ends(x)) for x in order)
+        return value_of(self.cropped(found, order).contracted(order)), cut if any(
+            x in self.shifts for x in order
+        ) else None
+
+    def ends(self, letter: str) -> tuple[int | None, int | None]:
+        """Where the values of an index start and end, so that all its shifts stay inside."""
+        low, high = self.shifts.get(letter, (0, 0))
+        return low or None, -high or None
+
+    def cropped(self, found: Any, letters: Iterable[str]) -> Any:
+        """Entries without those for which a shifted index leaves its axis."""
+        if not any(x in self.shifts for x in letters) or self.others.get("cyclic"):
+            return found
+        return cropped(found, {x: self.ends(x) for x in letters})
+
+    def symbol(self) -> Any:
+        """The symbol written at this place, the longest that fits."""
+        tokens = self.tokens
+        for parts, value in self.known:
+            if all(tokens.peek(k) == part for k, part in enumerate(parts)):
+                tokens.at += len(parts)
+                return value
+        for (name,), value in self.rows if tokens.peek(1) == "_" else ():
+            if tokens.peek() == name:
+                tokens.at += 1
+                return value
+        return None
+
+    # -------------------------------------------------------------------------------------- products
+
+    def closing(self) -> bool:
+        """Whether the next token ends a product."""
+        text = self.tokens.peek()
+        if text in ("|", r"\|", r"\rangle", "/"):
+            return text in self.inside and self.inside[-1] == text
+        return text in _ENDS or self.tokens.kind in ("end", "row") or text.startswith(r"\end")
+
+    def hadamard(self) -> Any:
+        """Products entry by entry, of what stands side by side."""
+        out = self.juxtaposed()
+        while self.tokens.peek() in (r"\odot", r"\oslash"):
+            name = "mul" if self.tokens.take() == r"\odot" else "div"
+            out = self.entrywise(lookup(name), out, self.juxtaposed())
+        return out
+
+    def juxtaposed(self) -> Any:
+        """Factors side by side, with the signs of products between them."""
+        tokens = self.tokens
+        out = self.summed() if tokens.peek() in SUMS else self.signed()
+        while not self.closing():
+            if tokens.found("/"):
+                out = self.quotient(out, self.signed())
+                continue
+            sign = tokens.take() if tokens.peek() in _BETWEEN else ""
+            right = self.summed() if tokens.peek() in SUMS else self.signed()
+            if sign == r"\otimes" or (sign == r"\cdot" and out.kind == right.kind == "v"):
+                out = self.crossed(out, right) if sign == r"\otimes" else self.times(transposed(out), right)
+            elif sign in (r"\entry", r"\ratio"):
+                out = self.entrywise(lookup("mul" if sign == r"\entry" else "div"), out, right)
+            else:
+                out = self.starred(out, right) if sign == r"\star" else self.times(out, right)
+        return self.implied_sum(out)
+
+    def implied_sum(self, product: Any) -> Any:
+        """The sum over the indices that a product has twice, where that needs no sum sign."""
+        if not self.repeated or not isinstance(product, (Indexed, Family)):
+            return product
+        twice = [x for x in product.repeated() if x not in self.bound]
+        return totalled(self, product, twice) if twice else product
+
+    def summed(self) -> Any:
+        """A sum or product over indices."""
+        return summed(self)
+
+    def signed(self) -> Any:
+        """A factor, with the sign that it may have after an operator."""
+        if self.tokens.found("-"):
+            return entrywise(_negative, self.signed())
+        return self.factor()
+
+    def quotient(self, top: Any, bottom: Any) -> Any:
+        """A quotient; arrays divide entry by entry."""
+        return divided(top, bottom) if bottom.kind == "s" else self.entrywise(lookup("div"), top, bottom)
+
+    def times(self, a: Any, b: Any) -> Any:
+        """The product of two neighbours, or what ``misfit`` makes of one that has no meaning."""
+        try:
+            if has_families(a, b) or "t" in (a.kind, b.kind) or self.weighted(a, b):
+                return families.product(a, b)
+            if isinstance(a, Indexed) or isinstance(b, Indexed):
+                return a.times(operand_of(b)) if isinstance(a, Indexed) else b.times(a.term)
+            return product(a, b)
+        except (FormulaError, ShapeError) as error:
+            if self.misfit is None:
+                raise self.tokens.error(f"this product does not fit: {said(error)}", ProductMisfit) from None
+        if self.misfit == "entrywise":
+            return entrywise(lookup("mul"), a, b)
+        if self.misfit == "swapped":
+            return product(b, a)
+        return product(transposed(a), b) if self.misfit == "left" else product(a, transposed(b))
+
+    def weighted(self, a: Any, b: Any) -> bool:
+        """Whether one is a number for each index of a sum, and the other a vector or matrix."""
+        entries = a if isinstance(a, Indexed) else b
+        other = b if entries is a else a
+        mixed = isinstance(entries, Indexed) and isinstance(other, Value) and other.kind in ("v", "r", "m")
+        return mixed and set(entries.letters) <= self.bound
+
+    def crossed(self, a: Any, b: Any) -> Any:
+        r"""``a \otimes b``: the outer product of vectors, the Kronecker product of matrices."""
+        if a.kind == "v" and b.kind in ("v", "r"):
+            return self.times(a, b if b.kind == "r" else transposed(b))
+        if isinstance(a, Value) and isinstance(b, Value) and a.kind == b.kind == "m":
+            try:
+                return Value("m", FRONTS["kron"].call(a.term, b.term))
+            except TypeError:
+                raise self.tokens.error(r"\otimes of matrices needs numbers as sizes; state them in shapes=") from None
+        raise self.tokens.error(r"\otimes stands between two vectors or two matrices here", ProductMisfit)
+
+    def starred(self, a: Any, b: Any) -> Any:
+        """What ``*`` means in plain text: the matrix product, or entry by entry where the shapes allow only that."""
+        alike = isinstance(a, Value) and isinstance(b, Value) and a.kind == b.kind and a.kind in ("v", "r", "m")
+        if alike and (a.kind != "m" or a.term.shape[1] != b.term.shape[0]):
+            return self.entrywise(lookup("mul"), a, b)
+        return self.times(a, b)
+
+    def entrywise(self, function: Callable[..., Any], *values: Any) -> Any:
+        """An entrywise operation, with a place in its error."""
+        try:
+            return entrywise(function, *values)
+        except (FormulaError, ShapeError) as error:
+            raise self.tokens.error(f"this does not fit: {said(error)}", ProductMisfit) from None
+
+    def sum(self) -> Any:
+        """Terms of a sum."""
+        tokens = self.tokens
+        out = entrywise(_negative, self.hadamard()) if tokens.found("-") else self.hadamard()
+        while tokens.peek() in ("+", "-"):
+            name = "add" if tokens.take() == "+" else "sub"
+            out = self.entrywise(lookup(name), out, self.hadamard())
+        return out
+
+    def entry(self, array: Any) -> Any:
+        """The entry of an array at the indices that follow; with fewer indices than axes, a row or a matrix."""
+        place = self.tokens.at
+        if not isinstance(array, Value):
+            raise self.tokens.error("an entry has no further indices")
+        places, term = subscript(self), self.plain(array)
+        if len(places) > term.ndim or not places or (len(places) < term.ndim and term.ndim - len(places) > 2):
+            self.tokens.at = place
+            said = f"{len(places)} indices for an array with {term.ndim} axes (shape {tuple(term.shape)})"
+            raise self.tokens.error(f"{said}; every axis needs an index", ProductMisfit)
+        return picked(self, term, places)
+
+    # -------------------------------------------------------------------------------------- powers
+
+    def raised(self, base: Any) -> Any:
+        """A power, transpose or inverse, after its sign."""
+        tokens = self.tokens
+        place = tokens.at
+        tokens.expect("{")
+        minus = tokens.peek() == "-" and tokens.peek(2) == "}"
+        mark = tokens.peek(1 if minus else 0)
+        ends = tokens.peek(2 if minus else 1) == "}"
+        turns = mark in TURNED | ADJOINT and not (mark in ("T", "H") and self.is_scalar(mark))
+        if ends and (mark == "+" or (mark == r"\dagger" and self.others.get("pseudo"))) and base.kind == "m":
+            tokens.at += 2
+            return Value("m", pseudo_inverse(base.term))
+        if ends and turns:
+            tokens.at += 3 if minus else 2
+            turned = settled_family(family_of(base).transposed()) if base.kind == "t" else transposed(base)
+            if mark in ADJOINT:
+                turned = entrywise(lambda x: op("conj", x), turned)
+            return self.inverse(turned) if minus else turned
+        if mark == r"\top":
+            tokens.at += 2 if minus else 1
+            raise tokens.error("'}' is missing")
+        entry = tokens.found(r"\odot")
+        exponent = self.condition()
+        flipped = tokens.found(r"\top")
+        tokens.expect("}")
+        k = exponent.term.number
+        if entry or base.kind in ("s", "o", "v", "r", "indexed"):
+            out = self.entrywise(power, base, exponent)
+        elif isinstance(k, int):
+            out = self.matrix_power(base, k)
+        else:
+            out = self.spectral_power(base, exponent.term, place)
+        return transposed(out) if flipped else out
+
+    def is_scalar(self, name: str) -> bool:
+        """Whether a name is that of a number."""
+        return any(parts == [name] and value.kind == "s" for parts, value in self.known)
+
+    def spectral_power(self, base: Any, exponent: Term, place: int) -> Any:
+        """A power of a symmetric matrix that is no integer, such as ``(X^T X)^{-1/2}``."""
+        term = self.square(base)
+        if exponent.shape or (
+            canonical(term) is not canonical(term.T) and term.params.get("structure") not in _SYMMETRIC
+        ):
+            self.tokens.at = place
+            raise self.tokens.error(
+                r"a power of a matrix is an integer here, unless the matrix is symmetric; entry by entry it is written "
+                r"A^{\odot p}"
+            )
+        vectors = op("eigh_vectors", term)
+        return Value("m", (vectors * power(op("eigvalsh", term), exponent)) @ vectors.T)
+
+    def inverse(self, a: Any) -> Any:
+        """The inverse of a square matrix or of a number."""
+        if isinstance(a, Family) and a.kind == "m":
+            return a.each("m", lookup("inv"))
+        if a.kind == "t":
+            return Value("t", op("inv", a.term))
+        if a.kind == "eye":
+            return Value("eye", op("div", 1, a.term))
+        if a.kind == "s":
+            return Value("s", op("div", 1, a.term))
+        return Value("m", op("inv", self.square(a)))
+
+    def matrix_power(self, base: Any, k: int) -> Any:
+        """An integer power of a square matrix."""
+        if abs(k) > 64:
+            raise self.tokens.error(f"the matrix power {k} is beyond what is read")
+        if base.kind == "eye":
+            return Value("eye", power(base.term, number(k)))
+        if k == 0:
+            return Value("eye", number(1))
+        one = base if k > 0 else self.inverse(base)
+        out = one
+        for _ in range(abs(k) - 1):
+            out = self.times(out, one)
+        return out
+
+    # -------------------------------------------------------------------------------------- functions
+
+    def atom(self) -> Any:
+        """A symbol, number, bracket or function."""
+        tokens = self.tokens
+        text = tokens.peek()
+        named = self.symbol()
+        if named is not None:
+            return named
+        rule = PEOPLE.get(text)
+        if rule is not None:
+            tokens.take()
+            return rule(self, text)
+        if tokens.kind == "number":
+            value = number(literal(tokens.take()))
+            return indicator(self) if value.number == 1 and tokens.peek() == "_" else Value("s", value)
+        if tokens.peek() in self.sizes:
+            return Value("s", size_letter(self.sizes[tokens.take()]))
+        if tokens.kind == "char" and text.isalpha() and text not in ("I", *self.letters):
+            raise tokens.error(f"{text!r} is no symbol here; {self.listed()}")
+        if text == r"\bar" and self.others.get("means"):
+            tokens.take()
+            return NAMED["mean"](self, [self.group()])
+        if text in _MARKS:
+            name = f"{text}{{{tokens.peek(2)}}}"
+            raise tokens.error(f"{name} is no symbol here; define it after a comma, as in ', {name} = …'")
+        return super().atom()
+
+    def listed(self) -> str:
+        """The names that may stand in the text."""
+        names = sorted({parts[0] for parts, _ in self.known if len(parts) == 1 and parts[0][0] != "\\"})
+        sizes = f", the sizes {', '.join(sorted(self.letters))}" if self.letters else ""
+        return f"the symbols are {', '.join(names)}{sizes}"
+
+    def function(self, name: str) -> Any:
+        """A function with its exponent or prime before the argument."""
+        tokens = self.tokens
+        if name == "sigmoid" and tokens.found("'"):
+            s = entrywise(lookup("sigmoid"), self.argument())
+            return self.entrywise(lookup("mul"), s, entrywise(lookup("sub"), Value("s", number(1)), s))
+        if name == "digamma" and tokens.peek() == "^" and tokens.peek(2) == "(":
+            return super().function(name)
+        if name == "digamma" and (tokens.peek() == "'" or (tokens.peek() == "_" and tokens.peek(2).isdigit())):
+            order = 1 if tokens.found("'") else int(self.subscript()[0])
+            return entrywise(lambda x: op("polygamma", x, n=order), self.argument())
+        if name == "exp" and self.others.get("expm"):
+            return exponential(self, self.argument())
+        exponent = None
+        if tokens.found("^"):
+            exponent = self.group()
+            if exponent.term.number == -1 and name in _INVERSES:
+                name, exponent = _INVERSES[name], None
+        if name == "log" and tokens.peek() == r"\det":
+            tokens.take()
+            return of_square(self, "logdet", self.argument())
+        out = entrywise(lookup(name), self.argument())
+        return out if exponent is None else entrywise(power, out, exponent)
+
+    def argument(self) -> Any:
+        """The argument of a function: a bracket, or the numbers and symbols that follow."""
+        tokens = self.tokens
+        if tokens.peek() == "(":
+            return self.bracketed()
+        if self.closing():
+            tokens.at = max(0, tokens.at - 1)
+            raise tokens.error(f"a function needs its argument; {self.listed()}")
+        out = self.factor()
+        while not self.closing() and (tokens.kind == "number" or self.symbol_next()) and tokens.peek() != r"\cdot":
+            out = self.times(out, self.factor())
+        return out
+
+    def symbol_next(self) -> bool:
+        """Whether a symbol starts at this place."""
+        return not self.symbol_free()
+
+    def bracketed(self) -> Any:
+        """One argument in brackets of its own, where bars may stand for themselves again."""
+        before, self.inside = self.inside, []
+        found = super().bracketed()
+        self.inside = before
+        return found
+
+    def group(self) -> Any:
+        """A formula in braces, where bars may stand for themselves again."""
+        before, self.inside = self.inside, []
+        found = super().group()
+        self.inside = before
+        return found
+
+    def between(self, close: str) -> Any:
+        """What stands up to a closing bar."""
+        self.inside.append(close)
+        found = self.condition()
+        self.inside.pop()
+        self.tokens.expect(close)
+        return found
+
+    def arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        """Arguments in brackets, or one without."""
+        if self.tokens.peek() != "(":
+            return [self.argument()], {}
+        before, self.inside = self.inside, []
+        found = super().arguments()
+        self.inside = before
+        return found
+
+    def named(self, name: str, args: list[Any], params: dict[str, Any], axes: tuple[int, ...] | None) -> Any:
+        """A function by its name."""
+        name = OPERATORS.get(name, name)
+        rule = NAMED.get(name)
+        if rule is not None and not params and axes is None:
+            return rule(self, args)
+        try:
+            return super().named(name, args, params, axes)
+        except NameProblem:
+            raise
+        except (ShapeError, FormulaError, ValueError, IndexError) as error:
+            if str(error).startswith("cannot read"):
+                raise
+            raise self.tokens.error(said(error), ProductMisfit) from None
+
+    def square(self, a: Any) -> Term:
+        """The term of a square matrix."""
+        if a.kind != "m" or a.term.shape[0] != a.term.shape[1]:
+            raise self.tokens.error(
+                f"a square matrix is needed here, not an array of shape {tuple(a.term.shape)}", ProductMisfit
+            )
+        return a.term  # type: ignore[no-any-return]
+
+
+_OPEN = ("eye", "o", "or", "oo", "rb", "cb")
+"""Kinds of values whose sizes the text leaves open."""
+
+
+def _negative(x: Term) -> Any:
+    """Minus a term; what is True or False counts as 1 or 0."""
+    return op("mul", -1, x) if x.dtype is not None and x.dtype.kind == "b" else op("neg", x)
+
+
+_INVERSES = {"ndtr": "ndtri", **{name: f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}}
+"""What f⁻¹ of a function is."""
+_MARKS = (r"\hat", r"\bar", r"\tilde", r"\dot")
+_SYMMETRIC = ("symmetric", "psd", "spd", "diagonal", "hermitian")
+_BETWEEN = (r"\cdot", r"\star", r"\entry", r"\ratio", r"\otimes")
+_RELATIONS = ("=", r"\ne", "<", r"\le", ">", r"\ge")
+_ENDS = (
+    ")",
+    "}",
+    "]",
+    "&",
+    ",",
+    ";",
+    ".",
+    "",
+    r"\\",
+    "+",
+    "-",
+    r"\odot",
+    r"\oslash",
+    r"\wedge",
+    r"\vee",
+    ":",
+    *_RELATIONS,
+)

@@ -1,0 +1,394 @@
+"""The reader of formulas as people type them without LaTeX: NumPy's notation, or that of matrices on paper.
+
+Two readings of one text.  :func:`read_numpy` is NumPy's: ``*`` is entry by entry, ``@`` the matrix product; only where
+the shapes fit no other way does ``*`` mean the matrix product.  :func:`read_matrices` is that of mathematics (and of
+MATLAB): vectors are columns, ``*`` is the matrix product, ``.*`` entry by entry, ``A'`` and ``A^T`` are transposes, and
+the ``*`` may be left out.  Nothing of the text is evaluated as code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Mapping
+from typing import Any
+
+from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
+from symgrad.formula.printing.names import name_latex
+from symgrad.formula.reading.misfits import ProductMisfit, said
+from symgrad.formula.reading.people.clauses import cut, main_piece
+from symgrad.formula.reading.people.functions import ATTRIBUTES, FUNCTIONS, function, joined
+from symgrad.formula.reading.people.tex import read_latex, read_tokens
+from symgrad.formula.reading.people.tokens import OPERATORS, PeopleTokens, braced, primes
+from symgrad.formula.reading.text import ALIASES, _Reader, symbol_table
+from symgrad.formula.term import Term, as_term, size_letter
+from symgrad.op import FRONTS, TABLE, lookup
+
+RAISED = "[ᵀ⁻⁰¹²³⁴⁵⁶⁷⁸⁹]"
+TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)"
+    rf"|(?P<name>(?!{RAISED})[^\W\d](?:(?!{RAISED})\w)*)"
+    r"|(?P<text>'[a-z]{2,12}'|'[a-zA-Z]+(?:,[a-zA-Z]+)+'|'[a-zA-Z]+(?:\s*,\s*[a-zA-Z]+)*\s*->\s*[a-zA-Z]*'|\"[^\"]*\")"
+    r"|(?P<raised>⁻?ᵀ|⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
+    r"|(?P<sign>\*\*|//|<=|>=|==|!=|\.\*|\./|\.\^|\.\.\.|\|\||[-+*/%@()\[\],:;.&|~<>=^'⊙·−√‖∑∏]))"
+)
+MODULES = {"np", "numpy", "torch", "jnp", "sg", "sympy", "sp", "scipy", "linalg", "math", "special", "F", "nn"}
+_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+
+
+def tokenize(text: str, names: Container[str] = ()) -> PeopleTokens:
+    """The tokens of plain text; prefixes such as ``np.linalg.`` are dropped, but for those that are ``names``."""
+    items: list[tuple[str, str, int]] = []
+    at = 0
+    while text[at:].strip():
+        match = TOKEN.match(text, at)
+        if match is None or match.lastgroup is None:
+            at += len(text[at:]) - len(text[at:].lstrip())
+            found = PeopleTokens(text, [("sign", text[at], at)])
+            raise found.error(f"unexpected {text[at]!r}")
+        items.append((match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
+        at = match.end()
+    return PeopleTokens(text, _without_modules(items, {m for m in MODULES if m not in names}))
+
+
+def _without_modules(items: list[tuple[str, str, int]], modules: set[str]) -> list[tuple[str, str, int]]:
+    out: list[tuple[str, str, int]] = []
+    for k, item in enumerate(items):
+        following = items[k + 1][1] if k + 1 < len(items) else ""
+        module = item[1] in modules and following == "."
+        if not module and not (item[1] == "." and k and items[k - 1][1] in modules):
+            out.append(item)
+    return out
+
+
+def split_definition(text: str) -> str:
+    """The right side of ``df/dx = …``; a text with further definitions stays whole."""
+    parts = re.split(r"(?<![<>=!:])=(?!=)", text)
+    outside = parts[0].count("(") == parts[0].count(")")
+    flat = text
+    for _ in range(40):
+        flat, before = re.sub(r"[(\[][^()\[\]]*[)\]]", "", flat), flat
+        if flat == before:
+            break
+    return parts[1] if len(parts) == 2 and outside and not re.search(r"[,;\n]", flat.strip()) else text
+
+
+# ---------------------------------------------------------------------------------------------- NumPy's notation
+
+
+def read_numpy(text: str, symbols: Mapping[str, Any] | Iterable[Term]) -> Term:
+    """The term of a text in NumPy's notation.
+
+    >>> read_numpy("2*A.T @ (A@x - b)", {"A": ("m", "n"), "x": ("n",), "b": ("m",)}).shape
+    ('n',)
+    """
+    table = dict(symbol_table(symbols))
+    tokens = tokenize(as_line(text), table)
+    tokens.items = [(kind, _SIGNS.get(found, found), place) for kind, found, place in tokens.items]
+    main, definitions = statements(tokens, table)
+    for name, items in definitions:
+        table[name] = _finished(PeopleTokens(text, items), table)
+    return _finished(PeopleTokens(text, main), table)
+
+
+def _finished(tokens: PeopleTokens, table: dict[str, Term]) -> Term:
+    reader = NumpyReader(tokens, table)
+    found = reader.expression(0)
+    if tokens.kind != "end":
+        raise tokens.error(f"unexpected {tokens.peek()!r}")
+    return as_term(joined(found))
+
+
+_SIGNS = {"^": "**", "·": "*", "−": "-"}
+
+
+def as_line(text: str) -> str:
+    """A text of several lines with semicolons between them, of the same length."""
+    depth = 0
+    out = []
+    for c in re.sub(r"\breturn\b", "      ", text.strip()):
+        depth += (c in "([{") - (c in ")]}")
+        out.append(";" if c == "\n" and depth <= 0 else c)
+    return "".join(out)
+
+
+Items = list[tuple[str, str, int]]
+
+
+def statements(tokens: PeopleTokens, table: Container[str] = ()) -> tuple[Items, list[tuple[str, Items]]]:
+    """The formula, and the definitions ``name = …`` around it with those before that others need."""
+    pieces = [cut(piece, "=") for piece in cut(tokens.items, ",", ";")]
+    main = pieces.pop(main_piece(pieces, table))[-1]
+    left: list[tuple[str, Items]] = []
+    for piece in pieces:
+        if len(piece) != 2 or len(piece[0]) != 1:
+            tokens.at = tokens.items.index((piece[0] or piece[-1])[0])
+            raise tokens.error("after a comma a definition such as Y = A + X is expected")
+        left.append((piece[0][0][1], piece[1]))
+    ready: list[tuple[str, Items]] = []
+    while left:
+        waiting = {name for name, _ in left}
+        free = [d for d in left if not waiting & {text for _, text, _ in d[1]}]
+        ready += free or left
+        left = [d for d in left if free and d not in free]
+    return main, ready
+
+
+class NumpyReader(_Reader):
+    """The strict reader with NumPy's functions, methods, and the matrix product where ``*`` can mean nothing else."""
+
+    def infix(self, sign: str, left: Any, right: Any) -> Any:
+        """The value of an operator; ``*`` is the matrix product where it can mean nothing else."""
+        try:
+            return super().infix(sign, left, right)
+        except ShapeError as error:
+            if sign == "*" and left.ndim and right.ndim and not is_numpy(self.tokens.text):
+                try:
+                    return lookup("matmul")(left, right)
+                except ShapeError:
+                    pass
+            raise self.tokens.error(str(error).rstrip(".").replace("'", ""), ProductMisfit) from None
+
+    def attribute(self, left: Any) -> Any:
+        """A transpose, or a method such as ``x.sum()``."""
+        tokens = self.tokens
+        name = tokens.peek(1)
+        if name in ATTRIBUTES and (tokens.peek(2) != "(" or name == "T"):
+            tokens.at += 2
+            try:
+                return ATTRIBUTES[name](left)
+            except (SymgradError, IndexError) as error:
+                raise tokens.error(said(error), ProductMisfit) from None
+        if name == "shape" and tokens.peek(2) == "[":
+            return self.size_of_axis(left)
+        if tokens.peek(2) != "(":
+            return super().attribute(left)
+        tokens.at += 3
+        if name == "astype":
+            while tokens.take() not in (")", ""):
+                pass
+            return 1 * left
+        return self.call(name, [left])
+
+    def size_of_axis(self, left: Any) -> Any:
+        """``X.shape[0]``, ``X.shape[-1]``."""
+        tokens = self.tokens
+        tokens.at += 3
+        last = tokens.found("-")
+        if not tokens.peek().isdigit() or tokens.peek(1) != "]":
+            raise tokens.error("after .shape[ the number of an axis is expected")
+        axis = -int(tokens.peek()) if last else int(tokens.peek())
+        if not -left.ndim <= axis < left.ndim:
+            raise tokens.error(f"an array with {left.ndim} axes has no axis {axis}")
+        tokens.at += 2
+        return size_letter(left.shape[axis])
+
+    def prefix(self) -> Any:
+        """What stands where an operand is expected; a list is a tuple of what stands in it."""
+        if not self.tokens.found("["):
+            return super().prefix()
+        entries = [] if self.tokens.peek() == "]" else [self.expression(0), *self.rest_of_tuple("]")]
+        self.tokens.expect("]")
+        return tuple(entries)
+
+    def call(self, name: str, before: Iterable[Any] = ()) -> Any:
+        """A function with its arguments."""
+        tokens = self.tokens
+        start = tokens.at
+        args, params = self.arguments()
+        args = [*before, *args]
+        after, tokens.at = tokens.at, start - 2  # errors show the name of the function
+        try:
+            found = as_term(self.people(name, args, params))
+        except (ShapeError, ProductMisfit) as error:
+            raise tokens.error(str(error).rstrip("."), ProductMisfit) from None
+        except (TypeError, KeyError, ValueError, AttributeError) as error:
+            if isinstance(error, (FormulaError, NameProblem)):
+                raise
+            raise tokens.error(f"{name}() cannot take these arguments: {error}") from None
+        tokens.at = after
+        return found
+
+    def end(self) -> Any:
+        """The end of a slice; ``np.newaxis`` is None."""
+        return None if self.tokens.found("newaxis") else super().end()
+
+    def arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        """Positional arguments and static parameters up to the closing bracket."""
+        args: list[Any] = []
+        params: dict[str, Any] = {}
+        tokens = self.tokens
+        while not tokens.found(")"):
+            if tokens.kind == "name" and tokens.peek(1) == "=":
+                key = tokens.take()
+                tokens.take()
+                params[key] = self.value()
+            elif tokens.kind == "text":
+                args.append(tokens.take()[1:-1])
+            else:
+                args.append(self.expression(0))
+            if tokens.kind == "end":
+                raise tokens.error("')' is missing")
+            if tokens.peek() != ")":
+                tokens.expect(",")
+        return args, params
+
+    def people(self, name: str, args: list[Any], params: dict[str, Any]) -> Any:
+        """A function by its name in NumPy, torch or mathematics."""
+        own = function(name) or function(OPERATORS.get(name, ALIASES.get(name, name)))
+        return self.applied(name, args, params) if own is None else own(*args, **params)
+
+
+# ---------------------------------------------------------------------------------------------- matrices on paper
+
+
+def read_matrices(
+    text: str, symbols: Mapping[str, Any] | Iterable[Term], shape: tuple[Any, ...] | None = None, **readings: Any
+) -> Term:
+    """The term of a text in the notation of mathematics, where vectors are columns.
+
+    >>> read_matrices("2 A'(Ax - b)", {"A": ("m", "n"), "x": ("n",), "b": ("m",)}).shape
+    ('n',)
+    """
+    table = symbol_table(symbols)
+    tokens = _translated(tokenize(as_line(text), table), table)
+    return read_tokens(tokens, table, shape, **readings)
+
+
+_PAPER = {
+    "*": r"\star", "·": r"\cdot", "@": r"\cdot", ".*": r"\entry", "⊙": r"\odot", "./": r"\ratio", "−": "-", "||": r"\|",
+    "‖": r"\|", "<=": r"\le", ">=": r"\ge", "!=": r"\ne", "==": "=", "&": r"\wedge", "√": r"\sqrt",
+}  # fmt: skip
+
+
+def _translated(tokens: PeopleTokens, table: dict[str, Term]) -> PeopleTokens:
+    """Plain tokens in the notation of the reader of LaTeX."""
+    out: list[tuple[str, str, int]] = []
+    items = tokens.items
+    explicit = is_numpy(tokens.text)
+    k = 0
+    while k < len(items):
+        kind, text, place = items[k]
+        following = items[k + 1][1] if k + 1 < len(items) else ""
+        k += 1
+        if text == "." and following in _AFTER_DOT:
+            out += [("char", part, place) for part in ("^", "{", *_AFTER_DOT[following], "}")]
+            k += 1
+        elif kind == "raised":
+            inner = [("char", r"\top", place)] if text == "ᵀ" else _digits(text, place)
+            out += [("char", "^", place), ("char", "{", place), *inner, ("char", "}", place)]
+        elif text in ("**", "^", ".^"):
+            k = _exponent(items, k, out, place, entrywise=text == ".^" or (text == "**" and explicit))
+        elif text == "*" and explicit:
+            out.append(("char", r"\entry", place))
+        elif (
+            kind == "name"
+            and text[0] in "TH"
+            and len(text) > 1
+            and out[-1:]
+            and out[-1][1] == "^"
+            and text not in table
+        ):
+            # ``A^TA``: the transpose, and what follows it.
+            out.append(("char", text[0], place))
+            out += _name(text[1:], place + 1, following, table)
+        elif kind == "name":
+            out += _name(text, place, following, table)
+        elif text in ("∑", "∏"):
+            out.append(("char", r"\sum" if text == "∑" else r"\prod", place))
+        elif kind == "sign" and text in _PAPER:
+            out.append(("char", _PAPER[text], place))
+        else:
+            out.append((kind if kind == "number" else "char", text, place))
+    return PeopleTokens(tokens.text, braced(primes(out)))
+
+
+def _digits(text: str, place: int) -> list[tuple[str, str, int]]:
+    turned = text.replace("⁻ᵀ", "").translate(_DIGITS)
+    if text == "⁻ᵀ":
+        return [("char", "-", place), ("char", r"\top", place)]
+    return [*([("char", "-", place)] if turned[0] == "-" else []), ("number", turned.lstrip("-"), place)]
+
+
+def _exponent(items: list[Any], k: int, out: list[Any], place: int, entrywise: bool) -> int:
+    """A power: its bracket becomes the braces of LaTeX."""
+    out.append(("char", "^", place))
+    if k < len(items) and items[k][1] == "(":
+        depth = 0
+        for j in range(k, len(items)):
+            depth += (items[j][1] == "(") - (items[j][1] == ")")
+            if not depth:
+                inside = _translated(PeopleTokens("", items[k + 1 : j]), {}).items
+                mark = [("char", r"\odot", place)] if entrywise else []
+                out += [("char", "{", place), *mark, *inside, ("char", "}", place)]
+                return j + 1
+    if entrywise:
+        out += [("char", "{", place), ("char", r"\odot", place)]
+        end = k + 2 if k < len(items) and items[k][1] == "-" else k + 1
+        out += [("number" if i[0] == "number" else "char", i[1], i[2]) for i in items[k:end]]
+        out.append(("char", "}", place))
+        return end
+    return k
+
+
+_AFTER_DOT = {"T": (r"\top",), "mT": (r"\top",), "I": ("-", "1"), "H": ("H",)}
+_INDEXED = {"sum": r"\sum", "prod": r"\prod", "": "", "delta": r"\delta", "δ": r"\delta"}
+"""What may stand before an index besides a symbol; nothing, after a sign such as ∑."""
+
+
+def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list[tuple[str, str, int]]:
+    """The tokens of a name: a symbol, a function, a Greek letter, or several symbols side by side."""
+    if text in table or text in ("T", "H", "I", "e"):
+        return [("char", text, place)]
+    stem, _, letters = text.partition("_")
+    if letters.isalnum() and (stem in table or stem in _INDEXED):
+        signs = [_INDEXED.get(stem, stem), "_", "{", *letters, "}"]
+        return [("char", sign, place) for sign in signs if sign]
+    greek = next((name for name in table if name_latex(name) == name_latex(text)), None)
+    if greek is not None:
+        return [("char", greek, place)]
+    if re.fullmatch(r"[IJYK]_\d", text) and following == "(":
+        return [("char", part, place) for part in (text[0], "_", "{", text[2], "}")]
+    known = text in TABLE or text in FRONTS or text in OPERATORS or text in FUNCTIONS or text in ("tr", "relu")
+    if text in ("pi", "π"):
+        return [("command", r"\pi", place)]
+    if text in ("σ", "sigma") and following in ("(", "'"):
+        return [("command", r"\sigma", place)]
+    if known and (following == "(" or len(text) > 2):
+        plain = {"log": r"\log", "exp": r"\exp", "sin": r"\sin", "cos": r"\cos", "tanh": r"\tanh"}.get(text)
+        return [("command", plain, place)] if plain else [("name", rf"\operatorname{{{text}}}", place)]
+    if all(c in table for c in text):
+        return [("char", c, place + j) for j, c in enumerate(text)]
+    return [("char", text, place)]
+
+
+# ---------------------------------------------------------------------------------------------- any of them
+
+
+def is_numpy(text: str) -> bool:
+    """Whether a text says that it is in NumPy's notation, where ``*`` is never the matrix product."""
+    return "@" in text or re.search(r"\b(np|numpy|jnp|torch)\.", text) is not None
+
+
+def is_latex(text: str) -> bool:
+    """Whether a text is LaTeX rather than plain."""
+    return "\\" in text or "_{" in text or "^{" in text
+
+
+def position(error: Exception) -> float:
+    """How far reading got before an error."""
+    found = re.search(r"position (\d+)", str(error))
+    return float(found[1]) if found else 0.0
+
+
+def read_function(text: str, shapes: Mapping[str, Any]) -> Term:
+    """The term of a function given as text."""
+    if is_latex(text):
+        return read_latex(text, shapes)
+    try:
+        return read_numpy(text, shapes)
+    except (FormulaError, NameProblem) as error:
+        try:
+            return read_matrices(text, shapes)
+        except (FormulaError, NameProblem) as other:
+            misfits = [e for e in (error, other) if isinstance(e, ProductMisfit)]
+            raise max(misfits or (error, other), key=position) from None

@@ -1,0 +1,264 @@
+r"""Tokens of formulas as people type them in LaTeX, rewritten to the notation of :mod:`symgrad.formula.reading.tex`."""
+
+from __future__ import annotations
+
+import re
+
+from symgrad.errors import FormulaError
+from symgrad.formula.reading.text import Tokens
+from symgrad.op import FRONTS, TABLE
+
+Token = tuple[str, str, int]
+
+TOKEN = re.compile(
+    r"(?P<skip>\s+|\\[,;:!> ]|~|\$+|\\[\[\]()]|\\(?:label|tag|hspace|vspace)\*?\{[^}]*\}"
+    r"|\\(?:displaystyle|textstyle|limits|nolimits|quad|qquad|left|right|middle|[bB]igg?[lrm]?|nonumber|notag)"
+    r"(?![a-zA-Z])\.?)"
+    r"|(?P<define>:=)|(?P<brace>\\[{}])|(?P<begin>\\begin\{\w+\*?\})|(?P<end>\\end\{\w+\*?\})|(?P<name>\\operatorname\*?\{(?:[^}\\]|\\_)*\})"
+    r"|(?P<word>\\(?:text|mathrm|textrm|mathsf|mathtt)\{(?:[^}\\]|\\_)*\})"
+    r"|(?P<ones>\\(?:mathbf|boldsymbol|bm|mathbb)\s*(?:\{1\}|1))"
+    r"|(?P<number>\d+\.\d+|\.\d+|\d+)|(?P<row>\\\\)|(?P<norm>\\\||\\[lr]?Vert(?![a-zA-Z]))|(?P<command>\\[a-zA-Z]+)|(?P<char>.)",
+    re.DOTALL,
+)
+_FONTS = {
+    rf"\{f}" for f in ("mathbf", "boldsymbol", "bm", "mathit", "mathcal", "mathsf", "vec", "mathrm", "mathbb", "bf")
+}
+TURNED = {"T", r"\top", r"\intercal", r"\mathsf{T}", r"\mathrm{T}", r"\text{T}", r"\prime", "'", "⊤", "ᵀ"}
+ADJOINT = {"H", r"\dagger", r"\mathsf{H}", r"\mathrm{H}", "*", r"\ast"}
+_SAME = {
+    r"\circ": r"\odot", r"\times": r"\cdot", "*": r"\cdot", "·": r"\cdot", "⊙": r"\odot", r"\ln": r"\log",
+    r"\tfrac": r"\frac", r"\dfrac": r"\frac",
+    r"\leq": r"\le", r"\geq": r"\ge", r"\neq": r"\ne", r"\lvert": "|", r"\rvert": "|",
+    r"\vert": "|",
+    r"\land": r"\wedge", r"\lor": r"\vee", "−": "-", r"\lbrack": "[", r"\rbrack": "]", r"\lbrace": "(", r"\rbrace": ")",
+    r"\{": "(", r"\}": ")", r"\tan^{-1}": r"\arctan", r"\bar": r"\bar", r"\trace": r"\operatorname{tr}",
+    r"\tr": r"\operatorname{tr}", r"\Tr": r"\operatorname{tr}", r"\diag": r"\operatorname{diag}",
+    r"\sign": r"\operatorname{sign}", r"\sgn": r"\operatorname{sign}", r"\softmax": r"\operatorname{softmax}",
+    r"\prime": "'", r"\mid": "|", "δ": r"\delta", "∑": r"\sum", "∏": r"\prod", ":=": "=", r"\coloneqq": "=",
+    r"\triangleq": "=", r"\equiv": "=", r"\nicefrac": r"\frac", r"\sfrac": r"\frac", r"\dots": r"\ldots",
+    r"\cdots": r"\ldots", "…": r"\ldots", r"\forall": r"\for",
+}  # fmt: skip
+OPERATORS = {
+    "Tr": "trace", "trace": "trace", "sgn": "sign", "expm": "matrix_exp", "ReLU": "relu", "Diag": "diag", "log": "log",
+    "inv": "inv", "sech": "sech", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "arsinh": "asinh",
+    "artanh": "atanh", "asin": "asin", "softplus": "softplus", "logdet": "logdet", "sigmoid": "sigmoid", "ln": "log",
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "Abs": "abs", "fabs": "abs", "transpose": "transpose",
+    "det": "det", "avg": "mean", "exp": "exp", "vec": "vec", "adj": "adj", "adjugate": "adj", "Heaviside": "step",
+    "heaviside": "step", "pinv": "pinv", "kron": "kron", "Inverse": "inv", "Transpose": "transpose", "Trace": "trace",
+    "Determinant": "det",
+}  # fmt: skip
+_TAKES = {r"\frac": 2, r"\sqrt": 1, "^": 1, "_": 1, r"\hat": 1, r"\bar": 1, r"\tilde": 1, r"\overline": 1, r"\dot": 1}
+
+
+# ---------------------------------------------------------------------------------------------- tokens
+
+
+class PeopleTokens(Tokens):
+    """Tokens whose errors show the place with a caret."""
+
+    def error(self, problem: str, kind: type[Exception] = FormulaError) -> Exception:
+        """An error with the text and a caret below the place where reading stopped."""
+        place = self.items[self.at][2] if self.at < len(self.items) else len(self.text)
+        start = max(0, place - 50)
+        line = self.text[start : start + 72].replace("\n", " ")
+        return kind(f"cannot read the formula at position {place}: {problem}\n    {line}\n    {' ' * (place - start)}^")
+
+
+def tokenize(text: str) -> Tokens:
+    """The tokens of LaTeX typed by people, rewritten to the strict notation."""
+    items: list[Token] = []
+    for match in TOKEN.finditer(text):
+        kind = str(match.lastgroup)
+        if kind == "skip":
+            continue
+        found = match[0]
+        if kind == "word" and _inner(found).strip() in _WORDS:
+            kind, found = "char", _WORDS[_inner(found).strip()]
+        elif kind == "word" and _inner(found) in ("otherwise", "else"):
+            found = r"\text{otherwise}"
+        elif kind == "word" and found.startswith(r"\text") and _inner(found).strip() in _FILLERS:
+            continue
+        elif kind == "word" and _is_function(_inner(found)):
+            kind, found = "name", rf"\operatorname{{{_inner(found)}}}"
+        elif kind == "name":
+            found = found.replace("*{", "{")
+        elif kind == "ones":
+            found = r"\mathbf{1}"
+        elif kind == "norm":
+            kind, found = "char", r"\|"
+        found = _SAME.get(found, found)
+        kind = "name" if found.startswith(r"\operatorname") else kind
+        items.append((kind, found, match.start()))
+    return PeopleTokens(text, braced(fractions(primes(lines(without_fonts(items))))))
+
+
+_FILLERS = ("if", "and", "")
+_WORDS = {
+    "T": "T", "H": "H", "e": "e", "I": "I", "Id": "I", "F": "F", "where": ";", "with": ";", "for": r"\for",
+    "for all": r"\for", "for each": r"\for",
+}  # fmt: skip
+"""Words that are signs: letters in upright type, and what introduces definitions or the range of indices."""
+
+
+def _is_function(name: str) -> bool:
+    return name in TABLE or name in FRONTS or name in OPERATORS or name in ("tr", "diag")
+
+
+def _inner(text: str) -> str:
+    return text[text.index("{") + 1 : -1].replace(r"\_", "_")
+
+
+def without_fonts(items: list[Token]) -> list[Token]:
+    """The tokens without commands for bold and other letters."""
+    out: list[Token] = []
+    closing: list[int] = []
+    depth = 0
+    k = 0
+    while k < len(items):
+        kind, text, place = items[k]
+        if text in _FONTS:
+            if k + 1 < len(items) and items[k + 1][1] == "{":
+                closing.append(depth)
+                depth += 1
+                k += 1
+        elif text == "}" and closing and closing[-1] == depth - 1:
+            closing.pop()
+            depth -= 1
+        else:
+            depth += (text == "{") - (text == "}")
+            out.append((kind, text, place))
+        k += 1
+    return out
+
+
+def lines(items: list[Token]) -> list[Token]:
+    """The tokens of displayed lines one after the other: a line goes on with a sign, and ends the last one without."""
+    out: list[Token] = []
+    inside = resume = 0
+    for k, (kind, text, place) in enumerate(items):
+        if k < resume:
+            continue
+        if kind in ("begin", "end") and text[text.index("{") + 1 : -1].rstrip("*") in _DISPLAYS:
+            continue
+        inside += (kind == "begin") - (kind == "end")
+        if inside or text not in ("&", r"\\"):
+            out.append((kind, text, place))
+        elif text == r"\\":
+            resume = k + 1
+            while [i[1] for i in items[resume : resume + 1]] == ["&"]:
+                resume += 1
+            if [i[1] for i in items[resume : resume + 2]] == ["{", "}"]:
+                resume += 2
+            following = items[resume][1] if resume < len(items) else ""
+            if out and out[-1][1] in (".", ",", ";"):
+                out.pop()
+            if following not in _GOES_ON and not following.startswith(r"\end"):
+                out.append(("char", ";", place))
+    while out and out[-1][1] in (".", ",", ";"):
+        out.pop()
+    return out
+
+
+_DISPLAYS = (
+    "aligned",
+    "align",
+    "equation",
+    "gather",
+    "gathered",
+    "multline",
+    "split",
+    "eqnarray",
+    "displaymath",
+    "math",
+)
+_GOES_ON = ("=", "+", "-", r"\cdot", r"\odot", ")", "]", "")
+
+
+def fractions(items: list[Token]) -> list[Token]:
+    r"""The tokens with ``{a \over b}`` as ``\frac{a}{b}``."""
+    items = list(items)
+    while any(text == r"\over" for _, text, _ in items):
+        at = next(k for k, item in enumerate(items) if item[1] == r"\over")
+        start, end, depth = 0, len(items), 0
+        for k in range(at - 1, -1, -1):
+            depth += (items[k][1] == "}") - (items[k][1] == "{")
+            if depth < 0:
+                start = k + 1
+                break
+        depth = 0
+        for k in range(at + 1, len(items)):
+            depth += (items[k][1] == "{") - (items[k][1] == "}")
+            if depth < 0:
+                end = k
+                break
+        place = items[at][2]
+        opened, joined, closed = ([("char", text, place) for text in texts] for texts in ((r"\frac", "{"), "}{", "}"))
+        items[start:end] = [*opened, *items[start:at], *joined, *items[at + 1 : end], *closed]
+    return items
+
+
+def primes(items: list[Token]) -> list[Token]:
+    r"""The tokens with ``A'`` as a transpose; ``\sigma'`` stays the derivative of a function."""
+    out: list[Token] = []
+    for kind, text, place in items:
+        if text == "'" and not (out and (out[-1][1] in (r"\sigma", r"\psi") or out[-1][0] == "name")):
+            out += [("char", part, place) for part in ("^", "{", r"\top", "}")]
+        else:
+            out.append((kind, text, place))
+    return out
+
+
+def braced(items: list[Token]) -> list[Token]:
+    r"""The tokens with braces around arguments of one token, as in ``\frac12`` and ``x^2``."""
+    items = list(items)
+    out: list[Token] = []
+    k = 0
+    while k < len(items):
+        k = _unit(items, k, out)
+    return out
+
+
+def _unit(items: list[Token], k: int, out: list[Token]) -> int:
+    """Copy one token with its arguments; gives the place after them."""
+    text = items[k][1]
+    out.append(items[k])
+    k += 1
+    if text == r"\sqrt" and k < len(items) and items[k][1] == "[":
+        while k < len(items) and items[k - 1][1] != "]":
+            out.append(items[k])
+            k += 1
+    for _ in range(_TAKES.get(text, 0)):
+        k = _argument(items, k, out, split=text in (r"\frac", r"\sqrt"))
+    return k
+
+
+def _argument(items: list[Token], k: int, out: list[Token], split: bool) -> int:
+    if k >= len(items):
+        return k
+    kind, text, place = items[k]
+    if text == "{":
+        end = _matching(items, k)
+        out += [items[k], *braced(items[k + 1 : end])]
+        out += items[end : end + 1]
+        return end + 1
+    out.append(("char", "{", place))
+    if split and kind == "number" and text.isdigit() and len(text) > 1:
+        out.append((kind, text[0], place))
+        items[k] = (kind, text[1:], place + 1)
+    elif text == "-" and k + 1 < len(items):
+        out.append(items[k])
+        k = _unit(items, k + 1, out)
+    else:
+        k = _unit(items, k, out)
+    out.append(("char", "}", place))
+    return k
+
+
+def _matching(items: list[Token], k: int) -> int:
+    """The place of the brace that closes the one at ``k``; the end where there is none."""
+    depth = 0
+    for j in range(k, len(items)):
+        depth += (items[j][1] == "{") - (items[j][1] == "}")
+        if not depth:
+            return j
+    return len(items)

@@ -1,0 +1,564 @@
+r"""The reader of the LaTeX that :mod:`symgrad.formula.printing.latex` prints.
+
+Grammar, loosest first: ``\vee``; ``\wedge``; ``\neg``; ``= \ne < \le > \ge``; ``+ -``; ``\odot``; juxtaposition and
+``\cdot``; superscripts and indices.  Atoms are symbols, numbers, brackets, ``\frac``, ``\sqrt``, ``e^{…}``, functions,
+``\operatorname{op}_{axes}\left(args; key=value\right)``, ``\lVert\rVert``, ``\left|\right|``, Iverson brackets,
+``cases``, ``\mathbf{1}``, ``I``, ``\left[\sum_{k} A_{i k} B_{k j}\right]_{i j}``, and ``x_{[index]}`` with NumPy's
+index.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from symgrad.formula.printing.decompositions import NOTES, read_line
+from symgrad.formula.printing.names import bolded, texts
+from symgrad.formula.reading.atoms import ATOMS, KINDS, word
+from symgrad.formula.reading.indices import Indexed
+from symgrad.formula.reading.text import (
+    REDUCTIONS,
+    Tokens,
+    diagonal_matrix,
+    known_op,
+    literal,
+    plain_value,
+    power,
+    size_letters,
+    symbol_table,
+)
+from symgrad.formula.reading.values import (
+    Value,
+    entrywise,
+    named_term,
+    op,
+    operand_of,
+    product,
+    scalar,
+    transposed,
+    value_of,
+)
+from symgrad.formula.reading.values import as_term as settled
+from symgrad.formula.term import Term, size_letter
+from symgrad.op import lookup
+from symgrad.ops.indexing import Index, static_index
+
+TOKEN = re.compile(
+    r"(?P<skip>\s+|\\[,;:! ]|\\displaystyle|\\quad)"
+    r"|(?P<begin>\\begin\{\w+\})|(?P<end>\\end\{\w+\})|(?P<name>\\operatorname\{(?:[^}\\]|\\_)*\})"
+    r"|(?P<word>\\(?:text|mathrm)\{(?:[^}\\]|\\_)*\})|(?P<ones>\\mathbf\{1\})"
+    r"|(?P<bar>\\left\||\\right\||\\left\\[lr]\w+|\\right\\[lr]\w+)|(?P<fence>\\left|\\right)"
+    r"|(?P<number>(?:\d+(?:\.\d+)?\s*\\cdot\s*)?10\^\{-?\d+\}|\d+\.\d+|\d+)|(?P<row>\\\\)|(?P<command>\\[a-zA-Z]+)|(?P<char>.)",
+    re.DOTALL,
+)
+
+
+def tokenize(text: str) -> Tokens:
+    """The tokens of LaTeX; spacing and the size marks of brackets are dropped."""
+    items = []
+    for match in TOKEN.finditer(text):
+        kind = str(match.lastgroup)
+        if kind not in ("skip", "fence"):
+            items.append((kind, match[0], match.start()))
+        if [i[1] for i in items[-4:]] == CONTINUED:
+            del items[-4:]
+    return Tokens(text, items)
+
+
+CONTINUED = [r"\\", "&", "{", "}"]
+"""The tokens before a line that goes on with the sum of the one before."""
+
+
+def from_latex(text: str, symbols: Mapping[str, Any] | Iterable[Term], shape: tuple[Any, ...] | None = None) -> Term:
+    r"""The term of LaTeX as this library prints it.
+
+    ``symbols`` state the shapes of the names, as in :func:`symgrad.formula.reading.text.symbol_table`; ``shape`` is the
+    shape of the whole formula, needed where the text leaves it open (a lone ``\mathbf{1}`` or ``I``).  Raises
+    ``FormulaError`` where the text cannot be read or products do not fit.
+
+    >>> from_latex(r"X^{\top} \left(X w - y\right)", {"X": ("n", "m"), "w": ("m",), "y": ("n",)}).shape
+    ('m',)
+    """
+    reader = _TexReader(tokenize(text.strip().strip("$")), symbol_table(symbols))
+    found = reader.whole()
+    if reader.tokens.kind != "end":
+        raise reader.tokens.error(f"unexpected {reader.tokens.peek()!r}")
+    return settled(found, shape)
+
+
+_RELATIONS = {"=": "eq", r"\ne": "ne", "<": "lt", r"\le": "le", ">": "gt", r"\ge": "ge"}
+_FUNCTIONS = {
+    **{rf"\{n}": n for n in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "log", "exp")},
+    r"\arcsin": "asin", r"\arccos": "acos", r"\arctan": "atan", r"\sigma": "sigmoid", r"\psi": "digamma",
+    r"\Phi": "ndtr", "W": "lambertw",
+}  # fmt: skip
+_TIMES = r"\cdot"
+_LOGS = {r"\sigma": "logsigmoid", r"\Gamma": "lgamma", r"\Phi": "log_ndtr"}
+_OPERATORS = {"tr": "trace", "Re": "real", "Im": "imag", "clip": "clamp", "expm": "matrix_exp", "sinc'": "dsinc",
+              "svdu": "svd_u", "eigvec": "eigh_vectors"}  # fmt: skip
+_AXES_TUPLE = ("any", "all", "sum", "mean", "var", "std", "amax", "amin", "norm", "logsumexp", "squeeze")
+STOP = (")", "}", "]", "&", ",", ";", "", r"\\", r"\right|", r"\rVert", r"\right\rfloor", r"\right\rceil", "+", "-",
+         r"\odot", r"\wedge", r"\vee", ":", *_RELATIONS)  # fmt: skip
+
+
+class _TexReader:
+    """The strict reader: levels of operators, then atoms, over a list of tokens."""
+
+    def __init__(self, tokens: Tokens, table: dict[str, Term]):
+        self.tokens = tokens
+        self.letters = size_letters(table)
+        self.names: list[tuple[list[str], Value]] = []
+        self.bound: set[str] = set()
+        for name, text in texts(table).items():
+            for form in (text, bolded(text)):
+                self.define(form, table[name])
+
+    def define(self, text: str, term: Term) -> None:
+        """Let a text stand for a term; longer texts are tried first."""
+        self.names.append(([i[1] for i in tokenize(text).items], value_of(term)))
+        self.names.sort(key=lambda entry: -len(entry[0]))
+
+    # -------------------------------------------------------------------------------------- statements
+
+    def whole(self) -> Any:
+        """A formula, or the statements of a where-list of which the last is the result."""
+        if self.tokens.found(r"\begin{aligned}"):
+            while True:
+                found = self.statement()
+                if self.tokens.found(r"\end{aligned}"):
+                    return found
+                self.tokens.expect(r"\\")
+        return self.condition()
+
+    def statement(self) -> Any:
+        tokens = self.tokens
+        start = tokens.at
+        while tokens.peek() not in ("&", ""):
+            tokens.at += 1
+        left = tokens.text[tokens.items[start][2] : tokens.items[tokens.at][2]] if tokens.at > start else ""
+        tokens.expect("&")
+        if left:
+            tokens.expect("=")
+        if self.decomposes():
+            after, tokens.at = tokens.at, start
+            matrix = self.plain(self.condition())
+            tokens.at = after
+            read_line(self, matrix)
+            return value_of(matrix)
+        if tokens.peek() == r"\vdots":
+            raise tokens.error("lines were left out of this where-list; print it with more lines=")
+        found = self.condition()
+        if left:
+            self.define(left.strip(), named_term(found))
+        return found
+
+    def decomposes(self) -> bool:
+        """Whether a line says what singular vectors or eigenvectors are called."""
+        items = self.tokens.items[self.tokens.at :]
+        row = next((k for k, item in enumerate(items) if item[0] in ("row", "end")), len(items))
+        return any(kind == "word" and word(text).strip("()") in NOTES for kind, text, _ in items[:row])
+
+    # -------------------------------------------------------------------------------------- levels
+
+    def condition(self) -> Any:
+        """Conditions, and everything that binds more."""
+        self.tokens.deeper()
+        out = self.conjunction()
+        while self.tokens.found(r"\vee"):
+            out = entrywise(lookup("logical_or"), out, self.conjunction())
+        self.tokens.depth -= 1
+        return out
+
+    def conjunction(self) -> Any:
+        out = self.relation()
+        while self.tokens.found(r"\wedge"):
+            out = entrywise(lookup("logical_and"), out, self.relation())
+        return out
+
+    def relation(self) -> Any:
+        if self.tokens.found(r"\neg"):
+            return entrywise(lookup("logical_not"), self.relation())
+        left = self.sum()
+        links = []
+        while self.tokens.peek() in _RELATIONS:
+            name, right = _RELATIONS[self.tokens.take()], self.sum()
+            links.append(entrywise(lookup(name), left, right))
+            left = right
+        return functools.reduce(lambda a, b: entrywise(lookup("logical_and"), a, b), links) if links else left
+
+    def sum(self) -> Any:
+        tokens = self.tokens
+        out = entrywise(lookup("neg"), self.hadamard()) if tokens.found("-") else self.hadamard()
+        while tokens.peek() in ("+", "-"):
+            name = "add" if tokens.take() == "+" else "sub"
+            out = entrywise(lookup(name), out, self.hadamard())
+        return out
+
+    def hadamard(self) -> Any:
+        out = self.juxtaposed()
+        while self.tokens.found(r"\odot"):
+            out = entrywise(lookup("mul"), out, self.juxtaposed())
+        return out
+
+    def juxtaposed(self) -> Any:
+        tokens = self.tokens
+        if tokens.peek() == r"\sum" and tokens.peek(1) == "_":
+            return self.summed()
+        out = self.factor()
+        while tokens.peek() not in STOP and tokens.kind != "end":
+            tokens.found(r"\cdot")
+            right = self.summed() if tokens.peek() == r"\sum" else self.factor()
+            if isinstance(out, Indexed) or isinstance(right, Indexed):
+                out = out.times(operand_of(right)) if isinstance(out, Indexed) else right.times(out.term)
+            else:
+                out = product(out, right)
+        return out
+
+    def summed(self) -> Any:
+        self.tokens.at += 1
+        letters = self.subscript()
+        before, self.bound = self.bound, self.bound | set(letters)
+        found = self.juxtaposed()
+        self.bound = before
+        free = {x for _, row in found.operands for x in row} - set(letters)
+        return found if free or found.deltas else value_of(found.contracted(()))
+
+    def subscript(self) -> tuple[str, ...]:
+        """Index letters after ``_``."""
+        self.tokens.expect("_")
+        self.tokens.expect("{")
+        out = []
+        while not self.tokens.found("}"):
+            if self.tokens.kind == "end":
+                raise self.tokens.error("'}' is missing")
+            out.append(self.tokens.take())
+        return tuple(out)
+
+    # -------------------------------------------------------------------------------------- factors
+
+    def factor(self) -> Any:
+        out = self.atom()
+        tokens = self.tokens
+        while tokens.peek() in ("^", "_"):
+            if tokens.peek() == "_":
+                if tokens.peek(2) == "[":
+                    tokens.at += 3
+                    index = self.index()
+                    tokens.expect("}")
+                    out = value_of(op("getitem", self.plain(out), index=index))
+                else:
+                    out = self.entry(out)
+            else:
+                tokens.at += 1
+                out = self.raised(out)
+        return out
+
+    def entry(self, array: Any) -> Indexed:
+        """The entry of an array at the indices that follow."""
+        return Indexed([(self.plain(array), self.subscript())])
+
+    def plain(self, value: Any) -> Term:
+        """The term of a value, for places where its own axes count."""
+        exact: Term | None = value.exact
+        return settled(value, None) if exact is None else exact
+
+    def raised(self, base: Value) -> Any:
+        tokens = self.tokens
+        tokens.expect("{")
+        inverse = tokens.peek() == "-"
+        mark = tokens.peek(int(inverse))
+        if mark == r"\top" or (mark == "H" and all(parts != ["H"] for parts, _ in self.names)):
+            tokens.at += 2 if inverse else 1
+            tokens.expect("}")
+            turned = transposed(base)
+            if mark == "H":
+                turned = entrywise(lambda x: op("conj", x), turned)
+            return Value("m", op("inv", turned.term)) if inverse else turned
+        if mark == "+" and tokens.peek(1) == "}":
+            tokens.at += 2
+            return Value("m", op("pinv", self.plain(base), atol=0.0, rtol=1e-15))
+        entry = tokens.found(r"\odot")
+        exponent = self.condition()
+        tokens.expect("}")
+        if base.kind in ("m", "t") and not entry and exponent.term.number == -1:
+            return Value(base.kind, op("inv", base.term))
+        whole = exponent.term.number
+        if base.kind == "m" and not entry and isinstance(whole, int) and base.term.shape[0] == base.term.shape[1]:
+            return Value("m", op("matrix_power", base.term, n=whole))
+        if base.kind == "eye" and exponent.term.number == -1:
+            return Value("eye", op("div", 1, base.term))
+        if not entry and base.kind not in ("s", "o") and exponent.kind == "s":
+            raise tokens.error(
+                "a power of an array is written with \\odot; only ^{\\top} and whole powers of square matrices are "
+                "matrix powers here"
+            )
+        return entrywise(power, base, exponent)
+
+    def atom(self) -> Any:
+        tokens = self.tokens
+        named = self.symbol()
+        if named is not None:
+            return named
+        kind, text = tokens.kind, tokens.take()
+        if kind == "number":
+            return scalar(_literal(text))
+        rule = ATOMS.get(text) or KINDS.get(kind)
+        if rule is not None:
+            return rule(self, text)
+        if text in _FUNCTIONS:
+            return self.function(_FUNCTIONS[text])
+        if text in self.letters:
+            return Value("s", size_letter(text))
+        tokens.at -= 1
+        raise tokens.error(f"{text!r} is no symbol, size or function here" if text else "the text ends too early")
+
+    def symbol(self) -> Any:
+        """The symbol written at this place, the longest that fits."""
+        tokens = self.tokens
+        for parts, value in self.names:
+            if all(tokens.peek(k) == part for k, part in enumerate(parts)):
+                tokens.at += len(parts)
+                return value
+        return None
+
+    def group(self) -> Any:
+        """A formula in braces."""
+        self.tokens.expect("{")
+        out = self.condition()
+        self.tokens.expect("}")
+        return out
+
+    # -------------------------------------------------------------------------------------- functions
+
+    def function(self, name: str) -> Any:
+        r"""An elementwise function with its exponent before the argument; ``\log`` may stand before another one."""
+        tokens = self.tokens
+        exponent = None
+        if tokens.peek() == "^":
+            tokens.at += 1
+            if name == "digamma" and tokens.peek(1) == "(":
+                order = int(tokens.peek(2))
+                tokens.at += 5
+                return entrywise(lambda x: op("polygamma", x, n=order), self.bracketed())
+            exponent = self.group()
+            if name == "ndtr" and exponent.term.number == -1:
+                return entrywise(lookup("ndtri"), self.bracketed())
+        joined = self.joined_log() if name == "log" else None
+        if joined is not None:
+            return joined
+        argument = self.bracketed() if tokens.peek() == "(" else self.factor()
+        out = entrywise(lookup(name), argument)
+        return out if exponent is None else entrywise(power, out, exponent)
+
+    def joined_log(self) -> Any:
+        r"""``\log`` of a function for which the table has one op."""
+        tokens = self.tokens
+        following = tokens.peek()
+        if following in _LOGS and tokens.peek(1) == "(" and self.symbol_free():
+            tokens.at += 1
+            return entrywise(lookup(_LOGS[following]), self.bracketed())
+        if following == r"\operatorname{softmax}" and tokens.peek(1) == "(":
+            tokens.at += 1
+            return self.along_last("log_softmax", self.bracketed())
+        if following == r"\det":
+            tokens.at += 1
+            return Value("s", op("logdet", self.bracketed().term))
+        if following == r"\left|" and tokens.peek(1) == r"\det":
+            tokens.at += 2
+            out = Value("s", op("logabsdet", self.bracketed().term))
+            tokens.expect(r"\right|")
+            return out
+        return None
+
+    def symbol_free(self) -> bool:
+        """Whether no symbol starts at this place."""
+        at = self.tokens.at
+        found = self.symbol() is None
+        self.tokens.at = at
+        return found
+
+    def bracketed(self) -> Any:
+        """One argument in round brackets."""
+        self.tokens.expect("(")
+        out = self.condition()
+        self.tokens.expect(")")
+        return out
+
+    def along_last(self, name: str, a: Value) -> Value:
+        """A function along the last axis."""
+        made = op(name, a.term, dim=a.term.ndim - 1)
+        return Value(a.kind, made)
+
+    def arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        """Arguments, and after a semicolon the parameters, of a named function."""
+        tokens = self.tokens
+        tokens.expect("(")
+        args: list[Any] = []
+        params: dict[str, Any] = {}
+        if tokens.kind == "word" and tokens.peek(1) == "=":
+            tokens.at -= 1
+            tokens.items[tokens.at] = ("char", ";", tokens.items[tokens.at][2])
+        while tokens.peek() not in (")", ";"):
+            args.append(self.condition())
+            if not tokens.found(","):
+                break
+        if tokens.found(";"):
+            while tokens.peek() != ")":
+                key = word(tokens.take())
+                tokens.expect("=")
+                params[key] = self.value()
+                tokens.found(",")
+        tokens.expect(")")
+        return args, params
+
+    def operator(self, text: str) -> Any:
+        r"""``\operatorname{name}`` with its axes, arguments and parameters."""
+        name = word(text)
+        tokens = self.tokens
+        axes = None
+        name += tokens.take() if tokens.peek() == "'" else ""
+        if tokens.found("_"):
+            axes = tuple(int(x) for x in self.axes())
+        exponent = None
+        if tokens.found("^"):
+            exponent = self.group()
+        args, params = self.arguments()
+        out = self.named(name, args, params, axes)
+        return out if exponent is None else entrywise(power, out, exponent)
+
+    def axes(self) -> list[str]:
+        self.tokens.expect("{")
+        out = []
+        while not self.tokens.found("}"):
+            if self.tokens.kind == "end":
+                raise self.tokens.error("'}' is missing")
+            sign = self.tokens.take() if self.tokens.peek() == "-" else ""
+            out.append(sign + self.tokens.take())
+            self.tokens.found(",")
+        return out
+
+    def singular_vectors(self, a: Any) -> Any:
+        """svdv(X), whose conjugate transpose is the op of the table."""
+        x = self.plain(a)
+        rows = Value("m", op("svd_vh", x, k=x.shape[-1]))
+        turned = transposed(rows)
+        return turned if x.dtype is None or x.dtype.kind != "c" else entrywise(lambda v: op("conj", v), turned)
+
+    def named(self, name: str, args: list[Any], params: dict[str, Any], axes: tuple[int, ...] | None) -> Any:
+        if name == "diag":
+            a = args[0]
+            if a.kind == "m":
+                return Value("v", op("diagonal", a.term, offset=0, dim1=0, dim2=1))
+            return Value("m", diagonal_matrix(a.term))
+        if name == "softmax" and axes is None:
+            return self.along_last(name, args[0])
+        if name == "svdv":
+            return self.singular_vectors(args[0])
+        if name == "Heaviside":
+            return entrywise(lookup("step"), *args, scalar(0))
+        name = _OPERATORS.get(name, name)
+        found = known_op(name, self.tokens)
+        if found.kind == "elementwise":
+            return entrywise(found, *args)
+        if name in REDUCTIONS:
+            params.setdefault("keepdim", False)
+        terms = [self.plain(a) for a in args]
+        if name in ("svd_u", "svdvals"):
+            params.setdefault("k", terms[0].shape[-1])
+        if name in _AXES_TUPLE:
+            every = (terms[0].ndim - 1,) if name == "logsumexp" else tuple(range(terms[0].ndim))
+            params["dim"] = every if axes is None else axes
+        elif name in ("tril", "triu"):
+            params.setdefault("k", axes[0] if axes else 0)
+        elif axes is not None:
+            params["dim"] = axes[0]
+        elif name in ("prod", "argmax", "argmin"):
+            params["dim"] = 0
+        try:
+            return value_of(op(name, *terms, **params))
+        except (TypeError, KeyError) as error:
+            raise self.tokens.error(f"{name} cannot take these arguments: {error}") from error
+
+    # -------------------------------------------------------------------------------------- static values
+
+    def value(self) -> Any:
+        """A static parameter."""
+        tokens = self.tokens
+        if tokens.found("("):
+            out = []
+            while not tokens.found(")"):
+                out.append(self.value())
+                tokens.found(",")
+            return tuple(out)
+        if tokens.found("["):
+            return self.index()
+        if tokens.kind == "word":
+            text = word(tokens.take())
+            return plain_value(text) if text in ("True", "False", "None") else text
+        return self.scrap()
+
+    def scrap(self) -> Any:
+        """The value of the text up to the next comma or bracket: a number or a size."""
+        negative = self.tokens.peek() == "-"
+        if "cdot" in self.tokens.peek(int(negative)) or "^" in self.tokens.peek(int(negative))[1:]:
+            self.tokens.at += 1 + negative
+            return _literal(self.tokens.peek(-1)) * (-1 if negative else 1)
+        text = ""
+        while self.tokens.peek() not in (",", ")", "]", ":", "}", ""):
+            text += self.tokens.take()
+        if text.startswith((r"\infty", r"-\infty")):
+            return math.inf if text[0] == "\\" else -math.inf
+        found = re.fullmatch(r"(-?)\\frac\{(\d+)\}\{(\d+)\}", text)
+        return plain_value(f"{found[1]}{found[2]}/{found[3]}" if found else text) if text else None
+
+    def index(self) -> Index:
+        """An index in NumPy's notation, after its opening bracket."""
+        parts: list[Any] = []
+        comma = False
+        tokens = self.tokens
+        while not tokens.found("]"):
+            self.going_on()
+            if tokens.found(r"\ldots"):
+                parts.append(Ellipsis)
+            elif tokens.found("["):
+                parts.append(np.asarray(self.nested()))
+            elif tokens.kind == "word":
+                parts.append(plain_value(word(tokens.take())))
+            else:
+                ends = [self.scrap()]
+                while tokens.found(":"):
+                    ends.append(self.scrap())
+                parts.append(slice(*ends) if len(ends) > 1 else ends[0])
+            comma = tokens.found(",") or comma
+        return static_index(tuple(parts) if comma or len(parts) != 1 else parts[0])
+
+    def going_on(self) -> None:
+        """Refuse the end of the text, and signs that no index has."""
+        if self.tokens.kind == "end" or self.tokens.peek() in ("}", ")"):
+            raise self.tokens.error("']' is missing")
+
+    def nested(self) -> list[Any]:
+        """The rest of a list of numbers."""
+        out: list[Any] = []
+        while not self.tokens.found("]"):
+            self.going_on()
+            if self.tokens.found("["):
+                out.append(self.nested())
+            elif self.tokens.kind == "word":
+                out.append(plain_value(word(self.tokens.take())))
+            else:
+                out.append(self.scrap())
+            self.tokens.found(",")
+        return out
+
+
+def _literal(text: str) -> Any:
+    digits, _, exponent = text.replace(" ", "").partition("10^{")
+    if not exponent:
+        return literal(text)
+    return float(f"{digits.removesuffix(_TIMES) or 1}e{exponent[:-1]}")

@@ -1,0 +1,290 @@
+"""The reader of Unicode text as this library prints it: its signs become the tokens of the strict LaTeX reader.
+
+Spaces tell a product from an index (``x [y > 0]`` and ``x[1:3]``), and an opening bar from a closing one.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from symgrad.formula.printing.decompositions import parts
+from symgrad.formula.printing.formats import LOWERED, RAISED, VULGAR, spelled
+from symgrad.formula.printing.layout import FUNCTIONS
+from symgrad.formula.printing.names import GREEK_LETTERS, bolded, texts
+from symgrad.formula.reading.atoms import ORDERS
+from symgrad.formula.reading.indices import Indexed
+from symgrad.formula.reading.tex import STOP, _TexReader
+from symgrad.formula.reading.text import Tokens, symbol_table
+from symgrad.formula.reading.values import as_term as settled
+from symgrad.formula.reading.values import divided, named_term, operand_of, product, value_of
+from symgrad.formula.term import Term
+
+_UP = {v: k for k, v in RAISED.items()}
+_LOW = {v: k for k, v in LOWERED.items()}
+_UP_CHARS, _LOW_CHARS = "".join(_UP), "".join(_LOW)
+_DIGITS_UP = "".join(RAISED[c] for c in "-−0123456789" if c in RAISED)
+_MARKS = "\u0302\u0304\u0303\u0307\u20d7"
+TOKEN = re.compile(
+    rf"(?P<skip>\s+)|(?P<number>(?:[0-9]+(?:\.[0-9]+)? · )?10[{_DIGITS_UP}]+|[0-9]+(?:\.[0-9]+)?)"
+    rf"|(?P<vulgar>[{''.join(VULGAR.values())}])"
+    rf"|(?P<up>[{re.escape(_UP_CHARS)}]+)|(?P<low>[{_LOW_CHARS}]+)|(?P<quoted>'[^']*')"
+    r"|(?P<name>[A-Za-z](?:[A-Za-z0-9]|_(?=[A-Za-z0-9]))+"
+    rf"|(?![{_UP_CHARS}{_LOW_CHARS}])[^\W\d_](?:[{_MARKS}]|(?:(?![{_UP_CHARS}{_LOW_CHARS}])[^\W\d_])*))"
+    r"|(?P<char>.)",
+    re.DOTALL,
+)
+_SIGNS = {
+    "−": "-", "≤": r"\le", "≥": r"\ge", "≠": r"\ne", "⊙": r"\odot", "·": r"\cdot", "∧": r"\wedge", "∨": r"\vee",
+    "¬": r"\neg", "∑": r"\sum", "∞": r"\infty", "…": r"\ldots", "⌊": r"\left\lfloor", "⌋": r"\right\rfloor",
+    "⌈": r"\left\lceil", "⌉": r"\right\rceil", "⋮": r"\vdots", "′": "'", "√": r"\sqrt", "∛": r"\sqrt",
+}  # fmt: skip
+_OPENING = ("", " ", "(", "[", "{", "‖", "|", "∑", "−", "¬", "\n")
+_GREEK = {letter: rf"\{name}" for name, letter in GREEK_LETTERS.items()}
+_DECOMPOSED = re.compile(r"(\S+) diag\((\S+)\) (\S+)ᵀ\s+'\((\w+)\)'")
+"""What singular vectors or eigenvectors are called."""
+_WORDS = ("None", "True", "False", "nan")
+
+
+def tokenize(text: str) -> Tokens:
+    """The tokens of Unicode text, in the words of LaTeX."""
+    return Tokens(text, _Tokens(text).items)
+
+
+class _Tokens:
+    def __init__(self, text: str):
+        self.text = text
+        self.items: list[tuple[str, str, int]] = []
+        self.open: list[str] = []
+        self.bars: list[str] = []
+        self.begun: list[int] = []
+        self.closing: set[int] = set()
+        matches = [m for m in TOKEN.finditer(text) if m.lastgroup != "skip"]
+        self.matches = matches
+        self.k = 0
+        while self.k < len(matches):
+            self.one(matches[self.k])
+            self.k += 1
+
+    def put(self, *parts: str, kind: str = "char") -> None:
+        place = self.matches[min(self.k, len(self.matches) - 1)].start()
+        for part in parts:
+            self.items.append((kind, part, place))
+
+    def one(self, m: re.Match[str]) -> None:
+        kind, text = str(m.lastgroup), m[0]
+        if kind == "number":
+            power = text.lstrip(".0123456789 ·")
+            digits = text.removesuffix(f"10{power}").removesuffix(" · ") if power else text
+            exponent = "".join(_UP[c] for c in power).replace("−", "-")
+            front = rf"{digits} \cdot " if digits else ""
+            self.put(rf"{front}10^{{{exponent}}}" if power else digits, kind="number")
+        elif kind == "vulgar":
+            top, bottom = next(k for k, v in VULGAR.items() if v == text).split("/")
+            self.put(r"\frac", "{")
+            self.put(top, kind="number")
+            self.put("}", "{")
+            self.put(bottom, kind="number")
+            self.put("}")
+        elif kind == "up":
+            self.script("^", "".join(_UP[c] for c in text))
+        elif kind == "low":
+            self.script("_", "".join(_LOW[c] for c in text))
+        elif kind == "quoted":
+            self.put(rf"\text{{{text[1:-1]}}}", kind="word")
+        elif kind == "name":
+            self.name(text)
+        else:
+            self.sign(text, m)
+
+    def script(self, mark: str, inner: str) -> None:
+        """An index or exponent of small signs."""
+        self.put(mark, "{")
+        for part in re.findall(r"\d+|.", inner):
+            part = {"⊤": r"\top", "−": "-"}.get(part, part)
+            self.put(part, kind="number" if part.isdigit() else "char")
+        self.put("}")
+
+    def name(self, text: str) -> None:
+        following = self.matches[self.k + 1][0] if self.k + 1 < len(self.matches) else ""
+        if following == "=" and self.open[-1:] == ["f("]:
+            self.put(rf"\mathrm{{{text}}}", kind="word")
+        elif text == "𝓕":
+            self.put(r"\mathcal", "{", "F", "}", kind="command")
+        elif text == "ⅈ":
+            self.put(r"\mathrm{i}", kind="word")
+        elif text in _WORDS:
+            self.put(rf"\mathrm{{{text}}}", kind="word")
+        elif text in ("for", "otherwise") and "{" in self.open:
+            self.put("&")
+            self.put(rf"\text{{{text}}}", kind="word")
+        elif text in ORDERS and re.match(rf"[{_LOW_CHARS}]+\(", self.text[self.matches[self.k].end() :]):
+            self.put(rf"\mathrm{{{text}}}", kind="word")
+        elif text in FUNCTIONS:
+            self.put(rf"\{text}", kind="command")
+        elif len(text) == 1:
+            self.put(_GREEK.get(text, text))
+        elif len(text) == 2 and text[1] in _MARKS:
+            self.put(text)
+        else:
+            self.put(rf"\operatorname{{{text}}}", kind="name")
+
+    def begins(self, place: int) -> bool:
+        """Whether nothing that could be called, indexed or closed stands before a place."""
+        return self.text[place - 1 : place] in _OPENING and place - 1 not in self.closing
+
+    def sign(self, text: str, m: re.Match[str]) -> None:
+        begins = self.begins(m.start())
+        if text in ("^", "_"):
+            self.raised(text)
+        elif text in "‖|":
+            closing = not begins and text in self.bars
+            if closing:
+                self.closing.add(m.start())
+                self.bars.remove(text)
+            else:
+                self.bars.append(text)
+            left, right = (r"\lVert", r"\rVert") if text == "‖" else (r"\left|", r"\right|")
+            self.put(right if closing else left, kind="command" if text == "‖" else "bar")
+        elif text == "𝟏":
+            self.put(r"\mathbf{1}", kind="ones")
+        elif text == "[" and not begins and self.items:
+            self.open.append("_[")
+            self.put("_", "{", "[")
+        elif text == "[" and (self.open[-1:] in (["=["], ["_["]) or self.is_parameter()):
+            self.open.append("=[")
+            self.put(text)
+        elif text in "([{":
+            self.open.append("f(" if text == "(" and not begins else text)
+            self.begun += [len(self.items)] * (text == "[")
+            self.put(r"\begin{cases}" if text == "{" else text, kind="begin" if text == "{" else "char")
+        elif text in ")]}":
+            self.close(text)
+        elif text in ",;" and self.open[-1:] in (["["], ["[;"]):
+            self.next_block(text)
+        elif text == ";" and self.open[-1:] == ["{"]:
+            self.put(r"\\", kind="row")
+        elif text in "√∛":
+            self.put(r"\sqrt", *("[3]" if text == "∛" else ""))
+            self.open_group()
+        else:
+            self.put(_SIGNS.get(text, text), kind="bar" if text in "⌊⌋⌈⌉" else "char")
+
+    def is_parameter(self) -> bool:
+        """Whether an index stands here, as in ``put(v; index = [:, 0])``, and no condition or block matrix."""
+        key, equals = [("", "", 0), *self.items][-2:] if self.items else [("", "", 0)] * 2
+        return self.open[-1:] == ["f("] and equals[1] == "=" and key[0] == "word"
+
+    def close(self, text: str) -> None:
+        was = self.open.pop() if self.open else ""
+        if was in ("[", "[;"):
+            self.begun.pop()
+        if was == "[;":
+            self.put(r"\end{bmatrix}", kind="end")
+        elif was == "{":
+            self.put(r"\end{cases}", kind="end")
+        elif was == "_[":
+            self.put("]", "}")
+        else:
+            self.put("}" if was == "group" else text)
+
+    def next_block(self, text: str) -> None:
+        """Between the blocks of ``[A, B; C, D]``, whose first bracket looked like one around a condition."""
+        place = self.begun[-1]
+        self.items[place] = ("begin", r"\begin{bmatrix}", self.items[place][2])
+        self.open[-1] = "[;"
+        self.put(*(("&",) if text == "," else (r"\\",)), kind="char" if text == "," else "row")
+
+    def open_group(self) -> None:
+        """The bracket that follows stands for LaTeX's braces."""
+        self.k += 1
+        self.open.append("group")
+        self.put("{")
+
+    def raised(self, mark: str) -> None:
+        """An index or exponent after its sign: in brackets, or one sign."""
+        self.put(mark)
+        following = [m[0] for m in self.matches[self.k + 1 : self.k + 3]]
+        if following[:2] == ["⊙", "("]:
+            self.k += 1
+            self.open_group()
+            self.put(r"\odot")
+        elif following[:1] == ["("]:
+            self.open_group()
+        else:
+            self.put("{")
+            for _ in range(2 if following[:1] == ["⊙"] else 1):
+                self.k += 1
+                if self.k < len(self.matches):
+                    self.one(self.matches[self.k])
+            self.put("}")
+
+
+class PlainReader(_TexReader):
+    """The strict reader, of tokens of Unicode text; ``/`` divides what stands on its two sides."""
+
+    def __init__(self, tokens: Tokens, table: dict[str, Term]):
+        super().__init__(tokens, table)
+        self.names.clear()
+        for name, text in texts(table).items():
+            for form in (text, bolded(text)):
+                self.known(spelled(form, "unicode"), table[name])
+
+    def known(self, text: str, term: Term) -> None:
+        """Let a Unicode text stand for a term."""
+        self.names.append(([i[1] for i in tokenize(text).items], value_of(term)))
+        self.names.sort(key=lambda entry: -len(entry[0]))
+
+    def juxtaposed(self) -> Any:
+        """Factors side by side, and quotients of two of them."""
+        tokens = self.tokens
+        if tokens.peek() == r"\sum":
+            return self.summed()
+        out = self.ratio()
+        while tokens.peek() not in STOP and tokens.kind != "end":
+            tokens.found(r"\cdot")
+            right = self.summed() if tokens.peek() == r"\sum" else self.ratio()
+            if isinstance(out, Indexed) or isinstance(right, Indexed):
+                out = out.times(operand_of(right)) if isinstance(out, Indexed) else right.times(out.term)
+            else:
+                out = product(out, right)
+        return out
+
+    def ratio(self) -> Any:
+        """A factor, or a quotient of two."""
+        out = self.factor()
+        return divided(out, self.factor()) if self.tokens.found("/") else out
+
+
+def from_unicode(text: str, symbols: Mapping[str, Any] | Iterable[Term], shape: tuple[Any, ...] | None = None) -> Term:
+    """The term of Unicode text as this library prints it; arguments as for ``from_latex``.
+
+    >>> from_unicode("2 Xᵀ (X w − y)", {"X": ("n", "m"), "w": ("m",), "y": ("n",)}).shape
+    ('m',)
+    """
+    table = symbol_table(symbols)
+    lines = [line.strip() for line in unicodedata.normalize("NFC", text).strip().splitlines() if line.strip()]
+    known: list[tuple[str, Term]] = []
+    for line in lines[:-1]:
+        left, _, right = line.partition(" = ")
+        letters = _DECOMPOSED.fullmatch(right.strip())
+        if letters is not None:
+            found = parts(letters[4], settled(_value(left, table, known), None))
+            known += zip(letters.groups(), found, strict=False)
+        else:
+            known.append((left, named_term(_value(right, table, known))))
+    left, _, right = lines[-1].partition(" = ")
+    last = right if right and (known or "∂" in left) and not re.search(r"[(\[{]", left) else lines[-1]
+    return settled(_value(last, table, known), shape)
+
+
+def _value(text: str, table: dict[str, Term], known: Iterable[tuple[str, Term]]) -> Any:
+    reader = PlainReader(tokenize(text), table)
+    for name, term in known:
+        reader.known(name, term)
+    found = reader.condition()
+    if reader.tokens.kind != "end":
+        raise reader.tokens.error(f"unexpected {reader.tokens.peek()!r}")
+    return found

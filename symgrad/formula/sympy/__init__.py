@@ -1,0 +1,1 @@
+"""The way out to SymPy and back in: expressions with one symbol per array, matrix expressions, entries."""

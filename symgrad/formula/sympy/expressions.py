@@ -1,0 +1,561 @@
+"""Terms to SymPy and back.
+
+0-d formulas become plain SymPy.  For arrays SymPy's arithmetic and functions mean elementwise NumPy, and every other op
+is an opaque head that carries its shape (:mod:`symgrad.formula.sympy.heads`); :func:`shape_of` tells the shape of any
+such expression.  Expressions are trees, and SymPy's printers recurse, so building stops at a depth and a tree size.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from symgrad.dtypes import is_floating
+from symgrad.errors import FormulaError, FormulaTooDeep
+from symgrad.formula.canonical.chains import is_transpose
+from symgrad.formula.printing.wherelist import canonical_or_raw
+from symgrad.formula.reading.indices import Indexed, entry_by_entry
+from symgrad.formula.sympy.entries import indexable
+from symgrad.formula.sympy.heads import _WORD, ArraySymbol, Head, SizeSymbol, Static, head, shape_of
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, apply, as_term, number, postorder, size_letter, symbol
+from symgrad.op import Op, lookup
+from symgrad.timing import timed
+
+__all__ = ["DEPTH_BUDGET", "TREE_BUDGET", "from_sympy_expr", "shape_of", "to_sympy"]
+
+DEPTH_BUDGET = 150
+"""Levels of nested operations an expression may have (a chain of sums or of products is one level)."""
+
+TREE_BUDGET = 20_000
+"""Nodes an expression may have when every shared part is written out."""
+
+_CACHE: weakref.WeakKeyDictionary[Term, dict[Any, Any]] = weakref.WeakKeyDictionary()
+_PLAIN = ("exp", "log", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
+          "atanh", "atan2", "floor", "ceil", "abs", "sign")  # fmt: skip
+_RELATIONS = {"gt": sp.Gt, "ge": sp.Ge, "lt": sp.Lt, "le": sp.Le, "eq": sp.Eq, "tied": sp.Eq, "ne": sp.Ne}
+_LOGIC = {"logical_and": sp.And, "logical_or": sp.Or, "logical_xor": sp.Xor, "logical_not": sp.Not}
+_SUMS = ("add", "sub", "neg")
+_PRODUCTS = ("mul", "div", "reciprocal")
+
+
+@timed("symbolic", "to_sympy")
+def to_sympy(term: Term, canonicalise: bool = True, symbols: Sequence[Term] = ()) -> Any:
+    """The SymPy expression of a term, canonical form first unless ``canonicalise=False``.
+
+    ``symbols`` are further symbols of the computation, from whose axes size letters can be read where the formula
+    itself has none (``ones(n)``).  Raises ``FormulaTooDeep`` past ``DEPTH_BUDGET`` levels or ``TREE_BUDGET`` nodes.
+
+    >>> x = symbol("x")
+    >>> to_sympy(lookup("tanh")(x) * 2)
+    2*tanh(x)
+    """
+    key = (canonicalise, tuple(symbols))
+    cache = _CACHE.setdefault(term, {})
+    if key not in cache:
+        made = _built(canonical_or_raw(term) if canonicalise else term, term, symbols)
+        cache[key] = indexable(made) if term.shape and canonicalise else made
+    return cache[key]
+
+
+def _built(term: Term, original: Term, symbols: Sequence[Term]) -> Any:
+    order = postorder([term])
+    _check_size(order)
+    builder = Builder([*order, *postorder([original]), *symbols])
+    return builder.built(order)
+
+
+def _check_size(order: Sequence[Term]) -> None:
+    depth: dict[Term, int] = {}
+    size: dict[Term, int] = {}
+    for t in order:
+        family = _family(t)
+        depth[t] = max((depth[a] + (family is None or _family(a) != family) for a in t.args), default=0)
+        size[t] = 1 + sum(size[a] for a in t.args)
+        if depth[t] > DEPTH_BUDGET or size[t] > TREE_BUDGET:
+            measure = f"{DEPTH_BUDGET} levels" if depth[t] > DEPTH_BUDGET else f"{TREE_BUDGET} nodes written out"
+            raise FormulaTooDeep(
+                f"this formula has {len(order)} distinct parts and passes the budget of {measure} for one expression; "
+                "symgrad.where_list(t) gives it as short statements with named parts, at any size."
+            )
+
+
+def _family(t: Term) -> str | None:
+    name = t.op.name
+    return "sum" if name in _SUMS else "product" if name in _PRODUCTS else None
+
+
+# ---------------------------------------------------------------------------------------------- building
+
+
+class Builder:
+    """Expressions of terms, bottom-up.  Sums and products are collected and made n-ary when something else needs them.
+
+    ``evaluate=False`` leaves out SymPy's own simplification, which costs ten times the rest.
+    """
+
+    def __init__(self, terms: Sequence[Term], evaluate: bool = True):
+        self.evaluate = evaluate
+        self.uses: dict[Term, int] = {}
+        self.exprs: dict[Term, Any] = {}
+        self.parts: dict[Term, list[Any]] = {}
+        self.shapes: dict[Any, Any] = {}
+        self.letters: dict[str, Any] = {}
+        for t in terms:
+            if t.op is SYMBOL:
+                array = symbol_expr(t)
+                for axis, letter in enumerate(t.shape):
+                    if isinstance(letter, str) and letter.isidentifier():
+                        self.letters.setdefault(letter, SizeSymbol(letter, array, axis))
+
+    def built(self, order: Sequence[Term]) -> Any:
+        """The expression of the last term of a postorder."""
+        for t in order:
+            for a in t.args:
+                self.uses[a] = self.uses.get(a, 0) + 1
+        for t in order:
+            self.add(t)
+        return as_number(self.image(order[-1]))
+
+    def image(self, t: Term) -> Any:
+        """The expression of a term whose arguments were added."""
+        if t not in self.exprs:
+            parts = self.parts.pop(t)
+            if self.evaluate:
+                made = sp.Add(*parts) if _family(t) == "sum" else _product(parts)
+            else:
+                made = (sp.Add if _family(t) == "sum" else sp.Mul)(*parts, evaluate=False)
+            self.exprs[t] = self._shaped(made, t)
+        return self.exprs[t]
+
+    def add(self, t: Term) -> None:
+        """Build one term."""
+        family = _family(t)
+        if family == "sum":
+            self.parts[t] = self._summands(t)
+        elif family == "product":
+            self.parts[t] = self._factors(t)
+        else:
+            made = self._node(t)
+            self.exprs[t] = made if isinstance(made, sp.logic.boolalg.Boolean) else self._shaped(made, t)
+
+    def _joined(self, t: Term, family: str) -> list[Any]:
+        """The parts of an argument that continues the chain, else the argument as one part.
+
+        The list is taken over from an argument with one use, so that a long chain costs linear time.
+        """
+        if t in self.parts and _family(t) == family:
+            return self.parts.pop(t) if self.uses.get(t) == 1 else list(self.parts[t])
+        return [as_number(self.image(t))]
+
+    def _summands(self, t: Term) -> list[Any]:
+        first = self._joined(t.args[0], "sum")
+        if t.op.name == "neg":
+            return [-p for p in first]
+        second = self._joined(t.args[1], "sum")
+        first.extend(second if t.op.name == "add" else [-p for p in second])
+        return first
+
+    def _factors(self, t: Term) -> list[Any]:
+        first = self._joined(t.args[0], "product")
+        if t.op.name == "reciprocal":
+            return [_power(p, sp.Integer(-1)) for p in first]
+        second = self._joined(t.args[1], "product")
+        first.extend(second if t.op.name == "mul" else [_power(p, sp.Integer(-1)) for p in second])
+        return first
+
+    def _shaped(self, expr: Any, t: Term) -> Any:
+        """``expr``, broadcast where SymPy's simplification lost the shape (u - u is 0)."""
+        if not t.shape or shape_of(expr, self.shapes) == t.shape:
+            return expr
+        if expr.is_number:
+            return self._head(
+                "full", (), {"shape": t.shape, "value": _plain_number(expr), "dtype": str(t.dtype or "float64")}
+            )
+        return self._head("expand", (expr,), {"shape": t.shape})
+
+    def _head(self, name: str, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+        op = lookup(name)
+        letters = tuple(dict.fromkeys(w for k in op.size_params or () for w in _letters(params[k])))
+        static = Static(sorted(params.items()), letters)
+        return head(name)(*operands, static, *(self.size(w) for w in letters))
+
+    def size(self, letter: str) -> Any:
+        """The symbol of a size letter."""
+        return self.letters.get(letter) or sp.Symbol(letter, integer=True, positive=True)
+
+    def _node(self, t: Term) -> Any:
+        name, op = t.op.name, t.op
+        if op is SYMBOL:
+            return symbol_expr(t)
+        if op is NUMBER:
+            return number_expr(t.number)
+        if op is SIZE:
+            return self.size(t.params["name"])
+        if is_transpose(t) and t.args[0].op.name == "conj":
+            return self._head("adjoint", [as_number(self.image(t.args[0].args[0]))], {})
+        args = [self.image(a) for a in t.args]
+        if name in _RELATIONS:
+            return _RELATIONS[name](*map(as_number, args))
+        if name in _LOGIC and len({a.shape for a in t.args}) == 1:
+            return _LOGIC[name](*map(as_condition, args))
+        if name == "where":
+            return chosen(as_condition(args[0]), as_number(args[1]), as_number(args[2]))
+        numbers = [as_number(a) for a in args]
+        if not self.evaluate and name in _PLAIN:
+            return sp.Function.__new__(_class(name), *numbers, evaluate=False) if name != "sqrt" else sp.sqrt(*numbers)
+        rule = _NODES.get(name)
+        if rule is not None:
+            return rule(t, *numbers)
+        if op.kind == "opaque" or op.infer is None or op.name not in _table():
+            return sp.Function(name)(*numbers)
+        return head(name)(*numbers) if op.kind == "elementwise" else self._head(name, numbers, t.params)
+
+
+def _table() -> dict[str, Op]:
+    from symgrad.op import TABLE
+
+    return TABLE
+
+
+def _letters(value: Any) -> list[str]:
+    if isinstance(value, tuple):
+        return [w for v in value for w in _letters(v)]
+    return [w for w in _WORD.findall(value) if w not in ("len", "range", "None")] if isinstance(value, str) else []
+
+
+def symbol_expr(t: Term) -> Any:
+    """A plain SymPy symbol for a scalar, an :class:`ArraySymbol` for an array."""
+    name = t.params["name"]
+    return ArraySymbol(name, t.shape) if t.shape else sp.Symbol(name)
+
+
+def number_expr(value: Any) -> Any:
+    """A constant in SymPy: exact when it is exact; a float prints with the digits that give back its every bit."""
+    if isinstance(value, str):
+        return sp.pi
+    if isinstance(value, (bool, np.bool_)):
+        return sp.Integer(int(value))
+    if isinstance(value, int):
+        return sp.Integer(value)
+    if isinstance(value, Fraction):
+        return sp.Rational(value.numerator, value.denominator)
+    if isinstance(value, complex):
+        return number_expr(value.real) + sp.I * number_expr(value.imag)
+    if math.isnan(value):
+        return sp.nan
+    if math.isinf(value):
+        return sp.oo if value > 0 else -sp.oo
+    short = sp.Float(repr(value), 17)
+    return short if float(short) == value else sp.Float(value, 17)
+
+
+def _plain_number(expr: Any) -> Any:
+    if expr.is_Integer:
+        return int(expr)
+    return Fraction(int(expr.p), int(expr.q)) if expr.is_Rational else float(expr)
+
+
+def chosen(condition: Any, a: Any, b: Any) -> Any:
+    """``a`` where the condition holds, else ``b``: plain SymPy for scalars, NumPy's ``where`` for arrays.
+
+    SymPy's ``Piecewise`` solves and merges its conditions, which is right for numbers and not for arrays.
+    """
+    if condition in (sp.true, sp.false):
+        return a if condition is sp.true else b
+    if any(e.has(ArraySymbol, Head) for e in (condition, a, b)):
+        return head("where")(condition, a, b, Static(()))
+    return sp.Piecewise((a, condition), (b, True))
+
+
+def as_number(expr: Any) -> Any:
+    """A condition as 1 and 0; anything else as it is."""
+    if isinstance(expr, sp.logic.boolalg.Boolean) and not isinstance(expr, sp.Symbol):
+        return chosen(expr, sp.Integer(1), sp.Integer(0))
+    return expr
+
+
+def as_condition(expr: Any) -> Any:
+    """A number as the condition that it is not zero."""
+    if isinstance(expr, sp.logic.boolalg.Boolean):
+        return expr
+    if isinstance(expr, Head) and expr.op_name == "where" and expr.args[1:3] == (1, 0):
+        return expr.args[0]
+    if isinstance(expr, sp.Piecewise) and expr.args[0][0] == 1 and expr.args[-1][0] == 0 and len(expr.args) == 2:
+        return expr.args[0][1]
+    return sp.Ne(expr, 0)
+
+
+def _product(parts: Sequence[Any]) -> Any:
+    """The product, kept as written where SymPy would cancel a factor against its own inverse."""
+    above: set[Any] = set()
+    below: set[Any] = set()
+    for part in parts:
+        for factor in sp.Mul.make_args(part):
+            base, exponent = factor.as_base_exp()
+            if not base.is_number:
+                (below if exponent.could_extract_minus_sign() else above).add(base)
+    return sp.Mul(*parts, evaluate=not above & below)
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    if exponent == -1 and base.is_zero:
+        return sp.Pow(base, exponent, evaluate=False)
+    return sp.Pow(base, exponent)
+
+
+def _exp(t: Term, x: Any) -> Any:
+    return sp.exp(x, evaluate=not x.has(sp.log))
+
+
+def _extreme(name: str, function: Any) -> Callable[..., Any]:
+    def build(t: Term, *args: Any) -> Any:
+        return head(name)(*args) if t.shape else function(*args)
+
+    return build
+
+
+def _cast(t: Term, x: Any) -> Any:
+    """Casts among floats do not show; those that round do."""
+    if np.dtype(t.params["dtype"]).kind in "iub" and (t.args[0].dtype is None or is_floating(t.args[0].dtype)):
+        return head("cast")(x, Static(sorted(t.params.items())))
+    return x
+
+
+def _class(name: str) -> Any:
+    return getattr(sp, lookup(name).sympy or name)
+
+
+def _function(name: str) -> Callable[..., Any]:
+    function = _class(name)
+    return lambda t, *args: function(*args)
+
+
+_NODES: dict[str, Callable[..., Any]] = {
+    **{name: _function(name) for name in _PLAIN},
+    "exp": _exp,
+    "pow": lambda t, x, y: _power(x, y),
+    "square": lambda t, x: _power(x, sp.Integer(2)),
+    "rsqrt": lambda t, x: _power(x, sp.Rational(-1, 2)),
+    "maximum": _extreme("maximum", sp.Max),
+    "minimum": _extreme("minimum", sp.Min),
+    "clamp_min": _extreme("maximum", sp.Max),
+    "clamp_max": _extreme("minimum", sp.Min),
+    "relu": lambda t, x: head("relu")(x) if t.shape else sp.Max(x, 0),
+    "clone": lambda t, x: x,
+    "cast": _cast,
+}
+
+
+def partial(op: Op, args: Sequence[Any], i: int) -> Any:
+    """The partial derivative of an elementwise op by argument ``i``, at SymPy arguments."""
+    inputs = [symbol(f"_{k}") for k in range(len(args))]
+    g = number(1, np.dtype(float))
+    pulled = op.pullback(i, g, op(*inputs), inputs, {})
+    if pulled is None:
+        raise FormulaError(f"{op.name} has no derivative by argument {i + 1}")
+    made = to_sympy(as_term(pulled), canonicalise=False)
+    return made.xreplace({sp.Symbol(f"_{k}"): a for k, a in enumerate(args)})
+
+
+# ---------------------------------------------------------------------------------------------- back
+
+
+def from_sympy_expr(expr: Any, symbols: Any = None, indices: Sequence[str] | None = None) -> Term:
+    """The term of an expression: SymPy's elementwise functions, heads, matrix and array nodes, entries with indices.
+
+    It is the inverse of :func:`to_sympy`.  ``symbols`` gives the shape and dtype of symbols, as ``{name: (shape,
+    dtype)}`` or a list of symbol terms; others are float64 scalars, or arrays of the shape that their symbol states.
+    ``indices`` is the order of the free indices of an expression of entries; without it it is alphabetical.
+
+    >>> from_sympy_expr(sp.sin(sp.Symbol("x")) ** 2)
+    <term pow(…, 2)>
+    """
+    from symgrad.formula.reading.text import symbol_table
+    from symgrad.formula.sympy import nodes
+
+    table = symbol_table(symbols or {})
+    bounds = nodes.Bounds(expr, table)
+    image: dict[Any, Any] = {}
+    stack = [expr]
+    while stack:
+        item = stack[-1]
+        if item in image or isinstance(item, Static):
+            stack.pop()
+            continue
+        if isinstance(item, nodes.REFUSED):
+            raise nodes.refused(item)
+        below = nodes.children(item) if nodes.handled(item) else item.args
+        missing = [a for a in below if a not in image and not isinstance(a, Static)]
+        if missing:
+            stack.extend(reversed(missing))
+            continue
+        args = [image.get(a) for a in below]
+        if nodes.handled(item):
+            made = nodes.node(item, args, bounds, from_sympy_expr)
+        elif any(isinstance(a, Indexed) for a in args):
+            made = _of_entries(item, args, table)
+        elif isinstance(item, sp.Symbol) and item.name in bounds.letters and item.name not in table:
+            made = size_letter(item.name)
+        else:
+            made = _term(item, args, table)
+        image[stack.pop()] = made
+    found = image[expr]
+    if isinstance(found, Indexed):
+        order = sorted(found.letters) if indices is None else [str(i) for i in indices]
+        if sorted(order) != sorted(found.letters):
+            raise FormulaError(f"the free indices are {', '.join(sorted(found.letters))}, not {', '.join(order)}.")
+        return found.contracted(order)
+    return found  # type: ignore[no-any-return]
+
+
+def _of_entries(item: Any, args: list[Any], table: dict[str, Term]) -> Any:
+    """A product or a function of entries with indices."""
+    if isinstance(item, sp.Mul):
+        out = args[0] if isinstance(args[0], Indexed) else Indexed([(args[0], ())])
+        for a in args[1:]:
+            out = out.times(a)
+        return out
+    return entry_by_entry(lambda *terms: _term(item, list(terms), table), args)
+
+
+def _term(item: Any, args: list[Any], table: dict[str, Term]) -> Any:
+    if isinstance(item, SizeSymbol):
+        return size_letter(item.name)
+    if isinstance(item, sp.Symbol):
+        return table[item.name] if item.name in table else symbol(item.name, getattr(item, "shape", ()))
+    if isinstance(item, Head):
+        return apply(item.op, tuple(args[: len(item.operands)]), item.params)
+    found = _BACK.get(type(item).__name__)
+    if found is not None:
+        return found(args)
+    if item.is_number and not item.args:
+        return _number_term(item)
+    if isinstance(item, (sp.Add, sp.Mul)):
+        return _folded(item, args)
+    if isinstance(item, (sp.Max, sp.Min)):
+        op = lookup("maximum" if isinstance(item, sp.Max) else "minimum")
+        return _fold(op, args)
+    if isinstance(item, sp.functions.elementary.piecewise.ExprCondPair) or item in (sp.true, sp.false):
+        return args or number(item is sp.true)
+    if isinstance(item, sp.Piecewise):
+        return _piecewise(args)
+    name = _NAMES.get(type(item).__name__, getattr(item, "op_name", None) or type(item).__name__)
+    if name not in _table() or isinstance(item, sp.core.function.AppliedUndef):
+        from symgrad.formula.sympy.nodes import refused
+
+        raise refused(item)
+    return lookup(name)(*args)
+
+
+def _piecewise(pairs: list[Any]) -> Any:
+    """The first value whose condition holds; without a last one for the rest there is no number."""
+    out: Any = pairs[-1][0] if pairs[-1][1].number is True else number(float("nan"))
+    for value, condition in reversed(pairs[:-1] if pairs[-1][1].number is True else pairs):
+        out = lookup("where")(condition, value, out)
+    return out
+
+
+def _number_term(item: Any) -> Term:
+    if item is sp.pi:
+        from symgrad.ops.constants import PI
+
+        return as_term(PI)
+    if item is sp.E:
+        return lookup("exp")(number(1))  # type: ignore[no-any-return]
+    if item is sp.I:
+        return number(1j)
+    if item.is_Rational:
+        return number(Fraction(int(item.p), int(item.q)))
+    return number(float(item))
+
+
+def _fold(op: Op, args: Sequence[Term]) -> Any:
+    out = args[0]
+    for a in args[1:]:
+        out = op(out, a)
+    return out
+
+
+def _folded(item: Any, args: Sequence[Term]) -> Any:
+    if isinstance(item, sp.Add):
+        return _fold(lookup("add"), args)
+    above = [a for a, e in zip(args, item.args, strict=True) if not _is_inverse(e)]
+    below = [_inverted(a) for a, e in zip(args, item.args, strict=True) if _is_inverse(e)]
+    top = _fold(lookup("mul"), above) if above else number(1)
+    return lookup("div")(top, _fold(lookup("mul"), below)) if below else top
+
+
+def _is_inverse(e: Any) -> bool:
+    return bool(e.is_Pow and e.exp.is_Rational and e.exp < 0 and not e.base.is_Rational)
+
+
+def _inverted(a: Term) -> Any:
+    """The base (to a positive power) of a factor with a negative exponent."""
+    if a.op.name == "div":
+        return a.args[1]
+    base, exponent = a.args
+    return lookup("pow")(base, lookup("neg")(exponent))
+
+
+def _pow(args: list[Term]) -> Any:
+    base, exponent = args
+    if exponent.number == Fraction(1, 2):
+        return lookup("sqrt")(base)
+    return lookup("div")(1, base) if exponent.number == -1 else lookup("pow")(base, exponent)
+
+
+def _of_order(name: str, order: Term, x: Term) -> Any:
+    n = _whole(name, order)
+    return lookup("digamma")(x) if name == "polygamma" and not n else lookup(name)(x, n=n)
+
+
+def _whole(name: str, order: Term) -> int:
+    if not isinstance(order.number, int):
+        raise FormulaError(f"{name} is read for whole orders only.")
+    return order.number
+
+
+_NAMES = {
+    "Abs": "abs", "ceiling": "ceil", "Max": "maximum", "Min": "minimum", "Mod": "remainder", "loggamma": "lgamma",
+    "re": "real", "im": "imag", "conjugate": "conj", "LambertW": "lambertw", "arg": "angle",
+}  # fmt: skip
+_BACK: dict[str, Callable[[list[Any]], Any]] = {
+    "Pow": _pow,
+    "StrictGreaterThan": lambda a: lookup("gt")(*a),
+    "GreaterThan": lambda a: lookup("ge")(*a),
+    "StrictLessThan": lambda a: lookup("lt")(*a),
+    "LessThan": lambda a: lookup("le")(*a),
+    "Equality": lambda a: lookup("eq")(*a),
+    "Unequality": lambda a: lookup("ne")(*a),
+    "And": lambda a: _fold(lookup("logical_and"), a),
+    "Or": lambda a: _fold(lookup("logical_or"), a),
+    "Xor": lambda a: _fold(lookup("logical_xor"), a),
+    "Not": lambda a: lookup("logical_not")(*a),
+    "ITE": lambda a: lookup("where")(*a),
+    "sec": lambda a: lookup("div")(1, lookup("cos")(*a)),
+    "csc": lambda a: lookup("div")(1, lookup("sin")(*a)),
+    "cot": lambda a: lookup("div")(1, lookup("tan")(*a)),
+    "polygamma": lambda a: _of_order("polygamma", *a),
+    "Heaviside": lambda a: lookup("heaviside")(*a),
+    "besselj": lambda a: _of_order("bessel_j", *a),
+    "besseli": lambda a: _of_order("bessel_i", *a),
+    "bessely": lambda a: _of_order("bessel_y", *a),
+    "besselk": lambda a: _of_order("bessel_k", *a),
+    "zeta": lambda a: lookup("zeta")(a[0], a[1] if len(a) > 1 else 1),
+    "chebyshevt": lambda a: _of_order("chebyshev_polynomial_t", *a),
+    "chebyshevu": lambda a: lookup("gegenbauer_polynomial")(a[1], n=_whole("chebyshevu", a[0]), a=1.0),
+    "legendre": lambda a: lookup("gegenbauer_polynomial")(a[1], n=_whole("legendre", a[0]), a=0.5),
+    "gegenbauer": lambda a: lookup("gegenbauer_polynomial")(a[2], n=_whole("gegenbauer", a[0]), a=float(a[1].number)),
+    "laguerre": lambda a: lookup("laguerre_polynomial")(a[1], n=_whole("laguerre", a[0]), a=0),
+    "assoc_laguerre": lambda a: lookup("laguerre_polynomial")(
+        a[2], n=_whole("laguerre", a[0]), a=_whole("laguerre", a[1])
+    ),
+    "hermite": lambda a: _of_order("hermite_polynomial_h", *a),
+    "hermite_prob": lambda a: _of_order("hermite_polynomial_he", *a),
+}

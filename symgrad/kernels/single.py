@@ -1,0 +1,372 @@
+"""Kernels of single precision (float32, complex64) that agree with torch's to the last digit.
+
+A rounding error of float32 is one part in ten million, which a comparison in float64 sees.  Which error a sum has
+depends on the order of its additions; :func:`total` adds in the order of torch's CPU kernels (several partial sums
+side by side, in the order in which the entries lie in memory).  Smooth functions are computed in float64 and rounded
+once, see :func:`rounded`.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.kernels import elementwise as kernels
+
+VECTOR = 32
+"""Bytes of a vector register: entries that torch adds at the same time."""
+PARTS = 4
+"""Partial sums of a row, which are independent so that they overlap."""
+
+
+def rounded(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A smooth function of float32 entries: computed in float64 and rounded once."""
+
+    def run(x: Any, **params: Any) -> Any:
+        complexes = x.dtype.kind == "c"
+        out = kernel(x.astype(np.complex128 if complexes else np.float64), **params)
+        return out.astype(np.complex64 if out.dtype.kind == "c" else np.float32)
+
+    return run
+
+
+def real(single: Callable[..., Any], kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel of float32 beside the one that complex64 keeps."""
+
+    def run(*xs: Any, **params: Any) -> Any:
+        return (single if xs[0].dtype.kind == "f" else kernel)(*xs, **params)
+
+    return run
+
+
+def smooth(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A smooth function of float32 entries, in float64 and rounded once; complex64 as it is."""
+    return real(rounded(kernel), kernel)
+
+
+def _in_turn(a: Any) -> Any:
+    """The sum along the first axis, one entry after the other."""
+    if a.shape[0] == 1:
+        return a[0]
+    if a[0].size < 8:
+        return np.add.accumulate(a)[-1]
+    return np.add.reduce(np.ascontiguousarray(a))
+
+
+def _cascade(a: Any) -> Any:
+    """The sum along the first axis: blocks in turn, then the sums of blocks in turn, on four levels."""
+    count = len(a)
+    power = max(4, math.ceil(math.log2(count)) // 4) if count > 1 else 4
+    step, tops = 1 << power, []
+    for _ in range(3):
+        blocks, rest = divmod(len(a), step)
+        tops.append(_in_turn(a[len(a) - rest :]) if rest else None)
+        if not blocks:
+            a = a[:0]
+            break
+        full = a[: blocks * step].reshape(blocks, step, *a.shape[1:])
+        a = _in_turn(full.swapaxes(0, 1))
+    if len(a):
+        tops.append(_in_turn(a))
+    found = [part for part in tops if part is not None]
+    return functools.reduce(np.add, found)
+
+
+def _row(a: Any) -> Any:
+    """The sum along the first axis by independent partial sums."""
+    whole = len(a) // PARTS * PARTS
+    if not whole:
+        return _in_turn(a)
+    parts = list(_cascade(a[:whole].reshape(whole // PARTS, PARTS, *a.shape[1:])))
+    for entry in a[whole:]:
+        parts[0] = parts[0] + entry
+    return functools.reduce(np.add, parts)
+
+
+def _vectors(a: Any, lanes: int) -> Any:
+    """The sum along the first axis, whose entries are neighbours in memory: vector by vector."""
+    whole = len(a) // lanes * lanes
+    sums = list(_row(a[:whole].reshape(whole // lanes, lanes, *a.shape[1:])))
+    return functools.reduce(np.add, [*a[whole:], *sums])
+
+
+def _columns(a: Any, widths: Sequence[int]) -> Any:
+    """The sums along the first axis of a matrix: as many neighbouring columns at a time as ``widths`` says."""
+    done, out = 0, []
+    group, *others = widths
+    upto = a.shape[1] // group * group
+    if upto:
+        out.append(_cascade(a[:, :upto]))
+        done = upto
+    for width in (*others, 1):
+        upto = done + (a.shape[1] - done) // width * width
+        if upto > done:
+            out.append(_row(a[:, done:upto]))
+            done = upto
+    return out[0] if len(out) == 1 else np.concatenate(out)
+
+
+def _order(axes: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Axes ``(size, stride, stride in the result)`` in the order of torch's loops, the innermost first, merged."""
+
+    def later(a: tuple[int, int, int], b: tuple[int, int, int]) -> int:
+        if (a[2] == 0) != (b[2] == 0):
+            return 1 if b[2] == 0 else -1
+        for place in (2, 1):
+            if a[place] and b[place]:
+                if a[place] != b[place]:
+                    return 1 if a[place] > b[place] else -1
+                if a[0] > b[0]:
+                    return 1
+        return 0
+
+    row = axes[::-1]
+    for i in range(1, len(row)):
+        at = i
+        for other in range(i - 1, -1, -1):
+            found = later(row[other], row[at])
+            if found > 0:
+                row[other], row[at] = row[at], row[other]
+                at = other
+            elif found < 0:
+                break
+    merged = row[:1]
+    for size, stride, out in row[1:]:
+        first = merged[-1]
+        if first[0] * first[1] == stride and first[0] * first[2] == out:
+            merged[-1] = (first[0] * size, first[1], first[2])
+        else:
+            merged.append((size, stride, out))
+    return merged
+
+
+def _loops(x: Any, dim: tuple[int, ...]) -> tuple[list[tuple[int, int, int]], Any]:
+    """The axes in torch's order, and ``x`` seen along them."""
+    axes, out = [], 1
+    for k in reversed(range(x.ndim)):
+        if x.shape[k] > 1:
+            axes.append((x.shape[k], x.strides[k], 0 if k in dim else out))
+            out *= 1 if k in dim else x.shape[k]
+    loops = _order(axes[::-1]) or [(1, x.itemsize, 0)]
+    return loops, np.lib.stride_tricks.as_strided(x, [n for n, _, _ in loops], [s for _, s, _ in loops])
+
+
+def total(x: Any, dim: tuple[int, ...], keepdim: bool = False) -> Any:
+    """The sum over axes in torch's order."""
+    shape = tuple(1 if k in dim else n for k, n in enumerate(x.shape) if keepdim or k not in dim)
+    if math.prod(x.shape[k] for k in dim) < PARTS or not x.size:
+        return np.sum(x, dim, keepdims=keepdim)
+    loops, view = _loops(x, dim)
+    if len(loops) == 1:
+        loops.append((1, 0, 0))
+        view = view[:, None]
+    (inner, step, _), (outer, hop, _) = loops[:2]
+    # Longer axes than two are independent or come one after the other.
+    lanes = VECTOR // x.itemsize
+    if step == x.itemsize and inner >= lanes:
+        sums = _vectors(view, lanes)
+    elif hop == x.itemsize and outer >= lanes:
+        sums = _columns(view, (PARTS * lanes, lanes))
+    elif step < hop:
+        sums = _row(view)
+    else:
+        sums = _columns(view, (PARTS,))
+    reduced = [k for k, (_, _, at) in enumerate(loops[1:]) if not at]
+    if reduced and sums.ndim:
+        count = len(reduced)
+        sums = _in_turn(sums.transpose(*reduced[::-1], *range(count, sums.ndim)).reshape(-1, *sums.shape[count:]))
+    return sums.transpose().reshape(shape)[()]
+
+
+def mean(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """The sum in torch's order over the number of entries."""
+    return total(x, dim, keepdim) / np.float32(math.prod(x.shape[k] for k in dim))
+
+
+def summed(x: Any, axes: Any = None) -> Any:
+    """:func:`total` with the arguments of ``np.sum``."""
+    return total(x, tuple(range(x.ndim)) if axes is None else axes if isinstance(axes, tuple) else (axes,))
+
+
+_SMALL = 512
+"""Multiplications up to which the entries of a matrix product are added in turn."""
+
+
+def matmul(a: Any, b: Any) -> Any:
+    """The matrix product; small ones add the products in turn, each rounded, as torch's library does."""
+    inner = a.shape[-1]
+    if inner < 2 or a.size * (b.shape[-1] if b.ndim > 1 else 1) > _SMALL:
+        return np.matmul(a, b)
+    if a.ndim == 1 and b.ndim == 1:
+        return _dot(a * b) if inner <= PARTS else np.matmul(a, b)
+    left, right = a[None] if a.ndim == 1 else a, b[:, None] if b.ndim == 1 else b
+    if left.shape[-1] != right.shape[-2]:
+        return np.matmul(a, b)
+    out = np.add.accumulate(left[..., :, :, None] * right[..., None, :, :], -2)[..., -1, :]
+    out = out[..., 0, :] if a.ndim == 1 else out
+    return np.array(out[..., 0] if b.ndim == 1 else out, order="C")
+
+
+def _dot(products: Any) -> Any:
+    if len(products) < PARTS:
+        return np.add.accumulate(products)[-1]
+    return (products[0] + products[2]) + (products[1] + products[3])
+
+
+def norm(x: Any, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """The vector p-norm of float32 entries; NumPy's where the sum does not show."""
+    if p in (0, math.inf, -math.inf) or x.dtype.kind == "c" or not x.size:
+        return kernels.norm(x, p, dim, keepdim)
+    shape = tuple(1 if k in dim else n for k, n in enumerate(x.shape) if keepdim or k not in dim)
+    loops, view = _loops(x, dim)
+    reduced = sum(not out for _, _, out in loops)
+    rows = view.transpose(*range(reduced)[::-1], *range(reduced, view.ndim)).reshape(-1, *view.shape[reduced:])
+    if p == 2 and reduced == 1 and loops[0][1] == x.itemsize:
+        out = np.sqrt(_squares(rows))
+    elif p == 2:
+        out = np.sqrt(_in_turn(rows * rows))
+    elif p == 1:
+        out = _in_turn(np.abs(rows))
+    else:
+        out = np.power(_in_turn(np.power(np.abs(rows), np.float32(p))), np.float32(1 / p))
+    return out.transpose().reshape(shape)[()]
+
+
+def _squares(a: Any) -> Any:
+    """Σ a² along neighbours in memory: whole vectors, then four by four, then one by one without rounding a²."""
+    lanes = VECTOR // a.itemsize
+    whole = len(a) // lanes * lanes
+    out = np.zeros_like(a[0])
+    if whole:
+        block = a[:whole].reshape(whole // lanes, lanes, *a.shape[1:])
+        out = functools.reduce(np.add, list(_in_turn(block * block)))
+    fours = whole + (len(a) - whole) // PARTS * PARTS
+    for entry in a[whole:fours]:
+        out = out + entry * entry
+    for entry in a[fours:].astype(np.float64):
+        out = (out + entry * entry).astype(np.float32)
+    return out
+
+
+def logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """log Σ e^x, shifted by the maximum, every step rounded."""
+    if x.dtype.kind == "c":
+        return kernels.logsumexp(x, dim, keepdim)
+    top = kernels._largest(x, dim)
+    top = np.where(np.isfinite(top), top, np.float32(0))
+    with np.errstate(divide="ignore"):
+        out = _log(total(_exp(x - top), dim, True)) + top
+    return out if keepdim else np.squeeze(out, dim)[()]
+
+
+def shifted_exp(x: Any, y: Any) -> Any:
+    """e^(x - y), the difference rounded, and 0 where both are -inf."""
+    if np.iscomplexobj(x) or np.iscomplexobj(y):
+        return kernels.shifted_exp(x, y)
+    return _exp(np.asarray(x - np.where(y == -np.inf, np.float32(0), y)))[()]
+
+
+def softmax(x: Any, dim: int) -> Any:
+    """e^x / Σ e^x along one axis; times the reciprocal along the last, as torch."""
+    if not x.size:
+        return np.copy(x)
+    e = _exp(x - kernels._largest(x, dim))
+    if dim % x.ndim == x.ndim - 1:
+        return e * (1 / _kept(e, dim))
+    return e / _kept(e, dim)
+
+
+def log_softmax(x: Any, dim: int) -> Any:
+    """x - log Σ e^x along one axis, shifted by the maximum, every step rounded."""
+    y = x - kernels._largest(x, dim)
+    return y - _log(_kept(_exp(y), dim))
+
+
+def _kept(e: Any, dim: int) -> Any:
+    return np.expand_dims(_in_turn(np.moveaxis(e, dim, 0)), dim)
+
+
+_exp, _log, _log1p, _sin, _cos = map(rounded, (np.exp, np.log, np.log1p, np.sin, np.cos))
+
+
+def sigmoid(x: Any) -> Any:
+    """1/(1 + e^-x), every step rounded."""
+    with np.errstate(over="ignore"):
+        return 1 / (1 + _exp(-x))
+
+
+def softplus(x: Any) -> Any:
+    """log(1 + e^x), and x where e^x would be too large."""
+    with np.errstate(over="ignore"):
+        return np.where(x > 20, x, np.log1p(_exp(np.minimum(x, np.float32(20)))))[()]
+
+
+def logsigmoid(x: Any) -> Any:
+    """log of the sigmoid, every step rounded."""
+    return np.minimum(x, np.float32(0)) - _log1p(_exp(-np.abs(x)))
+
+
+def sinc(x: Any) -> Any:
+    """sin(πx)/(πx) with πx rounded, 1 at 0."""
+    t = np.float32(math.pi) * x
+    zero = t == 0
+    return np.where(zero, np.float32(1), _sin(t) / np.where(zero, np.float32(1), t))[()]
+
+
+def ndtr(x: Any) -> Any:
+    """The standard normal distribution function by the error function."""
+    return (1 + kernels.erf(x * np.float32(math.sqrt(0.5)))) * np.float32(0.5)
+
+
+def xlogy(x: Any, y: Any) -> Any:
+    """x log y with the logarithm rounded, and 0 where x is 0."""
+    zero = np.equal(x, 0)
+    return np.where(zero & ~np.isnan(y), np.float32(0), x * _log(np.where(zero, np.float32(1), y)))[()]
+
+
+def digamma(x: Any) -> Any:
+    """ψ(x) for x > 0 by recurrence up to 10 and the asymptotic series, in float32 throughout."""
+    if not (x > 0).all():
+        return kernels.digamma(x)
+    out, y = np.zeros_like(x), x
+    for _ in range(10):
+        small = y < 10
+        out = np.where(small, out - 1 / y, out)
+        y = np.where(small, y + 1, y)
+    t = 1 / (y * y)
+    series = np.zeros_like(t)
+    for coefficient in (1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12):
+        series = series * t + np.float32(coefficient)
+    far = out + _log(y) - np.float32(0.5) / y - t * series
+    return np.where(y == 10, out + np.float32(2.251752589066721), far)[()]
+
+
+def polygamma(x: Any, n: int) -> Any:
+    """ψ′(x) for x >= 1/2 by recurrence over 6 and the asymptotic series, in float32 throughout; others as they are."""
+    if n != 1 or x.dtype.kind == "c" or not (x >= 0.5).all():
+        return kernels.polygamma(x, n)
+    out, y, one = np.zeros_like(x), x, np.float32(1)
+    for _ in range(6):
+        out = out + one / (y * y)
+        y = y + one
+    t = one / (y * y)
+    sixth, thirtieth, last = (one / np.float32(k) for k in (6, 30, 42))
+    return out + kernels.fused(t, sixth - t * (thirtieth - t * last), one + one / (2 * y)) / y
+
+
+def one_less_square(x: Any) -> Any:
+    """1 - x² without rounding x², as a fused multiply-add."""
+    wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+    return (1 - wide * wide).astype(x.dtype)
+
+
+def dsinc(x: Any) -> Any:
+    """The derivative of sinc, every step rounded; 0 at 0."""
+    t = np.float32(math.pi) * x
+    zero = x == 0
+    below = np.where(zero, np.float32(1), x * x * np.float32(math.pi))
+    return np.where(zero, np.float32(0), (t * _cos(t) - _sin(t)) / below)[()]
