@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad import kernels
+from symgrad import kernels, single
 from symgrad.errors import ArgumentError
-from symgrad.kernels import single
 from symgrad.op import Op, elementwise, front, primitive
 from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import exp, log, sqrt

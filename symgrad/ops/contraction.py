@@ -18,9 +18,9 @@ import numpy as np
 from symgrad.dtypes import float32
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.kernels.elementwise import _delta
-from symgrad.kernels.single import matmul, summed
 from symgrad.op import Labels, Op, Rule, Spec, front, multilinear, shape_of
 from symgrad.ops.arithmetic import closed
+from symgrad.single import matmul, summed
 
 
 def _axes_text(axes: Sequence[int]) -> str:

@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels
-from symgrad.kernels import single
-from symgrad.kernels.single import smooth
+from symgrad import kernels, single
 from symgrad.op import Op, is_complex
 from symgrad.op import elementwise as _elementwise
 from symgrad.ops import refusals
 from symgrad.ops.constants import exact, one
 from symgrad.ops.kinks import at_kink
 from symgrad.partials import over
+from symgrad.single import smooth
 
 
 def _smooth(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:

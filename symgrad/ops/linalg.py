@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels
+from symgrad import kernels, single
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.kernels import single
 from symgrad.op import Op, Spec, broadcast_shapes, front, multilinear, primitive, shape_of
 from symgrad.ops.arithmetic import closed
 from symgrad.ops.complex import conj

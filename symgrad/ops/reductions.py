@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels
+from symgrad import kernels, single
 from symgrad.dtypes import as_dtype
 from symgrad.errors import ArgumentError, AutogradError, ShapeError
-from symgrad.kernels import single
-from symgrad.kernels.single import rounded
 from symgrad.op import Op, Spec, elementwise, front, is_complex, multilinear, primitive, shape_of
 from symgrad.ops.arithmetic import clone, ratio
 from symgrad.ops.complex import conj
@@ -20,6 +18,7 @@ from symgrad.ops.elementwise import exp
 from symgrad.ops.kinks import at_kink, no_kink
 from symgrad.ops.select import abs_, eq, guard, ne, sign, tied, where
 from symgrad.ops.shaping import axis_of, expand_op, flip, reshape, reshape_op, squeeze, unsqueeze_op
+from symgrad.single import rounded
 
 
 class Everything(tuple[int, ...]):

@@ -8,7 +8,6 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.kernels.single import rounded
 from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import conj, real
@@ -18,6 +17,7 @@ from symgrad.ops.reductions import along, cast, cumsum, cumsum_op, int_to_long, 
 from symgrad.ops.refusals import kind_of
 from symgrad.ops.select import eq, ge, where
 from symgrad.ops.shaping import axis_of, cat, movedim, narrow, ones_like, unsqueeze_op
+from symgrad.single import rounded
 
 inplace("cumsum", "cumprod")
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad import kernels
-from symgrad.kernels import single
+from symgrad import kernels, single
 from symgrad.op import Op, elementwise, primitive
 from symgrad.ops.constants import PI
 from symgrad.ops.elementwise import exp, log, log1p, sqrt
