@@ -11,7 +11,7 @@ from typing import Any
 
 from numpy import dtype
 
-from symgrad import autograd, creation, facts, legacy, random, ranges, switches
+from symgrad import autograd, random, switches
 from symgrad.autograd import (
     enable_grad,
     inference_mode,
@@ -54,9 +54,9 @@ from symgrad.dtypes import (
     short,
     uint8,
 )
-from symgrad.facts import Shape as Size
 from symgrad.ops.kinks import conventions
-from symgrad.tensor import FUNCTIONS, Tensor
+from symgrad.tensor import FUNCTIONS, Tensor, creation, facts, legacy, ranges
+from symgrad.tensor.facts import Shape as Size
 
 __version__ = "0.1.0"
 
@@ -73,10 +73,10 @@ _LAZY = {
     "explicit": "symgrad.elements",
     "judge": "symgrad.judging",
     "latex": "symgrad.formulas",
-    "load": "symgrad.storing",
-    "save": "symgrad.storing",
-    "get_printoptions": "symgrad.display",
-    "set_printoptions": "symgrad.display",
+    "load": "symgrad.tensor.storing",
+    "save": "symgrad.tensor.storing",
+    "get_printoptions": "symgrad.tensor.display",
+    "set_printoptions": "symgrad.tensor.display",
     "sparse_coo_tensor": "symgrad.sparse",
     "project": "symgrad.formula.structures",
     "is_anomaly_check_nan_enabled": "symgrad.autograd.anomaly",

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import symgrad as sg
-from symgrad.creation import tensor
 from symgrad.data import challenger
+from symgrad.tensor.creation import tensor
 
 WIDTH = 80
 

@@ -163,7 +163,7 @@ def _value(value: Any, name: str) -> Any:
 
 def _tensor(value: Any, name: str) -> Any:
     """An array beside tensors becomes a tensor with a name, so that it is one symbol wherever the formula has it."""
-    from symgrad.creation import tensor
+    from symgrad.tensor.creation import tensor
 
     return tensor(value, name=name) if isinstance(value, np.ndarray) else value
 
@@ -175,7 +175,7 @@ def _constant(value: Any) -> Any:
 
 
 def _constant_tensor(t: Term, letters: dict[str, Any]) -> Any:
-    from symgrad import creation
+    from symgrad.tensor import creation
 
     sizes = tuple(Size(size_value(n, letters)) for n in t.shape)
     if t.op.name == "eye":

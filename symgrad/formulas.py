@@ -296,7 +296,7 @@ def _example(arg: Any) -> Any:
 
 def _input(leaf: Any, name: str) -> Any:
     """A tensor of its own for an array or float; other arguments are passed as they are."""
-    from symgrad.creation import tensor
+    from symgrad.tensor.creation import tensor
 
     if isinstance(leaf, Recorded):
         leaf = leaf._value

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from symgrad import dtypes
-from symgrad.creation import filled, finished, like
 from symgrad.errors import AutogradError
 from symgrad.op import shape_of
 from symgrad.ops.noise import SOURCE, drawn
@@ -20,6 +19,7 @@ from symgrad.ops.shaping import size_args
 from symgrad.streams import Generator
 from symgrad.tape.watch import WATCH, note_problem
 from symgrad.tensor import Tensor
+from symgrad.tensor.creation import filled, finished, like
 
 __all__ = [
     "Generator",

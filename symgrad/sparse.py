@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.creation import as_tensor, full
 from symgrad.devices import accept, sparse_coo
 from symgrad.errors import ArgumentError, AutogradError, ShapeError, UnsupportedFunction
-from symgrad.facts import Shape
 from symgrad.op import Op, lookup, register_carrier
 from symgrad.ops.indexing import static_index
 from symgrad.tape.sizes import Size
 from symgrad.tensor import FUNCTIONS, Tensor
+from symgrad.tensor.creation import as_tensor, full
+from symgrad.tensor.facts import Shape
 
 __all__ = ["SparseTensor", "addmm", "log_softmax", "mm", "softmax", "sum"]
 

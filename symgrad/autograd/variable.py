@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from symgrad.creation import variable
 from symgrad.errors import AutogradError
 from symgrad.tape.observers import RUNNING
 from symgrad.tensor import Tensor
+from symgrad.tensor.creation import variable
 
 
 class _AnyTensor(type):

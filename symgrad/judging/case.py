@@ -20,8 +20,8 @@ from symgrad.judging.sizes import with_other_sizes
 from symgrad.judging.verdict import Verdict
 from symgrad.op import lookup
 from symgrad.ops.indexing import static_index
-from symgrad.sampling import letters_of, sample, value
 from symgrad.sources import Source, source
+from symgrad.sources.sampling import letters_of, sample, value
 
 CANONICAL_SIZE = 3_000
 """Nodes up to which canonical forms are compared."""

@@ -19,7 +19,7 @@ from symgrad.errors import SymgradError
 from symgrad.formula.term import Term
 from symgrad.judging.points import Point
 from symgrad.judging.repairs import BUDGET, Change, Search, expanded_summands, factors, near, summands
-from symgrad.sampling import value
+from symgrad.sources.sampling import value
 
 
 def explained(theirs: Term, ours: Term, points: Sequence[Point], symbols: Sequence[Term], wrt: Any) -> Diagnosis | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from symgrad.dtypes import is_floating
 from symgrad.formula.term import Term, count
-from symgrad.sampling import KINDS, cancelled, letters_of, sample, shape_at, value, with_structure
+from symgrad.sources.sampling import KINDS, cancelled, letters_of, sample, shape_at, value, with_structure
 
 SIZES = (3, 2, 4, 5, 1)
 POINTS = 28

@@ -16,7 +16,7 @@ from symgrad.errors import SymgradError
 from symgrad.formula.term import SYMBOL, Term, count, number, postorder, substitute
 from symgrad.judging.points import Point
 from symgrad.op import lookup
-from symgrad.sampling import value
+from symgrad.sources.sampling import value
 
 BUDGET = 1500
 """Changes that are tried for one diagnosis of a formula of usual size; fewer of a large one."""

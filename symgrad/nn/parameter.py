@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad.creation import empty
 from symgrad.tape.record import call_site
 from symgrad.tensor import Tensor
+from symgrad.tensor.creation import empty
 
 
 class Parameter(Tensor):

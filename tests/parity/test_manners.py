@@ -90,7 +90,7 @@ def test_repr_with_a_long_suffix():
 
 @pytest.mark.parametrize("profile", ["short", "full", "default"])
 def test_print_profiles(profile):
-    from symgrad import display
+    from symgrad.tensor import display
 
     array = np.random.default_rng(0).standard_normal((30, 50)) * 10
     display.set_printoptions(profile=profile)

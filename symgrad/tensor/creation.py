@@ -1,6 +1,6 @@
 """Making tensors: from data, and from constants.
 
-Ranges are made in :mod:`symgrad.ranges`, random numbers in :mod:`symgrad.random`.
+Ranges are made in :mod:`symgrad.tensor.ranges`, random numbers in :mod:`symgrad.random`.
 """
 
 from __future__ import annotations

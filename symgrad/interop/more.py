@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError
-from symgrad.numpy_functions import bare, front_of, reduce, tensor, unsupported, wanted
+from symgrad.interop.functions import bare, front_of, reduce, tensor, unsupported, wanted
 from symgrad.ops.naming import SPACES
 
 # ---------------------------------------------------------------------------------------------- joining and splitting

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import AutogradError
-from symgrad.numpy_functions import (
+from symgrad.interop.functions import (
     FUNCTIONS,
     QUESTIONS,
     bare,
@@ -24,7 +24,7 @@ from symgrad.numpy_functions import (
     unsupported,
     wanted,
 )
-from symgrad.numpy_more import MORE
+from symgrad.interop.more import MORE
 from symgrad.tape.record import Recorded, traced
 
 _UFUNC_NAMES = {

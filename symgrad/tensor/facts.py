@@ -281,7 +281,7 @@ def _steps(value: Any) -> tuple[int, ...]:
 
 
 def _made(name: str, like: Any, args: Any, options: Any) -> Any:
-    from symgrad import creation
+    from symgrad.tensor import creation
 
     depth = {"_depth": 4} if name in ("zeros", "ones", "empty") else {}
     return getattr(creation, name)(*args, **{**options, "dtype": options.get("dtype") or like.dtype, **depth})

@@ -10,14 +10,12 @@ import numpy as np
 
 import symgrad.ops
 from symgrad import dtypes
-from symgrad.binding import bind
 from symgrad.devices import is_device_name, on_cpu
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.op import lookup
 from symgrad.ops.indexing import getitem
 from symgrad.ops.reductions import cast
 from symgrad.ops.shaping import permute
-from symgrad.shown import Shown
 from symgrad.tape import record
 from symgrad.tape.inplace import inferred, inplace, out_of_reach, resize, view_of, views_follow
 from symgrad.tape.modes import MODE
@@ -26,7 +24,9 @@ from symgrad.tape.record import plain
 from symgrad.tape.versions import apart, changes, note_detached, note_replaced
 from symgrad.tape.watch import WATCH, note_read
 from symgrad.tape.writing import WHOLE, parted, put, written
-from symgrad.writes import Writes
+from symgrad.tensor.binding import bind
+from symgrad.tensor.shown import Shown
+from symgrad.tensor.writes import Writes
 
 
 class Tensor(Shown, Writes):
@@ -40,7 +40,7 @@ class Tensor(Shown, Writes):
 
     def __init__(self, *data: Any):
         """``Tensor([1.0])``: data in the default dtype; ``Tensor(2, 3)``: that shape, filled with zeros."""
-        from symgrad.creation import legacy_value
+        from symgrad.tensor.creation import legacy_value
 
         self._value = legacy_value(data)
         self._node, self._requires_grad, self._extra = None, False, None
@@ -560,7 +560,7 @@ class Tensor(Shown, Writes):
         backward(self, gradient, retain_graph, create_graph, inputs=inputs, **legacy)
 
     def __repr__(self) -> str:
-        from symgrad.display import tensor_text
+        from symgrad.tensor.display import tensor_text
 
         return tensor_text(self)
 

@@ -18,7 +18,7 @@ from symgrad.errors import ArgumentError, SymgradError
 from symgrad.formula.term import NUMBER, Term, as_term, evaluate, full, number, postorder, size_letter
 from symgrad.formulas import ran
 from symgrad.op import lookup
-from symgrad.shapes import Shapes, axis_progress, infer_shapes
+from symgrad.sources.shapes import Shapes, axis_progress, infer_shapes
 from symgrad.tape.formula import Reading
 from symgrad.tape.record import Recorded
 
@@ -192,8 +192,8 @@ def _arrays(names: Sequence[str], shapes: Shapes, sizes: dict[Any, int], definit
 
 def _example_shapes(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple[list[str], Shapes]:
     """The parameters of a function, and shapes of them with which it runs."""
-    from symgrad.creation import tensor
     from symgrad.tape.modes import enable_grad
+    from symgrad.tensor.creation import tensor
 
     names = _all_parameters(f)
     if set(names) <= set(known):
@@ -226,7 +226,7 @@ class _Progress:
 
     @staticmethod
     def _now() -> int:
-        from symgrad.creation import tensor
+        from symgrad.tensor.creation import tensor
 
         probe: Any = tensor(1.0, requires_grad=True) * 2  # type: ignore[operator]
         return int(probe.edge().sequence_nr)

@@ -8,10 +8,10 @@ from typing import Any, Unpack
 import numpy as np
 
 from symgrad import dtypes, kernels
-from symgrad.creation import finished
 from symgrad.devices import Options
 from symgrad.errors import ArgumentError
 from symgrad.tensor import Tensor
+from symgrad.tensor.creation import finished
 
 __all__ = [
     "arange",

@@ -19,8 +19,8 @@ from symgrad.formula.resizing import resized
 from symgrad.formula.structures import known_structure
 from symgrad.formula.term import Term, substitute, symbol, symbols
 from symgrad.op import FRONTS, TABLE
-from symgrad.runs import run_on, run_on_examples
-from symgrad.shapes import Shapes, axis_progress, infer_shapes, parse_shapes
+from symgrad.sources.runs import run_on, run_on_examples
+from symgrad.sources.shapes import Shapes, axis_progress, infer_shapes, parse_shapes
 from symgrad.tape.formula import Reading, read
 from symgrad.tape.record import Recorded
 

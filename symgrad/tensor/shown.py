@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad.facts import Facts
+from symgrad.tensor.facts import Facts
 
 
 class Shown(Facts):

@@ -172,7 +172,7 @@ def _of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
             and args[0].__class__ in _NUMBERS
             and all(a.__class__ in _NUMBERS or key == "rounding_mode" for key, a in (*enumerate(args), *kwargs.items()))
         ):
-            from symgrad.creation import tensor
+            from symgrad.tensor.creation import tensor
 
             args = (tensor(args[0]), *args[1:])
         return function(*args, **kwargs)
