@@ -22,7 +22,7 @@ import numpy as np
 
 from symgrad.dtypes import SINGLE, float32, float64, is_narrow, result_type, torch_name, widened
 from symgrad.errors import ArgumentError, DtypeError, SymgradError, UnsupportedDtype
-from symgrad.partials import negated, rules_of, same, times, times_conj, zeroed
+from symgrad.partials import absent, negated, rules_of, same, times, times_conj, zeroed
 
 _f64 = np.float64
 Rule = Callable[..., Any]
@@ -68,8 +68,13 @@ class Op:
     node        torch's node name (without ``Backward0``), or a function ``(*shapes, **params)`` giving it
     saves       positions (-1 the output) that are kept for the backward pass though no rule reads them: torch does,
                 and objects when they are changed; the output of tensors only, not of a number among them
+    together    of a primitive: its operands are brought to a common dtype first, as those of the other kinds are
+    condition   position of an operand that chooses and is not computed with: it stays bool
+    layout      how results of several axes lie in memory where not row by row: "columns" (those of LAPACK), or "kept",
+                as the operand does
     copies      True where torch saves something made of the operands, so that these may change afterwards
     keeps       whether parameters count as saved (index arrays), as a function of the parameters
+    underived   words for what has a derivative instead, where torch has none for the op: whoever asks gets its error
     structural  ``(i, *inputs) -> keep``: where the cotangent of input ``i`` is not a structural zero
     spare       positions (as in ``needs``) of values that the rules read only under another convention at kinks; they
                 find None there otherwise
@@ -83,6 +88,7 @@ class Op:
     __slots__ = (
         "_needs",
         "code",
+        "condition",
         "conj_vjps",
         "copies",
         "define",
@@ -98,6 +104,7 @@ class Op:
         "kind",
         "kinks",
         "latex",
+        "layout",
         "name",
         "node",
         "outputs",
@@ -114,7 +121,9 @@ class Op:
         "spare",
         "structural",
         "sympy",
+        "together",
         "ufunc",
+        "underived",
         "variadic",
         "view",
         "vjps",
@@ -138,6 +147,9 @@ class Op:
     refuses_back: Callable[..., str | None] | None
     saves: tuple[int, ...] | None
     copies: bool | None
+    together: bool | None
+    condition: int | None
+    layout: str | None
     keeps: Callable[..., bool] | None
     define: Rule | None
     define_symbolic: Callable[..., Any] | None
@@ -145,6 +157,7 @@ class Op:
     size_params: tuple[str, ...] | None
     spare: tuple[int, ...] | None
     structural: Callable[..., Any] | None
+    underived: str | None
     sympy: str | None
     latex: str | None
     node: Any
@@ -170,7 +183,7 @@ class Op:
             raise SymgradError(f"op {name!r}: unknown fields {sorted(fields)}; the fields are {Op.__slots__}.")
         self.run = kernel if self.single is None else choosing(kernel, self.single)
         self.refuses = by_kind(self.refuses)
-        self.node = self.node or title(name)
+        self.node = self.node or ("NotImplemented" if self.underived else title(name))
 
     def __call__(self, *args: Any, **params: Any) -> Any:
         """Apply the op to what flows: the highest-ranked carrier among the arguments decides how."""
@@ -488,6 +501,8 @@ def elementwise(name: str, kernel: Rule, *partials: Any, public: Sequence[str] |
     fields.setdefault("infer", broadcast_shapes)
     op = Op(name, "elementwise", kernel, rules_of(partials, times), partials=partials, **fields)
     op.conj_vjps = rules_of(partials, times_conj)
+    if op.underived:
+        op.vjps = op.conj_vjps = (absent(name, op.underived),) * len(partials)
     op.jvps = op.vjps
     register(op)
     if public:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from symgrad.errors import AutogradError
+
 Rule = Callable[..., Any]
 
 
@@ -23,6 +25,15 @@ def zeroed(g: Any, *_: Any, **__: Any) -> Any:
     from symgrad.ops.shaping import zeros_like
 
     return zeros_like(g)
+
+
+def absent(name: str, instead: str) -> Rule:
+    """The pullback of an op that has no derivative: torch's error for whoever asks for it."""
+
+    def rule(g: Any, *_: Any, **__: Any) -> Any:  # noqa: ARG001
+        raise AutogradError(f"derivative for aten::{name} is not implemented; {instead}")
+
+    return rule
 
 
 def first(out: Any, x: Any, y: Any) -> Any:  # noqa: ARG001

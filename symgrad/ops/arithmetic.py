@@ -268,14 +268,6 @@ def _integral(x: Any) -> bool:
     return isinstance(x, int) if dtype is None else dtype.kind in "bui"
 
 
-def _no_slope(g: Any, out: Any, x: Any, y: Any) -> Any:
-    from symgrad.errors import AutogradError
-
-    raise AutogradError(
-        "derivative for aten::floor_divide is not implemented; x.div(y, rounding_mode='floor') has the derivative 0."
-    )
-
-
 def _rounded_quotient(name: str, kernel: Any, doc: str) -> Op:
     return elementwise(
         name,
@@ -296,15 +288,14 @@ div_trunc: Op = _rounded_quotient("div_trunc", kernels.div_trunc, "x / y rounded
 floor_divide: Op = elementwise(
     "floor_divide",
     np.floor_divide,
-    0,
-    0,
-    node="NotImplemented",
+    None,
+    None,
+    underived="x.div(y, rounding_mode='floor') has the derivative 0.",
     code=lambda x, y: f"{closed(x)} // {closed(y)}",
     refuses="bc",
     domain="nonzero",
     doc="Quotient rounded down; as in torch without a derivative, which div with rounding_mode has.",
 )
-floor_divide.vjps = floor_divide.conj_vjps = floor_divide.jvps = (_no_slope, _no_slope)
 remainder: Op = elementwise(
     "remainder",
     np.remainder,

@@ -35,6 +35,7 @@ def _order(
         infer=lambda shape, n: shape,
         dtypes="float",
         domain=domain,
+        layout="kept",
         define=define,
         latex=latex,
         doc=doc,

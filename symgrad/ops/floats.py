@@ -244,6 +244,7 @@ angle_op: Op = primitive(
     result=lambda dtype: np.zeros((), dtype).real.dtype,
     dtypes="float",
     domain="off-zero",
+    layout="kept",
     doc="The angle of a complex number; 0 or π for real ones, derivative 0 there and at 0.",
 )
 

@@ -338,6 +338,7 @@ inv_op: Op = primitive(
     dtypes="float",
     domain="invertible",
     code=lambda x: f"np.linalg.inv({x})",
+    layout="columns",
     doc="Inverse of square matrices.",
 )
 solve_op: Op = primitive(
@@ -355,6 +356,8 @@ solve_op: Op = primitive(
     node="LinalgSolveEx",
     dtypes="float",
     domain="invertible",
+    together=True,
+    layout="columns",
     doc="Solution x of A x = b.",
 )
 
@@ -398,6 +401,7 @@ solve_triangular_op: Op = primitive(
     dtypes="float",
     domain="invertible",
     define=_triangular_define,
+    together=True,
     doc="Solution X of A X = B for a triangular A, of which only that triangle is read.",
 )
 
@@ -428,6 +432,7 @@ cholesky_op: Op = primitive(
     dtypes="float",
     domain="positive-definite",
     code=lambda x: f"np.linalg.cholesky({x})",
+    layout="columns",
     doc="Lower triangular L with A = L Lᴴ (Murray 2016 for the derivative).",
 )
 

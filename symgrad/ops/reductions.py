@@ -149,6 +149,7 @@ cast_op: Op = primitive(
     node="ToCopy",
     code=lambda x, dtype: f'np.asarray({x}).astype("{dtype}")',
     domain="real",
+    layout="kept",
     doc="The same values in another dtype; the engine casts the cotangent back.",
 )
 

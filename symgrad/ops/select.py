@@ -108,6 +108,9 @@ where_op: Op = primitive(
     refuses_back=two_kinds,
     code=lambda c, x, y: f"np.where({c}, {x}, {y})",
     domain="real",
+    condition=0,
+    together=True,
+    layout="kept",
     doc="x where the condition holds, else y; the branch not taken contributes a structural zero.",
 )
 
@@ -154,6 +157,7 @@ guard: Op = elementwise(
     code=lambda x, keep: f"np.where({keep}, {x}, 0)",
     domain=("real", "bool"),
     latex="{0}",
+    condition=1,
     doc="x, and 0 where keep does not hold: points that a rule excepts, at which x has no value of its own.",
 )
 guard.vjps = guard.conj_vjps = guard.jvps = (_guard_vjp, None)
@@ -226,6 +230,7 @@ complex_sign: Op = primitive(
     sympy="sign",
     domain="off-zero",
     kinks=(0,),
+    layout="kept",
     doc="x/|x| of complex x, 0 at 0.",
 )
 
@@ -252,6 +257,7 @@ abs_: Op = publish(
         refuses="b",
         domain="off-zero",
         kinks=(0,),
+        layout="kept",
         doc="Absolute value; derivative 0 at 0.",
     ),
     "abs",

@@ -311,6 +311,7 @@ concat_op: Op = primitive(
     ),
     code=lambda *xs, dim: f"np.concatenate(({', '.join(xs)},), {dim})",
     domain="real",
+    together=True,
     doc="Arrays joined along an axis.",
 )
 
@@ -419,6 +420,7 @@ stack_op: Op = primitive(
     infer=lambda *shapes, dim: (*shapes[0][:dim], len(shapes), *shapes[0][dim:]),
     code=lambda *xs, dim: f"np.stack(({', '.join(xs)},), {dim})",
     domain="real",
+    together=True,
     doc="Arrays joined along a new axis.",
 )
 
@@ -500,6 +502,7 @@ flip_op: Op = primitive(
     infer=lambda shape, dims: shape,
     code=lambda x, dims: f"np.flip({x}, {dims})",
     domain="real",
+    layout="kept",
     doc="Axes in reverse order.",
 )
 

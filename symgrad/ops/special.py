@@ -64,6 +64,7 @@ polygamma_op: Op = primitive(
     domain="positive",
     latex=r"\psi^{{({n})}}\left({0}\right)",
     single=single.polygamma,
+    layout="kept",
     doc="n-th derivative of the digamma function, x > 0.",
 )
 xlogy: Op = _special(

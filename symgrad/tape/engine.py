@@ -18,7 +18,6 @@ from symgrad.dtypes import NARROW, torch_name, widened
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import is_complex
 from symgrad.ops.answers import full_name
-from symgrad.ops.arithmetic import floor_divide
 from symgrad.ops.cotangents import FUSED
 from symgrad.ops.fitting import fit, unbroadcast
 from symgrad.ops.reductions import cast_op
@@ -148,13 +147,13 @@ class Sweep:
         nodes.sort(key=_age, reverse=True)
         if self.wanted is not None:
             nodes = self._only_useful(nodes)
-        if [node for node in nodes if node.op is floor_divide]:
-            nodes = self._missing_first(nodes)
+        if [node for node in nodes if node.op.underived]:
+            nodes = self._underived_first(nodes)
         return nodes
 
-    def _missing_first(self, nodes: list[Node]) -> list[Node]:
+    def _underived_first(self, nodes: list[Node]) -> list[Node]:
         """In torch an operation without derivative runs as soon as all who use its result have run."""
-        users: dict[Node, int] = dict.fromkeys((node for node in nodes if node.op is floor_divide), 0)
+        users: dict[Node, int] = dict.fromkeys((node for node in nodes if node.op.underived), 0)
         for k, node in enumerate(nodes):
             for arg in _tracked(node.args, self.masks.get(node, node.mask)):
                 if arg.__class__ is Node and arg in users:
@@ -251,7 +250,7 @@ class Sweep:
     def _finish_complete(self, nodes: list[Node]) -> None:
         """After an error: the leaves whose gradient was complete by then have it, as in torch."""
         waiting: set[Any] = set()
-        if self.done and nodes[self.done].op is floor_divide and nodes[self.done] in nodes[self.done - 1].args:
+        if self.done and nodes[self.done].op.underived and nodes[self.done] in nodes[self.done - 1].args:
             args = nodes[self.done - 1].args  # of which the later ones wait in the queue where torch raises
             waiting.update(arg for arg in args[args.index(nodes[self.done]) :] if arg.__class__ is not Node)
         for node in nodes[self.done :]:

@@ -221,7 +221,7 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     except (ValueError, TypeError, IndexError, np.linalg.LinAlgError) as error:
         raise explain(op, args, error) from error
     if out.__class__ is np.ndarray and out.ndim > 1 and op.kind != "elementwise" and not cuts:
-        out = laid_out(op, out)
+        out = laid_out(op.layout, out)
     shared = out.__class__ is np.ndarray and _shared(out, values)
     if shared and not cuts and op.name != "detach":
         out = out.copy("C" if 0 in out.strides else "K")  # as torch: of what is repeated in memory row by row
@@ -426,17 +426,13 @@ def _reject_dtypes(op: Op, values: list[Any]) -> None:
         raise refusal(op.name, table[dtype.kind], dtype)
 
 
-_CONDITIONS = {"where": 0, "guard": 1}
-"""Operands that choose and are not computed with: they stay bool."""
-
-
 def _promoted(op: Op, values: list[Any]) -> list[Any]:
     """Operands in their common dtype by torch's rules; Python numbers stay weak."""
-    if op.kind == "primitive" and op.name not in ("where", "cat", "stack", "solve", "solve_triangular"):
+    if op.kind == "primitive" and not op.together:
         if op.dtypes == "float" and values and getattr(values[0], "dtype", float64).kind in "bui":
             return [values[0].astype(get_default_dtype()), *values[1:]]
         return values
-    aside = _CONDITIONS.get(op.name, -1)
+    aside = -1 if op.condition is None else op.condition
     arrays = [(i, v) for i, v in enumerate(values) if isinstance(v, (np.ndarray, np.generic)) and i != aside]
     if not arrays:
         return [np.asarray(v)[()] for v in values] if aside < 0 else values
@@ -458,8 +454,6 @@ def _promoted(op: Op, values: list[Any]) -> list[Any]:
         target = get_default_dtype()
     if op.dtypes == "number" and target.kind == "b":
         target = int64
-    if op.name == "div" and target.kind in "bui":
-        target = get_default_dtype()
     if uniform and target == dtype:
         return values
     return [
