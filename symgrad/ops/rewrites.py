@@ -2,36 +2,167 @@
 
 Where a graph is recorded those changes go unseen, but for one: the product of a vector and a matrix loses its axis in
 place.  Of inference tensors, which know no graph, all are seen once inference mode has ended.
+
+An entry is a number, or a function ``(out, *arguments, **options)`` that gives it, None where what the ops of the
+function did is all; arrays are NumPy's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+Count = int | Callable[..., int | None]
+
+
+def _power(out: Any, base: Any, exponent: Any, **_: Any) -> int:
+    """Filled or copied where the exponent or the base is a number that says so."""
+    if hasattr(base, "dtype"):
+        return int(not hasattr(exponent, "dtype") and exponent in (0, 1))
+    return 1
+
+
+def _product(out: Any, a: Any, b: Any) -> int:
+    return int(b.ndim == 1 or not a.shape[-1])
+
+
+def _mean(out: Any, x: Any, **_: Any) -> int:
+    return 1 if x.dtype.itemsize == 2 and x.dtype.kind == "f" else 2
+
+
+def _variance(out: Any, x: Any, dim: Any = (), **_: Any) -> int:
+    if x.dtype.kind == "c" or not x.size:
+        return 1
+    return int(len(dim) == x.ndim and x.dtype.itemsize > 2)
+
+
+def _deviation(out: Any, x: Any, dim: Any = (), **_: Any) -> int:
+    return 2 if x.dtype.kind == "c" else _variance(out, x, dim)
+
+
+def _least(out: Any, x: Any, **_: Any) -> int:
+    return int(out.size > 0 and x.dtype.kind != "i")
+
+
+def _norm(out: Any, x: Any, **_: Any) -> int:
+    return int(x.size <= 1)
+
+
+def _none_left(out: Any, x: Any, *_: Any, **__: Any) -> int:
+    return int(not x.size or not x.ndim)
+
+
+def _of_integers(out: Any, x: Any, *_: Any, **__: Any) -> int:
+    return int(x.dtype.kind in "iu")
+
+
 _ONCE = """
-abs all amax amin any argsort cast clone complex deg2rad det logabsdet logical_and logical_not logical_or logical_xor
+abs all any argsort cast clone complex deg2rad det logabsdet logical_and logical_not logical_or logical_xor
 logsumexp prod rad2deg solve sum
 """
-_OFTEN: dict[str, int | Callable[..., int]] = {
+_WHOLE_ONCE = """
+argsort baddbmm cummax cummin isclose kthvalue msort nan_to_num nansum nonzero polar prod repeat repeat_interleave
+sort tile vdot nn.functional.hardtanh nn.functional.relu6
+"""
+
+OF_OPS: dict[str, Count] = {
+    **dict.fromkeys(_ONCE.split(), 1),
+    "amax": lambda out, x, **_: int(out.size > 0),
+    "amin": _least,
+    "angle": lambda out, x: int(x.dtype.kind == "c"),
     "inv": 3,
-    "matmul": lambda a, b: int(len(b) == 1),
-    "mean": 2,
-    "std": lambda shape, dim, **_: int(len(dim) == len(shape)),
-    "var": lambda shape, dim, **_: int(len(dim) == len(shape)),
+    "matmul": _product,
+    "mean": _mean,
+    "norm": _norm,
+    "pow": _power,
+    "std": _deviation,
+    "var": _variance,
+    "isfinite": lambda out, x: int(x.dtype.kind != "f"),
+    "isreal": lambda out, x: int(x.dtype.kind != "c"),
+    **dict.fromkeys(("floor", "ceil", "round", "trunc"), _of_integers),
 }
-REWRITES: dict[str, int | Callable[..., int]] = {**dict.fromkeys(_ONCE.split(), 1), **_OFTEN}
-"""By op: the number of changes of a result of inference tensors, or a function of the shapes that gives it."""
+"""By the name of an op, for whatever is made of it."""
 
 
-def rewrites(name: str, shapes: Sequence[Any], params: dict[str, Any]) -> int:
-    """How often torch changes the result of that op of inference tensors of those shapes.
+def _extreme(out: Any, x: Any, dim: Any = None, *_: Any, **__: Any) -> int | None:
+    if dim is None or hasattr(dim, "dtype"):
+        return None if dim is not None else 1
+    return 0 if not out.size else min(x.ndim, 1) + 1
 
-    >>> rewrites("mean", [(3,)], {}), rewrites("matmul", [(2, 3), (3,)], {})
-    (2, 1)
+
+def _bounds(out: Any, x: Any, *, dim: Any = None, **_: Any) -> int | None:
+    return None if dim is None else min(x.ndim, 1) + 1
+
+
+def _along(out: Any, x: Any, dim: Any = None, *_: Any, **__: Any) -> int | None:
+    return None if dim is None or hasattr(dim, "dtype") else 1
+
+
+def _place(out: Any, x: Any, dim: Any = None, *_: Any, **__: Any) -> int:
+    return int(dim is not None and x.ndim > 0 and x.shape[dim] == 1)
+
+
+def _flipped(out: Any, x: Any, *dims: Any, **options: Any) -> int:
+    dims = options.get("dims", dims[0] if dims and isinstance(dims[0], (tuple, list)) else dims)
+    return int(not x.size or not x.ndim or all(x.shape[d] == 1 for d in np.atleast_1d(dims)))
+
+
+def _averaged(out: Any, x: Any, *_: Any, reduction: str = "mean", **__: Any) -> int | None:
+    return min(x.ndim, 1) + 1 if reduction == "mean" else None
+
+
+def _diagonal(out: Any, x: Any, *_: Any, **__: Any) -> int:
+    return 2 if x.ndim == 1 else 1
+
+
+def _moments(root: int) -> Callable[..., int]:
+    def count(out: Any, x: Any, *_: Any, **__: Any) -> int:
+        return (1 + root if x.dtype.kind == "c" else 1) if x.dtype.kind == "c" or not x.size else 0
+
+    return count
+
+
+def _summed(out: Any, equation: str, *operands: Any) -> int | None:
+    return 1 if len(operands) == 1 and isinstance(equation, str) and _sums(equation) else None
+
+
+def _sums(equation: str) -> bool:
+    inputs, arrow, output = equation.partition("->")
+    return bool(arrow) and bool(set(inputs.replace(" ", "")) - set(output))
+
+
+OF_FUNCTIONS: dict[str, Count | tuple[Count, Count]] = {
+    **dict.fromkeys(_WHOLE_ONCE.split(), 1),
+    **dict.fromkeys(("scatter", "softmax", "log_softmax", "bitwise_and", "bitwise_or", "bitwise_xor"), 0),
+    **dict.fromkeys(("diag_embed", "diagflat", "quantile", "nn.functional.pad"), 2),
+    **dict.fromkeys(("max", "min"), _extreme),
+    **dict.fromkeys(("argmax", "argmin"), _place),
+    **dict.fromkeys(("nn.functional.mse_loss", "nn.functional.smooth_l1_loss"), _averaged),
+    **dict.fromkeys(("cumsum", "cumprod"), _none_left),
+    "aminmax": _bounds,
+    "diag": _diagonal,
+    "einsum": _summed,
+    "flip": _flipped,
+    "linalg.vecdot": lambda out, x, *_, **__: int(x.ndim == 1),
+    "median": _along,
+    "mode": lambda out, *_, **__: 2 if out.size else 0,
+    "roll": lambda out, x, *_, **__: int(not x.size),
+    "std_mean": (_moments(1), _moments(0)),
+    "topk": lambda out, x, *_, **__: int(not x.ndim),
+    "var_mean": (_moments(0), _moments(0)),
+}
+"""By the public name of a function, which counts instead of what it is made of; a pair where its results differ."""
+
+
+def rewrites(entry: Any, out: Any, args: Any, options: Any) -> int | None:
+    """How often torch changes a result of inference tensors, by an entry of the tables.
+
+    >>> rewrites(OF_OPS["mean"], np.ones(()), [np.ones(3)], {}), rewrites(OF_OPS["inv"], None, [], {})
+    (2, 3)
     """
-    known = REWRITES.get(name, 0)
-    return known if isinstance(known, int) else known(*shapes, **params)
+    return entry if entry is None or isinstance(entry, int) else entry(out, *args, **options)
 
 
 def rewritten(made: Any) -> Any:

@@ -29,7 +29,7 @@ from symgrad.dtypes import (
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import Op, lookup, refusal, shape_of
 from symgrad.ops.constants import Constant, NamedFloat
-from symgrad.ops.rewrites import rewrites
+from symgrad.ops.rewrites import OF_OPS, rewrites
 from symgrad.tape.explaining import explain
 from symgrad.tape.graph import Labelled, Node, Source, sequence
 from symgrad.tape.inplace import Invalid, View, inferred, note_view
@@ -277,10 +277,25 @@ def _of_inferred(op: Op, args: Any, params: dict[str, Any], made: Any, view: boo
     """Note of a view that it is an inference tensor, too, and of other results of such how often torch changed them."""
     if view:
         made.more().inference = inferred(args[0])
-    elif not MODE.local.inference and all(inferred(arg) for arg in args if isinstance(arg, Recorded)):
-        times = rewrites(op.name, [shape_of(arg._value) for arg in args if isinstance(arg, Recorded)], params)
-        if times:
-            made.more().counted = times
+    elif op.name in OF_OPS:
+        count_rewrites(OF_OPS[op.name], (made,), args, params)
+
+
+def count_rewrites(entry: Any, results: Any, args: Any, options: dict[str, Any]) -> None:
+    """Note of results of inference tensors how often torch changed them, by an entry of the table of such changes.
+
+    Beside other tensors they do as these do.
+    """
+    known = [inferred(arg) for arg in args if isinstance(arg, Recorded)]
+    if MODE.local.inference or not any(known):
+        return
+    entry = entry if all(known) else 0
+    values = [arg._value if isinstance(arg, Recorded) else arg for arg in args]
+    for k, made in enumerate(results):
+        if isinstance(made, Recorded) and not inferred(made):
+            times = rewrites(entry[k] if isinstance(entry, tuple) else entry, made._value, values, options)
+            if times is not None and (times or made._extra is not None):
+                made.more().counted = times
 
 
 @contextlib.contextmanager

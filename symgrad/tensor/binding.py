@@ -16,10 +16,12 @@ from symgrad.ops.bits import inverted
 from symgrad.ops.indexing import getitem
 from symgrad.ops.labels import KEPT, LABELS, SCALING
 from symgrad.ops.naming import INPLACE, SPACES
+from symgrad.ops.rewrites import OF_FUNCTIONS
 from symgrad.tape import fast, record
 from symgrad.tape.folding import folding
 from symgrad.tape.graph import Labelled, Node
 from symgrad.tape.inplace import conjugate_view, into, of_its_own, one_of_several, reshape_inplace
+from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded
 from symgrad.tape.versions import Memory, kept, storage
 
@@ -257,6 +259,24 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _rewriting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that torch lets change its own result in place, which is seen of inference tensors."""
+    entry = OF_FUNCTIONS.get(name)
+    if entry is None:
+        return function
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        made = function(*args, **kwargs)
+        if MODE.inferred:
+            flat = args[1] if name == "einsum" and len(args) > 1 and isinstance(args[1], (list, tuple)) else None
+            given = args if flat is None else (args[0], *flat)
+            record.count_rewrites(entry, made if isinstance(made, tuple) else (made,), given, kwargs)
+        return made
+
+    return call
+
+
 def _needed(k: int | None, args: tuple[Any, ...], out: Any) -> Callable[[], Any]:
     """What a function keeps whole: an argument, its result, or something of its own."""
     if k is None:
@@ -335,7 +355,7 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
             call = _conjugating(call)
         if name in _COPYING:
             call = _copying(call)
-        call = _labelling(name, call)
+        call = _rewriting(name, _labelling(name, call))
         if name in _VIEWING:
             call = _viewing(call)
         if name in _SEVERAL:
@@ -358,7 +378,8 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         setattr(cls, name, _caster(dtype))
     for space, members in SPACES.items():
         whole = {name: folding(f"{space}.{name}", call) for name, call in members.items()}
-        members.update({name: _labelling(f"{space}.{name}", call) for name, call in whole.items()})
+        names = {name: f"{space}.{name}" for name in whole}
+        members.update({name: _rewriting(names[name], _labelling(names[name], whole[name])) for name in names})
     functions.update({name: SPACES["nn.functional"][name] for name in _PLAIN})
     functions.update({f"{name}_": _writing(functions[name]) for name in ("celu", "selu", "threshold", "rrelu")})
     return functions
@@ -387,7 +408,7 @@ def _bind_operators(cls: Any) -> None:
     for name in _COMPARE:
         setattr(cls, f"__{name}__", _forward(cls, _fast(cls, lookup(name))))
     for name, public in _BITS.items():
-        function = FRONTS[public].call
+        function = _rewriting(public, FRONTS[public].call)
         setattr(cls, f"__{name}__", _forward(cls, function))
         setattr(cls, f"__r{name}__", _reflected(function))
         setattr(cls, f"__i{name}__", _inplace(function))

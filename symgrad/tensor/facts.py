@@ -284,7 +284,10 @@ def _made(name: str, like: Any, args: Any, options: Any) -> Any:
     from symgrad.tensor import creation
 
     depth = {"_depth": 4} if name in ("zeros", "ones", "empty") else {}
-    return getattr(creation, name)(*args, **{**options, "dtype": options.get("dtype") or like.dtype, **depth})
+    made = getattr(creation, name)(*args, **{**options, "dtype": options.get("dtype") or like.dtype, **depth})
+    if inferred(like) and not inferred(made) and not name.startswith("empty"):
+        made.more().counted = 1  # torch fills what it has made
+    return made
 
 
 # ------------------------------------------------------------------------------------------ functions
