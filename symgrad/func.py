@@ -133,9 +133,15 @@ class _Bound:
                     seen.add(id(arg))
                     if not isinstance(arg, Recorded):
                         stack.append(arg)
-                    elif id(arg) not in mine:
+                    elif id(arg) not in mine and arg._requires_grad:
                         return True
         return False
+
+    def close(self) -> None:
+        """The transform is done: nobody outside differentiates by its variables."""
+        for variable in self.variables:
+            if variable._node is None:
+                variable._requires_grad = False
 
 
 def _other(leaf: Any) -> Any:
@@ -245,6 +251,7 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
         out = _scalar(out, "grad")
         outer = bound.outer(_flat_parts(out))
         found = bound.nested(iter(_pull(out, bound.variables, None, outer)))
+        bound.close()
         if not outer:
             out, aux = _settled(out), containers.tree_map(_settled, aux)
         return ((out, aux) if has_aux else out), found
@@ -286,6 +293,7 @@ def jacobian(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fal
         leaves = [_as_result(leaf) for leaf in leaves]
         outer = bound.outer([part for leaf in leaves for part in _flat_parts(leaf)])
         found = [bound.nested(iter(_rows(leaf, bound.variables, outer))) for leaf in leaves]
+        bound.close()
         nested = containers.unflatten(structure, iter(found))
         return (nested, containers.tree_map(lambda a: a if outer else _settled(a), aux)) if has_aux else nested
 

@@ -207,3 +207,16 @@ def test_transforms_inside_compiled_functions():
 def test_errors(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_inner_transforms_leave_no_grad_behind():
+    """By one argument inside, by another outside: nobody is left who could differentiate the result."""
+    q, v = sg.tensor([1.0, 2.0]), sg.tensor([0.3, 0.4])
+    mixed = jacrev(grad(lambda q, v: (q**2 * v**3).sum(), argnums=1), argnums=0)(q, v)
+    assert not mixed.requires_grad
+    close(mixed, np.diag([6 * 1.0 * 0.09, 6 * 2.0 * 0.16]), rtol=1e-6)
+    w = sg.tensor([1.0, 1.0], requires_grad=True)
+    assert jacrev(grad(lambda q, v: (w * q**2 * v**3).sum(), argnums=1), argnums=0)(q, v).requires_grad
+    assert grad(lambda q: (grad(lambda v: (v**3 * q).sum())(v) * w).sum())(q).requires_grad
+    (_, given) = grad(lambda q: (q.sum(), q), has_aux=True)(q)
+    assert not given.requires_grad

@@ -99,3 +99,34 @@ def test_sizes_are_ints_and_what_is_made_of_them_are_numbers():
         k = k + 1
     assert k == 1003
     assert (sg.ones(2) * (n / 2)).dtype == sg.float32
+
+
+def test_weights_of_a_join_have_its_size():
+    """W of [x, h] has as many columns as both together; by value it could have had a letter of its own."""
+    rng = np.random.default_rng(4)
+    x, h, W = (rng.random(shape) for shape in ((5, 2), (5, 1), (6, 3)))
+    leaves = gradient_formula(lambda x, h, W: sg.tanh(sg.cat([x, h], 1) @ W.T).sum(), x, h, W)
+    assert read(leaves[0].grad)[0].sources["v2"] is leaves[2]
+    assert leaves[0].grad.term.shape == ("n", "m")
+    for leaf in leaves:
+        assert "tanh" in leaf.grad.latex()
+        assert str(leaf.grad.expr)
+
+
+def test_sizes_that_are_one_number_and_no_one_letter():
+    """Five entries by a list of places, and as a join of three and two: the formula holds for these sizes."""
+    x, y = (sg.tensor(v, requires_grad=True, name=n) for v, n in ((np.arange(4.0), "x"), (np.arange(2.0), "y")))
+    total = (x[[0, 1, 0, 2, 0]] * sg.cat([sg.tensor([1.0, 2.0, 3.0], dtype=sg.float64), y])).sum()
+    total.backward()
+    assert (
+        evaluate(total.term, {"x": x.numpy(force=True), "y": y.numpy(force=True), "c1": [1.0, 2.0, 3.0]})
+        == total.item()
+    )
+    assert y.grad.latex()
+
+
+def test_constants_that_are_no_numbers():
+    filled = sg.full((3, 2), float("inf")).scatter_reduce(
+        0, sg.tensor([[0, 2]]), sg.ones(1, 2, requires_grad=True), "amin"
+    )
+    assert r"\infty" in filled.latex()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,11 +52,9 @@ NO_GRAD = "element {} of tensors does not require grad and does not have a grad_
 
 
 def _sequence(value: Any) -> tuple[Any, ...]:
-    if isinstance(value, GradientEdge):
+    if isinstance(value, (Recorded, GradientEdge, np.ndarray, str)) or not isinstance(value, Iterable):
         return (value,)
-    if isinstance(value, dict):
-        return tuple(value.values())
-    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    return tuple(value.values() if isinstance(value, dict) else value)
 
 
 def _placed(row: tuple[Any, ...]) -> tuple[Any, ...]:

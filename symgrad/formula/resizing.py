@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from symgrad.formula.term import SIZE, SYMBOL, Term, make, rebuilt, size_letter, size_value
-
-_LETTER = re.compile(r"(?<!\w)[^\W\d]\w*")
-"""A letter in a size such as ``2*n-1``; ``len`` and ``range`` of slices are words of their own."""
+from symgrad.ops.sizes import LETTER, letters_of
 
 
 def resized(roots: Sequence[Term], sizes: dict[str, Any]) -> list[Any]:
@@ -18,10 +15,9 @@ def resized(roots: Sequence[Term], sizes: dict[str, Any]) -> list[Any]:
     def size(s: Any) -> Any:
         if not isinstance(s, str):
             return s
-        letters = set(_LETTER.findall(s)) - {"len", "range"}
-        if all(isinstance(sizes.get(x), int) for x in letters):
+        if all(isinstance(sizes.get(x), int) for x in letters_of(s)):
             return size_value(s, sizes)
-        return _LETTER.sub(lambda m: str(sizes.get(m[0], m[0])), s)
+        return LETTER.sub(lambda m: str(sizes.get(m[0], m[0])), s)
 
     def change(term: Term, args: tuple[Any, ...]) -> Any:
         if term.op is SYMBOL:

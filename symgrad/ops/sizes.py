@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
+
+LETTER = re.compile(r"(?<!\w)[^\W\d]\w*")
+"""A letter in a size such as ``2*n-1``, or a word of it."""
+
+
+def letters_of(size: str) -> set[str]:
+    """The letters in a size; ``len`` and ``range`` of slices are words of their own.
+
+    >>> sorted(letters_of("len(range(n)[::2])+2*m"))
+    ['m', 'n']
+    """
+    return set(LETTER.findall(size)) - {"len", "range"}
 
 
 def total_size(sizes: Sequence[Any], signs: Sequence[int] | None = None) -> Any:

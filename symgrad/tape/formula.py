@@ -7,18 +7,20 @@ that are not sizes stay numbers.  The walk is linear in the graph and not recurs
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from symgrad.errors import FormulaError
+from symgrad.errors import FormulaError, ShapeError
 from symgrad.formula.derive import Derivation, jacobian, wirtinger
 from symgrad.formula.term import Term, apply, as_term, full, make, number, size_product, symbol
 from symgrad.op import Op, lookup
 from symgrad.ops.indexing import Index, indexed_shape
 from symgrad.ops.kinks import turned, under
+from symgrad.ops.sizes import letters_of, product_size
 from symgrad.tape.folding import unfolded
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.hooked import marked, through_hooks
@@ -76,6 +78,7 @@ class Reading:
         self.leaves = [leaf for leaf in leaves if id(leaf) not in made]
         self.letters: dict[int, str] = dict(letters or {})
         self.composed: dict[int, str] = {}
+        self.lettered = True
         self.terms: dict[int, Term] = {}
         self.sources: dict[str, Any] = {}
         self._taken: set[str] = set()
@@ -83,11 +86,30 @@ class Reading:
         if letters is None:
             self._letter_sizes()
         self._pin_numbers()
-        self._make_symbols(chosen)
-        for leaf in made.values():
-            self.terms[id(leaf)] = self._made(leaf)
-        for node in self.nodes:
-            self.terms[id(node)] = self._term(node)
+        try:
+            self._read(chosen, made.values())
+        except ShapeError:
+            # Sizes that are one number in the program and cannot be one letter: then all of them are numbers.
+            self.letters, self.composed, self.lettered = {}, {}, False
+            self._read(chosen, made.values())
+
+    def _read(self, chosen: dict[int, str], made: Iterable[Source]) -> None:
+        """The terms of all leaves and nodes; again where a leaf has a size that the program composes.
+
+        Beside a join of x and h, W has n + m columns.
+        """
+        while True:
+            self.joint: dict[int, str] = {}
+            self._make_symbols(chosen)
+            for leaf in made:
+                self.terms[id(leaf)] = self._made(leaf)
+            for node in self.nodes:
+                self.terms[id(node)] = self._term(node)
+            open_letters = {self.letters[n] for n in self.joint}
+            written = {n: size for n, size in self.joint.items() if not letters_of(size) & open_letters}
+            if not written:
+                return
+            self.letters.update(written)
 
     def hooked(self, replaced: dict[Any, list[Any]]) -> Reading:
         """The same reading with marks on the nodes at which hooks replaced the gradient."""
@@ -111,8 +133,9 @@ class Reading:
                 self.leaves.append(leaf)
         chosen = self._name_leaves({})
         free = (x for x in itertools.chain(LETTERS, (f"n{k}" for k in itertools.count(1))) if x not in self._taken)
-        for n in (n for leaf in self.leaves for n in leaf.raw_shape if n > 1 and n not in self.letters):
-            self.letters.setdefault(n, next(x for x in free if x not in self.letters.values()))
+        for n in (n for leaf in self.leaves for n in leaf.raw_shape if self.lettered and n > 1):
+            if n not in self.letters:
+                self.letters[n] = next(x for x in free if x not in self.letters.values())
         self._make_symbols(chosen)
         self.leaves = before + self.leaves
         for node in nodes:
@@ -247,8 +270,8 @@ class Reading:
     def _typed(self, term: Term, node: Node) -> Term:
         """The recorded dtype is the truth; inference may not know the default dtype of the time.
 
-        A size that inference composes (``n+p`` of a join) and that a leaf has too, by value, gets the leaf's letter;
-        else it stands for its value in what follows.
+        A size that inference composes (``n+p`` of a join) stands for its value in what follows; a leaf that has it too,
+        by value, is read with that size.
         """
         if term.op.kind == "leaf" or term.op.name == "full":
             return term
@@ -257,6 +280,8 @@ class Reading:
             for s, n in zip(shape, node.shape, strict=True):
                 if isinstance(s, str) and n not in self.letters and n != 1:
                     self.composed.setdefault(n, s)
+                elif isinstance(s, str) and not s.isalnum() and self.letters.get(n, "+").isalnum():
+                    self.joint.setdefault(n, s)
             shape = tuple(
                 self.letters.get(n, s) if isinstance(s, str) else s for s, n in zip(shape, node.shape, strict=True)
             )
@@ -291,7 +316,7 @@ class Reading:
                 if n != 1:
                     letters.append(self.letters.get(n))
                 if len(letters) > 1 and None not in letters:
-                    products.setdefault(size, "*".join(letters))  # type: ignore[arg-type]
+                    products.setdefault(size, functools.reduce(product_size, letters))
         return tuple(self.letters.get(n) or products.get(n, n) for n in new)
 
 

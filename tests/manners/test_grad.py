@@ -289,3 +289,13 @@ def test_second_pass_beside_a_wider_operand(t, call):
     (g * g).sum().backward()
     assert seen == [t.float32]
     assert x.grad.dtype == t.float32
+
+
+def test_any_iterable_holds_tensors(t):
+    """Parameters in a dict are given as its values, those of a model by a generator: tensors in any order of things."""
+    weights = {"w": leaf(t, [1.0, 2.0]), "b": leaf(t, [3.0])}
+    loss = (weights["w"] * weights["b"]).sum()
+    found = t.autograd.grad(iter([loss]), weights.values(), (v for v in [None]), retain_graph=True)
+    assert [g.tolist() for g in found] == [[3.0, 3.0], [3.0]]
+    t.autograd.backward((part for part in [loss]), inputs=(p for p in weights.values()))
+    assert [p.grad.tolist() for p in weights.values()] == [[3.0, 3.0], [3.0]]

@@ -356,7 +356,7 @@ class Canonicaliser:
             return self._multilinear(term, args)
         if op.kind == "elementwise" or op.name in ("abs", "sign", "where", "conj", "real", "imag", "cast", "polygamma"):
             return self.elementwise(op, args, term.params, term.shape)
-        return self._primitive(term, args)
+        return self._primitive(term, args) if args else self.opaque(term)
 
     def _defined(self, term: Term) -> Form:
         """An op by its definition, read in this run."""
