@@ -316,7 +316,7 @@ class Reading:
                 if n != 1:
                     letters.append(self.letters.get(n))
                 if len(letters) > 1 and None not in letters:
-                    products.setdefault(size, functools.reduce(product_size, letters))
+                    products.setdefault(size, functools.reduce(product_size, letters))  # type: ignore[arg-type]
         return tuple(self.letters.get(n) or products.get(n, n) for n in new)
 
 
