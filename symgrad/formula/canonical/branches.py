@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symgrad.formula.canonical.expanding import substituted
+from symgrad.formula.canonical.intervals import assuming, by_cases, called, spread_arguments
 from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.term import Term
 from symgrad.op import Op, lookup
@@ -27,21 +28,28 @@ def read_guard(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
 def read_where(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
     """A ``where`` with its condition not negated, and each branch without further questions about that condition."""
     condition, first, second = (a.broadcast(term.shape) for a in args)
-    inner = _arguments_of(run, condition, "logical_not")
+    inner = called(run, condition, "logical_not")
     if inner is not None:
         # where(¬c, a, b) = where(c, b, a), always.
-        condition, first, second = inner[0], second, first
+        condition, first, second = inner[1][0], second, first
     return selected(run, term.op, condition, first, second)
 
 
 def selected(run: Canonicaliser, op: Op, condition: Form, first: Form, second: Form) -> Form:
-    """where(condition, first, second) of forms of one shape.
+    """where(condition, first, second) of forms of one shape, each branch without further questions about that."""
+    first = assuming(run, first, lambda question: True if run.same(question, condition) else None)
+    second = assuming(run, second, lambda question: False if run.same(question, condition) else None)
+    made = chosen(run, condition, first, second, op)
+    return by_cases(run, condition, made) or made
+
+
+def chosen(run: Canonicaliser, condition: Form, first: Form, second: Form, op: Op | None = None) -> Form:
+    """where(condition, first, second) of forms that ask nothing more about the condition.
 
     where(c, k·a, 0) = k·where(c, a, 0) for numbers k; a delta in ``a`` is a delta of the whole.  Arrays stay inside,
     because what is not selected may be infinite or no number.
     """
-    shape = condition.shape
-    first, second = _known(run, first, condition, 1), _known(run, second, condition, 2)
+    shape, op = condition.shape, op or lookup("where")
     if run.same(first, second):
         return first
     clipped = _clip(run, condition, first, second)
@@ -50,6 +58,7 @@ def selected(run: Canonicaliser, op: Op, condition: Form, first: Form, second: F
     outer = _hoisted(run, op, condition, first, second)
     if outer is not None:
         return outer
+    second = _listed(run, op, second)
     if bool(first.terms) == bool(second.terms):
         scale = first.terms[0].coef if len(first.terms) == len(second.terms) == 1 else 1
         if scale not in (0, 1) and scale == second.terms[0].coef and not first.constant and not second.constant:
@@ -67,6 +76,15 @@ def selected(run: Canonicaliser, op: Op, condition: Form, first: Form, second: F
     return run.contract([front, inner_form], [distinct, distinct], p.out, shape)
 
 
+def _listed(run: Canonicaliser, op: Op, other: Form) -> Form:
+    """k·where(c, a, b) as where(c, k·a, k·b): the next lines of a list of cases."""
+    p = other.terms[0] if len(other.terms) == 1 else None
+    if p is None or (p.coef == 1 and len(p.factors) < 2):
+        return other
+    piece = _piece(run, p, other.shape)
+    return other if piece is None else run.elementwise(op, piece, {}, other.shape)
+
+
 def _hoisted(run: Canonicaliser, op: Op, condition: Form, first: Form, second: Form) -> Form | None:
     """where(c, where(d, 0, a), where(d, 0, b)) = where(d, 0, where(c, a, b)), always."""
     if len(first.terms) != 1 or len(second.terms) != 1:
@@ -76,60 +94,19 @@ def _hoisted(run: Canonicaliser, op: Op, condition: Form, first: Form, second: F
         return None
     for k in (1, 2):
         if not one[k].terms and not other[k].terms and one[3 - k].terms and other[3 - k].terms:
-            inner = selected(run, op, condition, one[3 - k], other[3 - k])
-            return selected(run, op, one[0], *((one[1], inner) if k == 1 else (inner, one[2])))
+            inner = chosen(run, condition, one[3 - k], other[3 - k], op)
+            return chosen(run, one[0], *((one[1], inner) if k == 1 else (inner, one[2])), op)
     return None
-
-
-def _arguments_of(run: Canonicaliser, form: Form, name: str) -> list[Form] | None:
-    """The arguments, at the form's shape, of a form that is one call of ``name``."""
-    if len(form.terms) != 1:
-        return None
-    p = form.terms[0]
-    if p.coef != 1 or len(p.factors) != 1 or p.factors[0].power != 1 or p.factors[0].base.op.name != name:
-        return None
-    return _spread_arguments(run, p, p.factors[0], form.shape)
-
-
-def _spread_arguments(run: Canonicaliser, p: Product, f: Factor, shape: tuple[object, ...]) -> list[Form] | None:
-    """The arguments of a factor that is a function, with the axes they have in the product."""
-    found = run.arguments.get(f.base)
-    if found is None or len(set(p.out)) < len(p.out) or len(set(f.labels)) < len(f.labels):
-        return None
-    if any(x not in p.out for x in f.labels):
-        return None
-    axes = [p.out.index(x) for x in f.labels]
-    return [a.spread(axes, shape) if a.shape else a.broadcast(shape) for a in found]
-
-
-def _known(run: Canonicaliser, branch: Form, condition: Form, side: int) -> Form:
-    """A branch in which the same condition is not asked again: where(c, where(c, a, b), d) = where(c, a, d), always."""
-    terms: list[Product] = []
-    changed = False
-    for p in branch.terms:
-        for f in p.factors:
-            if f.base.op.name != "where" or f.power != 1:
-                continue
-            inside = _spread_arguments(run, p, f, branch.shape)
-            if inside is not None and run.same(inside[0], condition):
-                own = run.arguments[f.base][side]
-                own = own if own.shape or not f.labels else own.broadcast(f.base.shape)
-                terms += substituted(p, f, own, run)
-                changed = True
-                break
-        else:
-            terms.append(p)
-    return _known(run, run.sum_of(terms, branch.shape), condition, side) if changed else branch
 
 
 def _clip(run: Canonicaliser, condition: Form, first: Form, second: Form) -> Form | None:
     """where(|u| < k, u, k·sign u) = clip(u, -k, k) for numbers k > 0, always."""
-    sides = _arguments_of(run, condition, "lt") or _arguments_of(run, condition, "le")
-    bound = None if sides is None else sides[1].constant
-    if sides is None or bound is None or bound.coef <= 0:
+    found = called(run, condition, "lt", "le")
+    bound = None if found is None else found[1][1].constant
+    if found is None or bound is None or bound.coef <= 0:
         return None
     size = run.elementwise(lookup("abs"), [first], {}, first.shape)
-    if not run.same(size, sides[0]):
+    if not run.same(size, found[1][0]):
         return None
     end = run.elementwise(lookup("sign"), [first], {}, first.shape).scaled(bound.coef, bound.decimal)
     if not run.same(end, second):
@@ -141,8 +118,24 @@ def _clip(run: Canonicaliser, condition: Form, first: Form, second: Form) -> For
 # ---------------------------------------------------------------------------------------------- sums
 
 
-def joined(run: Canonicaliser, terms: Sequence[Product], shape: tuple[object, ...]) -> list[Product] | None:
+def joined(run: Canonicaliser, terms: Sequence[Product], shape: tuple[object, ...]) -> Sequence[Product] | None:
     """where(c, a, 0) + where(c, 0, b) = where(c, a, b), always; None when there is no such pair."""
+    pair = _pair(run, terms, shape)
+    return pair if pair is not None else _line_of_terms(run, terms, shape)
+
+
+def _line_of_terms(run: Canonicaliser, terms: Sequence[Product], shape: tuple[object, ...]) -> Sequence[Product] | None:
+    """A sum in which several terms ask where one variable lies."""
+    for p in terms:
+        for f in p.factors:
+            args = spread_arguments(run, p, f, shape) if f.base.op.name == "where" else None
+            found = None if args is None else by_cases(run, args[0], Form(terms, shape))
+            if found is not None:
+                return found.terms
+    return None
+
+
+def _pair(run: Canonicaliser, terms: Sequence[Product], shape: tuple[object, ...]) -> list[Product] | None:
     found = [k for k, p in enumerate(terms) if p.elementwise and any(f.base.op.name == "where" for f in p.factors)]
     for i, k in enumerate(found):
         for m in found[i + 1 :]:
@@ -177,15 +170,16 @@ def _both(run: Canonicaliser, one: Piece, other: Piece) -> Form | None:
 
 def _apart(run: Canonicaliser, condition: Form, other: Form) -> Form | None:
     """d, when another condition is d and not this one."""
-    sides = _arguments_of(run, other, "logical_and")
-    for k in (0, 1) if sides is not None else ():
-        assert sides is not None
-        inner = _arguments_of(run, sides[k], "logical_not")
-        if inner is not None and run.same(inner[0], condition):
-            return sides[1 - k]
-        deeper = _apart(run, condition, sides[k])
+    found = called(run, other, "logical_and")
+    if found is None:
+        return None
+    for side, rest in (found[1], found[1][::-1]):
+        inner = called(run, side, "logical_not")
+        if inner is not None and run.same(inner[1][0], condition):
+            return rest
+        deeper = _apart(run, condition, side)
         if deeper is not None:
-            return run.elementwise(lookup("logical_and"), [deeper, sides[1 - k]], {}, other.shape)
+            return run.elementwise(lookup("logical_and"), [deeper, rest], {}, other.shape)
     return None
 
 
@@ -213,7 +207,7 @@ def _piece(run: Canonicaliser, p: Product, shape: tuple[object, ...]) -> Piece |
     if len(found) != 1 or found[0].power != 1 or not p.elementwise:
         return None
     own = run.arguments.get(found[0].base)
-    inside = _spread_arguments(run, p, found[0], shape)
+    inside = spread_arguments(run, p, found[0], shape)
     if own is None or inside is None:
         return None
     labels = found[0].labels

@@ -125,7 +125,8 @@ class Canonicaliser:
         self.presenter = Presenter(self)
         self.small = True
         self.brackets = 0
-        self._cancelling = False
+        self._cancelling = self.telling = False
+        self.asking: dict[Term, bool] = {}
 
     def run(self, root: Term) -> Term:
         """The canonical term of ``root``."""

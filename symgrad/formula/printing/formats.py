@@ -116,7 +116,8 @@ def _spaced(boxes: Sequence[Box], texts: Sequence[str], call: str) -> str:
     out = ""
     for k, (box, text) in enumerate(zip(boxes, texts, strict=True)):
         before = boxes[k - 1] if k else None
-        out += ("" if before is None else _gap(before, box, k > 1 and boxes[k - 2].kind != "sign", call)) + text
+        binary = k > 1 and boxes[k - 2].kind != "sign" and boxes[k - 2].text != "for"
+        out += ("" if before is None else _gap(before, box, binary, call)) + text
     return out
 
 
