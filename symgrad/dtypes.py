@@ -183,6 +183,8 @@ def for_python_number(value: complex | float | bool) -> np.dtype[Any]:
 
 def weak_with(value: complex | float | bool, dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of an operation between an array of ``dtype`` and a Python number."""
+    if value.__class__ is float and dtype.kind == "f":
+        return dtype
     number = for_python_number(value)
     if kind_order(number) <= kind_order(dtype):
         return dtype

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, FormulaError, NameProblem, ShapeError
-from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, evaluate, postorder, size_letter, size_value, symbol
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, evaluate, postorder, size_letter, symbol
 from symgrad.op import Op, shape_of
 from symgrad.ops.constants import PI, exact
+from symgrad.ops.sizes import size_value
 from symgrad.tape.record import Recorded
 from symgrad.tape.sizes import Size
 

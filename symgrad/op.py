@@ -545,7 +545,15 @@ def broadcast_shapes(*shapes: tuple[Any, ...], **_: Any) -> tuple[Any, ...]:
     >>> broadcast_shapes(("n", "m"), ("m",), ())
     ('n', 'm')
     """
-    rank = max(map(len, shapes), default=0)
+    whole: tuple[Any, ...] = ()
+    for shape in shapes:
+        if shape and shape != whole:
+            if whole:
+                break
+            whole = shape
+    else:  # one shape, and scalars
+        return tuple(whole)
+    rank = max(map(len, shapes))
     out: list[Any] = [1] * rank
     for shape in shapes:
         for axis, size in enumerate(shape, rank - len(shape)):

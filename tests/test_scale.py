@@ -11,7 +11,7 @@ import pytest
 
 import symgrad as sg
 from symgrad.formula.derive import gradient
-from symgrad.formula.term import count, evaluate
+from symgrad.formula.term import count, evaluate, symbol
 
 
 def tanh_of_products(n):
@@ -232,3 +232,12 @@ def test_canonical_form_of_a_large_graph(f, ops):
     assert count(found) < 3 * count(slope.term)
     value = evaluate(found, {"x": x.numpy(force=True), "A": A.numpy()})
     np.testing.assert_allclose(value, slope.numpy(force=True), rtol=1e-6, atol=1e-12)
+
+
+def test_one_term_where_a_list_of_terms_is_wanted_is_an_error():
+    x = symbol("x", ("n",))
+    y = x @ x
+    with pytest.raises(TypeError, match=r"write \[x\]"):
+        gradient(y, x)
+    with pytest.raises(TypeError, match="not iterable"):
+        list(x)

@@ -12,7 +12,7 @@ import numpy as np
 from symgrad.compiler.targets.numpy import number_text
 from symgrad.dtypes import is_floating, is_real_floating
 from symgrad.errors import CompileError, SymgradError
-from symgrad.formula.term import size_value
+from symgrad.ops.sizes import size_value
 
 _SMALL = 64
 """Arrays up to this many entries are written as numbers, larger ones as base64 of their bytes."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import FormulaError
+from symgrad.errors import ArgumentError, FormulaError
 from symgrad.formula.stable import between, respelled
-from symgrad.formula.term import Term, as_term, full, postorder
+from symgrad.formula.term import Term, as_term, describe, full, postorder
 from symgrad.op import is_complex, lookup
 from symgrad.ops.contraction import contract
 from symgrad.ops.fitting import fit
@@ -111,6 +111,8 @@ def _zeros_of(g: Term) -> tuple[Term, Term, Any] | None:
 
 def gradient(output: Term, targets: Sequence[Term], seed: Term | None = None) -> list[Term]:
     """Gradients of a scalar term (or of ``sum(seed * output)``) with respect to ``targets``; zeros when unrelated."""
+    if isinstance(targets, Term):
+        raise ArgumentError(f"targets is a list of terms, and one term was given: write [{describe(targets)}]")
     if seed is None:
         if output.shape != ():
             raise FormulaError(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from symgrad.formula.term import SIZE, SYMBOL, Term, make, rebuilt, size_letter, size_value
-from symgrad.ops.sizes import LETTER, letters_of
+from symgrad.formula.term import SIZE, SYMBOL, Term, make, rebuilt, size_letter
+from symgrad.ops.sizes import LETTER, letters_of, size_value
 
 
 def resized(roots: Sequence[Term], sizes: dict[str, Any]) -> list[Any]:

@@ -9,7 +9,7 @@ the program as it was written; :mod:`symgrad.formula.canonical.simplify` makes t
 from __future__ import annotations
 
 import math
-import re
+import operator
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
@@ -21,9 +21,24 @@ from symgrad import dtypes
 from symgrad.errors import ArgumentError, FormulaError
 from symgrad.op import Op, lookup, register, register_carrier, shape_of
 from symgrad.ops.constants import Constant, NamedFloat
+from symgrad.ops.sizes import size_value
 
 _FLOAT = dtypes.float64
-_INTERNED: weakref.WeakValueDictionary[Any, Term] = weakref.WeakValueDictionary()
+
+
+class _Entry(weakref.ref["Term"]):
+    """Where a term is kept as long as something else holds it; half the time of a ``WeakValueDictionary``."""
+
+    __slots__ = ("key",)
+    key: Any
+
+
+_INTERNED: dict[Any, _Entry] = {}
+
+
+def _forget(entry: _Entry) -> None:
+    if _INTERNED.get(entry.key) is entry:
+        del _INTERNED[entry.key]
 
 
 def _leaf(name: str) -> Op:
@@ -51,6 +66,7 @@ class Term:
     shape: tuple[Any, ...]
     dtype: Any
     __array_ufunc__ = None
+    __iter__ = None  # not by __getitem__, which takes any index and would never end
 
     @property
     def ndim(self) -> int:
@@ -131,17 +147,20 @@ def frozen(params: dict[str, Any]) -> tuple[Any, ...]:
     """Hashable form of params; numbers keep their type, so that 1, 1.0 and True stay apart."""
     if not params:
         return ()
-    return tuple((k, type(v).__name__, repr(v) if isinstance(v, float) else v) for k, v in sorted(params.items()))
+    items = params.items() if len(params) == 1 else sorted(params.items())
+    return tuple([(k, v.__class__, repr(v) if isinstance(v, float) else v) for k, v in items])
 
 
 def make(op: Op, args: tuple[Term, ...], params: dict[str, Any], shape: tuple[Any, ...], dtype: Any) -> Term:
     """The one term with these parts."""
-    key = (op.name, args, frozen(params), shape, dtype)
-    found = _INTERNED.get(key)
+    key = (op.name, args, frozen(params) if params else (), shape, dtype)
+    entry = _INTERNED.get(key)
+    found = None if entry is None else entry()
     if found is None:
-        found = Term.__new__(Term)
+        found = Term()
         found.op, found.args, found.params, found.shape, found.dtype = op, args, params, shape, dtype
-        _INTERNED[key] = found
+        entry = _INTERNED[key] = _Entry(found, _forget)
+        entry.key = key
     return found
 
 
@@ -159,9 +178,10 @@ def number(value: Any, dtype: Any = None) -> Term:
     """A constant; ints and Fractions stay exact."""
     if isinstance(value, (np.generic, np.ndarray)):
         dtype, value = value.dtype, value.item()
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        value = int(value) if math.copysign(1, value) > 0 else value
-    if isinstance(value, Fraction) and value.denominator == 1:
+    if isinstance(value, float):
+        if value.is_integer() and abs(value) < 2**53 and math.copysign(1, value) > 0:
+            value = int(value)
+    elif isinstance(value, Fraction) and value.denominator == 1:
         value = int(value)
     return make(NUMBER, (), {"value": value}, (), dtype)
 
@@ -226,16 +246,20 @@ def constant_value(term: Term) -> Any:
 
 def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Apply an op to terms: infer shape and dtype, drop what does nothing, and intern."""
-    terms = tuple(as_term(a) for a in args)
-    shape = _infer_shape(op, terms, params)
+    terms = tuple([a if a.__class__ is Term else as_term(a) for a in args])
+    if op.infer is None:
+        raise FormulaError(f"op {op.name!r} states no shape rule")
+    shape = tuple(op.infer(*[t.shape for t in terms], **params))
     dtype = _infer_dtype(op, terms, params)
-    short = _shortened(op, terms, params, shape, dtype)
+    rule = _SHORT.get(op.name)
+    short = None if rule is None else rule(terms, shape, dtype, params)
     return short if short is not None else make(op, terms, params, shape, dtype)
 
 
 def remade(term: Term, args: tuple[Term, ...]) -> Term:
     """A term with other arguments of the same shapes and dtypes."""
-    short = _shortened(term.op, args, term.params, term.shape, term.dtype)
+    rule = _SHORT.get(term.op.name)
+    short = None if rule is None else rule(args, term.shape, term.dtype, term.params)
     return short if short is not None else make(term.op, args, term.params, term.shape, term.dtype)
 
 
@@ -243,27 +267,21 @@ register_carrier(Term, 1, apply)
 register_carrier(str, 1, apply)  # size letters
 
 
-def _infer_shape(op: Op, terms: tuple[Term, ...], params: dict[str, Any]) -> tuple[Any, ...]:
-    if op.infer is None:
-        raise FormulaError(f"op {op.name!r} states no shape rule")
-    shape = op.infer(*(t.shape for t in terms), **params)
-    return tuple(shape)
-
-
 def _infer_dtype(op: Op, terms: tuple[Term, ...], params: dict[str, Any]) -> Any:
     found = [t.dtype for t in terms]
-    if op.result is not None and all(d is not None for d in found):
+    if op.result is not None and None not in found:
         return np.dtype(op.result(*found, **params))
     out = None
-    for t in terms[1:] if op.name == "where" else terms:
-        if t.dtype is not None:
-            out = t.dtype if out is None or out == t.dtype else dtypes.result_type(out, t.dtype)
-    for t in terms:
-        if t.dtype is None and out is not None and not isinstance(t.number, (str, Fraction)):
-            weak = t.number if t.op is NUMBER else 1j if is_complex_constant(t) else None
-            out = dtypes.weak_with(weak, out) if weak is not None else out
+    for dtype in found[1:] if op.name == "where" else found:
+        if dtype is not None and dtype is not out:
+            out = dtype if out is None or out == dtype else dtypes.result_type(out, dtype)
+    if out is not None and None in found:
+        for t in terms:
+            if t.dtype is None and not isinstance(t.number, (str, Fraction)):
+                weak = t.number if t.op is NUMBER else 1j if is_complex_constant(t) else None
+                out = dtypes.weak_with(weak, out) if weak is not None else out
     if op.result is not None:
-        return np.dtype(op.result(*(out or _FLOAT for _ in found), **params))
+        return np.dtype(op.result(*[out or _FLOAT for _ in found], **params))
     if op.dtypes == "float" and out is not None and out.kind in "bui":
         return dtypes.get_default_dtype() if not any(t.op is SIZE for t in terms) else None
     return out
@@ -278,56 +296,56 @@ def is_complex_constant(term: Term) -> bool:
 
 
 def _zero(term: Term) -> bool:
-    value = constant_value(term)
-    return value is not None and not isinstance(value, str) and value == 0
+    return _worth(constant_value(term), 0)
 
 
-def _one(term: Term) -> bool:
-    value = constant_value(term)
-    return value is not None and not isinstance(value, str) and value == 1
+def _worth(value: Any, number: int) -> bool:
+    return value is not None and not isinstance(value, str) and value == number
 
 
 def _stands_for(term: Term, shape: tuple[Any, ...], dtype: Any) -> Term | None:
     return term if term.shape == shape and (term.dtype == dtype or dtype is None) else None
 
 
-def _shortened(op: Op, terms: tuple[Term, ...], params: dict[str, Any], shape: Any, dtype: Any) -> Term | None:
-    """x + 0, x · 1, -(-x), exact arithmetic on constants, and zeros: nothing that changes a program's rounding."""
-    rule = _SHORT.get(op.name)
-    if rule is not None:
-        found = rule(terms, shape, dtype, params)
-        if found is not None:
-            return found
-    return None
+# x + 0, x · 1, -(-x), exact arithmetic on constants, and zeros: nothing that changes a program's rounding.
 
 
 def _short_add(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
-    if _zero(t[0]):
+    a, b = constant_value(t[0]), constant_value(t[1])
+    if a is None and b is None:
+        return None
+    if _worth(a, 0):
         return _stands_for(t[1], shape, dtype)
-    if _zero(t[1]):
+    if _worth(b, 0):
         return _stands_for(t[0], shape, dtype)
-    return _fold(t, shape, lambda a, b: a + b)
+    return _fold(t, shape, operator.add)
 
 
 def _short_sub(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
-    if _zero(t[1]):
+    a, b = constant_value(t[0]), constant_value(t[1])
+    if a is None and b is None:
+        return None
+    if _worth(b, 0):
         return _stands_for(t[0], shape, dtype)
-    if _zero(t[0]) and t[1].shape == shape:
+    if _worth(a, 0) and t[1].shape == shape:
         return apply(lookup("neg"), (t[1],), {})  # type: ignore[no-any-return]
-    return _fold(t, shape, lambda a, b: a - b)
+    return _fold(t, shape, operator.sub)
 
 
 def _short_mul(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
-    for a, b in ((t[0], t[1]), (t[1], t[0])):
-        if _one(a):
-            return _stands_for(b, shape, dtype)
-        if _zero(a):
+    a, b = constant_value(t[0]), constant_value(t[1])
+    if a is None and b is None:
+        return None
+    for value, other in ((a, t[1]), (b, t[0])):
+        if _worth(value, 1):
+            return _stands_for(other, shape, dtype)
+        if _worth(value, 0):
             return full(shape, 0, dtype or _FLOAT)
-    return _fold(t, shape, lambda a, b: a * b)
+    return _fold(t, shape, operator.mul)
 
 
 def _short_div(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
-    if _one(t[1]):
+    if _worth(constant_value(t[1]), 1):
         return _stands_for(t[0], shape, dtype)
     if _zero(t[0]):
         return full(shape, 0, dtype or _FLOAT)
@@ -342,7 +360,7 @@ def _short_neg(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
 
 
 def _short_pow(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
-    if _one(t[1]) and t[1].number is not None:
+    if _worth(t[1].number, 1):
         return _stands_for(t[0], shape, dtype)
     if t[1].number == 0 and not isinstance(t[1].number, str):
         return full(shape, 1, dtype or _FLOAT)
@@ -428,22 +446,21 @@ def postorder(roots: Iterable[Term]) -> list[Term]:
     """Every term below the roots once, arguments before users; no recursion."""
     seen: set[Term] = set()
     out: list[Term] = []
-    for root in roots:
-        if root in seen:
-            continue
-        stack: list[tuple[Term, int]] = [(root, 0)]
-        seen.add(root)
-        while stack:
-            term, k = stack.pop()
-            args = term.args
-            while k < len(args) and args[k] in seen:
-                k += 1
-            if k == len(args):
-                out.append(term)
+    waiting: list[Term | None] = list(roots)
+    waiting.reverse()
+    above: list[Term] = []
+    while waiting:
+        term = waiting.pop()
+        if term is None:  # everything below the last one is done
+            out.append(above.pop())
+        elif term not in seen:
+            seen.add(term)
+            if term.args:
+                above.append(term)
+                waiting.append(None)
+                waiting += term.args[::-1]
             else:
-                stack.append((term, k + 1))
-                seen.add(args[k])
-                stack.append((args[k], 0))
+                out.append(term)
     return out
 
 
@@ -513,27 +530,6 @@ def evaluate(root: Term, values: dict[str, Any], sizes: dict[str, int] | None = 
         if shape_of(out) == () != root.shape
         else out
     )
-
-
-_SLICED = re.compile(r"len\(range\(([\w+*-]+)\)\[([-\d:]+)\]\)")
-
-
-def _ends(text: str) -> slice:
-    return slice(*(int(end) if end else None for end in text.split(":")))
-
-
-def size_value(size: Any, letters: dict[str, int]) -> int:
-    """The number of a size expression made of letters, ints, ``*``, ``+``, ``-`` and ``len(range(n)[::2])``."""
-    if isinstance(size, (int, np.integer)):
-        return int(size)
-    total, sign = 0, 1
-    size = _SLICED.sub(lambda m: str(len(range(size_value(m[1], letters))[_ends(m[2])])), size)
-    for part in size.replace("-", "+-").split("+"):
-        if not part:
-            continue
-        sign, body = (-1, part[1:]) if part.startswith("-") else (1, part)
-        total += sign * math.prod(int(f) if f.isdigit() else letters[f] for f in body.split("*"))
-    return total
 
 
 def _value(t: Term, args: list[Any], values: dict[str, Any], letters: dict[str, int]) -> Any:

@@ -1,7 +1,8 @@
-"""Sums of sizes that are written with letters, such as ``n+m`` and ``len(range(n)[::2])-1``."""
+"""Sums and values of sizes that are written with letters, such as ``n+m`` and ``len(range(n)[::2])-1``."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -70,3 +71,24 @@ def _parts(text: str) -> list[tuple[int, str]]:
         else:
             found[-1] = (found[-1][0], found[-1][1] + sign)
     return [part for part in found if part[1]]
+
+
+_SLICED = re.compile(r"len\(range\(([\w+*-]+)\)\[([-\d:]+)\]\)")
+
+
+def _ends(text: str) -> slice:
+    return slice(*(int(end) if end else None for end in text.split(":")))
+
+
+def size_value(size: Any, letters: dict[str, int]) -> int:
+    """The number of a size expression made of letters, ints, ``*``, ``+``, ``-`` and ``len(range(n)[::2])``."""
+    if not isinstance(size, str):
+        return int(size)
+    total, sign = 0, 1
+    size = _SLICED.sub(lambda m: str(len(range(size_value(m[1], letters))[_ends(m[2])])), size)
+    for part in size.replace("-", "+-").split("+"):
+        if not part:
+            continue
+        sign, body = (-1, part[1:]) if part.startswith("-") else (1, part)
+        total += sign * math.prod(int(f) if f.isdigit() else letters[f] for f in body.split("*"))
+    return total

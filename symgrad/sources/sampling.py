@@ -9,7 +9,8 @@ import numpy as np
 
 from symgrad.dtypes import is_number
 from symgrad.errors import SymgradError
-from symgrad.formula.term import Term, evaluate, postorder, size_value
+from symgrad.formula.term import Term, evaluate, postorder
+from symgrad.ops.sizes import size_value
 
 KINDS = ("normal", "positive", "unit", "integer", "spread", "definite", "mixed")
 """Kinds of random arrays."""

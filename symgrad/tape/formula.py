@@ -43,13 +43,13 @@ def nodes_below(roots: Sequence[Any]) -> tuple[list[Node], list[Any]]:
         item = stack.pop()
         if id(item) in seen:
             continue
-        seen.add(id(item))
         if isinstance(item, Node):
+            seen.add(id(item))
             nodes.append(item)
             # A folded function is shown by its parts; what it was given stands below them.
-            below = (unfolded(item),) if item.op.kind == "folded" else item.args
-            stack.extend(a for a in below if isinstance(a, (Node, Recorded, Source)) and id(a) not in seen)
+            stack += (unfolded(item),) if item.op.kind == "folded" else item.args
         elif isinstance(item, (Recorded, Source)):
+            seen.add(id(item))
             leaves.append(item)
     nodes.sort(key=lambda node: node.sequence_nr)
     ordered: dict[int, Any] = {}
@@ -260,11 +260,12 @@ class Reading:
 
     def _term(self, node: Node) -> Term:
         op = node.op
-        args = () if op.kind == "folded" else tuple(self[a] for a in node.args)
+        known = self.terms
+        args = () if op.kind == "folded" else tuple([known[id(a)] if id(a) in known else self[a] for a in node.args])
         if op.define_symbolic is not None:
             return op.define_symbolic(self, node, args)  # type: ignore[no-any-return]
         params = self.params(node)
-        found = op(*args, **params)
+        found = apply(op, args, params) if args else op(**params)
         return self._typed(found, node) if isinstance(found, Term) else as_term(found)
 
     def _typed(self, term: Term, node: Node) -> Term:
@@ -276,7 +277,7 @@ class Reading:
         if term.op.kind == "leaf" or term.op.name == "full":
             return term
         shape = term.shape
-        if any(isinstance(s, str) and not s.isalnum() for s in shape):
+        if _composed(shape):
             for s, n in zip(shape, node.shape, strict=True):
                 if isinstance(s, str) and n not in self.letters and n != 1:
                     self.composed.setdefault(n, s)
@@ -286,7 +287,7 @@ class Reading:
                 self.letters.get(n, s) if isinstance(s, str) else s for s, n in zip(shape, node.shape, strict=True)
             )
         dtype = term.dtype if term.dtype is None else node.dtype
-        if (shape, dtype) == (term.shape, term.dtype):
+        if shape is term.shape and dtype is term.dtype:
             return term
         return make(term.op, term.args, term.params, shape, dtype)
 
@@ -318,6 +319,12 @@ class Reading:
                 if len(letters) > 1 and None not in letters:
                     products.setdefault(size, functools.reduce(product_size, letters))  # type: ignore[arg-type]
         return tuple(self.letters.get(n) or products.get(n, n) for n in new)
+
+
+@functools.lru_cache(maxsize=1024)
+def _composed(shape: tuple[Any, ...]) -> bool:
+    """Whether a size of a shape is more than a letter."""
+    return any(isinstance(s, str) and not s.isalnum() for s in shape)
 
 
 def _recipe_holds(leaf: Source, given: dict[int, str]) -> bool:

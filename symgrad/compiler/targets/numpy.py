@@ -20,10 +20,11 @@ from symgrad.compiler.schedule import Program
 from symgrad.compiler.trace import Input, Output
 from symgrad.dtypes import get_default_dtype, is_floating, promote, weak_with
 from symgrad.errors import CompileError
-from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder, size_value
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
 from symgrad.op import Op
 from symgrad.ops import contraction
 from symgrad.ops.arithmetic import closed
+from symgrad.ops.sizes import size_value
 
 FRAME = "_lambdifygenerated"
 """The function name that lambdify writes; the program's own name replaces it."""

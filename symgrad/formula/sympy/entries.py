@@ -9,8 +9,9 @@ from typing import Any
 import sympy as sp
 
 from symgrad.errors import ArgumentError, FormulaError
-from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, concrete, describe, size_value
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, concrete, describe
 from symgrad.op import lookup
+from symgrad.ops.sizes import size_value
 
 _SUMMED = ("k", "l", "p", "q", "r", "s", "u", "v")
 
