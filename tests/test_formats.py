@@ -113,7 +113,7 @@ def test_where_lists():
         assert evaluate(from_unicode(text, {"x": ()}), {"x": 0.7}) == pytest.approx(t.item(), rel=1e-13)
         assert sg.formula(t).typst(where=True).count(" \\\n") >= 5
         ET.fromstring(sg.formula(t).mathml(where=True))
-    assert "⋮ (2 more lines)" in sg.formula(end).unicode(where=True, lines=10)
+    assert "⋮ (3 more lines)" in sg.formula(end).unicode(where=True, lines=10)
 
 
 def test_environments():

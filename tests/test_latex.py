@@ -11,6 +11,7 @@ from symgrad.formula.printing.latex import latex
 from symgrad.formula.printing.names import name_latex, texts
 from symgrad.formula.reading.text import from_latex
 from symgrad.formula.term import evaluate, symbol
+from symgrad.op import lookup
 
 X, w, y = symbol("X", ("n", "m")), symbol("w", ("m",)), symbol("y", ("n",))
 A, B = symbol("A", ("n", "n")), symbol("B", ("n", "n"))
@@ -172,12 +173,23 @@ def deep(depth):
     return x, end
 
 
+@pytest.mark.parametrize("lines", [5, 20, 24, 60])
+@pytest.mark.parametrize("options", [{"where": True}, {}, {"environment": "align"}], ids=["where", "alone", "align"])
+def test_lines_of_long_sums_are_counted_as_printed(lines, options):
+    xs = [symbol(f"x{k}", ("n",)) for k in range(150)]
+    total = sum((lookup("tanh")(a * b) for a, b in zip(xs[1:], xs[2:], strict=False)), lookup("tanh")(xs[0]))
+    text = latex(total, lines=lines, **options)
+    printed = len(text.splitlines()) - 2
+    assert printed <= lines
+    assert ("more lines" in text) == (lines < 59)
+
+
 def test_where_list_of_lines():
     _, end = deep(4_000)
     text = end.latex(lines=10)
     rows = text.splitlines()
-    assert (rows[0], rows[-1], len(rows)) == (r"\begin{aligned}", r"\end{aligned}", 13)
-    assert r"\text{(3990 more lines)}" in text
+    assert (rows[0], rows[-1], len(rows)) == (r"\begin{aligned}", r"\end{aligned}", 12)
+    assert r"\text{(3991 more lines)}" in text
     assert rows[2] == r"t_{2} &= \sin\left(t_{1}\right) t_{1} \\"
     with pytest.raises(FormulaError, match="lines were left out"):
         from_latex(text, {"x": ()})

@@ -19,7 +19,7 @@ from symgrad.formula.printing.names import bolded, texts
 from symgrad.formula.printing.naming import named_parts
 from symgrad.formula.printing.pieces import Piece, signed, text_of, transposed
 from symgrad.formula.printing.wherelist import Statements, canonical_or_raw
-from symgrad.formula.printing.width import COLUMN, broken
+from symgrad.formula.printing.width import COLUMN, broken, within
 from symgrad.formula.printing.width import width as width_of
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder, symbol, symbols
 from symgrad.timing import timed
@@ -219,7 +219,7 @@ def latex(
     r"""The LaTeX of a term.
 
     ``canonical=False`` prints the program as it was run.  ``where`` names the shared parts and lists them after the
-    formula: True always, False never, None when the formula is long; at most ``lines`` lines are printed, and the text
+    formula: True always, False never, None when the formula is long; at most ``lines`` lines are printed, one of which
     says how many were left out.  ``bold`` sets arrays in bold, and ``name`` is printed on the left of ``=``.
     ``environment`` ("align", "align*", "equation" or "equation*") makes it a whole environment for a document, and
     ``notes`` are lines of LaTeX below the formula, such as conditions under which it holds.
@@ -280,7 +280,7 @@ class _Lines:
                 return [(name or "", text)]
         tried = []
         for size in STATEMENT_SIZES:
-            rows = _where_rows(Statements(shown, size=size, names=names), self.most, self.bold, name)
+            rows = _where_rows(Statements(shown, size=size, names=names), self.most, self.bold, name, self.column)
             over = 0.0 if self.column is None else max(_overflow(left, right, self.column) for left, right in rows)
             tried.append((over, rows))
             if not over:
@@ -291,7 +291,10 @@ class _Lines:
         """Whether a formula may stand without names for its parts."""
         if self.column is None or self.inline is None:
             return True
-        return width_of(text) <= self.inline or (self.inline == self.column and not _overflow(left, text, self.column))
+        if width_of(text) <= self.inline:
+            return True
+        narrow = self.inline == self.column and not _overflow(left, text, self.column)
+        return narrow and len(broken(left, text, self.column)) <= self.most
 
 
 def _overflow(left: str, right: str, column: float) -> float:
@@ -349,7 +352,9 @@ def _is_long(term: Term) -> bool:
     return False
 
 
-def _where_rows(found: Statements, lines: int, bold: bool, name: str | None) -> list[tuple[str, str]]:
+def _where_rows(
+    found: Statements, lines: int, bold: bool, name: str | None, column: float | None
+) -> list[tuple[str, str]]:
     """The where-list, as left and right sides: definitions in order, the result last."""
     kept = found.parts if len(found.parts) <= lines else [*found.parts[: lines - 1], found.parts[-1]]
     left_out = len(found.parts) - len(kept)
@@ -357,13 +362,11 @@ def _where_rows(found: Statements, lines: int, bold: bool, name: str | None) -> 
     # Only the names on the printed lines are made: a list of 10^5 parts prints a few of them.
     printed = {t.params["name"] for _, part in kept for t in postorder([part]) if t.op is SYMBOL}
     names = texts([*printed, *(t.params["name"] for t in found.symbols), *(n for n, _ in kept)])
-    rows = []
-    for k, (left, statement) in enumerate(kept):
-        if left_out and k == len(kept) - 1:
-            rows.append(("", rf"\;\;\vdots \quad \text{{({left_out} more lines)}}"))
-        text = written(statement, names, bold, exact=left != result)
-        rows.append(((name or "") if left == result else names[left], text))
-    return rows
+    rows = [
+        (((name or "") if left == result else names[left]), written(part, names, bold, exact=left != result))
+        for left, part in kept
+    ]
+    return within(rows, lines, left_out, column)
 
 
 __all__ = ["Writer", "kind_of", "latex", "signed"]

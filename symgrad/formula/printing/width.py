@@ -163,6 +163,28 @@ def broken(left: str, right: str, column: float | None) -> list[tuple[str, str]]
     return made if len(made) > 1 else whole
 
 
+def within(rows: list[tuple[str, str]], most: int, left_out: int, column: float | None) -> list[tuple[str, str]]:
+    """Definitions and a result in at most so many lines; what was and what is left out is counted before the result."""
+    *definitions, result = rows
+    end = broken(*result, column)
+    room = most - len(end)
+    counts = [len(broken(*row, column)) for row in definitions]
+    if not left_out and sum(counts) <= room:
+        return rows
+    kept = 0
+    while kept < len(counts) and sum(counts[: kept + 1]) < room:
+        kept += 1
+    if room < 1 and most > 1:
+        # A result that is too long itself: its first lines.
+        end, hidden = end[: most - 1], len(end) - most + 1
+        return [*end, _more(sum(counts) + left_out + hidden)]
+    return [*definitions[:kept], _more(sum(counts[kept:]) + left_out), result]
+
+
+def _more(lines: int) -> tuple[str, str]:
+    return "", rf"\;\;\vdots \quad \text{{({lines} more lines)}}"
+
+
 def _summands(text: str) -> list[str]:
     """The terms of a sum, each with its sign."""
     depth, start = 0, 0
