@@ -93,3 +93,11 @@ def test_other_conditions_are_known_inside_of_functions() -> None:
     where = lookup("where")
     safe = where(x < y, lookup("log")(where(x < y, y - x, 1)), 0)
     assert shown(safe) == "{log(y − x) for x < y; 0 otherwise}"
+
+
+def test_conditions_about_nothing_stay() -> None:
+    x, zero = symbol("x", ("n",)), number(0) * symbol("x", ("n",))
+    where = lookup("where")
+    term = where(lookup("lt")(zero, x * 0), where(lookup("gt")(zero, 1), x, 2 * x), 3 * x)
+    values = {"x": np.array([1.0, -2.0])}
+    assert np.allclose(evaluate(canonical(term), values), evaluate(term, values))

@@ -132,11 +132,12 @@ def called(run: Canonicaliser, form: Form, *names: str) -> tuple[str, list[Form]
 
 
 class Line(NamedTuple):
-    """What the first condition compares: u = left with numbers, or u = left - right with 0."""
+    """What the first condition compares: u = left with numbers, or u = left - right with 0; and a term of u."""
 
     left: Form
     right: Form | None
     u: Form
+    lead: Product
 
 
 Cut = tuple[Fraction, bool]
@@ -151,11 +152,10 @@ def _line(run: Canonicaliser, condition: Form) -> Line | None:
     name, args = found
     if name not in _HOLDS:
         return _line(run, args[0])
-    if args[1].constant is not None and args[0].constant is None:
-        return Line(args[0], None, args[0])
-    if args[0].constant is None:
-        return Line(args[0], args[1], run.plus(args, (1, -1), condition.shape))
-    return None
+    plain = args[1].constant is not None
+    u = args[0] if plain else run.plus(args, (1, -1), condition.shape)
+    lead = next((p for p in u.terms if not p.constant), None)
+    return None if lead is None else Line(args[0], None if plain else args[1], u, lead)
 
 
 def _holds(run: Canonicaliser, line: Line, condition: Form, u: Fraction | None, cuts: set[Cut] | None) -> bool | None:
@@ -185,8 +185,8 @@ def _cut(run: Canonicaliser, line: Line, args: Sequence[Form]) -> tuple[Cut, boo
     if bound is not None and line.right is None and run.same(args[0], line.u):
         return (Fraction(bound.coef), bound.decimal), False
     difference = run.plus(args, (1, -1), args[0].shape)
-    key = run.key(line.u.terms[0])
-    ratio = next((Fraction(p.coef) / line.u.terms[0].coef for p in difference.terms if run.key(p) == key), None)
+    key = run.key(line.lead)
+    ratio = next((Fraction(p.coef) / line.lead.coef for p in difference.terms if run.key(p) == key), None)
     if not ratio:
         return None
     rest = run.plus([difference, line.u.scaled(ratio)], (1, -1), difference.shape).constant

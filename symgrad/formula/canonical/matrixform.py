@@ -333,6 +333,14 @@ def product_term(p: Product, shape: tuple[Any, ...], layout: Layout) -> Term:
     return restored(term, shape) if body is not None and len(axes) < len(shape) else term
 
 
+def whole(term: Term, shape: tuple[Any, ...]) -> Term:
+    """A term with the axes of size 1 that forms leave out where there are no others; other arguments have theirs."""
+    if not shape or term.shape:
+        return term
+    bare = term.op.name == "squeeze" and term.args[0].shape == shape
+    return term.args[0] if bare else restored(term, shape)
+
+
 def restored(term: Term, shape: tuple[Any, ...]) -> Term:
     """Put axes of size 1 back."""
     for k, size in enumerate(shape):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.canonical.normal import Factor, Form, Power, Product, plain_power
-from symgrad.formula.term import SIZE
+from symgrad.formula.term import SIZE, SYMBOL, postorder
 from symgrad.op import lookup
 
 if TYPE_CHECKING:
@@ -126,6 +126,17 @@ def powers_of_logs(run: Canonicaliser, form: Form) -> Form | None:
             rest = Form([q for n, q in enumerate(form.terms) if n != k], form.shape)
             return run.times(made, run.elementwise(lookup("exp"), [rest], {}, form.shape)) if rest.terms else made
     return None
+
+
+def roots_apart(p: Product) -> tuple[list[Factor], Product]:
+    """The roots of numbers in a product, and the rest of it: (x/√2)ᵏ = √2⁻ᵏxᵏ for whole k, always."""
+    roots = [f for f in p.factors if not f.labels and all(t.op not in (SYMBOL, SIZE) for t in postorder([f.base]))]
+    return roots, Product(p.coef, [f for f in p.factors if f not in roots], p.out, p.decimal) if roots else p
+
+
+def in_front(roots: list[Factor], p: Product) -> Product:
+    """A product times roots of numbers."""
+    return Product(p.coef, [*roots, *p.factors], p.out, p.decimal) if roots else p
 
 
 def root_of(p: Product, shape: tuple[Any, ...], power: Power, run: Canonicaliser) -> Form | None:

@@ -30,7 +30,7 @@ from symgrad.formula.canonical.expanding import absorbed, distributed, expanded,
 from symgrad.formula.canonical.factoring import factored, scalars_apart
 from symgrad.formula.canonical.identities import doubled_angle
 from symgrad.formula.canonical.imaginary import conjugate
-from symgrad.formula.canonical.matrixform import form_term, restored
+from symgrad.formula.canonical.matrixform import form_term, whole
 from symgrad.formula.canonical.normal import (
     Factor,
     Form,
@@ -46,7 +46,7 @@ from symgrad.formula.canonical.normal import (
     product_key,
 )
 from symgrad.formula.canonical.numerals import rational_root, read_number
-from symgrad.formula.canonical.powers import root_of
+from symgrad.formula.canonical.powers import in_front, root_of, roots_apart
 from symgrad.formula.canonical.presenting import Presenter
 from symgrad.formula.canonical.rational import in_lowest_terms
 from symgrad.formula.canonical.reading import READERS
@@ -68,14 +68,6 @@ _REDUCTIONS = frozenset({"norm", "logsumexp", "amax", "amin", "prod", "std", "ar
 
 _LINEAR = LINEAR | {"reshape", "real", "imag", "fourier"}
 """Linear ops of one array: real factors in front are pulled out."""
-
-
-def _whole(term: Term, shape: tuple[Any, ...]) -> Term:
-    """A term with the axes of size 1 that forms leave out where there are no others; other arguments have theirs."""
-    if not shape or term.shape:
-        return term
-    bare = term.op.name == "squeeze" and term.args[0].shape == shape
-    return term.args[0] if bare else restored(term, shape)
 
 
 @functools.lru_cache(maxsize=256)
@@ -424,7 +416,7 @@ class Canonicaliser:
 
     def _like(self, raw: Term, form: Form) -> Term:
         """The term of an argument and its axes of size 1; a mask that stood for numbers in the program does so."""
-        found = _whole(self.term(form), form.shape)
+        found = whole(self.term(form), form.shape)
         return found if is_truth(raw) else counted(found)
 
     def _applied(self, op: Op, terms: Sequence[Term], params: dict[str, Any]) -> Form:
@@ -518,7 +510,8 @@ class Canonicaliser:
             p = scalars_apart(p, self)
             single = p.elementwise
         if p.factors and not single:
-            p = self._base(p, form.shape, keep_coef=not whole)
+            roots, p = roots_apart(p) if whole else ([], p)
+            p = in_front(roots, self._base(p, form.shape, keep_coef=not whole))
         # (xy)ᵏ = xᵏyᵏ and (xᵃ)ᵏ = xᵃᵏ for integer k; for other k only where a is not an even power (then x ≥ 0).
         if not whole and p.factors and p.factors[0].power % 2 == 0:
             p = self._base(p, form.shape, keep_coef=True)
