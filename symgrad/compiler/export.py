@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import io
 import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from symgrad.compiler.program import build, shape_words
 from symgrad.compiler.targets.numpy import number_text
 from symgrad.dtypes import is_floating, is_real_floating
 from symgrad.errors import CompileError, SymgradError
@@ -16,6 +20,38 @@ from symgrad.ops.sizes import size_value
 
 _SMALL = 64
 """Arrays up to this many entries are written as numbers, larger ones as base64 of their bytes."""
+
+_CHECKED = '''def _checked(**arrays):
+    """The arguments as arrays of the dtypes above; an error where one does not fit, or two do not fit each other."""
+    sizes = {{}}
+    for name, value in arrays.items():
+        shape, dtype = _LAYOUT[name]
+        array = np.asarray(value)
+        if not np.can_cast(array.dtype, dtype, "same_kind"):
+            raise TypeError(f"{name}(): {{name}} has dtype {{array.dtype}}, which does not go into {{dtype}}")
+        wanted = f"{{name}} must have shape ({{', '.join(map(str, shape))}}{{',' * (len(shape) == 1)}})"
+        if shape != (...,) and array.ndim != len(shape):
+            raise ValueError(f"{name}(): {{name}} has shape {{array.shape}} with {{array.ndim}} axes, but {{wanted}}")
+        for axis, (size, letter) in enumerate(zip(array.shape, shape)):
+            known, where = sizes.setdefault(letter, (size, name)) if isinstance(letter, str) else (letter, "")
+            if size != known and letter is not ...:
+                found = f", and {{letter}} is {{known}} in {{where}}" if where else ""
+                raise ValueError(f"{name}(): {{name}} has size {{size}} in axis {{axis}}, but {{wanted}}{{found}}")
+        arrays[name] = array.astype(dtype, copy=False)[()]
+    return arrays.values()
+
+
+'''
+
+_SAME_WAY = '''def _same_way({names}):
+    """An error where the function that this program was traced from would go another way."""
+    found = {looked}({names})
+    for value, seen, how in zip(found if isinstance(found, tuple) else (found,), _SEEN, _LOOKED):
+        if not np.array_equal(value, seen):
+            raise ValueError(f"{name}() holds where {{how}} is {{seen}}; for these arguments it is {{value}}")
+
+
+'''
 
 _SELFTEST = '''
 def _selftest():
@@ -36,6 +72,9 @@ _DIFFERENCES = """    for k, (position, column) in enumerate(_DERIVATIVES):
         step = 6e-6 if _ARGUMENTS[position].dtype == np.float64 else 1e-2
         rng = np.random.default_rng(k)
         direction = rng.standard_normal(_ARGUMENTS[position].shape).astype(_ARGUMENTS[position].dtype)
+        turned = np.swapaxes(_ARGUMENTS[position], -1, -2) if direction.ndim > 1 else None
+        if turned is not None and np.array_equal(_ARGUMENTS[position], turned):
+            direction = direction + np.swapaxes(direction, -1, -2)  # symmetric matrices stay symmetric
         ends = []
         for sign in (1, -1):
             moved = list(_ARGUMENTS)
@@ -70,19 +109,50 @@ def save(program: Any, path: Any) -> None:
 
 
 def text_of(program: Any) -> str:
-    """The whole file."""
-    arguments, results, loose = _sample(program)
+    """The whole file, with a self-test that passes."""
     base = _base(program)
-    body = program.source + ("\n\n" + base.source if base is not None else "")
-    body = body.replace("from __future__ import annotations\n\n", "")
-    lines = [f"{a.name} = {array_text(a.default)}\n" for a in program.arguments if a.default is not None]
-    lines.append("\n" + _without_repeats(body) + "\n\n")
+    pairs = [] if base is None else _derivatives(program)
+    samples = list(_samples(program))
+    if not samples:
+        raise CompileError(f"{program.name} fails on every sample, so it cannot be given a self-test.")
+    for sample in samples:
+        text = _text(program, base, pairs, sample)
+        if not pairs or _passes(text):
+            return text
+    # No derivative but by design: a detached part, a kink at the sample, too few digits.
+    kept = [p for p in pairs if _passes(_text(program, base, [p], samples[0]))]
+    return _text(program, base, kept, samples[0])
+
+
+def _passes(text: str) -> bool:
+    """Whether the self-test of a file passes."""
+    scope: dict[str, Any] = {"__name__": "symgrad_export"}
+    exec(compile(text, "<export>", "exec"), scope)  # noqa: S102  (text that was written here)
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return not scope["_selftest"]()
+
+
+def _text(program: Any, base: Any, pairs: Sequence[tuple[int, int, int]], sample: tuple[Any, ...]) -> str:
+    arguments, results, loose = sample
+    base = base if pairs else None
+    guards = program.guards
+    parts = [program, *([base] if base is not None else []), *([guards.program] if guards is not None else [])]
+    body = "\n\n".join([_guarded(program), *(p.source for p in parts[1:])])
+    body = _without_repeats(body.replace("from __future__ import annotations\n\n", ""))
+    defaults = {a.name: a.default for p in parts for a in p.arguments if a.default is not None}
+    lines = [f"{name} = {array_text(value)}\n" for name, value in defaults.items()]
+    lines.append(f"\n{body}\n\n{_layout(program)}{_CHECKED.format(name=program.name)}")
+    if guards is not None:
+        seen = "".join(f"    {array_text(value)},\n" for value in guards.seen)
+        lines.append(f"_SEEN = [\n{seen}]\n_LOOKED = {_looks(guards)!r}\n\n\n")
+        inside = ", ".join(a.name for a in guards.program.arguments)
+        lines.append(_SAME_WAY.format(name=program.name, looked=guards.program.name, names=inside))
     lines.append(f"_ARGUMENTS = [\n{''.join(f'    {array_text(a)},{chr(10)}' for a in arguments)}]\n")
     lines.append(f"_RESULTS = [\n{''.join(f'    {array_text(np.asarray(r))},{chr(10)}' for r in results)}]\n")
     lines.append(f"_RTOL = {loose[0]}\n")
     test = _SELFTEST.format(name=program.name)
-    pairs = _derivatives(program)
-    if base is not None and pairs:
+    if base is not None:
         lines.append(
             f"_LOOSE = {loose[1]}\n_DERIVATIVES = {[p[:2] for p in pairs]}\n_BASES = {[p[2] for p in pairs]}\n\n"
         )
@@ -91,6 +161,34 @@ def text_of(program: Any) -> str:
         lines.append("\n")
     code = "".join(lines)
     return f'"""{_docstring(program)}"""\n\n{_imports(code)}{code}{test}{_END.format()}'
+
+
+def _guarded(program: Any) -> str:
+    """The source of the function, which looks at its arguments before it computes."""
+    head, found, rest = program.source.partition(f"def {program.name}(")
+    signature, doc, body = rest.split("\n", 2)
+    names = [a.name for a in program.arguments]
+    row = f"({names[0]},)" if len(names) == 1 else ", ".join(names)
+    checks = f"    {row} = _checked({', '.join(f'{n}={n}' for n in names)})\n"
+    if program.guards is not None:
+        checks += f"    _same_way({', '.join(a.name for a in program.guards.program.arguments)})\n"
+    return f"{head}{found}{signature}\n{doc}\n{checks if names else ''}{body}"
+
+
+def _looks(guards: Any) -> list[str]:
+    return [guards.words(k) for k in range(len(guards.how))]
+
+
+def _layout(program: Any) -> str:
+    """The table of arguments that a file checks its arguments by."""
+    rows = [f"    {a.name!r}: ({_shape_source(a.shape)}, {a.dtype.name!r}),\n" for a in program.arguments]
+    return (
+        f"# shape and dtype of every argument; a letter is one size everywhere\n_LAYOUT = {{\n{''.join(rows)}}}\n\n\n"
+    )
+
+
+def _shape_source(shape: Sequence[Any]) -> str:
+    return "(...,)" if shape == (...,) else repr(tuple(shape))
 
 
 def _imports(code: str) -> str:
@@ -120,13 +218,29 @@ def _docstring(program: Any) -> str:
     for a in program.arguments:
         kept = "" if a.default is None else ", default: the constant of the graph"
         lines.append(f"    {a}{kept}")
-    lines.append("Results (gradients have the shape of their variable; Jacobians have axes outputs…, inputs…)")
-    lines += [f"    {shape} {dtype}" for shape, dtype in program.results]
+    derivatives = any(what for what, _ in _results(program))
+    lines.append(
+        "Results (gradients have the shape of their variable; Jacobians have axes outputs…, inputs…)"
+        if derivatives
+        else "Results"
+    )
+    lines += [f"    {what}{shape_words(shape)} {dtype}" for what, (shape, dtype) in _results(program)]
+    if program.guards is not None:
+        pairs = zip(_looks(program.guards), program.guards.seen, strict=True)
+        lines.append(f"Holds where {'; '.join(f'{look} is {seen!s:.40}' for look, seen in pairs)}")
     formula = _formula(program)
     if formula:
         lines += ["Formula (LaTeX)", *(f"    {line}" for line in formula.splitlines())]
     lines += ["", "`python -I <this file> --selftest` compares it with stored values.", ""]
     return "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''")
+
+
+def _results(program: Any) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """What every result is, with its shape and dtype."""
+    outputs = [None] * len(program.results) if program.trace is None else program.trace.outputs
+    for out, result in zip(outputs, program.results, strict=True):
+        derivative = None if out is None else out.derivative
+        yield "" if derivative is None else f"by {program.trace.inputs[derivative[0]].name}: ", result
 
 
 def _formula(program: Any) -> str:
@@ -163,28 +277,32 @@ def _nested(array: Any) -> str:
 # ---------------------------------------------------------------------------------------------- sample values
 
 
-def _sample(program: Any) -> tuple[list[Any], list[Any], tuple[float, float]]:
-    """Arguments for the self-test and the results there: small invented ones, or those of the trace."""
-    best: tuple[list[Any], list[Any]] | None = None
+def _samples(program: Any) -> Iterator[tuple[list[Any], list[Any], tuple[float, float]]]:
+    """Arguments for the self-test, the results there, and how close to be: finite ones first."""
+    late = []
     for arguments in (_invented(program, 0), _invented(program, 1), _traced(program)):
         if arguments is None:
             continue
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
+                program.check_branch(arguments)
                 found = program.function(*arguments)
         except (ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError):
             continue
         results = list(found) if isinstance(found, tuple) else [found]
-        if best is None:
-            best = (arguments, results)
+        sample = (arguments, results, _tolerances(arguments, results))
         if all(np.all(np.isfinite(r)) for r in results):
-            best = (arguments, results)
-            break
-    if best is None:
-        raise CompileError(f"{program.name} fails on every sample, so it cannot be given a self-test.")
-    double = all(np.asarray(r).dtype.itemsize >= 8 for r in (*best[1], *(a for a in best[0] if is_floating(a.dtype))))
-    return best[0], best[1], (1e-9, 1e-5) if double else (1e-3, 5e-2)
+            yield sample
+        else:
+            late.append(sample)
+    yield from late
+
+
+def _tolerances(arguments: Sequence[Any], results: Sequence[Any]) -> tuple[float, float]:
+    floats = [a for a in arguments if is_floating(a.dtype)]
+    double = all(np.asarray(r).dtype.itemsize >= 8 for r in (*results, *floats))
+    return (1e-9, 1e-5) if double else (1e-3, 5e-2)
 
 
 def _invented(program: Any, kind: int) -> list[Any] | None:
@@ -229,8 +347,6 @@ def _traced(program: Any) -> list[Any] | None:
 
 def _base(program: Any) -> Any:
     """The program that this one is a derivative of, if there is one."""
-    from symgrad.compiler.program import build
-
     if program.trace is None or program.trace.base is None:
         return None
     base = build(program.trace.base, f"_{program.trace.base.name}_value")

@@ -13,7 +13,7 @@ import numpy as np
 from symgrad.compiler import passes, schedule
 from symgrad.compiler.narrow import in_float32
 from symgrad.compiler.targets import numpy as target
-from symgrad.compiler.trace import Trace
+from symgrad.compiler.trace import Output, Trace
 from symgrad.dtypes import is_number
 from symgrad.errors import ArgumentError, DtypeError, NameProblem, ShapeError
 from symgrad.formula.term import flatten as flatten_terms
@@ -45,6 +45,34 @@ def shape_words(shape: Sequence[Any]) -> str:
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})" if shape else "scalar"
 
 
+class Guards:
+    """What a function looked at when it was traced: a program for those values, what they were, and how it looked."""
+
+    __slots__ = ("how", "program", "seen")
+
+    def __init__(self, program: Compiled, seen: list[Any], how: list[str]):
+        self.program = program
+        self.seen = seen
+        self.how = how
+
+    def words(self, k: int) -> str:
+        """The value number ``k`` as text: ``𝟏ᵀ x > 0``."""
+        from symgrad.formula.printing.formats import spelled
+        from symgrad.formula.printing.latex import latex
+
+        term = self.program.terms[k]
+        text = spelled(latex(term.args[0] if term.op.name == "detach" else term, where=False, width=None), "unicode")
+        return text if len(text) <= 60 else f"what {self.how[k]} gives"
+
+    def broken(self, row: Sequence[Any]) -> int | None:
+        """The first value that is another one for these arguments."""
+        found = self.program.function(*row)
+        for k, (a, b) in enumerate(zip(self.seen, found if len(self.seen) > 1 else (found,), strict=True)):
+            if not np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"):
+                return k
+        return None
+
+
 class Compiled:
     """A NumPy function made from a graph.
 
@@ -52,8 +80,9 @@ class Compiled:
     traced nesting for several results).  Sizes are read from the arguments, so one program serves every size.
     Arguments of another dtype of the same kind are cast to the traced one.
 
-    Raises ``ArgumentError`` for missing or surplus arguments, ``NameProblem`` for unknown names, ``ShapeError`` for
-    ranks and sizes that do not fit and ``DtypeError`` for a dtype of another kind.
+    Raises ``ArgumentError`` for missing or surplus arguments and where the traced function would take another branch,
+    ``NameProblem`` for unknown names, ``ShapeError`` for ranks and sizes that do not fit and ``DtypeError`` for a dtype
+    of another kind.
 
     >>> import symgrad as sg, numpy as np
     >>> f = sg.compile(lambda x: (x * x).sum(), np.array([1.0, 2.0]))
@@ -76,19 +105,22 @@ class Compiled:
         self.structure = structure
         self.terms: list[Any] = []
         self.trace: Trace | None = None
+        self.guards: Guards | None = None
         self._seen: set[Any] = set()
         self.function = load(source, name, {a.name: a.default for a in arguments if a.default is not None})
         self._required = sum(a.default is None for a in arguments)
 
     def __repr__(self) -> str:
         inside = ", ".join(map(str, self.arguments))
-        return f"<compiled {self.name}({inside})>"
+        gives = ", ".join(f"{shape_words(shape)} {dtype}" for shape, dtype in self.results)
+        return f"<compiled {self.name}({inside}) -> {gives}>"
 
     # -------------------------------------------------------------------------------------- calling
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the program on arrays, tensors or numbers."""
         row = self.prepared(args, named)
+        self.check_branch(row)
         out = self.function(*row)
         if self.structure == containers.LEAF:
             return out
@@ -156,8 +188,23 @@ class Compiled:
                 elif letter != size:
                     raise ShapeError(
                         f"{self.name}(): {a.name} of shape {shape_words(shape)} has size {size} in axis {axis}, but "
-                        f"was compiled for size {letter} there."
+                        f"was compiled for size {letter} there. (A size that the function makes a plain number, by "
+                        "len(x) or a loop over rows, is fixed; x.shape[0] stays a size.)"
                     )
+
+    def check_branch(self, row: Sequence[Any]) -> None:
+        """One program is one way through a function; ``ArgumentError`` where these arrays need another."""
+        guards = self.guards
+        if guards is None:
+            return
+        live = {a.name for a in guards.program.arguments}
+        k = guards.broken([v for a, v in zip(self.arguments, row, strict=True) if a.default is None or a.name in live])
+        if k is not None:
+            raise ArgumentError(
+                f"{self.name}() is one way through a function that looked at values: it holds where {guards.words(k)} "
+                f"is {guards.seen[k]!s:.60}, and here it is not. Call what compile() gave, which traces every way, or "
+                "use where(condition, a, b)."
+            )
 
     # -------------------------------------------------------------------------------------- text
 
@@ -185,12 +232,14 @@ class Compiled:
             "results": self.results,
             "structure": self.structure,
             "terms": [flatten_terms([t]) for t in self.terms],
+            "guards": None if self.guards is None else (self.guards.program, self.guards.seen, self.guards.how),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         arguments = [Argument(*row) for row in state["arguments"]]
         Compiled.__init__(self, state["name"], state["source"], arguments, state["results"], state["structure"])
         self.terms = [rebuild(data) for data in state["terms"]]
+        self.guards = None if state["guards"] is None else Guards(*state["guards"])
 
 
 def converted(a: Argument, value: Any) -> Any:
@@ -233,6 +282,11 @@ def build(trace: Trace, name: str | None = None, direct: bool | None = None) -> 
     made = Compiled(name, source, arguments, [(o.shape, o.dtype) for o in trace.outputs], trace.structure)
     made.terms = terms
     made.trace = trace
+    if trace.guards:
+        seen = [Output(term, value.dtype) for term, value, _ in trace.guards]
+        looked = trace.derived(f"_{made.name}_looked_at", seen, containers.LEAF)
+        looked.guards = []
+        made.guards = Guards(build(looked), [v for _, v, _ in trace.guards], [how for _, _, how in trace.guards])
     return made
 
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.program import Argument, Compiled, build
+from symgrad.compiler.generality import filled, fixed_sizes
+from symgrad.compiler.program import Argument, Compiled, Guards, build
 from symgrad.compiler.trace import (
-    Output,
-    Trace,
     argument_names,
     array_of,
     collection_paused,
+    fixed,
     function_name,
     is_array,
     safe_name,
@@ -35,22 +35,28 @@ VARIANTS = 16
 
 
 class Variant:
-    """One program, its guards, and the tensors outside the function that it reads (``live``)."""
+    """One program, its guards, and the tensors outside the function that it reads (``live``).
 
-    __slots__ = ("guards", "live", "program", "seen", "surroundings")
+    ``example`` has the structure of the arguments that it was traced with, and ``shown`` is the program for other
+    sizes, once somebody asked for it.
+    """
+
+    __slots__ = ("example", "guards", "live", "program", "seen", "shown", "surroundings")
 
     def __init__(
         self,
         program: Compiled,
-        guards: Compiled | None,
-        seen: list[Any],
+        guards: Guards | None,
         surroundings: list[Any],
         live: list[tuple[Argument, Any]],
+        example: Sequence[Any] = (),
     ):
+        self.example = example
+        self.shown: Compiled | None = None
         self.live = live
         self.program = program
-        self.guards = guards
-        self.seen = seen
+        self.guards = None if guards is None else guards.program
+        self.seen = [] if guards is None else guards.seen
         self.surroundings = surroundings
 
     def holds(self, arrays: Sequence[Any]) -> bool:
@@ -85,7 +91,11 @@ class Specialised:
         self.__doc__ = getattr(function, "__doc__", None)
 
     def __repr__(self) -> str:
-        return f"<compiled {self.name}: {len(self.programs)} programs>"
+        found = [v.shown or v.program for kept in self.variants.values() for v in kept]
+        if not found:
+            return f"<compiled {self.name}: not traced yet>"
+        more = len(self.programs) - 1
+        return f"{found[-1]!r}"[:-1] + (f" and {more} more program{'s' * (more > 1)}>" if more > 0 else ">")
 
     # -------------------------------------------------------------------------------------- calling
 
@@ -160,13 +170,14 @@ class Specialised:
         found = trace(self.function, as_inputs(args))
         self.traces += 1
         program = build(found, self.name if self.named else None)
-        if all(a.default is None for a in program.arguments):
+        example = [containers.tree_map(lambda x: 0.0 if is_array(x) else x, a) for a in as_inputs(args)]
+        if program.guards is None and all(a.default is None for a in program.arguments):
             program = self.programs.setdefault(program.source, program)
         else:
             self.programs[f"{program.source}#{self.traces}"] = program
         outside = {c.name: c.tensor for c in found.constants}
         live = [(a, outside[a.name]) for a in program.arguments if a.default is not None]
-        made = Variant(program, *guards_of(found), surroundings(self.function), live)
+        made = Variant(program, program.guards, surroundings(self.function), live, example)
         kept = self.variants.setdefault(key, [])
         kept[:] = [v for v in kept if not any(where[k] is not value for where, k, value in v.surroundings)]
         kept.append(made)
@@ -192,11 +203,26 @@ class Specialised:
 
     @property
     def program(self) -> Compiled:
-        """The program traced last."""
-        last = [v for kept in self.variants.values() for v in kept]
-        if not last:
+        """The program traced last, for the sizes at which it holds: a letter where it does at all, else the number."""
+        found = [v for kept in self.variants.values() for v in kept]
+        if not found:
             raise CompileError(f"{self.name}() has not been traced yet: call it, or give compile() example arguments.")
-        return last[-1].program
+        last = found[-1]
+        if last.shown is None:
+            last.shown = self._for_other_sizes(last)
+        return last.shown
+
+    def _for_other_sizes(self, variant: Variant) -> Compiled:
+        program = variant.program
+        if self.function is None or program.trace is None:
+            return program
+        with collection_paused():
+            sizes = fixed_sizes(self.function, variant.example, program.trace)
+            if not sizes:
+                return program
+            args = filled(variant.example, [i.value for i in program.trace.inputs])
+            with fixed(sizes):
+                return build(trace(self.function, args), self.name if self.named else None)
 
     @property
     def source(self) -> str:
@@ -218,7 +244,7 @@ class Specialised:
         self.program.save(path)
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {key: [(v.program, v.guards, v.seen) for v in variants] for key, variants in self.variants.items()}
+        kept = {key: [v.program for v in variants] for key, variants in self.variants.items()}
         return {"name": self.name, "variants": kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -229,7 +255,7 @@ class Specialised:
         self.traces = 0
         self._plain = {}
         self.variants = {
-            key: [Variant(row[0], row[1], row[2], [], []) for row in rows] for key, rows in state["variants"].items()
+            key: [Variant(p, p.guards, [], []) for p in programs] for key, programs in state["variants"].items()
         }
         self.__doc__ = None
 
@@ -277,15 +303,6 @@ def as_inputs(args: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(args)
     changed = [float(x) if isinstance(x, int) and not isinstance(x, bool) else x for x in leaves]
     return containers.unflatten(structure, iter(changed))  # type: ignore[no-any-return]
-
-
-def guards_of(found: Trace) -> tuple[Compiled | None, list[Any]]:
-    """The program that computes the values a function looked at, and what it saw."""
-    if not found.guards:
-        return None, []
-    outputs = [Output(term, seen.dtype) for term, seen, _ in found.guards]
-    derived = found.derived(f"{found.name}_guards", outputs, containers.LEAF)
-    return build(derived), [seen for _, seen, _ in found.guards]
 
 
 class _Cells:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import gc
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,19 @@ def function_name(function: Callable[..., Any]) -> str:
     return name if name.isidentifier() and not name.startswith("__") else "program"
 
 
+_FIXED: ContextVar[frozenset[int]] = ContextVar("fixed sizes", default=frozenset())
+
+
+@contextlib.contextmanager
+def fixed(sizes: Iterable[int]) -> Iterator[None]:
+    """Traces made inside have numbers for these sizes, not letters."""
+    token = _FIXED.set(frozenset(sizes))
+    try:
+        yield
+    finally:
+        _FIXED.reset(token)
+
+
 def trace(function: Callable[..., Any], args: Sequence[Any]) -> Trace:
     """Run ``function`` on tensors made of ``args`` and read what it did.
 
@@ -207,7 +221,7 @@ def _read(made: Trace, tensors: Sequence[Any], names: Sequence[str], results: Se
     roots = [o for o in outs if not isinstance(o, (bool, int, float, complex, np.generic))]
     roots += [t.edge() for t in tensors] + [r.edge for r in watch.reads]
     given = {id(t): name for t, name in zip(tensors, names, strict=True)}
-    reading = Reading(roots, given)
+    reading = Reading(roots, given, fixed=_FIXED.get())
     made.sizes = {letter: n for n, letter in reading.letters.items()}
     made.inputs = [Input(name, reading[t.edge()], t._value) for t, name in zip(tensors, names, strict=True)]
     made.constants = constants_of(reading, {i.term for i in made.inputs})

@@ -16,10 +16,11 @@ from symgrad.ops.arithmetic import squared_error
 from symgrad.ops.blas import pairwise_distance
 from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import exp, log, logsigmoid, softplus
-from symgrad.ops.indexing import gather_op, getitem, one_hot_op
+from symgrad.ops.indexing import gather_op, one_hot_op
 from symgrad.ops.naming import within
-from symgrad.ops.reductions import cast, log_softmax, logsumexp, mean, sum_
-from symgrad.ops.select import abs_, clamp_min, minimum, where
+from symgrad.ops.predicates import any_
+from symgrad.ops.reductions import cast, log_softmax, logsumexp, mean, size, sum_
+from symgrad.ops.select import abs_, clamp_min, eq, ge, logical_or, lt, minimum, where
 from symgrad.ops.shaping import expand, reshape, unsqueeze
 from symgrad.ops.special import xlogy
 from symgrad.ops.still import still, values_of
@@ -318,7 +319,7 @@ def nll_loss(
 ) -> Any:
     """-input at the target class (axis 1, or the only axis), weighted by class; "mean" divides by the weights' sum."""
     axis = _class_axis(input)
-    classes = shape_of(input)[axis]
+    classes = size(input, (axis,))
     counted = target != ignore_index
     safe = where(counted, target, 0)
     _check_classes(safe, classes)
@@ -326,14 +327,19 @@ def nll_loss(
     if weight is None:
         weights: Any = cast(counted, input.dtype)
     else:
-        weights = where(counted, reshape(getitem(weight, values_of(safe)), shape_of(safe)), 0)
+        weights = where(counted, _of_class(weight, safe), 0)
     value = where(counted, -picked * weights, 0)
     reduction = _legacy(reduction, size_average, reduce)
     return sum_(value) / sum_(weights) if reduction == "mean" else _reduced(value, reduction)
 
 
 def _all_counted(target: Any, ignore_index: int) -> bool:
-    return not np.any(values_of(target) == ignore_index)
+    return not values_of(any_(eq(target, ignore_index)))  # one value is looked at, so that programs serve other targets
+
+
+def _of_class(weight: Any, labels: Any) -> Any:
+    """The weight of every label's class."""
+    return reshape(gather_op(weight, reshape(labels, -1), dim=0), shape_of(labels))
 
 
 def _squeezed(x: Any, axis: int) -> Any:
@@ -342,8 +348,8 @@ def _squeezed(x: Any, axis: int) -> Any:
 
 
 def _check_classes(target: Any, classes: int) -> None:
-    values = values_of(target)
-    if values.size and (values.min() < 0 or values.max() >= classes):
+    if values_of(any_(logical_or(lt(target, 0), ge(target, classes)))):
+        values = values_of(target)
         wrong = values[(values < 0) | (values >= classes)].flat[0]
         raise IndexError(f"Target {wrong} is out of bounds: there are {classes} classes (0 … {classes - 1}).")
 
@@ -382,7 +388,7 @@ def cross_entropy(
     """
     reduction = _legacy(reduction, size_average, reduce)
     axis = _class_axis(input)
-    classes = shape_of(input)[axis]
+    classes = size(input, (axis,))
     last = axis == len(shape_of(input)) - 1
     if (
         last
@@ -411,7 +417,7 @@ def cross_entropy(
         chosen = cast(target != ignore_index, input.dtype)
         if weight is not None:
             safe = where(target != ignore_index, target, 0)
-            chosen = chosen * reshape(getitem(weight, values_of(safe)), shape_of(safe))
+            chosen = chosen * _of_class(weight, safe)
         smooth = sum_(smooth) / sum_(chosen)
     else:
         smooth = _reduced(smooth, reduction)
@@ -432,12 +438,12 @@ def multi_margin_loss(
     """Σ max(0, margin - x_target + x_i)^p over the other classes, divided by their number."""
     x = input if len(shape_of(input)) == 2 else reshape(input, 1, -1)
     labels = reshape(target, -1)
-    classes = shape_of(x)[1]
+    classes = size(x, (1,))
     own = gather_op(x, unsqueeze(labels, 1), dim=1)
     gap = clamp_min(margin - own + x, 0)
     gap = gap if p == 1 else gap**p
     if weight is not None:
-        gap = gap * unsqueeze(getitem(weight, values_of(labels)), 1)
+        gap = gap * unsqueeze(_of_class(weight, labels), 1)
     others = one_hot_op(labels, classes=classes, dtype="bool")
     value = sum_(where(others, 0, gap), 1) / classes
     value = value if len(shape_of(input)) == 2 else reshape(value, shape_of(target))
@@ -455,7 +461,7 @@ def multilabel_margin_loss(
     """Σ max(0, 1 - x_label + x_i) over labels (up to the first -1) and other classes, divided by their number."""
     x = input if len(shape_of(input)) == 2 else reshape(input, 1, -1)
     labels = values_of(reshape(target, shape_of(x)))
-    classes = shape_of(x)[1]
+    classes = size(x, (1,))
     listed = np.cumprod(labels >= 0, 1).astype(bool)
     safe = np.where(listed, labels, 0)
     own = gather_op(x, safe, dim=1)

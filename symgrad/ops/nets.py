@@ -19,7 +19,7 @@ from symgrad.ops.linalg import matmul
 from symgrad.ops.naming import within
 from symgrad.ops.noise import dropout
 from symgrad.ops.padding import pad_axes
-from symgrad.ops.reductions import amax, cast, mean, norm, softmax, sum_, var
+from symgrad.ops.reductions import amax, cast, mean, norm, size, softmax, sum_, var
 from symgrad.ops.scatter import windowed
 from symgrad.ops.select import clamp_min, where
 from symgrad.ops.shaping import cat, mT, reshape, stack, t, transpose, unsqueeze
@@ -325,7 +325,7 @@ def scaled_dot_product_attention(
         from symgrad.ops.rearrange import repeat_interleave
 
         key, value = (repeat_interleave(x, shape_of(query)[-3] // shape_of(x)[-3], -3) for x in (key, value))
-    factor = 1 / math.sqrt(shape_of(query)[-1]) if scale is None else scale
+    factor = 1 / size(query, (query.ndim - 1,)) ** 0.5 if scale is None else scale
     dtype, query, key, value = query.dtype, _wide(query), _wide(key), _wide(value)
     scores = matmul(query * factor, mT(key))
     if is_causal:
@@ -395,7 +395,7 @@ def multi_head_attention_forward(
     if add_zero_attn:
         zeros = np.zeros((batch * num_heads, 1, shape_of(k)[2]), k.dtype)
         k, v = cat([k, zeros], 1), cat([v, zeros], 1)
-    scores = matmul(q / math.sqrt(shape_of(q)[-1]), mT(k))
+    scores = matmul(q / size(q, (q.ndim - 1,)) ** 0.5, mT(k))
     if attn_mask is not None:
         scores = where(attn_mask, -math.inf, scores) if attn_mask.dtype.kind == "b" else scores + attn_mask
     if key_padding_mask is not None:

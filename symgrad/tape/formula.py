@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,11 +66,15 @@ class Reading:
     """One reading of a graph as formulas: names, letters, and the term of every node.
 
     ``names`` gives names to leaves by identity, before those they have of their own; ``letters`` says which sizes are
-    letters (no others are then), else all sizes of leaves are.
+    letters (no others are then), else all sizes of leaves are that are not among the ``fixed`` ones.
     """
 
     def __init__(
-        self, roots: Sequence[Any], names: dict[int, str] | None = None, letters: dict[int, str] | None = None
+        self,
+        roots: Sequence[Any],
+        names: dict[int, str] | None = None,
+        letters: dict[int, str] | None = None,
+        fixed: Collection[int] = (),
     ):
         self.span: tuple[int, int] | None = None  # creation numbers of a run, where the graph is that of a run
         self.nodes, leaves = nodes_below(roots)
@@ -84,7 +88,7 @@ class Reading:
         self._taken: set[str] = set()
         chosen = self._name_leaves(names or {})
         if letters is None:
-            self._letter_sizes()
+            self._letter_sizes(fixed)
         self._pin_numbers()
         try:
             self._read(chosen, made.values())
@@ -146,11 +150,11 @@ class Reading:
             return self.terms[id(edge)]
         return self._number(edge)
 
-    def _letter_sizes(self) -> None:
+    def _letter_sizes(self, fixed: Collection[int]) -> None:
         free = (x for x in itertools.chain(LETTERS, (f"n{k}" for k in itertools.count(1))) if x not in self._taken)
         for leaf in self.leaves:
             for n in leaf.raw_shape:
-                if n > 1 and n not in self.letters:
+                if n > 1 and n not in self.letters and n not in fixed:
                     self.letters[n] = next(free)
 
     def _pin_numbers(self) -> None:

@@ -151,8 +151,11 @@ class Writer:
         """Plain numbers as NumPy scalars where a Python number would not do.
 
         Functions that change shape need an array; and a Python complex times a NumPy float is a Python complex.
-        What is chosen beside a plain 0 has its dtype from nowhere else.
+        What is chosen beside a plain 0, or between two plain numbers, has its dtype from nowhere else.
         """
+        if term.op.name == "where" and term not in self.weak and all(a in self.weak for a in term.args[1:]):
+            natural = np.result_type(*(np.asarray(_sample(a)).dtype for a in term.args[1:]))
+            return texts if natural == term.dtype else [texts[0], _typed_number(texts[1], term.dtype), texts[2]]
         if term.op.name not in _CHOSEN and (term.op.kind == "elementwise" or term.op.name in ("where", "einsum")):
             wanted = [isinstance(a.number, complex) for a in term.args]
         else:
@@ -315,6 +318,11 @@ class _Kind:
     def __init__(self, dtype: Any, ndim: int):
         self.dtype = dtype
         self.ndim = ndim
+
+
+def _typed_number(text: str, dtype: Any) -> str:
+    """A plain number that has a dtype: float64 by how it is written."""
+    return f"{text}.0" if dtype == np.float64 and text.isdigit() else f"np.{_dtype_name(dtype)}({text})"
 
 
 def _number_dtype(number: Term, user: Term) -> str:

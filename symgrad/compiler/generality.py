@@ -1,0 +1,81 @@
+"""For which sizes a program holds: its function is traced once more, at other sizes, and has to do the same there.
+
+A size that Python turned into a plain number (``len(x)``, ``math.sqrt(x.shape[0])``, a loop over the rows) looks like
+any other number in a trace.  Calls are safe all the same, as each shape is traced; but source text, the program alone
+and saved files are used at any size, so they ask here first.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.compiler.trace import Trace, is_array, trace
+from symgrad.tape import containers
+
+
+def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace) -> set[int]:
+    """The sizes among those that are letters in ``found`` for which alone the program holds.
+
+    ``args`` has the structure of the arguments; what is an array there is taken from the trace.
+    """
+    letters = {s for i in found.inputs for s in i.shape if isinstance(s, str) and s in found.sizes}
+    largest = max((n for i in found.inputs for n in np.shape(i.value)), default=0)
+    # What was wide stays wide, and what was tall stays tall.
+    others = dict(zip(sorted(letters, key=found.sizes.__getitem__), itertools.count(largest + 1), strict=False))
+    if not letters or _same_at(function, args, found, others):
+        return set()
+    alone = {letter for letter in letters if not _same_at(function, args, found, {letter: others[letter]})}
+    return {found.sizes[letter] for letter in alone or letters}
+
+
+def filled(args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+    """Arguments of the structure of ``args``, with these arrays one after the other where it has arrays."""
+    row = iter(arrays)
+    return [containers.tree_map(lambda x: next(row) if is_array(x) else x, a) for a in args]
+
+
+def _same_at(function: Callable[..., Any], args: Sequence[Any], found: Trace, sizes: Mapping[str, int]) -> bool:
+    """Whether a trace at other sizes gives the same formulas."""
+    for definite in (False, True):
+        moved = filled(args, [_resized(i, sizes, definite) for i in found.inputs])
+        try:
+            with np.errstate(all="ignore"):
+                return _same(found, trace(function, moved))
+        except np.linalg.LinAlgError:
+            continue
+        except Exception:  # noqa: BLE001  (whatever the function does with arrays of other sizes)
+            return False
+    return False
+
+
+def _resized(i: Any, sizes: Mapping[str, int], definite: bool) -> Any:
+    """The values of an input at other sizes, over and over; or positive definite matrices."""
+    shape = tuple(sizes.get(s, n) for s, n in zip(i.shape, np.shape(i.value), strict=True))
+    if shape == np.shape(i.value):
+        return i.value
+    made = np.resize(i.value, shape).astype(i.dtype)
+    if definite and len(shape) >= 2 and shape[-1] == shape[-2] and i.dtype.kind in "fc":
+        made = (made @ np.conj(np.swapaxes(made, -1, -2)) + shape[-1] * np.eye(shape[-1])).astype(i.dtype)
+    return made
+
+
+def _same(a: Trace, b: Trace) -> bool:
+    """Whether two traces have the same formulas, looked at the same and took the same constants."""
+    if [o.term for o in a.outputs] != [o.term for o in b.outputs] or len(a.guards) != len(b.guards):
+        return False
+    for (term, seen, _), (other, also, _) in zip(a.guards, b.guards, strict=True):
+        if term is not other or not np.array_equal(seen, also, equal_nan=seen.dtype.kind in "fc"):
+            return False
+    constants = {c.name: c.value for c in b.constants}
+    return all(
+        c.name in constants and (np.shape(c.value) != np.shape(constants[c.name]) or _equal(c.value, constants[c.name]))
+        for c in a.constants
+    )
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind in "fc")

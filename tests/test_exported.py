@@ -1,0 +1,212 @@
+"""What leaves the library as a program or file: it holds where it says so, and refuses the rest in clear words."""
+
+import importlib.util
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import ArgumentError, ShapeError
+
+F = sg.nn.functional
+rng = np.random.default_rng(0)
+
+
+def saved(program, path):
+    """The module that a saved file is, after its self-test."""
+    program.save(path)
+    spec = importlib.util.spec_from_file_location("exported", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module._selftest() == 0
+    return module
+
+
+# ---------------------------------------------------------------------------- sizes
+
+
+def rows(x):
+    return sum(k * x[k] ** 2 for k in range(x.shape[0]))
+
+
+def halves(x):
+    half = x.shape[0] // 2
+    return (x[:half] * x[half:]).sum()
+
+
+FIXED = {
+    "len": lambda x: (x * x).sum() / len(x),
+    "math.sqrt": lambda x: (x * x).sum() / math.sqrt(x.shape[0]),
+    "np.sqrt": lambda x: (x * x).sum() / np.sqrt(x.shape[0]),
+    "float": lambda x: (x * x).sum() / float(x.shape[0]),
+    "a loop": rows,
+    "halves": halves,
+    "reshape": lambda x: x.reshape(2, -1).prod(0).sum(),
+    "chunk": lambda x: math.prod(x.chunk(2)).sum(),
+}
+
+
+@pytest.mark.parametrize("how", FIXED)
+def test_a_size_made_a_number_is_no_letter_of_the_program(how, tmp_path):
+    x = rng.random(6)
+    f = sg.compile(sg.func.grad(FIXED[how]), x)
+    assert "(6,)" in f.source
+    np.testing.assert_allclose(f.program(x), sg.func.grad(FIXED[how])(x).numpy())
+    with pytest.raises(ShapeError, match=r"x of shape \(8,\) has size 8 in axis 0, but was compiled for size 6"):
+        f.program(rng.random(8))
+    module = saved(f, tmp_path / "f.py")
+    with pytest.raises(ValueError, match=r"x has size 8 in axis 0, but x must have shape \(6,\)"):
+        next(v for k, v in vars(module).items() if k.startswith("grad_"))(rng.random(8))
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: (x * x).sum() / x.shape[0], lambda x: x.mean() + sg.std(x)], ids=["shape", "mean"]
+)
+def test_other_sizes_stay_letters(f, tmp_path):
+    g = sg.compile(sg.func.grad(f), rng.random(6))
+    assert "(n,)" in g.source
+    x = rng.random(9)
+    expected = sg.func.grad(f)(x).numpy()
+    np.testing.assert_allclose(g.program(x), expected)
+    np.testing.assert_allclose(getattr(saved(g, tmp_path / "g.py"), g.program.name)(x), expected)
+
+
+def test_half_of_an_array_has_a_formula():
+    x = sg.tensor(rng.random(4), requires_grad=True, name="x")
+    halves(x).backward()
+    assert "x_{[2:]}" in x.grad.latex()
+    np.testing.assert_array_equal(sg.formula(x.grad).evaluate(x=x.detach().numpy()), x.grad.numpy())
+
+
+def test_scaled_attention_keeps_the_size_of_its_scale():
+    shown = sg.latex(F.scaled_dot_product_attention, (5, 3), (6, 3), (6, 2))
+    assert r"\frac{1}{\sqrt{m}}" in shown
+
+
+# ---------------------------------------------------------------------------- branches
+
+
+def two_ways(x):
+    return (x * x).sum() if x.sum() > 0 else (-x).sum()
+
+
+def test_one_program_is_one_way(tmp_path):
+    f = sg.compile(sg.func.grad(two_ways), np.array([1.0, 2.0]))
+    np.testing.assert_array_equal(f(np.array([-1.0, -2.0, 0.0])), [-1, -1, -1])
+    f = sg.compile(sg.func.grad(two_ways), np.array([1.0, 2.0]))
+    for program in (f.program, pickle.loads(pickle.dumps(f.program))):
+        np.testing.assert_array_equal(program(np.array([1.0, 2.0, 3.0])), [2, 4, 6])
+        with pytest.raises(ArgumentError, match=r"holds where 𝟏ᵀ x > 0 is True"):
+            program(np.array([-1.0, -2.0, 0.0]))
+    module = saved(f, tmp_path / "f.py")
+    assert "Holds where 𝟏ᵀ x > 0 is True" in module.__doc__
+    np.testing.assert_array_equal(module.grad_two_ways(np.array([1.0, 2.0, 3.0])), [2, 4, 6])
+    with pytest.raises(ValueError, match="holds where 𝟏ᵀ x > 0 is True; for these arguments it is False"):
+        module.grad_two_ways(np.array([-1.0, -2.0]))
+
+
+def test_values_used_as_an_index_are_a_way(tmp_path):
+    i = np.array([0, 2, 0])
+    f = sg.compile(sg.func.grad(lambda X, i: (X[i] ** 2).sum()), np.ones((4, 2)), i)
+    module = saved(f, tmp_path / "f.py")
+    grad = getattr(module, f.program.name)
+    np.testing.assert_array_equal(grad(np.ones((4, 2)), i)[:, 0], [4, 0, 2, 0])
+    with pytest.raises(ValueError, match="holds where i is"):
+        grad(np.ones((4, 2)), i + 1)
+
+
+def class_loss(W, X, t):
+    return F.cross_entropy(X @ W, t)
+
+
+def test_labels_are_data_and_no_way(tmp_path):
+    f = sg.compile(sg.func.grad(class_loss))
+    weighted = sg.compile(sg.func.grad(lambda W, X, t, w: F.cross_entropy(X @ W, t, w, label_smoothing=0.1)))
+    for _ in range(20):
+        args = rng.random((4, 3)), rng.random((5, 4)), rng.integers(0, 3, 5)
+        np.testing.assert_allclose(f(*args), sg.func.grad(class_loss)(*args).numpy(), rtol=1e-12)
+        weighted(*args, np.array([1.0, 2.0, 0.5]))
+    assert f.traces == weighted.traces == 1
+    with pytest.raises(IndexError, match="Target 3 is out of bounds"):
+        f(*args[:2], np.full(5, 3))
+    args = rng.random((3, 2)), rng.random((6, 3)), rng.integers(0, 2, 6)
+    module = saved(f, tmp_path / "f.py")
+    np.testing.assert_allclose(module.grad_class_loss(*args), sg.func.grad(class_loss)(*args).numpy(), rtol=1e-12)
+
+
+# ---------------------------------------------------------------------------- files
+
+
+def least_squares(w, X, y):
+    return ((X @ w - y) ** 2).sum()
+
+
+@pytest.fixture
+def module(tmp_path):
+    f = sg.compile(sg.func.grad(least_squares), np.ones(2), np.ones((3, 2)), np.ones(3))
+    return saved(f, tmp_path / "f.py")
+
+
+def test_file_takes_what_the_program_takes(module):
+    found = module.grad_least_squares([1, 1], [[1, 2], [3, 4]], np.float32([1, 2]))
+    np.testing.assert_array_equal(found, [34, 48])
+    assert found.dtype == np.float64
+    assert "by w: (m,) float64" in module.__doc__
+    assert r"2 X^{\top} \left(X w - y\right)" in module.__doc__
+
+
+WRONG = {
+    "sizes": (
+        (np.ones(2), np.ones((3, 2)), np.ones(4)),
+        ValueError,
+        r"y has size 4 in axis 0.*\(n,\), and n is 3 in X",
+    ),
+    "axes": ((np.ones(2), np.ones((3, 2)), np.ones((3, 1))), ValueError, r"y has shape \(3, 1\) with 2 axes"),
+    "dtype": ((np.ones(2), np.ones((3, 2)) * 1j, np.ones(3)), TypeError, "X has dtype complex128"),
+    "kind": ((np.ones(2), "X", np.ones(3)), TypeError, "X has dtype <U1"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_file_refuses_what_does_not_fit(module, kind):
+    args, error, words = WRONG[kind]
+    with pytest.raises(error, match=words):
+        module.grad_least_squares(*args)
+
+
+def gaussian(S, x):
+    L = sg.linalg.cholesky(S)
+    z = sg.linalg.solve_triangular(L, x[:, None], upper=False)
+    return (z * z).sum() / 2 + sg.log(sg.diagonal(L)).sum()
+
+
+SYMMETRIC = {
+    "eigvalsh": lambda S: (sg.linalg.eigvalsh(S) ** 1.5).sum(),
+    "eigh": lambda S: (sg.linalg.eigh(S)[1][:, 0] ** 4).sum(),
+    "cholesky": lambda S: gaussian(S, sg.ones(3, dtype=S.dtype)),
+}
+
+
+@pytest.mark.parametrize("name", SYMMETRIC)
+def test_selftest_of_functions_of_symmetric_matrices(name, tmp_path):
+    A = rng.random((3, 3))
+    saved(sg.compile(sg.func.grad(SYMMETRIC[name]), A @ A.T + np.eye(3)), tmp_path / "f.py")
+
+
+def test_selftest_of_what_is_no_derivative_by_design(tmp_path):
+    f = sg.compile(sg.func.grad(lambda x: (x.detach() * x).sum()), np.ones(2))
+    saved(f, tmp_path / "f.py")
+
+
+# ---------------------------------------------------------------------------- dtypes
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+def test_choices_between_numbers_have_the_dtype_of_the_whole(dtype):
+    def huber(r):
+        return sg.where(sg.abs(r) < 1, 0.5 * r * r, sg.abs(r) - 0.5).sum()
+
+    x = np.array([0.3, -2.0], dtype)
+    assert sg.compile(sg.func.grad(huber), x)(x).dtype == dtype
