@@ -307,3 +307,44 @@ def test_function_that_no_gradient_reaches():
         (ends + x.sum()).backward()
         assert x.grad.tolist() == grad
         assert (str(x.grad.expr) == "ones(n)") is formula
+
+
+class Scaled(sg.autograd.Function):
+    """Its inside is NumPy's, and what it does depends on an argument that is no tensor."""
+
+    @staticmethod
+    def forward(ctx, x, factor, how):
+        ctx.factor = how(factor)
+        return sg.from_numpy(x.detach().numpy() * ctx.factor)
+
+    @staticmethod
+    def backward(ctx, g):
+        return sg.from_numpy(g.detach().numpy() * ctx.factor), None, None
+
+
+def test_functions_with_other_arguments_are_other_functions():
+    x = leaf(1.0, 2.0, name="x")
+    difference = Scaled.apply(x, 2.0, abs) - Scaled.apply(x, 3.0, abs)
+    difference.sum().backward()
+    assert str(difference.expr) == "Scaled(x, 2.0, abs) - Scaled(x, 3.0, abs)"
+    assert difference.latex() == (
+        r"\operatorname{Scaled}\left(x, 2.0, \text{abs}\right) - \operatorname{Scaled}\left(x, 3.0, \text{abs}\right)"
+    )
+    assert "3.0" in str(x.grad.expr)
+    agrees(difference, x=[1, 2])
+    same = Scaled.apply(x, 2.0, lambda a: a) - Scaled.apply(x, 2.0, lambda a: a + 1)
+    assert str(same.expr) == "Scaled(x, 2.0, <lambda>) - Scaled(x, 2.0, <lambda>_1)"
+
+
+def test_a_function_of_arrays_that_do_not_broadcast():
+    class Product(sg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, w):
+            return sg.from_numpy(x.detach().numpy() @ w.detach().numpy())
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, g
+
+    x, w = (sg.tensor(np.ones(shape), requires_grad=True) for shape in ((2, 3), (3, 3)))
+    assert str((Product.apply(x, w) @ w).expr) == "Product(x1, x2) @ x2"

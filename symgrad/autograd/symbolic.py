@@ -73,6 +73,11 @@ class Signature:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Signature) and self.key == other.key
 
+    @property
+    def constants(self) -> tuple[Any, ...]:
+        """The arguments that are no tensors."""
+        return tuple(a for a in self.pattern if a is not HERE)
+
     def __repr__(self) -> str:
         return f"{self.function.__name__}{self.pattern}"
 

@@ -96,23 +96,19 @@ def _kept_sizes(shape: tuple[Any, ...], full: list[Any]) -> list[Any]:
 
 
 def _advanced_shape(shape: tuple[Any, ...], full: list[Any]) -> tuple[Any, ...]:
-    """NumPy itself is asked, with a stand-in size of its own for every axis that a slice keeps."""
+    """NumPy's rule: the arrays' common shape stands where they stand, or in front where they stand apart."""
     kept = _kept_sizes(shape, full)
-    known: dict[int, Any] = {}
-    sizes: list[int] = []
-    index: list[Any] = []
-    for p, size in zip(full, kept, strict=True):
-        index.append(slice(None) if isinstance(p, slice) else p)
-        if isinstance(p, slice):
-            # np.broadcast_to makes no memory, and no array index is this long.
-            sizes.append(1_000_003 + len(known))
-            known[sizes[-1]] = size
-        elif isinstance(p, np.ndarray) and p.dtype.kind == "b":
-            sizes.extend(p.shape)
-        elif p is not None:
-            sizes.append(max(1, int(np.max(np.abs(p), initial=0)) + 1))
-    found = np.broadcast_to(np.int8(0), sizes)[tuple(index)].shape
-    return tuple(known.get(n, n) for n in found)
+    arrays = [k for k, p in enumerate(full) if p is not None and not isinstance(p, slice)]
+    picked = np.broadcast_shapes(*(_picked_shape(full[k]) for k in arrays))
+    together = arrays[-1] - arrays[0] == len(arrays) - 1
+    front = arrays[0] if together else 0
+    before, after = ([kept[k] for k in part if k not in arrays] for part in (range(front), range(front, len(full))))
+    return (*before, *picked, *after)
+
+
+def _picked_shape(part: Any) -> tuple[int, ...]:
+    mask = isinstance(part, np.ndarray) and part.dtype.kind == "b"
+    return (int(np.count_nonzero(part)),) if mask else np.shape(part)
 
 
 def _cut(size: Any, part: slice) -> Any:

@@ -11,6 +11,7 @@ from symgrad.formula.printing import pieces
 from symgrad.formula.printing.latex import Writer, kind_of
 from symgrad.formula.printing.pieces import ATOM, POWER, Piece, brackets, text_of
 from symgrad.formula.term import SYMBOL, Term
+from symgrad.formula.unknown import constant_text, constants
 from symgrad.ops.indexing import Index
 
 Rule = Callable[[Writer, Term], "Piece | None"]
@@ -120,8 +121,18 @@ def called(w: Writer, t: Term) -> Piece:
         del params["keepdim"]
     spread = t.op.kind == "elementwise"
     args = ", ".join(text_of(w.operand(a, t.shape) if spread else exact(w, a)) for a in t.args)
+    if t.op.kind == "function":
+        return Piece(kind_of(t.shape), operator(t.op.name) + brackets(", ".join([args, *map(_constant, constants(t))])))
     rest = ", ".join(rf"\mathrm{{{k}}}={static_tex(v)}".replace("_", r"\_") for k, v in sorted(params.items()))
     return Piece(kind_of(t.shape), operator(t.op.name) + subscript + brackets("; ".join(x for x in (args, rest) if x)))
+
+
+def _constant(value: Any) -> str:
+    """An argument that is no array: a number, or the name of something."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return static_tex(value)
+    text = constant_text(value).translate({ord(c): f"\\{c}" for c in "_#$%&{}"})
+    return rf"\text{{{text}}}"
 
 
 def diagonal_matrix(w: Writer, column: Piece) -> Piece:

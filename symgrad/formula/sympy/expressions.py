@@ -22,8 +22,9 @@ from symgrad.formula.canonical.chains import is_transpose
 from symgrad.formula.printing.wherelist import canonical_or_raw
 from symgrad.formula.reading.indices import Indexed, entry_by_entry
 from symgrad.formula.sympy.entries import indexable
-from symgrad.formula.sympy.heads import _WORD, ArraySymbol, Head, SizeSymbol, Static, head, shape_of
+from symgrad.formula.sympy.heads import _WORD, ArraySymbol, Head, SizeSymbol, Static, head, shape_of, unknown
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, apply, as_term, number, postorder, size_letter, symbol
+from symgrad.formula.unknown import constant_text, constants
 from symgrad.op import Op, lookup
 from symgrad.timing import timed
 
@@ -105,6 +106,7 @@ class Builder:
         self.exprs: dict[Term, Any] = {}
         self.parts: dict[Term, list[Any]] = {}
         self.shapes: dict[Any, Any] = {}
+        self.others: dict[str, list[Any]] = {}
         self.letters: dict[str, Any] = {}
         for t in terms:
             if t.op is SYMBOL:
@@ -213,8 +215,23 @@ class Builder:
         if rule is not None:
             return rule(t, *numbers)
         if op.kind == "opaque" or op.infer is None or op.name not in _table():
-            return sp.Function(name)(*numbers)
+            return self._unknown(t, numbers)
         return head(name)(*numbers) if op.kind == "elementwise" else self._head(name, numbers, t.params)
+
+    def _unknown(self, t: Term, operands: Sequence[Any]) -> Any:
+        """A function that is not of the table, with a symbol for every argument that is neither array nor number."""
+        rest: list[Any] = []
+        for value in constants(t):
+            if isinstance(value, (int, float)):
+                rest.append(number_expr(value))
+                continue
+            text = constant_text(value)
+            same = self.others.setdefault(text, [])
+            if not any(value is other for other in same):
+                same.append(value)
+            k = next(k for k, other in enumerate(same) if value is other)
+            rest.append(sp.Symbol(f"{text}_{k}" if k else text))
+        return unknown(t.op.name, t.shape)(*operands, *rest)
 
 
 def _table() -> dict[str, Op]:

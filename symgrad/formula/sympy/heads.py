@@ -279,6 +279,8 @@ def shape_of(expr: Any, known: dict[Any, Any] | None = None) -> tuple[Any, ...]:
             stack.pop()
         elif isinstance(item, (ArraySymbol, Head)):
             known[stack.pop()] = item.shape
+        elif hasattr(type(item), "shape_of_result"):
+            known[stack.pop()] = type(item).shape_of_result
         else:
             missing = [a for a in item.args if a not in known]
             if missing:
@@ -286,6 +288,11 @@ def shape_of(expr: Any, known: dict[Any, Any] | None = None) -> tuple[Any, ...]:
             else:
                 known[stack.pop()] = broadcast_shapes(*(known[a] for a in item.args))
     return known[expr]  # type: ignore[no-any-return]
+
+
+def unknown(name: str, shape: tuple[Any, ...]) -> Any:
+    """An undefined function of SymPy whose results have a shape."""
+    return sp.core.function.UndefinedFunction(name, __dict__={"shape_of_result": shape})
 
 
 # ---------------------------------------------------------------------------------------------- text
