@@ -35,8 +35,8 @@ class DeviceError(SymgradError, RuntimeError, AssertionError):
     """Another device than the CPU was asked for (torch raises one or the other)."""
 
 
-class ArgumentError(SymgradError, TypeError, ValueError):
-    """An argument of the wrong kind or value."""
+class ArgumentError(SymgradError, TypeError, ValueError, RuntimeError):
+    """An argument of the wrong kind or value (torch raises one or the other, for values mostly ``RuntimeError``)."""
 
 
 class NameProblem(SymgradError, ValueError):

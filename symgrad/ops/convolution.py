@@ -8,6 +8,7 @@ from typing import Any
 
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import front, shape_of
+from symgrad.ops import demands
 from symgrad.ops.contraction import contract
 from symgrad.ops.naming import within
 from symgrad.ops.padding import pad_axes
@@ -23,14 +24,20 @@ def per_axis(value: Any, rank: int, name: str = "size") -> tuple[int, ...]:
     if len(found) == 1:
         return found * rank
     if len(found) != rank:
-        raise ArgumentError(f"{name}: one number or {rank} expected, got {found}.")
+        raise ArgumentError(
+            f"expected {name} to be a single integer value or a list of {rank} values to match the convolution "
+            f"dimensions, but got {name}={list(found)}"
+        )
     return found
 
 
 def _batched(x: Any, rank: int, name: str) -> tuple[Any, bool]:
     ndim = len(shape_of(x))
     if ndim not in (rank + 1, rank + 2):
-        raise ShapeError(f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {name}, got {ndim}D.")
+        raise ShapeError(
+            f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(shape_of(x))}"
+        )
     return (x, True) if ndim == rank + 2 else (unsqueeze(x, 0), False)
 
 
@@ -65,16 +72,15 @@ def _conv(rank: int) -> Any:
         x, batched = _batched(input, rank, name)
         sizes = shape_of(weight)[2:]
         steps, gaps = per_axis(stride, rank, "stride"), per_axis(dilation, rank, "dilation")
-        if padding == "same":
+        if isinstance(padding, str):
+            demands.padding_of(padding, steps)
+        if padding == "same" and len(sizes) == rank:
             widths = [_same_widths(n, d) for n, d in zip(sizes, gaps, strict=True)]
         else:
-            widths = [(p, p) for p in per_axis(0 if padding == "valid" else padding, rank, "padding")]
+            widths = [(p, p) for p in per_axis(0 if isinstance(padding, str) else padding, rank, "padding")]
+        demands.same_dtype(input, bias)
+        demands.convolvable(x, weight, bias, steps, gaps, [sum(pair) for pair in widths], groups)
         batch, channels = shape_of(x)[:2]
-        if channels != shape_of(weight)[1] * groups:
-            raise ShapeError(
-                f"Given groups={groups}, weight of size {list(shape_of(weight))}, expected input{list(shape_of(x))} "
-                f"to have {shape_of(weight)[1] * groups} channels, but got {channels} channels instead"
-            )
         seen = patches(pad_axes(x, {2 + k: w for k, w in enumerate(widths)}), sizes, steps, gaps)
         places = shape_of(seen)[2 : 2 + rank]
         out_channels = shape_of(weight)[0]
@@ -116,6 +122,9 @@ def _conv_transpose(rank: int) -> Any:
         sizes = shape_of(weight)[2:]
         steps, gaps = per_axis(stride, rank, "stride"), per_axis(dilation, rank, "dilation")
         widths, extra = per_axis(padding, rank, "padding"), per_axis(output_padding, rank, "output_padding")
+        demands.same_dtype(input, bias)
+        demands.convolvable(x, weight, bias, steps, gaps, widths, groups, True)
+        demands.output_padding_of(extra, steps, gaps)
         batch, channels, *places = shape_of(x)
         made = shape_of(weight)[1]
         where, inside = tuple(range(10, 10 + rank)), tuple(range(20, 20 + rank))
@@ -151,6 +160,7 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
     """Patches of images as columns: (batch, channels · patch, places)."""
     x, batched = _batched(input, 2, "unfold")
     sizes, steps, gaps, widths = (per_axis(v, 2) for v in (kernel_size, stride, dilation, padding))
+    demands.blocks(sizes, steps, gaps, widths)
     seen = patches(pad_axes(x, {2 + k: (w, w) for k, w in enumerate(widths)}), sizes, steps, gaps)
     batch, channels, *places = shape_of(seen)[:4]
     columns = reshape(permute(seen, 0, 1, 4, 5, 2, 3), batch, channels * math.prod(sizes), math.prod(places))
@@ -163,6 +173,7 @@ def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padd
     batched = len(shape_of(input)) == 3
     x = input if batched else unsqueeze(input, 0)
     target, sizes, steps, gaps, widths = (per_axis(v, 2) for v in (output_size, kernel_size, stride, dilation, padding))
+    demands.blocks(sizes, steps, gaps, widths)
     full = [n + 2 * w for n, w in zip(target, widths, strict=True)]
     places = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(full, sizes, steps, gaps, strict=True)]
     batch, rows, count = shape_of(x)
@@ -178,6 +189,7 @@ def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padd
 @within("nn.functional")
 def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     """(…, c r², h, w) becomes (…, c, h r, w r)."""
+    demands.pixels("pixel_shuffle", "upscale_factor", upscale_factor, shape_of(input))
     *lead, channels, height, width = shape_of(input)
     r, n = upscale_factor, len(lead)
     if channels % (r * r):
@@ -192,6 +204,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
 @within("nn.functional")
 def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     """(…, c, h r, w r) becomes (…, c r², h, w)."""
+    demands.pixels("pixel_unshuffle", "downscale_factor", downscale_factor, shape_of(input))
     *lead, channels, height, width = shape_of(input)
     r, n = downscale_factor, len(lead)
     if height % r or width % r:
@@ -208,6 +221,7 @@ for _name, _call in (("pixel_shuffle", pixel_shuffle), ("pixel_unshuffle", pixel
 @within("nn.functional")
 def channel_shuffle(input: Any, groups: int) -> Any:
     """Channels (axis 1) dealt out over groups: (g, c / g) becomes (c / g, g)."""
+    demands.dealt(shape_of(input), groups)
     batch, channels, *rest = shape_of(input)
     x = reshape(input, batch, groups, channels // groups, *rest)
     return reshape(permute(x, 0, 2, 1, *range(3, 3 + len(rest))), shape_of(input))

@@ -10,6 +10,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import front, shape_of
+from symgrad.ops import demands
 from symgrad.ops.contraction import contract
 from symgrad.ops.convolution import patches, per_axis
 from symgrad.ops.indexing import gather_op, getitem
@@ -49,10 +50,7 @@ def _windows(
     for k, count in enumerate(counts):
         need = (count - 1) * steps[k] + gaps[k] * (sizes[k] - 1) + 1
         widths[2 + k] = (pads[k], need - have[k] - pads[k])
-    if min(counts) < 1:
-        raise ShapeError(
-            f"pooling: windows {tuple(sizes)} do not fit into {tuple(have)}; the output would be {counts}."
-        )
+    demands.windows_fit(have, counts, shape_of(x))
     return patches(pad_axes(x, widths, value), sizes, steps, gaps), counts
 
 
@@ -80,11 +78,14 @@ def _avg_pool(rank: int) -> Any:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Any:
-        x, lead = _planes(input, rank)
         sizes = per_axis(kernel_size, rank)
         steps = sizes if stride in (None, (), []) else per_axis(stride, rank)
-        pads = per_axis(padding, rank)
-        seen, counts = _windows(x, sizes, steps, pads, (1,) * rank, ceil_mode, 0)
+        pads, gaps = per_axis(padding, rank), (1,) * rank
+        demands.pooled(f"avg_pool{rank}d", shape_of(input), sizes, steps, pads, gaps)
+        if divisor_override == 0:
+            raise ArgumentError("divisor must be not zero")
+        x, lead = _planes(input, rank)
+        seen, counts = _windows(x, sizes, steps, pads, gaps, ceil_mode, 0)
         total = sum_op(seen, dim=tuple(range(2 + rank, 2 + 2 * rank)), keepdim=False)
         by = divisor_override or _divisors(shape_of(x)[2:], counts, sizes, steps, pads, count_include_pad, input.dtype)
         return reshape(total / by, *lead, *counts)
@@ -99,6 +100,8 @@ def _published(call: Any, name: str, doc: str) -> Any:
 
 
 def _max_pool(rank: int) -> Any:
+    name = f"max_pool{rank}d"
+
     def call(
         input: Any,
         kernel_size: Any,
@@ -108,14 +111,11 @@ def _max_pool(rank: int) -> Any:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        x, lead = _planes(input, rank)
         sizes = per_axis(kernel_size, rank)
         steps = sizes if stride in (None, (), []) else per_axis(stride, rank)
         pads, gaps = per_axis(padding, rank), per_axis(dilation, rank)
-        if any(p > n // 2 for p, n in zip(pads, sizes, strict=True)):
-            raise ArgumentError(
-                f"pad should be at most half of effective kernel size, but got pad={pads}, kernel={sizes}"
-            )
+        demands.pooled(name, shape_of(input), sizes, steps, pads, gaps)
+        x, lead = _planes(input, rank)
         seen, counts = _windows(x, sizes, steps, pads, gaps, ceil_mode, -math.inf)
         flat = reshape(seen, -1, *counts, math.prod(sizes))
         place = argmax_op(flat, dim=rank + 1, keepdim=True)
@@ -124,7 +124,6 @@ def _max_pool(rank: int) -> Any:
             return out
         return out, reshape(_flat_places(place, shape_of(x)[2:], sizes, steps, pads, gaps), *lead, *counts)
 
-    name = f"max_pool{rank}d"
     _published(call, name, f"Largest entries of windows over the last {rank} axes; the first of equal ones.")
 
     def with_indices(input: Any, *args: Any, **options: Any) -> Any:
@@ -183,7 +182,11 @@ def _cells(size: int, count: int) -> list[tuple[int, int]]:
     return [(k * size // count, -(-(k + 1) * size // count)) for k in range(count)]
 
 
-def _target(output_size: Any, have: Sequence[int]) -> tuple[int, ...]:
+def _target(name: str, output_size: Any, x: Any) -> tuple[int, ...]:
+    """The number of cells along every axis of planes."""
+    shape = shape_of(x)
+    have = shape[2:]
+    demands.cells_of(name, output_size, have, shape)
     wanted = (output_size,) * len(have) if isinstance(output_size, int) else tuple(output_size)
     if len(wanted) == 1:
         wanted = wanted * len(have)
@@ -191,9 +194,11 @@ def _target(output_size: Any, have: Sequence[int]) -> tuple[int, ...]:
 
 
 def _adaptive_avg(rank: int) -> Any:
+    name = f"adaptive_avg_pool{rank}d"
+
     def call(input: Any, output_size: Any) -> Any:
         x, lead = _planes(input, rank)
-        target = _target(output_size, shape_of(x)[2:])
+        target = _target(name, output_size, x)
         for k, count in enumerate(target):
             weights = np.zeros((count, shape_of(x)[2 + k]), input.dtype)
             for row, (start, end) in enumerate(_cells(shape_of(x)[2 + k], count)):
@@ -201,7 +206,7 @@ def _adaptive_avg(rank: int) -> Any:
             x = along_axis(x, weights, 2 + k)
         return reshape(x, *lead, *target)
 
-    return _published(call, f"adaptive_avg_pool{rank}d", "Means over cells, as many as asked for.")
+    return _published(call, name, "Means over cells, as many as asked for.")
 
 
 def along_axis(x: Any, matrix: Any, axis: int) -> Any:
@@ -213,10 +218,12 @@ def along_axis(x: Any, matrix: Any, axis: int) -> Any:
 
 
 def _adaptive_max(rank: int) -> Any:
+    name = f"adaptive_max_pool{rank}d"
+
     def call(input: Any, output_size: Any, return_indices: bool = False) -> Any:
         x, lead = _planes(input, rank)
         have = shape_of(x)[2:]
-        target = _target(output_size, have)
+        target = _target(name, output_size, x)
         index = []
         for k, count in enumerate(target):
             cells = _cells(have[k], count)
@@ -239,7 +246,7 @@ def _adaptive_max(rank: int) -> Any:
         shown = np.broadcast_to(flat_index.reshape(*target, count), shape_of(flat))
         return out, reshape(gather_op(place * 0 + shown, place, dim=rank + 1), *lead, *target)
 
-    return _published(call, f"adaptive_max_pool{rank}d", "Largest entries of cells, as many as asked for.")
+    return _published(call, name, "Largest entries of cells, as many as asked for.")
 
 
 adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = map(_adaptive_avg, (1, 2, 3))
