@@ -11,6 +11,7 @@ from symgrad import kernels
 from symgrad.errors import ShapeError
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.arithmetic import closed
+from symgrad.ops.places import check_integers, check_mask, check_places
 from symgrad.ops.shaping import axis_of, narrow_op, shape_text, zeros_like
 from symgrad.ops.sizes import total_size
 
@@ -288,6 +289,7 @@ def gather(input: Any, dim: int, index: Any) -> Any:
     """Entries of ``input`` along ``dim`` picked by ``index``, which may be smaller in the other axes (as torch)."""
     from symgrad.ops.shaping import reshape
 
+    check_integers("gather", index)
     if not shape_of(input) or not shape_of(index):
         axis_of(dim, max(len(shape_of(input)), len(shape_of(index))))
         return reshape(gather_op(reshape(input, -1), reshape(index, -1), dim=0), shape_of(index))
@@ -297,6 +299,7 @@ def gather(input: Any, dim: int, index: Any) -> Any:
             return getitem(reshape(input, -1), np.zeros(shape_of(index), np.int64))
         raise ShapeError("Index tensor must have the same number of dimensions as input tensor")
     axis = axis_of(dim, len(shape))
+    check_places(index, shape[axis], axis)
     cut = tuple(slice(None) if k == axis else slice(0, n) for k, n in enumerate(shape_of(index)))
     if any(k != axis and n != shape[k] for k, n in enumerate(shape_of(index))):
         input = getitem(input, cut)
@@ -321,6 +324,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     """Entries ``index`` of the axis ``dim``."""
     from symgrad.ops.shaping import reshape
 
+    check_integers("index_select", index)
     shape, picks = shape_of(input), shape_of(index)
     if len(picks) > 1:
         raise IndexError(f"index_select(): Index is supposed to be a vector, got shape {tuple(picks)}")
@@ -330,7 +334,9 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
         return reshape(getitem(reshape(input, 1), np.asarray(index)), ())
     if not shape[axis_of(dim, len(shape))] and picks != (0,) and len(shape) > 1:
         raise ShapeError("index_select(): self indexing axis dim should be positive")
-    return getitem(input, (slice(None),) * axis_of(dim, len(shape)) + (index,))
+    axis = axis_of(dim, len(shape))
+    check_places(index, shape[axis], axis, "index_select(): ")
+    return getitem(input, (slice(None),) * axis + (index,))
 
 
 @front("masked_select", op=getitem_op)
@@ -338,6 +344,7 @@ def masked_select(input: Any, mask: Any) -> Any:
     """The entries where ``mask`` holds, in one axis."""
     from symgrad.ops.shaping import expand
 
+    check_mask("masked_select", mask)
     shape = np.broadcast_shapes(shape_of(input), shape_of(mask))
     return getitem(expand(input, shape), np.broadcast_to(np.asarray(mask), shape))
 

@@ -17,6 +17,7 @@ from symgrad.errors import ArgumentError, DtypeError, OutOfBounds, ShapeError
 from symgrad.op import Op, broadcast_shapes, front, primitive, shape_of
 from symgrad.ops.indexing import gather_op, getitem, index_put_op, picked, put_op, scatter_op, static_index
 from symgrad.ops.naming import inplace
+from symgrad.ops.places import check_integers, check_mask, check_number, check_places, check_same_dtype, check_scatter
 from symgrad.ops.products import identity_mask
 from symgrad.ops.reductions import cast, cast_op, sum_op
 from symgrad.ops.select import eq, ne, where, where_op
@@ -136,6 +137,11 @@ def _like_source(x: Any, src: Any) -> Any:
 
 def _indexed(input: Any, dim: int, index: Any, src: Any) -> tuple[Any, int, Any, Any]:
     """Arguments of a scatter as torch reads them: 0-d as 1-d, and the source cut to the size of the index."""
+    check_integers("scatter", index)
+    check_same_dtype("scatter", input, src)
+    axis = axis_of(dim, len(shape_of(input)))
+    check_scatter(input, axis, index, src)
+    check_places(index, (shape_of(input) or (1,))[axis], axis)
     if not shape_of(input):
         input = reshape(input, 1)
     if not shape_of(index):
@@ -147,7 +153,7 @@ def _indexed(input: Any, dim: int, index: Any, src: Any) -> tuple[Any, int, Any,
             src = getitem(src, tuple(slice(0, n) for n in sizes))
         elif not shape_of(src):
             src = expand(src, sizes)
-    return input, axis_of(dim, len(shape_of(input))), index, src
+    return input, axis, index, src
 
 
 def _like(input: Any, out: Any) -> Any:
@@ -209,6 +215,7 @@ def _vector_form(input: Any, dim: int, index: Any, source: Any) -> tuple[Any, in
     x = input if shape_of(input) else reshape(input, 1)
     axis = axis_of(dim, len(shape_of(x)))
     places = index if shape_of(index) else reshape(index, 1)
+    check_places(places, shape_of(x)[axis], axis)
     if len(shape_of(source)) < len(shape_of(x)):
         source = reshape(source, *(1,) * (len(shape_of(x)) - len(shape_of(source))), *shape_of(source))
     return x, axis, _along(places, shape_of(source), axis), _like_source(x, source)
@@ -236,6 +243,7 @@ def _check_slices(name: str, input: Any, dim: int, index: Any, source: Any, erro
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """``input`` with ``alpha`` times the slices of ``source`` added to its slices ``index`` of the axis ``dim``."""
     _check_slices("index_add_", input, dim, index, source, ShapeError)
+    check_same_dtype("index_add_", input, source)
     x, axis, places, added = _vector_form(input, dim, index, source if alpha == 1 else source * alpha)
     return _like(input, x + scatter_op(added, places, dim=axis, shape=shape_of(x)))
 
@@ -244,6 +252,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """``input`` with its slices ``index`` of the axis ``dim`` replaced by those of ``source``."""
     _check_slices("index_copy_", input, dim, index, source, OutOfBounds)
+    check_same_dtype("index_copy_", input, source)
     x, axis, places, written = _vector_form(input, dim, index, source)
     return _like(input, scatter_set_op(x, written, places, dim=axis))
 
@@ -251,6 +260,7 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
 @front("index_fill")
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """``input`` with its slices ``index`` of the axis ``dim`` filled with one value."""
+    check_number("index_fill_", value, input.dtype)
     x = input if shape_of(input) else reshape(input, 1)
     axis = axis_of(dim, len(shape_of(x)))
     places = np.unique(np.asarray(index))
@@ -262,6 +272,7 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
 @front("index_reduce")
 def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
     """``input`` combined ("prod", "mean", "amax", "amin") with the slices of ``source`` at ``index`` of an axis."""
+    check_same_dtype("index_reduce_", input, source)
     x, axis, places, added = _vector_form(input, dim, index, source)
     return _like(input, scatter_reduce(x, axis, places, added, reduce, include_self=include_self))
 
@@ -283,14 +294,15 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
 @front("masked_fill")
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """``value`` where ``mask`` holds, ``input`` elsewhere."""
-    if mask.dtype.kind != "b":
-        raise DtypeError(f"masked_fill only supports boolean masks, but got mask with dtype {mask.dtype}")
+    check_mask("masked_fill", mask)
+    check_number("masked_fill_", value, input.dtype)
     return where_op(mask, _like_source(input, value), input)
 
 
 @front("masked_scatter")
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """``input`` with the entries where ``mask`` holds replaced by those of ``source``, in order."""
+    check_mask("masked_scatter_", mask)
     shape = broadcast_shapes(tuple(shape_of(input)), tuple(shape_of(mask)))
     here = np.broadcast_to(np.asarray(mask), shape)
     if input.dtype != source.dtype:
@@ -308,14 +320,22 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
 @front("put", method=True)
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     """``input`` with ``source`` written at flat places ``index``, or added to what is there."""
+    check_integers("put_", index)
+    check_same_dtype("put_", input, source)
     flat = reshape(input, -1)
     places, values = np.asarray(index).reshape(-1), reshape(source, -1)
+    if places.size != math.prod(shape_of(source)):
+        raise OutOfBounds(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{math.prod(shape_of(source))}, index.numel() = {places.size}"
+        )
     return reshape(index_put(flat, (places,), values, accumulate), shape_of(input))
 
 
 @front("take")
 def take(input: Any, index: Any) -> Any:
     """Entries at flat places, in the shape of ``index``."""
+    check_integers("take", index)
     return getitem(reshape(input, -1), np.asarray(index))
 
 

@@ -1,0 +1,104 @@
+"""What functions that pick or write along an axis demand: places counted from 0, and shapes and dtypes that match.
+
+NumPy counts negative places from the end and casts what is written; torch refuses both here, and so do we.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad.dtypes import torch_name
+from symgrad.errors import ArgumentError, DtypeError, OutOfBounds, ShapeError
+from symgrad.op import shape_of
+from symgrad.ops.still import still
+
+
+def array_of(x: Any) -> np.ndarray[Any, Any] | None:
+    """The values of a tensor or array; None of what has none, such as a formula."""
+    return np.asarray(still(x)) if hasattr(x, "__array__") or isinstance(x, (int, list, tuple)) else None
+
+
+def check_places(index: Any, size: Any, dim: int, words: str = "") -> None:
+    """Raise where an index array names a place outside of an axis: 0 … ``size`` - 1."""
+    values = array_of(index)
+    if values is None or not values.size or values.dtype.kind not in "iu" or not isinstance(size, int):
+        return
+    least, most = int(values.min()), int(values.max())
+    if least < 0 or most >= size:
+        wrong = least if least < 0 else most
+        raise OutOfBounds(f"{words}index {wrong} is out of bounds for dimension {dim} with size {size}")
+
+
+def check_integers(name: str, index: Any) -> None:
+    """Raise where an index array that is not empty holds no integers."""
+    dtype = getattr(index, "dtype", None)
+    if dtype is not None and dtype.kind not in "iu" and shape_of(index) and 0 not in shape_of(index):
+        raise DtypeError(
+            f"{name}(): Expected dtype int32/int64 for index: a long tensor was expected, but got {torch_name(dtype)}"
+        )
+
+
+def check_same_dtype(name: str, input: Any, source: Any) -> None:
+    """Raise where what is written has another dtype than what it is written to; numbers take any."""
+    dtypes = [getattr(x, "dtype", None) for x in (input, source)]
+    if isinstance(source, np.generic) or any(dtype is None for dtype in dtypes) or dtypes[0] == dtypes[1]:
+        return
+    ours, its = map(torch_name, dtypes)  # type: ignore[arg-type]
+    if name == "scatter":
+        raise DtypeError(f"scatter(): Expected self.dtype to be equal to src.dtype, but got {ours} and {its}")
+    raise DtypeError(
+        f"{name}(): self and source expected to have the same dtype, but got (self) {ours} and (source) {its}"
+    )
+
+
+def check_scatter(input: Any, dim: int, index: Any, src: Any) -> None:
+    """Raise where index and source do not fit what they are scattered to: as many axes, and none longer."""
+    here, places = list(shape_of(input)) or [1], list(shape_of(index)) or [1]
+    if not all(isinstance(n, int) for n in (*here, *places)) or 0 in places:
+        return
+    if len(places) != len(here):
+        raise ShapeError(
+            f"Index tensor must have the same number of dimensions as self tensor, got {places} for {here}"
+        )
+    short = [k for k, n in enumerate(places) if k != dim and n > here[k]]
+    if not hasattr(src, "dtype"):
+        if short:
+            raise ShapeError(f"Expected index {places} to be no larger than self {here} apart from dimension {dim}")
+        return
+    source = list(shape_of(src)) or [1]
+    if len(source) != len(places):
+        raise ShapeError(
+            f"Index tensor must have the same number of dimensions as src tensor, got {places} for {source}"
+        )
+    if short or any(n > have for n, have in zip(places, source, strict=True)):
+        raise ShapeError(
+            f"Expected index {places} to be no larger than self {here} apart from dimension {dim} and to be no larger "
+            f"size than src {source}"
+        )
+
+
+def check_mask(name: str, mask: Any) -> None:
+    """Raise where a mask is not boolean."""
+    dtype = getattr(mask, "dtype", None)
+    if dtype is not None and dtype.kind != "b":
+        raise DtypeError(f"{name} only supports boolean masks, but got mask with dtype {torch_name(dtype)}")
+
+
+def check_number(name: str, value: Any, dtype: Any) -> None:
+    """Raise where a value to fill with is no single number, or none of the dtype."""
+    axes = len(shape_of(value))
+    if axes:
+        raise ShapeError(f"{name} only supports a 0-dimensional value tensor, but got tensor with {axes} dimension(s).")
+    number = array_of(value) if not isinstance(value, (float, complex)) else np.asarray(value)
+    if number is None or dtype is None:
+        return
+    kind = dtype.kind
+    lost = kind not in "cV" and number.dtype.kind == "c" and bool(number.imag)
+    if kind in "iu" and number.dtype.kind in "iu":
+        lost = not np.iinfo(dtype).min <= int(number) <= np.iinfo(dtype).max
+    elif kind == "f" and number.dtype.kind in "iuf" and np.isfinite(number):
+        lost = abs(float(number)) > float(np.finfo(dtype).max)
+    if lost:
+        raise ArgumentError(f"value {number[()]} cannot be converted to type {torch_name(dtype)} without overflow")
