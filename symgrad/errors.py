@@ -39,6 +39,10 @@ class ArgumentError(SymgradError, TypeError, ValueError, RuntimeError):
     """An argument of the wrong kind or value (torch raises one or the other, for values mostly ``RuntimeError``)."""
 
 
+class UnsupportedMode(ArgumentError, NotImplementedError):
+    """A mode that a function does not have, or not for such an input (torch raises ``NotImplementedError``)."""
+
+
 class NameProblem(SymgradError, ValueError):
     """A symbol name that cannot be used in source text or in a formula, or that is not known."""
 

@@ -113,6 +113,8 @@ def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
 @_activation("rrelu")
 def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None) -> Any:
     """leaky_relu with a slope drawn for every entry that is not positive while training, the mean slope otherwise."""
+    if lower > upper:
+        raise ArgumentError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
     if not training:
         return by_pieces(where(input > 0, input, input * ((lower + upper) / 2)), input)
     from symgrad.ops.noise import drawn

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import torch_name
-from symgrad.errors import DtypeError, ShapeError
+from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import broadcast_shapes, front, is_complex, refusal, refusing, shape_of
 from symgrad.ops.arithmetic import static_number
 from symgrad.ops.complex import conj, imag, real
@@ -18,6 +18,7 @@ from symgrad.ops.contraction import einsum
 from symgrad.ops.elementwise import sqrt
 from symgrad.ops.linalg import diag, inner, matmul, outer, tensordot
 from symgrad.ops.naming import inplace, within
+from symgrad.ops.places import array_of
 from symgrad.ops.reductions import axes_of, mean, norm_op, sum_
 from symgrad.ops.refusals import TWO_KINDS, barred, kind_of
 from symgrad.ops.select import clamp, clamp_min, where
@@ -180,6 +181,8 @@ def _unit(x: Any, axis: int, eps: float) -> Any:
 @front("renorm")
 def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     """Slices along ``dim`` scaled down to a p-norm of at most ``maxnorm``."""
+    if len(shape_of(input)) < 2:
+        raise ShapeError(f"renorm: input needs at least 2 dimensions, got {len(shape_of(input))} dimensions")
     axis = axis_of(dim, len(shape_of(input)))
     rest = tuple(k for k in range(len(shape_of(input))) if k != axis)
     size = norm_op(input, p=p, dim=rest, keepdim=True)
@@ -210,6 +213,12 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
 @within("linalg", "cross")
 def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:
     """The cross product along an axis of size 3."""
+    a, b = shape_of(input), shape_of(other)
+    if len(a) != len(b):
+        raise ShapeError(f"linalg.cross: inputs must have the same number of dimensions, got {len(a)} and {len(b)}.")
+    axis = axis_of(dim, len(a))
+    if (a[axis], b[axis]) != (3, 3):
+        raise ShapeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {a[axis]} and {b[axis]}")
     return cross(input, other, dim)
 
 
@@ -222,10 +231,39 @@ def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
 # ------------------------------------------------------------------------------------------ covariance
 
 
+def _check_weights(name: str, weights: Any, kinds: str, count: int) -> None:
+    """Raise unless there is a weight for every observation, of the right kind and none below 0."""
+    axes, dtype = len(shape_of(weights)), weights.dtype
+    if axes > 1:
+        raise ShapeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {axes} dimensions"
+        )
+    if dtype.kind not in kinds:
+        wanted = "integral" if kinds == "iu" else "floating point"
+        raise DtypeError(f"cov(): expected {name} to have {wanted} dtype but got {name} with {torch_name(dtype)} dtype")
+    have = shape_of(weights)[0] if axes else 1
+    if have != count:
+        raise ShapeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got {have} != "
+            f"{count}"
+        )
+    values = array_of(weights)
+    if values is not None and (values < 0).any():
+        raise ArgumentError(f"cov(): {name} cannot be negative")
+
+
 @front("cov")
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """The covariance matrix of variables in rows; observations in columns may be counted or weighted."""
+    if len(shape_of(input)) > 2:
+        raise ShapeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {len(shape_of(input))} "
+            "dimensions"
+        )
     x = input if len(shape_of(input)) == 2 else input.reshape(1, -1)
+    for name, counts, kinds in (("fweights", fweights, "iu"), ("aweights", aweights, "f")):
+        if counts is not None:
+            _check_weights(name, counts, kinds, shape_of(x)[1])
     weights = fweights
     if aweights is not None:
         weights = aweights if fweights is None else fweights * aweights

@@ -393,6 +393,8 @@ def pinverse(input: Any, rcond: float = 1e-15) -> Any:
 @_linalg
 def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Named:
     """The least-squares solution of A X = B, with residuals, rank and singular values (plain numbers)."""
+    if len(shape_of(A)) < 2:
+        raise ShapeError(f"torch.linalg.lstsq: input must have at least 2 dimensions, got {len(shape_of(A))}.")
     vector = len(shape_of(A)) - 1 == len(shape_of(B)) and shape_of(A)[:-1] == shape_of(B)
     right = unsqueeze(B, -1) if vector else B
     found = pinv(A, rcond) @ right
@@ -573,6 +575,16 @@ def _reflections(A: Any, tau: Any, x: Any, adjoint: bool = False) -> Any:
 @front("ormqr")
 def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
     """Q · other (or other · Q), or with Qᴴ, for the Q of ``householder_product``."""
+    sides = [len(shape_of(x)) for x in (input, other)]
+    if min(sides) < 2:
+        named = "input" if sides[0] < 2 else "other"
+        raise ShapeError(f"torch.ormqr: {named} must have at least 2 dimensions.")
+    count = min(shape_of(other)[-2 if left else -1], shape_of(input)[-1])
+    if shape_of(tau)[-1:] != (count,):
+        raise ShapeError(
+            f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{-2 if left else -1}], input.shape[-1]): "
+            f"{count}, got tau of shape {tuple(shape_of(tau))}"
+        )
     if left:
         return _reflections(input, tau, other, transpose)
     return mH(_reflections(input, tau, mH(other), not transpose))

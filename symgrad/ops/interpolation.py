@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, ShapeError
+from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
 from symgrad.op import front, shape_of
 from symgrad.ops.elementwise import floor
 from symgrad.ops.indexing import gather_op, index_select
@@ -125,6 +125,10 @@ def interpolate(
     """
     have = shape_of(input)[2:]
     wanted, factors = _sizes(have, size, scale_factor)
+    if min([*have, *wanted], default=1) <= 0:
+        raise ArgumentError(
+            f"Input and output sizes should be greater than 0, but got input {tuple(have)} output {tuple(wanted)}"
+        )
     if recompute_scale_factor:
         factors = [None] * len(have)
     if antialias and (mode not in ("bilinear", "bicubic") or len(have) != 2):
@@ -139,7 +143,9 @@ def interpolate(
         return input
     rank = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}.get(mode)
     if rank != len(have):
-        raise ArgumentError(f"interpolate: mode {mode!r} does not go with {len(have)} spatial axes.")
+        raise UnsupportedMode(
+            f"Got {len(have) + 2}D input, but {mode} mode needs {'another' if rank is None else f'{rank + 2}D'} input"
+        )
     matrix = _cubic if mode == "bicubic" else _linear
     if antialias:
         matrix = functools.partial(_smoothing, mode)
@@ -245,6 +251,11 @@ def grid_sample(
         raise ShapeError(
             f"grid_sampler(): expected grid to have size {len(sizes)} in last dimension, but got grid with sizes "
             f"{list(shape_of(grid))}"
+        )
+    if shape_of(grid)[0] != shape_of(input)[0]:
+        raise ShapeError(
+            "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
+            f"{list(shape_of(input))} and grid with sizes {list(shape_of(grid))}"
         )
     if mode not in ("bilinear", "nearest", "bicubic") or padding_mode not in ("zeros", "border", "reflection"):
         raise ArgumentError(f"grid_sample: unknown mode {mode!r} or padding_mode {padding_mode!r}.")

@@ -18,6 +18,7 @@ from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import exp, log, logsigmoid, softplus
 from symgrad.ops.indexing import gather_op, one_hot_op
 from symgrad.ops.naming import within
+from symgrad.ops.places import array_of, check_places
 from symgrad.ops.predicates import any_
 from symgrad.ops.reductions import cast, log_softmax, logsumexp, mean, size, sum_
 from symgrad.ops.select import abs_, clamp_min, eq, ge, logical_or, lt, minimum, where
@@ -31,9 +32,13 @@ def _reduced(value: Any, reduction: str) -> Any:
         return mean(value)
     if reduction == "sum":
         return sum_(value)
-    if reduction == "none":
-        return value
-    raise ArgumentError(f"{reduction} is not a valid value for reduction: 'mean', 'sum' or 'none'.")
+    _check_reduction(reduction)
+    return value
+
+
+def _check_reduction(reduction: str) -> None:
+    if reduction not in ("mean", "sum", "none"):
+        raise ArgumentError(f"{reduction} is not a valid value for reduction: 'mean', 'sum' or 'none'.")
 
 
 def _legacy(reduction: str, size_average: Any, reduce: Any) -> str:
@@ -111,6 +116,8 @@ def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0) -> Any:
 @refusing("buic")
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
     """d²/2 for |d| < delta, delta (|d| - delta/2) beyond."""
+    if delta <= 0:
+        raise ArgumentError(f"huber_loss does not support non-positive values for delta, got {delta}.")
     d = input - target
     size = abs_(d)
     return _weighted(where(size >= delta, delta * (size - delta / 2), d * d / 2), weight, reduction)
@@ -122,6 +129,9 @@ def binary_cross_entropy(
     input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Any:
     """-[t log p + (1 - t) log(1 - p)], with the logarithms limited to -100 from below."""
+    values = array_of(input)
+    if values is not None and ((values < 0) | (values > 1)).any():
+        raise ArgumentError("all elements of input should be between 0 and 1; with_logits takes any")
     least = exp(exact(-100))
     value = -(target * log(clamp_min(input, least)) + (1 - target) * log(clamp_min(1 - input, least)))
     return _reduced(value if weight is None else value * weight, _legacy(reduction, size_average, reduce))
@@ -199,6 +209,9 @@ def gaussian_nll_loss(
             var = unsqueeze(var, -1)
         elif shape_of(input)[:-1] != shape_of(var)[:-1] or shape_of(var)[-1] != 1:
             raise ShapeError(f"var is of incorrect size: {tuple(shape_of(var))} for input {tuple(shape_of(input))}.")
+    variances = array_of(var)
+    if variances is not None and (variances < 0).any():
+        raise ArgumentError("var has negative entry/entries")
     # The clamp has no gradient: the slope at var stays that of the formula with the clamped value.
     limited = var + still(where(var < eps, eps - var, 0))
     value = (log(limited) + (input - target) ** 2 / limited) / 2
@@ -293,6 +306,8 @@ def triplet_margin_with_distance_loss(
     reduction: str = "mean",
 ) -> Any:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin) with any distance."""
+    if margin <= 0:
+        raise ArgumentError(f"margin must be greater than 0, got {margin}")
     distance = distance_function or pairwise_distance
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
@@ -321,6 +336,8 @@ def nll_loss(
     axis = _class_axis(input)
     classes = size(input, (axis,))
     counted = target != ignore_index
+    _check_batch(input, target)
+    _check_weight(weight, classes)
     safe = where(counted, target, 0)
     _check_classes(safe, classes)
     picked = _squeezed(gather_op(input, unsqueeze(safe, axis), dim=axis), axis)
@@ -345,6 +362,21 @@ def _of_class(weight: Any, labels: Any) -> Any:
 def _squeezed(x: Any, axis: int) -> Any:
     shape = shape_of(x)
     return reshape(x, (*shape[:axis], *shape[axis + 1 :]))
+
+
+def _check_batch(input: Any, target: Any) -> None:
+    """Raise where there are not as many targets as samples."""
+    have, wanted = shape_of(input), shape_of(target)
+    if len(have) > 1 and wanted and have[0] != wanted[0]:
+        raise ShapeError(f"Expected input batch_size ({have[0]}) to match target batch_size ({wanted[0]}).")
+
+
+def _check_weight(weight: Any, classes: int) -> None:
+    if weight is not None and tuple(shape_of(weight)) != (classes,):
+        raise ShapeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+            f"shape: {list(shape_of(weight))}"
+        )
 
 
 def _check_classes(target: Any, classes: int) -> None:
@@ -398,6 +430,7 @@ def cross_entropy(
         and _all_counted(target, ignore_index)
     ):
         # A row of a one-hot target sums to 1, so that the gradient is softmax(input) - target as it stands.
+        _check_batch(input, target)
         _check_classes(target, classes)
         return _reduced(logsumexp(input, -1) - chosen_op(input, target), reduction)
     logs = log_softmax(input, axis)
@@ -436,9 +469,16 @@ def multi_margin_loss(
     reduction: str = "mean",
 ) -> Any:
     """Σ max(0, margin - x_target + x_i)^p over the other classes, divided by their number."""
+    reduction = _legacy(reduction, size_average, reduce)
+    _check_reduction(reduction)
+    if p not in (1, 2):
+        raise ArgumentError(f"only p == 1 and p == 2 supported, got {p}")
+    if weight is not None and len(shape_of(weight)) != 1:
+        raise ShapeError(f"weight must be one-dimensional, got shape {tuple(shape_of(weight))}")
     x = input if len(shape_of(input)) == 2 else reshape(input, 1, -1)
     labels = reshape(target, -1)
     classes = size(x, (1,))
+    check_places(labels, classes, 1, "target out of range: ")
     own = gather_op(x, unsqueeze(labels, 1), dim=1)
     gap = clamp_min(margin - own + x, 0)
     gap = gap if p == 1 else gap**p
@@ -447,7 +487,7 @@ def multi_margin_loss(
     others = one_hot_op(labels, classes=classes, dtype="bool")
     value = sum_(where(others, 0, gap), 1) / classes
     value = value if len(shape_of(input)) == 2 else reshape(value, shape_of(target))
-    return _reduced(value, _legacy(reduction, size_average, reduce))
+    return _reduced(value, reduction)
 
 
 @within("nn.functional")
@@ -459,6 +499,8 @@ def multilabel_margin_loss(
     reduction: str = "mean",
 ) -> Any:
     """Σ max(0, 1 - x_label + x_i) over labels (up to the first -1) and other classes, divided by their number."""
+    reduction = _legacy(reduction, size_average, reduce)
+    _check_reduction(reduction)
     x = input if len(shape_of(input)) == 2 else reshape(input, 1, -1)
     labels = values_of(reshape(target, shape_of(x)))
     classes = size(x, (1,))
@@ -470,7 +512,7 @@ def multilabel_margin_loss(
     pairs = listed[:, :, None] & ~is_label[:, None, :]
     value = sum_(where(pairs, clamp_min(1 - unsqueeze(own, 2) + unsqueeze(x, 1), 0), 0), (1, 2)) / classes
     value = value if len(shape_of(input)) == 2 else reshape(value, ())
-    return _reduced(value, _legacy(reduction, size_average, reduce))
+    return _reduced(value, reduction)
 
 
 @within("nn.functional")

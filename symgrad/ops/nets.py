@@ -19,6 +19,7 @@ from symgrad.ops.linalg import matmul
 from symgrad.ops.naming import within
 from symgrad.ops.noise import dropout
 from symgrad.ops.padding import pad_axes
+from symgrad.ops.places import check_integers, check_places
 from symgrad.ops.reductions import amax, cast, mean, norm, size, softmax, sum_, var
 from symgrad.ops.scatter import windowed
 from symgrad.ops.select import clamp_min, where
@@ -141,9 +142,11 @@ def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, ep
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Mean 0 and variance 1 over every group of channels (axis 1) and all later axes."""
     shape = shape_of(input)
+    if len(shape) < 2:
+        raise ShapeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
     if shape[1] % num_groups:
         raise ShapeError(
-            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {tuple(shape)}"
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(shape)}"
             f" and num_groups={num_groups}"
         )
     parts = [None if x is None else _channels(x, len(shape)) for x in (weight, bias)]
@@ -232,6 +235,17 @@ def _renormed(weight: Any, used: Any, max_norm: float, norm_type: float) -> None
     table[rows] = table[rows] * where(size > max_norm, max_norm / (size + 1e-7), 1)
 
 
+def _check_rows(rows: Any, weight: Any, padding_idx: int | None) -> None:
+    """Raise unless ``weight`` is a table that has all rows asked for."""
+    if len(shape_of(weight)) != 2:
+        raise ShapeError(f"'weight' must be 2-D, got shape {tuple(shape_of(weight))}")
+    check_integers("embedding", rows)
+    count = shape_of(weight)[0]
+    check_places(rows, count, 0, "index out of range in self: ")
+    if padding_idx is not None and not -count <= padding_idx < count:
+        raise ArgumentError(f"Padding_idx must be within num_embeddings: {padding_idx} for {count} rows")
+
+
 @_nn
 def embedding(
     input: Any,
@@ -244,6 +258,7 @@ def embedding(
 ) -> Any:
     """Rows of ``weight`` at the numbers in ``input``; the row ``padding_idx`` gets no gradient."""
     rows = values_of(input)
+    _check_rows(rows, weight, padding_idx)
     if max_norm is not None:
         _renormed(weight, rows, max_norm, norm_type)
     out = getitem(weight, rows)
@@ -281,6 +296,11 @@ def embedding_bag(
         count = len(rows)
     else:
         starts = values_of(offsets)
+        if starts.size and starts[0] != 0:
+            raise ArgumentError(
+                "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+                f"However, got {starts[0]}"
+            )
         count = len(starts) - include_last_offset
         bags = np.searchsorted(starts[:count], np.arange(len(rows)), side="right") - 1
     picked = embedding(rows.reshape(-1), weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)

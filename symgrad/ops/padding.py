@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, ShapeError
+from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.naming import within
@@ -113,7 +113,7 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
     if mode == "constant":
         return constant_pad_nd(input, pad, 0 if value is None else value)
     if mode not in ("reflect", "replicate", "circular"):
-        raise ArgumentError(f"Unrecognised padding mode {mode}: 'constant', 'reflect', 'replicate' or 'circular'.")
+        raise UnsupportedMode(f"Unrecognised padding mode {mode}: 'constant', 'reflect', 'replicate' or 'circular'.")
     x = input
     for axis, (before, after) in _widths(pad, len(shape_of(input))).items():
         cut = (min(before, 0), min(after, 0))

@@ -64,24 +64,32 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     array([3, 1, 2])
     """
     moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    if not moves:
+        raise ArgumentError("`shifts` required")
     if dims is None or dims == () or dims == []:
         if len(moves) != 1:
-            raise ArgumentError(f"roll: without dims there is one shift, not {len(moves)}.")
+            raise ArgumentError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:0")
         return reshape(roll_op(reshape(input, -1), shifts=moves, dims=(0,)), shape_of(input))
     ndim = len(shape_of(input))
-    axes = tuple(axis_of(d, ndim) for d in ((dims,) if isinstance(dims, int) else dims))
-    if len(axes) != len(moves):
-        raise ArgumentError(f"roll: shifts and dimensions must align. shifts: {len(moves)}, dims:{len(axes)}")
-    return roll_op(input, shifts=moves, dims=axes) if ndim else input
+    wanted = (dims,) if isinstance(dims, int) else tuple(dims)
+    if len(wanted) != len(moves):
+        raise ArgumentError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(wanted)}")
+    if not ndim:
+        raise IndexError(f"Dimension specified as {wanted[0]} but tensor has no dimensions")
+    return roll_op(input, shifts=moves, dims=tuple(axis_of(d, ndim) for d in wanted))
 
 
 @front("rot90")
 def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
     """The plane of two axes turned by ``k`` right angles, from the first towards the second."""
     ndim = len(shape_of(input))
+    if len(dims) != 2:
+        raise ArgumentError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if ndim < 2:
+        raise ShapeError(f"expected total dims >= 2, but got total dims = {ndim}")
     a, b = (axis_of(d, ndim) for d in dims)
     if a == b:
-        raise ArgumentError(f"rot90: two different axes are needed, got {tuple(dims)}.")
+        raise ArgumentError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     turned = k % 4
     if turned == 2:
         return flip(input, a, b)
@@ -93,12 +101,16 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
 @front("fliplr")
 def fliplr(input: Any) -> Any:
     """The second axis in reverse order."""
+    if len(shape_of(input)) < 2:
+        raise ShapeError(f"Input must be >= 2-d, got shape {tuple(shape_of(input))}.")
     return flip(input, 1)
 
 
 @front("flipud")
 def flipud(input: Any) -> Any:
     """The first axis in reverse order."""
+    if not shape_of(input):
+        raise ShapeError("Input must be >= 1-d, got a tensor without axes.")
     return flip(input, 0)
 
 
@@ -162,23 +174,29 @@ def _atleast_front(rank: int) -> Any:
 atleast_1d, atleast_2d, atleast_3d = map(_atleast_front, (1, 2, 3))
 
 
+def _some(name: str, tensors: Sequence[Any]) -> Sequence[Any]:
+    if not tensors:
+        raise ArgumentError(f"{name} expects a non-empty TensorList")
+    return tensors
+
+
 @front("hstack", method=False)
 def hstack(tensors: Sequence[Any]) -> Any:
     """Joined along the second axis (vectors along their only one)."""
-    xs = [_atleast(x, 1) for x in tensors]
+    xs = [_atleast(x, 1) for x in _some("hstack", tensors)]
     return cat(xs, 0 if len(shape_of(xs[0])) == 1 else 1)
 
 
 @front("vstack", "row_stack", method=False)
 def vstack(tensors: Sequence[Any]) -> Any:
     """Joined along the first axis; vectors are rows."""
-    return cat([_atleast(x, 2) for x in tensors], 0)
+    return cat([_atleast(x, 2) for x in _some("vstack", tensors)], 0)
 
 
 @front("dstack", method=False)
 def dstack(tensors: Sequence[Any]) -> Any:
     """Joined along the third axis."""
-    return cat([_atleast(x, 3) for x in tensors], 2)
+    return cat([_atleast(x, 3) for x in _some("dstack", tensors)], 2)
 
 
 @front("column_stack", method=False)
@@ -271,9 +289,21 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, **na
     return tuple(narrow(input, axis, part.start if len(part) else 0, len(part)) for part in bounds)
 
 
-def _axis_split(name: str, axis: int) -> Any:
+def _axis_split(name: str, axis: int, least: int) -> Any:
     def call(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
-        along = 0 if axis == 1 and len(shape_of(input)) == 1 else axis
+        ndim = len(shape_of(input))
+        if ndim < least:
+            raise ShapeError(
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {ndim} "
+                "dimensions!"
+            )
+        along = 0 if axis == 1 and ndim == 1 else axis
+        size = shape_of(input)[along]
+        if isinstance(indices_or_sections, int) and (not indices_or_sections or size % indices_or_sections):
+            raise ArgumentError(
+                f"torch.{name} attempted to split along dimension {along}, but the size of the dimension {size} is not "
+                f"divisible by the split_size {indices_or_sections}!"
+            )
         return tensor_split(input, indices_or_sections, along)
 
     call.__name__ = name
@@ -281,7 +311,7 @@ def _axis_split(name: str, axis: int) -> Any:
     return front(name)(call)
 
 
-vsplit, hsplit, dsplit = _axis_split("vsplit", 0), _axis_split("hsplit", 1), _axis_split("dsplit", 2)
+vsplit, hsplit, dsplit = _axis_split("vsplit", 0, 2), _axis_split("hsplit", 1, 1), _axis_split("dsplit", 2, 3)
 front("unsafe_split")(split)
 front("unsafe_chunk")(chunk)
 

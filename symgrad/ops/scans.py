@@ -13,7 +13,7 @@ from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import conj, real
 from symgrad.ops.indexing import getitem
 from symgrad.ops.naming import inplace
-from symgrad.ops.reductions import along, cast, cumsum, cumsum_op, int_to_long, shifted_exp, sum_op
+from symgrad.ops.reductions import along, axes_of, cast, cumsum, cumsum_op, int_to_long, shifted_exp, sum_op
 from symgrad.ops.refusals import kind_of
 from symgrad.ops.select import eq, ge, where
 from symgrad.ops.shaping import axis_of, cat, movedim, narrow, ones_like, unsqueeze_op
@@ -108,6 +108,8 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     """
     if not shape_of(input):
         raise ShapeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise ArgumentError(f"order must be non-negative but got {n}")
     axis = axis_of(dim, len(shape_of(input)))
     if not n:
         return clone(input)
@@ -162,7 +164,9 @@ def _slope(x: Any, step: Any, axis: int, edge_order: int) -> Any:
     x = movedim(x, axis, -1)
     size = shape_of(x)[-1]
     if size < edge_order + 1:
-        raise ArgumentError(f"gradient: each dimension needs at least {edge_order + 1} entries, got {size}.")
+        raise ShapeError(
+            f"torch.gradient expected each dimension size to be at least edge_order+1, got {size} with {edge_order=}"
+        )
     steps = diff(step) if shape_of(step) else step
 
     def h(a: int, b: int) -> Any:
@@ -204,10 +208,14 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
 
     ``spacing`` is one distance, one per axis, or the points along every axis.
     """
-    ndim = len(shape_of(input))
-    axes = list(range(ndim)) if dim is None else [axis_of(d, ndim) for d in np.atleast_1d(dim)]
+    if edge_order not in (1, 2):
+        raise ArgumentError(f"torch.gradient only supports edge_order=1 and edge_order=2, got {edge_order}.")
+    axes = list(axes_of(dim, len(shape_of(input))))
     spacing = 1 if spacing is None else spacing
     steps = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(axes)
     if len(steps) != len(axes):
-        raise ArgumentError(f"gradient: {len(steps)} spacings for {len(axes)} axes.")
+        raise ArgumentError(
+            "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the "
+            f"same length, but got a spacing argument of length {len(steps)} and a dim argument of length {len(axes)}."
+        )
     return [_slope(input, step, axis, edge_order) for step, axis in zip(steps, axes, strict=True)]

@@ -189,6 +189,14 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
     ndim = len(shape_of(input))
     src = [axis_of(d, ndim) for d in np.atleast_1d(source)]
     dst = [axis_of(d, ndim) for d in np.atleast_1d(destination)]
+    if len(src) != len(dst):
+        raise ArgumentError(
+            f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same number of "
+            f"dims as destination ({destination} dims)"
+        )
+    for name, given, found in (("source", source, src), ("destination", destination, dst)):
+        if len(set(found)) < len(found):
+            raise ArgumentError(f"movedim: repeated dim in `{name}` ({given})")
     order = [k for k in range(ndim) if k not in src]
     for d, s in sorted(zip(dst, src, strict=True)):
         order.insert(d, s)
@@ -363,6 +371,15 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
     if not shape:
         raise ShapeError("narrow() cannot be applied to a 0-dim tensor.")
     dim = axis_of(dim, len(shape))
+    if length < 0:
+        raise ArgumentError(f"narrow(): length must be non-negative, got {length}.")
+    if not isinstance(start, int) and (shape_of(start) or getattr(start, "dtype", start).kind not in "iu"):
+        raise ArgumentError("start must be an 0-dim integral Tensor.")
+    start = int(start)
+    if not -shape[dim] <= start <= shape[dim]:
+        raise IndexError(
+            f"start out of range (expected to be in range of [-{shape[dim]}, {shape[dim]}], but got {start})"
+        )
     start = start + shape[dim] if start < 0 else start
     if not 0 <= start <= start + length <= shape[dim]:
         raise ShapeError(f"start ({start}) + length ({length}) exceeds dimension size ({shape[dim]}).")
@@ -372,6 +389,9 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
 def _arrays(tensors: Any, name: str) -> tuple[Any, ...]:
     if not isinstance(tensors, (tuple, list)) or not tensors:
         raise ArgumentError(f"{name}(): expected a non-empty list of tensors, got {type(tensors).__name__}.")
+    for k, x in enumerate(tensors):
+        if x is None:
+            raise ArgumentError(f"expected Tensor as element {k} in argument 0, but got NoneType")
     return tuple(tensors)
 
 

@@ -113,6 +113,8 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Extremes:
     """The ``k``-th smallest entry along ``dim`` (from 1) and its place."""
     if not shape_of(input):
+        if k != 1:
+            raise ArgumentError(f"kthvalue(): selected number k out of range for dimension 0: k = {k}")
         return sort(input)
     if input.dtype.kind == "b":
         raise refusal("kthvalue", "", input.dtype)

@@ -484,23 +484,6 @@ def _cut(root: Any, chain: Chain) -> Any:
     return made
 
 
-def into(out: Any, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """``function(…, out=out)``: the result written into a tensor or array, which takes its shape if need be."""
-    if isinstance(out, np.ndarray):
-        out[...] = getattr(function(*args, **kwargs), "_value", None)
-        return out
-    recording = not MODE.exceptional or MODE.local.enabled
-    if recording and any(getattr(a, "_requires_grad", False) for a in (*args, *kwargs.values(), out)):
-        raise AutogradError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-            "arguments requires grad."
-        )
-    new = function(*args, **kwargs)
-    if new._value.shape != out._value.shape:
-        out._value = np.empty(new._value.shape, out._value.dtype)
-    return inplace(out, lambda _: new, (), {})
-
-
 def of_its_own(made: Any) -> Any:
     """The result of a function that torch lets copy, with memory of its own even where NumPy gave a view."""
     extra = made._extra

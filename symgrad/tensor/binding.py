@@ -20,8 +20,9 @@ from symgrad.ops.rewrites import OF_FUNCTIONS
 from symgrad.tape import fast, record
 from symgrad.tape.folding import folding
 from symgrad.tape.graph import Labelled, Node
-from symgrad.tape.inplace import conjugate_view, into, of_its_own, one_of_several, reshape_inplace
+from symgrad.tape.inplace import conjugate_view, of_its_own, one_of_several, reshape_inplace
 from symgrad.tape.modes import MODE
+from symgrad.tape.outputs import into
 from symgrad.tape.record import Recorded
 from symgrad.tape.versions import Memory, kept, storage
 
@@ -141,6 +142,10 @@ def _real_inplace(name: str, change: Callable[..., Any]) -> Callable[..., Any]:
         return change(self, *args, **kwargs)
 
     return call
+
+
+_WITH_OUT = ("linalg", "special", "fft")
+"""Namespaces whose functions take ``out=``."""
 
 
 def _with_out(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -380,6 +385,8 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         whole = {name: folding(f"{space}.{name}", call) for name, call in members.items()}
         names = {name: f"{space}.{name}" for name in whole}
         members.update({name: _rewriting(names[name], _labelling(names[name], whole[name])) for name in names})
+        if space in _WITH_OUT:
+            members.update({name: _with_out(f"{space}_{name}", call) for name, call in members.items()})
     functions.update({name: SPACES["nn.functional"][name] for name in _PLAIN})
     functions.update({f"{name}_": _writing(functions[name]) for name in ("celu", "selu", "threshold", "rrelu")})
     return functions

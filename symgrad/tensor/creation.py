@@ -18,8 +18,8 @@ from symgrad.formula.structures import known_structure
 from symgrad.op import shape_of
 from symgrad.ops.constants import named_pi
 from symgrad.ops.shaping import size_args
-from symgrad.tape.inplace import into
 from symgrad.tape.names import check_name
+from symgrad.tape.outputs import into
 from symgrad.tape.record import call_site, plain
 from symgrad.tape.versions import apart
 from symgrad.tensor import Tensor
