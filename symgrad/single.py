@@ -324,8 +324,8 @@ def ndtr(x: Any) -> Any:
 
 def xlogy(x: Any, y: Any) -> Any:
     """x log y with the logarithm rounded, and 0 where x is 0."""
-    zero = np.equal(x, 0)
-    return np.where(zero & ~np.isnan(y), np.float32(0), x * _log(np.where(zero, np.float32(1), y)))[()]
+    zero = np.equal(x, 0) & ~np.isnan(y)
+    return np.where(zero, np.float32(0), x * _log(np.where(zero, np.float32(1), y)))[()]
 
 
 def digamma(x: Any) -> Any:
@@ -365,8 +365,7 @@ def one_less_square(x: Any) -> Any:
 
 
 def dsinc(x: Any) -> Any:
-    """The derivative of sinc, every step rounded; 0 at 0."""
-    t = np.float32(math.pi) * x
-    zero = x == 0
-    below = np.where(zero, np.float32(1), x * x * np.float32(math.pi))
-    return np.where(zero, np.float32(0), (t * _cos(t) - _sin(t)) / below)[()]
+    """The derivative of sinc, every step rounded; 0 where πx² is."""
+    t, below = np.float32(math.pi) * x, x * x * np.float32(math.pi)
+    zero = below == 0
+    return np.where(zero, np.float32(0), (t * _cos(t) - _sin(t)) / np.where(zero, np.float32(1), below))[()]

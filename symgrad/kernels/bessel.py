@@ -128,8 +128,8 @@ def bessel_ie(x: Any, n: int) -> Any:
     total = np.zeros_like(size)
     for k in range(half):  # the angles below π/2; their mirror images have the reciprocal wave
         angle = math.pi * (k + 0.5) / (2 * half)
-        wave = np.exp(near * math.cos(angle))
-        total += (wave - 1 / wave if n % 2 else wave + 1 / wave) * math.cos(n * angle)
+        wave = np.sinh if n % 2 else np.cosh
+        total += 2 * wave(near * math.cos(angle)) * math.cos(n * angle)
     far = np.maximum(size, limit)
     term = series = np.ones_like(size)
     for k in range(1, 21):

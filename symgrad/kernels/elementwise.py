@@ -119,6 +119,8 @@ def power(x: Any, y: Any) -> Any:
             return 1 / (x * x)
         if y < 0 and getattr(x, "dtype", np.dtype(float)).kind in "fc":
             return np.power(x, float(y))
+    elif y.__class__ is float and y == -0.5 and getattr(x, "dtype", np.dtype(float)).kind in "fc":
+        return 1 / np.sqrt(x)  # as NumPy takes a root for 0.5: the powers of -0.0 and -inf are those of the root
     return np.power(x, y)
 
 

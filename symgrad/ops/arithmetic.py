@@ -140,6 +140,8 @@ def _power_code(x: str, y: str) -> str:
         return f"{x} * {x} * {x}"
     if y == "-2" and x.isidentifier():
         return f"1 / ({x} * {x})"
+    if y == "-0.5":
+        return f"1 / np.sqrt({x})"
     negative = y[:1] == "-" and y[1:].isdigit()
     return f"{closed(x)} ** {closed(y + '.0' if negative else y)}"
 

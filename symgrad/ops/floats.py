@@ -223,12 +223,24 @@ def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None
     return where(eq(input, math.inf), high, where(eq(input, -math.inf), low, out))
 
 
+log_odds: Op = elementwise(
+    "log_odds",
+    lambda x: np.log(x / (1 - x)),
+    lambda out, x: defined(1 / (x * (1 - x)), (x >= 0) & (x <= 1)),
+    public=(),
+    code=lambda x: f"np.log({x} / (1 - {x}))",
+    dtypes="float",
+    refuses="c",
+    domain="probability",
+    define=lambda x: log(x / (1 - x)),
+    doc="log(x/(1 - x)); the derivative at 0 and 1 is infinite.",
+)
+
+
 @front("logit")
 def logit(input: Any, eps: float | None = None) -> Any:
     """log(x / (1 - x)), with x limited to [eps, 1 - eps] if given."""
-    x = input if eps is None else clamp(input, eps, 1 - eps)
-    out = log(x / (1 - x))
-    return out if eps is not None else defined(out, (input >= 0) & (input <= 1))
+    return log_odds(input if eps is None else clamp(input, eps, 1 - eps))
 
 
 within("special")(logit)

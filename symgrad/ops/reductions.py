@@ -280,13 +280,16 @@ def check_entries(name: str, input: Any, dim: int) -> None:
 
 
 def shared_by_ties(name: str) -> Any:
-    """The rule of an entry that was picked: those that tie for it share its gradient; nan ties with nan."""
+    """The rule of an entry that was picked: those that tie for it share its gradient; nan ties with nan.
+
+    Where nothing ties, because the result was overwritten behind autograd's back, rows have nan, as in torch.
+    """
 
     def vjp(g: Any, out: Any, x: Any, *, dim: tuple[int, ...], keepdim: bool) -> Any:
         hit = tied(x, keep(out, dim, keepdim))
         count = sum_op(hit, dim=dim, keepdim=True)
         no_kink(name, count > 1)
-        return where(hit, keep(g, dim, keepdim) / count, 0)
+        return where(hit, keep(g, dim, keepdim) / count, 0 / count if len(dim) < len(shape_of(x)) else 0)
 
     return vjp
 

@@ -196,9 +196,9 @@ defined: Op = elementwise(
     code=lambda x, keep: f"np.where({keep}, {x}, np.nan)",
     domain=("real", "bool"),
     latex="{0}",
-    doc="x, and nan where keep does not hold: outside of its domain a function has no value and no slope.",
+    doc="x, and nan where keep does not hold: a slope outside of the domain of its function, as a constant.",
 )
-defined.vjps = defined.conj_vjps = defined.jvps = (lambda g, out, likex, keep: defined(g, keep), None)
+defined.vjps = defined.conj_vjps = defined.jvps = (lambda g, out, likex, keep: guard(g, keep), None)
 
 
 def by_parts(op: Op) -> Op:

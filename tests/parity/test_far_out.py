@@ -53,6 +53,10 @@ CASES: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
     **{f"{name} of complex": (_named(name), PAIRS_Z) for name in ("add", "sub", "mul", "div", "pow")},
     "add of infinite": (_named("add"), tuple(a.ravel() for a in np.meshgrid(INFINITE, INFINITE))),
     "prelu": (lambda t, x: t.nn.functional.prelu(x, t.tensor(0.3, dtype=t.float64)), (X,)),
+    "logit": (_named("logit"), (X,)),
+    "logit of limited numbers": (lambda t, x: t.logit(x, 0.01), (X,)),
+    "x ** 0.5": (lambda t, x: x**0.5, (X,)),
+    "x ** -0.5": (lambda t, x: x**-0.5, (X,)),
     "norm of nothing": (lambda t, x: t.linalg.vector_norm(x, 3.5), (np.zeros(0),)),
     "norm at 0": (lambda t, x: t.linalg.vector_norm(x), (np.zeros(3),)),
     "3.5-norm at 0": (lambda t, x: t.linalg.vector_norm(x, 3.5), (np.zeros(3),)),
@@ -99,6 +103,8 @@ OTHERWISE: dict[tuple[str, int], str] = {
     ("prelu", 2): "at 0 torch's first derivative is 0.3 and its derivative by the cotangent 1, which have to be equal",
     ("special.i1e", 1): "at nan torch has 1/2",
     ("special.i1e", 2): "at nan torch has 1/2",
+    ("logit", 2): "outside of [0, 1] torch's derivative is nan, and 0 by the cotangent, which have to be equal",
+    ("logit of limited numbers", 2): KEPT + "0 where the limits hold",
     ("add of infinite", 0): KEPT + "parts are added; torch multiplies by 1 + 0i first",
     ("norm of nothing", 2): KEPT + "a gradient without entries does not depend on the cotangent",
     ("3.5-norm at 0", 2): "there is no second derivative: here nan, in torch 0",
@@ -227,3 +233,25 @@ def test_polar_at_radius_0() -> None:
     radius = sg.tensor(0.0, dtype=sg.float64, requires_grad=True)
     (by_radius,) = sg.autograd.grad(sg.polar(radius, angle).real, radius)
     assert by_radius.item() == pytest.approx(operator.sub(*steps[::-1]).real / 1e-6)
+
+
+TINY = np.array([1e-30, -1e-30, 1e-42, 0.0, -0.0, 1e-20], np.float32)
+SINGLE: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
+    "sinc": (_named("sinc"), (TINY,)),
+    "i1": (_named("special.i1"), (TINY,)),
+    "i0": (_named("special.i0"), (TINY,)),
+    "xlogy": (_named("xlogy"), (np.zeros(3, np.float32), np.array([np.nan, 0.0, 2.0], np.float32))),
+    "logit": (_named("logit"), (np.array([0.0, 1.0, 2.0, -1.0, 0.5], np.float32),)),
+    "x ** -0.5": (lambda t, x: x**-0.5, (np.array([-0.0, 0.0, -np.inf, np.inf, 0.3], np.float32),)),
+}
+
+
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("name", SINGLE)
+def test_tiny_and_special_numbers_in_float32(name: str, order: int) -> None:
+    call, arrays = SINGLE[name]
+    with np.errstate(all="ignore"):
+        ours, theirs = (_answers(t, call, arrays, order) for t in (sg, torch))
+    for got, want in zip(ours, theirs, strict=True):
+        assert got.dtype == want.dtype == np.float32
+        np.testing.assert_allclose(got, want, 1e-5, 1e-45)
