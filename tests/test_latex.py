@@ -10,7 +10,7 @@ from symgrad.errors import ArgumentError, FormulaError, NameProblem
 from symgrad.formula.printing.latex import latex
 from symgrad.formula.printing.names import name_latex, texts
 from symgrad.formula.reading.text import from_latex
-from symgrad.formula.term import evaluate, symbol
+from symgrad.formula.term import evaluate, symbol, symbols
 from symgrad.op import lookup
 
 X, w, y = symbol("X", ("n", "m")), symbol("w", ("m",)), symbol("y", ("n",))
@@ -251,3 +251,30 @@ def test_names_of_the_textbooks(made, text):
     values = {"x": np.array([0.3, -0.2]), "A": np.eye(2) + 0.3, "T": np.eye(2) + np.arange(12.0).reshape(3, 2, 2) / 9}
     back = from_latex(text, [x, A, T], shape=made(x, A, T).shape)
     np.testing.assert_allclose(evaluate(back, values), evaluate(made(x, A, T), values))
+
+
+@pytest.mark.parametrize(
+    ("make", "wrt", "text"),
+    [
+        (lambda x, v, X: x[0] ** 2, "x", r"2 x_{[0]} \left(I_{n}\right)_{[:, 0]}"),
+        (lambda x, v, X: v @ X[:, 1], "X", r"v \left(I_{2}\right)_{[:, 1]}^{\top}"),
+        (lambda x, v, X: x @ X[-1], "X", r"\left(I_{3}\right)_{[:, -1]} x^{\top}"),
+        (
+            lambda x, v, X: X[1, 0] ** 3,
+            "X",
+            r"3 X_{[1, 0]}^{2} \left(I_{n}\right)_{[:, 1]} \left(I_{m}\right)_{[:, 0]}^{\top}",
+        ),
+        (lambda x, v, X: X[:, 1].sum(), "X", r"\mathbf{1}_{3} \left(I_{2}\right)_{[:, 1]}^{\top}"),
+    ],
+    ids=range(5),
+)
+def test_entries_stand_with_columns_of_the_identity(make, wrt, text):
+    values = {"x": np.array([0.3, -2.0]), "v": np.arange(3.0), "X": np.arange(6.0).reshape(3, 2)}
+    leaves = {k: sg.tensor(v, requires_grad=True, name=k) for k, v in values.items()}
+    (g,) = sg.autograd.grad(make(**leaves), [leaves[wrt]], create_graph=True)
+    assert g.latex() == text
+    sizes = {"n": len(g), "m": 2}
+    known = [t for t in symbols(g.term) if t.params["name"] in values]
+    read = from_latex(text, known, shape=g.term.shape)
+    used = {t.params["name"]: values[t.params["name"]] for t in known}
+    assert np.allclose(evaluate(read, used, sizes), evaluate(g.term, used, sizes))

@@ -10,7 +10,7 @@ from typing import Any
 
 from symgrad.formula.printing.calls import exact, writes
 from symgrad.formula.printing.latex import Writer, kind_of
-from symgrad.formula.printing.pieces import ATOM, Piece, text_of
+from symgrad.formula.printing.pieces import ATOM, Piece, matrix_product, product, text_of, transposed
 from symgrad.formula.reading.values import Value, op, value_of
 from symgrad.formula.term import Term, full
 
@@ -45,6 +45,25 @@ def _row(w: Writer, t: Term) -> list[str]:
 
 
 @writes("put")
+def _placed(w: Writer, t: Term) -> Piece | None:
+    """A number at one place, a row or column of a matrix, with unit vectors, which are columns of the identity."""
+    index = t.params["index"].value
+    index = index if isinstance(index, tuple) else (index,)
+    places = [*index, *[slice(None)] * (t.ndim - len(index))]
+    fixed = [axis for axis, k in enumerate(places) if isinstance(k, int) and not isinstance(k, bool)]
+    if t.ndim > 2 or not fixed or any(k != slice(None) for axis, k in enumerate(places) if axis not in fixed):
+        return _padded(w, t)
+    x = t.args[0]
+    w.closing(x)
+    units = [w.write(op("select", op("eye", n=t.shape[k], dtype="float64"), dim=1, index=places[k])) for k in fixed]
+    if t.ndim == 1:
+        return product(w.images[x], units[0])
+    if len(fixed) == 2:
+        return product(w.images[x], matrix_product("m", units[0], transposed(units[1])))
+    sides = (w.images[x], transposed(units[0])) if fixed == [1] else (units[0], transposed(w.images[x]))
+    return matrix_product("m", *sides)
+
+
 def _padded(w: Writer, t: Term) -> Piece | None:
     """A vector, or the rows of a matrix, with a few zeros before and after."""
     x, ends = t.args[0], padding(t)
