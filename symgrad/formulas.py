@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, NameProblem
 from symgrad.formula.derive import gradient
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder
-from symgrad.tape import containers
+from symgrad.sources.running import called, name_of, parameters
+from symgrad.sources.runs import run_at_sizes
 from symgrad.tape.formula import Reading, read
-from symgrad.tape.graph import Source, sequence
-from symgrad.tape.modes import enable_grad
+from symgrad.tape.graph import Source
 from symgrad.tape.origin import origin_of
 from symgrad.tape.record import Recorded
 
@@ -168,9 +167,10 @@ class Formula:
 def formula(value: Any, *args: Any, wrt: str | int | None = None) -> Formula:
     """The formula of a tensor, a term or a function, with its text, SymPy expression, LaTeX and other formats.
 
-    A function is run once on tensors called like its parameters: on ``args``, which are arrays, numbers, nested
-    containers of them, or shapes (tuples of ints).  ``wrt`` (a parameter's name or position) gives the gradient by it,
-    which needs a scalar result.
+    A function is run on tensors called like its parameters: on ``args``, which are arrays, numbers, nested containers
+    of them, or shapes (tuples of ints); where these are arrays and shapes alone, it is run at other sizes, too, so that
+    ``1 / len(x)`` is 1/n.  ``wrt`` (a parameter's name or position) gives the gradient by it, which needs a scalar
+    result.  Raises ``ArgumentError`` for what has no formula, and ``NameProblem`` for a ``wrt`` that is not there.
 
     >>> import symgrad as sg
     >>> X = sg.tensor([[1.0, 2.0], [0.0, 1.0], [3.0, 1.0]], name="X")
@@ -192,14 +192,15 @@ def formula(value: Any, *args: Any, wrt: str | int | None = None) -> Formula:
             raise ArgumentError(f"formulas are those of tensors, terms and functions, not of {type(value).__name__}.")
         reading, term = read(value)
         return Formula(term, reading.symbols, None, reading, value._node is None and origin_of(value) is not None)
-    reading, term, name = ran(value, args)
+    reading, term, joined = run_at_sizes(value, args)
+    term, name = term if joined is None else joined, name_of(value)
     symbols = reading.symbols
     if wrt is None:
         return Formula(term, symbols, name, reading)
-    target = _target(symbols, wrt, [*_parameters(value, len(args))])
+    target = _target(symbols, wrt, [*parameters(value, len(args))])
     if term.shape != ():
         raise ArgumentError(
-            f"{_called(value)} gives an array of shape {term.shape}; the gradient with respect to {target.name} is "
+            f"{called(value)} gives an array of shape {term.shape}; the gradient with respect to {target.name} is "
             "that of a scalar. Reduce the result, for example with .sum()."
         )
     return Formula(gradient(term, [target])[0], symbols, _header(name, target, symbols), reading, derivative=True)
@@ -237,73 +238,6 @@ def latex(value: Any, *args: Any, wrt: str | int | None = None, header: bool = F
     '2 X^{\\top} \\left(X w - y\\right)'
     """
     return formula(value, *args, wrt=wrt).latex(header=header, **options)
-
-
-def _called(function: Callable[..., Any]) -> str:
-    name = getattr(function, "__name__", "")
-    return f"{name}()" if name.isidentifier() else "the function"
-
-
-def _parameters(function: Callable[..., Any], count: int) -> list[str]:
-    from symgrad.compiler.trace import argument_names
-
-    return argument_names(function, count)
-
-
-def ran(
-    function: Callable[..., Any], args: Sequence[Any], letters: dict[int, str] | None = None
-) -> tuple[Reading, Term, str]:
-    """The reading of one run of a function, the term of its result, and the LaTeX of its name.
-
-    ``letters`` says which sizes stand for which letters; without it all sizes are letters.
-    """
-    from symgrad.formula.printing.names import name_latex
-
-    names: dict[int, str] = {}
-    tensors: list[Any] = []
-    call_args = []
-    for stem, arg in zip(_parameters(function, len(args)), args, strict=True):
-        leaves, structure = containers.flatten(_example(arg))
-        row = []
-        for name, leaf in zip(containers.paths(structure, stem), leaves, strict=True):
-            tensor = _input(leaf, name)
-            if tensor is not leaf:
-                names[id(tensor)] = name
-                tensors.append(tensor)
-            row.append(tensor)
-        call_args.append(containers.unflatten(structure, iter(row)))
-    with enable_grad():
-        start = next(sequence)
-        result = function(*call_args)
-        end = next(sequence)
-    if not isinstance(result, Recorded):
-        raise ArgumentError(
-            f"{_called(function)} gives {type(result).__name__}; latex() prints the formula of one tensor."
-        )
-    reading = Reading([result.edge(), *(t.edge() for t in tensors)], names, letters)
-    reading.span = (start, end)
-    name = getattr(function, "__name__", "f")
-    return reading, reading[result.edge()], name_latex(name) if name.isidentifier() else "f"
-
-
-def _example(arg: Any) -> Any:
-    """An argument, or for a shape an example array: its entries are near 1, where most functions are defined."""
-    if isinstance(arg, tuple) and all(isinstance(s, int) and not isinstance(s, bool) for s in arg):
-        steps = np.arange(int(np.prod(arg)), dtype=np.float64)
-        return (1 + 0.4 * np.sin(steps * steps + 1)).reshape(arg)
-    return arg
-
-
-def _input(leaf: Any, name: str) -> Any:
-    """A tensor of its own for an array or float; other arguments are passed as they are."""
-    from symgrad.tensor.creation import tensor
-
-    if isinstance(leaf, Recorded):
-        leaf = leaf._value
-    if isinstance(leaf, bool) or not isinstance(leaf, (np.ndarray, np.generic, float, complex)):
-        return leaf
-    array = np.asarray(leaf)
-    return tensor(array, name=name, requires_grad=is_floating(array.dtype))
 
 
 def _target(symbols: Sequence[Term], wrt: str | int, parameters: Sequence[str]) -> Term:

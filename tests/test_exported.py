@@ -80,6 +80,17 @@ def test_half_of_an_array_has_a_formula():
     np.testing.assert_array_equal(sg.formula(x.grad).evaluate(x=x.detach().numpy()), x.grad.numpy())
 
 
+def test_formulas_of_functions_know_sizes_made_numbers():
+    def f(X, w, y, lam):
+        return ((X @ w - y) ** 2).sum() / len(y) + lam * math.sqrt(len(w)) * (w @ w)
+
+    shown = sg.latex(f, (5, 3), (3,), (5,), 0.3, wrt="w")
+    assert r"\frac{2}{n} X^{\top}" in shown
+    assert r"\sqrt{m}" in shown
+    with pytest.raises(ArgumentError, match=r"f\(\) takes 4 arguments \(X, w, y, lam\), but 5 were given"):
+        sg.latex(f, (5, 3), (3,), (5,), 0.3, 1.0)
+
+
 def test_scaled_attention_keeps_the_size_of_its_scale():
     shown = sg.latex(F.scaled_dot_product_attention, (5, 3), (6, 3), (6, 2))
     assert r"\frac{1}{\sqrt{m}}" in shown

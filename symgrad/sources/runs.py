@@ -16,8 +16,8 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, SymgradError
 from symgrad.formula.term import NUMBER, Term, as_term, evaluate, full, number, postorder, size_letter
-from symgrad.formulas import ran
 from symgrad.op import lookup
+from symgrad.sources.running import ran
 from symgrad.sources.shapes import Shapes, axis_progress, infer_shapes
 from symgrad.tape.formula import Reading
 from symgrad.tape.record import Recorded
@@ -36,9 +36,9 @@ def run_on_examples(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple
         letters = {n: letter for letter, n in sizes.items()} if lettered else {}
         with np.errstate(all="ignore"):
             try:
-                return ran(f, _arrays(names, shapes, sizes), letters)[:2]
+                return ran(f, _arrays(names, shapes, sizes), letters)
             except np.linalg.LinAlgError:
-                return ran(f, _arrays(names, shapes, sizes, definite=True), letters)[:2]
+                return ran(f, _arrays(names, shapes, sizes, definite=True), letters)
 
     first = _sizes(shapes, SIZES)
     try:
@@ -52,12 +52,27 @@ def run_on_examples(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple
 
 
 def run_on(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Reading, Term]:
-    """A function run on given arguments, and once more at other sizes where all of them are arrays or shapes."""
+    """A function run on given arguments, and at other sizes where all of them are arrays, numbers or shapes.
+
+    Where its formula is another one at every size, the sizes are numbers.
+    """
+    reading, _, joined = run_at_sizes(f, args)
+    if joined is not None:
+        return reading, joined
     with np.errstate(all="ignore"):
-        reading, term, _ = ran(f, args)
-    given = [a if isinstance(a, tuple) else getattr(a, "shape", None) for a in args]
+        return ran(f, args, {})
+
+
+def run_at_sizes(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Reading, Term, Term | None]:
+    """The formula of a function on given arguments, and the one that holds at all sizes.
+
+    They are the same where the function does not run at other sizes; the latter is None where it is another one there.
+    """
+    with np.errstate(all="ignore"):
+        reading, term = ran(f, args)
+    given = [() if isinstance(a, float) else a if isinstance(a, tuple) else getattr(a, "shape", None) for a in args]
     if not all(isinstance(s, tuple) and all(isinstance(n, int) for n in s) for s in given):
-        return reading, term
+        return reading, term, term
     letters = reading.letters
     names = [str(k) for k in range(len(args))]
     shapes = {k: tuple(letters.get(n, n) for n in s) for k, s in zip(names, given, strict=True)}  # type: ignore[union-attr]
@@ -68,13 +83,9 @@ def run_on(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Reading, Term]
             return sizes, ran(f, _arrays(names, shapes, sizes), {n: letter for letter, n in sizes.items()})[1]
 
     try:
-        found = _for_all_sizes(term, {letter: n for n, letter in letters.items()}, again)
+        return reading, term, _for_all_sizes(term, {letter: n for n, letter in letters.items()}, again)
     except Exception:  # noqa: BLE001  (whatever the function does with arrays of other sizes)
-        return reading, term
-    if found is None:
-        with np.errstate(all="ignore"):
-            return ran(f, args, {})[:2]
-    return reading, found
+        return reading, term, term
 
 
 # ---------------------------------------------------------------------------------------------- sizes
@@ -134,7 +145,7 @@ def _joined_node(x: Term, y: Term, args: list[Term], sizes: dict[Any, int], othe
 
 
 def _following(v: Any, w: Any, sizes: dict[Any, int], others: dict[Any, int]) -> Term | None:
-    """The number that is ``v`` at some sizes and ``w`` at others, as c n, c/n, c n m, c (n-1) and the like."""
+    """The number that is ``v`` at some sizes and ``w`` at others, as c n, c/n, c n m, c (n-1), c √n and the like."""
     if any(isinstance(a, (bool, str, complex)) or not v or not w for a in (v, w)):
         return None
     letters = list(sizes)
@@ -146,6 +157,11 @@ def _following(v: Any, w: Any, sizes: dict[Any, int], others: dict[Any, int]) ->
             c = _exact(v / Fraction(at_first) ** p)
             if c is not None and abs(float(c * Fraction(at_second) ** p) - w) <= 1e-12 * abs(w):
                 return lookup("mul")(number(c), measure) if p == 1 else lookup("div")(number(c), measure)  # type: ignore[no-any-return]
+    for measure, at_first, at_second in plain:
+        for root in (Fraction(1, 2), Fraction(-1, 2)):
+            c = _exact(v / at_first**root)
+            if c is not None and abs(float(c) * at_second**root - w) <= 1e-12 * abs(w):
+                return lookup("mul")(number(c), lookup("pow")(measure, number(root)))  # type: ignore[no-any-return]
     return None
 
 

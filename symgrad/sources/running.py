@@ -1,0 +1,96 @@
+"""One run of a function on tensors called like its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.dtypes import is_floating
+from symgrad.errors import ArgumentError
+from symgrad.formula.term import Term
+from symgrad.tape import containers
+from symgrad.tape.formula import Reading
+from symgrad.tape.graph import sequence
+from symgrad.tape.modes import enable_grad
+from symgrad.tape.record import Recorded
+
+
+def called(function: Callable[..., Any]) -> str:
+    """What messages call a function."""
+    name = getattr(function, "__name__", "")
+    return f"{name}()" if name.isidentifier() else "the function"
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """The LaTeX of a function's name; f where it has none."""
+    from symgrad.formula.printing.names import name_latex
+
+    name = getattr(function, "__name__", "f")
+    return name_latex(name) if name.isidentifier() else "f"
+
+
+def parameters(function: Callable[..., Any], count: int) -> list[str]:
+    """The names of the positional parameters."""
+    from symgrad.compiler.trace import argument_names
+
+    return argument_names(function, count)
+
+
+def ran(
+    function: Callable[..., Any], args: Sequence[Any], letters: dict[int, str] | None = None
+) -> tuple[Reading, Term]:
+    """The reading of one run of a function, and the term of its result.
+
+    ``letters`` says which sizes stand for which letters; without it all sizes are letters.
+    """
+    names: dict[int, str] = {}
+    tensors: list[Any] = []
+    call_args = []
+    stems = parameters(function, len(args))
+    if len(stems) < len(args):
+        raise ArgumentError(
+            f"{called(function)} takes {len(stems)} arguments ({', '.join(stems)}), but {len(args)} were given."
+        )
+    for stem, arg in zip(stems, args, strict=True):
+        leaves, structure = containers.flatten(_example(arg))
+        row = []
+        for name, leaf in zip(containers.paths(structure, stem), leaves, strict=True):
+            tensor = _input(leaf, name)
+            if tensor is not leaf:
+                names[id(tensor)] = name
+                tensors.append(tensor)
+            row.append(tensor)
+        call_args.append(containers.unflatten(structure, iter(row)))
+    with enable_grad():
+        start = next(sequence)
+        result = function(*call_args)
+        end = next(sequence)
+    if not isinstance(result, Recorded):
+        raise ArgumentError(
+            f"{called(function)} gives {type(result).__name__}; latex() prints the formula of one tensor."
+        )
+    reading = Reading([result.edge(), *(t.edge() for t in tensors)], names, letters)
+    reading.span = (start, end)
+    return reading, reading[result.edge()]
+
+
+def _example(arg: Any) -> Any:
+    """An argument, or for a shape an example array: its entries are near 1, where most functions are defined."""
+    if isinstance(arg, tuple) and all(isinstance(s, int) and not isinstance(s, bool) for s in arg):
+        steps = np.arange(int(np.prod(arg)), dtype=np.float64)
+        return (1 + 0.4 * np.sin(steps * steps + 1)).reshape(arg)
+    return arg
+
+
+def _input(leaf: Any, name: str) -> Any:
+    """A tensor of its own for an array or float; other arguments are passed as they are."""
+    from symgrad.tensor.creation import tensor
+
+    if isinstance(leaf, Recorded):
+        leaf = leaf._value
+    if isinstance(leaf, bool) or not isinstance(leaf, (np.ndarray, np.generic, float, complex)):
+        return leaf
+    array = np.asarray(leaf)
+    return tensor(array, name=name, requires_grad=is_floating(array.dtype))
