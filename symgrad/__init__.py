@@ -26,6 +26,7 @@ from symgrad.devices import (
     contiguous_format,
     device,
     layout,
+    legacy_contiguous_format,
     memory_format,
     preserve_format,
     sparse_coo,
@@ -88,12 +89,11 @@ _LAZY = {
 _ABSENT = {
     "distributions": "write the log-density with ops: sg.lgamma, sg.log, …",
     "optim": "take the step yourself (with no_grad(): w -= rate * w.grad), or use scipy.optimize",
-    "utils": "nothing of it belongs to derivatives",
 }
 """Rooms of torch that are not here, and what to do instead."""
 _TYPES = {"bool": bool_, "float": float32, "int": int32}
 """torch's dtypes that share a name with Python's types: found as attributes, and not in the way of code below."""
-_MODULES = ("cuda", "fft", "func", "linalg", "masked", "nn", "sparse", "special", "testing")
+_MODULES = ("cuda", "fft", "func", "linalg", "masked", "nn", "sparse", "special", "testing", "utils")
 
 _ROOMS = (creation, facts, legacy, random, ranges, switches)
 globals().update(FUNCTIONS)
@@ -157,6 +157,7 @@ __all__ = [
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "layout",
+    "legacy_contiguous_format",
     "long",
     "memory_format",
     "no_grad",

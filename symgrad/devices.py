@@ -96,6 +96,8 @@ strided, sparse_coo, sparse_csr = (layout(name) for name in ("strided", "sparse_
 contiguous_format, preserve_format, channels_last, channels_last_3d = (
     memory_format(name) for name in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 )
+legacy_contiguous_format = contiguous_format
+"""The name in old code."""
 
 
 class Options(TypedDict, total=False):

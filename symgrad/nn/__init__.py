@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad.nn import functional
+from symgrad.nn import functional, utils
 from symgrad.nn.parameter import Parameter
 
-__all__ = ["Parameter", "functional"]
+__all__ = ["Parameter", "functional", "utils"]
 
 
 def __getattr__(name: str) -> Any:

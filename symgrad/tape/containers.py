@@ -1,10 +1,12 @@
 """Nested tuples, lists and dicts of values: flattened to a list of leaves and built again.
 
-A structure is plain hashable data: ``"*"`` for a leaf, else ``(kind, keys, children)``.
+A structure is plain hashable data: ``"*"`` for a leaf, else ``(kind, keys, children)``, where named tuples and ordered
+dicts have their class as kind.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,11 +20,15 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
     >>> flatten({"w": 1, "b": (2, 3)})
     ([1, 2, 3], ('dict', ('w', 'b'), ('*', ('tuple', (0, 1), ('*', '*')))))
     """
+    kind: Any
+    keys: tuple[Any, ...]
     if isinstance(tree, dict):
-        kind, keys, children = "dict", tuple(tree), list(tree.values())
+        kind = OrderedDict if isinstance(tree, OrderedDict) else "dict"
+        keys, children = tuple(tree), list(tree.values())
     elif isinstance(tree, (tuple, list)):
-        kind = "list" if isinstance(tree, list) else "tuple"
-        keys, children = tuple(range(len(tree))), list(tree)
+        fields = getattr(tree, "_fields", None)
+        kind = type(tree) if fields else "list" if isinstance(tree, list) else "tuple"
+        keys, children = fields or tuple(range(len(tree))), list(tree)
     else:
         return [tree], LEAF
     leaves: list[Any] = []
@@ -40,8 +46,10 @@ def unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
         return next(leaves)
     kind, keys, parts = structure
     children = [unflatten(part, leaves) for part in parts]
-    if kind == "dict":
-        return dict(zip(keys, children, strict=True))
+    if kind == "dict" or kind is OrderedDict:
+        return (dict if kind == "dict" else OrderedDict)(zip(keys, children, strict=True))
+    if isinstance(kind, type):
+        return kind(*children)
     return children if kind == "list" else tuple(children)
 
 
