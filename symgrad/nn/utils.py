@@ -54,15 +54,14 @@ def get_total_norm(tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite:
     return total
 
 
-@no_grad()
 def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Any) -> None:
     """Scale the gradients in place, so that a total norm of ``total_norm`` becomes ``max_norm`` at most."""
-    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
-    for g in _gradients(parameters):
-        g.mul_(factor)
+    with no_grad():
+        factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+        for g in _gradients(parameters):
+            g.mul_(factor)
 
 
-@no_grad()
 def clip_grad_norm_(
     parameters: Tensors,
     max_norm: float,
@@ -79,16 +78,17 @@ def clip_grad_norm_(
     (tensor(10.), tensor([0.6000, 0.8000]))
     """
     kept = _listed(parameters)
-    total = get_total_norm(_gradients(kept), norm_type, error_if_nonfinite)
+    with no_grad():
+        total = get_total_norm(_gradients(kept), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(kept, max_norm, total)
     return total
 
 
-@no_grad()
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:  # noqa: ARG001
     """Clamp every entry of the gradients in place to ``[-clip_value, clip_value]``."""
-    for g in _gradients(parameters):
-        g.clamp_(min=-float(clip_value), max=float(clip_value))
+    with no_grad():
+        for g in _gradients(parameters):
+            g.clamp_(min=-float(clip_value), max=float(clip_value))
 
 
 def parameters_to_vector(parameters: Iterable[Any]) -> Any:
