@@ -253,6 +253,8 @@ def test_jacobian_is_the_gradient_of_every_entry(output: Term, target: Term) -> 
         (lambda: A @ x + A.T @ x, "((A + A') @ x)"),
         (lambda: x * x, "(x ** 2)"),
         (lambda: x - x, "zeros(n)"),
+        (lambda: A @ x + b + A.T @ (A @ x + b), "((A + eye(n))' @ ((A @ x) + b))"),
+        (lambda: x + b + s * (x + b), "((s + 1) * (x + b))"),
         (lambda: (A @ x / 2**0.5) ** 2, "(1/2 * ((A @ x) ** 2))"),
         (lambda: op("exp")(x) / (1 + op("exp")(x)), "sigmoid(x)"),
         (lambda: 1 / (1 + op("exp")(-x)), "sigmoid(x)"),

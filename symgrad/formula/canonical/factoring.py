@@ -53,6 +53,10 @@ def factored(form: Form, run: Canonicaliser) -> Form:
         if shorter is not None:
             form = shorter
             continue
+        whole = _with_identity(form, run)
+        if whole is not None:
+            form = whole
+            continue
         group = _best_group(form, run) if run.brackets < DEEPEST else None
         if group is None:
             return _paired(form, run)
@@ -60,6 +64,60 @@ def factored(form: Form, run: Canonicaliser) -> Form:
         form = _taken_out(form, group, run)
         run.brackets -= 1
     return form
+
+
+def _with_identity(form: Form, run: Canonicaliser) -> Form | None:
+    """a + b + M(a + b) = (I + M)(a + b) and a + b + c(a + b) = (1 + c)(a + b), always; not of Hessians."""
+    for p in form.terms:
+        for f in p.factors:
+            inside = run.insides.get(f.base)
+            axes = None if inside is None or len(inside.terms) >= len(form.terms) else _axes_alone(p, f)
+            if inside is None or axes is None or (len(form.shape) == 2 and run.symmetric(f.base)):
+                continue
+            keys = {run.key(q): q for q in form.terms if q is not p}
+            alone = inside.spread(axes, form.shape).terms
+            found = [q for x in alone if (q := keys.get(run.key(x))) is not None]
+            ratios = {Fraction(q.coef) / x.coef for q, x in zip(found, alone, strict=False)}
+            if len(found) == len(alone) and len(ratios) == 1:
+                whole = _sum_with_identity(p, f, ratios.pop(), form.shape, run)
+                rest = [whole.terms if q is p else (q,) for q in form.terms if not any(q is x for x in found)]
+                return run.sum_of([q for terms in rest for q in terms], form.shape)
+    return None
+
+
+def _axes_alone(p: Product, f: Factor) -> list[int] | None:
+    """The axes that a factor at an end of a product, or entry by entry, would have without the others."""
+    summed = [x for x in f.labels if x not in p.out]
+    left = [k for k, x in enumerate(p.out) if x not in f.labels]
+    if f.power != 1 or len(set(p.out)) < len(p.out) or len(summed) > 1:
+        return None
+    if not summed:
+        return (
+            [p.out.index(x) for x in f.labels] if len(p.factors) > 1 and len(set(f.labels)) == len(f.labels) else None
+        )
+    if len(left) != 1:
+        return None
+    if len(set(f.labels)) < len(f.labels) or any(
+        x in g.labels for g in p.factors if g is not f for x in f.labels if x not in summed
+    ):
+        return None
+    return [left[0] if x in summed else p.out.index(x) for x in f.labels]
+
+
+def _sum_with_identity(p: Product, f: Factor, times: Fraction, shape: tuple[Any, ...], run: Canonicaliser) -> Form:
+    """The product with a multiple of the identity, or a number, added to all but one of its factors."""
+    if set(f.labels) <= set(p.out):
+        rest = Product(p.coef, [g for g in p.factors if g is not f], p.out, p.decimal)
+        more = run.sum_of([rest, Product(times, (), tuple(range(len(shape))))], shape)
+        return run.times(more, Form([Product(1, [Factor(f.base, f.labels)], p.out)], shape))
+    (summed,) = (x for x in f.labels if x not in p.out)
+    (left,) = (k for k, x in enumerate(p.out) if x not in f.labels)
+    ends = (p.out[left], summed)
+    others = Product(p.coef, [g for g in p.factors if g is not f], ends, p.decimal)
+    matrix = run.sum_of([others, Product(times, (), (0, 0))], (shape[left], shape[left]))
+    labels = tuple(range(len(f.labels)))
+    bracket = Form([Product(1, [Factor(f.base, labels)], labels)], f.base.shape)
+    return run.contract([matrix, bracket], [ends, f.labels], p.out, shape)
 
 
 def _paired(form: Form, run: Canonicaliser) -> Form:
