@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -442,8 +442,8 @@ _SHORT: dict[str, Callable[[Any, Any, Any, Any], Term | None]] = {
 # ---------------------------------------------------------------------------------------------- walking
 
 
-def postorder(roots: Iterable[Term]) -> list[Term]:
-    """Every term below the roots once, arguments before users; no recursion."""
+def postorder(roots: Iterable[Term], known: Container[Term] = ()) -> list[Term]:
+    """Every term below the roots once, arguments before users, and nothing that is known; no recursion."""
     seen: set[Term] = set()
     out: list[Term] = []
     waiting: list[Term | None] = list(roots)
@@ -453,7 +453,7 @@ def postorder(roots: Iterable[Term]) -> list[Term]:
         term = waiting.pop()
         if term is None:  # everything below the last one is done
             out.append(above.pop())
-        elif term not in seen:
+        elif term not in seen and term not in known:
             seen.add(term)
             if term.args:
                 above.append(term)

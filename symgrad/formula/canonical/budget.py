@@ -38,6 +38,16 @@ NESTED_FLIPS = 8
 """Brackets inside of each other that one minus sign turns around."""
 
 
+def exceeds(root: Term, limit: int) -> bool:
+    """Whether more than ``limit`` distinct terms make up a formula; what is beyond is not walked."""
+    seen, waiting = {root}, [root]
+    while waiting and len(seen) <= limit:
+        new = [a for a in waiting.pop().args if a not in seen]
+        seen.update(new)
+        waiting += new
+    return len(seen) > limit
+
+
 def shared_terms(order: Sequence[Term]) -> set[Term]:
     """The terms of a postorder that several others use."""
     once: set[Term] = set()
@@ -50,8 +60,10 @@ def shared_terms(order: Sequence[Term]) -> set[Term]:
 
 def carried_over(term: Term, args: tuple[Term, ...]) -> Term:
     """The term over canonical arguments: zeros, ones and double transposes go, and nothing else is looked at."""
-    if all(a is b for a, b in zip(args, term.args, strict=True)):
+    if args == term.args:
         return term
+    if term.op.kind == "elementwise":
+        return remade(term, args)
     if is_transpose(term) and is_transpose(args[0]):
         return args[0].args[0]
     added = new_axes(term.params["index"], term.ndim) if term.op.name == "put" else None

@@ -23,6 +23,7 @@ from symgrad.formula.canonical.budget import (
     STEPS,
     TERMS,
     carried_over,
+    exceeds,
     shared_terms,
 )
 from symgrad.formula.canonical.chains import Layout, count_transposes, counted, is_transpose, is_truth, price, turned
@@ -83,7 +84,7 @@ def canonical(term: Term) -> Term:
     ('matmul', 'add')
     """
     seen = [Canonicaliser().run(term)]
-    while len(seen) < PASSES and len(postorder(seen[-1:])) <= SMALL:
+    while len(seen) < PASSES and not exceeds(seen[-1], SMALL):
         again = Canonicaliser().run(seen[-1])
         if again in seen:
             # Where several forms lead to each other, the first by a fixed order stands for all of them.
@@ -131,7 +132,7 @@ class Canonicaliser:
                 self.forms[term] = self._as_one(form) if term in shared else form
             else:
                 exact = term.op.kind != "elementwise"
-                self._carried[term] = carried_over(term, tuple(self._done(a, exact) for a in term.args))
+                self._carried[term] = carried_over(term, tuple([self._done(a, exact) for a in term.args]))
         if root in self._carried:
             return self._carried[root]
         form = self.forms[root]
@@ -358,9 +359,8 @@ class Canonicaliser:
 
     def form_of(self, term: Term) -> Form:
         """The form of a term that is not of the formula, read in this run."""
-        for t in postorder([term]):
-            if t not in self.forms:
-                self.forms[t] = self._read(t)
+        for t in postorder([term], self.forms):
+            self.forms[t] = self._read(t)
         return self.forms[term]
 
     def opaque(self, term: Term) -> Form:

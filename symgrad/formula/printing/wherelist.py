@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.formula.canonical.budget import exceeds
 from symgrad.formula.printing.naming import Names, named_parts
 from symgrad.formula.term import SYMBOL, Term, make, postorder
 
@@ -25,7 +26,7 @@ STATEMENT_SIZE = 60
 
 def canonical_or_raw(term: Term) -> Term:
     """The canonical form within ``CANONICAL_BUDGET``, else the program as it was run."""
-    if len(postorder([term])) > CANONICAL_BUDGET:
+    if exceeds(term, CANONICAL_BUDGET):
         return term
     from symgrad.formula.canonical.simplify import canonical
 
