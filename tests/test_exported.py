@@ -85,7 +85,7 @@ def test_formulas_of_functions_know_sizes_made_numbers():
         return ((X @ w - y) ** 2).sum() / len(y) + lam * math.sqrt(len(w)) * (w @ w)
 
     shown = sg.latex(f, (5, 3), (3,), (5,), 0.3, wrt="w")
-    assert r"\frac{2}{n} X^{\top}" in shown
+    assert r"\frac{1}{n} X^{\top}" in shown
     assert r"\sqrt{m}" in shown
     with pytest.raises(ArgumentError, match=r"f\(\) takes 4 arguments \(X, w, y, lam\), but 5 were given"):
         sg.latex(f, (5, 3), (3,), (5,), 0.3, 1.0)
