@@ -11,6 +11,7 @@ from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.term import Term
 from symgrad.op import shape_of
 from symgrad.tape.formula import read
+from symgrad.tape.record import Recorded
 
 LARGEST = 256
 """Entries that :func:`explicit` writes out at most."""
@@ -19,9 +20,16 @@ LARGEST = 256
 def formula_of(value: Any) -> tuple[Term, dict[str, int]]:
     """The canonical term of a tensor or term, and the sizes of its letters where they are known."""
     if isinstance(value, Term):
-        return canonical(value), {}
+        return _canonical(value), {}
+    if not isinstance(value, Recorded):
+        raise ArgumentError(f"entries are those of formulas: a tensor or a term is taken, not {type(value).__name__}.")
     reading, term = read(value)
-    return canonical(term), {letter: n for n, letter in reading.letters.items()}
+    return _canonical(term), {letter: n for n, letter in reading.letters.items()}
+
+
+def _canonical(term: Term) -> Term:
+    made = canonical(term)
+    return made if made.ndim == term.ndim else term  # an axis of one entry may be gone, and it has an index
 
 
 def element(t: Any, *indices: Any) -> Any:

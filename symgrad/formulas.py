@@ -9,7 +9,9 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, NameProblem
 from symgrad.formula.derive import gradient
+from symgrad.formula.printing.names import name_latex
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder
+from symgrad.sources import source
 from symgrad.sources.running import called, name_of, parameters
 from symgrad.sources.runs import run_at_sizes
 from symgrad.tape.formula import Reading, read
@@ -164,13 +166,15 @@ class Formula:
         return f"$\\displaystyle {self.latex()}$"
 
 
-def formula(value: Any, *args: Any, wrt: str | int | None = None) -> Formula:
-    """The formula of a tensor, a term or a function, with its text, SymPy expression, LaTeX and other formats.
+def formula(value: Any, *args: Any, wrt: str | int | None = None, shapes: Any = None) -> Formula:
+    """The formula of a tensor, a term, a function or a text, with its SymPy expression, LaTeX and other formats.
 
     A function is run on tensors called like its parameters: on ``args``, which are arrays, numbers, nested containers
     of them, or shapes (tuples of ints); where these are arrays and shapes alone, it is run at other sizes, too, so that
-    ``1 / len(x)`` is 1/n.  ``wrt`` (a parameter's name or position) gives the gradient by it, which needs a scalar
-    result.  Raises ``ArgumentError`` for what has no formula, and ``NameProblem`` for a ``wrt`` that is not there.
+    ``1 / len(x)`` is 1/n.  Without ``args``, and for a text such as ``"sum((X@w-y)**2)"``, shapes are those that
+    ``shapes`` states (``"X=n,m w=m"``), or are found by trying.  ``wrt`` (a parameter's name or position) gives the
+    gradient by it, which needs a scalar result.  Raises ``ArgumentError`` for what has no formula, ``FormulaError`` for
+    a text that cannot be read, and ``NameProblem`` for a ``wrt`` that is not there.
 
     >>> import symgrad as sg
     >>> X = sg.tensor([[1.0, 2.0], [0.0, 1.0], [3.0, 1.0]], name="X")
@@ -180,16 +184,27 @@ def formula(value: Any, *args: Any, wrt: str | int | None = None) -> Formula:
     sum(X, 0)
     >>> sg.formula(lambda A, x: (A @ x).sum(), (3, 2), (2,), wrt="x").unicode()
     'Aᵀ 𝟏'
+    >>> sg.formula("norm(A@x-b)**2", wrt="x").unicode()
+    '2 Aᵀ (A x − b)'
     """
+    if not args and (isinstance(value, str) or (callable(value) and (shapes is not None or parameters(value, 1)))):
+        about = source(value, (), shapes, scalar=wrt is not None)
+        head = name_latex(about.name)
+        if wrt is not None:
+            head = _header(head, about.target(wrt), about.symbols)
+        return Formula(about.derivative(wrt), about.symbols, head, about.reading, wrt is not None)
     if isinstance(value, (Term, Recorded)) or not callable(value):
         if args or wrt is not None:
             raise ArgumentError(
-                "the formula of a tensor takes no further arguments; of a function, latex(f, *args, wrt=...)."
+                "the formula of a tensor takes no further arguments; of a function, latex(f, *args, wrt=...); of a "
+                "text, latex(text, wrt=..., shapes=...)."
             )
         if isinstance(value, Term):
             return Formula(value)
         if not isinstance(value, Recorded):
-            raise ArgumentError(f"formulas are those of tensors, terms and functions, not of {type(value).__name__}.")
+            raise ArgumentError(
+                f"formulas are those of tensors, terms, functions and texts, not of {type(value).__name__}."
+            )
         reading, term = read(value)
         return Formula(term, reading.symbols, None, reading, value._node is None and origin_of(value) is not None)
     reading, term, joined = run_at_sizes(value, args)
@@ -224,8 +239,10 @@ def where_list(tensor: Any, names: Any = None) -> list[tuple[Any, Any]]:
     return formula(tensor).where_list(names)
 
 
-def latex(value: Any, *args: Any, wrt: str | int | None = None, header: bool = False, **options: Any) -> str:
-    r"""The LaTeX of a tensor's formula, or of a function's; ``value``, ``args`` and ``wrt`` as for :func:`formula`.
+def latex(
+    value: Any, *args: Any, wrt: str | int | None = None, shapes: Any = None, header: bool = False, **options: Any
+) -> str:
+    r"""The LaTeX of the formula of a tensor, a function or a text; the arguments are as for :func:`formula`.
 
     ``header=True`` prints what it is on the left of ``=``.  Further options: ``canonical=False`` (as it was run),
     ``where=`` and ``lines=`` (named parts), ``names=`` (what they are called: a letter, a list, or a dict such as
@@ -237,11 +254,12 @@ def latex(value: Any, *args: Any, wrt: str | int | None = None, header: bool = F
     >>> sg.latex(lambda X, w, y: ((X @ w - y) ** 2).sum(), (5, 3), (3,), (5,), wrt="w")
     '2 X^{\\top} \\left(X w - y\\right)'
     """
-    return formula(value, *args, wrt=wrt).latex(header=header, **options)
+    return formula(value, *args, wrt=wrt, shapes=shapes).latex(header=header, **options)
 
 
 def _target(symbols: Sequence[Term], wrt: str | int, parameters: Sequence[str]) -> Term:
-    name = parameters[wrt] if isinstance(wrt, int) else wrt
+    number = isinstance(wrt, int) and -len(parameters) <= wrt < len(parameters)
+    name = parameters[wrt] if number else wrt  # type: ignore[index]
     for s in symbols:
         if s.name == name:
             return s

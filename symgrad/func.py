@@ -148,6 +148,11 @@ def _other(leaf: Any) -> Any:
     return plain(Tensor, leaf) if isinstance(leaf, np.ndarray) else leaf
 
 
+def _function(function: Any, name: str) -> None:
+    if not callable(function):
+        raise ArgumentError(f"{name}() takes a function first, not {type(function).__name__} ({function!r:.40}).")
+
+
 def _call(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], has_aux: bool) -> tuple[Any, Any]:
     with enable_grad():
         result = function(*args, **kwargs)
@@ -226,6 +231,7 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     >>> sg.func.grad(sg.func.grad(lambda x: x**3))(2.0)
     tensor(12., dtype=float64)
     """
+    _function(func, "grad")
     both = value_and_grad(func, argnums, has_aux)
 
     @functools.wraps(func)
@@ -243,6 +249,7 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     >>> sg.func.value_and_grad(lambda x: x**2)(3.0)
     (tensor(9., dtype=float64), tensor(6., dtype=float64))
     """
+    _function(func, "value_and_grad")
 
     @functools.wraps(func)
     def both(*args: Any, **kwargs: Any) -> Any:
@@ -266,6 +273,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     >>> sg.func.grad_and_value(lambda x: x**2)(3.0)
     (tensor(6., dtype=float64), tensor(9., dtype=float64))
     """
+    _function(func, "grad_and_value")
     both = value_and_grad(func, argnums, has_aux)
 
     @functools.wraps(func)
@@ -284,6 +292,7 @@ def jacobian(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fal
     tensor([[2., 0.],
             [0., 4.]], dtype=float64)
     """
+    _function(func, "jacobian")
 
     @functools.wraps(func)
     def rows(*args: Any, **kwargs: Any) -> Any:
@@ -332,6 +341,7 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
     tensor([[ 6.,  0.],
             [ 0., 12.]], dtype=float64)
     """
+    _function(func, "hessian")
     second = jacobian(jacobian(func, argnums), argnums)
     return transformed(
         functools.wraps(func)(lambda *args, **kwargs: second(*args, **kwargs)), "hessian", func, argnums, False
@@ -349,6 +359,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> pull(np.array([1.0, 10.0]))
     (tensor([ 2., 40.], dtype=float64),)
     """
+    _function(func, "vjp")
     bound = _Bound(func, primals, tuple(range(len(primals))))
     result, aux = _call(func, bound.args, {}, has_aux)
     leaves, structure = containers.flatten(result)
@@ -386,6 +397,7 @@ def jvp(func: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any
     >>> sg.func.jvp(lambda x: x**3, (2.0,), (1.0,))
     (tensor(8., dtype=float64), tensor(12., dtype=float64))
     """
+    _function(func, "jvp")
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise ArgumentError("jvp() takes tuples: jvp(f, (x, y), (dx, dy)).")
     values, structure = containers.flatten(tuple(primals))
@@ -421,6 +433,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     >>> out, push(1.0), push(10.0)
     (tensor(8., dtype=float64), tensor(12., dtype=float64), tensor(120., dtype=float64))
     """
+    _function(func, "linearize")
     bound = _Bound(func, primals, tuple(range(len(primals))))
     result, _ = _call(func, bound.args, {}, False)
     leaves, structure = containers.flatten(result)

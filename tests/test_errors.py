@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -142,3 +144,38 @@ def test_formula_past_its_depth():
     for _ in range(3000):
         x = x.sin() * x
     raised(errors.FormulaTooDeep, lambda: x.expr, "where_list")
+
+
+X = sg.tensor([[1.0, 2.0], [3.0, 4.0]])
+MISUSED = {
+    "layer_norm": (lambda: sg.nn.functional.layer_norm(X, None), r"layer_norm\(tensor of shape \(2, 2\), None\): "),
+    "fft": (lambda: sg.fft.fft(None), r"fft_fft\(None\): .* called as fft_fft\(input, "),
+    "abs": (lambda: sg.abs(None), r"abs\(None\): "),
+    "chunk": (lambda: sg.chunk(X, 1.5), r"chunk\(tensor of shape \(2, 2\), 1.5\): "),
+    "lu_unpack": (lambda: sg.lu_unpack(X[0], X), r"lu_unpack\(tensor of shape \(2,\), tensor of shape \(2, 2\)\): "),
+    "rows": (lambda: sg.tensor([[1.0], [1.0, 2.0]]), r"expected sequence of length 1 at dim 1 \(got 2\)"),
+    "words": (lambda: sg.tensor([1.0, "a"]), r"numbers and nested lists of them, not str \('a'\)"),
+    "grad": (lambda: sg.func.grad(None), r"grad\(\) takes a function first, not NoneType"),
+    "wrt": (lambda: sg.latex(lambda x: x.sum(), (2,), wrt=5), "wrt=5 is no array argument; there are x"),
+    "element": (lambda: sg.element(None), "a tensor or a term is taken, not NoneType"),
+    "formula": (lambda: sg.latex(3), "tensors, terms, functions and texts, not of int"),
+}
+
+
+@pytest.mark.parametrize("name", MISUSED)
+def test_arguments_of_a_wrong_kind_are_named(name):
+    call, words = MISUSED[name]
+    with pytest.raises(errors.SymgradError, match=words):
+        call()
+
+
+def test_errors_of_the_library_stay_as_they_are():
+    with pytest.raises(
+        IndexError, match=r"^Dimension out of range \(expected to be in range of \[-2, 1\], but got 7\)"
+    ):
+        sg.sum(X, 7)
+
+
+def test_public_functions_can_be_pickled():
+    for function in (sg.sin, sg.sum, sg.matmul, sg.linalg.inv, sg.nn.functional.relu, sg.fft.fft):
+        assert pickle.loads(pickle.dumps(function)) is function

@@ -277,3 +277,17 @@ def test_entries_stand_with_columns_of_the_identity(make, wrt, text):
     read = from_latex(text, known, shape=g.term.shape)
     used = {t.params["name"]: values[t.params["name"]] for t in known}
     assert np.allclose(evaluate(read, used), evaluate(g.term, used))
+
+
+def test_texts_and_functions_without_examples():
+    assert sg.latex("sum((X@w-y)**2)", wrt="w") == r"2 X^{\top} \left(X w - y\right)"
+    assert sg.latex("X@w", shapes="X=n,m w=m") == "X w"
+    assert sg.latex(lambda X, w: ((X @ w) ** 2).sum() / len(X), wrt="w", header=True).startswith(r"\frac{\partial f}")
+    c = sg.tensor(2.0, requires_grad=True, name="c")
+    assert sg.latex(lambda: c * c) == "c^{2}"
+
+
+def test_entries_of_arrays_of_one_entry():
+    x = sg.tensor([[2.0]], requires_grad=True, name="x")
+    assert str(sg.explicit(x)) == "[[x[0, 0]]]"
+    assert str(sg.element(x, "i", "j")) == "x[i, j]"

@@ -2,12 +2,40 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, OutOfBounds, ShapeError, UnsupportedDtype
+from symgrad.errors import ArgumentError, OutOfBounds, ShapeError, SymgradError, UnsupportedDtype
 from symgrad.op import Op, refusal, shape_of
+
+MISUSE = (AttributeError, TypeError, KeyError, IndexError, ValueError, ZeroDivisionError, UnboundLocalError)
+"""Python's errors that arguments of a wrong kind cause somewhere inside of a function."""
+
+
+def misused(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Exception:
+    """The library's words for such an error: the call, and how the function is called; its own errors stay."""
+    own = isinstance(error, (SymgradError, Warning, np.linalg.LinAlgError))
+    if own or (isinstance(error, (IndexError, ValueError)) and not _BARE.search(str(error))):
+        return error
+    given = ", ".join([*map(_short, args), *(f"{key}={_short(value)}" for key, value in kwargs.items())])
+    try:
+        parameters = [p.replace(annotation=p.empty) for p in inspect.signature(function).parameters.values()]
+        called = f" It is called as {name}({', '.join(map(str, parameters))})."
+    except (TypeError, ValueError):
+        called = ""
+    kind = OutOfBounds if isinstance(error, IndexError) else ArgumentError
+    return kind(f"{name}({given}): {error}.{called}")
+
+
+_BARE = re.compile(r"(tuple|list|string) index out of range|to unpack|zip\(\)|^$")
+
+
+def _short(value: Any) -> str:
+    text = _described(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:

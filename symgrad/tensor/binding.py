@@ -18,6 +18,7 @@ from symgrad.ops.labels import KEPT, LABELS, SCALING
 from symgrad.ops.naming import INPLACE, SPACES
 from symgrad.ops.rewrites import OF_FUNCTIONS
 from symgrad.tape import fast, record
+from symgrad.tape.explaining import MISUSE, misused
 from symgrad.tape.folding import folding
 from symgrad.tape.graph import Labelled, Node
 from symgrad.tape.inplace import conjugate_view, of_its_own, one_of_several, reshape_inplace
@@ -158,13 +159,32 @@ def _with_out(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
         @functools.wraps(function)
         def of_one(input: Any, *, out: Any = None) -> Any:  # what the next does, at a third of the price
-            return function(input) if out is None else into(out, name, function, (input,), {})
+            try:
+                return function(input) if out is None else into(out, name, function, (input,), {})
+            except MISUSE as error:
+                raise misused(name, function, (input,), {}, error) from error.__cause__
 
         return of_one
 
     @functools.wraps(function)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        return function(*args, **kwargs) if out is None else into(out, name, function, args, kwargs)
+        try:
+            return function(*args, **kwargs) if out is None else into(out, name, function, args, kwargs)
+        except MISUSE as error:
+            raise misused(name, function, args, kwargs, error) from error.__cause__
+
+    return call
+
+
+def _explained(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose errors name the call."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except MISUSE as error:
+            raise misused(name, function, args, kwargs, error) from error.__cause__
 
     return call
 
@@ -381,15 +401,33 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
     functions.update({f"{name}_": getattr(cls, f"{name}_") for name in _WRITING})
     for name, dtype in _CASTS.items():
         setattr(cls, name, _caster(dtype))
+    _bind_spaces()
+    functions.update({name: SPACES["nn.functional"][name] for name in _PLAIN})
+    functions.update({f"{name}_": _writing(functions[name]) for name in ("celu", "selu", "threshold", "rrelu")})
+    _settle("symgrad", functions)
+    for space, members in SPACES.items():
+        _settle(f"symgrad.{space}", members)
+    return functions
+
+
+def _bind_spaces() -> None:
+    """Torch's names and errors for the functions of the other namespaces."""
     for space, members in SPACES.items():
         whole = {name: folding(f"{space}.{name}", call) for name, call in members.items()}
         names = {name: f"{space}.{name}" for name in whole}
         members.update({name: _rewriting(names[name], _labelling(names[name], whole[name])) for name in names})
         if space in _WITH_OUT:
             members.update({name: _with_out(f"{space}_{name}", call) for name, call in members.items()})
-    functions.update({name: SPACES["nn.functional"][name] for name in _PLAIN})
-    functions.update({f"{name}_": _writing(functions[name]) for name in ("celu", "selu", "threshold", "rrelu")})
-    return functions
+        else:
+            members.update({name: _explained(name, call) for name, call in members.items()})
+
+
+def _settle(module: str, functions: dict[str, Callable[..., Any]]) -> None:
+    """Let public functions say where they are found, so that they can be pickled; one with two names has the first."""
+    for name, function in functions.items():
+        if function.__module__.startswith(("symgrad.ops", "symgrad.tape", "symgrad.tensor")):
+            function.__module__ = module
+            function.__name__ = function.__qualname__ = name
 
 
 def _writing(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -100,19 +100,38 @@ def _as_array(data: Any, dtype: Any) -> Any:
         if isinstance(data, (bool, int, float, complex)):
             dtype = dtypes.for_python_number(data)
         else:
-            found = np.asarray(data)
+            try:
+                found = np.asarray(data)
+            except ValueError as error:
+                raise _no_array(data) from error
             dtype = found.dtype
             if not found.size and found.dtype.kind == "f":
                 dtype = dtypes.get_default_dtype()
             elif found.dtype.kind in "fc" and not _holds_numpy(data):
                 dtype = dtypes.for_python_number(1.0 if found.dtype.kind == "f" else 1j)
-    value = np.array(data, None if dtype is None else dtypes.as_dtype(dtype))
+    try:
+        value = np.array(data, None if dtype is None else dtypes.as_dtype(dtype))
+    except (ValueError, TypeError) as error:
+        raise _no_array(data) from error
     if not dtypes.is_number(value.dtype):
-        raise ArgumentError(
-            f"tensor() takes numbers, got {type(data).__name__} of dtype {value.dtype}; rows must have equal lengths "
-            "and hold numbers only."
-        )
+        raise _no_array(data)
     return value[()] if not value.ndim else value
+
+
+def _no_array(data: Any) -> ArgumentError:
+    """What is wrong with data that is no array of numbers: rows of several lengths, in torch's words, or no numbers."""
+    axis = 0
+    while isinstance(data, (list, tuple)) and data:
+        lengths = [len(row) if isinstance(row, (list, tuple)) else 0 for row in data]
+        axis += 1
+        for n in lengths:
+            if n != lengths[0]:
+                return ArgumentError(
+                    f"expected sequence of length {lengths[0]} at dim {axis} (got {n}): rows must have equal lengths"
+                )
+        strange = [x for x in data if not isinstance(x, (list, tuple, int, float, complex, np.generic, np.ndarray))]
+        data = strange[0] if strange else data[0]
+    return ArgumentError(f"tensor() takes numbers and nested lists of them, not {type(data).__name__} ({data!r:.40}).")
 
 
 def _holds_numpy(data: Any) -> bool:
