@@ -61,8 +61,8 @@ class Op:
     latex       format text with ``{0}``, ``{1}`` … for the LaTeX printer, where it is not the SymPy function's
     dtypes      "float": integers and bool become the default dtype first; "number": bool becomes int64
     refuses     dtypes that the op has no kernel for: their kinds (NumPy's letters, "b" bool, "u" and "i" integers, "f"
-                floats, "c" complex), or a dict from kinds to the words of the error, "?" for a bool operand even
-                where the others widen it; see :func:`refusal`
+                floats, "c" complex; "h" float16 and bfloat16), or a dict from kinds to the words of the error, "?" for
+                a bool operand even where the others widen it; see :func:`refusal`
     refuses_back  what the derivative refuses though the op does not: ``(i, *dtypes, **params) -> words or None``, with
                 the dtypes of the operands as given (None for a number) and ``i`` the one whose gradient is asked
     node        torch's node name (without ``Backward0``), or a function ``(*shapes, **params)`` giving it
@@ -301,12 +301,13 @@ def by_kind(refuses: str | dict[str, str] | None) -> dict[str, str]:
 def refusal(name: str, words: str, dtype: Any) -> SymgradError:
     """The error for a dtype that an operation refuses: torch's classes and words.
 
-    ``{dtype}`` in the words is replaced; without words it is a missing kernel.
+    ``{dtype}`` in the words is replaced; without words it is a missing kernel, as it is where they are its one name.
     """
-    if words:
+    if " " in words:
         return DtypeError(words.format(dtype=torch_name(dtype)))
+    kernel = words or f"{name}_cpu"
     return UnsupportedDtype(
-        f"\"{name}_cpu\" not implemented for '{torch_name(dtype)}'; cast the tensor with .to() or dtype="
+        f"\"{kernel}\" not implemented for '{torch_name(dtype)}'; cast the tensor with .to() or dtype="
     )
 
 

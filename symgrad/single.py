@@ -282,6 +282,8 @@ def softmax(x: Any, dim: int) -> Any:
 
 def log_softmax(x: Any, dim: int) -> Any:
     """x - log Σ e^x along one axis, shifted by the maximum, every step rounded."""
+    if not x.size:
+        return np.copy(x)
     y = x - kernels._largest(x, dim)
     return y - _log(_kept(_exp(y), dim))
 

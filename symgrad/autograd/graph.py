@@ -20,7 +20,7 @@ from symgrad.autograd.saving import (
     saved_tensors_hooks,
 )
 from symgrad.errors import ArgumentError, AutogradError
-from symgrad.ops.cotangents import unfolded
+from symgrad.ops.cotangents import product_name
 from symgrad.tape import graph as tape
 from symgrad.tape.graph import Labelled, NodeExtra, Slices
 from symgrad.tape.inplace import out_of_reach, shows_temporary, view_of
@@ -244,11 +244,15 @@ def inputs(node: tape.Node) -> tuple[tuple[Any, Any], ...]:
     if node.op.name == "step":
         return ()  # torch chooses by a mask, which nothing flows through
     numbers = node.op.name not in _NUMBERS_APART and not (node.op.name == "sub" and not _tensor_like(node.args[0]))
-    return tuple(
+    found = tuple(
         (arg, arg if node.mask >> i & 1 else None)
         for i, arg in enumerate(node.args)
         if (_tensor_like(arg) and node.op.differentiable(i))
         or (numbers and i < (3 if node.op.name == "where" else 2) and not _tensor_like(arg))
+    )
+    # A number before a tensor has called the tensor's own method: Python turned them round.
+    return (
+        found[::-1] if node.op.name in ("add", "mul") and len(found) == 2 and not _tensor_like(found[0][0]) else found
     )
 
 
@@ -337,14 +341,12 @@ def node_name(node: tape.Node, resolved: bool = False) -> str:
     if node.op.kind == "function":
         return f"{node.op.name}Backward"
     numbers = tuple(not _tensor_like(a) for a in node.args)
-    known = _NAMES_WITH_NUMBERS.get((node.op.name, numbers))
+    known = product_name(node) if node.op.name == "matmul" else _NAMES_WITH_NUMBERS.get((node.op.name, numbers))
     if known is not None:
         return known
     name = node.op.node
     if callable(name):
         name = name(*(getattr(a, "shape", ()) for a in node.args), **(node.params or {}))
-    if node.op.name == "matmul" and unfolded(node):
-        return "UnsafeViewBackward0"
     return name if "Backward" in name or name == "NotImplemented" else f"{name}Backward0"
 
 

@@ -330,13 +330,17 @@ class _Replay:
         taken = {slot: flow for slot in slots if (flow := self.flows.pop(slot, None)) is not None}
         if not taken:
             return
-        if node in self.origin.replaced:
+        edges = edges_of(node)
+        # What is taken from here is what came in, where the pass goes on, and else what the hooks made of it.
+        late = self.origin.wanted is not None and any(self._leads(place) for _, place in edges)
+        if node in self.origin.replaced and not late:
             taken[node] = self._replaced(node, taken[node])
         for slot, flow in taken.items():
             for place in self.asked.get(slot, ()):
                 self._note(place, flow)
                 flow.held += 1
-        edges = edges_of(node)
+        if node in self.origin.replaced and late:
+            taken[node] = self._replaced(node, taken[node])
         if node.__class__ is Node and node.op.kind == "function":
             out = self._function(node, edges, taken)
         else:

@@ -158,6 +158,8 @@ class Answering:
         if part.word == "Unsqueeze" and not part.shape and self._has_axes(args[0]):
             return args[0]  # type: ignore[no-any-return]
         made = self.step(part.word, args, self._shape(part, args), part.changes)
+        if part.shape == "a":
+            made.dtype = self.node.dtype  # that of all arguments together
         if made.node.__class__ is Step and part.number:
             step = made.node
             step.number = int(part.number) if part.number.isdigit() else self._exponent()
@@ -266,7 +268,13 @@ def _expanded(shape: Any, whole: Any) -> Any:
 _REAL = {np.dtype("complex64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("float64")}
 
 
+_LOSSES = ("MseLossBackward", "HuberLossBackward", "SmoothL1LossBackward")
+"""Words whose result has the dtype of the operand that it is the gradient of."""
+
+
 def _dtype(word: str, args: list[Value]) -> Any:
+    if word in _LOSSES and args[1].dtype is not None:
+        return args[1].dtype
     known = [arg for arg in args if is_complex(arg.dtype) or (arg.dtype is not None and is_real_floating(arg.dtype))]
     if not known:
         return None

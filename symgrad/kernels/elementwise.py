@@ -319,6 +319,8 @@ def softmax(x: Any, dim: int) -> Any:
 
 def log_softmax(x: Any, dim: int) -> Any:
     """x - log Σ e^x along one axis, shifted by the maximum."""
+    if not x.size:
+        return np.copy(x)
     y = x - _largest(x, dim)
     return y - np.log(np.sum(np.exp(y), dim, keepdims=True))
 
@@ -346,7 +348,7 @@ def put(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
     parts = index if isinstance(index, tuple) else (index,)
     if all(isinstance(p, (int, np.integer, slice)) or p is None or p is Ellipsis for p in parts):
         out[index] = g
-    else:
+    elif np.size(g):  # of no entries the places may be anywhere
         np.add.at(out, index, g)
     return out
 

@@ -67,7 +67,7 @@ def _by_op(node: Any, name: str) -> str | None:
     if op == "angle" and node.args[0].dtype.kind != "c":
         return "0"
     if op in ("amax", "amin") and name in ("AmaxBackward0", "AminBackward0") and not node.args[0].raw_shape:
-        return "Mul(Div(g,_),_)"
+        return "Mul(Div(g,_),_)" if node.args.__class__ is tuple else "Sum(Mul(Div(View(g),_),_))"
     if name == "PowBackward0" and exponent(node) == 0:
         return "0"
     if name == "LinalgVectorNormBackward0" and "p" in params:
@@ -79,6 +79,8 @@ def _by_op(node: Any, name: str) -> str | None:
         return _spread(node, params["dim"], params["correction"], name == "StdBackward0")
     if op == "prod" and _has_zeros(node):
         return _product_with_zeros(node.args[0].raw_shape, params["dim"], name == "ProdBackward0")
+    if op == "cumprod" and _has_zeros(node) and node.shape[params["dim"]] <= len(_LETTERS):
+        return _running_product_with_zeros(node.shape[params["dim"]])
     if name == "RepeatBackward0":
         return _repeated(node)
     if name.startswith("Squeeze") and op == "squeeze" and not params["dim"]:
@@ -124,6 +126,22 @@ def _product_with_zeros(shape: Any, dim: Any, whole: bool) -> str:
     return f"View({made})" if whole else made
 
 
+_LETTERS = "abcdfhij"
+
+
+def _running_product_with_zeros(size: int) -> str:
+    """A recorded running product without its quotient: one entry of the axis after the other is put into zeros."""
+    made = "_"
+    for k, name in enumerate(_LETTERS[:size]):
+        others = "Prod:1(Slice(x))"
+        if k == 0:
+            others = "Cat(_,Cumprod(Slice(x)))"
+        elif k < size - 1:
+            others = f"Cat({name}={others},Mul(Expand({name}),Cumprod(Slice(x))))"
+        made = f"CopySlices@t({made},Sum:1(Mul(Slice(g),{others})))"
+    return f"{made}+{size + 1}"
+
+
 def _repeated(node: Any) -> str:
     """A repetition adds up one new axis after the other, then all axes that were repeated."""
     shape, made = tuple(node.args.inputs[0].raw_shape), tuple(node.shape)
@@ -161,7 +179,7 @@ def lowered(node: Any, name: str) -> tuple[str, tuple[Any, ...]] | None:
     elif op == "getitem" and name.removesuffix("Backward0") in _STEPS:
         text = _indexed(index_steps(node.args[0].raw_shape, params["index"]))
     elif op == "matmul" and name in ("UnsafeViewBackward0", "CloneBackward0", "TransposeBackward0", "SqueezeBackward4"):
-        text, shapes = _batched(node)
+        text, shapes = _batched(node, name)
     elif op == "einsum" and name in _EINSUMS and getattr(node.args, "inputs", None):
         text, shapes = _einsum(params["inputs"], params["output"], node)
     elif op in ("real", "imag"):
@@ -194,25 +212,48 @@ def _indexed(steps: list[str]) -> str | None:
     return text if len(steps) > 1 else None
 
 
-def unfolded(node: Any) -> bool:
-    """Whether torch multiplies a matrix by each of a batch: it folds the batch for a derivative of the matrix only."""
-    return len(node.args[0].raw_shape) == 2 < len(node.args[1].raw_shape) and not node.mask & 1
-
-
-def _batched(node: Any) -> tuple[str, tuple[Any, ...]]:
-    """A product of more than two axes: torch folds the batch into the rows where one factor is a matrix or vector."""
+def _factors(node: Any) -> list[tuple[Any, ...]]:
+    """The shapes of the factors of a product; torch takes a batch of one whose gradient is asked as a matrix."""
     shapes = [tuple(arg.raw_shape) for arg in node.args]
+    if [len(shape) for shape in shapes] == [3, 3]:
+        for k, shape in enumerate(shapes):
+            if node.mask >> k & 1 and shape[0] == 1 != shapes[1 - k][0]:
+                shapes[k] = shape[1:]
+    return shapes
+
+
+def product_name(node: Any) -> str | None:
+    """What torch calls a product of a matrix and a batch; None where the shapes alone tell the name.
+
+    It turns the factors round, and the product back, for a derivative of the matrix only.
+    """
+    first, second = _factors(node)
+    if not len(first) == 2 < len(second):
+        return None
+    if not node.mask & 1:
+        return "UnsafeViewBackward0"
+    return "TransposeBackward0" if 1 in (first[0], second[-1]) else "CloneBackward0"
+
+
+def _batched(node: Any, name: str) -> tuple[str, tuple[Any, ...]]:
+    """A product of more than two axes: torch folds the batch into the rows where one factor is a matrix or vector."""
+    shapes = _factors(node)
+    whole = [len(shape) == len(arg.raw_shape) for shape, arg in zip(shapes, node.args, strict=True)]
+    x, y = "x" if whole[0] else "Squeeze:1@0(x)", "y" if whole[1] else "Squeeze:1@1(y)"
     ranks = [len(shape) for shape in shapes]
     if ranks == [1, 2]:
         return "Squeeze:4(Mm(Unsqueeze(x),y))", ()
-    if min(ranks) > 2 or unfolded(node):
-        batch = tuple(node.shape[:-2])
-        return "UnsafeView(Bmm(View(Expand@0(x)),View(Expand@1(y))))", tuple((*batch, *s[-2:]) for s in shapes)
+    if min(ranks) > 2 or (ranks[0] <= 2 and not node.mask & 1):
+        batch = tuple(node.shape[: max(ranks) - 2])
+        rows = shapes[0] if ranks[0] > 1 else (1, *shapes[0])
+        broad = tuple((*batch, *shape[-2:]) for shape in (rows, shapes[1]))
+        return "UnsafeView(Bmm(View(Expand@0(x)),View(Expand@1(y))))", broad
     if ranks[0] > 2:
-        return ("UnsafeView(Mm(View(x),y))" if ranks[1] == 2 else "UnsafeView(Mv(View(x),y))"), ()
+        return (f"UnsafeView(Mm(View(x),{y}))" if ranks[1] == 2 else "UnsafeView(Mv(View(x),y))"), tuple(shapes)
     if ranks[0] == 1:
         return "UnsafeView(Mv(UnsafeView(Clone(Transpose(y))),x))", ()
-    return "Clone(Transpose(UnsafeView(Mm(UnsafeView(Clone(Transpose(y))),T(x)))))", ()
+    turned = f"Transpose(UnsafeView(Mm(UnsafeView(Clone(Transpose(y))),T({x}))))"
+    return (turned if name == "TransposeBackward0" else f"Clone({turned})"), tuple(shapes)
 
 
 def _einsum(inputs: Any, output: Any, node: Any) -> tuple[str, tuple[Any, ...]]:

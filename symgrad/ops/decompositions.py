@@ -125,6 +125,7 @@ eigvals_op: Op = primitive(
     node="LinalgEig",
     dtypes="float",
     domain="distinct",
+    refuses={"h": "linalg_eig_out_cpu"},
     doc="Eigenvalues of square matrices, complex, in LAPACK's order.",
 )
 eig_vectors_op: Op = primitive(
@@ -218,6 +219,7 @@ qr_q_op: Op = primitive(
     dtypes="float",
     domain="tall",
     latex=r"\operatorname{{Q}}\left({0}\right)",
+    refuses={"h": "geqrf_cpu"},
     doc="Orthonormal factor of the reduced QR decomposition of matrices with at least as many rows as columns.",
 )
 qr_r_op: Op = primitive(
@@ -229,6 +231,7 @@ qr_r_op: Op = primitive(
     dtypes="float",
     domain="tall",
     latex=r"\operatorname{{R}}\left({0}\right)",
+    refuses={"h": "geqrf_cpu"},
     doc="Triangular factor of the reduced QR decomposition of matrices with at least as many rows as columns.",
 )
 
@@ -368,6 +371,7 @@ pinv_op: Op = primitive(
     dtypes="float",
     domain="matrix",
     latex=r"{0}^{{+}}",
+    refuses={"h": "linalg.pinv: Low precision dtypes not supported. Got {dtype}"},
     doc="Moore-Penrose pseudo-inverse of matrices, at constant rank.",
 )
 

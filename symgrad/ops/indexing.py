@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import Any
 
@@ -132,11 +133,26 @@ def _indexed_view(x: Any, index: Index) -> Any:
     """``x[index]``, where a basic index gives a view even of one entry."""
     parts = index.value if isinstance(index.value, tuple) else (index.value,)
     if any(isinstance(p, np.ndarray) for p in parts):
-        found = x[index.value]
-        return found if found.flags.c_contiguous else found.copy(order="C")
+        found = _taken(x, index.value)
+        # NumPy may leave any stride to an axis of one entry, even of a result of its own.
+        return found if found.flags.c_contiguous and 1 not in found.shape else found.copy(order="C")
     if any(p is Ellipsis for p in parts):
         return x[index.value]
     return x[(*parts, ...)]
+
+
+def _taken(x: Any, parts: Any) -> Any:
+    """``x[parts]``; where that is empty nobody looks whether its places are inside, as in torch."""
+    try:
+        return x[parts]
+    except IndexError:
+        row = parts if isinstance(parts, tuple) else (parts,)
+        first = tuple(np.zeros_like(p) if isinstance(p, np.ndarray) and p.dtype.kind == "i" else p for p in row)
+        with contextlib.suppress(IndexError):
+            found = x[first]
+            if not found.size:
+                return found
+        raise
 
 
 def _has_arrays(index: Index) -> bool:
@@ -146,7 +162,7 @@ def _has_arrays(index: Index) -> bool:
 
 getitem_op: Op = primitive(
     "getitem",
-    lambda x, index: x[index.value],
+    lambda x, index: _taken(x, index.value),
     (lambda g, out, like, *, index: put_op(g, index=index, shape=shape_of(like)),),
     jvp=(lambda t, out, like, *, index: getitem_op(t, index=index),),
     infer=indexed_shape,

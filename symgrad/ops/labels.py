@@ -53,6 +53,16 @@ def _extreme(name: str) -> Any:
     return label
 
 
+def _bound(name: str) -> Any:
+    def label(out: Any, input: Any, dim: Any = (), keepdim: Any = False, **others: Any) -> str | None:
+        """Said only of a number along a named axis, which torch takes as a vector and back."""
+        dim, keepdim = others.get("axis", dim), others.get("keepdims", keepdim)
+        named = dim is not None and dim != () and not shape_of(input) and not keepdim
+        return f"{name}Backward0" if named else None
+
+    return label
+
+
 def _middle(name: str) -> Any:
     def label(out: Any, input: Any, dim: Any = None, *_: Any, **__: Any) -> str:
         return f"{name}Backward{int(dim is not None)}"
@@ -205,6 +215,8 @@ _OTHERWISE: dict[str, Any] = {
     "atleast_2d": _atleast(2),
     "atleast_3d": _atleast(3),
     "add": _scaled("Add"),
+    "amax": _bound("Amax"),
+    "amin": _bound("Amin"),
     "chunk": _chunk,
     "sub": _scaled("Sub"),
     "subtract": _scaled("Sub"),
@@ -347,6 +359,9 @@ KEPT: dict[str, Any] = (
 """Positions of arguments that torch keeps for backward though the parts here do not, or a function of the arguments
 that gives them; -1 is the result, None what nobody can change, such as places.  Backward objects when they were
 changed, and to a second pass once they were freed."""
+
+COMPUTING = ("dist", "nn.functional.mse_loss", "nn.functional.smooth_l1_loss", "nn.functional.huber_loss")
+"""Functions of several ops that compute with every tensor among their arguments, also those that are no floats."""
 
 SCALING = ("add", "add_", "sub", "sub_", "subtract", "lerp")
 """Functions that multiply by a number on the way which torch keeps apart from what it frees."""

@@ -339,6 +339,7 @@ inv_op: Op = primitive(
     domain="invertible",
     code=lambda x: f"np.linalg.inv({x})",
     layout="columns",
+    refuses={"h": "linalg.inv: Low precision dtypes not supported. Got {dtype}"},
     doc="Inverse of square matrices.",
 )
 solve_op: Op = primitive(
@@ -358,6 +359,7 @@ solve_op: Op = primitive(
     domain="invertible",
     together=True,
     layout="columns",
+    refuses={"h": "lu_cpu"},
     doc="Solution x of A x = b.",
 )
 
@@ -402,6 +404,7 @@ solve_triangular_op: Op = primitive(
     domain="invertible",
     define=_triangular_define,
     together=True,
+    refuses={"h": "triangular_solve_cpu"},
     doc="Solution X of A X = B for a triangular A, of which only that triangle is read.",
 )
 
@@ -433,6 +436,7 @@ cholesky_op: Op = primitive(
     domain="positive-definite",
     code=lambda x: f"np.linalg.cholesky({x})",
     layout="columns",
+    refuses={"h": "cholesky_cpu"},
     doc="Lower triangular L with A = L Lᴴ (Murray 2016 for the derivative).",
 )
 

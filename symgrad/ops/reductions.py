@@ -543,7 +543,7 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """e^x / Σ e^x along the axis ``dim``."""
     if dtype is not None:
         input = cast(input, dtype)
-    return along(softmax_op, input, dim) if 0 not in shape_of(input) else clone(input)
+    return along(softmax_op, input, dim)
 
 
 @front("log_softmax", op=log_softmax_op)
@@ -551,7 +551,7 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """x - log Σ e^x along the axis ``dim``, without overflow."""
     if dtype is not None:
         input = cast(input, dtype)
-    return along(log_softmax_op, input, dim) if 0 not in shape_of(input) else clone(input)
+    return along(log_softmax_op, input, dim)
 
 
 def along(op: Op, input: Any, dim: int, **params: Any) -> Any:

@@ -81,7 +81,7 @@ def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
     if dtype is not None:
         input = cast(input, dtype)
     sizes = shape_of(input)
-    if kind_of(input) in "fc" and (not sizes or sizes[axis_of(dim, len(sizes))] == 1):
+    if kind_of(input) in "fc" and (not sizes or 0 in sizes or sizes[axis_of(dim, len(sizes))] == 1):
         axis_of(dim, max(len(sizes), 1))
         return clone(input)  # whose derivative does not depend on it
     return along(cumprod_op, input, dim)

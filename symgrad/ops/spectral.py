@@ -42,6 +42,7 @@ eigvalsh_op: Op = primitive(
     domain="symmetric",
     code=lambda x: f"np.linalg.eigvalsh({x})",
     latex=r"\lambda\left({0}\right)",
+    refuses={"h": "linalg_eigh_cpu"},
     doc="Eigenvalues of symmetric (Hermitian) matrices in ascending order.",
 )
 
@@ -69,6 +70,7 @@ eigh_vectors_op: Op = primitive(
     dtypes="float",
     domain="symmetric",
     latex=r"\operatorname{{eigvec}}\left({0}\right)",
+    refuses={"h": "linalg_eigh_cpu"},
     doc="Eigenvectors of symmetric matrices, as columns.",
 )
 
@@ -85,6 +87,7 @@ svdvals_op: Op = primitive(
     domain="matrix",
     code=lambda x, k: f"np.linalg.svd({x}, compute_uv=False)",
     latex=r"\sigma\left({0}\right)",
+    refuses={"h": "linalg_svd_cpu"},
     doc="Singular values in descending order.",
 )
 
@@ -133,6 +136,7 @@ svd_u_op: Op = primitive(
     dtypes="float",
     domain="matrix",
     latex=r"\operatorname{{U}}\left({0}\right)",
+    refuses={"h": "linalg_svd_cpu"},
     doc="Left singular vectors, as columns.",
 )
 svd_vh_op: Op = primitive(
@@ -146,6 +150,7 @@ svd_vh_op: Op = primitive(
     dtypes="float",
     domain="matrix",
     latex=r"\operatorname{{V}}\left({0}\right)^{{\top}}",
+    refuses={"h": "linalg_svd_cpu"},
     doc="Right singular vectors, as conjugated rows.",
 )
 

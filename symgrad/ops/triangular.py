@@ -51,6 +51,7 @@ lu_op: Op = primitive(
     dtypes="float",
     domain="distinct",
     latex=r"\operatorname{{LU}}\left({0}\right)",
+    refuses={"h": "lu_cpu"},
     doc="L and U of square matrices without pivoting, in one array.",
 )
 

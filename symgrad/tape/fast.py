@@ -199,3 +199,32 @@ def binary(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.doc
     return call
+
+
+def question(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
+    """The fast path of an op of two tensors without derivative: a comparison, which asks for no operand's history."""
+    kernel, careful = op.kernel, _set_aside(op)
+    expected = cls
+
+    def switch(fast: bool) -> None:
+        nonlocal expected
+        expected = cls if fast else None
+
+    def call(input: Any, other: Any) -> Any:
+        if input.__class__ is not expected or other.__class__ is not expected:
+            return op(input, other)
+        x = input._value
+        y = other._value
+        dtype = x.dtype
+        if dtype is not y.dtype or (dtype is not float64 and dtype.char in careful):
+            return apply(cls, op, (input, other), {})
+        try:
+            v = kernel(x, y)
+        except (ValueError, TypeError) as error:
+            raise explain(op, (input, other), error) from error
+        return apply(cls, op, (input, other), {}) if _watched(input) or _watched(other) else plain(cls, v)
+
+    SWITCHES.append(switch)
+    call.__name__ = call.__qualname__ = op.name
+    call.__doc__ = op.doc
+    return call

@@ -396,10 +396,13 @@ def become(tensor: Any, node: Node) -> None:
     new = blank(tensor)
     new._value, new._node, new._requires_grad, new._extra = tensor._array(), node, node.mask != 0, None
     root = tensor if view is None else view.base
+    shown = shows_temporary(root._node)
     whole = new if view is None else put_back(root, new, view.chain())
     _settle_constant(root)
     _rebase(root, whole, new._requires_grad or root._requires_grad, next(sequence))
     _refresh(root)
+    if shown:
+        Labelled.on(root._node, "AsStridedBackward0")
 
 
 def _gone() -> None:

@@ -437,8 +437,9 @@ def _reject_dtypes(op: Op, values: list[Any]) -> None:
     dtype = found[0] if op.kind == "primitive" else functools.reduce(result_type, found)
     if op.kind == "elementwise":
         dtype = functools.reduce(lambda d, v: weak_with(v, d), (v for v in values if not hasattr(v, "dtype")), dtype)
-    if dtype.kind in table:
-        raise refusal(op.name, table[dtype.kind], dtype)
+    kind = "h" if "h" in table and dtype.char in NARROW else dtype.kind
+    if kind in table:
+        raise refusal(op.name, table[kind], dtype)
 
 
 def _promoted(op: Op, values: list[Any]) -> list[Any]:

@@ -14,7 +14,7 @@ from symgrad.errors import DtypeError, ShapeError
 from symgrad.op import FRONTS, Op, lookup, register_carrier
 from symgrad.ops.bits import inverted
 from symgrad.ops.indexing import getitem
-from symgrad.ops.labels import KEPT, LABELS, SCALING
+from symgrad.ops.labels import COMPUTING, KEPT, LABELS, SCALING
 from symgrad.ops.naming import INPLACE, SPACES
 from symgrad.ops.rewrites import OF_FUNCTIONS
 from symgrad.tape import fast, record
@@ -69,7 +69,7 @@ _VIEWING = ("view", "view_as")
 _COPYING = ("repeat", "tile", "diag", "index_select", "max", "min", "median", "nanmedian", "mode", "kthvalue", "topk",
             "prod", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "softmax", "log_softmax", "gather",
             "quantile", "nanquantile", "argsort", "index_add", "index_copy", "index_fill", "index_reduce",
-            "scatter", "scatter_add", "scatter_reduce")  # fmt: skip
+            "scatter", "scatter_add", "scatter_reduce", "argmax", "argmin", "sort", "kron")  # fmt: skip
 """Functions made of views whose result has memory of its own in torch."""
 _PLAIN = (
     "alpha_dropout", "bilinear", "celu", "cosine_similarity", "feature_alpha_dropout", "group_norm", "layer_norm",
@@ -95,7 +95,9 @@ _CASTS = {
 def _fast(cls: type, op: Op) -> Callable[..., Any]:
     arity = len(op.vjps) if not callable(op.vjps) else 0
     if op.kind == "elementwise" and arity in (1, 2) and not op.copies:
-        return fast.unary(cls, op) if arity == 1 else fast.binary(cls, op)
+        if arity == 1:
+            return fast.unary(cls, op)
+        return fast.binary(cls, op) if op.differentiable(0) or op.differentiable(1) else fast.question(cls, op)
 
     def call(*args: Any, **params: Any) -> Any:
         return op(*args, **params)
@@ -270,7 +272,8 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             made = made if not isinstance(label, str) and label(made, *args, **kwargs) is None else other
         for out in made if isinstance(made, tuple) else (made,):
             if isinstance(out, Recorded) and out._requires_grad and out._node is not None:
-                inputs = _inputs(args, kwargs, every=out._node.op.name == name and out._node.op.kind == "elementwise")
+                whole = out._node.op.name == name and out._node.op.kind == "elementwise"
+                inputs = _inputs(args, kwargs, every=whole or name in COMPUTING)
                 if out._node not in inputs:
                     text = label if isinstance(label, str) else label(out, *args, **kwargs)
                     if text is not None:

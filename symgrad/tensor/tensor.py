@@ -256,10 +256,10 @@ class Tensor(Shown, Writes):
             raise AutogradError("Can't detach views in-place. Use detach() instead.")
         if self._node is not None:
             note_detached(self._array())
-        self._node = None
-        self._requires_grad = False
+        self._node, self._requires_grad = None, False
         if self._extra is not None:
             self._extra.retains = False
+            views_follow(self)
         return self
 
     def clone(self, *, memory_format: Any = None) -> Any:  # noqa: ARG002  (torch's signature)
