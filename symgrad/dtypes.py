@@ -131,10 +131,11 @@ def type_name(dtype: np.dtype[Any]) -> str:
     return f"torch.{TYPE_NAMES[dtype.name]}Tensor" if dtype.name in TYPE_NAMES else str(dtype)
 
 
-def from_type_name(name: str) -> np.dtype[Any]:
-    """The dtype that ``"torch.FloatTensor"`` and the like name, or any other name of a dtype."""
-    short = name.removeprefix("torch.").removesuffix("Tensor")
-    return as_dtype(next((dtype for dtype, old in TYPE_NAMES.items() if old == short), name.removeprefix("torch.")))
+def from_type_name(kind: Any) -> np.dtype[Any]:
+    """The dtype of ``"torch.FloatTensor"`` or of the constructor ``FloatTensor``, or whatever else names a dtype."""
+    name = (kind if isinstance(kind, str) else getattr(kind, "__name__", "")).removeprefix("torch.")
+    found = next((dtype for dtype, old in TYPE_NAMES.items() if f"{old}Tensor" == name), None)
+    return as_dtype(found or (name if isinstance(kind, str) else kind))
 
 
 def get_default_dtype() -> np.dtype[Any]:

@@ -241,8 +241,13 @@ def static_index(index: Any) -> Index:
             return part
         found = np.asarray(part)
         if found.dtype.kind not in "bui":
+            if found.size and isinstance(part, (np.ndarray, np.generic, list)):
+                raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {found.dtype}")
             if found.size:
-                raise IndexError(f"tensors used as indices must be integers, booleans or slices, not {found.dtype}")
+                raise IndexError(
+                    "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+                    f"(got {type(part).__name__})"
+                )
             found = found.astype(np.int64)
         return found
 

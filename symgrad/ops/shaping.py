@@ -408,10 +408,12 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     for k, s in enumerate(shapes):
         if s == (0,) != full:
             xs = (*xs[:k], reshape_op(xs[k], shape=nothing), *xs[k + 1 :])
-        elif len(s) != len(full) or any(a != b for j, (a, b) in enumerate(zip(s, full, strict=True)) if j != axis):
+        elif len(s) != len(full):
+            raise ShapeError(f"Tensors must have same number of dimensions: got {len(full)} and {len(s)}")
+        elif odd := [(a, b) for j, (a, b) in enumerate(zip(full, s, strict=True)) if j != axis and a != b]:
             raise ShapeError(
-                f"Sizes of tensors must match except in dimension {axis}. Expected {tuple(full)} but got {tuple(s)} "
-                f"for tensor number {k} in the list."
+                f"Sizes of tensors must match except in dimension {axis}. Expected size {odd[0][0]} but got size "
+                f"{odd[0][1]} for tensor number {k} in the list: shapes {', '.join(map(str, shapes))}."
             )
     return concat_op(*xs, dim=axis)
 
@@ -424,7 +426,8 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     for k, s in enumerate(shapes):
         if s != shapes[0]:
             raise ShapeError(
-                f"stack expects each tensor to be equal size, but got {shapes[0]} at entry 0 and {s} at entry {k}"
+                f"stack expects each tensor to be equal size, but got {list(shapes[0])} at entry 0 and {list(s)} at "
+                f"entry {k}"
             )
     axis = axis_of(dim, len(shapes[0]) + 1)
     return stack_op(*xs, dim=axis)

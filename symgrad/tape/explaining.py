@@ -60,10 +60,14 @@ def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:
         return UnsupportedDtype(f'"{op.name}_cpu" not implemented for complex numbers: {op.name}({named})')
     if "zero-size array" in str(error) or "empty sequence" in str(error):
         return IndexError(f"{op.name}(): Expected reduction dim to have non-zero size: {op.name}({named})")
+    if isinstance(error, IndexError) and "too many indices" in str(error):
+        return OutOfBounds(f"too many indices for tensor of dimension {len(shapes[0])}: {op.name}({named})")
     if isinstance(error, IndexError):
         return OutOfBounds(f"{str(error).replace('axis', 'dimension')}: {op.name}({named})")
     if isinstance(error, np.linalg.LinAlgError):
         return _linalg_error(op, named, error)
+    if op.name == "index_put" and (found := _MISFIT.search(str(error))):
+        return ShapeError(f"{_misfit(*map(_sizes, found.groups()))}: {op.name}({named})")
     return (
         ShapeError(f"{op.name}({named}): {error}")
         if isinstance(error, ValueError)
@@ -71,17 +75,42 @@ def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:
     )
 
 
+_MISFIT = re.compile(r"(?:from shape|value array of shape) (\([\d, ]*\)) .*(into|result of) shape (\([\d, ]*\))")
+
+
+def _sizes(text: str) -> Any:
+    return [int(n) for n in re.findall(r"\d+", text)] if text[0] == "(" else text
+
+
+def _misfit(given: list[int], how: str, wanted: list[int]) -> str:
+    """torch's words for values that do not fit into a part: of a view, or of places that an array picks."""
+    if how != "into":
+        return f"shape mismatch: value tensor of shape {given} cannot be broadcast to indexing result of shape {wanted}"
+    if len(given) > len(wanted):
+        return (
+            f"expand(torch.FloatTensor{{{given}}}, size={wanted}): the number of sizes provided ({len(wanted)}) must "
+            f"be greater or equal to the number of dimensions in the tensor ({len(given)})"
+        )
+    axis = max(k for k in range(1, len(given) + 1) if given[-k] not in (1, wanted[-k]))
+    return (
+        f"The expanded size of the tensor ({wanted[-axis]}) must match the existing size ({given[-axis]}) at "
+        f"non-singleton dimension {len(wanted) - axis}.  Target sizes: {wanted}.  Tensor sizes: {given}"
+    )
+
+
+_WORDS = {
+    "cholesky": "linalg.cholesky: The factorization could not be completed because the input is not positive-definite",
+    "inv": "linalg.inv: The inversion could not be completed because the input matrix is singular",
+    "solve": "torch.linalg.solve: The solver failed because the input matrix is singular",
+}
+
+
 def _linalg_error(op: Op, named: str, error: Exception) -> Exception:
     class LinAlgError(np.linalg.LinAlgError, RuntimeError):
         """NumPy's and torch's error at once."""
 
-    hint = {
-        "cholesky": "the matrix is not positive-definite",
-        "inv": "the matrix is singular",
-        "solve": "the matrix is singular",
-        "solve_triangular": "the matrix is singular",
-    }.get(op.name, str(error))
-    return LinAlgError(f"linalg.{op.name}({named}): {hint}, so there is no result and no derivative.")
+    call = f"{op.name}({named}) has no result and no derivative."
+    return LinAlgError(f"{_WORDS.get(op.name, f'linalg.{op.name}: {error}')}. {call}")
 
 
 def _described(arg: Any) -> str:

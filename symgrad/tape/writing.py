@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.errors import AutogradError
 from symgrad.op import lookup
 from symgrad.ops.indexing import index_steps, static_index
 from symgrad.tape.graph import Labelled
+from symgrad.tape.inplace import LEAF
 
 WHOLE = static_index(Ellipsis)
 """The index of the whole tensor."""
@@ -33,6 +35,16 @@ def written(x: Any, index: Any, value: Any) -> str:
     if steps and not whole:
         return "IndexPutBackward0" if steps == ["Index"] else "CopySlices"
     return "CopyBackwards" if value.ndim else "FillBackward3"
+
+
+def refused(x: Any, index: Any, name: str, error: AutogradError) -> AutogradError:
+    """The error to raise for a change that was refused: an index that does not fit is the first thing to tell.
+
+    torch takes a part before it writes into it, so that the part of a leaf is what it refuses to change.
+    """
+    x._array()[index.value]
+    words = str(error)
+    return AutogradError(f"a view of {words}") if name == "CopySlices" and words.startswith(LEAF) else error
 
 
 def parted(index: Any) -> tuple[Any, Any]:

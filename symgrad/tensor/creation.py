@@ -5,8 +5,9 @@ Ranges are made in :mod:`symgrad.tensor.ranges`, random numbers in :mod:`symgrad
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
 import numpy as np
@@ -94,21 +95,13 @@ def tensor(
 def _as_array(data: Any, dtype: Any) -> Any:
     if isinstance(data, Tensor):
         data = data._value
-    if isinstance(data, (list, tuple)) and _holds_tensors(data):
-        data = _strip(data)
-    if dtype is None and not isinstance(data, (np.ndarray, np.generic)):
-        if isinstance(data, (bool, int, float, complex)):
-            dtype = dtypes.for_python_number(data)
-        else:
-            try:
-                found = np.asarray(data)
-            except ValueError as error:
-                raise _no_array(data) from error
-            dtype = found.dtype
-            if not found.size and found.dtype.kind == "f":
-                dtype = dtypes.get_default_dtype()
-            elif found.dtype.kind in "fc" and not _holds_numpy(data):
-                dtype = dtypes.for_python_number(1.0 if found.dtype.kind == "f" else 1j)
+    if isinstance(data, (list, tuple)):
+        found: set[Any] = set()
+        data = _listed(data, found)
+        if dtype is None:
+            dtype = functools.reduce(dtypes.result_type, found) if found else dtypes.get_default_dtype()
+    elif dtype is None and isinstance(data, (bool, int, float, complex)) and not isinstance(data, np.generic):
+        dtype = dtypes.for_python_number(data)
     try:
         value = np.array(data, None if dtype is None else dtypes.as_dtype(dtype))
     except (ValueError, TypeError) as error:
@@ -134,20 +127,30 @@ def _no_array(data: Any) -> ArgumentError:
     return ArgumentError(f"tensor() takes numbers and nested lists of them, not {type(data).__name__} ({data!r:.40}).")
 
 
-def _holds_numpy(data: Any) -> bool:
-    while isinstance(data, (list, tuple)) and data:
-        data = data[0]
-    return isinstance(data, (np.ndarray, np.generic))
+def _listed(data: Sequence[Any], found: set[Any]) -> Sequence[Any]:
+    """A nested list without tensors in it; ``found`` gets the dtypes of all that stands in it."""
+    kinds = set(map(type, data))
+    if kinds <= _PYTHON:
+        found.update(dtypes.for_python_number(kind(0)) for kind in kinds)
+        return data
+    rows = []
+    for item in data:
+        if isinstance(item, (list, tuple)):
+            item = _listed(item, found)
+        elif isinstance(item, Tensor):
+            item = item._value
+            found.add(item.dtype)
+        else:
+            plain_number = isinstance(item, (bool, int, float, complex)) and not isinstance(item, np.generic)
+            dtype = dtypes.for_python_number(item) if plain_number else np.asarray(item).dtype
+            if not dtypes.is_number(dtype):
+                raise _no_array(item)
+            found.add(dtype)
+        rows.append(item)
+    return rows
 
 
-def _holds_tensors(data: Any) -> bool:
-    while isinstance(data, (list, tuple)) and data:
-        data = data[0]
-    return isinstance(data, Tensor)
-
-
-def _strip(data: Any) -> Any:
-    return [_strip(d) for d in data] if isinstance(data, (list, tuple)) else data._value
+_PYTHON = {bool, int, float, complex}
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from symgrad.dtypes import TYPE_NAMES, as_dtype, from_type_name, is_real_floating, set_default_dtype
+from symgrad.dtypes import TYPE_NAMES, from_type_name, is_real_floating, set_default_dtype
 from symgrad.errors import DtypeError
 from symgrad.tensor import Tensor
 
@@ -32,7 +32,7 @@ def set_default_tensor_type(t: Any) -> None:
 
     Raises ``DtypeError`` unless the type is a floating one.
     """
-    dtype = from_type_name(t) if isinstance(t, str) else as_dtype(from_type_name(t.__name__))
+    dtype = from_type_name(t)
     if not is_real_floating(dtype):
         raise DtypeError(f"only floating-point types are supported as the default type, not {t!r}.")
     set_default_dtype(dtype)

@@ -23,7 +23,7 @@ from symgrad.tape.overlap import overlaps
 from symgrad.tape.record import plain
 from symgrad.tape.versions import apart, changes, note_detached, note_replaced
 from symgrad.tape.watch import WATCH, note_read
-from symgrad.tape.writing import WHOLE, parted, put, written
+from symgrad.tape.writing import WHOLE, parted, put, refused, written
 from symgrad.tensor.binding import bind
 from symgrad.tensor.shown import Shown
 from symgrad.tensor.writes import Writes
@@ -60,7 +60,7 @@ class Tensor(Shown, Writes):
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, (bool, np.bool_)):
             raise AutogradError(f"requires_grad must be a bool, not {type(value).__name__}")
-        if self._node is not None and self._requires_grad:
+        if self._node is not None and self._requires_grad and value:
             raise AutogradError("you can only change requires_grad flags of leaf variables.")
         self.requires_grad_(bool(value))
 
@@ -394,9 +394,8 @@ class Tensor(Shown, Writes):
             parts = chosen.value if isinstance(chosen.value, tuple) else (chosen.value,)
             even = any(isinstance(part, np.ndarray) for part in parts)  # torch's index_put_ and masked_fill_
             inplace(self, lambda x: put(x, value.to(x.dtype), chosen, name), (), {}, even=even)
-        except AutogradError:
-            self._array()[chosen.value]  # an index that does not fit is the first thing to tell
-            raise
+        except AutogradError as error:
+            raise refused(self, chosen, name, error) from None
 
     def _inplace(self, op: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
         """``op`` with the result put back into this tensor's memory and history."""
@@ -520,7 +519,7 @@ class Tensor(Shown, Writes):
         """torch's name of the tensor's type ("torch.FloatTensor"), or the tensor as another type."""
         if dtype is None:
             return dtypes.type_name(self.dtype)
-        return self.to(dtypes.from_type_name(dtype) if isinstance(dtype, str) else dtype)
+        return self.to(dtypes.from_type_name(dtype))
 
     def to_sparse(self, sparse_dim: int | None = None) -> Any:
         """The entries that are not zero, as a sparse tensor; see :mod:`symgrad.sparse`."""

@@ -1,0 +1,98 @@
+"""Errors that people meet say what torch says first; what is told besides stands after it."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+torch = pytest.importorskip("torch", reason="torch is the referee here: pip install torch==2.13.0")
+
+
+def leaf(t, *shape):
+    return t.ones(*shape, requires_grad=True)
+
+
+CASES = {
+    "too many indices": lambda t: t.ones(3)[0, 0],
+    "an index that is a float": lambda t: t.ones(3)[1.5],
+    "a part of a leaf": lambda t: leaf(t, 2).__setitem__(0, 1.0),
+    "a slice of a leaf": lambda t: leaf(t, 2).__setitem__(slice(0, 1), 1.0),
+    "a column of a leaf": lambda t: leaf(t, 2, 3).__setitem__((slice(None), 0), 1.0),
+    "all of a leaf": lambda t: leaf(t, 2).__setitem__(slice(None), 1.0),
+    "places of a leaf": lambda t: leaf(t, 2).__setitem__(t.tensor([0]), 1.0),
+    "a row that does not fit": lambda t: t.ones(3, 4).__setitem__(0, t.ones(3)),
+    "a part that does not fit": lambda t: t.ones(3, 4).__setitem__(slice(1), t.ones(2, 4)),
+    "places that do not fit": lambda t: t.ones(3, 4).__setitem__((slice(None), [0, 1]), t.ones(3)),
+    "a join of ranks": lambda t: t.cat([t.ones(2, 2), t.ones(3)]),
+    "a join of sizes": lambda t: t.cat([t.ones(2, 2), t.ones(2, 3)]),
+    "a stack": lambda t: t.stack([t.ones(2), t.ones(3)]),
+    "no grad for a result": lambda t: setattr(leaf(t, 2) * 2, "requires_grad", False),
+    "grad for a result": lambda t: setattr(leaf(t, 2) * 2, "requires_grad", True),
+    "a singular system": lambda t: t.linalg.solve(t.zeros(2, 2), t.ones(2)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_torchs_words_come_first(name):
+    with pytest.raises((RuntimeError, IndexError)) as theirs:
+        CASES[name](torch)
+    with pytest.raises((RuntimeError, IndexError)) as ours:
+        CASES[name](sg)
+    assert str(ours.value).startswith(str(theirs.value).rstrip(".")), (str(ours.value), str(theirs.value))
+    assert isinstance(ours.value, IndexError) == isinstance(theirs.value, IndexError)
+
+
+@pytest.mark.parametrize("call", ["cholesky", "inv"])
+def test_matrices_that_have_none(call):
+    """torch adds the place on the diagonal."""
+    with pytest.raises(RuntimeError) as theirs:
+        getattr(torch.linalg, call)(torch.zeros(2, 2))
+    with pytest.raises(sg.linalg.LinAlgError) as ours:
+        getattr(sg.linalg, call)(sg.zeros(2, 2))
+    last = re.split(r", | because ", re.sub(r" \(.*\)", "", str(theirs.value)))[-1]
+    assert last.removesuffix(".") in str(ours.value)
+
+
+LISTS = {
+    "a NumPy number and a float": lambda t: [np.float32(1), 2.0],
+    "a float and a NumPy number": lambda t: [2.0, np.float64(1)],
+    "NumPy's half and an int": lambda t: [np.float16(1), 1],
+    "NumPy numbers": lambda t: [np.float64(1), np.float32(2)],
+    "NumPy and complex": lambda t: [np.float32(1), np.complex64(1j)],
+    "a tensor and an int": lambda t: [t.tensor(1.0), 2],
+    "tensors": lambda t: [[t.tensor(1.0, dtype=t.float64)], [t.tensor(2)]],
+    "a bool and a float": lambda t: [True, 1.0],
+    "ints and bools": lambda t: [[True, 2], [3, False]],
+    "floats in rows": lambda t: [(1.0, 2), (3, 4.0)],
+    "complex": lambda t: [1j, 2],
+    "nothing": lambda t: [[]],
+}
+
+
+@pytest.mark.parametrize("default", ["float32", "float64"])
+@pytest.mark.parametrize("name", LISTS)
+def test_dtypes_of_lists(name, default):
+    found = []
+    for t in (sg, torch):
+        before = t.get_default_dtype()
+        t.set_default_dtype(getattr(t, default))
+        try:
+            found.append(t.tensor(LISTS[name](t)))
+        finally:
+            t.set_default_dtype(before)
+    ours, theirs = found
+    assert str(ours.dtype) == str(theirs.dtype).removeprefix("torch.")
+    assert ours.tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize("t", [sg, torch], ids=lambda t: t.__name__)
+def test_old_types_as_types(t):
+    x = t.tensor([1.5, -2.5])
+    assert x.type(t.DoubleTensor).dtype == t.float64
+    assert x.type(t.LongTensor).tolist() == [1, -2]
+    assert x.type("torch.DoubleTensor").dtype == t.float64
+    assert x.type(t.float16).dtype == t.float16
