@@ -246,7 +246,7 @@ def test_page():
 def test_numerical_proof_and_undecided():
     verdict = sg.judge("where(x > 0, 2*x, 0)", of="sum(relu(x)**2)", wrt="x", shapes="x=n")
     assert verdict.verdict == "EQUAL"
-    assert sg.judge("log(-1 - x**2)", of="x**2", wrt="x").verdict == "UNDECIDED"
+    assert sg.judge("1e999*x", of="x**2", wrt="x").verdict == "UNDECIDED"
     assert sg.judge("x + log(1 + exp(-2*x))", of="log(exp(x) + exp(-x))").proof == "numerical"
     assert sg.judge("abs(x)", of="sqrt(x**2)").verdict == "EQUAL"
     assert sg.judge("x", of="sqrt(x**2)").verdict == "DIFFERENT"

@@ -162,9 +162,3 @@ def test_broken_texts_end_in_an_error(text):
         assert not sg.judge(text, of="norm(A@x-b)**2", wrt="x", shapes="A=m,n x=n b=m")
     except sg.errors.SymgradError:
         pass
-
-
-def test_kronecker_products_need_sizes():
-    assert sg.judge(r"A\otimes B", of="kron(A, B)", shapes="A=2,3 B=3,2")
-    with pytest.raises(sg.errors.SymgradError):
-        sg.judge(r"A\otimes B", of="kron(A, B)", shapes="A=m,n B=p,q")

@@ -12,10 +12,21 @@ import numpy as np
 from symgrad.check.report import Diagnosis
 from symgrad.errors import ArgumentError, FormulaError, SymgradError
 from symgrad.formula.canonical.simplify import canonical
+from symgrad.formula.reading.people.text import is_numpy
 from symgrad.formula.term import SYMBOL, Term, constant_value, count, postorder
-from symgrad.judging.mistakes import explained
+from symgrad.judging.mistakes import explained, undefined
 from symgrad.judging.points import NEEDED, Point, random_points, smallest
-from symgrad.judging.readings import MISFITS, chained, checked, is_misfit, read_first, readings, repaired, too_deep
+from symgrad.judging.readings import (
+    MISFITS,
+    Read,
+    chained,
+    checked,
+    is_misfit,
+    read_first,
+    readings,
+    repaired,
+    too_deep,
+)
 from symgrad.judging.sizes import with_other_sizes
 from symgrad.judging.verdict import Verdict
 from symgrad.op import lookup
@@ -61,12 +72,21 @@ def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, 
     checked(given, "the formula")
     checked(of, "of=")
     try:
-        about = source(of, args, shapes, scalar=wrt is not None).assuming(assume or {})
+        about = source(of, args, shapes, scalar=wrt is not None)
+        halves = {name: "symmetric" for name in about.read_by_half() if name not in (assume or {})}
+        about = about.assuming({**halves, **(assume or {})})
     except RecursionError:
         if not isinstance(of, str):
             raise
         raise too_deep() from None
     wrt = _name_of(wrt, about)
+    found = _at_best_sizes(given, about, wrt)
+    found.notes += [f"{name} is taken to be symmetric: only one half of it is read." for name in halves]
+    return found
+
+
+def _at_best_sizes(given: Any, about: Source, wrt: Any) -> Verdict:
+    """The verdict with the letters for sizes with which a text is right, or fits best."""
     try:
         found = _judged(given, about, wrt)
         if found:
@@ -139,7 +159,7 @@ class Case:
     def verdict(self) -> Verdict:
         """The verdict on the first reading that is equal, or on the likeliest one."""
         ways = readings(self.given, self.symbols, self.ours.shape)
-        reads, error = read_first(ways, self.ours.shape)
+        reads, error = read_first(ways, self.ours.shape, isinstance(self.given, str) and is_numpy(self.given))
         if not reads:
             return self._unread(error)
         results = []
@@ -149,6 +169,8 @@ class Case:
                 continue
             case = self if read.cut is None else self.cut(read.cut)
             found = case._compared(read.term)
+            if found.verdict == "EQUAL" and read.starred and any(other.numpy for other in reads):
+                return self._starred(next(other for other in reads if other.numpy))
             if found.verdict == "EQUAL":
                 found.formula, found.latex = self._formula()
                 found.notes += [read.note] * bool(read.note) + [ROW] * (read.row and len(self.ours.shape) == 1)
@@ -157,6 +179,13 @@ class Case:
             plain = plain or read.term.shape == case.ours.shape
         case, found, term = results[0]
         return case._explained(found, term)
+
+    def _starred(self, read: Read) -> Verdict:
+        """The verdict on a text that is right only where ``*`` is a matrix product, and that NumPy can compute."""
+        made = self._explained(self._compared(read.term), read.term)
+        sentence = "A product is entry by entry, as * is in NumPy, and should be a matrix product."
+        made.diagnosis = Diagnosis("hadamard", sentence, "@ for *; as SymPy and MATLAB mean *, the formula is right")
+        return made
 
     def cut(self, index: tuple[slice, ...]) -> Case:
         """The same case for some of the entries: those for which shifted indices stay inside."""
@@ -186,6 +215,9 @@ class Case:
             return self._made("DIFFERENT", "counterexample", points=len(defined))
         if len(agreeing) >= min(NEEDED, max(1, len(points))) and len(agreeing) >= 3:
             return self._with_domain(self._made("EQUAL", "numerical", points=len(agreeing)), defined, points)
+        if len(points) >= NEEDED and all(p.undefined for p in points):
+            self.points = points
+            return self._made("DIFFERENT", "counterexample", points=len(points))
         note = (
             "the exact formula has no finite value at the points tried"
             if not points
@@ -216,11 +248,15 @@ class Case:
         found.formula, found.latex = self._formula()
         if found.verdict != "DIFFERENT":
             return found
-        shown = smallest(theirs, self.raw, self.ours, self.symbols, next(p for p in self.points if p.differs))
+        first = next(p for p in self.points if p.differs or p.undefined)
+        shown = smallest(theirs, self.raw, self.ours, self.symbols, first)
         found.counterexample = {str(s.name): shown.values[str(s.name)] for s in self.about.symbols}
         found.theirs, found.ours = shown.theirs, shown.ours
         generic = [p for p in self.points if p.defined]
-        found.diagnosis = explained(theirs, self.ours, generic, self.about.symbols, self.wrt)
+        if generic:
+            found.diagnosis = explained(theirs, self.ours, generic, self.about.symbols, self.wrt)
+        else:
+            found.diagnosis = undefined(theirs, self.points, self.about.symbols)
         return found
 
     def _unread(self, error: Exception | None) -> Verdict:

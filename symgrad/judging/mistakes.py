@@ -15,16 +15,16 @@ from symgrad.check.diagnosis import diagnose
 from symgrad.check.oracle import Exact, Subject
 from symgrad.check.report import ArgumentReport, Diagnosis, number_text
 from symgrad.check.shapes import explain_shape
-from symgrad.errors import SymgradError
-from symgrad.formula.term import Term
+from symgrad.formula.term import Term, symbols
 from symgrad.judging.points import Point
-from symgrad.judging.repairs import BUDGET, Change, Search, expanded_summands, factors, near, summands
+from symgrad.judging.repairs import BUDGET, Search, expanded_summands, factors, near, summands
+from symgrad.judging.sentences import sentence, text_of
 from symgrad.sources.sampling import value
 
 
 def explained(theirs: Term, ours: Term, points: Sequence[Point], symbols: Sequence[Term], wrt: Any) -> Diagnosis | None:
     """The probable mistake; kind "unknown" when nothing explains the difference."""
-    chosen = _telling(points)
+    chosen = _telling([p for p in points if not p.special] or points)
     if not chosen:
         return None
     comparison = _comparison(chosen[0], symbols, wrt)
@@ -36,7 +36,23 @@ def explained(theirs: Term, ours: Term, points: Sequence[Point], symbols: Sequen
             return found
     with np.errstate(all="ignore"):
         found = diagnose(comparison)
-    return _in_words(found)
+    return _in_words(found) if found.kind in _OF_ENTRIES and chosen[0].ours.size > 1 else _UNKNOWN
+
+
+_OF_ENTRIES = ("entry", "entries", "broadcast sum", "permuted", "reversed", "unknown")
+"""What the diagnosis of one array of numbers can say of a formula; the rest is about programs."""
+
+_UNKNOWN = Diagnosis("unknown", "No single mistake explains the difference.", "compare with the formula below")
+
+
+def undefined(theirs: Term, points: Sequence[Point], symbols: Sequence[Term]) -> Diagnosis:
+    """The mistake in a formula that has no real value where the exact one has."""
+    chosen = _telling([p for p in points if not p.special] or points)
+    change = Search(chosen, symbols).found(theirs, [p.ours for p in chosen])
+    if change is not None:
+        return sentence(change, of_theirs=True)
+    said = "The formula has no real value where the exact one has."
+    return Diagnosis("undefined", said, "the logarithm or root of a negative number, or 0/0")
 
 
 def _telling(points: Sequence[Point]) -> list[Point]:
@@ -86,9 +102,9 @@ def _of_shapes(theirs: Term, ours: Term, points: Sequence[Point], comparison: Co
     if theirs.ndim == 2 and all(near(p.theirs.T, p.ours, p.tolerance) for p in points):
         return Diagnosis("transpose", "The formula is the transpose of the exact one.", "the other layout, or A for Aᵀ")
     for root, goals in ((theirs, [p.ours for p in points]), (ours, [p.theirs for p in points])):
-        change = Search(points).found(root, goals)
+        change = Search(points, symbols(theirs, ours)).found(root, goals)
         if change is not None:
-            return _sentence(change, of_theirs=root is theirs)
+            return sentence(change, of_theirs=root is theirs)
     return _in_words(explain_shape(comparison))
 
 
@@ -96,8 +112,6 @@ def _of_shapes(theirs: Term, ours: Term, points: Sequence[Point], comparison: Co
 
 
 def _multiple(theirs: Term, ours: Term, points: Sequence[Point], comparison: Comparison) -> Diagnosis | None:
-    if not any(np.any(p.theirs) for p in points):
-        return Diagnosis("zero", "The formula is zero everywhere.", "a derivative taken for that of a constant")
     ratios = [ratio(p.theirs, p.ours, p.tolerance) for p in points]
     known = [r for r in ratios if r is not None]
     if len(known) < len(ratios):
@@ -162,7 +176,7 @@ def _assumption(theirs: Term, ours: Term, points: Sequence[Point], comparison: C
         if np.ndim(a) == 2 and all(len(set(p.values[n].shape)) == 1 for p in points)
     ]
     for names in [*([n] for n in square), square] if len(square) > 1 else [square] * bool(square):
-        if all(_equal_if_symmetric(theirs, ours, names, p) for p in points):
+        if all(_equal_if(theirs, ours, names, p, lambda a: (a + a.T) / 2) for p in points):
             listed = " and ".join(names)
             return Diagnosis(
                 "assumption",
@@ -172,8 +186,26 @@ def _assumption(theirs: Term, ours: Term, points: Sequence[Point], comparison: C
     return None
 
 
-def _equal_if_symmetric(theirs: Term, ours: Term, names: Sequence[str], p: Point) -> bool:
-    values = {n: (a + a.T) / 2 if n in names else a for n, a in p.values.items()}
+def _positivity(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) -> Diagnosis | None:
+    """The formula is right where some arrays are positive."""
+    every = [n for n, a in points[0].values.items() if np.asarray(a).dtype.kind == "f"]
+    for names in (*([n] for n in every), every) if len(every) > 1 else [every] * bool(every):
+        if all(_equal_if(theirs, ours, names, p, np.abs) for p in points):
+            listed, verb = " and ".join(names), "is" if len(names) == 1 else "are"
+            hint = f"a sign taken for granted: state assume={{{names[0]!r}: 'positive'}}"
+            return Diagnosis("assumption", f"The formula is right only where {listed} {verb} positive.", hint)
+    return None
+
+
+def _zero(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) -> Diagnosis | None:
+    if any(np.any(p.theirs) for p in points):
+        return None
+    return Diagnosis("zero", "The formula is zero everywhere.", "a derivative taken for that of a constant")
+
+
+def _equal_if(theirs: Term, ours: Term, names: Sequence[str], p: Point, change: Any) -> bool:
+    """Whether formulas are equal where some arrays are changed so that they keep an assumption."""
+    values = {n: change(a) if n in names else a for n, a in p.values.items()}
     g = value(ours, values, p.sizes)
     c = value(theirs, values, p.sizes)
     return g is not None and bool(np.all(np.isfinite(g))) and near(c, g, p.tolerance)
@@ -233,14 +265,14 @@ def _one_for_another(theirs: Term, ours: Term, points: Sequence[Point], _: Compa
             continue
         if not all(near(p.theirs - p.ours, x - y, p.tolerance) for p, (x, y) in zip(points, pairs, strict=True)):
             continue
-        sentence = f"The term {text_of(a)} should be {text_of(b)}."
+        said = f"The term {text_of(a)} should be {text_of(b)}."
         if all(ratio(x, y, p.tolerance) is not None for p, (x, y) in zip(points, pairs, strict=True)):
-            return Diagnosis("factor", sentence, "a factor of that term")
+            return Diagnosis("factor", said, "a factor of that term")
         if all(near(x.T, y, p.tolerance) for p, (x, y) in zip(points, pairs, strict=True)):
-            return Diagnosis("transpose", sentence, "A for Aᵀ")
+            return Diagnosis("transpose", said, "A for Aᵀ")
         change = Search(points).found(a, [y for _, y in pairs])
-        kind = "term" if change is None else _sentence(change, of_theirs=True).kind
-        return Diagnosis(kind, sentence, "that term")
+        kind = "term" if change is None else sentence(change, of_theirs=True).kind
+        return Diagnosis(kind, said, "that term")
     return None
 
 
@@ -283,84 +315,22 @@ def _root_factor(theirs: Term, ours: Term, points: Sequence[Point], _: Compariso
     for root, goals in ((theirs, [p.ours for p in points]), (ours, [p.theirs for p in points])):
         for change in itertools.islice(factors(root), 24):
             if search.meets(root, change, goals):
-                return _sentence(change, of_theirs=root is theirs)
+                return sentence(change, of_theirs=root is theirs)
     return None
 
 
 def _one_change(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) -> Diagnosis | None:
-    search = Search(points)
+    search = Search(points, symbols(theirs, ours))
     for root, goals in ((theirs, [p.ours for p in points]), (ours, [p.theirs for p in points])):
         change = search.found(root, goals)
         if change is not None:
-            return _sentence(change, of_theirs=root is theirs)
+            return sentence(change, of_theirs=root is theirs)
         search.left = max(search.left, BUDGET // 2)
     return None
 
 
-def _sentence(change: Change, of_theirs: bool) -> Diagnosis:
-    """The words for a change that makes the given formula right, or the exact one into the given one."""
-    kind, part, _, extra = change
-    shown = text_of(part)
-    where = f"in {shown}" if of_theirs else f"where the exact formula has {shown}"
-    if kind == "term":
-        word = "is too much" if of_theirs else "is missing"
-        return Diagnosis("extra term" if of_theirs else "term", f"The term {text_of(extra)} {word}.", "a term of a sum")
-    if kind == "missing factor":
-        word = "is too much" if of_theirs else "is missing"
-        return Diagnosis("factor", f"The factor {text_of(extra)} {word} {where}.", "the chain rule")
-    if kind == "sign":
-        return Diagnosis("sign", f"A sign is wrong: that of {text_of(extra)}.", "a minus")
-    if kind == "transpose":
-        return Diagnosis("transpose", f"A transpose is wrong {where}.", "A for Aᵀ")
-    if kind == "order":
-        return Diagnosis("order", f"The factors stand in the wrong order {where}.", "matrix products do not commute")
-    if kind == "product":
-        used = part.op.name == "mul"
-        wrong = "entry by entry" if used == of_theirs else "a matrix product"
-        right = "a matrix product" if wrong == "entry by entry" else "entry by entry"
-        return Diagnosis("hadamard", f"A product is {wrong}, and should be {right}, {where}.", "* (⊙) and @")
-    if kind == "exponent" and part.op.name == "exp" and extra == (1, -1):
-        return Diagnosis("sign", f"The sign of the exponent is wrong {where}.", "a minus")
-    if kind == "exponent":
-        return Diagnosis("exponent", f"An exponent is wrong {where}.", "the power rule")
-    if kind == "inverse":
-        word = "missing" if of_theirs == (extra == "added") else "too much"
-        return Diagnosis("inverse", f"An inverse is {word} {where}.", "A for A⁻¹")
-    if kind == "function":
-        return Diagnosis(
-            "function", f"A function is wrong {where}.", "the derivative of a function, or the inner derivative"
-        )
-    if kind == "sum":
-        return Diagnosis(
-            "missing sum" if not of_theirs else "extra sum",
-            f"A sum is {'missing' if not of_theirs else 'too much'} {where}.",
-            "a sum over an axis",
-        )
-    if kind == "constant":
-        given, right = extra if of_theirs else extra[::-1]
-        return Diagnosis("factor", f"A number is wrong: {given} instead of {right}.", "a factor")
-    if kind == "diag":
-        return Diagnosis("diag", f"A diag is {'too much' if of_theirs else 'missing'} {where}.", "diag(x) and x")
-    factor = Fraction(extra)
-    text = str(1 / factor if of_theirs else factor)
-    return Diagnosis("factor", f"The part {shown} is {text} times what it should be.", "a factor")
-
-
 _HYPOTHESES = (
-    _multiple, _turned, _assumption, _one_term, _root_factor, _two_terms, _one_for_another, _one_change,
+    _multiple, _turned, _assumption, _one_term, _root_factor, _two_terms, _one_for_another, _one_change, _positivity,
+    _zero,
 )  # fmt: skip
 """What is tried, the most telling first."""
-
-
-def text_of(term: Any) -> str:
-    """A short text of a part of a formula."""
-    from symgrad.formula.sympy.expressions import to_sympy
-    from symgrad.formula.term import describe
-
-    if not isinstance(term, Term):
-        return str(getattr(term, "name", term))
-    try:
-        text = str(to_sympy(term))
-    except (SymgradError, ValueError, TypeError, KeyError):
-        return describe(term)
-    return text if len(text) <= 60 else describe(term)

@@ -59,6 +59,15 @@ class Point:
         )
 
     @property
+    def undefined(self) -> bool:
+        """Whether the given formula has no real value here, as the logarithm of a negative number."""
+        return self.known and self.theirs is not None and bool(np.any(np.isnan(self.theirs)))
+
+    def shows(self, like: Point) -> bool:
+        """Whether this point shows the same as another: a difference, or that the given formula has no value."""
+        return self.differs if like.differs else self.undefined
+
+    @property
     def gap(self) -> float:
         """The difference in proportion to the values."""
         if self.theirs.shape != self.ours.shape:
@@ -134,6 +143,7 @@ def smallest(theirs: Term, ours: Term, shown: Term, symbols: Sequence[Term], fal
     """
     rng = np.random.default_rng(7)
     letters = letters_of(*symbols, theirs, ours)
+    at_kink: Point | None = None
     choices = itertools.product((1, 2, 3), repeat=min(len(letters), 5))
     for chosen in itertools.islice(sorted(choices, key=lambda c: (math.prod(c), sum(c))), 60):
         sizes = {letter: chosen[j] if j < len(chosen) else 1 for j, letter in enumerate(letters)}
@@ -144,20 +154,33 @@ def smallest(theirs: Term, ours: Term, shown: Term, symbols: Sequence[Term], fal
                     str(s.name): with_structure(_integers(s, shape_at(s, sizes), low, bound, rng), s) for s in symbols
                 }
                 point = compared(theirs, ours, values, sizes, rng)
-                if point is not None and point.differs and point.regular(shown) and _everywhere(theirs, ours, point):
+                if point is None or not point.shows(fallback) or not point.regular(shown):
+                    continue
+                if _everywhere(theirs, ours, point):
                     return _shrunk(theirs, ours, shown, symbols, point, rng)
-    return fallback
+                if at_kink is None and _everywhere(theirs, ours, point, smooth=False):
+                    at_kink = point
+    return fallback if at_kink is None else at_kink
 
 
-def _everywhere(theirs: Term, ours: Term, point: Point) -> bool:
-    """Whether the formulas differ beside a point, too, and not only where a derivative is a convention."""
+def _everywhere(theirs: Term, ours: Term, point: Point, smooth: bool = True) -> bool:
+    """Whether the formulas differ beside a point, too, and not only where a derivative is a convention.
+
+    Where it is ``smooth``, the exact formula has much the same value beside the point, which is then no kink.
+    """
     rng = np.random.default_rng(3)
     values = {
         k: a + 0.01 * rng.uniform(0.5, 1, a.shape) * rng.choice((-1, 1), a.shape) if is_floating(a.dtype) else a
         for k, a in point.values.items()
     }
     beside = compared(theirs, ours, {k: np.asarray(a)[()] for k, a in values.items()}, point.sizes, rng)
-    return beside is None or not beside.known or not beside.defined or beside.differs
+    if beside is None or not beside.known:
+        return True
+    if smooth and point.defined and point.theirs.shape == point.ours.shape:
+        step = float(np.max(np.abs(beside.ours - point.ours), initial=0.0))
+        if step > 0.25 * float(np.max(np.abs(point.theirs - point.ours), initial=0.0)):
+            return False
+    return not beside.defined or beside.differs
 
 
 def _integers(s: Term, shape: tuple[int, ...], low: int, high: int, rng: Any) -> Any:
@@ -182,7 +205,7 @@ def _shrunk(theirs: Term, ours: Term, shown: Term, symbols: Sequence[Term], poin
                 changed = np.array(point.values[name])
                 changed[index] = simpler
                 found = compared(theirs, ours, {**point.values, name: changed[()]}, point.sizes, rng)
-                if found is None or not found.differs or not found.regular(shown):
+                if found is None or not found.shows(point) or not found.regular(shown):
                     continue
                 if _everywhere(theirs, ours, found):
                     point = found

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from symgrad.errors import FormulaError, FormulaTooDeep, NameProblem, ShapeError, SymgradError
@@ -19,11 +20,16 @@ from symgrad.sources import is_latex
 
 
 class Reading(NamedTuple):
-    """A way to read a text: a word on it, the function that reads, and whether it is tried where another one worked."""
+    """A way to read a text: a word on it, the function that reads, and whether it is tried where another one worked.
+
+    ``numpy`` says that it is NumPy's own, ``starred`` that ``*`` is the matrix product in it.
+    """
 
     note: str
     read: Callable[[], Inner]
     also: bool = False
+    numpy: bool = False
+    starred: bool = False
 
 
 class Read(NamedTuple):
@@ -34,6 +40,8 @@ class Read(NamedTuple):
     cut: tuple[slice, ...] | None
     also: bool
     row: bool = False
+    numpy: bool = False
+    starred: bool = False
 
 
 MISFITS = {
@@ -59,46 +67,75 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...]) -> lis
     if is_latex(given):
         return _of_latex(given, table, shape)
     text = split_definition(given)
-    ways = [Reading("", lambda: Inner(read_numpy(text, table)))]
-    note = "* and ** are read as those of matrices." if "*" in text and not is_numpy(text) else ""
-    ways.append(Reading(note, lambda: Inner(read_matrices(text, table, shape)), "**(-1)" in text.replace(" ", "")))
-    if "exp(" in text and not is_numpy(text):
-        options, note = {"expm": True}, "exp of a matrix is read as the matrix exponential."
-        ways.append(Reading(note, lambda: Inner(read_matrices(text, table, shape, **options)), also=True))
+    ways = [Reading("", lambda: Inner(read_numpy(text, table)), numpy=True)]
+    inverse = "**(-1)" in text.replace(" ", "")  # as SymPy prints inverses
+    others = [({}, "", False), *((o, n, True) for o, n in _others(_OTHERS_IN_PLAIN, text, table) if not is_numpy(text))]
+    for starred in (False, True) if "*" in text and not is_numpy(text) else (False,):
+        for options, note, also in others:
+            read = functools.partial(read_matrices, text, table, shape, starred, **options)
+            words = "; ".join([n for n in (note, "* and ** are read as those of matrices" * starred) if n])
+            also_starred = also or (inverse and starred)
+            ways.append(_in_paper(read, f"{words}." if words else "", also_starred, starred and not inverse))
     if not text.isascii():
         ways.append(Reading("", lambda: Inner(from_unicode(text, table, shape))))
     return ways
 
 
+def _in_paper(read: Callable[[], Term], note: str, also: bool, starred: bool) -> Reading:
+    return Reading(note, lambda: Inner(read()), also, starred=starred)
+
+
+_SOLIDUS = (r"/[^+*]*[\w)}]\s*[\w\\({]", {"solidus": True}, "what stands after / is divided by up to the next sign")
+_EULER = (r"(?<![a-zA-Z\\])e\s*(\^|\*\*)", {"euler": True}, "e with an exponent is read as the exponential")
+_OTHERS_IN_PLAIN = (
+    (r"(?<!\w)(exp\(|e\s*\^|e\s*\*\*)", {"expm": True}, "exp of a matrix is read as the matrix exponential"),
+    _SOLIDUS,
+    _EULER,
+)
 _OTHERS = (
-    (r"\||\\[lr]?vert", {"bars": "abs"}, "|X| is read as absolute values."),
-    (r"_\s*(\{\s*)?\\?[a-z]", {"repeated": True}, "an index that stands twice in a product is summed."),
-    (r"_\s*(\{\s*)?[a-z]", {"columns": True}, "x_i is read as column i of X."),
-    (r"_\s*\{\s*[a-z]\s*[+-]", {"cyclic": True}, "indices such as i+1 are read as cyclic."),
+    _SOLIDUS,
+    _EULER,
+    (
+        r"\\(log|ln|exp|sin|cos|tan|sinh|cosh|tanh|sec|csc|cot)(?![a-zA-Z])",
+        {"narrow": True},
+        "functions are read as those of the one factor after them",
+    ),
+    (r"\||\\[lr]?vert", {"bars": "abs"}, "|X| is read as absolute values"),
+    (r"_\s*(\{\s*)?\\?[a-z]", {"repeated": True}, "an index that stands twice in a product is summed"),
+    (r"_\s*(\{\s*)?[a-z]", {"columns": True}, "x_i is read as column i of X"),
+    (r"_\s*\{\s*[a-z]\s*[+-]", {"cyclic": True}, "indices such as i+1 are read as cyclic"),
     (
         r"\\(mathbb|mathbf|bm|boldsymbol)\s*(\{\s*1\s*\}|1)",
         {"unit": True},
-        "the bold 1 is read as the identity.",
+        "the bold 1 is read as the identity",
     ),
-    (r"e\s*\^|\\exp", {"expm": True}, "the exponential of a matrix is read as the matrix exponential."),
-    (r"\\bar", {"means": True}, "a bar is read as the mean."),
-    (r"\\dagger", {"pseudo": True}, "† is read as the pseudo-inverse."),
-    (r"(?<![a-zA-Z\\{])e(?![a-zA-Z^_}])", {"ones": True}, "e is read as the vector of ones."),
+    (r"e\s*\^|\\exp", {"expm": True}, "the exponential of a matrix is read as the matrix exponential"),
+    (r"\\bar", {"means": True}, "a bar is read as the mean"),
+    (r"\\dagger", {"pseudo": True}, "† is read as the pseudo-inverse"),
+    (r"(?<![a-zA-Z\\{])e(?![a-zA-Z^_}])", {"ones": True}, "e is read as the vector of ones"),
 )
 """What else some notations can mean: a pattern of the text, the option of the reader, and a word on it."""
 
 
+def _others(
+    ways: Sequence[tuple[str, dict[str, Any], str]], text: str, table: dict[str, Term]
+) -> Iterator[tuple[dict[str, Any], str]]:
+    """The other ways to read what a text has in it."""
+    for pattern, options, note in ways:
+        if re.search(pattern, text) and ("euler" not in options or "e" in table):
+            yield options, note
+
+
 def _of_latex(given: str, table: dict[str, Term], shape: tuple[Any, ...]) -> list[Reading]:
     def way(note: str, options: dict[str, Any]) -> Reading:
-        return Reading(note, lambda: read_latex_inner(given, table, shape, **options), bool(note))
+        return Reading(f"{note}." if note else "", lambda: read_latex_inner(given, table, shape, **options), bool(note))
 
-    others: list[tuple[dict[str, Any], str]]
-    others = [(options, note) for pattern, options, note in _OTHERS if re.search(pattern, given)]
+    others = list(_others(_OTHERS, given, table))
     named = stand_ins([text for _, text, _ in tokenize(given).items], table)
     if named:
         note = ", ".join(f"{text} is read as {name}" for text, name in named.items())
         others = [
-            ({"named": named}, f"{note}."),
+            ({"named": named}, note),
             *(({"named": named, **o}, f"{note}; {n}") for o, n in others),
             *others,
         ]
@@ -123,8 +160,13 @@ def _is_size(s: Any, table: dict[str, Term]) -> bool:
     return any(s.name == size for t in table.values() for size in t.shape)
 
 
-def read_first(ways: Sequence[Reading], shape: tuple[Any, ...]) -> tuple[list[Read], Exception | None]:
-    """The terms of all readings that work, those of the wanted shape first, and the most telling error."""
+def read_first(
+    ways: Sequence[Reading], shape: tuple[Any, ...], numpy: bool = False
+) -> tuple[list[Read], Exception | None]:
+    """The terms of all readings that work, those of the wanted shape first, and the most telling error.
+
+    Of a text that is ``numpy``'s no other reading is tried where its shapes do not fit.
+    """
     found: list[Read] = []
     errors: list[Exception] = []
     for way in ways:
@@ -132,12 +174,14 @@ def read_first(ways: Sequence[Reading], shape: tuple[Any, ...]) -> tuple[list[Re
             inner = way.read()
         except _UNREADABLE as error:
             errors.append(too_deep() if isinstance(error, RecursionError) else error)
+            if way.numpy and numpy and is_misfit(error):
+                break
             continue
         if all(inner.term is not other.term for other in found):
             cut = inner.cut if inner.cut is None or len(inner.cut) == len(shape) else None
-            found.append(Read(way.note, inner.term, cut, way.also, inner.row))
+            found.append(Read(way.note, inner.term, cut, way.also, inner.row, way.numpy, way.starred))
     found.sort(key=lambda entry: entry.term.shape != shape and entry.cut is None)
-    return found, max(errors, key=_weight) if errors else None
+    return found, max(reversed(errors), key=_weight) if errors else None
 
 
 _UNREADABLE = (SymgradError, ValueError, TypeError, KeyError, IndexError, ArithmeticError, RecursionError)
@@ -161,9 +205,9 @@ def too_deep() -> FormulaTooDeep:
     return FormulaTooDeep("the text nests too deeply; give its parts names, as in 'A.T @ r; r = A@x - b'.")
 
 
-def _weight(error: Exception) -> tuple[int, int]:
+def _weight(error: Exception) -> tuple[bool, int, bool]:
     place = re.search(r"position (\d+)", str(error))
-    return (isinstance(error, (ProductMisfit, ShapeError)), int(place[1]) if place else -1)
+    return is_misfit(error), int(place[1]) if place else -1, isinstance(error, NameProblem)
 
 
 def chained(given: Any, symbols: Sequence[Term]) -> list[str]:

@@ -13,13 +13,26 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import SymgradError
-from symgrad.formula.term import SYMBOL, Term, count, number, postorder, substitute
+from symgrad.formula.term import (
+    SIZE,
+    SYMBOL,
+    Term,
+    count,
+    number,
+    postorder,
+    size_letter,
+    size_product,
+    substitute,
+)
 from symgrad.judging.points import Point
 from symgrad.op import lookup
 from symgrad.sources.sampling import value
 
 BUDGET = 1500
 """Changes that are tried for one diagnosis of a formula of usual size; fewer of a large one."""
+
+_MISFITS = (SymgradError, ValueError, TypeError, IndexError, KeyError)
+"""What ops raise at arguments that do not fit."""
 
 Change = tuple[str, Term, Any, Any]
 """(kind, changed part, what it becomes, further words)"""
@@ -43,9 +56,20 @@ def op(name: str, *args: Any, **params: Any) -> Later:
     return Later(name, args, params)
 
 
-def changes(root: Term) -> Iterator[Change]:
-    """Every single mistake that can be made, or undone, in a formula; the likelier kinds first."""
+def changes(root: Term, symbols: Sequence[Term] = ()) -> Iterator[Change]:
+    """Every single mistake that can be made, or undone, in a formula; the likelier kinds first.
+
+    ``symbols`` are those that one in the formula may have been taken for.
+    """
     order = list(reversed(postorder([root])))
+    letters = dict.fromkeys(x for s in symbols for x in s.shape if isinstance(x, str))
+    for t in order:
+        yield from _sizes(t)
+        yield from (
+            ("size", t, size_letter(x), size_letter(x)) for x in letters if t.op is SIZE and x != t.params["name"]
+        )
+    for t in (t for t in order if t.op is SYMBOL):
+        yield from (("variable", t, s, s) for s in symbols if s is not t and s.shape == t.shape)
     for rules in _RULES:
         for t in order:
             for rule in rules:
@@ -70,6 +94,29 @@ def _terms(t: Term) -> Iterator[Change]:
         )
         if b.shape == t.shape:
             yield "term", t, op("neg", b) if minus else b, a
+
+
+def _sizes(t: Term) -> Iterator[Change]:
+    """A size that is too large or too small by one, and a sum for a mean."""
+    if t.op is SIZE:
+        yield from (("size", t, number(1) * s, s) for s in (op("sub", t, 1).term(), op("add", t, 1).term()))
+    if t.op.name in ("add", "sub") and t.args[0].op is SIZE and t.args[1].number in (1, -1):
+        yield "size", t, t.args[0], t.args[0]
+    if t.op.name == "sum" and t.args[0].ndim:
+        summed = [t.args[0].shape[k] for k in t.params["dim"]]
+        yield "mean", t, op("div", t, size_product(summed)), None
+    if t.op.name == "matmul" and t.args[0].ndim == 1:
+        yield "mean", t, op("div", t, size_letter(t.args[0].shape[0])), None
+
+
+def _complements(t: Term) -> Iterator[Change]:
+    """p for 1 - p, and the other way round."""
+    if t.op.name == "sub" and t.args[0].number == 1:
+        yield "complement", t, t.args[1], t.args[1]
+    elif t.op.name == "add" and t.args[1].number == 1 and t.args[0].op.name == "neg":
+        yield "complement", t, t.args[0].args[0], t.args[0].args[0]
+    elif t.op.name in ("sigmoid", "softmax", "ndtr") or t.op is SYMBOL:
+        yield "complement", t, op("sub", 1, t), op("sub", 1, t).term()
 
 
 def _products(t: Term) -> Iterator[Change]:
@@ -145,22 +192,26 @@ def _functions(t: Term) -> Iterator[Change]:
         yield "function", t, t.args[0], (t.op.name, "")
     if t.op.name in ("sum", "mean", "trace") and t.args[0].ndim:
         yield "sum", t, t.args[0], None
+    if t.op.name == "trace":
+        yield "function", t, op("sum", t.args[0], dim=(0, 1), keepdim=False), ("trace", "sum")
+    if t.op.name == "sum" and t.args[0].ndim == 2 and not t.ndim and t.args[0].shape[0] == t.args[0].shape[1]:
+        yield "function", t, op("trace", t.args[0]), ("sum", "trace")
     if t.op is SYMBOL and t.ndim:
         yield "function", t, op("sum", t, dim=tuple(range(t.ndim)), keepdim=False), ("", "sum")
 
 
 def _factors(t: Term) -> Iterator[Change]:
     if t.op.name == "mul":
-        a, b = t.args
-        if a.shape == t.shape:
-            yield "missing factor", t, a, b
-        if b.shape == t.shape:
-            yield "missing factor", t, b, a
+        for kept, gone in (t.args, t.args[::-1]):
+            if kept.shape in (t.shape, ()):
+                yield "missing factor", t, kept, gone
     if t.op.name in ("matmul", "outer"):
         for kept, gone in (t.args, t.args[::-1]):
             if kept.shape == t.shape:
                 yield "missing factor", t, kept, gone
-    if t.op.name == "div" and t.args[0].shape == t.shape:
+            elif not t.ndim:
+                yield "missing factor", t, op("sum", kept, dim=(0,), keepdim=False), gone
+    if t.op.name == "div" and t.args[0].shape in (t.shape, ()):
         yield "missing factor", t, t.args[0], op("div", 1, t.args[1])
     if t.op.name == "neg":
         yield "sign", t, t.args[0], t.args[0]
@@ -183,7 +234,7 @@ _RULES: tuple[tuple[Callable[[Term], Iterator[Change]], ...], ...] = (
     (_products, _transposes),
     (_powers,),
     (_factors,),
-    (_functions,),
+    (_complements, _functions),
     (_scaled,),
 )
 
@@ -191,15 +242,16 @@ _RULES: tuple[tuple[Callable[[Term], Iterator[Change]], ...], ...] = (
 class Search:
     """Single changes that make one formula equal to another at all points."""
 
-    def __init__(self, points: Sequence[Point]):
+    def __init__(self, points: Sequence[Point], symbols: Sequence[Term] = ()):
         self.points = list(points)
+        self.symbols = symbols
         self.left = BUDGET
         self._users: tuple[Term | None, dict[Term, list[Term]]] = (None, {})
 
     def found(self, root: Term, goals: Sequence[Any]) -> Change | None:
         """The first change of ``root`` whose values are ``goals``, one array per point."""
         price = 1 + count(root) // 100
-        for change in changes(root):
+        for change in changes(root, self.symbols):
             self.left -= price
             if self.left < 0:
                 return None
@@ -215,22 +267,34 @@ class Search:
             if not isinstance(other, Term) or part is other:
                 return False
             images = [substitute([root], {part: other})[0]]
-        except (SymgradError, ValueError, TypeError, IndexError, KeyError):
+        except _MISFITS:
             images = []
         images += self.single(root, part, other) if isinstance(other, Term) else []
         return any(isinstance(made, Term) and self.reaches(made, goals) for made in images)
 
     def single(self, root: Term, part: Term, other: Term) -> list[Term]:
         """The formula with one use of a shared part changed."""
-        users = self.users(root).get(part, [])
         out: list[Term] = []
-        for user in users if 1 < len(users) <= 4 else []:
-            try:
-                made = user.op(*(other if a is part else a for a in user.args), **user.params)
-                out.append(substitute([root], {user: made})[0])
-            except (SymgradError, ValueError, TypeError, IndexError, KeyError):
-                continue
+        for user, made in self._uses(root, part, other):
+            alone = [(user, made)] * self._shared(root, part)
+            for above, changed in [*alone, *(self._uses(root, user, made) if self._shared(root, user) else ())]:
+                try:
+                    out.append(substitute([root], {above: changed})[0])
+                except _MISFITS:
+                    continue
         return out
+
+    def _shared(self, root: Term, part: Term) -> bool:
+        return len(self.users(root).get(part, [])) > 1
+
+    def _uses(self, root: Term, part: Term, other: Term) -> Iterator[tuple[Term, Any]]:
+        """The terms that use a part, and what they become when they use another."""
+        users = self.users(root).get(part, [])
+        for user in users if len(users) <= 6 else []:
+            try:
+                yield user, user.op(*(other if a is part else a for a in user.args), **user.params)
+            except _MISFITS:
+                continue
 
     def users(self, root: Term) -> dict[Term, list[Term]]:
         """The terms that use each term of a formula."""

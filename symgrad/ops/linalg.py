@@ -16,6 +16,7 @@ from symgrad.ops.contraction import contract, einsum
 from symgrad.ops.reductions import int_to_long
 from symgrad.ops.rewrites import rewritten
 from symgrad.ops.shaping import axis_of, mT, ones_like, reshape, unsqueeze_op
+from symgrad.ops.sizes import product_size
 
 
 def mH(x: Any) -> Any:
@@ -277,7 +278,7 @@ def kron(input: Any, other: Any) -> Any:
     a, b = shape_of(x), shape_of(y)
     pairs = tuple(s for pair in zip(a, b, strict=True) for s in pair)
     blocks = contract((x, y), (left, right), tuple(range(2 * rank)), pairs)
-    return reshape(blocks, *(p * q for p, q in zip(a, b, strict=True)))
+    return reshape(blocks, *(product_size(p, q) for p, q in zip(a, b, strict=True)))
 
 
 def contracted(x: Any, dim: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, Spec, front, multilinear, primitive, shape_of
 from symgrad.ops.arithmetic import closed
-from symgrad.ops.sizes import total_size
+from symgrad.ops.sizes import product_size, total_size
 
 
 def axis_of(dim: Any, ndim: int) -> int:
@@ -53,8 +54,16 @@ reshape_op: Op = primitive(
 
 
 def resolve_shape(old: tuple[Any, ...], sizes: Sequence[Any]) -> tuple[int, ...]:
-    """Fill in one -1.  Raises ``RuntimeError`` in torch's words when the number of entries differs."""
-    total = math.prod(old)
+    """Fill in one -1.  Raises ``RuntimeError`` in torch's words when the number of entries differs.
+
+    Sizes that are letters are believed.
+    """
+    try:
+        total: Any = math.prod(old)
+    except TypeError:
+        total = ""
+    if isinstance(total, str):
+        return (functools.reduce(product_size, old, 1),) if tuple(sizes) == (-1,) else tuple(sizes)
     new = [int(s) for s in sizes]
     if new.count(-1) == 1:
         rest = -math.prod(new)

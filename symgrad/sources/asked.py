@@ -17,12 +17,15 @@ from symgrad.formula.reading.people.tokens import tokenize as tokenize_latex
 from symgrad.formula.reading.text import ALIASES
 from symgrad.formula.resizing import resized
 from symgrad.formula.structures import known_structure
-from symgrad.formula.term import Term, substitute, symbol, symbols
+from symgrad.formula.term import SYMBOL, Term, postorder, substitute, symbol, symbols
 from symgrad.op import FRONTS, TABLE
 from symgrad.sources.runs import run_on, run_on_examples
+from symgrad.sources.sampling import POSITIVE
 from symgrad.sources.shapes import Shapes, axis_progress, infer_shapes, parse_shapes
 from symgrad.tape.formula import Reading, read
 from symgrad.tape.record import Recorded
+
+_OF_SYMMETRIC = frozenset({"eigvalsh", "eigh_vectors", "cholesky"})
 
 
 class Source:
@@ -64,11 +67,17 @@ class Source:
         made = {}
         for name, structure in structures.items():
             target = self.target(name)
-            made[target] = symbol(str(target.name), target.shape, target.dtype, known_structure(structure))
+            known = structure if structure == POSITIVE else known_structure(structure)
+            made[target] = symbol(str(target.name), target.shape, target.dtype, known)
         if not made:
             return self
         term = substitute([self.term], made)[0]
         return Source(term, [made.get(s, s) for s in self.symbols], self.name, self.reading, self.given)
+
+    def read_by_half(self) -> list[str]:
+        """The matrices of which only one triangle is read (by ``eigvalsh``): they stand for symmetric ones."""
+        users = (t for t in postorder([self.term]) if t.op.name in _OF_SYMMETRIC)
+        return list(dict.fromkeys(str(t.args[0].name) for t in users if t.args[0].op is SYMBOL))
 
     def target(self, wrt: Any) -> Term:
         """The symbol called ``wrt`` (or the tensor's)."""

@@ -16,6 +16,10 @@ KINDS = ("normal", "positive", "unit", "integer", "spread", "definite", "mixed")
 """Kinds of random arrays."""
 
 
+POSITIVE = "positive"
+"""What is assumed of arrays whose entries are positive numbers."""
+
+
 def value(term: Term, values: dict[str, Any], sizes: dict[str, int]) -> Any:
     """The value of a formula as an array; None where it cannot be computed (a singular matrix)."""
     try:
@@ -96,6 +100,8 @@ def _draw(s: Term, shape: tuple[int, ...], kind: str, rng: Any) -> Any:
 def with_structure(array: Any, s: Term) -> Any:
     """The array made to have the structure that a symbol states."""
     structure = s.params.get("structure")
+    if structure == POSITIVE:
+        return np.where(array == 0, 1, np.abs(array)).astype(np.asarray(array).dtype)[()]
     if structure is None or np.ndim(array) != 2:
         return array
     turned = array.T

@@ -272,6 +272,15 @@ class _Reader:
     # -------------------------------------------------------------------------------------- calls
 
     def call(self, name: str) -> Any:
+        """A function with its arguments."""
+        args, params = self.arguments()
+        try:
+            return self.applied(name, args, params)
+        except (TypeError, KeyError) as error:
+            raise self.tokens.error(f"{name}() cannot take these arguments: {error}") from error
+
+    def arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        """Positional arguments and static parameters up to the closing bracket."""
         args: list[Any] = []
         params: dict[str, Any] = {}
         tokens = self.tokens
@@ -281,15 +290,16 @@ class _Reader:
                 tokens.take()
                 params[key] = self.value()
             else:
-                args.append(self.expression(0))
+                args.append(self.argument())
             if tokens.kind == "end":
                 raise tokens.error("')' is missing")
             if tokens.peek() != ")":
                 tokens.expect(",")
-        try:
-            return self.applied(name, args, params)
-        except (TypeError, KeyError) as error:
-            raise tokens.error(f"{name}() cannot take these arguments: {error}") from error
+        return args, params
+
+    def argument(self) -> Any:
+        """One argument of a function."""
+        return self.expression(0)
 
     def applied(self, name: str, args: list[Any], params: dict[str, Any]) -> Any:
         if name == "Piecewise":

@@ -11,6 +11,7 @@ from symgrad.formula.reading.atoms import ATOMS, KINDS
 from symgrad.formula.reading.families import Family
 from symgrad.formula.reading.indices import identity
 from symgrad.formula.reading.people.entries import basis
+from symgrad.formula.reading.people.functions import ENTRYWISE
 from symgrad.formula.reading.people.indices import subscript_letters
 from symgrad.formula.reading.values import Value, entrywise, op, transposed, value_of
 from symgrad.formula.term import Term, as_term, number
@@ -77,11 +78,12 @@ def _cases(r: Any, text: str) -> Any:
     while True:
         value = r.condition()
         r.tokens.found(",")
-        r.tokens.expect("&")
-        if r.tokens.peek() == r"\text{otherwise}":
-            r.tokens.take()
+        last = r.tokens.peek() == r"\end{cases}" or (r.tokens.peek(), r.tokens.peek(1)) == (r"\\", r"\end{cases}")
+        if (last and rows) or (r.tokens.found("&") and r.tokens.found(r"\text{otherwise}")):
             rows.append((value, None))
         else:
+            if r.tokens.peek(-1) != "&":
+                r.tokens.expect("&")
             rows.append((value, r.condition()))
         r.tokens.found(",") or r.tokens.found(".")
         if r.tokens.found(r"\end{cases}"):
@@ -164,19 +166,15 @@ def _not_a_symbol(r: Any, text: str) -> Any:
     raise r.tokens.error(f"{text!r} is no symbol here; {r.listed()}")
 
 
-def _special(function: Callable[[Term], Any]) -> Callable[[Any, str], Any]:
+def _special(function: Callable[..., Any]) -> Callable[[Any, str], Any]:
     """A letter that is a function before a bracket, where it is no symbol."""
 
     def rule(r: Any, text: str) -> Any:
         if r.tokens.peek() == "_" and r.tokens.peek(2) == "0" and r.tokens.peek(4) == "(":
             r.tokens.at += 4
-        return entrywise(function, r.bracketed()) if r.tokens.peek() == "(" else _not_a_symbol(r, text)
+        return entrywise(function, *r.arguments()[0]) if r.tokens.peek() == "(" else _not_a_symbol(r, text)
 
     return rule
-
-
-def _gamma(x: Term) -> Any:
-    return op("exp", op("lgamma", x))
 
 
 def _density(x: Term) -> Any:
@@ -227,7 +225,9 @@ PEOPLE: dict[str, Callable[[Any, str], Any]] = {
     r"\Theta": _step,
     **dict.fromkeys("IJYK", _bessel),
     "W": _special(lambda x: op("lambertw", x)),
-    r"\Gamma": _special(_gamma),
+    r"\Gamma": _special(ENTRYWISE["gamma"]),
+    "B": _special(ENTRYWISE["beta"]),
+    r"\chi": lambda r, text: indicator(r) if _has_condition(r.tokens) else _not_a_symbol(r, text),
     r"\phi": _special(_density),
     r"\varphi": _special(_density),
     "[": _iverson,
@@ -239,15 +239,6 @@ PEOPLE: dict[str, Callable[[Any, str], Any]] = {
 # ---------------------------------------------------------------------------------------------- named functions
 
 
-def _mean(r: Any, args: list[Any]) -> Any:
-    return Value("s", FRONTS["mean"].call(args[0].term))
-
-
-def _clamp(r: Any, args: list[Any]) -> Any:
-    low, high = (a.term.number for a in args[1:3])
-    return entrywise(lambda x: FRONTS["clamp"].call(x, low, high), args[0])
-
-
 def _along(name: str) -> Callable[[Any, list[Any]], Any]:
     def rule(r: Any, args: list[Any]) -> Any:
         term = args[0].term
@@ -255,25 +246,6 @@ def _along(name: str) -> Callable[[Any, list[Any]], Any]:
         return value_of(found) if name == "logsumexp" else Value(args[0].kind, found)
 
     return rule
-
-
-def _on_matrix(name: str) -> Callable[[Any, list[Any]], Any]:
-    return lambda r, args: value_of(FRONTS[name].call(args[0].term))
-
-
-def _over_all(name: str) -> Callable[[Any, list[Any]], Any]:
-    def rule(r: Any, args: list[Any]) -> Any:
-        return Value("s", FRONTS[name].call(args[0].term))
-
-    return rule
-
-
-def _elementwise(name: str) -> Callable[[Any, list[Any]], Any]:
-    return lambda r, args: r.entrywise(FRONTS[name].call, *args)
-
-
-def _sech(r: Any, args: list[Any]) -> Any:
-    return entrywise(lambda x: op("div", 1, op("cosh", x)), args[0])
 
 
 def _diag(r: Any, args: list[Any]) -> Any:
@@ -297,45 +269,23 @@ def _trace(r: Any, args: list[Any]) -> Any:
     return a if a.kind == "s" else Value("s", op("trace", r.square(a)))
 
 
-def _outer(r: Any, args: list[Any]) -> Any:
-    return r.crossed(*args)
+def _clamp(r: Any, args: list[Any]) -> Any:
+    return r.entrywise(lookup("minimum"), r.entrywise(lookup("maximum"), *args[:2]), args[2])
 
 
-def pseudo_inverse(a: Term) -> Term:
-    """The pseudo-inverse of a matrix."""
-    return op("pinv", a, atol=0.0, rtol=1e-12)  # type: ignore[no-any-return]
-
-
-def _adjugate(r: Any, args: list[Any]) -> Any:
-    a = r.square(args[0])
-    return Value("m", op("mul", op("det", a), op("inv", a)))
-
-
-NAMED: dict[str, Callable[[Any, list[Any]], Any]] = {
-    "mean": _mean,
-    "clip": _clamp,
-    "clamp": _clamp,
-    "softmax": _along("softmax"),
-    "log_softmax": _along("log_softmax"),
-    "logsumexp": _along("logsumexp"),
-    "tril": _on_matrix("tril"),
-    "triu": _on_matrix("triu"),
-    "norm": _over_all("norm"),
-    "adj": _adjugate,
-    "step": lambda r, args: r.entrywise(lookup("gt"), args[0], Value("s", number(0))),
-    "pinv": lambda r, args: Value("m", pseudo_inverse(args[0].term)),
-    "kron": lambda r, args: r.crossed(*args),
-    "sum": lambda r, args: _all_of(args[0]),
-    "sech": _sech,
-    "diag": _diag,
-    "dot": _dot,
-    "trace": _trace,
-    "tr": _trace,
-    "outer": _outer,
-    "transpose": lambda r, args: transposed(args[0]),
-    "inv": lambda r, args: r.inverse(args[0]),
-    "det": lambda r, args: of_square(r, "det", args[0]),
-    "logdet": lambda r, args: of_square(r, "logdet", args[0]),
-    "softplus": lambda r, args: entrywise(lambda x: op("softplus", x), args[0]),
-    **{name: _elementwise(name) for name in ("relu", "sigmoid", "sign", "sqrt", "square", "maximum", "minimum")},
+NAMED: dict[str, tuple[int, Callable[[Any, list[Any]], Any]]] = {
+    **{name: (1, _along(name)) for name in ("softmax", "log_softmax", "logsumexp")},
+    **dict.fromkeys(("clip", "clamp"), (3, _clamp)),
+    "step": (1, lambda r, args: r.entrywise(lookup("gt"), args[0], Value("s", number(0)))),
+    "kron": (2, lambda r, args: r.crossed(*args)),
+    "outer": (2, lambda r, args: r.crossed(*args)),
+    "sum": (1, lambda r, args: _all_of(args[0])),
+    "diag": (1, _diag),
+    "dot": (2, _dot),
+    **dict.fromkeys(("trace", "tr"), (1, _trace)),
+    "transpose": (1, lambda r, args: transposed(args[0])),
+    "inv": (1, lambda r, args: r.inverse(args[0])),
+    "det": (1, lambda r, args: of_square(r, "det", args[0])),
+    "logdet": (1, lambda r, args: of_square(r, "logdet", args[0])),
 }
+"""Functions that mean more in matrix notation than in NumPy's, by name: for how many arguments, and what they do."""

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 from symgrad.formula.canonical.normal import size_text
+from symgrad.formula.derive import gradient
 from symgrad.formula.reading.misfits import ProductMisfit
-from symgrad.formula.reading.people.atoms import pseudo_inverse
 from symgrad.formula.reading.values import op
-from symgrad.formula.term import Term, apply, full, number, size_letter, size_product
-from symgrad.op import FRONTS, lookup
+from symgrad.formula.term import Term, apply, full, number, size_letter, size_product, substitute, symbol
+from symgrad.op import FRONTS, TABLE, lookup
 from symgrad.ops.indexing import static_index
 from symgrad.ops.naming import SPACES
 
@@ -176,18 +176,68 @@ def _appended(axis: int) -> Callable[..., Any]:
     return call
 
 
+def pseudo_inverse(a: Term) -> Term:
+    """The pseudo-inverse of a matrix."""
+    return op("pinv", a, atol=0.0, rtol=1e-12)  # type: ignore[no-any-return]
+
+
+def factorial(k: Term) -> Term:
+    """``k!``, by the gamma function."""
+    return op("exp", op("lgamma", op("add", k, 1)))  # type: ignore[no-any-return]
+
+
+def slope(f: Callable[[Term], Any]) -> Callable[[Term], Any]:
+    """The derivative of an entrywise function, as ``tanh'`` of tanh."""
+
+    def call(x: Term) -> Any:
+        at = symbol("·", x.shape, x.dtype)
+        made = f(at)
+        total = op("sum", made, dim=tuple(range(made.ndim)), keepdim=False) if made.ndim else made
+        return substitute([gradient(total, [at])[0]], {at: x})[0]
+
+    return call
+
+
+def entrywise_function(name: str) -> Callable[..., Any] | None:
+    """The function of a name that is taken entry by entry; None for others."""
+    if name in ENTRYWISE:
+        return ENTRYWISE[name]
+    plain = name in TABLE and TABLE[name].kind == "elementwise" and name not in FUNCTIONS
+    return lookup(name) if plain else None
+
+
 def function(name: str) -> Callable[..., Any] | None:
     """The function of a name; None for ops of the table and names that are not known."""
     if name in FUNCTIONS:
         return FUNCTIONS[name]
+    if name in ENTRYWISE:
+        return ENTRYWISE[name]
     if name in FRONTS:
         return lambda *args, **params: FRONTS[name].call(*args[:1], *map(static, args[1:]), **params)
     return next((space[name] for space in (SPACES["special"], SPACES["linalg"]) if name in space), None)
 
 
+def _reciprocal(name: str) -> Callable[..., Any]:
+    return lambda a: op("div", 1, op(name, a))
+
+
 def _elementwise(name: str) -> Callable[..., Any]:
     return lambda *args: apply(lookup(name), args, {})
 
+
+ENTRYWISE: dict[str, Callable[..., Any]] = {
+    "sec": _reciprocal("cos"),
+    "csc": _reciprocal("sin"),
+    "cot": _reciprocal("tan"),
+    "sech": _reciprocal("cosh"),
+    "csch": _reciprocal("sinh"),
+    "coth": _reciprocal("tanh"),
+    "gamma": lambda a: op("exp", op("lgamma", a)),
+    "factorial": factorial,
+    "beta": lambda a, b: op("exp", op("lgamma", a) + op("lgamma", b) - op("lgamma", a + b)),
+    **{name: _elementwise(name) for name in ("log", "exp", "sqrt", "sign", "softplus", "relu", "sigmoid", "square")},
+}
+"""Functions that are taken entry by entry, by the names that people use."""
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "trace": _trace,
@@ -222,7 +272,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{short: SPACES["special"][f"bessel_{short}"] for short in ("j0", "j1", "y0", "y1")},
     **{short: SPACES["special"][f"modified_bessel_{short}"] for short in ("k0", "k1")},
     "polygamma": _polygamma,
-    "gamma": lambda a: lookup("exp")(lookup("lgamma")(a)),
     "len": lambda a: size_letter(a.shape[0]),
     "power": lambda a, b: lookup("pow")(a, b),
     "Pow": lambda a, b: lookup("pow")(a, b),
@@ -244,12 +293,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "zeros_like": lambda a: full(a.shape, 0, a.dtype),
     "eye": _eye,
     **{name: _square(name) for name in ("inv", "det", "logdet", "logabsdet")},
-    "softplus": _elementwise("softplus"),
-    "sech": lambda a: 1 / lookup("cosh")(a),
     "max": lambda a, *rest, **params: FRONTS["maximum"].call(a, *rest) if rest else FRONTS["amax"].call(a, **params),
     "min": lambda a, *rest, **params: FRONTS["minimum"].call(a, *rest) if rest else FRONTS["amin"].call(a, **params),
-    "log": _elementwise("log"),
-    "exp": _elementwise("exp"),
-    "sqrt": _elementwise("sqrt"),
-    "sign": _elementwise("sign"),
+    "size": lambda a, axis=None: size_product(a.shape) if axis is None else size_letter(a.shape[static(axis)]),
+    "diagflat": _diag,
+    "cof": lambda a: op("mul", _square("det")(a), _square("inv")(a).T),
+    "adj": lambda a: op("mul", _square("det")(a), _square("inv")(a)),
+    "sym": lambda a: op("div", op("add", a, a.T), 2),
 }

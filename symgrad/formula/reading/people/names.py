@@ -15,7 +15,8 @@ _NAMES = {
     "psi": "ps p", "Psi": "P", "omega": "w om", "Omega": "W O Om", "ell": "l",
 }  # fmt: skip
 """What people call a Greek letter in code, the likeliest first."""
-_FUNCTIONS = ("(", "'")
+_CALLED = ("sigma", "psi", "phi", "Phi", "Gamma", "zeta", "Theta")
+"""Greek letters that are functions before a bracket."""
 
 
 def stand_ins(tokens: Sequence[str], table: Mapping[str, Any]) -> dict[str, str]:
@@ -29,7 +30,7 @@ def stand_ins(tokens: Sequence[str], table: Mapping[str, Any]) -> dict[str, str]
     for k, token in enumerate(tokens):
         plain = "\\" + token[1:].removeprefix("var")
         following = tokens[k + 1] if k + 1 < len(tokens) else ""
-        if token[:1] != "\\" or token in known or token in out or following in _FUNCTIONS:
+        if token[:1] != "\\" or token in known or token in out or (following in ("(", "'") and plain[1:] in _CALLED):
             continue
         if plain[1:] not in GREEK and token != r"\ell":
             continue

@@ -12,25 +12,25 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from symgrad.errors import FormulaError, NameProblem, ShapeError
-from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.printing.names import texts
 from symgrad.formula.reading import families
-from symgrad.formula.reading.families import BATCH, Family, family_of, has_families
-from symgrad.formula.reading.families import settled as settled_family
+from symgrad.formula.reading.families import BATCH, Family, has_families
 from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.misfits import ProductMisfit, said
-from symgrad.formula.reading.people.atoms import NAMED, PEOPLE, exponential, indicator, of_square, pseudo_inverse
+from symgrad.formula.reading.people import powers
+from symgrad.formula.reading.people.atoms import NAMED, PEOPLE, exponential, indicator, of_square
 from symgrad.formula.reading.people.clauses import Clauses
 from symgrad.formula.reading.people.entries import cropped, picked
+from symgrad.formula.reading.people.functions import entrywise_function, function, slope
 from symgrad.formula.reading.people.indices import SUMS, sizes_of_indices, sizes_of_limits, subscript
 from symgrad.formula.reading.people.sums import summed, totalled
-from symgrad.formula.reading.people.tokens import ADJOINT, OPERATORS, TURNED, tokenize
+from symgrad.formula.reading.people.tokens import OPERATORS, RECIPROCALS, tokenize
 from symgrad.formula.reading.tex import _TexReader
 from symgrad.formula.reading.text import Tokens, literal, power, symbol_table
 from symgrad.formula.reading.values import Value, divided, entrywise, op, operand_of, product, transposed, value_of
 from symgrad.formula.reading.values import as_term as settled
 from symgrad.formula.term import Term, number, size_letter
-from symgrad.op import FRONTS, lookup
+from symgrad.op import FRONTS, TABLE, lookup
 
 # ---------------------------------------------------------------------------------------------- the reader
 
@@ -238,7 +238,7 @@ class PeopleReader(_TexReader):
         out = self.summed() if tokens.peek() in SUMS else self.signed()
         while not self.closing():
             if tokens.found("/"):
-                out = self.quotient(out, self.signed())
+                out = self.quotient(out, self.denominator())
                 continue
             sign = tokens.take() if tokens.peek() in _BETWEEN else ""
             right = self.summed() if tokens.peek() in SUMS else self.signed()
@@ -266,6 +266,13 @@ class PeopleReader(_TexReader):
         if self.tokens.found("-"):
             return entrywise(_negative, self.signed())
         return self.factor()
+
+    def denominator(self) -> Any:
+        """What a quotient in a line is divided by: one factor, or where that is asked for all up to the next sign."""
+        out = self.signed()
+        while self.others.get("solidus") and not self.closing() and self.tokens.peek() not in (*_BETWEEN, *SUMS, "/"):
+            out = self.times(out, self.signed())
+        return out
 
     def quotient(self, top: Any, bottom: Any) -> Any:
         """A quotient; arrays divide entry by entry."""
@@ -300,10 +307,7 @@ class PeopleReader(_TexReader):
         if a.kind == "v" and b.kind in ("v", "r"):
             return self.times(a, b if b.kind == "r" else transposed(b))
         if isinstance(a, Value) and isinstance(b, Value) and a.kind == b.kind == "m":
-            try:
-                return Value("m", FRONTS["kron"].call(a.term, b.term))
-            except TypeError:
-                raise self.tokens.error(r"\otimes of matrices needs numbers as sizes; state them in shapes=") from None
+            return Value("m", FRONTS["kron"].call(a.term, b.term))
         raise self.tokens.error(r"\otimes stands between two vectors or two matrices here", ProductMisfit)
 
     def starred(self, a: Any, b: Any) -> Any:
@@ -335,6 +339,11 @@ class PeopleReader(_TexReader):
         if not isinstance(array, Value):
             raise self.tokens.error("an entry has no further indices")
         places, term = subscript(self), self.plain(array)
+        if not term.ndim:
+            letters = "".join(item[1] for item in self.tokens.items[place + 2 : self.tokens.at - 1])
+            name = f"{self.tokens.items[place - 1][1]}_{letters}"
+            self.tokens.at = place - 1
+            raise self.tokens.error(f"{name} is no symbol here; {self.listed()}", NameProblem)
         if len(places) > term.ndim or not places or (len(places) < term.ndim and term.ndim - len(places) > 2):
             self.tokens.at = place
             said = f"{len(places)} indices for an array with {term.ndim} axes (shape {tuple(term.shape)})"
@@ -343,83 +352,29 @@ class PeopleReader(_TexReader):
 
     # -------------------------------------------------------------------------------------- powers
 
+    def factor(self) -> Any:
+        """An atom with what stands after it: powers, indices, ``!`` and the ``_+`` of a positive part."""
+        out = self.atom()
+        while (after := self.tokens.peek()) in ("^", "_", "!"):
+            if after == "_":
+                positive = self.tokens.peek(2) == "+" and self.tokens.peek(3) == "}"
+                out = powers.positive_part(self, out) if positive else self.entry(out)
+            else:
+                self.tokens.take()
+                out = self.raised(out) if after == "^" else powers.factorial(self, out)
+        return out
+
     def raised(self, base: Any) -> Any:
         """A power, transpose or inverse, after its sign."""
-        tokens = self.tokens
-        place = tokens.at
-        tokens.expect("{")
-        minus = tokens.peek() == "-" and tokens.peek(2) == "}"
-        mark = tokens.peek(1 if minus else 0)
-        ends = tokens.peek(2 if minus else 1) == "}"
-        turns = mark in TURNED | ADJOINT and not (mark in ("T", "H") and self.is_scalar(mark))
-        if ends and (mark == "+" or (mark == r"\dagger" and self.others.get("pseudo"))) and base.kind == "m":
-            tokens.at += 2
-            return Value("m", pseudo_inverse(base.term))
-        if ends and turns:
-            tokens.at += 3 if minus else 2
-            turned = settled_family(family_of(base).transposed()) if base.kind == "t" else transposed(base)
-            if mark in ADJOINT:
-                turned = entrywise(lambda x: op("conj", x), turned)
-            return self.inverse(turned) if minus else turned
-        if mark == r"\top":
-            tokens.at += 2 if minus else 1
-            raise tokens.error("'}' is missing")
-        entry = tokens.found(r"\odot")
-        exponent = self.condition()
-        flipped = tokens.found(r"\top")
-        tokens.expect("}")
-        k = exponent.term.number
-        if entry or base.kind in ("s", "o", "v", "r", "indexed"):
-            out = self.entrywise(power, base, exponent)
-        elif isinstance(k, int):
-            out = self.matrix_power(base, k)
-        else:
-            out = self.spectral_power(base, exponent.term, place)
-        return transposed(out) if flipped else out
+        return powers.raised(self, base)
+
+    def inverse(self, a: Any) -> Any:
+        """The inverse of a square matrix or of a number."""
+        return powers.inverse(self, a)
 
     def is_scalar(self, name: str) -> bool:
         """Whether a name is that of a number."""
         return any(parts == [name] and value.kind == "s" for parts, value in self.known)
-
-    def spectral_power(self, base: Any, exponent: Term, place: int) -> Any:
-        """A power of a symmetric matrix that is no integer, such as ``(X^T X)^{-1/2}``."""
-        term = self.square(base)
-        if exponent.shape or (
-            canonical(term) is not canonical(term.T) and term.params.get("structure") not in _SYMMETRIC
-        ):
-            self.tokens.at = place
-            raise self.tokens.error(
-                r"a power of a matrix is an integer here, unless the matrix is symmetric; entry by entry it is written "
-                r"A^{\odot p}"
-            )
-        vectors = op("eigh_vectors", term)
-        return Value("m", (vectors * power(op("eigvalsh", term), exponent)) @ vectors.T)
-
-    def inverse(self, a: Any) -> Any:
-        """The inverse of a square matrix or of a number."""
-        if isinstance(a, Family) and a.kind == "m":
-            return a.each("m", lookup("inv"))
-        if a.kind == "t":
-            return Value("t", op("inv", a.term))
-        if a.kind == "eye":
-            return Value("eye", op("div", 1, a.term))
-        if a.kind == "s":
-            return Value("s", op("div", 1, a.term))
-        return Value("m", op("inv", self.square(a)))
-
-    def matrix_power(self, base: Any, k: int) -> Any:
-        """An integer power of a square matrix."""
-        if abs(k) > 64:
-            raise self.tokens.error(f"the matrix power {k} is beyond what is read")
-        if base.kind == "eye":
-            return Value("eye", power(base.term, number(k)))
-        if k == 0:
-            return Value("eye", number(1))
-        one = base if k > 0 else self.inverse(base)
-        out = one
-        for _ in range(abs(k) - 1):
-            out = self.times(out, one)
-        return out
 
     # -------------------------------------------------------------------------------------- functions
 
@@ -427,9 +382,12 @@ class PeopleReader(_TexReader):
         """A symbol, number, bracket or function."""
         tokens = self.tokens
         text = tokens.peek()
-        named = self.symbol()
+        named = None if self.is_exponential(text) else self.symbol()
         if named is not None:
             return named
+        if text in RECIPROCALS:
+            tokens.take()
+            return self.function(text[1:])
         rule = PEOPLE.get(text)
         if rule is not None:
             tokens.take()
@@ -443,11 +401,21 @@ class PeopleReader(_TexReader):
             raise tokens.error(f"{text!r} is no symbol here; {self.listed()}")
         if text == r"\bar" and self.others.get("means"):
             tokens.take()
-            return NAMED["mean"](self, [self.group()])
+            return self.mean(self.group())
         if text in _MARKS:
             name = f"{text}{{{tokens.peek(2)}}}"
             raise tokens.error(f"{name} is no symbol here; define it after a comma, as in ', {name} = …'")
         return super().atom()
+
+    def mean(self, a: Any) -> Any:
+        """The mean of a vector; of a matrix, whose rows are samples, the row of the means of its columns."""
+        if isinstance(a, Value) and a.kind == "m":
+            return Value("rb", op("mean", a.term, dim=(0,), keepdim=False))
+        return value_of(FRONTS["mean"].call(a.term))
+
+    def is_exponential(self, text: str) -> bool:
+        """Whether ``e^`` is the exponential although ``e`` is a symbol."""
+        return text == "e" and self.tokens.peek(1) == "^" and bool(self.others.get("euler"))
 
     def listed(self) -> str:
         """The names that may stand in the text."""
@@ -458,13 +426,12 @@ class PeopleReader(_TexReader):
     def function(self, name: str) -> Any:
         """A function with its exponent or prime before the argument."""
         tokens = self.tokens
-        if name == "sigmoid" and tokens.found("'"):
-            s = entrywise(lookup("sigmoid"), self.argument())
-            return self.entrywise(lookup("mul"), s, entrywise(lookup("sub"), Value("s", number(1)), s))
+        if tokens.found("'"):
+            return self.entrywise(slope(self.operation(name)), self.argument())
         if name == "digamma" and tokens.peek() == "^" and tokens.peek(2) == "(":
             return super().function(name)
-        if name == "digamma" and (tokens.peek() == "'" or (tokens.peek() == "_" and tokens.peek(2).isdigit())):
-            order = 1 if tokens.found("'") else int(self.subscript()[0])
+        if name == "digamma" and tokens.peek() == "_" and tokens.peek(2).isdigit():
+            order = int(self.subscript()[0])
             return entrywise(lambda x: op("polygamma", x, n=order), self.argument())
         if name == "exp" and self.others.get("expm"):
             return exponential(self, self.argument())
@@ -476,8 +443,12 @@ class PeopleReader(_TexReader):
         if name == "log" and tokens.peek() == r"\det":
             tokens.take()
             return of_square(self, "logdet", self.argument())
-        out = entrywise(lookup(name), self.argument())
-        return out if exponent is None else entrywise(power, out, exponent)
+        out = self.entrywise(self.operation(name), self.argument())
+        return out if exponent is None else self.entrywise(power, out, exponent)
+
+    def operation(self, name: str) -> Callable[..., Any]:
+        """The function of a name that is taken entry by entry."""
+        return entrywise_function(name) or lookup(name)
 
     def argument(self) -> Any:
         """The argument of a function: a bracket, or the numbers and symbols that follow."""
@@ -488,9 +459,13 @@ class PeopleReader(_TexReader):
             tokens.at = max(0, tokens.at - 1)
             raise tokens.error(f"a function needs its argument; {self.listed()}")
         out = self.factor()
-        while not self.closing() and (tokens.kind == "number" or self.symbol_next()) and tokens.peek() != r"\cdot":
+        while not self.others.get("narrow") and not self.closing() and self.goes_on():
             out = self.times(out, self.factor())
         return out
+
+    def goes_on(self) -> bool:
+        r"""Whether the argument of a function goes on: with a number, a symbol or a constant, as in ``\sin 2\pi x``."""
+        return self.tokens.kind == "number" or self.tokens.peek() in (r"\pi", "π") or self.symbol_next()
 
     def symbol_next(self) -> bool:
         """Whether a symbol starts at this place."""
@@ -530,17 +505,36 @@ class PeopleReader(_TexReader):
     def named(self, name: str, args: list[Any], params: dict[str, Any], axes: tuple[int, ...] | None) -> Any:
         """A function by its name."""
         name = OPERATORS.get(name, name)
-        rule = NAMED.get(name)
-        if rule is not None and not params and axes is None:
-            return rule(self, args)
         try:
-            return super().named(name, args, params, axes)
+            found = None if params or axes is not None else self.plainly(name, args)
+            return super().named(name, args, params, axes) if found is None else found
         except NameProblem:
             raise
         except (ShapeError, FormulaError, ValueError, IndexError) as error:
             if str(error).startswith("cannot read"):
                 raise
             raise self.tokens.error(said(error), ProductMisfit) from None
+        except TypeError as error:
+            raise self.tokens.error(f"{name} cannot take these arguments: {error}") from None
+
+    def plainly(self, name: str, args: list[Any]) -> Any:
+        """A function without parameters: of matrix notation, of entries, or of whole arrays; None for others."""
+        arity, rule = NAMED.get(name, (0, None))
+        if rule is not None and len(args) == arity:
+            return rule(self, args)
+        primed = name[-1] == "'" and name not in TABLE
+        by_entry = entrywise_function(name[:-1] if primed else name)
+        if by_entry is not None:
+            return self.entrywise(slope(by_entry) if primed else by_entry, *args)
+        whole = function(name)
+        if whole is None or not all(a.kind in ("s", "v", "r", "m", "t") and isinstance(a, Value) for a in args):
+            return None
+        try:
+            return value_of(whole(*(a.term for a in args)))
+        except (ValueError, AttributeError) as error:
+            if isinstance(error, (ShapeError, FormulaError)):
+                raise
+            raise self.tokens.error(f"{name} cannot take these arguments: {error}") from None
 
     def square(self, a: Any) -> Term:
         """The term of a square matrix."""
@@ -563,7 +557,6 @@ def _negative(x: Term) -> Any:
 _INVERSES = {"ndtr": "ndtri", **{name: f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}}
 """What f⁻¹ of a function is."""
 _MARKS = (r"\hat", r"\bar", r"\tilde", r"\dot")
-_SYMMETRIC = ("symmetric", "psd", "spd", "diagonal", "hermitian")
 _BETWEEN = (r"\cdot", r"\star", r"\entry", r"\ratio", r"\otimes")
 _RELATIONS = ("=", r"\ne", "<", r"\le", ">", r"\ge")
 _ENDS = (

@@ -16,23 +16,25 @@ from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
 from symgrad.formula.printing.names import name_latex
 from symgrad.formula.reading.misfits import ProductMisfit, said
 from symgrad.formula.reading.people.clauses import cut, main_piece
-from symgrad.formula.reading.people.functions import ATTRIBUTES, FUNCTIONS, function, joined
+from symgrad.formula.reading.people.functions import ATTRIBUTES, ENTRYWISE, FUNCTIONS, function, joined
 from symgrad.formula.reading.people.tex import read_latex, read_tokens
-from symgrad.formula.reading.people.tokens import OPERATORS, PeopleTokens, braced, primes
+from symgrad.formula.reading.people.tokens import OPERATORS, PeopleTokens, bars, braced, primes
 from symgrad.formula.reading.text import ALIASES, _Reader, symbol_table
 from symgrad.formula.term import Term, as_term, size_letter
-from symgrad.op import FRONTS, TABLE, lookup
+from symgrad.op import FRONTS, TABLE
 
-RAISED = "[ᵀ⁻⁰¹²³⁴⁵⁶⁷⁸⁹]"
+RAISED = "[ᵀ⁻⁰¹²³⁴⁵⁶⁷⁸⁹ⁱⁿˣʸᵏᵐᵖ]"
+LOWERED = "[₀₁₂₃₄₅₆₇₈₉ᵢⱼₖₗₘₙₚ]"
 TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)"
-    rf"|(?P<name>(?!{RAISED})[^\W\d](?:(?!{RAISED})\w)*)"
+    rf"|(?P<name>(?!{RAISED}|{LOWERED})[^\W\d](?:(?!{RAISED}|{LOWERED})\w)*)"
     r"|(?P<text>'[a-z]{2,12}'|'[a-zA-Z]+(?:,[a-zA-Z]+)+'|'[a-zA-Z]+(?:\s*,\s*[a-zA-Z]+)*\s*->\s*[a-zA-Z]*'|\"[^\"]*\")"
-    r"|(?P<raised>⁻?ᵀ|⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
-    r"|(?P<sign>\*\*|//|<=|>=|==|!=|\.\*|\./|\.\^|\.\.\.|\|\||[-+*/%@()\[\],:;.&|~<>=^'⊙·−√‖∑∏]))"
+    r"|(?P<raised>⁻?ᵀ|⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[ⁱⁿˣʸᵏᵐᵖ])"
+    rf"|(?P<lowered>{LOWERED}+)"
+    r"|(?P<sign>\*\*|//|<=|>=|==|!=|\.\*|\./|\.\^|\.\.\.|\|\||[-+*/%@()\[\],:;.&|~<>=^'⊙·−√‖∑∏∘⋅′!]))"
 )
-MODULES = {"np", "numpy", "torch", "jnp", "sg", "sympy", "sp", "scipy", "linalg", "math", "special", "F", "nn"}
-_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+MODULES = {"np", "numpy", "torch", "jnp", "jax", "sg", "sympy", "sp", "scipy", "linalg", "math", "special", "F", "nn"}
+_PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹ⁱⁿˣʸᵏᵐᵖ₀₁₂₃₄₅₆₇₈₉ᵢⱼₖₗₘₙₚ", "-0123456789inxykmp0123456789ijklmnp")
 
 
 def tokenize(text: str, names: Container[str] = ()) -> PeopleTokens:
@@ -47,7 +49,32 @@ def tokenize(text: str, names: Container[str] = ()) -> PeopleTokens:
             raise found.error(f"unexpected {text[at]!r}")
         items.append((match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
         at = match.end()
-    return PeopleTokens(text, _without_modules(items, {m for m in MODULES if m not in names}))
+    return PeopleTokens(text, bracketed(_without_modules(items, {m for m in MODULES if m not in names}), names))
+
+
+def bracketed(items: Items, names: Container[str] = ()) -> Items:
+    """The tokens with Mathematica's ``Exp[x]`` as ``exp(x)``."""
+    out = list(items)
+    for k, (kind, text, place) in enumerate(items[:-1]):
+        lower = text.lower()
+        known = text not in names and (lower in TABLE or lower in FUNCTIONS or lower in ENTRYWISE or text in OPERATORS)
+        if kind == "name" and text[:1].isupper() and items[k + 1][1] == "[" and known:
+            end = _closing(items, k + 1)
+            out[k] = (kind, text if text in OPERATORS or text in FUNCTIONS else lower, place)
+            out[k + 1] = ("sign", "(", items[k + 1][2])
+            if end < len(items):
+                out[end] = ("sign", ")", items[end][2])
+    return out
+
+
+def _closing(items: Items, k: int) -> int:
+    """The place of the square bracket that closes the one at ``k``; the end where there is none."""
+    depth = 0
+    for j in range(k, len(items)):
+        depth += (items[j][1] == "[") - (items[j][1] == "]")
+        if not depth:
+            return j
+    return len(items)
 
 
 def _without_modules(items: list[tuple[str, str, int]], modules: set[str]) -> list[tuple[str, str, int]]:
@@ -98,7 +125,7 @@ def _finished(tokens: PeopleTokens, table: dict[str, Term]) -> Term:
     return as_term(joined(found))
 
 
-_SIGNS = {"^": "**", "·": "*", "−": "-"}
+_SIGNS = {"^": "**", "·": "*", "⋅": "*", "−": "-"}
 
 
 def as_line(text: str) -> str:
@@ -134,18 +161,15 @@ def statements(tokens: PeopleTokens, table: Container[str] = ()) -> tuple[Items,
 
 
 class NumpyReader(_Reader):
-    """The strict reader with NumPy's functions, methods, and the matrix product where ``*`` can mean nothing else."""
+    """The strict reader with the functions and methods of NumPy, SciPy and torch."""
 
     def infix(self, sign: str, left: Any, right: Any) -> Any:
-        """The value of an operator; ``*`` is the matrix product where it can mean nothing else."""
+        """The value of an operator, with its place in errors."""
         try:
+            if sign == "@" and not (left.ndim and right.ndim):
+                raise ShapeError("@ stands between arrays; between numbers, or a number and an array, write *")
             return super().infix(sign, left, right)
         except ShapeError as error:
-            if sign == "*" and left.ndim and right.ndim and not is_numpy(self.tokens.text):
-                try:
-                    return lookup("matmul")(left, right)
-                except ShapeError:
-                    pass
             raise self.tokens.error(str(error).rstrip(".").replace("'", ""), ProductMisfit) from None
 
     def attribute(self, left: Any) -> Any:
@@ -163,7 +187,7 @@ class NumpyReader(_Reader):
         if tokens.peek(2) != "(":
             return super().attribute(left)
         tokens.at += 3
-        if name == "astype":
+        if name in _SAME_VALUE:
             while tokens.take() not in (")", ""):
                 pass
             return 1 * left
@@ -212,25 +236,9 @@ class NumpyReader(_Reader):
         """The end of a slice; ``np.newaxis`` is None."""
         return None if self.tokens.found("newaxis") else super().end()
 
-    def arguments(self) -> tuple[list[Any], dict[str, Any]]:
-        """Positional arguments and static parameters up to the closing bracket."""
-        args: list[Any] = []
-        params: dict[str, Any] = {}
-        tokens = self.tokens
-        while not tokens.found(")"):
-            if tokens.kind == "name" and tokens.peek(1) == "=":
-                key = tokens.take()
-                tokens.take()
-                params[key] = self.value()
-            elif tokens.kind == "text":
-                args.append(tokens.take()[1:-1])
-            else:
-                args.append(self.expression(0))
-            if tokens.kind == "end":
-                raise tokens.error("')' is missing")
-            if tokens.peek() != ")":
-                tokens.expect(",")
-        return args, params
+    def argument(self) -> Any:
+        """One argument; the text that says what ``einsum`` does is one, too."""
+        return self.tokens.take()[1:-1] if self.tokens.kind == "text" else super().argument()
 
     def people(self, name: str, args: list[Any], params: dict[str, Any]) -> Any:
         """A function by its name in NumPy, torch or mathematics."""
@@ -242,29 +250,35 @@ class NumpyReader(_Reader):
 
 
 def read_matrices(
-    text: str, symbols: Mapping[str, Any] | Iterable[Term], shape: tuple[Any, ...] | None = None, **readings: Any
+    text: str,
+    symbols: Mapping[str, Any] | Iterable[Term],
+    shape: tuple[Any, ...] | None = None,
+    starred: bool = True,
+    **readings: Any,
 ) -> Term:
     """The term of a text in the notation of mathematics, where vectors are columns.
+
+    ``starred`` says that ``*`` is the matrix product, which it never is beside the ``@`` or ``np.`` of NumPy.
 
     >>> read_matrices("2 A'(Ax - b)", {"A": ("m", "n"), "x": ("n",), "b": ("m",)}).shape
     ('n',)
     """
     table = symbol_table(symbols)
-    tokens = _translated(tokenize(as_line(text), table), table)
+    tokens = _translated(tokenize(as_line(text), table), table, starred and not is_numpy(text))
     return read_tokens(tokens, table, shape, **readings)
 
 
 _PAPER = {
-    "*": r"\star", "·": r"\cdot", "@": r"\cdot", ".*": r"\entry", "⊙": r"\odot", "./": r"\ratio", "−": "-", "||": r"\|",
-    "‖": r"\|", "<=": r"\le", ">=": r"\ge", "!=": r"\ne", "==": "=", "&": r"\wedge", "√": r"\sqrt",
+    "*": r"\star", "·": r"\cdot", "@": r"\cdot", ".*": r"\entry", "⊙": r"\odot", "./": r"\ratio", "−": "-", "′": "'",
+    "⋅": r"\cdot", "∘": r"\odot", "‖": r"\|",
+    "<=": r"\le", ">=": r"\ge", "!=": r"\ne", "==": "=", "&": r"\wedge", "√": r"\sqrt",
 }  # fmt: skip
 
 
-def _translated(tokens: PeopleTokens, table: dict[str, Term]) -> PeopleTokens:
+def _translated(tokens: PeopleTokens, table: dict[str, Term], starred: bool) -> PeopleTokens:
     """Plain tokens in the notation of the reader of LaTeX."""
     out: list[tuple[str, str, int]] = []
     items = tokens.items
-    explicit = is_numpy(tokens.text)
     k = 0
     while k < len(items):
         kind, text, place = items[k]
@@ -273,43 +287,43 @@ def _translated(tokens: PeopleTokens, table: dict[str, Term]) -> PeopleTokens:
         if text == "." and following in _AFTER_DOT:
             out += [("char", part, place) for part in ("^", "{", *_AFTER_DOT[following], "}")]
             k += 1
-        elif kind == "raised":
-            inner = [("char", r"\top", place)] if text == "ᵀ" else _digits(text, place)
-            out += [("char", "^", place), ("char", "{", place), *inner, ("char", "}", place)]
+        elif kind in ("raised", "lowered"):
+            if kind == "raised" and k > 1 and items[k - 2][0] == "raised":
+                out.pop()  # ²ˣ is one power
+            else:
+                out += [("char", sign, place) for sign in ("^" if kind == "raised" else "_", "{")]
+            out += [*_script(text, place), ("char", "}", place)]
+        elif text == "*" and [i[1] for i in out[-1:]] == ["^"]:
+            out.append(("char", r"\ast", place))
         elif text in ("**", "^", ".^"):
-            k = _exponent(items, k, out, place, entrywise=text == ".^" or (text == "**" and explicit))
-        elif text == "*" and explicit:
+            entrywise = text == ".^" or (text == "**" and not starred)
+            k = _exponent(items, k, out, place, starred, entrywise)
+        elif text == "*" and not starred:
             out.append(("char", r"\entry", place))
-        elif (
-            kind == "name"
-            and text[0] in "TH"
-            and len(text) > 1
-            and out[-1:]
-            and out[-1][1] == "^"
-            and text not in table
-        ):
-            # ``A^TA``: the transpose, and what follows it.
-            out.append(("char", text[0], place))
-            out += _name(text[1:], place + 1, following, table)
+        elif kind == "name" and text[0] in "THt" and [i[1] for i in out[-1:]] == ["^"] and text not in table:
+            out.append(("char", text[0], place))  # ``A^TA``: the transpose, and what follows it
+            out += _name(text[1:], place + 1, following, table) if len(text) > 1 else []
         elif kind == "name":
             out += _name(text, place, following, table)
+        elif text == "||":
+            out += [("char", "|", place), ("char", "|", place + 1)]
         elif text in ("∑", "∏"):
             out.append(("char", r"\sum" if text == "∑" else r"\prod", place))
         elif kind == "sign" and text in _PAPER:
             out.append(("char", _PAPER[text], place))
         else:
             out.append((kind if kind == "number" else "char", text, place))
-    return PeopleTokens(tokens.text, braced(primes(out)))
+    return PeopleTokens(tokens.text, braced(primes(bars(out))))
 
 
-def _digits(text: str, place: int) -> list[tuple[str, str, int]]:
-    turned = text.replace("⁻ᵀ", "").translate(_DIGITS)
-    if text == "⁻ᵀ":
-        return [("char", "-", place), ("char", r"\top", place)]
-    return [*([("char", "-", place)] if turned[0] == "-" else []), ("number", turned.lstrip("-"), place)]
+def _script(text: str, place: int) -> list[tuple[str, str, int]]:
+    """Small digits and letters in their usual size."""
+    plain = text.replace("ᵀ", "T").translate(_PLAIN)
+    parts = re.findall(r"-|\d+|T|[a-z]", plain)
+    return [("number" if p.isdigit() else "char", r"\top" if p == "T" else p, place) for p in parts]
 
 
-def _exponent(items: list[Any], k: int, out: list[Any], place: int, entrywise: bool) -> int:
+def _exponent(items: list[Any], k: int, out: list[Any], place: int, starred: bool, entrywise: bool) -> int:
     """A power: its bracket becomes the braces of LaTeX."""
     out.append(("char", "^", place))
     if k < len(items) and items[k][1] == "(":
@@ -317,7 +331,7 @@ def _exponent(items: list[Any], k: int, out: list[Any], place: int, entrywise: b
         for j in range(k, len(items)):
             depth += (items[j][1] == "(") - (items[j][1] == ")")
             if not depth:
-                inside = _translated(PeopleTokens("", items[k + 1 : j]), {}).items
+                inside = _translated(PeopleTokens("", items[k + 1 : j]), {}, starred).items
                 mark = [("char", r"\odot", place)] if entrywise else []
                 out += [("char", "{", place), *mark, *inside, ("char", "}", place)]
                 return j + 1
@@ -329,6 +343,9 @@ def _exponent(items: list[Any], k: int, out: list[Any], place: int, entrywise: b
         return end
     return k
 
+
+_SAME_VALUE = ("astype", "float", "double", "to", "type", "numpy", "detach", "clone", "copy", "item", "contiguous")
+"""Methods that change nothing but the kind of numbers, or where they are kept."""
 
 _AFTER_DOT = {"T": (r"\top",), "mT": (r"\top",), "I": ("-", "1"), "H": ("H",)}
 _INDEXED = {"sum": r"\sum", "prod": r"\prod", "": "", "delta": r"\delta", "δ": r"\delta"}
@@ -348,7 +365,7 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
         return [("char", greek, place)]
     if re.fullmatch(r"[IJYK]_\d", text) and following == "(":
         return [("char", part, place) for part in (text[0], "_", "{", text[2], "}")]
-    known = text in TABLE or text in FRONTS or text in OPERATORS or text in FUNCTIONS or text in ("tr", "relu")
+    known = _is_function(text, "(")
     if text in ("pi", "π"):
         return [("command", r"\pi", place)]
     if text in ("σ", "sigma") and following in ("(", "'"):
@@ -356,9 +373,20 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
     if known and (following == "(" or len(text) > 2):
         plain = {"log": r"\log", "exp": r"\exp", "sin": r"\sin", "cos": r"\cos", "tanh": r"\tanh"}.get(text)
         return [("command", plain, place)] if plain else [("name", rf"\operatorname{{{text}}}", place)]
-    if all(c in table for c in text):
+    if all(c in table or (c == "e" and j == len(text) - 1 and following[:1] in "^*⁻²³") for j, c in enumerate(text)):
         return [("char", c, place + j) for j, c in enumerate(text)]
+    factors = next((k for k in range(1, len(text)) if text[k - 1] not in table or _is_function(text[k:], following)), 0)
+    if factors and all(c in table for c in text[:factors]):
+        one_by_one = [("char", c, place + j) for j, c in enumerate(text[:factors])]
+        return one_by_one + _name(text[factors:], place + factors, following, table)
     return [("char", text, place)]
+
+
+def _is_function(text: str, following: str) -> bool:
+    """Whether a name is that of a function, before its argument."""
+    bessel = re.fullmatch(r"[IJYK]_\d", text) is not None
+    known = text in TABLE or text in FRONTS or text in OPERATORS or text in FUNCTIONS or text in ENTRYWISE
+    return following == "(" and (bessel or known or text in ("tr", "relu"))
 
 
 # ---------------------------------------------------------------------------------------------- any of them

@@ -12,7 +12,7 @@ Token = tuple[str, str, int]
 
 TOKEN = re.compile(
     r"(?P<skip>\s+|\\[,;:!> ]|~|\$+|\\[\[\]()]|\\(?:label|tag|hspace|vspace)\*?\{[^}]*\}"
-    r"|\\(?:displaystyle|textstyle|limits|nolimits|quad|qquad|left|right|middle|[bB]igg?[lrm]?|nonumber|notag)"
+    r"|\\(?:displaystyle|textstyle|limits|nolimits|mathstrut|quad|qquad|left|right|middle|[bB]igg?[lrm]?|nonumber|notag)"
     r"(?![a-zA-Z])\.?)"
     r"|(?P<define>:=)|(?P<brace>\\[{}])|(?P<begin>\\begin\{\w+\*?\})|(?P<end>\\end\{\w+\*?\})|(?P<name>\\operatorname\*?\{(?:[^}\\]|\\_)*\})"
     r"|(?P<word>\\(?:text|mathrm|textrm|mathsf|mathtt)\{(?:[^}\\]|\\_)*\})"
@@ -23,7 +23,10 @@ TOKEN = re.compile(
 _FONTS = {
     rf"\{f}" for f in ("mathbf", "boldsymbol", "bm", "mathit", "mathcal", "mathsf", "vec", "mathrm", "mathbb", "bf")
 }
-TURNED = {"T", r"\top", r"\intercal", r"\mathsf{T}", r"\mathrm{T}", r"\text{T}", r"\prime", "'", "⊤", "ᵀ"}
+TURNED = {"T", "t", r"\top", r"\intercal", r"\mathsf{T}", r"\mathrm{T}", r"\text{T}", r"\prime", "'", "⊤", "ᵀ"}
+LETTERS_TURNED = ("T", "t", "H")
+"""Letters that are transposes where they are no symbols."""
+
 ADJOINT = {"H", r"\dagger", r"\mathsf{H}", r"\mathrm{H}", "*", r"\ast"}
 _SAME = {
     r"\circ": r"\odot", r"\times": r"\cdot", "*": r"\cdot", "·": r"\cdot", "⊙": r"\odot", r"\ln": r"\log",
@@ -34,7 +37,9 @@ _SAME = {
     r"\{": "(", r"\}": ")", r"\tan^{-1}": r"\arctan", r"\bar": r"\bar", r"\trace": r"\operatorname{tr}",
     r"\tr": r"\operatorname{tr}", r"\Tr": r"\operatorname{tr}", r"\diag": r"\operatorname{diag}",
     r"\sign": r"\operatorname{sign}", r"\sgn": r"\operatorname{sign}", r"\softmax": r"\operatorname{softmax}",
-    r"\prime": "'", r"\mid": "|", "δ": r"\delta", "∑": r"\sum", "∏": r"\prod", ":=": "=", r"\coloneqq": "=",
+
+    r"\prime": "'", r"\dag": r"\dagger", "⋅": r"\cdot", "∘": r"\odot", "′": "'",
+    r"\mid": "|", "δ": r"\delta", "∑": r"\sum", "∏": r"\prod", ":=": "=", r"\coloneqq": "=",
     r"\triangleq": "=", r"\equiv": "=", r"\nicefrac": r"\frac", r"\sfrac": r"\frac", r"\dots": r"\ldots",
     r"\cdots": r"\ldots", "…": r"\ldots", r"\forall": r"\for",
 }  # fmt: skip
@@ -45,7 +50,8 @@ OPERATORS = {
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "Abs": "abs", "fabs": "abs", "transpose": "transpose",
     "det": "det", "avg": "mean", "exp": "exp", "vec": "vec", "adj": "adj", "adjugate": "adj", "Heaviside": "step",
     "heaviside": "step", "pinv": "pinv", "kron": "kron", "Inverse": "inv", "Transpose": "transpose", "Trace": "trace",
-    "Determinant": "det",
+    "Determinant": "det", "logistic": "sigmoid", "sigm": "sigmoid", "expit": "sigmoid", "cof": "cof", "sym": "sym",
+    "adjoint": "adj",
 }  # fmt: skip
 _TAKES = {r"\frac": 2, r"\sqrt": 1, "^": 1, "_": 1, r"\hat": 1, r"\bar": 1, r"\tilde": 1, r"\overline": 1, r"\dot": 1}
 
@@ -82,19 +88,23 @@ def tokenize(text: str) -> Tokens:
             kind, found = "name", rf"\operatorname{{{_inner(found)}}}"
         elif kind == "name":
             found = found.replace("*{", "{")
+        elif kind == "word" and len(_inner(found)) == 1 and _inner(found).isalpha():
+            kind, found = "char", _inner(found)
         elif kind == "ones":
             found = r"\mathbf{1}"
+        elif found == "*" and [i[1] for i in items[-2:]] in (["^", "{"], [*[i[1] for i in items[-2:-1]], "^"]):
+            found = r"\ast"
         elif kind == "norm":
             kind, found = "char", r"\|"
         found = _SAME.get(found, found)
         kind = "name" if found.startswith(r"\operatorname") else kind
         items.append((kind, found, match.start()))
-    return PeopleTokens(text, braced(fractions(primes(lines(without_fonts(items))))))
+    return PeopleTokens(text, braced(fractions(primes(bars(lines(without_fonts(items)))))))
 
 
 _FILLERS = ("if", "and", "")
 _WORDS = {
-    "T": "T", "H": "H", "e": "e", "I": "I", "Id": "I", "F": "F", "where": ";", "with": ";", "for": r"\for",
+    "T": "T", "⊤": "T", "H": "H", "e": "e", "I": "I", "Id": "I", "F": "F", "where": ";", "with": ";", "for": r"\for",
     "for all": r"\for", "for each": r"\for",
 }  # fmt: skip
 """Words that are signs: letters in upright type, and what introduces definitions or the range of indices."""
@@ -197,15 +207,48 @@ def fractions(items: list[Token]) -> list[Token]:
     return items
 
 
-def primes(items: list[Token]) -> list[Token]:
-    r"""The tokens with ``A'`` as a transpose; ``\sigma'`` stays the derivative of a function."""
+def bars(items: list[Token]) -> list[Token]:
+    """The tokens with ``||x||`` as a norm; the two bars in the middle of ``|x||y|`` stay two."""
     out: list[Token] = []
-    for kind, text, place in items:
-        if text == "'" and not (out and (out[-1][1] in (r"\sigma", r"\psi") or out[-1][0] == "name")):
-            out += [("char", part, place) for part in ("^", "{", r"\top", "}")]
-        else:
-            out.append((kind, text, place))
+    inside: list[str] = []
+    k = 0
+    while k < len(items):
+        kind, text, place = items[k]
+        twice = text == "|" and [i[1] for i in items[k + 1 : k + 2]] == ["|"] and inside[-1:] != ["|"]
+        text = r"\|" if twice else text
+        if text in ("|", r"\|"):
+            inside.pop() if inside[-1:] == [text] else inside.append(text)
+        out.append((kind, text, place))
+        k += 1 + twice
     return out
+
+
+def primes(items: list[Token]) -> list[Token]:
+    r"""The tokens with ``A'`` and ``A^\prime`` as transposes; ``\sigma'`` stays the derivative of a function."""
+    out: list[Token] = []
+    skipped = 0
+    for k, (kind, text, place) in enumerate(items):
+        if skipped:
+            skipped -= 1
+            continue
+        if text != "'":
+            out.append((kind, text, place))
+            continue
+        if [i[1] for i in out[-2:]] == ["^", "{"] and [i[1] for i in items[k + 1 : k + 2]] == ["}"]:
+            del out[-2:]
+            skipped = 1
+        elif out and out[-1][1] == "^":
+            out.pop()
+        if out and (out[-1][1] in _FUNCTIONS or out[-1][0] == "name"):
+            out.append((kind, text, place))
+        else:
+            out += [("char", part, place) for part in ("^", "{", r"\top", "}")]
+    return out
+
+
+RECIPROCALS = tuple(rf"\{name}" for name in ("sec", "csc", "cot", "sech", "csch", "coth"))
+_FUNCTIONS = {rf"\{name}" for name in ("sigma", "psi", "sin", "cos", "tan", "sinh", "cosh", "tanh", "log", "exp")}
+"""Functions whose derivative is written with a prime."""
 
 
 def braced(items: list[Token]) -> list[Token]:
