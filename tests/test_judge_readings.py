@@ -8,9 +8,28 @@ import symgrad as sg
 LEAST = ("norm(A@x-b)**2", "x", "A=m,n x=n b=m")
 SIGMOID = ("1/(1+exp(-z))", "z", "z=")
 EQUAL = [
-    (LEAST, ["2A^t(Ax-b)", "2A^*(Ax-b)", r"2A^{*}(Ax-b)", r"2A^\dag(Ax-b)", r"2A^{\mathstrut\top}(Ax-b)", "2⋅Aᵀ⋅(A⋅x−b)",
-             r"2\mathsf{A}^T(\mathsf{A}x-b)", r"2A^{\text{⊤}}(Ax-b)"]),
-    (SIGMOID, ["Exp[-z]/(1+Exp[-z])^2", r"\sigma^{\prime}(z)", "s*(1-s); s = expit(z)", r"\operatorname{logistic}(z)(1-\sigma(z))"]),
+    (
+        LEAST,
+        [
+            "2A^t(Ax-b)",
+            "2A^*(Ax-b)",
+            r"2A^{*}(Ax-b)",
+            r"2A^\dag(Ax-b)",
+            r"2A^{\mathstrut\top}(Ax-b)",
+            "2⋅Aᵀ⋅(A⋅x−b)",
+            r"2\mathsf{A}^T(\mathsf{A}x-b)",
+            r"2A^{\text{⊤}}(Ax-b)",
+        ],
+    ),
+    (
+        SIGMOID,
+        [
+            "Exp[-z]/(1+Exp[-z])^2",
+            r"\sigma^{\prime}(z)",
+            "s*(1-s); s = expit(z)",
+            r"\operatorname{logistic}(z)(1-\sigma(z))",
+        ],
+    ),
     (("sum(sigmoid(z))", "z", "z=n"), ["σ(z) ∘ (1 − σ(z))", "σ(zᵢ)(1−σ(zᵢ))", r"\sigma'(z)"]),
     (("tan(x)", "x", "x="), [r"\sec^2 x", r"\sec^2(x)", "sec(x)**2", "Sec[x]^2", r"\csc^2 x\tan^2 x"]),
     (("sin(2*pi*x)", "x", "x="), [r"2\pi\cos2\pi x", r"2\pi\cos 2\pi x"]),
@@ -28,7 +47,10 @@ EQUAL = [
     (("a*exp(-b/(r*t))", "t", "a= b= r= t="), [r"\frac{ab}{rt^2}e^{-b/rt}"]),
     (("x**log(x)", "x", "x="), [r"2\log x\,x^{\log x-1}"]),
     (("log(1+exp(b*e))", "b", "b= e="), [r"\frac{e}{1+e^{-be}}"]),
-    (("lam**k*exp(-lam)/exp(lgamma(k+1))", "lam", "lam= k="), [r"\frac{\lambda^ke^{-\lambda}}{k!}\left(\frac k\lambda-1\right)"]),
+    (
+        ("lam**k*exp(-lam)/exp(lgamma(k+1))", "lam", "lam= k="),
+        [r"\frac{\lambda^ke^{-\lambda}}{k!}\left(\frac k\lambda-1\right)"],
+    ),
     (("exp(lgamma(a)+lgamma(b)-lgamma(a+b))", "a", "a= b="), [r"B(a,b)(\psi(a)-\psi(a+b))"]),
     (("bessel_j0(a*x)", "x", "x= a="), ["-aJ_1(ax)"]),
     (("a*log(cosh(b*(x+c)))/b", "x", "x= a= b= c="), [r"a\tanh(\beta(x+c))"]),
@@ -36,7 +58,7 @@ EQUAL = [
     (("sum(kron(A,B))", "A", "A=m,n B=p,q"), [r"\mathbf 1(\mathbf 1^\top B\mathbf 1)\mathbf 1^\top"]),
     (("sum(clip(r,-1,1)**2)/2", None, "r=n"), [r"\tfrac12\|\operatorname{clip}(r,-1,1)\|^2"]),
     (("sum(A@x)", "x", "A=m,n x=n"), ["sum(A, 0)", "np.sum(A, axis=0)"]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("group", EQUAL, ids=lambda group: f"{group[0][0]} by {group[0][1]}")
