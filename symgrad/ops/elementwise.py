@@ -209,6 +209,19 @@ atan2: Op = _smooth(
     kinks=((0, 0),),
     doc="Angle of the point (x, y); both derivatives are 0 at the origin.",
 )
+
+
+def _turning(i: int, arm: Any) -> Any:
+    """The rule of argument ``i``, in torch's order."""
+
+    def rule(g: Any, out: Any, y: Any, x: Any) -> Any:
+        scale = _atan2_scale(x, y)
+        return at_kink("atan2", i, g * arm(y, x) * ratio(1, scale), scale, 0, g)
+
+    return rule
+
+
+atan2.vjps = atan2.jvps = (_turning(0, lambda y, x: x), _turning(1, lambda y, x: -y))
 hypot: Op = _smooth(
     "hypot",
     np.hypot,

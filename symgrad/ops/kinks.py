@@ -120,8 +120,11 @@ def turned(g: Any) -> Any:
     return conj(g)
 
 
-def at_kink(name: str, i: int, factor: Any, a: Any, b: Any) -> Any:
-    """The factor of argument ``i`` in a rule: ``factor``, but what the convention says where ``a`` equals ``b``."""
+def at_kink(name: str, i: int, factor: Any, a: Any, b: Any, g: Any = None) -> Any:
+    """The factor of argument ``i`` in a rule: ``factor``, but what the convention says where ``a`` equals ``b``.
+
+    Where the cotangent ``g`` is in the factor already, the convention's answer is multiplied by it.
+    """
     swapped = STATE.swapped
     if not swapped or name not in swapped:
         return factor
@@ -137,7 +140,8 @@ def at_kink(name: str, i: int, factor: Any, a: Any, b: Any) -> Any:
     if shares:
         # A factor that says where (x > 0) takes the dtype of x before it meets other numbers than 0 and 1.
         number = factor if factor.dtype.kind != "b" else cast(factor, a.dtype)
-        return where(here, _exactly(shares[i]), number)
+        share = _exactly(shares[i])
+        return where(here, share if g is None else g * share, number)
     no_kink(name, here)
     return factor
 

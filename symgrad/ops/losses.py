@@ -21,7 +21,7 @@ from symgrad.ops.naming import within
 from symgrad.ops.places import array_of, check_places
 from symgrad.ops.predicates import any_
 from symgrad.ops.reductions import cast, log_softmax, logsumexp, mean, size, sum_
-from symgrad.ops.select import abs_, clamp_min, eq, ge, logical_or, lt, minimum, where
+from symgrad.ops.select import abs_, clamp_min, eq, ge, logical_or, lt, minimum, relu, where
 from symgrad.ops.shaping import expand, reshape, unsqueeze
 from symgrad.ops.special import xlogy
 from symgrad.ops.still import still, values_of
@@ -480,7 +480,7 @@ def multi_margin_loss(
     classes = size(x, (1,))
     check_places(labels, classes, 1, "target out of range: ")
     own = gather_op(x, unsqueeze(labels, 1), dim=1)
-    gap = clamp_min(margin - own + x, 0)
+    gap = relu(margin - own + x)  # no slope at the margin, as in torch
     gap = gap if p == 1 else gap**p
     if weight is not None:
         gap = gap * unsqueeze(_of_class(weight, labels), 1)
@@ -510,7 +510,7 @@ def multilabel_margin_loss(
     is_label = np.zeros(labels.shape, bool)
     np.logical_or.at(is_label, (np.arange(len(labels))[:, None], safe), listed)
     pairs = listed[:, :, None] & ~is_label[:, None, :]
-    value = sum_(where(pairs, clamp_min(1 - unsqueeze(own, 2) + unsqueeze(x, 1), 0), 0), (1, 2)) / classes
+    value = sum_(where(pairs, relu(1 - unsqueeze(own, 2) + unsqueeze(x, 1)), 0), (1, 2)) / classes
     value = value if len(shape_of(input)) == 2 else reshape(value, ())
     return _reduced(value, reduction)
 

@@ -280,16 +280,18 @@ def check_entries(name: str, input: Any, dim: int) -> None:
 
 
 def shared_by_ties(name: str) -> Any:
-    """The rule of an entry that was picked: those that tie for it share its gradient; nan ties with nan.
+    """The rule of an entry that was picked: those that tie for it share its gradient.
 
-    Where nothing ties, because the result was overwritten behind autograd's back, rows have nan, as in torch.
+    As in torch, nan ties with nan in a whole array and with nothing in its rows, and rows where nothing ties have nan
+    for gradient: those with nan, and those whose extreme was overwritten behind autograd's back.
     """
 
     def vjp(g: Any, out: Any, x: Any, *, dim: tuple[int, ...], keepdim: bool) -> Any:
-        hit = tied(x, keep(out, dim, keepdim))
+        whole = len(dim) == len(shape_of(x))
+        hit = (tied if whole else eq)(x, keep(out, dim, keepdim))
         count = sum_op(hit, dim=dim, keepdim=True)
         no_kink(name, count > 1)
-        return where(hit, keep(g, dim, keepdim) / count, 0 / count if len(dim) < len(shape_of(x)) else 0)
+        return where(hit, keep(g, dim, keepdim) / count, 0 if whole else 0 / count)
 
     return vjp
 

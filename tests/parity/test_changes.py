@@ -110,7 +110,7 @@ g = t.autograd.grad((v ** 4).mean(), [x, w], create_graph=True, allow_unused=Tru
 
 @pytest.mark.parametrize("reduced", ["x.amax(1)", "x.amin(0, keepdim=True)", "x.max()", "x.max(1)[0]", "x.median()"])
 def test_extremes_that_were_overwritten_past_autograd(reduced):
-    """Where nothing ties with the result any more, rows have nan and a whole array has 0."""
+    """Where nothing ties with the result any more, the rows of amax have nan and a whole array has 0."""
     program = f"""
 x = t.tensor([[1.0, 0.5, 1.0], [2.0, 3.0, 0.5]], requires_grad=True)
 v = {reduced}

@@ -28,6 +28,7 @@ CASES: list[Case] = [
     ("divided by 0", lambda t, x: x / 0, (V,)),
     ("divided by 0.0", lambda t, x: x / 0.0, (V,)),
     ("divided by -0.0", lambda t, x: x / -0.0, (V,)),
+    ("max of all beside nan", lambda t, x: x.max(), (ODD,)),
     ("smoothed", lambda t, x: t.nn.functional.interpolate(x, (2, 3), None, "bilinear", antialias=True), (T4,)),
     ("cubic and smaller", lambda t, x: t.nn.functional.interpolate(x, None, 0.6, "bicubic", antialias=True), (T4,)),
     ("cubic, larger", lambda t, x: t.nn.functional.interpolate(x, (7, 5), None, "bicubic", True, None, True), (T4,)),
@@ -127,6 +128,28 @@ def test_same_value(name: str) -> None:
     """Values at points where derivatives are a matter of taste."""
     call, points = VALUES[name]
     np.testing.assert_allclose(call(sg, sg.tensor(points)).numpy(), call(torch, torch.tensor(points)).numpy(), 1e-6)
+
+
+@pytest.mark.parametrize(("name", "dim"), [("amax", 1), ("amin", 0), ("max", None)])
+def test_extremes_beside_nan(name: str, dim: int | None) -> None:
+    found = []
+    for t in (sg, torch):
+        x = t.tensor([[np.nan, 1.0, 2.0], [1.0, 2.0, 2.0], [1.0, np.nan, np.nan]], requires_grad=True)
+        getattr(x, name)(*([] if dim is None else [dim])).sum().backward()
+        found.append(x.grad.tolist())
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("name", ["multi_margin_loss", "multilabel_margin_loss"])
+def test_margins_that_are_just_kept(name: str) -> None:
+    """An entry whose distance is the margin itself has no slope; torch has no second derivatives of these."""
+    found = []
+    for t in (sg, torch):
+        x = t.tensor([[1.0, 2.0, 3.0], [2.0, 0.0, -1.0]], dtype=t.float64, requires_grad=True)
+        labels = t.tensor([1, 0] if name == "multi_margin_loss" else [[1, 0, -1], [0, -1, 0]])
+        getattr(t.nn.functional, name)(x, labels).backward()
+        found.append(x.grad.tolist())
+    np.testing.assert_allclose(*found, 1e-12)
 
 
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "true_divide", "floor_divide"])
