@@ -243,7 +243,8 @@ def inputs(node: tape.Node) -> tuple[tuple[Any, Any], ...]:
             return ((node if base is None else base, base), *inputs(changed)[1:])
     if node.op.name == "step":
         return ()  # torch chooses by a mask, which nothing flows through
-    numbers = node.op.name not in _NUMBERS_APART and not (node.op.name == "sub" and not _tensor_like(node.args[0]))
+    apart = node.op.underived or node.op.name in _NUMBERS_APART
+    numbers = not apart and not (node.op.name == "sub" and not _tensor_like(node.args[0]))
     found = tuple(
         (arg, arg if node.mask >> i & 1 else None)
         for i, arg in enumerate(node.args)

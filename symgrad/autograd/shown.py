@@ -152,12 +152,18 @@ def _label(node: Any) -> GradientLabel | None:
 def name_gradient(gradient: Any, origin: Origin, edge: Any) -> Any:
     """Let the node of a recorded pass's result say what torch's would; gives the result.
 
-    Where one gradient is the result for two places, torch's have nodes of their own, and so has what this gives.
+    Where one gradient is the result for two places, or what a hook gave further up, torch's have nodes of their own,
+    and so has what this gives.
     """
     label = _label(gradient._node)
-    if label is not None and label.origin is origin and label.edge is not edge:
-        gradient = _twin(gradient, label)
-    elif label is not None:
+    if label is None:
+        at = [place for place, given in origin.given.items() if given is gradient._node]
+        gradient = (
+            _twin(gradient, getattr(gradient._node.args, "label", None)) if at and at[0][0] is not edge else gradient
+        )
+    elif label.origin is origin and label.edge is not edge:
+        gradient = _twin(gradient, label.own)
+    else:
         return gradient
     node, before = gradient._node, gradient._node.args
     if gradient._extra is not None:
@@ -170,15 +176,15 @@ def name_gradient(gradient: Any, origin: Origin, edge: Any) -> Any:
     return gradient
 
 
-def _twin(gradient: Any, label: GradientLabel) -> Any:
+def _twin(gradient: Any, own: Any) -> Any:
     """Another tensor of the same value and history, with a node of its own."""
     node = Node.__new__(Node)
     for field in ("dtype", "mask", "op", "params", "saved", "shape"):
         setattr(node, field, getattr(gradient._node, field))
     node.extra, node.rules, node.sequence_nr, node.args = None, None, next(sequence), tuple(gradient._node.args)
     before = gradient._node.args
-    if before.inputs is not None or label.own is not None:
-        Labelled.on(node, label.own, before.inputs, before.kept)
+    if before.__class__ is Labelled and (before.inputs is not None or own is not None):
+        Labelled.on(node, own, before.inputs, before.kept)
     made = plain(type(gradient), gradient._value)
     made._node, made._requires_grad = node, gradient._requires_grad
     return made
@@ -252,11 +258,13 @@ class _Replay:
         self.edges: dict[Any, Any] = {}
         self.asked: dict[Any, list[Any]] = {}
         self.useful: set[Any] = set()
+        self.hooked: dict[Any, Any] = {}
         self.base = origin.began
         self.count = 0
 
     def run(self) -> None:
         roots = [self._edge(root) for root in self.origin.roots]
+        self.hooked = {self._edge(place): place for place in self.origin.replaced}
         nodes = self._nodes(roots)
         for root, edge in zip(roots, self.origin.seeds, strict=True):
             node = resolved(edge) if edge.__class__ is Node or getattr(edge, "_requires_grad", False) else None
@@ -333,13 +341,13 @@ class _Replay:
         edges = edges_of(node)
         # What is taken from here is what came in, where the pass goes on, and else what the hooks made of it.
         late = self.origin.wanted is not None and any(self._leads(place) for _, place in edges)
-        if node in self.origin.replaced and not late:
+        if node in self.hooked and not late:
             taken[node] = self._replaced(node, taken[node])
         for slot, flow in taken.items():
             for place in self.asked.get(slot, ()):
                 self._note(place, flow)
                 flow.held += 1
-        if node in self.origin.replaced and late:
+        if node in self.hooked and late:
             taken[node] = self._replaced(node, taken[node])
         if node.__class__ is Node and node.op.kind == "function":
             out = self._function(node, edges, taken)
@@ -352,9 +360,10 @@ class _Replay:
 
     def _replaced(self, node: Any, flow: Flow) -> Flow:
         """What a hook gave instead of a gradient."""
-        self.places[node, "hook"] = flow.node
+        place = self.hooked[node]
+        self.places[place, "hook"] = flow.node
         flow.drop()
-        return Flow(Value(self._given(node, "hook"), flow.shape, flow.dtype))
+        return Flow(Value(self._given(place, "hook"), flow.shape, flow.dtype))
 
     def _given(self, node: Any, k: Any) -> Any:
         """The node that came out of the user's code, which ran before whatever the pass does next."""

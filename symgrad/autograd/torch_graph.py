@@ -123,7 +123,9 @@ class Answering:
         self.target = target
         found = self.row.answers[min(i, len(self.row.answers) - 1)]
         if found in ("0", "e"):
-            return Value(None, target.raw_shape, target.dtype, empty=found == "e")
+            shape, given = tuple(target.raw_shape), tuple(self.letters["g"].shape)
+            broad = found == "0" and broadcast([given, shape]) == given
+            return Value(None, given if broad else shape, target.dtype, empty=found == "e")
         return self.value(found)
 
     def changed_part(self, label: Slices) -> list[Callable[[int, Any], Value]]:
@@ -158,7 +160,7 @@ class Answering:
         if part.word == "Unsqueeze" and not part.shape and self._has_axes(args[0]):
             return args[0]  # type: ignore[no-any-return]
         made = self.step(part.word, args, self._shape(part, args), part.changes)
-        if part.shape == "a":
+        if part.shape == "a" and not is_complex(made.dtype):
             made.dtype = self.node.dtype  # that of all arguments together
         if made.node.__class__ is Step and part.number:
             step = made.node

@@ -67,12 +67,11 @@ def _by_op(node: Any, name: str) -> str | None:
     if op == "angle" and node.args[0].dtype.kind != "c":
         return "0"
     if op in ("amax", "amin") and name in ("AmaxBackward0", "AminBackward0") and not node.args[0].raw_shape:
-        return "Mul(Div(g,_),_)" if node.args.__class__ is tuple else "Sum(Mul(Div(View(g),_),_))"
+        return "Mul(Div(g,_),_)" if _of_all(node) else "Sum(Mul(Div(View(g),_),_))"
     if name == "PowBackward0" and exponent(node) == 0:
         return "0"
     if name == "LinalgVectorNormBackward0" and "p" in params:
-        infinite = abs(params["p"]) == float("inf")
-        return "Mul~(Sgn(x),Mul(Div(Unsqueeze(g),_),_))" if infinite else _NORMS.get(params["p"], _MORE_NORMS)
+        return _norm(node, **params)
     if name in _TRIVIAL and _TRIVIAL[name](node, params.get("dim")):
         return "g"
     if name in ("VarBackward0", "StdBackward0") and op in ("var", "std"):
@@ -86,6 +85,19 @@ def _by_op(node: Any, name: str) -> str | None:
     if name.startswith("Squeeze") and op == "squeeze" and not params["dim"]:
         return "g"
     return None
+
+
+def _of_all(node: Any) -> bool:
+    """Whether a reduction was asked for without axes: where some were named the node has a label."""
+    return getattr(node.args, "label", None) is None
+
+
+def _norm(node: Any, p: Any, dim: Any, keepdim: bool) -> str:
+    text = _NORMS.get(p, _MORE_NORMS)
+    if abs(p) == float("inf"):
+        text = "Mul~(Sgn(x),Mul(Div(Unsqueeze(g),_),_))"
+    whole = _of_all(node) and not keepdim and len(dim) == len(node.args[0].raw_shape)
+    return text.replace("Unsqueeze(g)", "g").replace("Unsqueeze(r)", "r") if whole else text
 
 
 def _one_along(node: Any, dim: Any) -> bool:

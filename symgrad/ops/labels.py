@@ -63,6 +63,11 @@ def _bound(name: str) -> Any:
     return label
 
 
+def _norm(out: Any, input: Any, p: Any = 2, dim: Any = None, *_: Any, **others: Any) -> str | None:
+    """Said only where axes are named: without them torch's rule is another."""
+    return None if others.get("axis", dim) is None else "LinalgVectorNormBackward0"
+
+
 def _middle(name: str) -> Any:
     def label(out: Any, input: Any, dim: Any = None, *_: Any, **__: Any) -> str:
         return f"{name}Backward{int(dim is not None)}"
@@ -247,6 +252,7 @@ _OTHERWISE: dict[str, Any] = {
     "nanmean": "DivBackward0",
     "msort": "SortBackward0",
     "nanmedian": _middle("Nanmedian"),
+    "norm": _norm,
     "prod": _prod,
     "qr": "LinalgQrBackward0",
     "lu_solve": "LinalgLuSolveBackward0",

@@ -90,8 +90,9 @@ def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
 @front("logcumsumexp", op=logcumsumexp_op)
 def logcumsumexp(input: Any, dim: int) -> Any:
     """log of the running sum of e^x along the axis ``dim``."""
-    if not shape_of(input) and kind_of(input) in "fc":
-        axis_of(dim, 1)
+    sizes = shape_of(input)
+    if (not sizes or 0 in sizes) and kind_of(input) in "fc":
+        axis_of(dim, max(len(sizes), 1))
         return clone(input)
     return along(logcumsumexp_op, input, dim)
 

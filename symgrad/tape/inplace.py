@@ -527,13 +527,18 @@ def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any)
         tensor._value, tensor._node, tensor._requires_grad = made._value, made._node, made._requires_grad
         if view is not None and made._extra is not None:
             tensor._extra.view = made._extra.view
-        elif tensor._requires_grad and tensor._extra is not None:
-            _spoil(tensor)
-            for ref in tensor._extra.views or ():
-                alive = ref()
-                if alive is not None and alive is not made and alive._node.__class__ is Node:
-                    _retake(alive, tensor)
+        if tensor._requires_grad and tensor._extra is not None:
+            _retake_others(tensor if view is None else view.base, (tensor, made))
     return tensor
+
+
+def _retake_others(base: Any, known: tuple[Any, ...]) -> None:
+    """After a change of shape in place: the views of the base but those ``known`` have nodes of their own time."""
+    _spoil(base)
+    for ref in base._extra.views or ():
+        alive = ref()
+        if alive is not None and alive._node.__class__ is Node and not any(alive is t for t in known):
+            _retake(alive, base)
 
 
 def _undo(base: Any, made: Any, shape: tuple[int, ...]) -> None:

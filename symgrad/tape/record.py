@@ -442,6 +442,11 @@ def _reject_dtypes(op: Op, values: list[Any]) -> None:
         raise refusal(op.name, table[kind], dtype)
 
 
+def _cast(value: Any, dtype: Any) -> Any:
+    """A value in another dtype: laid out as it is, or row by row where its entries share memory."""
+    return value.astype(dtype, order="C" if 0 in value.strides else "K")[()]
+
+
 def _promoted(op: Op, values: list[Any]) -> list[Any]:
     """Operands in their common dtype by torch's rules; Python numbers stay weak."""
     if op.kind == "primitive" and not op.together:
@@ -473,6 +478,5 @@ def _promoted(op: Op, values: list[Any]) -> list[Any]:
     if uniform and target == dtype:
         return values
     return [
-        v.astype(target)[()] if i != aside and getattr(v, "dtype", target) != target else v
-        for i, v in enumerate(values)
+        _cast(v, target) if i != aside and getattr(v, "dtype", target) != target else v for i, v in enumerate(values)
     ]

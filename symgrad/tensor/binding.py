@@ -274,6 +274,8 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             if isinstance(out, Recorded) and out._requires_grad and out._node is not None:
                 whole = out._node.op.name == name and out._node.op.kind == "elementwise"
                 inputs = _inputs(args, kwargs, every=whole or name in COMPUTING)
+                if name in SCALING and name != "lerp" and args[1].__class__ in _NUMBERS:
+                    inputs = (*inputs, None)
                 if out._node not in inputs:
                     text = label if isinstance(label, str) else label(out, *args, **kwargs)
                     if text is not None:

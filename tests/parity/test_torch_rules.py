@@ -88,6 +88,26 @@ def test_numbers_before_and_after(call: str) -> None:
     compare(lambda t, x: eval(call, {"x": x}), (B, "float64", True))  # noqa: S307
 
 
+@pytest.mark.parametrize("operands", [([-0.6], A), ([-0.6, 0.4, 0.7], A), (A, [1.5, 0.7, 0.9]), (B, [0.7, 0.7, 0.7])])
+@pytest.mark.parametrize("function", ["remainder", "fmod"])
+def test_remainders(function: str, operands: Any) -> None:
+    compare(lambda t, x, y: getattr(x, function)(y), *((values, "float64", True) for values in operands))
+
+
+@pytest.mark.parametrize("call", ["x.norm()", "x.norm(dim=0)", "x.norm(p=1)", "x.norm(p=3)", "t.linalg.norm(x)"])
+def test_norms(call: str) -> None:
+    """Of all entries torch's rule needs no new axes; where axes are named it does."""
+
+    def told(t: Any) -> Any:
+        x = t.tensor(B, requires_grad=True)
+        y = eval(call, {"x": x, "t": t})  # noqa: S307
+        gradients = t.autograd.grad(y.tanh(), [y, x], create_graph=True)
+        total = sum(g.sum() for g in gradients)
+        return [name(g) for g in gradients] + [g._version for g in t.autograd.grad(total, [y, x])]
+
+    assert told(sg) == told(torch)
+
+
 PROGRAMS = {
     "a gradient is taken as it came in where the pass goes on": """
         x = t.tensor([-2.0, 1.0, 0.5], requires_grad=True)
@@ -154,6 +174,42 @@ PROGRAMS = {
         for f in (t.softmax, t.log_softmax):
             g, = t.autograd.grad(f(y, -1).sum(), [y], create_graph=True)
             told += [g.requires_grad, name(g)]
+    """,
+    "what a hook gave is told from what is made of it": """
+        x = t.tensor([1.0, -2.0, 0.5], requires_grad=True)
+        for f in (lambda x: x.transpose(0, 0) + 1, lambda x: x.view(3) + 1, lambda x: x.t().reshape(-1) * 1):
+            y = f(x)
+            y.register_hook(lambda g: g.clamp(-1, 1))
+            for _ in range(2):
+                g, = t.autograd.grad((y * y * y).sum(), x, create_graph=True)
+                h, = t.autograd.grad(g.sin().sum(), x, create_graph=True)
+                k, = t.autograd.grad(g.sin().sum(), x, retain_graph=True)
+                told += [name(g), name(h), k._version]
+    """,
+    "scaled numbers stand among the inputs, and those of a rounded quotient do not": """
+        x = t.ones(2, requires_grad=True)
+        for y in (x.add(0.5, alpha=2), x.sub(0.5, alpha=2), t.add(x, x, alpha=3), x // 2, x // x, t.lerp(x, x, 0.5)):
+            told.append([type(f).__name__ for f, _ in y.grad_fn.next_functions])
+    """,
+    "views follow a change of shape in place of another": """
+        x = t.ones(2, 3, requires_grad=True)
+        base = x * 2
+        part = base.narrow(1, 0, 2)
+        others = base[0], part.diagonal()
+        part.transpose_(0, -1)
+        told += [name(y) for y in (base, part, *others)]
+        sum(((y * y).sum() for y in (base, part, *others)), t.zeros(())).backward()
+        told.append(x.grad.tolist())
+    """,
+    "expanded places are cast row by row": """
+        x = (t.tensor([[0, 1, 1], [1, 1, 0], [0, 0, 1]]) > 0).expand(2, 3, 3)
+        y = t.ones(3, requires_grad=True) + x
+        told += [tuple(z.stride()) for z in (y, x * 1.5, x.sin())] + [name(y.flatten())]
+    """,
+    "a running sum of exponentials of nothing is a copy": """
+        x = t.ones(3, requires_grad=True)
+        g, = t.autograd.grad(x[3:].logcumsumexp(0).sum(), x, create_graph=True)
+        told.append(g.requires_grad)
     """,
     "running products of nothing are copies": """
         x = t.ones(2, 0, requires_grad=True)
