@@ -104,6 +104,8 @@ def diagonal_matrix(vector: Term) -> Term:
 
 # ---------------------------------------------------------------------------------------------- regions
 
+_HALVES = (Fraction(1, 2), Fraction(-1, 2))
+
 
 def rank_of(term: Term) -> int:
     """Place in a product: numbers and sizes, symbols, functions, sums."""
@@ -120,7 +122,7 @@ def powered(base: Term, power: Power) -> Term:
         return base
     if power == 2 and base.op.name == "norm" and base.ndim and base.params["p"] == 2 and is_real(base.args[0]):
         return call_op("sum", call_op("pow", base.args[0], number(2)), dim=base.params["dim"], keepdim=False)
-    return call_op("sqrt", base) if power == Fraction(1, 2) else call_op("pow", base, number(number_of(power, True)))
+    return call_op("sqrt", base) if power == _HALVES[0] else call_op("pow", base, number(number_of(power, True)))
 
 
 def is_guard(base: Term) -> bool:
@@ -142,11 +144,11 @@ def region(parts: Sequence[tuple[Term, Power]], above: Term | None = None) -> Te
     """
     found: dict[Term, Power] = {}
     for base, power in parts:
-        found[base] = found.get(base, 0) + power
-    parts = [(b, plain_power(p)) for b, p in found.items() if p]
-    parts = _one_root(parts)
-    guards = [(b, p) for b, p in parts if is_guard(b)]
-    plain = sorted((x for x in parts if not is_guard(x[0])), key=lambda x: rank_of(x[0]))
+        found[base] = found[base] + power if base in found else power
+    parts = _one_root([(b, plain_power(p)) for b, p in found.items() if p])
+    guards = [x for x in parts if is_guard(x[0])]
+    plain = [x for x in parts if not is_guard(x[0])] if guards else parts
+    plain = sorted(plain, key=lambda x: rank_of(x[0])) if len(plain) > 1 else plain
     over = [powered(b, p) for b, p in plain if p > 0]
     under = _multiplied([powered(b, -p) for b, p in plain if p < 0])
     top = _multiplied([*([above] if above is not None else []), *over])
@@ -158,16 +160,16 @@ def region(parts: Sequence[tuple[Term, Power]], above: Term | None = None) -> Te
     return number(1) if top is None else top
 
 
-def _one_root(parts: Sequence[tuple[Term, Power]]) -> list[tuple[Term, Power]]:
+def _one_root(parts: list[tuple[Term, Power]]) -> list[tuple[Term, Power]]:
     """√2·√π as √(2π), for positive constants."""
-    roots = [x for x in parts if abs(x[1]) == Fraction(1, 2) and (x[0].op is NUMBER or x[0].name == "pi")]
-    found = list(parts)
-    for power in (Fraction(1, 2), Fraction(-1, 2)):
+    halves = [x for x in parts if x[1].__class__ is Fraction and x[1] in _HALVES]
+    roots = [x for x in halves if x[0].op is NUMBER or x[0].name == "pi"]
+    found = parts
+    for power in _HALVES if len(roots) > 1 else ():
         same = [x for x in roots if x[1] == power]
         whole = _multiplied(sorted((b for b, _ in same), key=lambda b: b.op is not NUMBER))
         if len(same) > 1 and whole is not None:
-            found[found.index(same[0])] = (whole, power)
-            found = [x for x in found if x not in same[1:]]
+            found = [(whole, power) if x is same[0] else x for x in found if x not in same[1:]]
     return found
 
 

@@ -80,7 +80,7 @@ def expanded(p: Product, run: Canonicaliser, depth: int = 3) -> list[Product]:
             return [traced]
         if _falls_apart(p, f, inside, once):
             return [r for q in substituted(p, f, inside, run) for r in expanded(q, run, depth - 1)]
-        near = [g for g in p.factors if set(g.labels) == set(f.labels) and _meets(g, inside, run)] if once else []
+        near = _near(p, f, inside, run) if once else []
         if near:
             small = Product(1, [f, *near], f.labels)
             found = substituted(small, f, inside, run)
@@ -115,12 +115,12 @@ def _cleared(p: Product, run: Canonicaliser) -> Product:
     return p
 
 
-def _meets(g: Factor, inside: Form, run: Canonicaliser) -> bool:
-    """Whether a factor may cancel against terms of a sum: functions against their kind, a base against its powers."""
-    if g.base.op.name in _FUNCTIONS:
-        return True
-    powers = [f for q in inside.terms for f in q.factors if f.base.op.name == "pow" and f.base in run.arguments]
-    return any(x.base is g.base for f in powers for q in run.arguments[f.base][0].terms for x in q.factors)
+def _near(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> list[Factor]:
+    """Factors that may cancel against terms of a sum: functions against their kind, a base against its powers."""
+    powers = [x.base for q in inside.terms for x in q.factors if x.base.op.name == "pow" and x.base in run.arguments]
+    bases = {x.base for power in powers for q in run.arguments[power][0].terms for x in q.factors}
+    labels = set(f.labels)
+    return [g for g in p.factors if (g.base.op.name in _FUNCTIONS or g.base in bases) and set(g.labels) == labels]
 
 
 def _replaced(p: Product, old: Sequence[Factor], new: Form, run: Canonicaliser) -> list[Product]:

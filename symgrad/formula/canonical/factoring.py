@@ -6,6 +6,7 @@ then the product is that factor times the rest, as matrices.  a·c + b·c = (a +
 
 from __future__ import annotations
 
+import collections
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -153,6 +154,7 @@ def scalars_apart(p: Product, run: Canonicaliser) -> Product:
 
 def _uses(form: Form, run: Canonicaliser) -> list[Use]:
     found = []
+    times = collections.Counter(base for p in form.terms for base in {f.base for f in p.factors})
     for k, p in enumerate(form.terms):
         run.steps -= 1 + len(p.factors)
         counts: dict[int, int] = {}
@@ -161,6 +163,9 @@ def _uses(form: Form, run: Canonicaliser) -> list[Use]:
                 counts[x] = counts.get(x, 0) + 1
         pattern = _pattern(p)
         for f in p.factors:
+            base = run.ordinal(f.base)
+            if times[f.base] < 2:
+                continue  # common to no other
             summed = [x for x in f.labels if x not in p.out]
             if len(summed) > 1 or (summed and f.labels.count(summed[0]) > 1):
                 continue
@@ -169,7 +174,6 @@ def _uses(form: Form, run: Canonicaliser) -> list[Use]:
             places = tuple(tuple(i for i, y in enumerate(p.out) if y == x) for x in f.labels)
             if run.symmetric(f.base):
                 places = tuple(sorted(places))
-            base = run.ordinal(f.base)
             powers: list[Power] = [f.power]
             if not summed:
                 # Of x³ and x² the common factor is x²; of x⁻¹ and x⁻² it is x⁻¹, of x⁻¹ᐟ² and x⁻³ᐟ² x⁻¹ᐟ².

@@ -36,6 +36,8 @@ class Factor(NamedTuple):
 
 def plain_power(power: Power) -> Power:
     """An int where a Fraction is one."""
+    if power.__class__ is int:
+        return power
     return int(power) if power == int(power) else power
 
 
@@ -63,8 +65,9 @@ class Product:
 
     def covered(self) -> set[int]:
         """Axes of the value along which it varies."""
-        inside = {x for f in self.factors for x in f.labels}
-        return {k for k, x in enumerate(self.out) if x in inside or self.out.count(x) > 1}
+        out = self.out
+        inside = {x for f in self.factors for x in f.labels} if out else ()
+        return {k for k, x in enumerate(out) if x in inside or out.count(x) > 1}
 
     @property
     def elementwise(self) -> bool:
@@ -95,7 +98,7 @@ class Form:
 
     def covered(self) -> list[int]:
         """Axes along which the value varies."""
-        return sorted(set().union(*(p.covered() for p in self.terms))) if self.terms else []
+        return sorted(set().union(*[p.covered() for p in self.terms])) if self.terms and self.shape else []
 
     def scaled(self, by: Fraction | int, decimal: bool = False) -> Form:
         """The form times a number."""
@@ -103,6 +106,8 @@ class Form:
 
     def restricted(self, axes: Sequence[int]) -> Form:
         """Only the named axes, in that order; the others must not be covered."""
+        if _all_of(axes, self.shape):
+            return self
         return Form([p.with_out(tuple(p.out[k] for k in axes)) for p in self.terms], tuple(self.shape[k] for k in axes))
 
     def broadcast(self, shape: tuple[Any, ...]) -> Form:
@@ -114,11 +119,18 @@ class Form:
 
     def spread(self, axes: Sequence[int], shape: tuple[Any, ...]) -> Form:
         """Put the axes of this form at the places ``axes`` of ``shape``."""
+        if shape == self.shape and _all_of(axes, shape):
+            return self
         return Form([_spread_product(p, axes, len(shape)) for p in self.terms], shape)
 
 
+def _all_of(axes: Sequence[int], shape: Sequence[Any]) -> bool:
+    """Whether axes are all those of a shape, in order."""
+    return len(axes) == len(shape) and all(k == axis for k, axis in enumerate(axes))
+
+
 def _fresh(p: Product) -> int:
-    return 1 + max((x for labels in (p.out, *(f.labels for f in p.factors)) for x in labels), default=-1)
+    return 1 + max([x for labels in (p.out, *[f.labels for f in p.factors]) for x in labels], default=-1)
 
 
 def _broadcast_product(p: Product, lead: int) -> Product:
@@ -127,7 +139,8 @@ def _broadcast_product(p: Product, lead: int) -> Product:
 
 
 def _spread_product(p: Product, axes: Sequence[int], ndim: int) -> Product:
-    out = list(range(_fresh(p), _fresh(p) + ndim))
+    fresh = _fresh(p)
+    out = list(range(fresh, fresh + ndim))
     for k, axis in enumerate(axes):
         out[axis] = p.out[k]
     return p.with_out(tuple(out))
@@ -135,7 +148,7 @@ def _spread_product(p: Product, axes: Sequence[int], ndim: int) -> Product:
 
 def relabelled(factors: Iterable[Factor], names: Callable[[int], int]) -> list[Factor]:
     """Factors with every label mapped."""
-    return [Factor(f.base, tuple(names(x) for x in f.labels), f.power) for f in factors]
+    return [Factor(f.base, tuple([names(x) for x in f.labels]), f.power) for f in factors]
 
 
 # ---------------------------------------------------------------------------------------------- multiplication
@@ -252,9 +265,9 @@ def product_key(p: Product, ordinal: Callable[[Term], int], alike: Callable[[Fac
     place: dict[int, int] = {}
     for x in p.out:
         place.setdefault(x, len(place))
-    summed = list(dict.fromkeys(x for f in p.factors for x in f.labels if x not in place))
-    colour = {**place, **dict.fromkeys(summed, len(place))}
+    summed = list(dict.fromkeys([x for f in p.factors for x in f.labels if x not in place]))
     marks = [(ordinal(f.base), f.power, alike(f)) for f in p.factors]
+    colour = {**place, **dict.fromkeys(summed, len(place))} if len(summed) > 1 else {}
     for _ in range(min(len(summed), 4) if len(summed) > 1 else 0):
         signs: dict[int, list[Any]] = {x: [] for x in summed}
         for f, mark in zip(p.factors, marks, strict=True):
@@ -265,13 +278,15 @@ def product_key(p: Product, ordinal: Callable[[Term], int], alike: Callable[[Fac
                     signs[x].append((sign, 0 if axis < mark[2] else axis))
         rank = {s: k for k, s in enumerate(sorted({(colour[x], tuple(sorted(signs[x]))) for x in summed}))}
         colour.update({x: len(place) + rank[(colour[x], tuple(sorted(signs[x])))] for x in summed})
-    for k, x in enumerate(sorted(summed, key=lambda x: colour[x])):
+    for k, x in enumerate(sorted(summed, key=colour.__getitem__) if len(summed) > 1 else summed):
         place[x] = len(p.out) + k
     rows = []
     for f, mark in zip(p.factors, marks, strict=True):
-        labels = tuple(place[x] for x in f.labels)
-        rows.append((mark[0], mark[1], (*sorted(labels[: mark[2]]), *labels[mark[2] :])))
-    p.key = (tuple(sorted(rows)), tuple(place[x] for x in p.out))
+        labels = tuple([place[x] for x in f.labels])
+        if mark[2]:
+            labels = (*sorted(labels[: mark[2]]), *labels[mark[2] :])
+        rows.append((mark[0], mark[1], labels))
+    p.key = (tuple(sorted(rows) if len(rows) > 1 else rows), tuple([place[x] for x in p.out]))
     return p.key
 
 
@@ -317,6 +332,8 @@ def exact_number(value: Any) -> tuple[Fraction | int, bool] | None:
 
 def number_of(coef: Fraction | int, decimal: bool) -> Any:
     """The number to show for a coefficient: typed floats stay decimals unless they are small fractions."""
+    if coef.__class__ is int:
+        return coef
     below = Fraction(coef).denominator
     if decimal and below not in (1, 2, 4, 8) and (below > LARGEST_SHOWN or 10**17 % below == 0):
         return float(coef)

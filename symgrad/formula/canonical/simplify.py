@@ -274,9 +274,9 @@ class Canonicaliser:
 
     def _bracket(self, form: Form) -> Product:
         # In a large formula numbers stay where they are: (1 + x/1000)^k has none, 10^-3k (1000 + x)^k outgrows floats.
-        scale = content(form.terms) if self.small else Fraction(1 if form.terms[0].coef > 0 else -1)
+        scale = content(form.terms) if self.small else 1 if form.terms[0].coef > 0 else -1
         decimal = any(p.decimal for p in form.terms) and abs(scale) != 1
-        inner = form.scaled(1 / scale)
+        inner = form if scale == 1 else form.scaled(1 / Fraction(scale))
         axes = inner.covered()
         factor = self.atom(inner.restricted(axes), inner=True)
         self.given.setdefault(factor.base, abs(Fraction(scale)))
