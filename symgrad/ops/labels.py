@@ -176,9 +176,27 @@ def _nll(out: Any, input: Any, *_: Any, **__: Any) -> str:
     return "NllLossBackward0" if len(shape_of(input)) <= 2 else "NllLoss2DBackward0"
 
 
-def _cross_entropy(out: Any, input: Any, target: Any, *_: Any, label_smoothing: float = 0, **__: Any) -> str | None:
-    classes = len(shape_of(target)) < max(len(shape_of(input)), 1)
-    return _nll(out, input) if classes and not label_smoothing else None
+def _cross_entropy(
+    out: Any,
+    input: Any,
+    target: Any,
+    *_: Any,
+    label_smoothing: float = 0,
+    reduction: str = "mean",
+    **__: Any,
+) -> str:
+    if len(shape_of(target)) == max(len(shape_of(input)), 1):  # probabilities of the classes
+        return "DivBackward1" if reduction == "mean" else "NegBackward0"
+    return "AddBackward0" if label_smoothing else _nll(out, input)
+
+
+def _of_real(name: str) -> Any:
+    """The transform along one axis is another one for real input."""
+
+    def label(out: Any, input: Any, *_: Any, **__: Any) -> str | None:
+        return None if input.dtype.kind == "c" else name
+
+    return label
 
 
 def _linear(out: Any, input: Any, weight: Any, bias: Any = None) -> str | None:
@@ -289,6 +307,11 @@ _OTHERWISE: dict[str, Any] = {
     "linalg.solve": "LinalgSolveExBackward0",
     "linalg.solve_ex": "LinalgSolveExBackward0",
     "linalg.vecdot": _vecdot,
+    "fft.fft": _of_real("FftR2CBackward0"),
+    "fft.ifft": _of_real("ConjBackward0"),
+    **{f"fft.{name}{axes}": "FftC2RBackward0" for name in ("irfft", "hfft") for axes in ("", "2", "n")},
+    **{f"fft.rfft{axes}": "FftR2CBackward0" for axes in ("", "2", "n")},
+    **{f"fft.ihfft{axes}": "FftC2CBackward0" for axes in ("2", "n")},
     **{f"nn.functional.conv{kind}{n}d": _convolution(n) for kind in ("", "_transpose") for n in (1, 2, 3)},
     **{f"nn.functional.{name}_pool1d": "SqueezeBackward1" for name in ("adaptive_avg", "adaptive_max", "avg", "max")},
     "nn.functional.max_unpool1d": "SqueezeBackward1",

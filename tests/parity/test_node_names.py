@@ -14,8 +14,8 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.peer
 
 DIFFERENT = {
-    "linalg.solve", "inner", "multi_dot", "tensordot", "einsum", "linear", "logdet", "nn.functional.cross_entropy",
-    "normalize", "linalg.matrix_norm", "linalg.norm", "matrix_norm", "linalg.multi_dot",
+    "linalg.solve", "inner", "multi_dot", "tensordot", "einsum", "linear", "logdet", "normalize",
+    "linalg.matrix_norm", "linalg.norm", "matrix_norm", "linalg.multi_dot",
 }  # fmt: skip
 """Functions made of other ops in torch, too, whose last node is another one here."""
 
@@ -113,3 +113,28 @@ def test_operators(op: Any) -> None:
             continue  # a form that is not here; the tests of values see to those
         if got != there and op.name not in OTHERWISE:
             raise AssertionError(f"{sample}: {got}, and torch {there}")
+
+
+FOURIER = [f"{kind}{axes}" for kind in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft") for axes in ("", "2", "n")]
+
+
+@pytest.mark.parametrize("name", FOURIER)
+def test_fourier_transforms(name: str) -> None:
+    for dtype in ("float64", *(("complex128",) if not name.startswith(("rfft", "ihfft")) else ())):
+        here, there = (
+            getattr(t.fft, name)(t.ones(4, 4, dtype=getattr(t, dtype), requires_grad=True)).grad_fn.name()
+            for t in (sg, torch)
+        )
+        assert here == there, dtype
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_cross_entropy(reduction: str, smoothing: float) -> None:
+    def names(t: Any) -> list[str]:
+        scores = t.ones(2, 3, requires_grad=True)
+        options = {"reduction": reduction, "label_smoothing": smoothing}
+        targets = (t.tensor([0, 1]), t.ones(2, 3) / 3)
+        return [t.nn.functional.cross_entropy(scores, target, **options).grad_fn.name() for target in targets]
+
+    assert names(sg) == names(torch)
