@@ -371,3 +371,24 @@ def dsinc(x: Any) -> Any:
     t, below = np.float32(math.pi) * x, x * x * np.float32(math.pi)
     zero = below == 0
     return np.where(zero, np.float32(0), (t * _cos(t) - _sin(t)) / np.where(zero, np.float32(1), below))[()]
+
+
+@np.errstate(all="ignore")
+def det(x: Any) -> Any:
+    """The product of the pivots that elimination of the transpose finds, every step rounded, as in torch; few rows."""
+    n = x.shape[-1]
+    if n > 16 or x.ndim != 2:
+        return np.linalg.det(x)
+    rows, out = x.T.copy(), np.float32(1)
+    for k in range(n):
+        best = k + int(np.abs(rows[k:, k]).argmax())
+        if best != k:
+            rows[[k, best]], out = rows[[best, k]], -out
+        pivot, below = rows[k, k], n - 1 - k
+        if below and pivot != 0:
+            # The reciprocal is taken once for several rows; in small matrices the last one is divided.
+            column = rows[k + 1 :, k] / pivot if below == 1 and n <= 4 else rows[k + 1 :, k] * (np.float32(1) / pivot)
+            rows[k + 1 :, k + 1 :] -= column[:, None] * rows[k, k + 1 :]
+    for k in range(n):
+        out = out * rows[k, k]
+    return out

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels
+from symgrad import kernels, single
 from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.complex import conj, imag
 from symgrad.ops.contraction import einsum
@@ -32,6 +32,7 @@ adjugate_op: Op = primitive(
     dtypes="float",
     domain="invertible",
     define=lambda x: _scalar(det_op(x)) * inv_op(x),
+    single=single.smooth(kernels.adjugate),
     latex=r"\operatorname{{adj}}\left({0}\right)",
     doc="Transposed cofactors: det(X) X⁻¹, right for singular matrices too in value and first derivative of det.",
 )
@@ -57,6 +58,7 @@ det_op: Op = primitive(
     refuses={"bui": "linalg.det: Expected a floating point or complex tensor as input. Got {dtype}", "h": "lu_cpu"},
     saves=(-1,),
     domain="invertible",
+    single=single.real(single.det, np.linalg.det),
     code=lambda x: f"np.linalg.det({x})",
     doc="Determinant of square matrices.",
 )

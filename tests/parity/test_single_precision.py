@@ -173,3 +173,18 @@ def test_the_derivative_of_digamma_to_the_last_digit() -> None:
     x = (np.abs(np.random.default_rng(0).standard_normal((50, 7))) + 0.5).astype(np.float32)
     here, there = (t.polygamma(1, t.tensor(x)).numpy() for t in (sg, torch))
     np.testing.assert_array_equal(here, there)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5, 8])
+def test_determinants(rows: int) -> None:
+    """Elimination with torch's roundings; the gradient is that of float64, rounded."""
+    rng = np.random.default_rng(12)
+    for _ in range(10):
+        b = drawn(rng, rows, 3)
+        x = b @ b.T + 2 * np.eye(rows, dtype=np.float32)
+        np.testing.assert_array_equal(*both(lambda t, a: t.linalg.det(a), x))
+        np.testing.assert_array_equal(*both(lambda t, a: t.linalg.det(a), drawn(rng, rows, rows)))
+        a = sg.tensor(x, requires_grad=True)
+        sg.linalg.det(a).backward()
+        wide = x.astype(np.float64)
+        np.testing.assert_array_equal(a.grad.numpy(), (np.linalg.det(wide) * np.linalg.inv(wide).T).astype(np.float32))
