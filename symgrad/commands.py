@@ -128,8 +128,9 @@ def _latex(options: argparse.Namespace) -> int:
 def _head(name: str, wrt: tuple[str, ...]) -> str:
     """The LaTeX of what is printed, for the left of ``=``."""
     from symgrad.formula.printing.names import name_latex
+    from symgrad.sources.running import head_latex
 
-    head = name_latex(name)
+    head = head_latex(name)
     if len(wrt) < 2:
         return rf"\frac{{\partial {head}}}{{\partial {name_latex(wrt[0])}}}" if wrt else head
     if len(set(wrt)) == 1:

@@ -9,10 +9,9 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, NameProblem
 from symgrad.formula.derive import gradient
-from symgrad.formula.printing.names import name_latex
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder
 from symgrad.sources import source
-from symgrad.sources.running import called, name_of, parameters
+from symgrad.sources.running import called, head_latex, name_of, parameters
 from symgrad.sources.runs import run_at_sizes
 from symgrad.tape.formula import Reading, read
 from symgrad.tape.graph import Source
@@ -189,7 +188,7 @@ def formula(value: Any, *args: Any, wrt: str | int | None = None, shapes: Any = 
     """
     if not args and (isinstance(value, str) or (callable(value) and (shapes is not None or parameters(value, 1)))):
         about = source(value, (), shapes, scalar=wrt is not None)
-        head = name_latex(about.name)
+        head = head_latex(about.name)
         if wrt is not None:
             head = _header(head, about.target(wrt), about.symbols)
         return Formula(about.derivative(wrt), about.symbols, head, about.reading, wrt is not None)

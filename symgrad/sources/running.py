@@ -25,10 +25,22 @@ def called(function: Callable[..., Any]) -> str:
 
 def name_of(function: Callable[..., Any]) -> str:
     """The LaTeX of a function's name; f where it has none."""
+    name = getattr(function, "__name__", "f")
+    return head_latex(name) if name.isidentifier() else "f"
+
+
+def head_latex(name: str) -> str:
+    r"""The LaTeX of a function's name, whose underscores are no indices unless one letter comes first.
+
+    >>> head_latex("least_squares"), head_latex("f_1"), head_latex("loss")
+    ('\\mathrm{least\\_squares}', 'f_{1}', '\\mathrm{loss}')
+    """
     from symgrad.formula.printing.names import name_latex
 
-    name = getattr(function, "__name__", "f")
-    return name_latex(name) if name.isidentifier() else "f"
+    stem, underscore, _ = name.partition("_")
+    if underscore and len(stem) > 1 and name.isascii() and name_latex(stem).startswith(r"\mathrm"):
+        return rf"\mathrm{{{name.replace('_', chr(92) + '_')}}}"
+    return name_latex(name)
 
 
 def parameters(function: Callable[..., Any], count: int) -> list[str]:

@@ -7,6 +7,7 @@ formula has ``1 \cdot``, ``- -`` or needless brackets.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -87,6 +88,11 @@ def closed(item: Item, level: int) -> str:
     return item[0] if item[1] >= level else brackets(item[0])
 
 
+_WORD = r"\\(?:mathrm|text)\{(?:[^{}]|\\_){2,}\}"
+_WORD_LAST, _WORD_FIRST = re.compile(_WORD + r"(?:_\{\w+\})?$"), re.compile(_WORD)
+"""Names of several letters, which would run into what stands beside them."""
+
+
 def juxtaposed(items: Sequence[Item]) -> Item:
     """A product by writing side by side; sums are bracketed, and so are open ends that are not last."""
     if len(items) == 1:
@@ -95,7 +101,8 @@ def juxtaposed(items: Sequence[Item]) -> Item:
     out = texts[0]
     for text in texts[1:]:
         clash = text[0].isdigit() or (out[-1].isdigit() and text.startswith(r"\frac"))
-        out += (r" \cdot " if clash else " ") + text
+        words = _WORD_LAST.search(out) or (not out[-1].isdigit() and _WORD_FIRST.match(text))
+        out += (r" \cdot " if clash else r" \, " if words else " ") + text
     return out, OPEN if items[-1][1] == OPEN else MUL
 
 
