@@ -141,3 +141,10 @@ def test_names_of_functions_and_variables(capsys, tmp_path):
     assert capsys.readouterr().out.startswith(r"\frac{\partial^{2} \mathrm{loss}}{\partial w^{2}} = ")
     assert main(["judge", "3*X.T@X@w", "--of", f"{file}:loss", "--wrt", "w"]) == 1
     assert "is not dloss/dw" in capsys.readouterr().out
+
+
+def test_errors_of_the_function_itself_are_told(tmp_path, capsys):
+    file = tmp_path / "broken.py"
+    file.write_text("def broken(w, X):\n    return X @ undefined\n")
+    assert main(["latex", f"{file}:broken", "--wrt", "w"]) == 2
+    assert "NameError: name 'undefined' is not defined" in capsys.readouterr().err

@@ -88,3 +88,17 @@ def test_tall_matrices_are_tried_where_wide_ones_are_singular():
         return sg.trace(sg.linalg.inv(X.T @ X) @ A)
 
     assert sg.judge("-X @ M @ (A + A.T) @ M, M = np.linalg.inv(X.T @ X)", of=f, wrt="X", shapes="X=m,n A=n,n")
+
+
+def test_the_sign_of_a_transpose_is_no_size():
+    def loss(w, X, y):
+        return ((X @ w - y) ** 2).mean()
+
+    found = sg.judge("2/n X^T(Xw-y)", of=loss, wrt="w")
+    assert found
+    assert found.notes == ["n is read as the size of y."]
+
+
+def test_a_judgement_of_the_value_says_so():
+    assert "wrt=" in sg.judge("2x", of="x**2").notes[-1]
+    assert not sg.judge("x**2", of="x**2").notes

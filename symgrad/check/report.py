@@ -75,7 +75,7 @@ class ArgumentReport:
         return None if found is None else found[1]
 
 
-@dataclass
+@dataclass(repr=False)
 class Report:
     """The verdict on a gradient.  True when it is right.
 
@@ -116,6 +116,9 @@ class Report:
         if not self.ok:
             raise CheckFailed(f"\n{self}")
         return self
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         lines: list[str] = []

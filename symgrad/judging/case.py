@@ -105,7 +105,10 @@ def _at_best_sizes(given: Any, about: Source, wrt: Any) -> Verdict:
             return found
     if not tried:
         raise refusal
-    return min(tried, key=_distance)
+    best = min(tried, key=_distance)
+    if wrt is None:
+        best.notes.append("the formula is compared with f itself; a derivative is asked for by wrt=.")
+    return best
 
 
 def _distance(found: Verdict) -> int:

@@ -36,6 +36,7 @@ def with_other_sizes(given: Any, about: Source) -> Iterator[tuple[str, Source]]:
 def _letters(text: str, about: Source) -> list[str]:
     """The letters of a text that can be sizes: those that are no symbols, and that it does not define."""
     names = {str(s.name) for s in about.symbols} | set(re.findall(r"(\w)\s*:?=", text))
+    text = re.sub(r"\^\s*\{?\s*-?\s*T(?!\w)", " ", text)  # the T of a transpose
     if is_latex(text):
         found = re.sub(r"\\(operatorname|text|math\w*)\s*\{[^}]*\}|\\[a-zA-Z]+", " ", text)
     else:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, SymgradError
+from symgrad.errors import ArgumentError, ShapeError, SymgradError
 from symgrad.formula.term import NUMBER, Term, as_term, evaluate, full, number, postorder, size_letter
 from symgrad.op import lookup
 from symgrad.sources.running import ran
@@ -215,6 +215,8 @@ def _example_shapes(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple
     if set(names) <= set(known):
         return names, known
 
+    reached = [(-1.0, "")]
+
     def attempt(shapes: Shapes) -> tuple[bool, float]:
         progress = _Progress()
         out: Any = None
@@ -227,11 +229,16 @@ def _example_shapes(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple
                 except np.linalg.LinAlgError:
                     continue
                 except Exception as error:  # noqa: BLE001  (whatever the function does with arguments that do not fit)
-                    return False, progress.made() + axis_progress(error)
+                    far = progress.made() + axis_progress(error)
+                    reached.append((far, f"{type(error).__name__}: {error}"))
+                    return False, far
         good = isinstance(out, Recorded) and (not scalar or out._value.shape == ())
         return good, 1e9
 
-    return names, infer_shapes(names, attempt, known)
+    try:
+        return names, infer_shapes(names, attempt, known)
+    except ShapeError as error:
+        raise ShapeError(f"{error} The try that went farthest ended with {max(reached)[1]:.300}") from error
 
 
 class _Progress:
