@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.kernels.elementwise import in_stretches
+
 
 def hankel(x: Any, n: int) -> Any:
     """H⁽¹⁾_n(x) for x >= 1: its integral (DLMF 10.9.10) on the path of steepest descent, Im sinh t = tanh Re t."""
@@ -28,6 +30,8 @@ def hankel(x: Any, n: int) -> Any:
 def bessel_j(x: Any, n: int) -> Any:
     """J_n(x): the trapezoidal rule on its integral (DLMF 10.9.2), and where x is large against n Hankel's function."""
     x = np.asarray(x)
+    if x.size > 32768:
+        return in_stretches(bessel_j, x, n)
     size = np.abs(x.astype(np.float64))
     far = size > 30 + n * n
     near = np.where(size <= 30 + n * n, size, 0)
@@ -65,6 +69,8 @@ def harmonic_series(x: Any, n: int, sign: int) -> Any:
 def bessel_y(x: Any, n: int) -> Any:
     """Y_n(x): its series (DLMF 10.8.1) below 1, Hankel's function above; -inf at 0, nan below."""
     x = np.asarray(x)
+    if x.size > 32768:
+        return in_stretches(bessel_y, x, n)
     y = x.astype(np.float64)
     low = np.clip(np.nan_to_num(y), 1e-300, 1)
     high = np.where(np.isfinite(y), np.maximum(y, 1), 1)
@@ -81,6 +87,8 @@ def bessel_y(x: Any, n: int) -> Any:
 def bessel_ke(x: Any, n: int) -> Any:
     """e^x K_n(x): its series (DLMF 10.31.1) below 1, its integral (10.32.9) above; inf at 0, nan below."""
     x = np.asarray(x)
+    if x.size > 32768:
+        return in_stretches(bessel_ke, x, n)
     y = x.astype(np.float64)
     low = np.clip(np.nan_to_num(y), 1e-300, 1)
     high = np.where(np.isfinite(y), np.maximum(y, 1), 1)
@@ -121,6 +129,8 @@ def bessel_k(x: Any, n: int) -> Any:
 def bessel_ie(x: Any, n: int) -> Any:
     """e^(-|x|) I_n(x): the trapezoidal rule on its integral (DLMF 10.32.3), Hankel's series (10.40.1) far out."""
     x = np.asarray(x)
+    if x.size > 32768:
+        return in_stretches(bessel_ie, x, n)
     size = np.abs(x.astype(np.float64))
     limit = 40.0 + 2 * n * n
     near = np.minimum(size, limit)
@@ -130,12 +140,14 @@ def bessel_ie(x: Any, n: int) -> Any:
         angle = math.pi * (k + 0.5) / (2 * half)
         wave = np.sinh if n % 2 else np.cosh
         total += 2 * wave(near * math.cos(angle)) * math.cos(n * angle)
-    far = np.maximum(size, limit)
-    term = series = np.ones_like(size)
-    for k in range(1, 21):
-        term = -term * (4 * n * n - (2 * k - 1) ** 2) / (8 * k * far)
-        series = series + term
-    out = np.where(size > limit, series / np.sqrt(2 * math.pi * far), total * np.exp(-near) / (2 * half))
+    out = total * np.exp(-near) / (2 * half)
+    if (size > limit).any():
+        far = np.maximum(size, limit)
+        term = series = np.ones_like(size)
+        for k in range(1, 21):
+            term = -term * (4 * n * n - (2 * k - 1) ** 2) / (8 * k * far)
+            series = series + term
+        out = np.where(size > limit, series / np.sqrt(2 * math.pi * far), out)
     out = np.where(np.isnan(size), size, out) * (np.sign(x) if n % 2 else 1)
     return out.astype(x.dtype, copy=False)[()]
 

@@ -136,18 +136,33 @@ def erfc(x: Any) -> Any:
     return np.asarray(np.frompyfunc(math.erfc, 1, 1)(x)).astype(x.dtype)[()]
 
 
+def in_stretches(kernel: Any, x: Any, *params: Any) -> Any:
+    """A kernel of many steps on a large array, a stretch at a time: what the steps make then stays in the cache."""
+    order = "F" if x.flags.fnc else "C"
+    flat = x.ravel(order)
+    parts = [kernel(flat[k : k + 16384], *params) for k in range(0, flat.size, 16384)]
+    return np.concatenate(parts).reshape(x.shape, order=order)
+
+
 def lgamma(x: Any) -> Any:
-    """log|Γ(x)|, entry by entry through ``math.lgamma``; +inf at the poles."""
-
-    def one(value: float) -> float:
-        try:
-            return math.lgamma(value)
-        except (ValueError, OverflowError):
-            return math.inf
-
+    """log|Γ(x)|, entry by entry through ``math.lgamma``; +inf at the poles and where it is too large."""
     x = np.asarray(x)
+    y = x.astype(np.float64)
+    infinite = ((y <= 0) & (y == np.floor(y))) | (np.abs(y) > 2.5e305)
+    known = np.where(infinite, 1.0, y)
+    out = np.fromiter(map(math.lgamma, known.ravel().tolist()), np.float64, known.size).reshape(known.shape)
     # Whole numbers meet this function inside of derivatives: their logarithms are not whole.
-    return np.asarray(np.frompyfunc(one, 1, 1)(x)).astype(np.result_type(x, np.float16))[()]
+    return np.where(infinite, np.inf, out).astype(np.result_type(x, np.float16))[()]
+
+
+def inverse_power(a: Any, s: Any) -> Any:
+    """a^(-s), by products where s is a small whole number."""
+    if np.ndim(s) or s not in (1, 2, 3, 4, 5, 6):
+        return a**-s
+    inverse = out = 1 / a
+    for _ in range(int(s) - 1):
+        out = out * inverse
+    return out
 
 
 def zeta(s: Any, a: Any) -> Any:
@@ -156,10 +171,11 @@ def zeta(s: Any, a: Any) -> Any:
     n = 12
     total = np.zeros_like(a)
     for k in range(n):
-        total = total + (a + k) ** -s
+        total = total + inverse_power(a + k, s)
     b = a + n
-    total = total + b ** (1 - s) / (s - 1) + b**-s / 2
-    factor = s * b ** (-s - 1)
+    last = inverse_power(b, s)
+    total = total + inverse_power(b, s - 1) / (s - 1) + last / 2
+    factor = s * last / b
     bernoulli = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000)
     for k, coefficient in enumerate(bernoulli):
         total = total + coefficient * factor
@@ -170,15 +186,19 @@ def zeta(s: Any, a: Any) -> Any:
 def digamma(x: Any) -> Any:
     """ψ(x): recurrence up to x >= 12, then the asymptotic series (DLMF 5.11.2); reflection for x < 0."""
     x = np.asarray(x)
+    if x.size > 32768:
+        return in_stretches(digamma, x)
     work = x.astype(np.float64)
     negative = work < 0
     pole = (work <= 0) & (work == np.floor(work))
     y = np.where(negative, 1 - work, np.where(work == 0, 1.0, work))
-    out = np.zeros_like(y)
-    for _ in range(12):
-        small = y < 12
-        out = np.where(small, out - 1 / y, out)
-        y = np.where(small, y + 1, y)
+    small = y < 12
+    first = np.where(small, y, 1.0)
+    steps = np.zeros_like(y)
+    for k in range(11, -1, -1):
+        steps -= 1 / (first + k)
+    out = np.where(small, steps, 0.0)
+    y = np.where(small, y + 12, y)
     t = 1 / (y * y)
     series = t * (1 / 12 - t * (1 / 120 - t * (1 / 252 - t * (1 / 240 - t * (1 / 132 - t * 691 / 32760)))))
     out = out + np.log(y) - 1 / (2 * y) - series
@@ -193,6 +213,8 @@ def polygamma(x: Any, n: int) -> Any:
     if n == 0:
         return digamma(x)
     x = np.asarray(x)
+    if x.size > 32768:
+        return in_stretches(polygamma, x, n)
     work = x.astype(np.float64)
     negative = work < 0
     out = (-1) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, np.where(negative, 1 - work, work))
