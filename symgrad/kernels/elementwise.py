@@ -138,7 +138,7 @@ def erfc(x: Any) -> Any:
 
 def in_stretches(kernel: Any, x: Any, *params: Any) -> Any:
     """A kernel of many steps on a large array, a stretch at a time: what the steps make then stays in the cache."""
-    order = "F" if x.flags.fnc else "C"
+    order: Any = "F" if x.flags.fnc else "C"
     flat = x.ravel(order)
     parts = [kernel(flat[k : k + 16384], *params) for k in range(0, flat.size, 16384)]
     return np.concatenate(parts).reshape(x.shape, order=order)
