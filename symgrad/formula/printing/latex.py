@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from symgrad.errors import FormulaError
+from symgrad.formula.canonical.budget import exceeds
 from symgrad.formula.printing import pieces
 from symgrad.formula.printing.decompositions import decomposed, line, names_of
 from symgrad.formula.printing.kronecker import kronecker_latex
@@ -279,8 +280,11 @@ class _Lines:
             if where is False or self.fits(name or "", text):
                 return [(name or "", text)]
         tried = []
+        order = postorder([shown])
         for size in STATEMENT_SIZES:
-            rows = _where_rows(Statements(shown, size=size, names=names), self.most, self.bold, name, self.column)
+            rows = _where_rows(
+                Statements(shown, size=size, names=names, order=order), self.most, self.bold, name, self.column
+            )
             over = 0.0 if self.column is None else max(_overflow(left, right, self.column) for left, right in rows)
             tried.append((over, rows))
             if not over:
@@ -344,6 +348,8 @@ def _names(*roots: Term) -> dict[str, str]:
 
 
 def _is_long(term: Term) -> bool:
+    if exceeds(term, INLINE_SIZE):
+        return True
     size: dict[Term, int] = {}
     for t in postorder([term]):
         size[t] = 1 + sum(size[a] for a in t.args)
@@ -356,9 +362,10 @@ def _where_rows(
     found: Statements, lines: int, bold: bool, name: str | None, column: float | None
 ) -> list[tuple[str, str]]:
     """The where-list, as left and right sides: definitions in order, the result last."""
-    kept = found.parts if len(found.parts) <= lines else [*found.parts[: lines - 1], found.parts[-1]]
-    left_out = len(found.parts) - len(kept)
-    result = found.parts[-1][0]
+    last = len(found) - 1
+    kept = [found.part(k) for k in (*range(min(lines - 1, last)), last)]
+    left_out = len(found) - len(kept)
+    result = kept[-1][0]
     # Only the names on the printed lines are made: a list of 10^5 parts prints a few of them.
     printed = {t.params["name"] for _, part in kept for t in postorder([part]) if t.op is SYMBOL}
     names = texts([*printed, *(t.params["name"] for t in found.symbols), *(n for n, _ in kept)])

@@ -6,6 +6,7 @@ which part is called r.  No part is called, or printed, like a symbol or a size 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ class Names:
 
     def __init__(self, given: Any, order: Sequence[Term], prefixes: Sequence[str] = PREFIXES):
         self.taken = taken(order)
+        self.numbers = {n for text in self.taken for n in re.findall(r"\d+", text)}
         self.count = 0
         self.prefix = free_prefix(order, prefixes)
         self.listed: list[str] = []
@@ -49,9 +51,13 @@ class Names:
         if self.listed:
             return self.listed.pop()
         self.count += 1
-        while name_latex(f"{self.prefix}{self.count}") in self.taken:
+        while self._is_taken(f"{self.prefix}{self.count}"):
             self.count += 1
         return f"{self.prefix}{self.count}"
+
+    def _is_taken(self, name: str) -> bool:
+        digits = len(name) - len(name.rstrip("0123456789"))
+        return name[-digits:] in self.numbers and name_latex(name) in self.taken
 
     def last(self) -> str:
         """The name of the result, which takes none of the chosen names."""
@@ -62,7 +68,7 @@ class Names:
 def taken(order: Iterable[Term]) -> dict[str, str]:
     """The names of symbols and sizes by the text that they are printed as."""
     found = {str(t.params["name"]) for t in order if t.op is SYMBOL or t.op is SIZE}
-    found |= {s for t in order for s in t.shape if isinstance(s, str)}
+    found |= {s for shape in {t.shape for t in order} for s in shape if isinstance(s, str)}
     return {name_latex(name): name for name in found}
 
 

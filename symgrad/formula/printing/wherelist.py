@@ -7,7 +7,8 @@ SymPy and LaTeX printers then show on their own.  Linear in the number of distin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import collections
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,36 +36,59 @@ def canonical_or_raw(term: Term) -> Term:
 
 
 class Statements:
-    """A formula cut into statements: ``parts`` are (name, term over symbols), the last of them is the result."""
+    """A formula cut into statements: ``parts`` are (name, term over symbols), the last of them is the result.
 
-    def __init__(self, root: Term, shared_from: int = 2, size: int = STATEMENT_SIZE, names: Any = None):
+    Where it is cut is found once for all; a statement is written when it is asked for, since few of many are printed.
+    """
+
+    def __init__(
+        self,
+        root: Term,
+        shared_from: int = 2,
+        size: int = STATEMENT_SIZE,
+        names: Any = None,
+        order: Sequence[Term] | None = None,
+    ):
         self.root = root
-        self.order = postorder([root])
+        self.order = postorder([root]) if order is None else order
         self.names = Names(names, self.order)
-        self.parts: list[tuple[str, Term]] = []
+        self.named: dict[Term, str] = {}
         self._cut(shared_from, size)
+        self._whole = list(self.named)
 
     def _cut(self, shared_from: int, largest: int) -> None:
-        uses: dict[Term, int] = {}
-        for t in self.order:
-            for a in t.args:
-                uses[a] = uses.get(a, 0) + 1
-        image: dict[Term, Term] = {}
+        uses = collections.Counter(a for t in self.order for a in t.args)
         depth: dict[Term, int] = {}
         size: dict[Term, int] = {}
         for t in self.order:
-            args = tuple(image[a] for a in t.args)
-            unchanged = all(a is b for a, b in zip(args, t.args, strict=True))
-            now = t if unchanged else make(t.op, args, t.params, t.shape, t.dtype)
-            depth[t] = 1 + max((depth[a] for a in t.args), default=-1)
-            size[t] = 1 + sum(size[a] for a in t.args)
-            shared = uses.get(t, 0) >= shared_from and size[t] > 2
-            if t is self.root or (t.args and (shared or depth[t] >= STATEMENT_DEPTH or size[t] >= largest)):
-                name = self.names.last() if t is self.root else self.names.next()
-                self.parts.append((name, now))
-                now = make(SYMBOL, (), {"name": name}, t.shape, t.dtype or np.dtype(float))
-                depth[t], size[t] = 0, 1
-            image[t] = now
+            deep, large = 0, 1
+            for a in t.args:
+                deep, large = max(deep, depth[a] + 1), large + size[a]
+            shared = uses[t] >= shared_from and large > 2
+            if t is self.root or (t.args and (shared or deep >= STATEMENT_DEPTH or large >= largest)):
+                self.named[t] = self.names.last() if t is self.root else self.names.next()
+                deep, large = 0, 1
+            depth[t], size[t] = deep, large
+
+    def __len__(self) -> int:
+        return len(self._whole)
+
+    def part(self, k: int) -> tuple[str, Term]:
+        """The name of a part and what it is, in terms of those before it."""
+        whole = self._whole[k]
+        image: dict[Term, Term] = {}
+        for t in (*postorder(whole.args, self.named), whole):
+            args = tuple([image[a] if a in image else self._symbol(a) for a in t.args])
+            image[t] = t if args == t.args else make(t.op, args, t.params, t.shape, t.dtype)
+        return self.named[whole], image[whole]
+
+    def _symbol(self, part: Term) -> Term:
+        return make(SYMBOL, (), {"name": self.named[part]}, part.shape, part.dtype or np.dtype(float))
+
+    @property
+    def parts(self) -> list[tuple[str, Term]]:
+        """All parts."""
+        return [self.part(k) for k in range(len(self))]
 
     @property
     def symbols(self) -> list[Term]:
@@ -88,7 +112,7 @@ def where_list(term: Term, names: Any = None) -> list[tuple[Any, Any]]:
     letters = Builder([*found.symbols, *symbols]).letters
     pairs = []
     for name, statement in [*((str(z.name), part) for z, part in chosen), *found.parts]:
-        builder = Builder((), evaluate=len(found.parts) <= CANONICAL_BUDGET)
+        builder = Builder((), evaluate=len(found) <= CANONICAL_BUDGET)
         builder.letters = letters
         left = make(SYMBOL, (), {"name": name}, statement.shape, statement.dtype or np.dtype(float))
         pairs.append((symbol_expr(left), builder.built(postorder([statement]))))
