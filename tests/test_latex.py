@@ -7,9 +7,11 @@ import pytest
 
 import symgrad as sg
 from symgrad.errors import ArgumentError, FormulaError, NameProblem
+from symgrad.formula.printing.formats import spelled
 from symgrad.formula.printing.latex import latex
 from symgrad.formula.printing.names import name_latex, texts
 from symgrad.formula.reading.text import from_latex
+from symgrad.formula.reading.unicode import from_unicode
 from symgrad.formula.term import evaluate, symbol, symbols
 from symgrad.op import lookup
 
@@ -256,19 +258,19 @@ def test_names_of_the_textbooks(made, text):
 @pytest.mark.parametrize(
     ("make", "wrt", "text"),
     [
-        (lambda x, v, X: x[0] ** 2, "x", r"2 x_{[0]} \left(I_{n}\right)_{[:, 0]}"),
-        (lambda x, v, X: v @ X[:, 1], "X", r"v \left(I_{2}\right)_{[:, 1]}^{\top}"),
-        (lambda x, v, X: x @ X[-1], "X", r"\left(I_{3}\right)_{[:, -1]} x^{\top}"),
+        (lambda x, v, X: x[0] ** 2, "x", r"2 x_{[0]} \mathbf{e}_{n,0}"),
+        (lambda x, v, X: v @ X[:, 1], "X", r"v \mathbf{e}_{2,1}^{\top}"),
+        (lambda x, v, X: x @ X[-1], "X", r"\mathbf{e}_{3,-1} x^{\top}"),
         (
             lambda x, v, X: X[1, 0] ** 3,
             "X",
-            r"3 X_{[1, 0]}^{2} \left(I_{n}\right)_{[:, 1]} \left(I_{m}\right)_{[:, 0]}^{\top}",
+            r"3 X_{[1, 0]}^{2} \mathbf{e}_{n,1} \mathbf{e}_{m,0}^{\top}",
         ),
-        (lambda x, v, X: X[:, 1].sum(), "X", r"\mathbf{1}_{3} \left(I_{2}\right)_{[:, 1]}^{\top}"),
+        (lambda x, v, X: X[:, 1].sum(), "X", r"\mathbf{1}_{3} \mathbf{e}_{2,1}^{\top}"),
     ],
     ids=range(5),
 )
-def test_entries_stand_with_columns_of_the_identity(make, wrt, text):
+def test_entries_stand_with_unit_vectors(make, wrt, text):
     values = {"x": np.array([0.3, -2.0]), "v": np.arange(3.0), "X": np.arange(6.0).reshape(3, 2)}
     leaves = {k: sg.tensor(v, requires_grad=True, name=k) for k, v in values.items()}
     (g,) = sg.autograd.grad(make(**leaves), [leaves[wrt]], create_graph=True)
@@ -276,7 +278,9 @@ def test_entries_stand_with_columns_of_the_identity(make, wrt, text):
     known = [t for t in symbols(g.term) if t.params["name"] in values]
     read = from_latex(text, known, shape=g.term.shape)
     used = {t.params["name"]: values[t.params["name"]] for t in known}
-    assert np.allclose(evaluate(read, used), evaluate(g.term, used))
+    plain = from_unicode(spelled(text, "unicode"), known, shape=g.term.shape)
+    for found in (read, plain):
+        assert np.allclose(evaluate(found, used), evaluate(g.term, used))
 
 
 def test_texts_and_functions_without_examples():

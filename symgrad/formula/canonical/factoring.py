@@ -228,11 +228,22 @@ def _saving(form: Form, group: Sequence[Use]) -> int:
     sums = [any(x not in form.terms[use.term].out for x in use.factor.labels) for use in group]
     if sums[0] and all(_row_sum(form.terms[use.term], use.factor) for use in group):
         return 0
+    if not sums[0] and len(factor.labels) == 1 < len(form.shape):
+        # x(Uᵀx)ᵀ - diag(x)²U stays: diag(x) in front would leave a column of ones in the bracket.
+        varying = [_varies(form.terms[use.term], use) for use in group]
+        if any(varying) and not all(varying):
+            return 0
     # x - a ⊙ x stays, x - cx is (1 - c)x, and X - diag(a)X is diag(1 - a)X.
     alone = bare and factor.labels and factor.base.op is SYMBOL and not sums[0]
     if alone and len(_rest_axes(form, group)) == len(factor.labels):
         return 0
     return weight * (len(group) - 1) - 2 * (len(group) < len(form.terms))
+
+
+def _varies(p: Product, use: Use) -> bool:
+    """Whether a product without a factor still varies along the axis of that factor, or is diagonal in it."""
+    label = use.factor.labels[0]
+    return p.out.count(label) > 1 or any(label in f.labels for f in _others(p, use))
 
 
 def _row_sum(p: Product, factor: Factor) -> bool:

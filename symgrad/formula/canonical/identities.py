@@ -62,6 +62,48 @@ def hyperbolic(form: Form, run: Canonicaliser) -> Form | None:
     return None
 
 
+_MEETING = {("sin", "cos"): ("cos", "sin"), ("cos", "cos"): ("sin", "sin")}
+"""Which product of functions of u and v meets which: sin u cos v meets cos u sin v, cos u cos v meets sin u sin v."""
+
+
+def two_angles(form: Form, run: Canonicaliser) -> Form | None:
+    """sin u cos v ± cos u sin v = sin(u ± v) and cos u cos v ± sin u sin v = cos(u ∓ v), always."""
+    found = [(k, p, waves) for k, p in enumerate(form.terms) if len(waves := _waves(p, run)) > 1]
+    keys: dict[Any, tuple[int, Product]] = {run.key(p): (k, p) for k, p, _ in found}
+    for k, p, waves in found if len(found) > 1 else ():
+        for f in waves:
+            for g in waves:
+                names = _MEETING.get((f.base.op.name, g.base.op.name))
+                if names is None or f is g or f.labels != g.labels:
+                    continue
+                u, v = (run.arguments[h.base][0] for h in (f, g))
+                alone = Product(p.coef, [h for h in p.factors if h is not f and h is not g], p.out, p.decimal)
+                rest = Form([alone], form.shape)
+                axes = [p.out.index(x) for x in f.labels]
+                other = [_wave(name, w, f, axes, form, run) for name, w in zip(names, (u, v), strict=True)]
+                partner = run.times(run.times(rest, other[0]), other[1]).terms
+                n, q = keys.get(run.key(partner[0]), (k, p)) if len(partner) == 1 else (k, p)
+                if n == k or abs(q.coef) != abs(partner[0].coef):
+                    continue
+                sign = 1 if q.coef == partner[0].coef else -1
+                total = run.plus([u, v], (1, sign if names == ("cos", "sin") else -sign), u.shape)
+                whole = run.times(rest, _wave(f.base.op.name, total, f, axes, form, run))
+                left = [r for m, r in enumerate(form.terms) if m not in (k, n)]
+                return run.sum_of([*left[: min(k, n)], *whole.terms, *left[min(k, n) :]], form.shape)
+    return None
+
+
+def _waves(p: Product, run: Canonicaliser) -> list[Factor]:
+    """The sines and cosines of an elementwise product."""
+    known = [f for f in p.factors if f.base.op.name in ("sin", "cos") and f.power == 1 and f.base in run.arguments]
+    return known if p.elementwise else []
+
+
+def _wave(name: str, u: Form, f: Factor, axes: list[int], form: Form, run: Canonicaliser) -> Form:
+    """``name(u)`` where the factor ``f`` stands in a form."""
+    return run.elementwise(lookup(name), [u], {}, f.base.shape).spread(axes, form.shape)
+
+
 def _exponential(p: Product, run: Canonicaliser) -> Factor | None:
     """The factor of a product that is nothing but e^u."""
     f = p.factors[0] if len(p.factors) == 1 else None

@@ -99,7 +99,8 @@ def _beside(form: Form, call: Call) -> Form:
 def _spread(form: Form, call: Call, value: Form) -> Form:
     """A form with the axes of a call's value, along those axes of the sum."""
     k, f = call
-    return value.spread([form.terms[k].out.index(x) for x in f.labels], form.shape) if value.shape else value
+    axes = [form.terms[k].out.index(x) for x in f.labels]
+    return value.spread(axes, form.shape) if value.shape else value.broadcast(form.shape)
 
 
 def _first_pair(

@@ -164,6 +164,8 @@ def _read_size(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
 def _read_frechet(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
     """The derivative of e^A in a direction that commutes with A, such as cI, A⁻¹ and e^A, is e^A times it."""
     matrix, direction = args
+    if not direction.terms:
+        return direction
     if term.ndim != 2 or len(direction.terms) != 1 or not commutes(direction.terms[0], matrix):
         made = lookup("matrix_exp_frechet")(*(run.term(a) for a in args))
         run.arguments[made] = [matrix, direction]
@@ -242,6 +244,9 @@ def _read_reshape(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form 
             return run.times(front, made)
     if p is not None and p.elementwise and not any(g.labels for g in p.factors):
         return Form([p.with_out(tuple(range(term.ndim)))], term.shape)
+    if len(new) < term.ndim:
+        bare = lookup("reshape")(term.args[0], shape=tuple(term.shape[k] for k in new))
+        return run.form_of(bare).spread(new, term.shape)
     half = term.ndim // 2
     if p is None or len(p.out) != 2 or p.out[0] != p.out[1] or any(f.labels for f in p.factors):
         return None

@@ -53,6 +53,7 @@ from symgrad.formula.canonical.rational import in_lowest_terms
 from symgrad.formula.canonical.reading import READERS
 from symgrad.formula.canonical.rewriting import merged, simpler_function
 from symgrad.formula.canonical.shortening import LINEAR
+from symgrad.formula.canonical.slices import keeps_order
 from symgrad.formula.structures import is_hermitian, is_symmetric
 from symgrad.formula.term import NUMBER, SYMBOL, Term, flatten, number, postorder
 from symgrad.op import Op, lookup
@@ -408,7 +409,10 @@ class Canonicaliser:
         return inner.spread([k for k in range(term.ndim) if k not in dims], term.shape) if keep else inner
 
     def linear(self, op: Op, argument: Term, form: Form, params: dict[str, Any]) -> Form:
-        """A linear op of one array, which remembers its argument for sums."""
+        """A linear op of one array, which remembers its argument for sums; one change of shape stands for several."""
+        while op.name == "reshape" and keeps_order(argument):
+            argument = argument.args[0]
+            form = self.form_of(argument)
         made = op(argument, **params)
         if made.op is op:
             self.arguments[made] = [form]

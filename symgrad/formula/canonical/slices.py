@@ -41,6 +41,12 @@ def _entry(f: Factor, label: int, place: int) -> Factor:
     return Factor(base, tuple(labels), f.power)
 
 
+def keeps_order(term: Term) -> bool:
+    """Whether a term has the entries of its argument in the same order."""
+    name = term.op.name
+    return name in ("reshape", "squeeze", "unsqueeze") or (name == "permute" and term.ndim == 2 and 1 in term.shape)
+
+
 def new_axes(index: Any, ndim: int) -> list[bool] | None:
     """For an index of whole axes and new ones only: which axes of the result are new."""
     parts = index.value if isinstance(index.value, tuple) else (index.value,)

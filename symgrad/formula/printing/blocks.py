@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from symgrad.formula.printing.calls import exact, writes
+from symgrad.formula.printing.calls import exact, unit_vector, writes
 from symgrad.formula.printing.latex import Writer, kind_of
 from symgrad.formula.printing.pieces import ATOM, Piece, matrix_product, product, text_of, transposed
 from symgrad.formula.reading.values import Value, op, value_of
@@ -46,7 +46,7 @@ def _row(w: Writer, t: Term) -> list[str]:
 
 @writes("put")
 def _placed(w: Writer, t: Term) -> Piece | None:
-    """A number at one place, a row or column of a matrix, with unit vectors, which are columns of the identity."""
+    """A number at one place, or a row or column of a matrix, with unit vectors."""
     index = t.params["index"].value
     index = index if isinstance(index, tuple) else (index,)
     places = [*index, *[slice(None)] * (t.ndim - len(index))]
@@ -55,7 +55,7 @@ def _placed(w: Writer, t: Term) -> Piece | None:
         return _padded(w, t)
     x = t.args[0]
     w.closing(x)
-    units = [w.write(op("select", op("eye", n=t.shape[k], dtype="float64"), dim=1, index=places[k])) for k in fixed]
+    units = [unit_vector(t.shape[axis], places[axis]) for axis in fixed]
     if t.ndim == 1:
         return product(w.images[x], units[0])
     if len(fixed) == 2:

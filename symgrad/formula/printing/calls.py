@@ -99,12 +99,22 @@ def reshaped(piece: Piece, shape: tuple[Any, ...]) -> Piece:
 def exact(w: Writer, t: Term) -> Piece:
     """An argument whose axes count one by one; symbols know their shape."""
     if t.op.name == "full" and t.params["value"] == 0:
-        return called(w, t)
+        kind = kind_of(t.shape)
+        if kind == "t" or 1 in t.shape or t.dtype != "float64":
+            return called(w, t)
+        w.closing(t)
+        return pieces.product(pieces.number_piece(0), w.ones(kind, t.shape))
     w.closing(t)
     piece = w.operand(t)
     if t.op is SYMBOL:
         return piece
     return reshaped(piece, t.shape) if piece.bare and w.taken(piece.core) else w.exact(piece, t.shape)
+
+
+def unit_vector(size: Any, place: int) -> Piece:
+    """The column that is 1 at one place and 0 elsewhere, which tells its size."""
+    text = rf"\mathbf{{e}}_{{{size},{place}}}"
+    return Piece("c", text, ATOM, flip=(rf"{text}^{{\top}}", POWER))
 
 
 def called(w: Writer, t: Term) -> Piece:

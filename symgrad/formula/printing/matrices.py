@@ -7,7 +7,16 @@ from fractions import Fraction
 
 from symgrad.dtypes import is_floating
 from symgrad.formula.printing import pieces
-from symgrad.formula.printing.calls import diagonal_matrix, exact, function, index_tex, operator, power, writes
+from symgrad.formula.printing.calls import (
+    diagonal_matrix,
+    exact,
+    function,
+    index_tex,
+    operator,
+    power,
+    unit_vector,
+    writes,
+)
 from symgrad.formula.printing.latex import Writer, kind_of
 from symgrad.formula.printing.pieces import ATOM, MUL, OPEN, POWER, Item, Piece, brackets, closed, text_of, transposed
 from symgrad.formula.structures import shows_symmetry
@@ -294,6 +303,11 @@ def _reduced(w: Writer, t: Term) -> Piece | None:
 
 @writes("getitem")
 def _getitem(w: Writer, t: Term) -> Piece:
+    index = t.params["index"].value
+    if t.args[0].op.name == "eye" and isinstance(index, tuple) and len(index) == 2 and index[0] == slice(None):
+        place = index[1]
+        if isinstance(place, int) and not isinstance(place, bool):
+            return unit_vector(t.shape[0], place)
     return _indexed(w, t, index_tex(t.params["index"]))
 
 

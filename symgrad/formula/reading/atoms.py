@@ -14,6 +14,7 @@ from symgrad.formula.reading.values import Value, divided, entrywise, op, scalar
 from symgrad.formula.term import as_term, full, number
 from symgrad.op import lookup
 from symgrad.ops.constants import PI
+from symgrad.ops.indexing import Index
 
 ORDERS: dict[str, tuple[str, dict[str, float]]] = {
     **{letter: (f"bessel_{letter.lower()}", {}) for letter in "JYIK"},
@@ -169,6 +170,17 @@ def _ones(r: Any, _: str) -> Any:
     return Value("o", number(1)) if size is None else Value("v", full((size,), 1, np.float64))
 
 
+def _unit(r: Any, _: str) -> Any:
+    r"""``\mathbf{e}_{n,k}``: the vector of size n that is 1 at place k and 0 elsewhere."""
+    r.tokens.expect("_")
+    r.tokens.expect("{")
+    size = r.scrap()
+    r.tokens.expect(",")
+    place = r.scrap()
+    r.tokens.expect("}")
+    return Value("v", op("put", 1.0, index=Index((place,)), shape=(size,)))
+
+
 def _identity(r: Any, _: str) -> Any:
     size = _size(r)
     return Value("eye", number(1)) if size is None else Value("m", op("eye", n=size, dtype="float64"))
@@ -221,6 +233,7 @@ ATOMS: dict[str, Callable[[Any, str], Any]] = {
 }
 KINDS: dict[str, Callable[[Any, str], Any]] = {
     "ones": _ones,
+    "unit": _unit,
     "begin": _environment,
     "name": lambda r, text: r.operator(text),
     "word": _word_atom,

@@ -113,6 +113,8 @@ class _Tokens:
             self.put(rf"\mathrm{{{text}}}", kind="word")
         elif text == "𝓕":
             self.put(r"\mathcal", "{", "F", "}", kind="command")
+        elif text == "𝐞" and following == "_":
+            self.put(r"\mathbf{e}", kind="unit")
         elif text == "ⅈ":
             self.put(r"\mathrm{i}", kind="word")
         elif text in _WORDS:
