@@ -67,3 +67,16 @@ def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", text):
         if not target.startswith(("http:", "https:")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
+
+
+def test_the_table_of_rooms_is_true_and_complete():
+    """Every file that it names is there, and every room of the package is named."""
+    text = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+    table = text[text.index("| here | there |") : text.index("## Why it is so")]
+    named = re.findall(r"`((?:symgrad/|tests/)?[\w/]+(?:\.py|/))`", table)
+    there = [path for path in named if (ROOT / path).exists() or (ROOT / "symgrad" / path).exists()]
+    assert named == there
+    rooms = {p.name + "/" * p.is_dir() for p in (ROOT / "symgrad").iterdir() if p.suffix == ".py" or p.is_dir()}
+    first = {path.removeprefix("symgrad/").partition("/")[0] for path in named}
+    missing = {room for room in rooms if room.rstrip("/") not in first} - {"__init__.py", "__pycache__/"}
+    assert not missing
