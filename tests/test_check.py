@@ -503,3 +503,14 @@ def test_large_gradients_are_diagnosed_within_a_budget():
     assert check(f, right, x, y)
     assert check(f, at(right, 77_777, 0.0), x, y).diagnosis.kind == "entry"
     assert check(f, right + np.cos(1e5 * x), x, y).diagnosis.kind in ("precision", "unknown")
+
+
+def test_a_sign_inside_and_a_transpose_inside_are_found():
+    rng = np.random.default_rng(0)
+    X, w, y = rng.normal(size=(6, 3)), rng.normal(size=3), rng.normal(size=6)
+    found = sg.check(lambda w, X, y: ((X @ w - y) ** 2).sum(), lambda w, X, y: 2 * X.T @ (X @ w + y), w, X, y)
+    assert found.diagnosis.sentence == "This is the gradient with -y in place of y."
+    A, x = rng.normal(size=(3, 3)), rng.normal(size=3)
+    found = sg.check(lambda x, A: sg.tanh(A @ x).sum(), lambda x, A: A @ (1 - np.tanh(A.T @ x) ** 2), x, A)
+    assert found.diagnosis.sentence == "This is the gradient with Aᵀ in place of A."
+    assert repr(found) == str(found)

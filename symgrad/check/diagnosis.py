@@ -14,6 +14,7 @@ import numpy as np
 
 from symgrad.check import surgery
 from symgrad.check.constants import constant_name
+from symgrad.check.elsewhere import elsewhere
 from symgrad.check.oracle import Exact, Subject
 from symgrad.check.report import ArgumentReport, Diagnosis, number_text
 from symgrad.check.shapes import explain_shape
@@ -346,6 +347,15 @@ def _symmetrised(case: Case) -> Diagnosis | None:
     return None
 
 
+def _elsewhere(case: Case) -> Diagnosis | None:
+    if case.exact.output is None or case.off is None:
+        return None
+    for what, place, gradient in elsewhere(case.subject, case.number):
+        if gradient is not None and case.meets(gradient):
+            return Diagnosis("argument", f"This is the gradient with {what}.", place)
+    return None
+
+
 def _precision(case: Case) -> Diagnosis | None:
     size = float(np.max(np.abs(case.g)))
     error = float(np.max(np.abs(case.c - case.g)))
@@ -375,6 +385,7 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     _spread,
     _inner_derivative,
     _shape_of_values,
+    _elsewhere,
     _precision,
     _factor,
     _remaining_entries,

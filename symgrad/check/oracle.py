@@ -91,7 +91,8 @@ def exact_gradient(subject: Subject, given: Sequence[Any]) -> Exact:
             output, leaves = subject.trace(subject.args)
         reason = "" if isinstance(output, Recorded) else f"f gave a {type(output).__name__}, which has no history"
     except Exception as error:  # noqa: BLE001  (whatever f does with a tensor; it may still run on arrays)
-        reason = f"f does not run on symgrad tensors ({type(error).__name__}: {error})"
+        said = " ".join(str(error).split())
+        reason = f"f does not run on symgrad tensors ({type(error).__name__}: {said:.60}{'…' * (len(said) > 60)})"
         output = None
         try:
             with np.errstate(all="ignore"):

@@ -1,0 +1,44 @@
+"""The exact gradient at other arguments: a sign in front of one that is wrong, or a matrix taken for its transpose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from symgrad.check.oracle import Subject
+from symgrad.tape.record import Recorded
+
+LARGEST = 100_000
+"""Entries of all arguments up to which the function is run again."""
+
+
+def elsewhere(subject: Subject, number: int) -> Iterator[tuple[str, str, Any]]:
+    """``(what is meant, where to look, gradient)`` by argument ``number`` for arguments that people mix up."""
+    mine = subject.positions[number]
+    if sum(np.size(subject.args[k]) for k in subject.data) > LARGEST:
+        return
+    for k in sorted(subject.data, key=lambda k: np.ndim(subject.args[k])):  # offsets and targets before matrices
+        array, name = subject.args[k], subject.names[k]
+        kind = np.asarray(array).dtype.kind
+        if k != mine and kind in "fc" and np.any(array):
+            yield f"-{name} in place of {name}", f"the sign in front of {name}", _gradient(subject, number, k, -array)
+        if k != mine and np.ndim(array) == 2 and np.shape(array)[0] == np.shape(array)[1]:
+            turned = np.asarray(array).T
+            yield f"{name}ᵀ in place of {name}", f"{name} for {name}ᵀ", _gradient(subject, number, k, turned)
+
+
+def _gradient(subject: Subject, number: int, k: int, array: Any) -> Any:
+    """The gradient with ``array`` for argument ``k``; None where the function has none there."""
+    from symgrad.autograd import grad
+
+    args = [array if j == k else a for j, a in enumerate(subject.args)]
+    try:
+        with np.errstate(all="ignore"):
+            output, leaves = subject.trace(args)
+            if not isinstance(output, Recorded) or not output._requires_grad:
+                return None
+            return np.asarray(grad(output, leaves[number], allow_unused=True, materialize_grads=True)[0]._value)
+    except Exception:  # noqa: BLE001  (whatever the function does with other arguments)
+        return None
