@@ -67,7 +67,8 @@ class Op:
                 the dtypes of the operands as given (None for a number) and ``i`` the one whose gradient is asked
     node        torch's node name (without ``Backward0``), or a function ``(*shapes, **params)`` giving it
     saves       positions (-1 the output) that are kept for the backward pass though no rule reads them: torch does,
-                and objects when they are changed; the output of tensors only, not of a number among them
+                and objects when they are changed; the output of tensors only, not of a number among them; a dict where
+                it depends on the operands whose gradients are asked: by these
     together    of a primitive: its operands are brought to a common dtype first, as those of the other kinds are
     condition   position of an operand that chooses and is not computed with: it stays bool
     layout      how results of several axes lie in memory where not row by row: "columns" (those of LAPACK), or "kept",
@@ -145,7 +146,7 @@ class Op:
     dtypes: str | None
     refuses: dict[str, str]
     refuses_back: Callable[..., str | None] | None
-    saves: tuple[int, ...] | None
+    saves: tuple[int, ...] | dict[int, tuple[int, ...]] | None
     copies: bool | None
     together: bool | None
     condition: int | None
@@ -277,7 +278,11 @@ class Op:
                 saved, shaped = read_arguments(read, 0 if read is not rule else 1)
                 all_saved |= saved
                 all_shaped |= shaped
-        all_saved.update(p for p in self.saves or () if p >= 0 or not number)
+        asked = [i for i in range(mask.bit_length()) if mask >> i & 1]
+        also = (
+            self.saves if isinstance(self.saves, tuple) else [p for i in asked for p in (self.saves or {}).get(i, ())]
+        )
+        all_saved.update(p for p in also if p >= 0 or not number)
         return tuple(sorted(all_saved)), tuple(sorted(all_shaped - all_saved))
 
 

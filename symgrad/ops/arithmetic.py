@@ -276,7 +276,7 @@ def _rounded_quotient(name: str, kernel: Any, doc: str) -> Op:
         kernel,
         0,
         0,
-        saves=(0, 1),
+        saves={0: (1,), 1: (0, 1)},
         public=(),
         node="DivBackward1",
         refuses="bc",

@@ -348,7 +348,8 @@ LABELS["squeeze_copy"] = _squeeze(0, "_copy")
 """The label of a function by its public name, with its namespace; in-place forms that differ by the method's."""
 
 _READ_AGAIN: dict[tuple[int | None, ...], str] = {
-    (0,): "nan_to_num nansum nanmean gather take_along_dim cummax cummin masked_select",
+    (-2,): "take_along_dim",
+    (0,): "nan_to_num nansum nanmean gather cummax cummin masked_select",
     (0, 1): "take dist cdist nn.functional.smooth_l1_loss nn.functional.huber_loss",
     (1,): "ldexp",
     (2,): "scatter_add index_fill index_select",
@@ -376,7 +377,7 @@ def _extreme_kept(input: Any, dim: Any = None, *_: Any, **__: Any) -> tuple[int 
 
 
 def _middle_kept(input: Any, dim: Any = None, *_: Any, **__: Any) -> tuple[int | None, ...]:
-    return () if dim is None else (None,)
+    return (0, -1) if dim is None else (None,)
 
 
 KEPT: dict[str, Any] = (
@@ -386,7 +387,8 @@ KEPT: dict[str, Any] = (
     | {"lerp": _blended, "copysign": _signed_kept, "max": _extreme_kept, "min": _extreme_kept, "median": _middle_kept}
 )
 """Positions of arguments that torch keeps for backward though the parts here do not, or a function of the arguments
-that gives them; -1 is the result, None what nobody can change, such as places.  Backward objects when they were
+that gives them; -1 is the result, -2 what was made of the first argument in its memory, None what nobody can change,
+such as places.  Backward objects when they were
 changed, and to a second pass once they were freed."""
 
 COMPUTING = ("dist", "nn.functional.mse_loss", "nn.functional.smooth_l1_loss", "nn.functional.huber_loss")

@@ -16,6 +16,7 @@ from symgrad.ops.arithmetic import clone, ratio
 from symgrad.ops.complex import conj
 from symgrad.ops.elementwise import exp
 from symgrad.ops.kinks import at_kink, no_kink
+from symgrad.ops.refusals import kind_of
 from symgrad.ops.select import abs_, eq, guard, ne, sign, tied, where
 from symgrad.ops.shaping import axis_of, expand_op, flip, reshape, reshape_op, squeeze, unsqueeze_op
 from symgrad.single import rounded
@@ -545,7 +546,7 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """e^x / Σ e^x along the axis ``dim``."""
     if dtype is not None:
         input = cast(input, dtype)
-    return along(softmax_op, input, dim)
+    return clone(input) if 0 in shape_of(input) and kind_of(input) in "buic" else along(softmax_op, input, dim)
 
 
 @front("log_softmax", op=log_softmax_op)
@@ -553,7 +554,7 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """x - log Σ e^x along the axis ``dim``, without overflow."""
     if dtype is not None:
         input = cast(input, dtype)
-    return along(log_softmax_op, input, dim)
+    return clone(input) if 0 in shape_of(input) and kind_of(input) in "buic" else along(log_softmax_op, input, dim)
 
 
 def along(op: Op, input: Any, dim: int, **params: Any) -> Any:

@@ -311,7 +311,7 @@ def _needed(k: int | None, args: tuple[Any, ...], out: Any) -> Callable[[], Any]
     """What a function keeps whole: an argument, its result, or something of its own."""
     if k is None:
         return lambda: None
-    tensor = args[k] if k >= 0 else out
+    tensor = args[k] if k >= 0 else args[0] if k == -2 else out
     value = getattr(tensor, "_value", None)
     itself = k >= 0 and (not isinstance(value, np.ndarray) or storage(value) is value)
     return kept(tensor) if itself else Memory(kept(tensor))

@@ -17,7 +17,7 @@ from symgrad.ops.indexing import getitem
 from symgrad.ops.reductions import cast
 from symgrad.ops.shaping import permute
 from symgrad.tape import record
-from symgrad.tape.inplace import inferred, inplace, out_of_reach, resize, view_of, views_follow
+from symgrad.tape.inplace import inferred, inplace, out_of_reach, resize, shows_temporary, view_of, views_follow
 from symgrad.tape.modes import MODE
 from symgrad.tape.overlap import overlaps
 from symgrad.tape.record import plain
@@ -447,7 +447,7 @@ class Tensor(Shown, Writes):
         return None if view is None else view.base
 
     def _is_view(self) -> bool:
-        return view_of(self) is not None
+        return view_of(self) is not None or shows_temporary(self._node)
 
     def where(self, condition: Any, other: Any) -> Any:
         """The tensor's entries where ``condition`` holds, those of ``other`` elsewhere."""
