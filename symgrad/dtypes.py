@@ -108,18 +108,34 @@ def widened(value: Any) -> Any:
     return value.astype(float32) if is_narrow(getattr(value, "dtype", None)) else value
 
 
-def finfo(dtype: Any) -> Any:
-    """The limits of a floating dtype (``eps``, ``max``, ``tiny`` …), as NumPy's function of this name gives them.
+class finfo:  # noqa: N801  (torch's name)
+    """The limits of a floating dtype, as Python numbers; those of its parts for a complex one.
 
-    >>> float(finfo(float16).max)
-    65504.0
+    >>> finfo(float32).eps, finfo("float16").max
+    (1.1920928955078125e-07, 65504.0)
     """
-    dtype = as_dtype(dtype)
-    if not is_bfloat16(dtype):
-        return np.finfo(dtype)
-    import ml_dtypes
 
-    return ml_dtypes.finfo(dtype)
+    __slots__ = ("bits", "dtype", "eps", "max", "min", "nmant", "resolution", "smallest_normal", "tiny")
+
+    def __init__(self, dtype: Any = None):
+        """Of the default dtype, unless told otherwise."""
+        dtype = _default if dtype is None else as_dtype(dtype)
+        limits: Any
+        if is_bfloat16(dtype):
+            import ml_dtypes
+
+            limits = ml_dtypes.finfo(dtype)
+        else:
+            limits = np.finfo(dtype)
+        self.dtype = str(limits.dtype)
+        self.bits, self.nmant = int(limits.bits), int(limits.nmant)
+        self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
+        self.smallest_normal = self.tiny = float(limits.smallest_normal)
+        self.resolution = float(f"1e-{limits.precision}")
+
+    def __repr__(self) -> str:
+        names = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        return f"finfo({', '.join(f'{name}={getattr(self, name):g}' for name in names)}, dtype={self.dtype})"
 
 
 def type_name(dtype: np.dtype[Any]) -> str:

@@ -319,3 +319,12 @@ def test_the_first_samples(name: str) -> None:
 def test_more_samples(name: str) -> None:
     if not sum(check(name, dtype, 40) for dtype in DTYPES):
         pytest.skip("not here, or torch has no answer")
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64", "complex64", None])
+def test_limits(name):
+    ours, theirs = (t.finfo(*([] if name is None else [getattr(t, name)])) for t in (sg, torch))
+    assert repr(ours) == repr(theirs)
+    for field in ("bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution", "dtype"):
+        assert getattr(ours, field) == getattr(theirs, field)
+        assert type(getattr(ours, field)) is type(getattr(theirs, field))
