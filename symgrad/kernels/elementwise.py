@@ -88,6 +88,12 @@ def squared_error(x: Any, y: Any) -> Any:
     return difference * difference
 
 
+def surprise(p: Any, t: Any) -> Any:
+    """-[t log p + (1 - t) log(1 - p)], with the logarithms limited to -100 from below."""
+    with np.errstate(divide="ignore"):
+        return -(t * np.maximum(np.log(p), -100) + (1 - t) * np.maximum(np.log1p(-p), -100))
+
+
 def div_trunc(x: Any, y: Any) -> Any:
     """x / y rounded towards 0; exact on integers."""
     if np.result_type(x, y).kind not in "ui":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import is_real_floating, result_type
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, primitive, refusing, shape_of
+from symgrad.op import Op, elementwise, primitive, refusing, shape_of
 from symgrad.ops.arithmetic import squared_error
 from symgrad.ops.blas import pairwise_distance
 from symgrad.ops.constants import PI, exact
@@ -123,6 +124,25 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
     return _weighted(where(size >= delta, delta * (size - delta / 2), d * d / 2), weight, reduction)
 
 
+def _limited_log(x: Any) -> Any:
+    return log(clamp_min(x, exp(exact(-100))))
+
+
+surprise: Op = elementwise(
+    "surprise",
+    kernels.surprise,
+    # Where p is 0 or 1 the slope is very large, not 0 as that of the limited logarithm: so torch.
+    lambda out, p, t: (p - t) / clamp_min(p * (1 - p), exact(Fraction(1, 10**12))),
+    lambda out, p, t: log(1 - p) - log(p),
+    public=(),
+    dtypes="float",
+    refuses="c",
+    domain="probability",
+    define=lambda p, t: -(t * _limited_log(p) + (1 - t) * _limited_log(1 - p)),
+    doc="-[t log p + (1 - t) log(1 - p)], with the logarithms limited to -100 from below.",
+)
+
+
 @within("nn.functional")
 @refusing("buic")
 def binary_cross_entropy(
@@ -132,8 +152,7 @@ def binary_cross_entropy(
     values = array_of(input)
     if values is not None and ((values < 0) | (values > 1)).any():
         raise ArgumentError("all elements of input should be between 0 and 1; with_logits takes any")
-    least = exp(exact(-100))
-    value = -(target * log(clamp_min(input, least)) + (1 - target) * log(clamp_min(1 - input, least)))
+    value = surprise(input, target)
     return _reduced(value if weight is None else value * weight, _legacy(reduction, size_average, reduce))
 
 

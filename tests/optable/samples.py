@@ -478,7 +478,7 @@ REAL_ONLY = frozenset(
     "hermite_polynomial_he gammainc gammaincc zeta "
     "ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine "
     "scatter_others chosen complex lambertw log_odds ndtr log_ndtr inverse_mills erfcx erfinv copysign fmod nextafter "
-    "xlog1py erfcx_tail signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg "
+    "surprise xlog1py erfcx_tail signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg "
     "bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift gcd lcm "
     "argsort argkth argtop argcummax argcummin searchsorted isin tied middle view_as_complex "
     "eigh_vectors svd_u svd_vh eig_vectors qr_q qr_r".split()

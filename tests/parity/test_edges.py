@@ -140,6 +140,20 @@ def test_extremes_beside_nan(name: str, dim: int | None) -> None:
     np.testing.assert_array_equal(*found)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_binary_cross_entropy_of_certainties(dtype: str) -> None:
+    """The loss stops at 100; its slope, where the probability is 0 or 1 and wrong, is very large and not 0."""
+    found = []
+    for t in (sg, torch):
+        p = t.tensor([0.0, 0.0, 1.0, 1.0, 0.3, 0.5], dtype=getattr(t, dtype), requires_grad=True)
+        target = t.tensor([0.0, 1.0, 0.0, 1.0, 0.2, 1.0], dtype=getattr(t, dtype), requires_grad=True)
+        loss = t.nn.functional.binary_cross_entropy(p, target, reduction="none")
+        loss.sum().backward()
+        found.append([a.detach().numpy() for a in (loss, p.grad, target.grad)])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, 1e-6, 1e-7)
+
+
 @pytest.mark.parametrize("name", ["multi_margin_loss", "multilabel_margin_loss"])
 def test_margins_that_are_just_kept(name: str) -> None:
     """An entry whose distance is the margin itself has no slope; torch has no second derivatives of these."""

@@ -61,7 +61,7 @@ from symgrad.op import Op, lookup
 _EXPANDED = frozenset(
     ("mean", "square", "reciprocal", "rsqrt", "adjugate", "matrix_power", "var", "hypot", "log1p", "expm1",
      "solve_triangular", "chosen", "masked", "inverse_mills", "erfcx_tail", "one_less_square", "complex", "adjoint",
-     "erfcx", "bessel_ie", "log_odds")
+     "erfcx", "bessel_ie", "log_odds", "surprise")
 )  # fmt: skip
 """Ops that formulas show by their definition."""
 
