@@ -306,6 +306,8 @@ def polygamma(n: Any, input: Any) -> Any:
 @front("mvlgamma", "multigammaln")
 def mvlgamma(input: Any, p: int) -> Any:
     """The multivariate log-gamma function of dimension ``p``, for x > (p - 1)/2."""
+    if p < 1:
+        raise ArgumentError(f"p has to be greater than or equal to 1, got {p}")
     total = sum((lgamma(input - exact(k) / 2) for k in range(1, p)), lgamma(input))
     return total + exact(p * (p - 1)) / 4 * log(PI) if p > 1 else total
 

@@ -144,6 +144,8 @@ def dist(input: Any, other: Any, p: float = 2) -> Any:
 @front("cdist", method=False)
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "") -> Any:
     """p-norm distances between the rows of two (batches of) matrices; derivative 0 where rows coincide."""
+    if p < 0:
+        raise ArgumentError(f"cdist only supports non-negative p values, got {p}")
     difference = unsqueeze(x1, -2) - unsqueeze(x2, -3)
     return _distance(difference, p, len(shape_of(difference)) - 1)
 
@@ -153,6 +155,10 @@ def pdist(input: Any, p: float = 2.0) -> Any:
     """p-norm distances between all pairs of rows, as one vector."""
     from symgrad.ops.indexing import getitem
 
+    if len(shape_of(input)) != 2:
+        raise ShapeError(f"pdist only supports 2D tensors, got: {len(shape_of(input))}D")
+    if p < 0:
+        raise ArgumentError(f"pdist only supports non-negative p values, got {p}")
     first, second = np.triu_indices(shape_of(input)[0], 1)
     return _distance(getitem(input, first) - getitem(input, second), p, 1)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import AutogradError
+from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import front, refusal, shape_of
 from symgrad.ops.scatter import scatter_add
 from symgrad.ops.still import values_of
@@ -89,6 +89,8 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     >>> histc(np.array([1.0, 2.0, 1.0]), bins=2, min=0, max=3)
     array([2., 1.])
     """
+    if bins <= 0:
+        raise ArgumentError(f"bins must be > 0, got {bins}")
     values = values_of(input)
     if min > max:
         raise AutogradError(f"torch.histc: max must be larger than min (min={min}, max={max})")

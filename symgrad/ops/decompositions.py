@@ -549,6 +549,8 @@ def vander(x: Any, *, N: int | None = None) -> Any:
 @front("vander", method=False)
 def powers(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """The powers of every entry of a vector along a new last axis, the highest first unless ``increasing``."""
+    if len(shape_of(x)) != 1:
+        raise ShapeError(f"x must be a one-dimensional tensor, got shape {tuple(shape_of(x))}.")
     out = vander(x, N=N)
     return out if increasing else flip(out, (-1,))
 

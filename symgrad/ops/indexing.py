@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ShapeError
-from symgrad.op import Op, front, primitive, shape_of
+from symgrad.op import Op, broadcast_shapes, front, primitive, shape_of
 from symgrad.ops.arithmetic import closed
 from symgrad.ops.places import check_integers, check_mask, check_places
 from symgrad.ops.shaping import axis_of, narrow_op, shape_text, zeros_like
@@ -366,7 +366,7 @@ def masked_select(input: Any, mask: Any) -> Any:
     from symgrad.ops.shaping import expand
 
     check_mask("masked_select", mask)
-    shape = np.broadcast_shapes(shape_of(input), shape_of(mask))
+    shape = broadcast_shapes(tuple(shape_of(input)), tuple(shape_of(mask)))
     return getitem(expand(input, shape), np.broadcast_to(np.asarray(mask), shape))
 
 

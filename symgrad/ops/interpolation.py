@@ -247,6 +247,11 @@ def grid_sample(
     ``mode`` is "bilinear", "nearest" or "bicubic" (two axes); ``padding_mode`` "zeros", "border" or "reflection".
     """
     sizes, align = shape_of(input)[2:], bool(align_corners)
+    if len(shape_of(grid)) != len(sizes) + 2 or len(sizes) not in (2, 3):
+        raise ShapeError(
+            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
+            f"{list(shape_of(input))} and grid with sizes {list(shape_of(grid))}"
+        )
     if shape_of(grid)[-1] != len(sizes):
         raise ShapeError(
             f"grid_sampler(): expected grid to have size {len(sizes)} in last dimension, but got grid with sizes "

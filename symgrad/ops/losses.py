@@ -108,6 +108,8 @@ def l1_loss(input: Any, target: Any) -> Any:
 @refusing("buic")
 def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0) -> Any:
     """d²/(2 beta) for |d| < beta, |d| - beta/2 beyond."""
+    if beta < 0:
+        raise ArgumentError(f"smooth_l1_loss does not support negative values for beta, got {beta}.")
     d = input - target
     size = abs_(d)
     return size if beta == 0 else where(size >= beta, size - beta / 2, d * d / (2 * beta))

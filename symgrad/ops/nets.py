@@ -176,6 +176,10 @@ def batch_norm(
     ndim = len(shape_of(input))
     axes = tuple(k for k in range(ndim) if k != 1)
     if training:
+        if math.prod(shape_of(input)[k] for k in axes) == 1:
+            raise ShapeError(
+                f"Expected more than 1 value per channel when training, got input size {tuple(shape_of(input))}"
+            )
         out = _standardised(input, axes, eps)
         if running_mean is not None:
             _tracked(running_mean, mean(input, axes), momentum)
@@ -201,6 +205,10 @@ def instance_norm(
     ndim = len(shape_of(input))
     axes = tuple(range(2, ndim))
     if use_input_stats:
+        if math.prod(shape_of(input)[2:]) == 1:
+            raise ShapeError(
+                f"Expected more than 1 spatial element when training, got input size {tuple(shape_of(input))}"
+            )
         out = _standardised(input, axes, eps)
         if running_mean is not None:
             _tracked(running_mean, mean(mean(input, axes), 0), momentum)

@@ -313,6 +313,11 @@ def _fractional(rank: int) -> Any:
             target = tuple(int(n * r) for n, r in zip(have, ratios, strict=True))
         else:
             target = per_axis(output_size, rank)
+        if any(n + k - 1 > m for n, k, m in zip(target, sizes, have, strict=True)):
+            raise ArgumentError(
+                f"fractional_max_pool{rank}d(): pool size {sizes} too large relative to input size {tuple(have)} for "
+                f"the output size {target}"
+            )
         if _random_samples is None:
             samples = drawn(generator).uniform((shape_of(x)[0], rank), np.dtype(x.dtype))
         else:

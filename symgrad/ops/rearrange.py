@@ -135,6 +135,13 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None, *, outpu
         merged = (*sizes[:axis], sizes[axis] * repeats, *sizes[axis + 1 :])
         return reshape(lookup("clone")(expand_op(unsqueeze(input, axis + 1), shape=rows)), *merged)
     counts = np.asarray(repeats)
+    if counts.size and counts.min() < 0:
+        raise ArgumentError(f"Repeats must be non-negative, got {counts.min()}")
+    if counts.ndim == 1 and len(counts) not in (1, sizes[axis]):
+        raise ShapeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {len(counts)} and "
+            f"input.size({axis}) = {sizes[axis]}"
+        )
     if counts.ndim == 1 and len(counts) == 1:
         counts = counts[0]
     index = np.repeat(np.arange(shape_of(input)[axis]), counts)
@@ -223,7 +230,13 @@ def block_diag(*tensors: Any) -> Any:
 @front("meshgrid", method=False)
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
     """Coordinate arrays of the grid spanned by vectors; "xy" exchanges the first two axes."""
-    xs = [reshape(x, -1) for x in (tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors)]
+    given = tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors
+    for x in given:
+        if len(shape_of(x)) > 1:
+            raise ShapeError(
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: shape {tuple(shape_of(x))}"
+            )
+    xs = [reshape(x, -1) for x in given]
     if indexing not in ("ij", "xy"):
         raise ArgumentError(f"meshgrid: indexing must be one of 'xy' or 'ij', not {indexing!r}.")
     swapped = indexing == "xy" and len(xs) > 1
@@ -236,9 +249,16 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
     return tuple(grids)
 
 
+def _vector(x: Any) -> None:
+    if len(shape_of(x)) != 1:
+        raise ShapeError(f"Expect a 1D vector, but got shape {list(shape_of(x))}")
+
+
 @front("cartesian_prod", method=False)
 def cartesian_prod(*tensors: Any) -> Any:
     """All tuples with one entry from every vector, as rows."""
+    for x in tensors:
+        _vector(x)
     if len(tensors) == 1:
         return tensors[0]
     return stack([reshape(x, -1) for x in meshgrid(*tensors)], 1)
@@ -247,6 +267,7 @@ def cartesian_prod(*tensors: Any) -> Any:
 @front("combinations")
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     """All choices of ``r`` entries of a vector, as rows."""
+    _vector(input)
     n = shape_of(input)[0]
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = np.array(list(choose(range(n), r)), np.int64).reshape(-1, r)

@@ -367,7 +367,15 @@ def slice_scatter(
     input: Any, src: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Any:
     """``input`` with a range of the axis ``dim`` replaced by ``src``."""
-    axis = axis_of(dim, len(shape_of(input)))
+    shape = shape_of(input)
+    axis = axis_of(dim, len(shape))
+    if isinstance(shape[axis], int):
+        size = [*shape[:axis], len(range(shape[axis])[slice(start, end, step)]), *shape[axis + 1 :]]
+        if hasattr(src, "dtype") and list(shape_of(src)) != size:
+            raise ShapeError(
+                f"expected src to have a size equal to the slice of self. src size = {list(shape_of(src))}, slice size "
+                f"= {size}"
+            )
     return index_put_op(input, src, index=static_index(_within(axis, slice(start, end, step))))
 
 
@@ -397,6 +405,10 @@ def _strided(size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
 @front("as_strided", "as_strided_copy")
 def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Any:
     """Entries of the (contiguous) input at ``storage_offset`` + Σ i_k · ``stride``_k."""
+    if min(stride, default=0) < 0:
+        raise ArgumentError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
+        )
     return getitem(reshape(input, -1), _strided(size, stride, storage_offset or 0))
 
 

@@ -97,6 +97,8 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Axes ``start_dim`` … ``end_dim`` joined into one."""
     shape = shape_of(input)
     first, last = axis_of(start_dim, len(shape)), axis_of(end_dim, len(shape))
+    if first > last:
+        raise ArgumentError("flatten() has invalid args: start_dim cannot come after end_dim")
     if first == last and shape:
         return input
     return reshape(input, *shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :])

@@ -194,6 +194,8 @@ def _quantile(input: Any, q: Any, dim: int | None, keepdim: bool, interpolation:
     ndim = len(shape_of(input))
     axis = axis_of(dim, ndim) if dim is not None else 0
     x = reshape(input, -1) if dim is None or not ndim else movedim(input, axis, -1)
+    if len(shape_of(q)) > 1:
+        raise ShapeError(f"quantile() q must be a scalar or 1D tensor, got shape {tuple(shape_of(q))}")
     scalar = not shape_of(q)
     levels = q if hasattr(q, "dtype") else np.asarray(q, x.dtype)
     levels = reshape(levels, *(1,) * (len(shape_of(x)) - 1), -1)
