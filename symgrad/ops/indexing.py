@@ -307,7 +307,15 @@ def take_along(x: Any, index: Any, dim: int) -> Any:
 
 @front("gather", op=gather_op)
 def gather(input: Any, dim: int, index: Any) -> Any:
-    """Entries of ``input`` along ``dim`` picked by ``index``, which may be smaller in the other axes (as torch)."""
+    """Entries of ``input`` along ``dim`` picked by ``index``, which may be smaller in the other axes (as torch).
+
+    ``index`` holds integers and has as many axes as ``input``; the result has its shape.
+
+    >>> import symgrad as sg
+    >>> sg.gather(sg.tensor([[1.0, 2.0], [3.0, 4.0]]), 1, sg.tensor([[1], [0]]))
+    tensor([[2.],
+            [3.]])
+    """
     from symgrad.ops.shaping import reshape
 
     check_integers("gather", index)

@@ -100,6 +100,12 @@ def matmul(input: Any, other: Any) -> Any:
     """Matrix product with NumPy's rules for vectors and batches.
 
     Raises ``ShapeError`` when the inner sizes differ.
+
+    Vectors of n entries, matrices (n, m) and batches (…, n, m) are taken; the dtypes are promoted.
+
+    >>> import symgrad as sg
+    >>> sg.matmul(sg.tensor([[1.0, 2.0], [3.0, 4.0]]), sg.tensor([1.0, -1.0]))
+    tensor([-1., -1.])
     """
     a, b = shape_of(input), shape_of(other)
     _matmul_shape(a, b)

@@ -94,7 +94,14 @@ def _weighted(value: Any, weight: Any, reduction: str) -> Any:
 @_loss
 @refusing("buic")
 def mse_loss(input: Any, target: Any) -> Any:
-    """Squared differences, averaged, summed or as they are."""
+    """Squared differences, averaged, summed or as they are.
+
+    ``input`` and ``target`` are of one shape; ``reduction`` is "mean", "sum" or "none".
+
+    >>> import symgrad as sg
+    >>> sg.nn.functional.mse_loss(sg.tensor([1.0, 2.0]), sg.tensor([0.0, 0.0]))
+    tensor(2.5000)
+    """
     return squared_error(input, target)
 
 
@@ -353,7 +360,14 @@ def nll_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    """-input at the target class (axis 1, or the only axis), weighted by class; "mean" divides by the weights' sum."""
+    """-input at the target class (axis 1, or the only axis), weighted by class; "mean" divides by the weights' sum.
+
+    Log-probabilities are (classes,), (n, classes) or (n, classes, …), labels integers without the axis of classes.
+
+    >>> import symgrad as sg
+    >>> sg.nn.functional.nll_loss(sg.tensor([[-0.1, -2.0], [-3.0, -0.2]]), sg.tensor([0, 1]))
+    tensor(0.1500)
+    """
     axis = _class_axis(input)
     classes = size(input, (axis,))
     counted = target != ignore_index
@@ -438,6 +452,13 @@ def cross_entropy(
     """-log softmax(input) at the target class; ``target`` holds class numbers or class probabilities.
 
     Classes are on axis 1 (on the only axis of a vector).
+
+    Logits are (classes,), (n, classes) or (n, classes, …) of a floating dtype, labels integers without that axis.
+    Raises ``IndexError`` for a label that is no class; ``ignore_index`` leaves labels out.
+
+    >>> import symgrad as sg
+    >>> sg.nn.functional.cross_entropy(sg.tensor([[2.0, 0.0], [0.0, 2.0]]), sg.tensor([0, 1]))
+    tensor(0.1269)
     """
     reduction = _legacy(reduction, size_average, reduce)
     axis = _class_axis(input)

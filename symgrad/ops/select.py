@@ -399,7 +399,14 @@ clamp_max: Op = by_parts(
 
 @front("clamp", "clip", op=clamp_op)
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
-    """``input`` limited to [min, max]; either bound may be None, not both."""
+    """``input`` limited to [min, max]; either bound may be None, not both.
+
+    The bounds are numbers or tensors that broadcast; entries at a bound pass their gradient, as in torch.
+
+    >>> import symgrad as sg
+    >>> sg.clamp(sg.tensor([-2.0, 0.5, 3.0]), -1, 1)
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
     if min is None and max is None:
         raise ArgumentError("clamp: at least one of 'min' and 'max' must not be None.")
     if min is None:

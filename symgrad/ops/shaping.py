@@ -113,7 +113,14 @@ def ravel(input: Any) -> Any:
 
 @front(op=reshape_op)
 def squeeze(input: Any, dim: Any = None) -> Any:
-    """Without the axes of size 1 (all of them, or those named)."""
+    """Without the axes of size 1 (all of them, or those named).
+
+    Named axes of another size stay.
+
+    >>> import symgrad as sg
+    >>> sg.squeeze(sg.ones(1, 3, 1)).shape
+    torch.Size([3])
+    """
     shape = shape_of(input)
     dims = range(len(shape)) if dim is None else [axis_of(d, len(shape)) for d in np.atleast_1d(dim)]
     drop = {d for d in dims if len(shape) and shape[d] == 1}
@@ -122,7 +129,14 @@ def squeeze(input: Any, dim: Any = None) -> Any:
 
 @front(op=reshape_op)
 def unsqueeze(input: Any, dim: int) -> Any:
-    """With a new axis of size 1 at ``dim``."""
+    """With a new axis of size 1 at ``dim``.
+
+    ``dim`` may be as large as the number of axes.
+
+    >>> import symgrad as sg
+    >>> sg.unsqueeze(sg.tensor([1.0, 2.0]), 1).shape
+    torch.Size([2, 1])
+    """
     return unsqueeze_op(input, dim=axis_of(dim, len(shape_of(input)) + 1))
 
 
@@ -185,7 +199,14 @@ def permute(input: Any, *dims: Any) -> Any:
 
 @front("transpose", "swapaxes", "swapdims", op=permute_op)
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
-    """Two axes exchanged."""
+    """Two axes exchanged.
+
+    The result is a view.  Raises ``IndexError`` for axes that are not there.
+
+    >>> import symgrad as sg
+    >>> sg.transpose(sg.ones(2, 3), 0, 1).shape
+    torch.Size([3, 2])
+    """
     ndim = len(shape_of(input))
     order = list(range(ndim))
     a, b = axis_of(dim0, ndim), axis_of(dim1, ndim)
@@ -408,7 +429,14 @@ def _arrays(tensors: Any, name: str) -> tuple[Any, ...]:
 
 @front("cat", "concat", "concatenate", op=concat_op, method=False)
 def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
-    """Tensors joined along the axis ``dim``; their other sizes must agree."""
+    """Tensors joined along the axis ``dim``; their other sizes must agree.
+
+    Raises ``ShapeError`` where they do not, and ``ArgumentError`` for no tensors.
+
+    >>> import symgrad as sg
+    >>> sg.cat([sg.tensor([1.0, 2.0]), sg.tensor([3.0])])
+    tensor([1., 2., 3.])
+    """
     xs = _arrays(tensors, "cat")
     shapes = [shape_of(x) for x in xs]
     full = next((s for s in shapes if s != (0,)), (0,))
@@ -431,7 +459,15 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
 
 @front("stack", op=concat_op, method=False)
 def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
-    """Tensors of one shape joined along a new axis ``dim``."""
+    """Tensors of one shape joined along a new axis ``dim``.
+
+    Raises ``ShapeError`` for several shapes, and ``ArgumentError`` for no tensors.
+
+    >>> import symgrad as sg
+    >>> sg.stack([sg.tensor([1.0, 2.0]), sg.tensor([3.0, 4.0])], 1)
+    tensor([[1., 3.],
+            [2., 4.]])
+    """
     xs = _arrays(tensors, "stack")
     shapes = [tuple(shape_of(x)) for x in xs]
     for k, s in enumerate(shapes):

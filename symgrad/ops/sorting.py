@@ -82,7 +82,15 @@ def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = 
 
 @front("sort")
 def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Extremes:
-    """Sorted values along ``dim`` and the places they came from."""
+    """Sorted values along ``dim`` and the places they came from.
+
+    ``dim`` is one of its axes (``IndexError`` otherwise); the places are int64, and nan counts as largest.
+
+    >>> import symgrad as sg
+    >>> values, places = sg.sort(sg.tensor([3.0, 1.0, 2.0]))
+    >>> values, places
+    (tensor([1., 2., 3.]), tensor([1, 2, 0]))
+    """
     if not shape_of(input):
         return Extremes((clone(input), argsort(input)))
     indices = argsort(input, dim, descending)
@@ -98,7 +106,15 @@ def msort(input: Any) -> Any:
 @front("topk")
 @refusing({"b": "topk does not support bool dtypes on CPU", "c": "topk does not support complex dtypes on CPU"})
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Extremes:
-    """The ``k`` largest (or smallest) entries along ``dim``, in order, and their places."""
+    """The ``k`` largest (or smallest) entries along ``dim``, in order, and their places.
+
+    The result has ``k`` entries along ``dim``; more than there are is an error.
+
+    >>> import symgrad as sg
+    >>> values, places = sg.topk(sg.tensor([3.0, 1.0, 2.0]), 2)
+    >>> values, places
+    (tensor([3., 2.]), tensor([0, 2]))
+    """
     if not shape_of(input):
         return sort(input)
     axis = axis_of(dim, len(shape_of(input)))
