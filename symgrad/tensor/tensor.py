@@ -19,7 +19,7 @@ from symgrad.ops.shaping import permute
 from symgrad.tape import record
 from symgrad.tape.inplace import inferred, inplace, out_of_reach, resize, shows_temporary, view_of, views_follow
 from symgrad.tape.modes import MODE
-from symgrad.tape.overlap import overlaps
+from symgrad.tape.overlap import overlaps, same_place
 from symgrad.tape.record import plain
 from symgrad.tape.versions import apart, changes, note_detached, note_replaced
 from symgrad.tape.watch import WATCH, note_read
@@ -416,10 +416,11 @@ class Tensor(Shown, Writes):
 
     def copy_(self, source: Any) -> Tensor:
         """Copy another tensor's values into this one, cast to its dtype."""
-        value = symgrad.ops.shaping.expand(source, self._value.shape)
+        value, mine = symgrad.ops.shaping.expand(source, self._value.shape), self._array()
+        itself = overlaps(mine) and isinstance(source, Tensor) and same_place(mine, source._array())
         if getattr(value, "dtype", None) != self.dtype:
             value = cast(value, self.dtype)
-        return self._inplace(lambda x, _: put(x, value, WHOLE, "CopyBackwards"), source)
+        return inplace(self, lambda x, _: put(x, value, WHOLE, "CopyBackwards"), (source,), {}, itself)  # type: ignore[no-any-return]
 
     def resize_(self, *sizes: Any) -> Tensor:
         """Another shape in place: the first entries are kept, those that are added are zero."""

@@ -240,6 +240,14 @@ PROGRAMS = {
         g, = t.autograd.grad(x[3:].logcumsumexp(0).sum(), x, create_graph=True)
         told.append(g.requires_grad)
     """,
+    "a repeated view may be copied into itself, and nothing else may": """
+        x = t.linspace(-1, 1, 2).expand(2, 2, 2)
+        x[0].copy_(x[-1])
+        x.copy_(x)
+        told += [x.tolist(), x._version]
+        y = t.ones(3)
+        y.expand(2, 3).copy_(y)
+    """,
     "running products of nothing are copies": """
         x = t.ones(2, 0, requires_grad=True)
         g, = t.autograd.grad((x.cumprod(1) * x * x.cumprod(1)).sum(), x, create_graph=True)
