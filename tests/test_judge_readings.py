@@ -152,3 +152,63 @@ def test_positive_numbers():
     verdict = sg.judge(text, of=of, wrt="x")
     assert verdict.diagnosis.sentence == "The formula is right only where n2 is positive."
     assert sg.judge(text, of=of, wrt="x", assume={"n2": "positive"})
+
+
+# ------------------------------------------------------------------------------------------ hostile texts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "np.zeros(10**9)",
+        "np.eye(10**9)@x",
+        "np.kron(" * 40 + "x" + ",x)" * 40,
+        "nan",
+        "J_{99999}(x)",
+        r"\langle x\rangle",
+    ],
+    ids=lambda text: text[:16],
+)
+def test_they_are_not_computed(text):
+    """Arrays beyond all memory and the like end in an error, or a verdict that is not EQUAL."""
+    try:
+        assert not sg.judge(text, of="x@x", wrt="x", shapes="x=n")
+    except sg.errors.SymgradError as error:
+        assert len(str(error)) < 600
+
+
+def test_counterexamples_of_shapes_are_regular():
+    """Where shapes do not fit, the exact value shown is not one at a singular matrix."""
+    text, of = "X @ inv(X.T @ X) @ A @ X", "trace(inv(X.T @ X) @ A)"
+    verdict = sg.judge(text, of=of, wrt="X", shapes="X=m,n A=n,n")
+    assert verdict.proof == "shapes"
+    X = verdict.counterexample["X"]
+    assert np.linalg.matrix_rank(X.T @ X) == X.shape[1]
+    M = np.linalg.inv(X.T @ X)
+    A = verdict.counterexample["A"]
+    np.testing.assert_allclose(verdict.ours, -X @ M @ (A + A.T) @ M, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("text", "of", "wrt", "shapes", "assume"),
+    [
+        (r"\tfrac12(\Sigma_0^{-1}-\Sigma^{-1})", "(trace(inv(S0)@S)-log(det(S)))/2", "S", "S=n,n S0=n,n", ["S", "S0"]),
+        (r"\frac{\sigma_1}{\sigma_2^2}-\frac1{\sigma_1}", "s1**2/(2*s2**2)-log(s1)", "s1", "s1= s2=", []),
+        (r"\frac{wz}{z_R^2\sqrt{1+(z/z_R)^2}}", "w*sqrt(1+(z/zr)**2)", "z", "w= z= zr=", []),
+        (r"x_1\mathbf1+(\sum x)e_1", "x[0]*sum(x)", "x", "x=n", []),
+    ],
+)
+def test_letters_with_an_index_that_are_names(text, of, wrt, shapes, assume):
+    assert sg.judge(text, of=of, wrt=wrt, shapes=shapes, assume=dict.fromkeys(assume, "symmetric"))
+
+
+def test_factors_that_the_shortest_form_hides():
+    verdict = sg.judge("cos(x)", of="log(sin(x))", wrt="x")
+    assert verdict.diagnosis.sentence == "The factor 1/sin(x) is missing."
+
+
+def test_unknown_letters_are_named():
+    with pytest.raises(
+        sg.errors.SymgradError, match=r"\\mu is no symbol here; the symbols are x, .* define it after a"
+    ):
+        sg.judge(r"2x+\mu", of="x@x", wrt="x", shapes="x=n")

@@ -15,7 +15,7 @@ from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.reading.people.text import is_numpy
 from symgrad.formula.term import SYMBOL, Term, constant_value, count, postorder
 from symgrad.judging.mistakes import explained, undefined
-from symgrad.judging.points import NEEDED, Point, random_points, smallest
+from symgrad.judging.points import NEEDED, Point, compared, random_points, smallest
 from symgrad.judging.readings import (
     MISFITS,
     Read,
@@ -32,7 +32,7 @@ from symgrad.judging.verdict import Verdict
 from symgrad.op import lookup
 from symgrad.ops.indexing import static_index
 from symgrad.sources import Source, source
-from symgrad.sources.sampling import letters_of, sample, value
+from symgrad.sources.sampling import letters_of, sample
 
 CANONICAL_SIZE = 3_000
 """Nodes up to which canonical forms are compared."""
@@ -218,7 +218,7 @@ class Case:
             return self._made("DIFFERENT", "counterexample", points=len(defined))
         if len(agreeing) >= min(NEEDED, max(1, len(points))) and len(agreeing) >= 3:
             return self._with_domain(self._made("EQUAL", "numerical", points=len(agreeing)), defined, points)
-        if len(points) >= NEEDED and all(p.undefined for p in points):
+        if not defined and sum(p.undefined for p in points) >= NEEDED:
             self.points = points
             return self._made("DIFFERENT", "counterexample", points=len(points))
         note = (
@@ -257,7 +257,9 @@ class Case:
         found.theirs, found.ours = shown.theirs, shown.ours
         generic = [p for p in self.points if p.defined]
         if generic:
-            found.diagnosis = explained(theirs, self.ours, generic, self.about.symbols, self.wrt)
+            found.diagnosis = explained(
+                theirs, self.ours, generic, self.about.symbols, self.wrt, (self.about.term, self.raw)
+            )
         else:
             found.diagnosis = undefined(theirs, self.points, self.about.symbols)
         return found
@@ -276,15 +278,25 @@ class Case:
                 kind, sentence = MISFITS[misfit]
                 found.diagnosis = Diagnosis(kind, sentence, _first_line(error))
                 break
-        sizes = {letter: 2 + k for k, letter in enumerate(letters_of(*self.symbols, self.ours))}
-        for kind in ("integer", "positive", "definite", "unit"):
-            drawn = sample(self.symbols, sizes, kind, np.random.default_rng(5))
-            values = {k: np.asarray(np.round(v) if kind == "integer" else v)[()] for k, v in drawn.items()}
-            found.counterexample = {str(s.name): values[str(s.name)] for s in self.about.symbols}
-            found.ours = value(self.raw, values, sizes)
-            if found.ours is not None and np.all(np.isfinite(found.ours)):
-                break
+        shown = self._regular_point()
+        if shown is not None:
+            found.counterexample = {str(s.name): shown.values[str(s.name)] for s in self.about.symbols}
+            found.ours = shown.ours
         return found
+
+    def _regular_point(self) -> Point | None:
+        """A point of small sizes, none of them equal, at which the exact formula has a value that can be trusted."""
+        rng = np.random.default_rng(5)
+        letters = letters_of(*self.symbols, self.ours)
+        for order in (letters, letters[::-1]):
+            sizes = {letter: 2 + k for k, letter in enumerate(order)}
+            for kind in ("integer", "positive", "definite", "unit"):
+                drawn = sample(self.symbols, sizes, kind, rng)
+                values = {k: np.asarray(np.round(v) if kind == "integer" else v)[()] for k, v in drawn.items()}
+                point = compared(self.raw, self.raw, values, sizes, rng)
+                if point is not None and point.known:
+                    return point
+        return None
 
     def _formula(self) -> tuple[str, str]:
         from symgrad.formula.printing.latex import latex

@@ -15,29 +15,41 @@ from symgrad.check.diagnosis import diagnose
 from symgrad.check.oracle import Exact, Subject
 from symgrad.check.report import ArgumentReport, Diagnosis, number_text
 from symgrad.check.shapes import explain_shape
-from symgrad.formula.term import Term, symbols
+from symgrad.formula.term import Term, count, postorder, symbols
 from symgrad.judging.points import Point
 from symgrad.judging.repairs import BUDGET, Search, expanded_summands, factors, near, summands
 from symgrad.judging.sentences import sentence, text_of
 from symgrad.sources.sampling import value
 
 
-def explained(theirs: Term, ours: Term, points: Sequence[Point], symbols: Sequence[Term], wrt: Any) -> Diagnosis | None:
-    """The probable mistake; kind "unknown" when nothing explains the difference."""
+def explained(
+    theirs: Term, ours: Term, points: Sequence[Point], symbols: Sequence[Term], wrt: Any, roots: Sequence[Term] = ()
+) -> Diagnosis | None:
+    """The probable mistake; kind "unknown" when nothing explains the difference.
+
+    ``roots`` are the function and its derivative as they were written, whose parts may be factors that are missing.
+    """
     chosen = _telling([p for p in points if not p.special] or points)
     if not chosen:
         return None
     comparison = _comparison(chosen[0], symbols, wrt)
     if any(p.theirs.shape != p.ours.shape for p in chosen):
         return _of_shapes(theirs, ours, chosen, comparison)
-    for hypothesis in _HYPOTHESES:
+    small = count(theirs, ours) <= LARGEST
+    for hypothesis in _HYPOTHESES if small else (_multiple, _turned):
         found = hypothesis(theirs, ours, chosen, comparison)
         if found is not None:
             return found
+    found = _hidden_factor(theirs, chosen, roots) if small else None
+    if found is not None:
+        return found
     with np.errstate(all="ignore"):
         found = diagnose(comparison)
     return _in_words(found) if found.kind in _OF_ENTRIES and chosen[0].ours.size > 1 else _UNKNOWN
 
+
+LARGEST = 600
+"""Nodes of formulas up to which single changes are looked for that explain a difference."""
 
 _OF_ENTRIES = ("entry", "entries", "broadcast sum", "permuted", "reversed", "unknown")
 """What the diagnosis of one array of numbers can say of a formula; the rest is about programs."""
@@ -183,6 +195,21 @@ def _assumption(theirs: Term, ours: Term, points: Sequence[Point], comparison: C
                 f"The formula is right only if {listed} is symmetric.",
                 f"a structure of {listed} taken for granted: state assume={{{names[0]!r}: 'symmetric'}}",
             )
+    return None
+
+
+def _hidden_factor(theirs: Term, points: Sequence[Point], roots: Sequence[Term]) -> Diagnosis | None:
+    """A factor that the canonical form of the exact formula does not show: a part of the function as written."""
+    parts = dict.fromkeys(t for t in postorder([theirs, *roots]) if t.args and t.shape in ((), theirs.shape))
+    for part in itertools.islice(reversed(parts), 80):
+        values = [value(part, p.values, p.sizes) for p in points]
+        if any(v is None or not np.all(np.isfinite(v)) or not np.all(v) for v in values):
+            continue
+        pairs = list(zip(points, values, strict=True))
+        if all(near(p.theirs * v, p.ours, p.tolerance) for p, v in pairs):
+            return Diagnosis("factor", f"The factor {text_of(part)} is missing.", "the chain rule")
+        if all(near(p.ours * v, p.theirs, p.tolerance) for p, v in pairs):
+            return Diagnosis("factor", f"The factor {text_of(part)} is too much.", "the chain rule")
     return None
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -15,8 +17,9 @@ from symgrad.formula.reading.people.tex import Inner, read_latex, read_latex_inn
 from symgrad.formula.reading.people.text import is_numpy, read_matrices, read_numpy, split_definition
 from symgrad.formula.reading.people.tokens import tokenize
 from symgrad.formula.reading.unicode import from_unicode
-from symgrad.formula.term import Term, symbol
+from symgrad.formula.term import Term, postorder, symbol
 from symgrad.sources import is_latex
+from symgrad.sources.sampling import shape_at
 
 
 class Reading(NamedTuple):
@@ -172,6 +175,7 @@ def read_first(
     for way in ways:
         try:
             inner = way.read()
+            _check_arrays(inner.term)
         except _UNREADABLE as error:
             errors.append(too_deep() if isinstance(error, RecursionError) else error)
             if way.numpy and numpy and is_misfit(error):
@@ -198,6 +202,18 @@ def checked(text: Any, name: str) -> None:
             f"{name} is a text of {len(text):,} characters; formulas of up to {LONGEST:,} are read. Give long parts "
             "names, as in 'A.T @ r; r = A@x - b'."
         )
+
+
+LARGEST = 10**6
+"""Entries of an array in a text, where the letters for sizes are small."""
+
+
+def _check_arrays(term: Term) -> None:
+    """Raise for a text with arrays that are too large to look at."""
+    sizes: dict[str, int] = defaultdict(lambda: 3)
+    for t in postorder([term]):
+        if t.ndim and math.prod(shape_at(t, sizes)) > LARGEST:
+            raise FormulaError(f"the text has an array of shape {t.shape}, which is too large to look at its entries.")
 
 
 def too_deep() -> FormulaTooDeep:

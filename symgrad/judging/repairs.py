@@ -6,6 +6,7 @@ one).  It is believed when it does so at several points of several sizes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
@@ -218,7 +219,8 @@ def _factors(t: Term) -> Iterator[Change]:
 
 
 def _scaled(t: Term) -> Iterator[Change]:
-    if t.number is not None and isinstance(t.number, (int, Fraction, float)) and not isinstance(t.number, bool):
+    known = isinstance(t.number, (int, Fraction, float)) and not isinstance(t.number, bool)
+    if known and math.isfinite(t.number):
         v = Fraction(t.number).limit_denominator(10**6)
         for other in (-v, 2 * v, v / 2, v + 1, v - 1, 1 / v if v else v, 3 * v, v / 3):
             if other != v:

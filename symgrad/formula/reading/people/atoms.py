@@ -47,7 +47,11 @@ def _norm(r: Any, _: str) -> Any:
 
 
 def _inner_product(r: Any, _: str) -> Any:
+    r.inside.append(r"\rangle")
     a = r.condition()
+    r.inside.pop()
+    if r.tokens.peek() == r"\rangle":
+        raise r.tokens.error(r"\langle x, y\rangle is the inner product of two; a mean is written \bar{x}")
     r.tokens.expect(",")
     b = r.between(r"\rangle")
     return _all_of(r.entrywise(lookup("mul"), a, b))
@@ -156,6 +160,8 @@ def _bessel(r: Any, text: str) -> Any:
     tokens = r.tokens
     if tokens.peek() == "_" and tokens.peek(2).isdigit() and tokens.peek(4) == "(":
         order = int(tokens.peek(2))
+        if order > 64:
+            raise tokens.error(f"the order {order} of a Bessel function is beyond what is read")
         tokens.at += 4
         return entrywise(lambda x: op(f"bessel_{text.lower()}", x, n=order), r.bracketed())
     return ATOMS["I"](r, text) if text == "I" else _not_a_symbol(r, text)

@@ -70,6 +70,8 @@ def basis(r: Any) -> Any:
     """The unit vectors ``e_i``, whose axis is as long as the one that the index runs over."""
     (place,) = subscript(r)
     size = r.index_sizes.get(place.letter)
+    if size is None and place.fixed and r.wanted is not None and len(r.wanted) == 1:
+        return value_of(op("getitem", op("eye", n=r.wanted[0], dtype="float64"), index=static_index(place.shift)))
     if size is None:
         raise r.tokens.error("the size of this unit vector is not known; write it with an index of another array")
     eye = op("eye", n=size, dtype="float64")

@@ -22,20 +22,40 @@ _CALLED = ("sigma", "psi", "phi", "Phi", "Gamma", "zeta", "Theta")
 def stand_ins(tokens: Sequence[str], table: Mapping[str, Any]) -> dict[str, str]:
     r"""The symbol that each Greek letter of a text stands for which is none itself, where that can be told.
 
+    A letter with an index may be the name of a symbol, too: ``\Sigma_0`` for ``S0``, ``z_R`` for ``zr``.
+
     >>> stand_ins([r"\Sigma", "x"], {"S": None, "x": None})
     {'\\Sigma': 'S'}
     """
     known = {name_latex(name): name for name in table}
     out: dict[str, str] = {}
     for k, token in enumerate(tokens):
-        plain = "\\" + token[1:].removeprefix("var")
+        below = _below(tokens, k)
+        text = f"{token}_{{{below}}}" if below else token
         following = tokens[k + 1] if k + 1 < len(tokens) else ""
-        if token[:1] != "\\" or token in known or token in out or (following in ("(", "'") and plain[1:] in _CALLED):
+        called = following in ("(", "'") and token.removeprefix("\\").removeprefix("var") in _CALLED
+        if text in known or text in out or called:
             continue
-        if plain[1:] not in GREEK and token != r"\ell":
-            continue
-        names = [known[plain]] if plain in known else _NAMES.get(plain[1:], "").split()
+        names = _names(token, known)
+        if below:
+            names = [f"{n}{bar}{sub}" for n in (*names, token) for bar in ("", "_") for sub in (below, below.lower())]
         free = [n for n in names if n in table and n not in tokens and n not in out.values()]
         if free:
-            out[token] = free[0]
+            out[text] = free[0]
     return out
+
+
+def _below(tokens: Sequence[str], k: int) -> str:
+    """The digit or letter below a token; empty without one."""
+    after = tokens[k + 1 : k + 5]
+    return after[2] if len(after) == 4 and after[:2] == ["_", "{"] and after[3] == "}" and after[2].isalnum() else ""
+
+
+def _names(token: str, known: Mapping[str, str]) -> list[str]:
+    """The names that a Greek letter may have in code, the likeliest first; none for what is no Greek letter."""
+    plain = token[1:].removeprefix("var")
+    if token[:1] != "\\" or (plain not in GREEK and plain != "ell"):
+        return []
+    if token in known:
+        return [known[token]]
+    return [known["\\" + plain]] if "\\" + plain in known else _NAMES.get(plain, "").split()

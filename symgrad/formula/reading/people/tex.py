@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from symgrad.errors import FormulaError, NameProblem, ShapeError
-from symgrad.formula.printing.names import texts
+from symgrad.formula.printing.names import GREEK, texts
 from symgrad.formula.reading import families
+from symgrad.formula.reading.atoms import ATOMS
 from symgrad.formula.reading.families import BATCH, Family, has_families
 from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.misfits import ProductMisfit, said
@@ -25,7 +26,7 @@ from symgrad.formula.reading.people.functions import entrywise_function, functio
 from symgrad.formula.reading.people.indices import SUMS, sizes_of_indices, sizes_of_limits, subscript
 from symgrad.formula.reading.people.sums import summed, totalled
 from symgrad.formula.reading.people.tokens import OPERATORS, RECIPROCALS, tokenize
-from symgrad.formula.reading.tex import _TexReader
+from symgrad.formula.reading.tex import _FUNCTIONS, _TexReader
 from symgrad.formula.reading.text import Tokens, literal, power, symbol_table
 from symgrad.formula.reading.values import Value, divided, entrywise, op, operand_of, product, transposed, value_of
 from symgrad.formula.reading.values import as_term as settled
@@ -122,7 +123,7 @@ class PeopleReader(_TexReader):
         self.known: list[tuple[list[str], Value]] = []
         self.rows: list[tuple[list[str], Value]] = []
         for text, name in self.others.get("named", {}).items():
-            self.known.append(([text], value_of(table[name])))
+            self.known.append(([i[1] for i in tokenize(text).items], value_of(table[name])))
         for name, text in texts(table).items():
             if len(name) == 2 and name.isalpha() and (name[0] not in table or not table[name[0]].ndim):  # xm for x_m
                 self.known.append(([name[0], "_", "{", name[1], "}"], value_of(table[name])))
@@ -398,7 +399,9 @@ class PeopleReader(_TexReader):
         if tokens.peek() in self.sizes:
             return Value("s", size_letter(self.sizes[tokens.take()]))
         if tokens.kind == "char" and text.isalpha() and text not in ("I", *self.letters):
-            raise tokens.error(f"{text!r} is no symbol here; {self.listed()}")
+            raise self.unknown(f"{text!r}", text)
+        if text[1:] in GREEK and text not in (*_FUNCTIONS, *ATOMS) and text[0] == "\\":
+            raise self.unknown(text, text)
         if text == r"\bar" and self.others.get("means"):
             tokens.take()
             return self.mean(self.group())
@@ -416,6 +419,12 @@ class PeopleReader(_TexReader):
     def is_exponential(self, text: str) -> bool:
         """Whether ``e^`` is the exponential although ``e`` is a symbol."""
         return text == "e" and self.tokens.peek(1) == "^" and bool(self.others.get("euler"))
+
+    def unknown(self, shown: str, name: str) -> Exception:
+        """The error of a letter that stands for nothing, with what may stand there."""
+        return self.tokens.error(
+            f"{shown} is no symbol here; {self.listed()}; define it after a comma, as in ', {name} = …'"
+        )
 
     def listed(self) -> str:
         """The names that may stand in the text."""

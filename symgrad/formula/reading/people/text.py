@@ -26,7 +26,7 @@ from symgrad.op import FRONTS, TABLE
 RAISED = "[ᵀ⁻⁰¹²³⁴⁵⁶⁷⁸⁹ⁱⁿˣʸᵏᵐᵖ]"
 LOWERED = "[₀₁₂₃₄₅₆₇₈₉ᵢⱼₖₗₘₙₚ]"
 TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)"
+    r"\s*(?:(?P<number>(?:\d+(?:_\d+)*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)"
     rf"|(?P<name>(?!{RAISED}|{LOWERED})[^\W\d](?:(?!{RAISED}|{LOWERED})\w)*)"
     r"|(?P<text>'[a-z]{2,12}'|'[a-zA-Z]+(?:,[a-zA-Z]+)+'|'[a-zA-Z]+(?:\s*,\s*[a-zA-Z]+)*\s*->\s*[a-zA-Z]*'|\"[^\"]*\")"
     r"|(?P<raised>⁻?ᵀ|⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[ⁱⁿˣʸᵏᵐᵖ])"
