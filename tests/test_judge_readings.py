@@ -137,6 +137,7 @@ def test_names_that_are_no_symbols_are_errors():
         ("-inv(A).T @ B.T @ inv(A).T", "trace(B@inv(X))", "X", "A=n,n B=n,n X=n,n", "variable"),
         ("2*(x-mean(x))/n", "sum((x-mean(x))**2)/(n-1)", "x", "x=n", "factor"),
         ("outer(V*(1-sigmoid(B@x)), x)", "sum(V*(A@x)*sigmoid(B@x))", "A", "A=n,m B=n,m x=m V=n", "complement"),
+        ("x**2/(x*cos(x) - sin(x))", "sin(x)/x", "x", "x=", "exponent"),
         ("X.T @ (1 - y)", "sum(log(X@w) - y*(X@w))", "w", "X=m,n w=n y=m", "factor"),
         ("trace(B@X)*A.T + sum(A@X)*B.T", "trace(A@X)*trace(B@X)", "X", "A=n,n B=n,n X=n,n", "function"),
         ("n1*cos(x)/sqrt(n2**2-n1**2*sin(x)**2)", "asin(n1*sin(x)/n2)", "x", "x= n1= n2=", "assumption"),

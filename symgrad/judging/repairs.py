@@ -166,6 +166,7 @@ def _powers(t: Term) -> Iterator[Change]:
     elif t.op is SYMBOL and t.ndim == 2 and t.shape[0] == t.shape[1]:
         yield "inverse", t, op("inv", t), "added"
     if t.op.name == "div":
+        yield "exponent", t, op("div", t.args[1], t.args[0]), (1, -1)
         yield "exponent", t, op("mul", t.args[0], t.args[1]), (-1, 1)
         yield "exponent", t, op("div", op("div", *t.args), t.args[1]), (-1, -2)
     if (t.args and t.op.name in ("norm", "det")) or (
