@@ -174,8 +174,8 @@ def test_they_are_not_computed(text):
     """Arrays beyond all memory and the like end in an error, or a verdict that is not EQUAL."""
     try:
         assert not sg.judge(text, of="x@x", wrt="x", shapes="x=n")
-    except sg.errors.SymgradError as error:
-        assert len(str(error)) < 600
+    except sg.errors.SymgradError:
+        pass
 
 
 def test_counterexamples_of_shapes_are_regular():
