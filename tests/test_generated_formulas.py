@@ -43,6 +43,12 @@ def test_texts_of_the_wide_profile_read_back(batch: int) -> None:
     assert not wrong, "\n".join(wrong[:10])
 
 
+@pytest.mark.parametrize("seed", [4812, 10328, 50086, 60069, 60224, 60236])
+def test_texts_of_seeds_that_did_not_read_back(seed: int) -> None:
+    wrong = problems_of_seeds(WideGenerator, range(seed, seed + 1))
+    assert not wrong, "\n".join(wrong[:10])
+
+
 @pytest.mark.slow
 def test_texts_of_the_set_of_identities_read_back() -> None:
     shared = Path(__file__).parent.parent.parent / "shared"

@@ -201,3 +201,18 @@ def test_numbers_of_the_text_form():
     assert evaluate(parse_formula("-x**2 + 3.5e-2*x - 1/3", [x]), {"x": 2.0}) == pytest.approx(-4 + 0.07 - 1 / 3)
     assert evaluate(parse_formula("2**3**2", [x]), {}) == 512
     assert evaluate(parse_formula("(x > 1) & ~(x > 3)", [x]), {"x": 2.0})
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        (r"\left[x > 0\right] + \left[x > 1\right]", [0, 1, 2]),
+        (r"\left[x > 0\right] - \left[x > 1\right]", [0, 1, 0]),
+        (r"-\left[x > 0\right]", [0, -1, -1]),
+        (r"x \odot \left[x > 0\right] - 2 \left[x > 1\right]", [0, 0.5, 0]),
+    ],
+)
+def test_truth_values_count_in_sums(text, want):
+    x = symbol("x", ("n",))
+    found = evaluate(from_latex(text, [x]), {"x": np.array([-1.0, 0.5, 2.0])})
+    assert np.asarray(found).tolist() == want

@@ -51,7 +51,12 @@ def _placed(w: Writer, t: Term) -> Piece | None:
     index = index if isinstance(index, tuple) else (index,)
     places = [*index, *[slice(None)] * (t.ndim - len(index))]
     fixed = [axis for axis, k in enumerate(places) if isinstance(k, int) and not isinstance(k, bool)]
-    if t.ndim > 2 or not fixed or any(k != slice(None) for axis, k in enumerate(places) if axis not in fixed):
+    if (
+        t.ndim > 2
+        or 1 in t.shape
+        or not fixed
+        or any(k != slice(None) for axis, k in enumerate(places) if axis not in fixed)
+    ):
         return _padded(w, t)
     x = t.args[0]
     w.closing(x)

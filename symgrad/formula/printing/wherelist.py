@@ -35,6 +35,10 @@ def canonical_or_raw(term: Term) -> Term:
     return found if found.shape == term.shape else term
 
 
+_THIN = frozenset({"squeeze", "unsqueeze"})
+"""What only adds or takes axes of size 1 gets no name, which would not tell them; its argument gets one."""
+
+
 class Statements:
     """A formula cut into statements: ``parts`` are (name, term over symbols), the last of them is the result.
 
@@ -58,6 +62,9 @@ class Statements:
 
     def _cut(self, shared_from: int, largest: int) -> None:
         uses = collections.Counter(a for t in self.order for a in t.args)
+        thin = [t for t in self.order if t.op.name in _THIN and t is not self.root]
+        for t in reversed(thin):
+            uses[t.args[0]] += uses.pop(t) - 1
         depth: dict[Term, int] = {}
         size: dict[Term, int] = {}
         for t in self.order:
@@ -65,7 +72,8 @@ class Statements:
             for a in t.args:
                 deep, large = max(deep, depth[a] + 1), large + size[a]
             shared = uses[t] >= shared_from and large > 2
-            if t is self.root or (t.args and (shared or deep >= STATEMENT_DEPTH or large >= largest)):
+            whole = t.op.name not in _THIN and (shared or deep >= STATEMENT_DEPTH or large >= largest)
+            if t is self.root or (t.args and whole):
                 self.named[t] = self.names.last() if t is self.root else self.names.next()
                 deep, large = 0, 1
             depth[t], size[t] = deep, large

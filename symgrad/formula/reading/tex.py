@@ -34,8 +34,10 @@ from symgrad.formula.reading.text import (
 )
 from symgrad.formula.reading.values import (
     Value,
+    counted,
     entrywise,
     named_term,
+    negated,
     op,
     operand_of,
     product,
@@ -194,10 +196,10 @@ class _TexReader:
 
     def sum(self) -> Any:
         tokens = self.tokens
-        out = entrywise(lookup("neg"), self.hadamard()) if tokens.found("-") else self.hadamard()
+        out = entrywise(negated, self.hadamard()) if tokens.found("-") else self.hadamard()
         while tokens.peek() in ("+", "-"):
             name = "add" if tokens.take() == "+" else "sub"
-            out = entrywise(lookup(name), out, self.hadamard())
+            out = entrywise(lookup(name), entrywise(counted, out), entrywise(counted, self.hadamard()))
         return out
 
     def hadamard(self) -> Any:

@@ -20,6 +20,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, FormulaError, FormulaTooDeep, NameProblem
 from symgrad.formula.canonical.normal import size_text
+from symgrad.formula.reading.values import negated
 from symgrad.formula.term import SYMBOL, Term, apply, as_term, full, number, size_letter, symbol
 from symgrad.op import TABLE, Op, lookup
 from symgrad.ops.constants import PI
@@ -233,8 +234,7 @@ class _Reader:
         if text in ("-", "+", "~"):
             inner = self.expression(_UNARY)
             if text == "-":
-                truth = inner.dtype is not None and inner.dtype.kind == "b"  # -(x > 0)*y counts truth as 1
-                return lookup("mul")(-1, inner) if truth else lookup("neg")(inner)
+                return negated(inner)
             return inner if text == "+" else lookup("logical_not")(inner)
         if text == "(":
             inner = self.expression(0)

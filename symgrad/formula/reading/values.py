@@ -50,6 +50,17 @@ def value_of(term: Term) -> Value:
     return Value("s" if not shape else "v" if len(shape) == 1 else "m", term)
 
 
+def counted(term: Term) -> Term:
+    """A term in arithmetic: truth values count as 1 and 0."""
+    truth = term.dtype is not None and term.dtype.kind == "b"
+    return op("cast", term, dtype="float64") if truth else term
+
+
+def negated(term: Term) -> Term:
+    """-term; truth values count as numbers."""
+    return op("neg", term) if counted(term) is term else op("mul", -1, term)  # type: ignore[no-any-return]
+
+
 def scalar(value: Any) -> Value:
     """A number."""
     return Value("s", number(value))
