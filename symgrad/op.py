@@ -73,7 +73,8 @@ class Op:
     condition   position of an operand that chooses and is not computed with: it stays bool
     layout      how results of several axes lie in memory where not row by row: "columns" (those of LAPACK), or "kept",
                 as the operand does
-    copies      True where torch saves something made of the operands, so that these may change afterwards
+    copies      True where torch saves something made of the operands, so that these may change afterwards; or a
+                function of the operands that gives the positions of those of which it does
     keeps       whether parameters count as saved (index arrays), as a function of the parameters
     underived   words for what has a derivative instead, where torch has none for the op: whoever asks gets its error
     structural  ``(i, *inputs) -> keep``: where the cotangent of input ``i`` is not a structural zero
@@ -147,7 +148,7 @@ class Op:
     refuses: dict[str, str]
     refuses_back: Callable[..., str | None] | None
     saves: tuple[int, ...] | dict[int, tuple[int, ...]] | None
-    copies: bool | None
+    copies: bool | Callable[..., tuple[int, ...]] | None
     together: bool | None
     condition: int | None
     layout: str | None

@@ -82,6 +82,13 @@ def _matmul_node(a: Any, b: Any) -> str:
     return kinds.get((len(a), len(b)), "UnsafeView")
 
 
+def _folded(a: Any, b: Any) -> tuple[int, ...]:
+    """The batch that torch folds into the rows of a matrix, where it has to be copied for that."""
+    if a.ndim > 2 >= b.ndim:
+        return () if a.flags.c_contiguous else (0,)
+    return (1,) if a.ndim == 2 < b.ndim and not b.swapaxes(-1, -2).flags.c_contiguous else ()
+
+
 matmul_op: Op = multilinear(
     "matmul",
     np.matmul,
@@ -90,6 +97,7 @@ matmul_op: Op = multilinear(
     refuses="b",
     infer=_matmul_shape,
     node=_matmul_node,
+    copies=_folded,
     code=lambda a, b: f"{closed(a)} @ {closed(b)}",
     doc="Matrix product over the last two axes, batched over the others.",
 )

@@ -414,7 +414,9 @@ def select_saved(op: Op, mask: int, out: Any, values: Any) -> tuple[Any, ...]:
         elif position <= -2:
             row[1:] = [None if -3 - position == i else v for i, v in enumerate(values)]
     if op.copies:
-        row[1:] = [v.copy() if isinstance(v, np.ndarray) else v for v in row[1:]]
+        for k in range(len(values)) if op.copies is True else op.copies(*values):
+            value = row[k + 1]
+            row[k + 1] = value.copy() if isinstance(value, np.ndarray) else value
     return tuple(row)
 
 

@@ -240,6 +240,19 @@ PROGRAMS = {
         g, = t.autograd.grad(x[3:].logcumsumexp(0).sum(), x, create_graph=True)
         told.append(g.requires_grad)
     """,
+    "a batch that was copied for a product may change": """
+        for change in ("x[1:].zero_()", "W.mul_(2)"):
+            W = t.ones(3, 4, requires_grad=True) * 1
+            v = t.ones(3, requires_grad=True) * 1
+            x = t.ones(2, 3).expand(2, 2, 3)
+            y = t.ones(5, 4, 3) * 1
+            made = [x @ v, x.transpose(0, 1) @ W, W.T @ y.transpose(1, 2).clone()]
+            try:
+                exec(change, {"x": y, "W": W})
+                told.append([t.autograd.grad(z.sum(), s)[0].tolist() for z, s in zip(made, (v, W, W))])
+            except RuntimeError:
+                told.append("stale")
+    """,
     "a repeated view may be copied into itself, and nothing else may": """
         x = t.linspace(-1, 1, 2).expand(2, 2, 2)
         x[0].copy_(x[-1])
