@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
+from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.complex import conj, real
@@ -382,7 +383,7 @@ def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None
     relative = rcond if rtol is None else rtol
     absolute = 0.0 if atol is None else atol
     if relative is None:
-        relative = 0.0 if atol is not None else max(shape_of(A)[-2:]) * float(np.finfo(A.dtype).eps)
+        relative = 0.0 if atol is not None else max(shape_of(A)[-2:]) * float(finfo(A.dtype).eps)
     if hermitian:
         A = tril_op(A, k=0) + mH(tril_op(A, k=-1))
     return pinv_op(A, atol=float(absolute), rtol=float(relative))

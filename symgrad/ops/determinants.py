@@ -33,6 +33,7 @@ adjugate_op: Op = primitive(
     domain="invertible",
     define=lambda x: _scalar(det_op(x)) * inv_op(x),
     single=single.smooth(kernels.adjugate),
+    refuses={"h": "lu_cpu"},
     latex=r"\operatorname{{adj}}\left({0}\right)",
     doc="Transposed cofactors: det(X) X⁻¹, right for singular matrices too in value and first derivative of det.",
 )
