@@ -157,10 +157,9 @@ def name_gradient(gradient: Any, origin: Origin, edge: Any) -> Any:
     """
     label = _label(gradient._node)
     if label is None:
-        at = [place for place, given in origin.given.items() if given is gradient._node]
-        gradient = (
-            _twin(gradient, getattr(gradient._node.args, "label", None)) if at and at[0][0] is not edge else gradient
-        )
+        hooked = [at for (at, what), given in origin.given.items() if what == "hook" and given is gradient._node]
+        if hooked and hooked[0] is not edge:
+            gradient = _twin(gradient, getattr(gradient._node.args, "label", None))
     elif label.origin is origin and label.edge is not edge:
         gradient = _twin(gradient, label.own)
     else:
@@ -185,6 +184,8 @@ def _twin(gradient: Any, own: Any) -> Any:
     before = gradient._node.args
     if before.__class__ is Labelled and (before.inputs is not None or own is not None):
         Labelled.on(node, own, before.inputs, before.kept)
+    if gradient._node.extra is not None:
+        node.more().trace = gradient._node.extra.trace
     made = plain(type(gradient), gradient._value)
     made._node, made._requires_grad = node, gradient._requires_grad
     return made

@@ -156,7 +156,9 @@ def lgamma(x: Any) -> Any:
     y = x.astype(np.float64)
     infinite = ((y <= 0) & (y == np.floor(y))) | (np.abs(y) > 2.5e305)
     known = np.where(infinite, 1.0, y)
-    out = np.fromiter(map(math.lgamma, known.ravel().tolist()), np.float64, known.size).reshape(known.shape)
+    order: Any = "F" if known.flags.fnc else "C"
+    out = np.fromiter(map(math.lgamma, known.ravel(order).tolist()), np.float64, known.size)
+    out = out.reshape(known.shape, order=order)
     # Whole numbers meet this function inside of derivatives: their logarithms are not whole.
     return np.where(infinite, np.inf, out).astype(np.result_type(x, np.float16))[()]
 

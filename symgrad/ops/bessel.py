@@ -293,7 +293,7 @@ def polygamma(n: Any, input: Any) -> Any:
     """The n-th derivative of the digamma function at x > 0; as a method ``x.polygamma(n)``.
 
     >>> import numpy as np
-    >>> round(float(polygamma(1, np.float64(1.0))), 9)  # π²/6
+    >>> print(f"{polygamma(1, np.float64(1.0)):.9f}")  # π²/6
     1.644934067
     """
     if not isinstance(n, int):

@@ -62,6 +62,7 @@ bitwise_xor = _front("bitwise_xor", bitwise_xor_op, logical_xor, "``input ^ othe
 def bitwise_not(input: Any) -> Any:
     """``~input``: on integers all bits turned, on truth values the opposite.
 
+    >>> import numpy as np
     >>> bitwise_not(np.array([0, 5])), bitwise_not(np.array([True, False]))
     (array([-1, -6]), array([False,  True]))
     """

@@ -355,6 +355,7 @@ def einsum(equation: str, *operands: Any) -> Any:
     ``equation`` may use ``...``; ``operands`` are arrays or tensors (or one list of them).  Raises ``ShapeError`` when
     sizes do not fit and ``ArgumentError`` for a bad equation.
 
+    >>> import numpy as np
     >>> einsum("ij,j->i", np.eye(2), np.array([1.0, 2.0]))
     array([1., 2.])
     """

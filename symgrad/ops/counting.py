@@ -27,6 +27,7 @@ def _indices(input: Any, values: Any) -> Any:
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """Places of the entries that are not zero: shape (count, ndim), or with ``as_tuple`` one row of places per axis.
 
+    >>> import numpy as np
     >>> nonzero(np.array([[0, 7], [5, 0]]))
     array([[0, 1],
            [1, 0]])
@@ -47,6 +48,7 @@ def argwhere(input: Any) -> Any:
 def unravel_index(indices: Any, shape: Any) -> Any:
     """The places along every axis that places in the flattened array stand for.
 
+    >>> import numpy as np
     >>> unravel_index(np.array([5]), (2, 3))
     (array([1]), array([2]))
     """
@@ -60,6 +62,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 
     Raises torch's errors for anything but one axis of whole numbers that are not negative.
 
+    >>> import numpy as np
     >>> bincount(np.array([1, 3, 1]))
     array([0, 2, 0, 1])
     """
@@ -86,6 +89,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     """How many entries lie in each of ``bins`` equal parts of [min, max] (of the range of the entries if both are 0).
 
+    >>> import numpy as np
     >>> histc(np.array([1.0, 2.0, 1.0]), bins=2, min=0, max=3)
     array([2., 1.])
     """

@@ -462,7 +462,8 @@ def old_norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False,
     """The p-norm of all entries, or over the axes ``dim``; "fro" is the 2-norm, "nuc" the sum of singular values.
 
     >>> import numpy as np
-    >>> old_norm(np.array([3.0, 4.0]))
+    >>> import symgrad as sg
+    >>> sg.norm(np.array([3.0, 4.0]))
     np.float64(5.0)
     """
     x = input if dtype is None else cast(input, dtype)

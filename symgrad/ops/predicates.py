@@ -34,7 +34,9 @@ all_op: Op = _truth("all", kernels.all_true, "Whether no entry is zero; no deriv
 def any_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Whether some entry along ``dim`` (of all, by default) is not zero.
 
-    >>> any_(np.array([[0, 1], [0, 0]]), 1)
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.any(np.array([[0, 1], [0, 0]]), 1)
     array([ True, False])
     """
     return any_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
@@ -44,7 +46,9 @@ def any_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
 def all_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Whether no entry along ``dim`` (of all, by default) is zero.
 
-    >>> all_(np.array([[0, 1], [1, 1]]), 1)
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.all(np.array([[0, 1], [1, 1]]), 1)
     array([False,  True])
     """
     return all_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
@@ -66,6 +70,7 @@ isin_op: Op = primitive(
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """Whether each of ``elements`` is (``invert``: is not) one of ``test_elements``.
 
+    >>> import numpy as np
     >>> isin(np.array([1, 2, 3]), np.array([3, 1]))
     array([ True, False,  True])
     """
@@ -77,6 +82,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """Where ``|input - other| <= atol + rtol |other|``, or both are the same infinity.
 
+    >>> import numpy as np
     >>> isclose(np.array([1.0, 2.0]), np.array([1.0, 2.1]))
     array([ True, False])
     """
@@ -104,6 +110,7 @@ def allclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equ
 def equal(input: Any, other: Any) -> bool:
     """Whether both have the same shape and entries.
 
+    >>> import numpy as np
     >>> equal(np.ones(2), np.ones(3))
     False
     """

@@ -127,7 +127,9 @@ sum_op: Op = multilinear(
 def sum_(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Sum over the axes ``dim`` (all by default); ``keepdim`` leaves them at size 1.
 
-    >>> sum_(np.ones((2, 3)), 0)
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.sum(np.ones((2, 3)), 0)
     array([2., 2., 2.])
     """
     if dtype is not None:
@@ -510,6 +512,7 @@ logsumexp_op: Op = primitive(
 def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
     """log Σ e^x over the axes ``dim``, without overflow.
 
+    >>> import numpy as np
     >>> logsumexp(np.array([1000.0, 1000.0]), 0)
     np.float64(1000.6931471805599)
     """

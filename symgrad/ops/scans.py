@@ -104,6 +104,7 @@ def logcumsumexp(input: Any, dim: int) -> Any:
 def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Differences of neighbours along ``dim``, ``n`` times over.
 
+    >>> import numpy as np
     >>> diff(np.array([1, 4, 9]))
     array([3, 5])
     """

@@ -44,6 +44,7 @@ def searchsorted(
     The place is the first possible one, or the last with ``right=True`` (``side="right"``).  ``sorter`` are the places
     that sort a sequence which is not.  All axes but the last agree, unless the sequence has one axis only.
 
+    >>> import numpy as np
     >>> searchsorted(np.array([1.0, 3.0, 3.0]), np.array([3.0, 0.0]), right=True)
     array([3, 0])
     """
@@ -72,6 +73,7 @@ def searchsorted(
 def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
     """Numbers of the intervals between ``boundaries``, which have one axis, that the entries of ``input`` lie in.
 
+    >>> import numpy as np
     >>> bucketize(np.array([0.5, 1.0, 5.0]), np.array([1.0, 2.0]))
     array([0, 0, 2])
     """
@@ -86,6 +88,7 @@ def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bo
 def count_nonzero(input: Any, dim: Any = None) -> Any:
     """How many entries along ``dim`` (of all, by default) are not zero.
 
+    >>> import numpy as np
     >>> int(count_nonzero(np.array([0.0, 2.0, 3.0])))
     2
     """
@@ -106,6 +109,7 @@ def unique(
 ) -> Any:
     """The different entries (with ``dim``: slices), in order; on demand the number of each entry, and how many it has.
 
+    >>> import numpy as np
     >>> unique(np.array([3.0, 1.0, 3.0]), return_counts=True)
     (array([1., 3.]), array([1, 2]))
     """
@@ -122,6 +126,7 @@ def unique_consecutive(
 ) -> Any:
     """The entries (with ``dim``: slices) that differ from the one before them.
 
+    >>> import numpy as np
     >>> unique_consecutive(np.array([3.0, 3.0, 1.0, 3.0]))
     array([3., 1., 3.])
     """

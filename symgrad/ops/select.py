@@ -121,6 +121,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
 
     The branch not taken contributes an exact zero to gradients, even where its own derivative is infinite.
 
+    >>> import numpy as np
     >>> where(np.array([True, False]), np.array([1.0, 2.0]), 0.0)
     array([1., 0.])
 

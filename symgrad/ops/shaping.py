@@ -78,6 +78,7 @@ def resolve_shape(old: tuple[Any, ...], sizes: Sequence[Any]) -> tuple[int, ...]
 def reshape(input: Any, *shape: Any) -> Any:
     """The same entries in row-major order under another shape; one size may be -1.
 
+    >>> import numpy as np
     >>> reshape(np.arange(4), 2, -1)
     array([[0, 1],
            [2, 3]])

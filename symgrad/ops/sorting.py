@@ -72,6 +72,7 @@ def _at(input: Any, indices: Any, dim: int, keepdim: bool) -> Extremes:
 def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """The places that sort an axis.
 
+    >>> import numpy as np
     >>> argsort(np.array([3.0, 1.0, 2.0]))
     array([1, 2, 0])
     """
