@@ -43,6 +43,13 @@ def test_texts_of_the_wide_profile_read_back(batch: int) -> None:
     assert not wrong, "\n".join(wrong[:10])
 
 
+@pytest.mark.parametrize("seed", [105, 124])
+def test_texts_of_programs_with_many_cases_read_back(seed: int) -> None:
+    """Telling cases apart takes no steps from the rest of the formula."""
+    wrong = problems_of_seeds(Generator, range(seed, seed + 1))
+    assert not wrong, "\n".join(wrong[:10])
+
+
 @pytest.mark.parametrize("seed", [4812, 10328, 50086, 60069, 60224, 60236])
 def test_texts_of_seeds_that_did_not_read_back(seed: int) -> None:
     wrong = problems_of_seeds(WideGenerator, range(seed, seed + 1))

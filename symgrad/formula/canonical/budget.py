@@ -16,6 +16,9 @@ from symgrad.op import lookup
 STEPS = 14_000
 """Products and factors looked at in one run, which take under a second."""
 
+CASE_STEPS = 2_000
+"""Further steps, for telling cases apart."""
+
 PASSES = 6
 """Runs until the canonical form of a form is the form itself; one more is enough nearly always."""
 

@@ -208,12 +208,14 @@ class Case(NamedTuple):
 
 def by_cases(run: Canonicaliser, condition: Form, form: Form) -> Form | None:
     """A form by where the variable of a condition lies; None where that is not shorter."""
-    line = _line(run, condition) if run.small and not run.telling and len(form.terms) <= WIDEST else None
+    ready = run.small and not run.telling and run.case_steps > 0 and len(form.terms) <= WIDEST
+    line = _line(run, condition) if ready else None
     if line is None:
         return None
-    run.telling = True
+    # Cases are looked for with steps of their own, so that a formula with many is brought to its form all the same.
+    steps, run.steps, run.telling = run.steps, run.case_steps, True
     found = _cases(run, line, form)
-    run.telling = False
+    run.case_steps, run.steps, run.telling = run.steps, steps, False
     return found if found is not None and price(run.term(found)) <= price(run.term(form)) else None
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from symgrad.formula.canonical.branches import joined
 from symgrad.formula.canonical.budget import (
+    CASE_STEPS,
     INLINE,
     LARGEST,
     PASSES,
@@ -112,7 +113,7 @@ class Canonicaliser:
         self._differences: set[Term] = set()
         """Arrays such as xᵢₖ - xⱼₖ, which are their own negatives when their first two axes change places."""
         self.layout = Layout(self.symmetric)
-        self.steps = STEPS
+        self.steps, self.case_steps = STEPS, CASE_STEPS
         self._carried: dict[Term, Term] = {}
         self.given: dict[Term, Fraction] = {}
         """What part of a sum in whole numbers the program has, where it comes first."""
