@@ -14,9 +14,9 @@ from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import expm1, logsigmoid, sigmoid, sqrt, tanh
 from symgrad.ops.elementwise import softplus as softplus_op
 from symgrad.ops.naming import INPLACE, within, written
-from symgrad.ops.reductions import log_softmax, softmax
 from symgrad.ops.select import abs_, by_pieces, relu, sign, where
 from symgrad.ops.shaping import axis_of, chunk, reshape
+from symgrad.ops.softmax import log_softmax, softmax
 from symgrad.ops.special import erf
 from symgrad.ops.still import values_of
 

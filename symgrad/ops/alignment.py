@@ -11,9 +11,10 @@ from symgrad.errors import ArgumentError
 from symgrad.op import front, shape_of
 from symgrad.ops.indexing import gather, getitem
 from symgrad.ops.naming import within
-from symgrad.ops.reductions import logsumexp, mean, sum_
+from symgrad.ops.reductions import mean, sum_
 from symgrad.ops.select import eq, where
 from symgrad.ops.shaping import cat, reshape, stack, unsqueeze
+from symgrad.ops.softmax import logsumexp
 from symgrad.ops.still import values_of
 
 

@@ -18,6 +18,7 @@ from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.complex import conj, real
+from symgrad.ops.extremes import amax, amin
 from symgrad.ops.linalg import (
     check_square,
     cholesky,
@@ -31,7 +32,7 @@ from symgrad.ops.linalg import (
 )
 from symgrad.ops.naming import within
 from symgrad.ops.products import eye_op, identity_mask
-from symgrad.ops.reductions import amax, amin, cast, mean, norm, norm_op, sum_
+from symgrad.ops.reductions import cast, mean, norm, norm_op, sum_
 from symgrad.ops.select import where
 from symgrad.ops.shaping import axis_of, cat, expand, flip, movedim, mT, narrow, reshape, squeeze, unsqueeze
 from symgrad.ops.spectral import (

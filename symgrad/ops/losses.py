@@ -21,9 +21,10 @@ from symgrad.ops.indexing import gather_op, one_hot_op
 from symgrad.ops.naming import within
 from symgrad.ops.places import array_of, check_places
 from symgrad.ops.predicates import any_
-from symgrad.ops.reductions import cast, log_softmax, logsumexp, mean, size, sum_
+from symgrad.ops.reductions import cast, mean, size, sum_
 from symgrad.ops.select import abs_, clamp_min, eq, ge, logical_or, lt, minimum, relu, where
 from symgrad.ops.shaping import expand, reshape, unsqueeze
+from symgrad.ops.softmax import log_softmax, logsumexp
 from symgrad.ops.special import xlogy
 from symgrad.ops.still import still, values_of
 

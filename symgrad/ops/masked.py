@@ -13,21 +13,21 @@ from symgrad.op import shape_of
 from symgrad.ops.complex import conj
 from symgrad.ops.elementwise import logaddexp as logaddexp_op
 from symgrad.ops.elementwise import sqrt
+from symgrad.ops.extremes import amax as amax_all
+from symgrad.ops.extremes import amin as amin_all
+from symgrad.ops.extremes import argmax as argmax_all
+from symgrad.ops.extremes import argmin as argmin_all
 from symgrad.ops.naming import within
 from symgrad.ops.products import prod_op
-from symgrad.ops.reductions import amax as amax_all
-from symgrad.ops.reductions import amin as amin_all
-from symgrad.ops.reductions import argmax as argmax_all
-from symgrad.ops.reductions import argmin as argmin_all
 from symgrad.ops.reductions import axes_of, cast, norm_op
-from symgrad.ops.reductions import cumsum as cumsum_all
-from symgrad.ops.reductions import log_softmax as log_softmax_all
-from symgrad.ops.reductions import logsumexp as logsumexp_all
-from symgrad.ops.reductions import softmax as softmax_all
 from symgrad.ops.reductions import sum_ as sum_all
 from symgrad.ops.scans import cumprod as cumprod_all
+from symgrad.ops.scans import cumsum as cumsum_all
 from symgrad.ops.select import clamp_min, where
 from symgrad.ops.shaping import expand
+from symgrad.ops.softmax import log_softmax as log_softmax_all
+from symgrad.ops.softmax import logsumexp as logsumexp_all
+from symgrad.ops.softmax import softmax as softmax_all
 from symgrad.ops.sorting import nanmedian
 
 

@@ -14,16 +14,18 @@ from symgrad.op import front, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.contraction import einsum
 from symgrad.ops.elementwise import rsqrt
+from symgrad.ops.extremes import amax
 from symgrad.ops.indexing import getitem, one_hot_op
 from symgrad.ops.linalg import matmul
 from symgrad.ops.naming import within
 from symgrad.ops.noise import dropout
 from symgrad.ops.padding import pad_axes
 from symgrad.ops.places import check_integers, check_places
-from symgrad.ops.reductions import amax, cast, mean, norm, size, softmax, sum_, var
+from symgrad.ops.reductions import cast, mean, norm, size, sum_, var
 from symgrad.ops.scatter import windowed
 from symgrad.ops.select import clamp_min, where
 from symgrad.ops.shaping import cat, mT, reshape, stack, t, transpose, unsqueeze
+from symgrad.ops.softmax import softmax
 from symgrad.ops.still import still, values_of
 
 _nn = within("nn.functional")
@@ -329,7 +331,7 @@ def embedding_bag(
 
 
 def _first_max(x: Any) -> Any:
-    from symgrad.ops.reductions import max_
+    from symgrad.ops.extremes import max_
 
     return max_(x, 0)[0]
 

@@ -13,11 +13,12 @@ from symgrad.op import front, shape_of
 from symgrad.ops import demands
 from symgrad.ops.contraction import contract
 from symgrad.ops.convolution import patches, per_axis
+from symgrad.ops.extremes import argmax_op
 from symgrad.ops.indexing import gather_op, getitem
 from symgrad.ops.naming import within
 from symgrad.ops.noise import drawn
 from symgrad.ops.padding import pad_axes
-from symgrad.ops.reductions import argmax_op, sum_op
+from symgrad.ops.reductions import sum_op
 from symgrad.ops.scatter import scatter_set_op
 from symgrad.ops.select import relu, sign
 from symgrad.ops.shaping import reshape, squeeze

@@ -1,4 +1,4 @@
-"""Reductions over axes: sums, means, products, extremes, norms, softmax and cumulative sums."""
+"""Reductions over axes: sums, means, variances and norms."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ import numpy as np
 
 from symgrad import kernels, single
 from symgrad.dtypes import as_dtype
-from symgrad.errors import ArgumentError, AutogradError, ShapeError
-from symgrad.op import Op, Spec, elementwise, front, is_complex, multilinear, primitive, shape_of
-from symgrad.ops.arithmetic import clone, ratio
-from symgrad.ops.complex import conj
-from symgrad.ops.elementwise import exp
-from symgrad.ops.kinks import at_kink, no_kink
-from symgrad.ops.refusals import kind_of
-from symgrad.ops.select import abs_, eq, guard, ne, sign, tied, where
-from symgrad.ops.shaping import axis_of, expand_op, flip, reshape, reshape_op, squeeze, unsqueeze_op
+from symgrad.errors import ArgumentError, AutogradError
+from symgrad.op import Op, Spec, front, multilinear, primitive, shape_of
+from symgrad.ops.arithmetic import ratio
+from symgrad.ops.kinks import at_kink
+from symgrad.ops.select import abs_, eq, guard, ne, sign, where
+from symgrad.ops.shaping import axis_of, expand_op, reshape_op, unsqueeze_op
 from symgrad.single import rounded
 
 
@@ -49,6 +46,7 @@ def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
 
 
 def reduced_shape(shape: tuple[Any, ...], *, dim: tuple[int, ...], keepdim: bool, **_: Any) -> tuple[Any, ...]:
+    """The shape without the axes ``dim``, or with size 1 there."""
     if keepdim:
         return tuple(1 if k in dim else s for k, s in enumerate(shape))
     return tuple(s for k, s in enumerate(shape) if k not in dim)
@@ -80,6 +78,14 @@ def size(x: Any, dim: tuple[int, ...]) -> Any:
     return math.prod(shape[k] for k in dim)
 
 
+def along(op: Op, input: Any, dim: int, **params: Any) -> Any:
+    """``op`` along one axis; a 0-d input has one entry along its axis."""
+    axis = axis_of(dim, len(shape_of(input)))
+    if shape_of(input):
+        return op(input, dim=axis, **params)
+    return reshape_op(op(reshape_op(input, shape=(1,)), dim=0, **params), shape=())
+
+
 def _sum_spec(shape: Any, *, dim: tuple[int, ...], keepdim: bool) -> Spec:
     labels = tuple(range(len(shape)))
     return (labels,), tuple(100 + k if k in dim else k for k in labels if keepdim or k not in dim)
@@ -95,6 +101,8 @@ def overload(name: str) -> Any:
 
 
 def reduce_code(name: str) -> Any:
+    """The program text of a reduction that NumPy has under ``name``."""
+
     def code(x: str, dim: tuple[int, ...], keepdim: bool) -> str:
         return f"{name}({x}, {dim}{', keepdims=True' if keepdim else ''})"
 
@@ -266,160 +274,6 @@ def _spread_front(op: Op, name: str) -> Any:
 var = _spread_front(var_op, "var")
 std = _spread_front(std_op, "std")
 
-# ------------------------------------------------------------------------------------------ extremes
-
-
-_EMPTY = (
-    "{}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
-    "argument."
-)
-
-
-def check_entries(name: str, input: Any, dim: int) -> None:
-    """Raise torch's error where an axis has nothing to choose from."""
-    shape = shape_of(input)
-    if shape and shape[axis_of(dim, len(shape))] == 0:
-        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
-
-
-def shared_by_ties(name: str) -> Any:
-    """The rule of an entry that was picked: those that tie for it share its gradient.
-
-    As in torch, nan ties with nan in a whole array and with nothing in its rows, and rows where nothing ties have nan
-    for gradient: those with nan, and those whose extreme was overwritten behind autograd's back.
-    """
-
-    def vjp(g: Any, out: Any, x: Any, *, dim: tuple[int, ...], keepdim: bool) -> Any:
-        whole = len(dim) == len(shape_of(x))
-        hit = (tied if whole else eq)(x, keep(out, dim, keepdim))
-        count = sum_op(hit, dim=dim, keepdim=True)
-        no_kink(name, count > 1)
-        return where(hit, keep(g, dim, keepdim) / count, 0 if whole else 0 / count)
-
-    return vjp
-
-
-def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
-    return primitive(
-        name,
-        lambda x, dim, keepdim: kernel(x, dim, keepdims=keepdim),
-        (shared_by_ties(name),),
-        infer=reduced_shape,
-        refuses="c",
-        domain="real",
-        kinks=("ties",),
-        code=reduce_code(numpy_name),
-        doc=f"{name} over axes; ties share the gradient equally.",
-    )
-
-
-amax_op: Op = _extreme("amax", np.max, "np.max")
-amin_op: Op = _extreme("amin", np.min, "np.min")
-
-
-@front(op=amax_op)
-def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
-    """Largest entry over axes; ties share the gradient equally."""
-    if dim in (None, ()) and 0 in shape_of(input):
-        raise ShapeError(_EMPTY.format("amax"))
-    return amax_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
-
-
-@front(op=amin_op)
-def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
-    """Smallest entry over axes; ties share the gradient equally."""
-    if dim in (None, ()) and 0 in shape_of(input):
-        raise ShapeError(_EMPTY.format("amin"))
-    return amin_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
-
-
-def _arg(name: str, kernel: Any) -> Op:
-    return primitive(
-        name,
-        lambda x, dim, keepdim: kernel(x, dim, keepdims=keepdim),
-        (None,),
-        code=reduce_code(f"np.{name}"),
-        infer=lambda shape, dim, keepdim: reduced_shape(shape, dim=(dim,), keepdim=keepdim),
-        result=lambda *_, **__: np.dtype(np.int64),
-        refuses={
-            "b": f"{name}(): does not support bool input",
-            "c": f"{name}(): does not support complex input",
-        },
-        domain="real",
-        doc=f"{name} along an axis; no derivative.",
-    )
-
-
-argmax_op: Op = _arg("argmax", np.argmax)
-argmin_op: Op = _arg("argmin", np.argmin)
-
-
-def _arg_front(op: Op) -> Any:
-    def call(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-        if dim is None:
-            return op(reshape(input, -1), dim=0, keepdim=False)
-        axis = axis_of(dim, len(shape_of(input)))
-        if not shape_of(input):
-            return reshape_op(op(reshape_op(input, shape=(1,)), dim=0, keepdim=False), shape=())
-        return op(input, dim=axis, keepdim=keepdim)
-
-    call.__name__ = op.name
-    call.__doc__ = f"Index of the extreme entry along ``dim`` (of the flattened input without it); {op.doc}"
-    return front(op.name, op=op)(call)
-
-
-argmax = _arg_front(argmax_op)
-argmin = _arg_front(argmin_op)
-
-
-class Extremes(tuple):  # type: ignore[type-arg]
-    """The pair (values, indices) that ``max(x, dim)`` and its kin return."""
-
-    __slots__ = ()
-
-    @property
-    def values(self) -> Any:
-        """The extreme values."""
-        return self[0]
-
-    @property
-    def indices(self) -> Any:
-        """Where they stand."""
-        return self[1]
-
-
-def _extreme_front(name: str, reduce: Any, arg: Any, pairwise: str) -> Any:
-    def call(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        if dim is None:
-            return reduce(input)
-        if not isinstance(dim, int):
-            from symgrad.op import lookup
-
-            return lookup(pairwise)(input, dim)
-        from symgrad.ops.indexing import take_along
-
-        if not shape_of(input):
-            axis_of(dim, 0)
-            return Extremes((clone(input), arg(cast(input, np.uint8) if input.dtype == np.bool_ else input)))
-        check_entries(name, input, dim)
-        # Truth values are ordered, though argmax and argmin refuse them.
-        indices = arg(cast(input, np.uint8) if input.dtype == np.bool_ else input, dim, True)
-        values = take_along(input, indices, dim)
-        if not keepdim:
-            values, indices = squeeze(values, dim), squeeze(indices, dim)
-        return Extremes((values, indices))
-
-    call.__name__ = name
-    call.__doc__ = (
-        f"Three forms, as torch: the {name} of all entries; with ``dim`` the pair (values, indices), where the "
-        "gradient goes to the entry returned; with a second tensor the entrywise one."
-    )
-    return front(name)(call)
-
-
-max_ = _extreme_front("max", amax, argmax, "maximum")
-min_ = _extreme_front("min", amin, argmin, "minimum")
-
 # ------------------------------------------------------------------------------------------ norms
 
 
@@ -481,120 +335,3 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
             f"have an identity: shape {tuple(shape)}, dim={dim}"
         )
     return norm_op(input, p=order, dim=dims, keepdim=keepdim)
-
-
-# ------------------------------------------------------------------------------------------ softmax family
-
-shifted_exp: Op = elementwise(
-    "shifted_exp",
-    kernels.shifted_exp,
-    lambda out, x, y: out,
-    lambda out, x, y: -out,
-    single=single.shifted_exp,
-    public=(),
-    define=lambda x, y: exp(x - y),
-    domain="real",
-    doc="e^(x - y), and 0 where both are -inf: the softmax as logsumexp's derivative.",
-)
-logsumexp_op: Op = primitive(
-    "logsumexp",
-    kernels.logsumexp,
-    (lambda g, out, x, *, dim, keepdim: keep(g, dim, keepdim) * conj(shifted_exp(x, keep(out, dim, keepdim))),),
-    infer=reduced_shape,
-    dtypes="float",
-    domain="real",
-    single=single.logsumexp,
-    doc="log Σ e^x over axes, without overflow.",
-)
-
-
-@front("logsumexp", op=logsumexp_op)
-def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
-    """log Σ e^x over the axes ``dim``, without overflow.
-
-    >>> import numpy as np
-    >>> logsumexp(np.array([1000.0, 1000.0]), 0)
-    np.float64(1000.6931471805599)
-    """
-    return logsumexp_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
-
-
-softmax_op: Op = primitive(
-    "softmax",
-    kernels.softmax,
-    (lambda g, out, like, *, dim: out * (g - sum_op(g * out, dim=(dim,), keepdim=True)),),
-    jvp=(lambda t, out, like, *, dim: out * (t - sum_op(t * out, dim=(dim,), keepdim=True)),),
-    infer=lambda shape, dim: shape,
-    refuses="buic",
-    domain="real",
-    single=single.softmax,
-    doc="e^x / Σ e^x along an axis.",
-)
-log_softmax_op: Op = primitive(
-    "log_softmax",
-    kernels.log_softmax,
-    (lambda g, out, like, *, dim: g - exp(out) * sum_op(g, dim=(dim,), keepdim=True),),
-    jvp=(lambda t, out, like, *, dim: t - sum_op(t * exp(out), dim=(dim,), keepdim=True),),
-    infer=lambda shape, dim: shape,
-    define=lambda x, *, dim: x - logsumexp_op(x, dim=(dim,), keepdim=True),
-    refuses="buic",
-    domain="real",
-    single=single.log_softmax,
-    doc="x - log Σ e^x along an axis.",
-)
-
-
-@front("softmax", op=softmax_op)
-def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
-    """e^x / Σ e^x along the axis ``dim``."""
-    if dtype is not None:
-        input = cast(input, dtype)
-    return clone(input) if 0 in shape_of(input) and kind_of(input) in "buic" else along(softmax_op, input, dim)
-
-
-@front("log_softmax", op=log_softmax_op)
-def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
-    """x - log Σ e^x along the axis ``dim``, without overflow."""
-    if dtype is not None:
-        input = cast(input, dtype)
-    return clone(input) if 0 in shape_of(input) and kind_of(input) in "buic" else along(log_softmax_op, input, dim)
-
-
-def along(op: Op, input: Any, dim: int, **params: Any) -> Any:
-    """``op`` along one axis; a 0-d input has one entry along its axis."""
-    axis = axis_of(dim, len(shape_of(input)))
-    if shape_of(input):
-        return op(input, dim=axis, **params)
-    return reshape_op(op(reshape_op(input, shape=(1,)), dim=0, **params), shape=())
-
-
-# ------------------------------------------------------------------------------------------ cumulative
-
-
-def _cumsum_kernel(x: Any, dim: int) -> Any:
-    return np.cumsum(x, dim, np.int64 if x.dtype.kind in "bui" else None)
-
-
-cumsum_op: Op = primitive(
-    "cumsum",
-    _cumsum_kernel,
-    (lambda g, out, like, *, dim: flip(cumsum_op(flip(g, dim), dim=dim), dim),),
-    jvp=(lambda t, out, like, *, dim: cumsum_op(t, dim=dim),),
-    infer=lambda shape, dim: shape,
-    result=int_to_long,
-    code=lambda x, dim: f"np.cumsum({x}, {dim})",
-    domain="real",
-    single=rounded(_cumsum_kernel),
-    doc="Cumulative sum along an axis.",
-)
-
-
-@front("cumsum", op=cumsum_op)
-def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
-    """Cumulative sum along the axis ``dim``."""
-    if dtype is not None:
-        input = cast(input, dtype)
-    return along(cumsum_op, input, dim)
-
-
-__all__ = ["axes_of", "cast", "is_complex", "mean", "norm", "size", "softmax", "sum_"]

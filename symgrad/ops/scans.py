@@ -1,4 +1,4 @@
-"""Running results along an axis: products, log-sums, integrals and differences."""
+"""Running results along an axis: sums, products, log-sums, integrals and differences."""
 
 from __future__ import annotations
 
@@ -13,13 +13,40 @@ from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import conj, real
 from symgrad.ops.indexing import getitem
 from symgrad.ops.naming import inplace
-from symgrad.ops.reductions import along, axes_of, cast, cumsum, cumsum_op, int_to_long, shifted_exp, sum_op
+from symgrad.ops.reductions import along, axes_of, cast, int_to_long, sum_op
 from symgrad.ops.refusals import kind_of
 from symgrad.ops.select import eq, ge, where
-from symgrad.ops.shaping import axis_of, cat, movedim, narrow, ones_like, unsqueeze_op
+from symgrad.ops.shaping import axis_of, cat, flip, movedim, narrow, ones_like, unsqueeze_op
+from symgrad.ops.softmax import shifted_exp
 from symgrad.single import rounded
 
 inplace("cumsum", "cumprod")
+
+
+def _cumsum_kernel(x: Any, dim: int) -> Any:
+    return np.cumsum(x, dim, np.int64 if x.dtype.kind in "bui" else None)
+
+
+cumsum_op: Op = primitive(
+    "cumsum",
+    _cumsum_kernel,
+    (lambda g, out, like, *, dim: flip(cumsum_op(flip(g, dim), dim=dim), dim),),
+    jvp=(lambda t, out, like, *, dim: cumsum_op(t, dim=dim),),
+    infer=lambda shape, dim: shape,
+    result=int_to_long,
+    code=lambda x, dim: f"np.cumsum({x}, {dim})",
+    domain="real",
+    single=rounded(_cumsum_kernel),
+    doc="Cumulative sum along an axis.",
+)
+
+
+@front("cumsum", op=cumsum_op)
+def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Cumulative sum along the axis ``dim``."""
+    if dtype is not None:
+        input = cast(input, dtype)
+    return along(cumsum_op, input, dim)
 
 
 def _positions(x: Any, dim: int) -> Any:

@@ -16,8 +16,9 @@ from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import Op, front, is_complex, primitive, refusal, refusing, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.elementwise import ceil, floor
+from symgrad.ops.extremes import Extremes, amax, amin, check_entries, shared_by_ties
 from symgrad.ops.indexing import gather_op
-from symgrad.ops.reductions import Extremes, amax, amin, check_entries, shared_by_ties, sum_op
+from symgrad.ops.reductions import sum_op
 from symgrad.ops.select import isnan, where
 from symgrad.ops.shaping import axis_of, movedim, reshape, squeeze, unsqueeze
 from symgrad.ops.still import values_of

@@ -1,0 +1,87 @@
+"""Softmax and its kin: sums of exponentials that do not overflow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symgrad import kernels, single
+from symgrad.op import Op, elementwise, front, primitive, shape_of
+from symgrad.ops.arithmetic import clone
+from symgrad.ops.complex import conj
+from symgrad.ops.elementwise import exp
+from symgrad.ops.reductions import along, axes_of, cast, keep, reduced_shape, sum_op
+from symgrad.ops.refusals import kind_of
+
+shifted_exp: Op = elementwise(
+    "shifted_exp",
+    kernels.shifted_exp,
+    lambda out, x, y: out,
+    lambda out, x, y: -out,
+    single=single.shifted_exp,
+    public=(),
+    define=lambda x, y: exp(x - y),
+    domain="real",
+    doc="e^(x - y), and 0 where both are -inf: the softmax as logsumexp's derivative.",
+)
+logsumexp_op: Op = primitive(
+    "logsumexp",
+    kernels.logsumexp,
+    (lambda g, out, x, *, dim, keepdim: keep(g, dim, keepdim) * conj(shifted_exp(x, keep(out, dim, keepdim))),),
+    infer=reduced_shape,
+    dtypes="float",
+    domain="real",
+    single=single.logsumexp,
+    doc="log Σ e^x over axes, without overflow.",
+)
+
+
+@front("logsumexp", op=logsumexp_op)
+def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
+    """log Σ e^x over the axes ``dim``, without overflow.
+
+    >>> import numpy as np
+    >>> logsumexp(np.array([1000.0, 1000.0]), 0)
+    np.float64(1000.6931471805599)
+    """
+    return logsumexp_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
+
+
+softmax_op: Op = primitive(
+    "softmax",
+    kernels.softmax,
+    (lambda g, out, like, *, dim: out * (g - sum_op(g * out, dim=(dim,), keepdim=True)),),
+    jvp=(lambda t, out, like, *, dim: out * (t - sum_op(t * out, dim=(dim,), keepdim=True)),),
+    infer=lambda shape, dim: shape,
+    refuses="buic",
+    domain="real",
+    single=single.softmax,
+    doc="e^x / Σ e^x along an axis.",
+)
+log_softmax_op: Op = primitive(
+    "log_softmax",
+    kernels.log_softmax,
+    (lambda g, out, like, *, dim: g - exp(out) * sum_op(g, dim=(dim,), keepdim=True),),
+    jvp=(lambda t, out, like, *, dim: t - sum_op(t * exp(out), dim=(dim,), keepdim=True),),
+    infer=lambda shape, dim: shape,
+    define=lambda x, *, dim: x - logsumexp_op(x, dim=(dim,), keepdim=True),
+    refuses="buic",
+    domain="real",
+    single=single.log_softmax,
+    doc="x - log Σ e^x along an axis.",
+)
+
+
+@front("softmax", op=softmax_op)
+def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """e^x / Σ e^x along the axis ``dim``."""
+    if dtype is not None:
+        input = cast(input, dtype)
+    return clone(input) if 0 in shape_of(input) and kind_of(input) in "buic" else along(softmax_op, input, dim)
+
+
+@front("log_softmax", op=log_softmax_op)
+def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """x - log Σ e^x along the axis ``dim``, without overflow."""
+    if dtype is not None:
+        input = cast(input, dtype)
+    return clone(input) if 0 in shape_of(input) and kind_of(input) in "buic" else along(log_softmax_op, input, dim)
