@@ -20,11 +20,12 @@ from symgrad.op import Op, shape_of
 from symgrad.tape.dual import Dual
 from symgrad.tape.engine import SECOND_TIME
 from symgrad.tape.graph import FREED, Labelled, Node, Parts, sequence
-from symgrad.tape.inplace import become, follow, inferred, out_of_reach, refuse, view_of
+from symgrad.tape.inplace import become, follow, refuse
 from symgrad.tape.modes import MODE, is_grad_enabled, no_grad
 from symgrad.tape.observers import NODES, PackedRow, observed, unpacked
 from symgrad.tape.record import INFERENCE_SAVED, Recorded, as_leaves, plain, traced
 from symgrad.tape.versions import by_now, note_change
+from symgrad.tape.views import inferred, out_of_reach, view_of
 from symgrad.tensor import Tensor
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]

@@ -23,10 +23,10 @@ from symgrad.errors import ArgumentError, AutogradError
 from symgrad.ops.cotangents import product_name
 from symgrad.tape import graph as tape
 from symgrad.tape.graph import Labelled, NodeExtra, Slices
-from symgrad.tape.inplace import out_of_reach, shows_temporary, view_of
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.record import Recorded, plain
-from symgrad.tape.versions import note_change, openly_changed_since
+from symgrad.tape.versions import note_change
+from symgrad.tape.views import out_of_reach
 from symgrad.tensor import Tensor
 
 __all__ = [
@@ -53,9 +53,6 @@ def node_of(tensor: Any) -> Any:
     node = tensor._node
     if not tensor._requires_grad or node is None:
         return None
-    if view_of(tensor) is None and shows_temporary(node) and openly_changed_since(tensor._value, node.sequence_nr):
-        # The memory changed and the history did not: torch makes the view of a temporary a new node.
-        Labelled.on(node, "AsStridedBackward0")
     return handle(node)
 
 

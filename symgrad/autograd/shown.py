@@ -13,11 +13,12 @@ from typing import Any
 from symgrad.autograd.graph import node_name
 from symgrad.autograd.torch_graph import Answering, Step, Value, edges_of, lower, name_of, rule
 from symgrad.errors import AutogradError
-from symgrad.tape.graph import Labelled, Node, sequence
-from symgrad.tape.inplace import CHANGES, view_of
+from symgrad.tape.graph import Labelled, Node, twin
+from symgrad.tape.inplace import CHANGES
 from symgrad.tape.origin import Origin, origin_of
 from symgrad.tape.record import plain
 from symgrad.tape.versions import changes
+from symgrad.tape.views import view_of
 
 
 class Flow:
@@ -177,10 +178,7 @@ def name_gradient(gradient: Any, origin: Origin, edge: Any) -> Any:
 
 def _twin(gradient: Any, own: Any) -> Any:
     """Another tensor of the same value and history, with a node of its own."""
-    node = Node.__new__(Node)
-    for field in ("dtype", "mask", "op", "params", "saved", "shape"):
-        setattr(node, field, getattr(gradient._node, field))
-    node.extra, node.rules, node.sequence_nr, node.args = None, None, next(sequence), tuple(gradient._node.args)
+    node = twin(gradient._node)
     before = gradient._node.args
     if before.__class__ is Labelled and (before.inputs is not None or own is not None):
         Labelled.on(node, own, before.inputs, before.kept)
@@ -220,14 +218,14 @@ def resolved(place: Any) -> Any:
 def first_version(tensor: Any) -> int:
     """The version number that a tensor came with: torch's engine changes what it gives away."""
     extra, node = tensor._extra, tensor._node
+    if extra is not None and extra.came is not None:
+        return shown(*extra.came)[1]
     if extra is not None and isinstance(extra.origin, list) and extra.origin:
         origin, edge = extra.origin[0]
         if origin.pulled != "gradient" or extra.given:
             return 0
         return shown(origin, edge)[1]
-    if node is None:
-        return 0 if extra is None or extra.came is None else shown(*extra.came)[1]
-    label = _label(node)
+    label = None if node is None else _label(node)
     return 0 if label is None else label.version()
 
 

@@ -32,13 +32,14 @@ from symgrad.ops.kinks import turned
 from symgrad.ops.reductions import cast
 from symgrad.tape.engine import Sweep, passed
 from symgrad.tape.graph import Labelled, Node, Parts
-from symgrad.tape.inplace import Invalid, out_of_reach
+from symgrad.tape.inplace import Invalid
 from symgrad.tape.modes import enable_grad, is_grad_enabled, no_grad
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.origin import Origin, attach, settle
 from symgrad.tape.record import Recorded, plain, recorded
 from symgrad.tape.threads import nested
 from symgrad.tape.versions import note_change
+from symgrad.tape.views import out_of_reach
 from symgrad.tape.watch import WATCH, note_problem
 from symgrad.tensor import Tensor
 
@@ -365,8 +366,7 @@ def _add_to_grad(leaf: Any, extra: Any, g: Any, create_graph: bool, origin: Orig
     else:
         before = extra.grad
         refuse_nothing(before)
-        if before.more().origin is None:
-            before._extra.given = True
+        _remember_birth(before)
         settle(before)
         value = before._value + g
         if isinstance(before._value, np.ndarray) and before._value.flags.writeable:
@@ -376,6 +376,17 @@ def _add_to_grad(leaf: Any, extra: Any, g: Any, create_graph: bool, origin: Orig
             before._value = value
             before.more().counted += 1
         attach(before, origin, leaf)
+
+
+def _remember_birth(gradient: Any) -> None:
+    """Before the first pass is added: keep in mind which pass made a gradient, if one did, for its version number."""
+    extra = gradient.more()
+    if extra.came is None and not extra.given:
+        made = extra.origin[0] if isinstance(extra.origin, list) and extra.origin else None
+        if made is not None and made[0].pulled == "gradient":
+            extra.came = made
+        else:
+            extra.given = True
 
 
 def _copied(g: Any) -> Any:

@@ -385,7 +385,24 @@ def einsum(equation: str, *operands: Any) -> Any:
             else:
                 row.append(label)
         fitted.append(tuple(row))
+    if len(operands) == 1 and set(inputs[0]) == set(output):
+        return _rearranged(operands[0], list(inputs[0]), output)
     numbers: dict[int, int] = {}
     small = tuple(tuple(numbers.setdefault(x, len(numbers)) for x in row) for row in fitted)
     out = tuple(numbers[x] for x in output)
     return einsum_op(*operands, inputs=small, output=out, shape=tuple(sizes[x] for x in output))
+
+
+def _rearranged(x: Any, labels: list[int], output: Labels) -> Any:
+    """One operand without a sum: a view of it, diagonals of axes with the same letter first."""
+    from symgrad.ops.linalg import diagonal
+    from symgrad.ops.shaping import permute_op
+
+    for label in output:
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            rest = range(len(labels) - 2)  # the diagonal is the last axis, and takes the place of the first
+            x = permute_op(diagonal(x, 0, first, second), dims=(*rest[:first], len(rest), *rest[first:]))
+            del labels[second]
+    return permute_op(x, dims=tuple(labels.index(label) for label in output))

@@ -166,7 +166,9 @@ def _repeated(node: Any) -> str:
 
 # ---------------------------------------------------------------------------------------------- one here, several there
 
-_EINSUMS = ("ViewBackward0", "MulBackward0", "SumBackward1", "PermuteBackward0")
+_PRODUCTS = ("BmmBackward0", "MmBackward0", "DotBackward0")
+_EINSUMS = ("MulBackward0", "SumBackward1", "PermuteBackward0")
+_HIDDEN = ("BmmBackward0", "MmBackward0", "DotBackward0", "AddmmBackward0")
 _BROADCAST = ("MseLossBackward0", "HuberLossBackward0", "SmoothL1LossBackward0")
 _STEPS = {"Index": "Index({})", "Unsqueeze": "Unsqueeze({})", "Select": "Select({})", "Slice": "Slice({})"}
 
@@ -178,7 +180,7 @@ def lowered(node: Any, name: str) -> tuple[str, tuple[Any, ...]] | None:
     """
     op, params = node.op.name, node.params or {}
     shapes: tuple[Any, ...] = ()
-    text = None
+    text, hidden = None, temporary(node)
     if op == "div" and static_number(node.args[0]) is not None:
         text = "Mul(Reciprocal(y),_)"
     elif op == "reshape" and name == "ViewBackward0" and getattr(node.args, "inputs", None):
@@ -192,6 +194,11 @@ def lowered(node: Any, name: str) -> tuple[str, tuple[Any, ...]] | None:
         text = _indexed(index_steps(node.args[0].raw_shape, params["index"]))
     elif op == "matmul" and name in ("UnsafeViewBackward0", "CloneBackward0", "TransposeBackward0", "SqueezeBackward4"):
         text, shapes = _batched(node, name)
+    elif getattr(node.args, "inputs", None) and name in _HIDDEN:
+        text, shapes = _product(name, node)
+    elif getattr(node.args, "inputs", None) and hidden in _HIDDEN:
+        text, shapes = _product(hidden, node)
+        text = f"View(Permute(View({text})))" if hidden == "BmmBackward0" else f"View({text})"
     elif op == "einsum" and name in _EINSUMS and getattr(node.args, "inputs", None):
         text, shapes = _einsum(params["inputs"], params["output"], node)
     elif op in ("real", "imag"):
@@ -247,6 +254,15 @@ def product_name(node: Any) -> str | None:
     return "TransposeBackward0" if 1 in (first[0], second[-1]) else "CloneBackward0"
 
 
+def temporary(node: Any) -> str | None:
+    """The name of the node whose result torch gives a view of; None where it gives the result itself."""
+    label = getattr(node.args, "label", None)
+    if label is not None:
+        return getattr(label, "hidden", None)
+    turned = node.op.name == "matmul" and product_name(node) == "TransposeBackward0"
+    return "UnsafeViewBackward0" if turned else None
+
+
 def _batched(node: Any, name: str) -> tuple[str, tuple[Any, ...]]:
     """A product of more than two axes: torch folds the batch into the rows where one factor is a matrix or vector."""
     shapes = _factors(node)
@@ -264,12 +280,48 @@ def _batched(node: Any, name: str) -> tuple[str, tuple[Any, ...]]:
         return (f"UnsafeView(Mm(View(x),{y}))" if ranks[1] == 2 else "UnsafeView(Mv(View(x),y))"), tuple(shapes)
     if ranks[0] == 1:
         return "UnsafeView(Mv(UnsafeView(Clone(Transpose(y))),x))", ()
-    turned = f"Transpose(UnsafeView(Mm(UnsafeView(Clone(Transpose(y))),T({x}))))"
-    return (turned if name == "TransposeBackward0" else f"Clone({turned})"), tuple(shapes)
+    made = f"UnsafeView(Mm(UnsafeView(Clone(Transpose(y))),T({x})))"
+    if name != "UnsafeViewBackward0":
+        made = f"Transpose({made})" if name == "TransposeBackward0" else f"Clone(Transpose({made}))"
+    return made, tuple(shapes)
 
 
-def _einsum(inputs: Any, output: Any, node: Any) -> tuple[str, tuple[Any, ...]]:
-    """The ops that torch makes of an einsum: operands aligned by views, then a product over batches or elements."""
+def _product(name: str, node: Any) -> tuple[str | None, tuple[Any, ...]]:
+    """A product that torch makes, and a view of it, for a function that is one node here."""
+    if name == "AddmmBackward0":
+        rows = tuple(node.args.inputs[0].raw_shape) if node.args.inputs[0] is not None else ()
+        return ("Addmm(z,View@0(x),T(y))", ((math.prod(rows[:-1]), *rows[-1:]),)) if len(rows) > 2 else (None, ())
+    if node.op.name != "einsum":
+        return None, ()
+    inputs, output = node.params["inputs"], node.params["output"]
+    if name == "BmmBackward0":
+        (first, second), shapes = _aligned(inputs, output, node)
+        return f"Bmm(View(Permute({first})),View(Permute({second})))", shapes
+    words: list[str] = []
+    shapes = ()
+    for k, (labels, arg) in enumerate(zip(inputs, node.args, strict=True)):
+        kept = [labels.index(label) for label in labels if label in output]
+        summed = [labels.index(label) for label in inputs[0] if label in labels and label not in output]
+        layout = np.empty(arg.raw_shape, bool).transpose((*summed, *kept) if k else (*kept, *summed))
+        rows = layout.shape[: len(summed) if k else len(kept)]
+        flat = (math.prod(rows), math.prod(layout.shape[len(rows) :]))
+        shapes += (layout.shape, flat if name == "MmBackward0" else (layout.size,))
+        words.append(_reshaped(f"Permute@{2 * k}({'xy'[k]})", layout, 2 * k + 1, shapes[-1]))
+    return f"{name.removesuffix('Backward0')}({','.join(words)})", shapes
+
+
+def _reshaped(text: str, layout: Any, k: int, shape: Any) -> str:
+    """What torch's ``reshape`` makes of an array laid out so; of a vector a vector is itself."""
+    if layout.ndim == len(shape) == 1:
+        return text
+    if layout.flags.c_contiguous:
+        return f"View@{k}({text})"
+    shared = np.may_share_memory(layout.reshape(shape), layout)
+    return f"ReshapeAlias@{k}({text})" if shared else f"UnsafeView@{k}(Clone({text}))"
+
+
+def _aligned(inputs: Any, output: Any, node: Any) -> tuple[list[str], tuple[Any, ...]]:
+    """The operands of an einsum with an axis for each of its letters, in one order: views of them."""
     union = set().union(*inputs)
     aligned, shapes = [], []
     for k, (labels, arg) in enumerate(zip(inputs, node.args, strict=True)):
@@ -279,10 +331,13 @@ def _einsum(inputs: Any, output: Any, node: Any) -> tuple[str, tuple[Any, ...]]:
         if len(set(labels)) < len(labels):
             text = f"Permute@{k}(Diagonal@{k}({text}))"
         aligned.append(f"Permute@{k}({text})")
-    summed = union > set(output)
+    return aligned, tuple(shapes)
+
+
+def _einsum(inputs: Any, output: Any, node: Any) -> tuple[str | None, tuple[Any, ...]]:
+    """The ops that torch makes of an einsum that is no product of matrices: views, then a product or a sum."""
+    aligned, shapes = _aligned(inputs, output, node)
+    summed = set().union(*inputs) > set(output)
     if len(inputs) == 1:
-        return (f"Sum:1({aligned[0]})" if summed else aligned[0]), tuple(shapes)
-    if not summed:
-        return f"Mul({aligned[0]},{aligned[1]})", tuple(shapes)
-    first, second = (f"View(Permute({text}))" for text in aligned)
-    return f"View(Permute(View(Bmm({first},{second}))))", tuple(shapes)
+        return (f"Sum:1({aligned[0]})" if summed else aligned[0]), shapes
+    return (None if summed else f"Mul({aligned[0]},{aligned[1]})"), shapes

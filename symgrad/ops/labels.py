@@ -13,6 +13,21 @@ from typing import Any
 from symgrad.op import shape_of, title
 
 
+class Temporary(str):
+    """The label of a result that is a view of a temporary tensor in torch; ``hidden`` is that of the temporary."""
+
+    __slots__ = ("hidden",)
+
+    hidden: str
+
+    @classmethod
+    def of(cls, view: str, hidden: str) -> Temporary:
+        """The names of torch's two nodes."""
+        made = cls(view)
+        made.hidden = hidden
+        return made
+
+
 def _array(x: Any) -> bool:
     return hasattr(x, "dtype")
 
@@ -145,13 +160,21 @@ def _diag(out: Any, input: Any, diagonal: int = 0) -> str:
     return "DiagonalBackward0_copy" if len(shape_of(input)) == 2 else "DiagEmbedBackward0"
 
 
-def _einsum(out: Any, *_: Any) -> str:
+def _einsum(out: Any, *_: Any) -> str | None:
     """The last of the ops that torch makes of an einsum."""
+    if out._node.op.name != "einsum":
+        return None
     inputs, output = out._node.params["inputs"], out._node.params["output"]
     summed = not set().union(*inputs) <= set(output)
     if len(inputs) == 1:
         return "SumBackward1" if summed else "PermuteBackward0"
-    return "ViewBackward0" if summed else "MulBackward0"
+    return Temporary.of("ViewBackward0", "BmmBackward0") if summed else "MulBackward0"
+
+
+def _tensordot(out: Any, input: Any, other: Any, *_: Any, **__: Any) -> str | None:
+    if not shape_of(input) or not shape_of(other):
+        return None
+    return Temporary.of("ViewBackward0", "MmBackward0" if shape_of(out) else "DotBackward0")
 
 
 def _pad(out: Any, input: Any, pad: Any, mode: str = "constant", value: Any = None) -> str | None:
@@ -205,7 +228,7 @@ def _linear(out: Any, input: Any, weight: Any, bias: Any = None) -> str | None:
         return None
     if rank == 2:
         return None if bias is None else "AddmmBackward0"
-    return "ViewBackward0" if bias is not None else "UnsafeViewBackward0"
+    return "UnsafeViewBackward0" if bias is None else Temporary.of("ViewBackward0", "AddmmBackward0")
 
 
 def _named_alike(space: str, name: str) -> str:
@@ -258,6 +281,7 @@ _OTHERWISE: dict[str, Any] = {
     "fill": _overload("Fill", 1, "value", (0, 2)),
     "fmod": _overload("Fmod", 1, "other", (0, 1)),
     "index_fill": _overload("IndexFill", 3, "value", (0, 1)),
+    "inner": _tensordot,
     "kron": "UnsafeViewBackward0",
     "lerp": _overload("Lerp", 2, "weight", (0, 1)),
     "masked_fill": _overload("MaskedFill", 2, "value", (0, 1)),
@@ -294,6 +318,7 @@ _OTHERWISE: dict[str, Any] = {
     "swapdims": "TransposeBackward0",
     "t": "TBackward0",
     "t_": "TBackward1",
+    "tensordot": _tensordot,
     "tile": "RepeatBackward0",
     "transpose_": "TransposeBackward1",
     "swapaxes_": "TransposeBackward1",

@@ -26,11 +26,11 @@ from symgrad.ops.shaping import expand_op
 from symgrad.ops.still import still
 from symgrad.partials import same
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped
-from symgrad.tape.inplace import out_of_reach
 from symgrad.tape.modes import no_grad
 from symgrad.tape.observers import PackedRow, running, unpacked
 from symgrad.tape.overlap import OVERLAP
 from symgrad.tape.versions import any_changes, catch_up, check_saved, fresh
+from symgrad.tape.views import out_of_reach
 
 _age = attrgetter("sequence_nr")
 _BLOCK = 4096

@@ -74,6 +74,15 @@ class Node:
         return self.extra
 
 
+def twin(node: Node) -> Node:
+    """Another node that does the same: of its own time, without hooks and label."""
+    made = Node.__new__(Node)
+    made.op, made.params, made.mask, made.saved = node.op, node.params, node.mask, node.saved
+    made.shape, made.dtype, made.args = node.shape, node.dtype, tuple(node.args)
+    made.extra, made.rules, made.sequence_nr = None, None, next(sequence)
+    return made
+
+
 class Labelled(tuple[Any, ...]):
     """The arguments of a node at which a composite function ends: torch's name for the whole, and its inputs.
 

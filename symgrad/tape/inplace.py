@@ -19,11 +19,12 @@ from symgrad.dtypes import torch_name
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import Op, lookup
 from symgrad.tape.graph import Labelled, Node, sequence
-from symgrad.tape.mirrors import image_of, memory, reflect
+from symgrad.tape.mirrors import memory, reflect
 from symgrad.tape.modes import MODE, inference_mode
 from symgrad.tape.overlap import PARTIAL, Others, blank, meets, overlaps, same_place, writable
 from symgrad.tape.putting import Chain, put_back
 from symgrad.tape.versions import changes, note_change, storage
+from symgrad.tape.views import View, base_of, inferred, out_of_reach, view_of
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 LEAF_VIEW = "a view of a leaf Variable that requires grad is being used in an in-place operation."
@@ -31,113 +32,8 @@ INFERENCE = (
     "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
     "tensor before doing inplace update."
 )
-_AMBIGUOUS = (
-    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
-    "the view and the inplace either both inside the {} block (if you don't want the inplace to be tracked) or both "
-    "outside (if you want the inplace to be tracked)."
-)
-_WHY = {
-    "no_grad": "modified inplace with grad mode enabled. " + _AMBIGUOUS.format("no_grad"),
-    "inference": "modified inplace in normal mode. " + _AMBIGUOUS.format("inference_mode"),
-    "several": "modified inplace. This view is the output of a function that returns multiple views. Such functions do "
-    "not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place "
-    "one.",
-    "function": "modified inplace. This view was created inside a custom Function (or because an input was returned "
-    "as-is) and the autograd logic to handle view+inplace would override the custom backward associated with the "
-    "custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
-    "output of the custom Function.",
-}
-"""Why a view may not be changed, by its kind; the last part of torch's sentences."""
 _SMALL = 4096
 """Bytes up to which a constant's values are kept with the graph."""
-_PRUNED = 32
-"""Views of one base up to which nobody looks for dead ones."""
-
-
-class View:
-    """What a view knows: its base, the op that cut it out, and the view that this op was applied to, if any.
-
-    kind       why it may not be changed: made under ``no_grad`` or in ``inference`` mode, one of ``several`` results,
-               or the output of a custom ``function``; empty for a view that may be changed
-    inherited  whether that is so because of the view it was cut from
-    leaf       whether it was itself told to require grad
-    changed    whether its memory was changed without being recorded
-    place      which output of which function it is, for messages
-    """
-
-    __slots__ = ("base", "changed", "inherited", "kind", "leaf", "op", "params", "parent", "place")
-
-    def __init__(self, base: Any, parent: View | None, op: Op, params: dict[str, Any]):
-        self.base = base
-        self.parent = parent
-        self.op = op
-        self.params = params
-        self.kind: str = "" if parent is None else parent.kind
-        self.inherited = bool(self.kind)
-        self.leaf = False
-        self.changed = False
-        self.place = (0, op.node if isinstance(op.node, str) else op.name.capitalize())
-
-    def marked(self, kind: str, place: tuple[int, str] | None = None) -> None:
-        """Say of what kind this view is itself."""
-        self.kind, self.inherited = kind, False
-        self.place = self.place if place is None else place
-
-    def refusal(self, how: str = "is being", recorded: bool = True) -> str:
-        """torch's sentence for a change of this view, or of its base (``how``)."""
-        which = f"Output {self.place[0]} of {self.place[1].removesuffix('0').removesuffix('Backward')} is a view"
-        if self.kind in ("no_grad", "inference"):
-            start = f"{which} of a view which was created in" if self.inherited else "A view was created in"
-            return f"{start} {'no_grad' if self.kind == 'no_grad' else 'inference'} mode and {how} {_WHY[self.kind]}"
-        return f"{which if recorded else 'A view was created in no_grad mode'} and {how} {_WHY[self.kind]}"
-
-    def chain(self) -> list[tuple[Op, dict[str, Any]]]:
-        """The ops that cut the view out of its base, first to last."""
-        steps = []
-        at: View | None = self
-        while at is not None:
-            steps.append((at.op, at.params))
-            at = at.parent
-        steps.reverse()
-        return steps
-
-
-def note_view(source: Any, made: Any, op: Op, params: dict[str, Any]) -> None:
-    """Remember that ``made`` shares the memory of ``source``, from which ``op`` cut it."""
-    parent = None if source._extra is None else source._extra.view
-    root = source if parent is None else parent.base
-    view = made.more().view = View(root, parent, op, params)
-    if MODE.exceptional and not MODE.local.enabled:
-        view.marked("inference" if MODE.local.inference else "no_grad")
-        made._requires_grad = root._requires_grad  # though no gradient can reach it: see `out_of_reach`
-    more = root.more()
-    if more.views is None:
-        more.views = []
-    elif len(more.views) > _PRUNED and not len(more.views) & (len(more.views) - 1):
-        more.views[:] = [ref for ref in more.views if ref() is not None]
-    more.views.append(weakref.ref(made))
-
-
-def view_of(tensor: Any) -> View | None:
-    """What a tensor knows of its base; None when it is no view."""
-    return None if tensor._extra is None else tensor._extra.view
-
-
-def out_of_reach(place: Any) -> bool:
-    """Whether a tensor requires grad only as its base does: cut out unrecorded, it is neither a node nor a leaf."""
-    if place.__class__ is Node or place._extra is None:
-        return False
-    view = place._extra.view
-    return view is not None and place._node is None and not view.leaf
-
-
-def conjugate_view(source: Any, made: Any) -> None:
-    """Let ``made``, the conjugate of ``source``, be a view of it."""
-    made._value = image_of(writable(source._array(), True))
-    if inferred(source):
-        made.more().inference = True
-    else:
-        note_view(source, made, lookup("conj"), {})
 
 
 def views_follow(root: Any) -> None:
@@ -197,10 +93,9 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
         with inference_mode():
             inplace(tensor, op, args, kwargs, even)
         raise AutogradError(INFERENCE)
-    view = view_of(tensor)
+    root, view = base_of(tensor), view_of(tensor)
     recording = not MODE.exceptional or MODE.local.enabled
     chain = [] if view is None else view.chain()
-    root = tensor if view is None else view.base
     source = tensor
     if view is not None and _hooked(tensor._node, len(chain)):
         source = _cut(root, chain)  # torch leaves the hooks of a view that is changed with what it was
@@ -222,7 +117,6 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
             root._node = None
         follow(root)
         return tensor
-    shown = shows_temporary(root._node)
     fresh = _separate(new._node, began, before, value, target, others)
     whole = new if view is None else put_back(root, new, chain)
     if view is not None:
@@ -232,8 +126,6 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     _write(target, value)
     _rebase(root, whole, new._requires_grad or root._requires_grad, fresh)
     _refresh(root)
-    if shown:
-        Labelled.on(root._node, "AsStridedBackward0")
     return tensor
 
 
@@ -250,13 +142,6 @@ def _hooked(node: Any, length: int) -> bool:
 
 _APART = ("index_add", "index_copy", "index_reduce", "scatter", "scatter_add", "scatter_reduce")
 """In-place operations whose source may not even be the tensor itself."""
-
-
-def shows_temporary(node: Any) -> bool:
-    """Whether torch's tensor is a view of a temporary one, which is then the base that a change in place has."""
-    if node is None or node.args.__class__ is not Labelled:
-        return False
-    return node.args.label in ("ViewBackward0", "AsStridedBackward0")
 
 
 CHANGES: list[Callable[[Any], None]] = []
@@ -279,11 +164,6 @@ def refuse(tensor: Any, others: tuple[Any, ...]) -> None:
             raise AutogradError(LEAF + _named(tensor))
         if MODE.inferred and tensor._extra is not None and tensor._extra.claims and not all(map(inferred, others)):
             raise AutogradError(LEAF + _named(tensor))
-
-
-def inferred(tensor: Any) -> bool:
-    """Whether a tensor was made in inference mode."""
-    return getattr(tensor, "_extra", None) is not None and tensor._extra.inference
 
 
 def too_late(tensor: Any) -> bool:
@@ -392,17 +272,13 @@ def _rebase(root: Any, whole: Any, requires_grad: bool, fresh: int) -> None:
 
 def become(tensor: Any, node: Node) -> None:
     """Give a tensor whose memory somebody else changed the history ``node``; its base and other views follow."""
-    view = view_of(tensor)
+    root, view = base_of(tensor), view_of(tensor)
     new = blank(tensor)
     new._value, new._node, new._requires_grad, new._extra = tensor._array(), node, node.mask != 0, None
-    root = tensor if view is None else view.base
-    shown = shows_temporary(root._node)
     whole = new if view is None else put_back(root, new, view.chain())
     _settle_constant(root)
     _rebase(root, whole, new._requires_grad or root._requires_grad, next(sequence))
     _refresh(root)
-    if shown:
-        Labelled.on(root._node, "AsStridedBackward0")
 
 
 def _gone() -> None:
@@ -432,35 +308,37 @@ _NOT_BY_STRIDES = ("conj", "view_as_real", "view_as_complex")
 def _retake(alive: Any, root: Any) -> None:
     """Give a view a node of its own time; hooks stay with what it was, and what it was is no longer its place."""
     chain = alive._extra.view.chain()
-    made = _cut(root, chain)
+    made = _cut(root, chain) if root._requires_grad or root._node is not None else _cut_off(root, chain)
     if alive._extra.retains and alive._node is not None:
         alive._node.more().retained = None
         made._node.more().retained = weakref.ref(alive)
     alive._node, alive._requires_grad = made._node, made._requires_grad
     if chain[-1][0].name not in _NOT_BY_STRIDES:
         # torch does not take the views once more, but reads the memory of the base by strides.
-        Labelled.on(made._node, "AsStridedBackward0", (root._node or root,))
+        place = root._node or (root if root._requires_grad else None)
+        Labelled.on(made._node, "AsStridedBackward0", (place,))
     if not alive._value.size:
         Labelled.cast(made._node, "empty")
 
 
 def follow(tensor: Any) -> None:
     """After an unrecorded change: views have new nodes of an unchanged history, those that may not change have none."""
-    view = view_of(tensor)
-    root = tensor if view is None else view.base
+    root = base_of(tensor)
     while root is not None:
         _follow(root)
         extra = root._extra
-        root = None if extra is None or extra.detached is None else extra.detached()
+        twin = None if extra is None or extra.detached is None else extra.detached()
+        root = None if twin is None else base_of(twin)
 
 
 def _follow(root: Any) -> None:
     _spoil(root)
-    views = root._extra.views if root._extra is not None and root._requires_grad else None
-    for ref in list(views or ()):
+    for ref in list((root._extra.views if root._extra is not None else None) or ()):
         alive = ref()
         view = None if alive is None else alive._extra.view
-        if view is not None and (alive._node.__class__ is Node or (out_of_reach(alive) and not view.kind)):
+        if view is None or not (root._requires_grad or alive._requires_grad):
+            continue
+        if alive._node.__class__ is Node or (out_of_reach(alive) and not view.kind and root._requires_grad):
             with inference_mode(False):
                 _retake(alive, root)
 
@@ -487,23 +365,16 @@ def _cut(root: Any, chain: Chain) -> Any:
     return made
 
 
-def of_its_own(made: Any) -> Any:
-    """The result of a function that torch lets copy, with memory of its own even where NumPy gave a view."""
-    extra = made._extra
-    if extra is not None and extra.view is not None:
-        made._value, extra.view = made._value.copy(), None
-    elif extra is not None and extra.inference and not MODE.local.inference:
-        made._value, extra.inference = made._value.copy(), False
+def _cut_off(root: Any, chain: Chain) -> Any:
+    """The view that ``chain`` cuts out of a base that was detached: in torch its node stays, and leads nowhere."""
+    base = blank(root)
+    base._value, base._node, base._requires_grad, base._extra = root._array(), None, True, None
+    made = _cut(base, chain)
+    first = made._node
+    while first.args[0] is not base:
+        first = first.args[0]
+    first.args, first.mask, first.saved, first.rules = (root.source(), *first.args[1:]), 0, (), None
     return made
-
-
-def one_of_several(parts: tuple[Any, ...], name: str) -> tuple[Any, ...]:
-    """Mark views that one function returned together: torch refuses to change them."""
-    for k, part in enumerate(parts):
-        view = view_of(part)
-        if view is not None and (not view.kind or view.inherited):
-            view.marked("several", (k, name))
-    return parts
 
 
 def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -513,7 +384,7 @@ def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any)
         with inference_mode():
             reshape_inplace(tensor, op, args, kwargs)
         raise AutogradError(INFERENCE)
-    view = view_of(tensor)
+    root, view = base_of(tensor), view_of(tensor)
     old = tensor._array()
     made = op(tensor, *args, **kwargs)
     note_change(old)
@@ -522,13 +393,13 @@ def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any)
         _undo(tensor, made, old.shape)
     if not recorded:
         tensor._value = made._value  # the history stays what it was
-        _spoil(tensor if view is None else view.base)
+        _spoil(root)
     elif made is not tensor:
         tensor._value, tensor._node, tensor._requires_grad = made._value, made._node, made._requires_grad
         if view is not None and made._extra is not None:
             tensor._extra.view = made._extra.view
         if tensor._requires_grad and tensor._extra is not None:
-            _retake_others(tensor if view is None else view.base, (tensor, made))
+            _retake_others(root, (tensor, made))
     return tensor
 
 

@@ -32,12 +32,13 @@ from symgrad.ops.constants import Constant, NamedFloat
 from symgrad.ops.rewrites import OF_OPS, rewrites
 from symgrad.tape.explaining import explain
 from symgrad.tape.graph import Labelled, Node, Source, sequence
-from symgrad.tape.inplace import Invalid, View, inferred, note_view
+from symgrad.tape.inplace import Invalid
 from symgrad.tape.layout import laid_out
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import NODES, observed
 from symgrad.tape.sizes import Measure, Size
 from symgrad.tape.versions import kept, note_scalar, storage
+from symgrad.tape.views import View, inferred, note_view
 from symgrad.tape.watch import WATCH, note_constant
 
 _ARRAYS = (np.ndarray, np.generic)
@@ -57,7 +58,7 @@ class Extra:
                ``.data`` was set
     counts     an inference tensor that counts its changes: one taken off another outside of inference mode
     detached   a reference to the tensor with history whose memory this one shares without
-    came       the recorded pass, and the place, that a gradient without history came from
+    came       the pass, and the place, that a gradient without history came from, where ``origin`` does not say
     given      a ``.grad`` that no pass made, though passes were added to it
     inference  made in inference mode; such a tensor only ``claims`` to require grad, since nothing records it
     strides    of a tensor without entries: those that the NumPy array had which it came from

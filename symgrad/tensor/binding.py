@@ -21,11 +21,12 @@ from symgrad.tape import fast, record
 from symgrad.tape.explaining import MISUSE, misused
 from symgrad.tape.folding import folding
 from symgrad.tape.graph import Labelled, Node
-from symgrad.tape.inplace import conjugate_view, of_its_own, one_of_several, reshape_inplace
+from symgrad.tape.inplace import reshape_inplace
 from symgrad.tape.modes import MODE
 from symgrad.tape.outputs import into
 from symgrad.tape.record import Recorded
 from symgrad.tape.versions import Memory, kept, storage
+from symgrad.tape.views import conjugate_view, of_its_own, one_of_several
 
 _BINARY = {
     "add": "add",
@@ -271,7 +272,7 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             other = lookup("clone")(made) if name not in ("t", "t_") else getitem(made, Ellipsis)
             made = made if not isinstance(label, str) and label(made, *args, **kwargs) is None else other
         for out in made if isinstance(made, tuple) else (made,):
-            if isinstance(out, Recorded) and out._requires_grad and out._node is not None:
+            if isinstance(out, Recorded) and out._requires_grad and out._node.__class__ is Node:
                 whole = out._node.op.name == name and out._node.op.kind == "elementwise"
                 inputs = _inputs(args, kwargs, every=whole or name in COMPUTING)
                 if name in SCALING and name != "lerp" and args[1].__class__ in _NUMBERS:

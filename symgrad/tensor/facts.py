@@ -10,10 +10,10 @@ import numpy as np
 from symgrad import dtypes, op
 from symgrad.devices import CPU, accept, channels_last, channels_last_3d, contiguous_format, on_cpu, strided
 from symgrad.ops.shaping import axis_of
-from symgrad.tape.inplace import inferred
 from symgrad.tape.record import Recorded, plain, scalarised
 from symgrad.tape.sizes import Size
 from symgrad.tape.versions import storage
+from symgrad.tape.views import inferred
 
 __all__ = [
     "broadcast_shapes",

@@ -17,11 +17,12 @@ from symgrad.ops.indexing import getitem
 from symgrad.ops.reductions import cast
 from symgrad.ops.shaping import permute
 from symgrad.tape import record
-from symgrad.tape.inplace import inferred, inplace, out_of_reach, resize, shows_temporary, view_of, views_follow
+from symgrad.tape.inplace import inplace, resize, views_follow
 from symgrad.tape.modes import MODE
 from symgrad.tape.overlap import overlaps, same_place
 from symgrad.tape.record import plain
 from symgrad.tape.versions import apart, changes, note_detached, note_replaced
+from symgrad.tape.views import base_of, inferred, out_of_reach, shows_temporary, view_of
 from symgrad.tape.watch import WATCH, note_read
 from symgrad.tape.writing import WHOLE, parted, put, refused, written
 from symgrad.tensor.binding import bind
@@ -444,8 +445,8 @@ class Tensor(Shown, Writes):
 
     @property
     def _base(self) -> Any:
-        view = view_of(self)
-        return None if view is None else view.base
+        base = base_of(self)
+        return None if base is self else base
 
     def _is_view(self) -> bool:
         return view_of(self) is not None or shows_temporary(self._node)

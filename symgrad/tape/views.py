@@ -1,0 +1,184 @@
+"""Views: what a tensor knows of the base whose memory it shows, and of the ops that cut it out.
+
+Some results are views of a temporary tensor in torch, which nobody holds: ``einsum`` gives one of its last product.
+Here they are tensors of their own until something depends on it; then that tensor is made, as their base.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from symgrad.op import Op, lookup
+from symgrad.ops.cotangents import temporary
+from symgrad.tape.graph import Labelled, Node, twin
+from symgrad.tape.mirrors import image_of
+from symgrad.tape.modes import MODE
+from symgrad.tape.overlap import blank, writable
+
+_AMBIGUOUS = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+    "the view and the inplace either both inside the {} block (if you don't want the inplace to be tracked) or both "
+    "outside (if you want the inplace to be tracked)."
+)
+_WHY = {
+    "no_grad": "modified inplace with grad mode enabled. " + _AMBIGUOUS.format("no_grad"),
+    "inference": "modified inplace in normal mode. " + _AMBIGUOUS.format("inference_mode"),
+    "several": "modified inplace. This view is the output of a function that returns multiple views. Such functions do "
+    "not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place "
+    "one.",
+    "function": "modified inplace. This view was created inside a custom Function (or because an input was returned "
+    "as-is) and the autograd logic to handle view+inplace would override the custom backward associated with the "
+    "custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
+    "output of the custom Function.",
+}
+"""Why a view may not be changed, by its kind; the last part of torch's sentences."""
+_PRUNED = 32
+"""Views of one base up to which nobody looks for dead ones."""
+
+
+class View:
+    """What a view knows: its base, the op that cut it out, and the view that this op was applied to, if any.
+
+    kind       why it may not be changed: made under ``no_grad`` or in ``inference`` mode, one of ``several`` results,
+               or the output of a custom ``function``; empty for a view that may be changed
+    inherited  whether that is so because of the view it was cut from
+    leaf       whether it was itself told to require grad
+    changed    whether its memory was changed without being recorded
+    place      which output of which function it is, for messages
+    """
+
+    __slots__ = ("base", "changed", "inherited", "kind", "leaf", "op", "params", "parent", "place")
+
+    def __init__(self, base: Any, parent: View | None, op: Op, params: dict[str, Any]):
+        self.base = base
+        self.parent = parent
+        self.op = op
+        self.params = params
+        self.kind: str = "" if parent is None else parent.kind
+        self.inherited = bool(self.kind)
+        self.leaf = False
+        self.changed = False
+        self.place = (0, op.node if isinstance(op.node, str) else op.name.capitalize())
+
+    def marked(self, kind: str, place: tuple[int, str] | None = None) -> None:
+        """Say of what kind this view is itself."""
+        self.kind, self.inherited = kind, False
+        self.place = self.place if place is None else place
+
+    def refusal(self, how: str = "is being", recorded: bool = True) -> str:
+        """torch's sentence for a change of this view, or of its base (``how``)."""
+        which = f"Output {self.place[0]} of {self.place[1].removesuffix('0').removesuffix('Backward')} is a view"
+        if self.kind in ("no_grad", "inference"):
+            start = f"{which} of a view which was created in" if self.inherited else "A view was created in"
+            return f"{start} {'no_grad' if self.kind == 'no_grad' else 'inference'} mode and {how} {_WHY[self.kind]}"
+        return f"{which if recorded else 'A view was created in no_grad mode'} and {how} {_WHY[self.kind]}"
+
+    def chain(self) -> list[tuple[Op, dict[str, Any]]]:
+        """The ops that cut the view out of its base, first to last."""
+        steps = []
+        at: View | None = self
+        while at is not None:
+            steps.append((at.op, at.params))
+            at = at.parent
+        steps.reverse()
+        return steps
+
+
+def note_view(source: Any, made: Any, op: Op, params: dict[str, Any]) -> None:
+    """Remember that ``made`` shares the memory of ``source``, from which ``op`` cut it."""
+    parent = None if source._extra is None else source._extra.view
+    root = source if parent is None else parent.base
+    view = made.more().view = View(root, parent, op, params)
+    if MODE.exceptional and not MODE.local.enabled:
+        view.marked("inference" if MODE.local.inference else "no_grad")
+        made._requires_grad = root._requires_grad  # though no gradient can reach it: see `out_of_reach`
+    more = root.more()
+    if more.views is None:
+        more.views = []
+    elif len(more.views) > _PRUNED and not len(more.views) & (len(more.views) - 1):
+        more.views[:] = [ref for ref in more.views if ref() is not None]
+    more.views.append(weakref.ref(made))
+
+
+def view_of(tensor: Any) -> View | None:
+    """What a tensor knows of its base; None when it is no view."""
+    return None if tensor._extra is None else tensor._extra.view
+
+
+def out_of_reach(place: Any) -> bool:
+    """Whether a tensor requires grad only as its base does: cut out unrecorded, it is neither a node nor a leaf."""
+    if place.__class__ is Node or place._extra is None:
+        return False
+    view = place._extra.view
+    return view is not None and place._node is None and not view.leaf
+
+
+def inferred(tensor: Any) -> bool:
+    """Whether a tensor was made in inference mode."""
+    return getattr(tensor, "_extra", None) is not None and tensor._extra.inference
+
+
+def conjugate_view(source: Any, made: Any) -> None:
+    """Let ``made``, the conjugate of ``source``, be a view of it."""
+    made._value = image_of(writable(source._array(), True))
+    if inferred(source):
+        made.more().inference = True
+    else:
+        note_view(source, made, lookup("conj"), {})
+
+
+def base_of(tensor: Any) -> Any:
+    """The tensor whose memory a tensor shows: itself, or its base; a temporary one of torch's is made here."""
+    view = view_of(tensor)
+    root = tensor if view is None else view.base
+    if not shows_temporary(root._node) or view_of(root) is not None:
+        return root
+    _uncover(root)
+    return root._extra.view.base
+
+
+def shows_temporary(node: Any) -> bool:
+    """Whether torch makes the result of a node as a view of a temporary tensor."""
+    return node.__class__ is Node and temporary(node) is not None
+
+
+def _uncover(tensor: Any) -> None:
+    """Make the tensor that ``tensor`` is a view of in torch, and let its views be views of that."""
+    base, node = blank(tensor), twin(tensor._node)
+    before = tensor._node.args
+    Labelled.on(node, temporary(tensor._node), *((before.inputs, before.kept) if before.__class__ is Labelled else ()))
+    base._value, base._node, base._requires_grad, base._extra = tensor._array()[...], node, tensor._requires_grad, None
+    extra = tensor.more()
+    whole = extra.view = View(base, None, lookup("reshape"), {"shape": tensor._value.shape})
+    for ref in extra.views or ():
+        alive = ref()
+        if alive is None:
+            continue
+        view = alive._extra.view
+        view.base = base
+        while view.parent is not None:
+            view = view.parent
+        if view is not whole:
+            view.parent = whole
+    base.more().views = [weakref.ref(tensor), *(extra.views or ())]
+    extra.views = None
+
+
+def of_its_own(made: Any) -> Any:
+    """The result of a function that torch lets copy, with memory of its own even where NumPy gave a view."""
+    extra = made._extra
+    if extra is not None and extra.view is not None:
+        made._value, extra.view = made._value.copy(), None
+    elif extra is not None and extra.inference and not MODE.local.inference:
+        made._value, extra.inference = made._value.copy(), False
+    return made
+
+
+def one_of_several(parts: tuple[Any, ...], name: str) -> tuple[Any, ...]:
+    """Mark views that one function returned together: torch refuses to change them."""
+    for k, part in enumerate(parts):
+        view = view_of(part)
+        if view is not None and (not view.kind or view.inherited):
+            view.marked("several", (k, name))
+    return parts
