@@ -84,52 +84,17 @@ class Op:
     kinks       points where the derivative jumps, for the docs card and the tests
     view        ``(array, **params)``: the memory of the array that the op shows, where its result is a view as in
                 torch; a result that NumPy had to copy is none
+    shares      True where the result is the operand's own memory though no view with a history (``detach``)
+    retaken     True for a view that strides cannot say: after a change torch takes it once more
+    copy        True for a copy: outside of inference mode it is recorded of inference tensors, too
+    factor      True where a 0-d operand scales the other: a constant made without a dtype takes that of the 0-d one
+    rounds      True where torch rounds a number to half precision before it computes: terms, though not factors
+    indirect    True where torch saves views that it made of the operands: these may be detached in place
+    fused       where torch computes the derivative in one kernel: its node's word, and the position of what it reads
+                besides the cotangent (-1 the output, None nothing); in half precision it is rounded once
+    stepwise    ``dtype.char`` of the half precisions where such a kernel rounds every step all the same
     variadic    True when the op takes any number of arrays (``cat``, ``stack``, ``einsum``)
     """
-
-    __slots__ = (
-        "_needs",
-        "code",
-        "condition",
-        "conj_vjps",
-        "copies",
-        "define",
-        "define_symbolic",
-        "doc",
-        "domain",
-        "dtypes",
-        "einsum",
-        "infer",
-        "jvps",
-        "keeps",
-        "kernel",
-        "kind",
-        "kinks",
-        "latex",
-        "layout",
-        "name",
-        "node",
-        "outputs",
-        "partials",
-        "refuses",
-        "refuses_back",
-        "result",
-        "run",
-        "sample",
-        "saves",
-        "scalar",
-        "single",
-        "size_params",
-        "spare",
-        "structural",
-        "sympy",
-        "together",
-        "ufunc",
-        "underived",
-        "variadic",
-        "view",
-        "vjps",
-    )
 
     name: str
     kind: str
@@ -168,6 +133,17 @@ class Op:
     doc: str
     variadic: bool
     view: Callable[..., Any] | None
+    shares: bool | None
+    retaken: bool | None
+    copy: bool | None
+    factor: bool | None
+    rounds: bool | None
+    indirect: bool | None
+    fused: tuple[str, int | None] | None
+    stepwise: str | None
+    _needs: dict[tuple[int, bool, bool], tuple[tuple[int, ...], tuple[int, ...]]]
+
+    __slots__ = tuple(__annotations__)
 
     def __init__(self, name: str, kind: str, kernel: Rule, vjps: Sequence[Rule | None] | Rule, **fields: Any):
         self.name = name
@@ -175,7 +151,7 @@ class Op:
         self.kernel = kernel
         self.vjps = vjps
         self.conj_vjps = vjps
-        self._needs: dict[tuple[int, bool, bool], tuple[tuple[int, ...], tuple[int, ...]]] = {}
+        self._needs = {}
         self.variadic = callable(vjps)
         self.node = None
         for field in Op.__slots__:
@@ -212,7 +188,7 @@ class Op:
 
     def in_float32(self, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
         """The kernel on float16 or bfloat16: computed in float32 and rounded once, as in torch."""
-        if self.name in ("add", "sub"):  # torch rounds a number that is added, though not one that is a factor
+        if self.rounds:
             dtypes = {a.dtype for a in arrays if hasattr(a, "dtype")}
             if len(dtypes) == 1:
                 arrays = [a if hasattr(a, "dtype") else np.asarray(a).astype(*dtypes)[()] for a in arrays]
@@ -429,7 +405,7 @@ FRONTS: dict[str, Front] = {}
 class Front:
     """A public name: the function users call, and whether it is a tensor method and a function."""
 
-    __slots__ = ("call", "function", "inplace", "method", "name", "op")
+    __slots__ = ("call", "function", "method", "name", "op")
 
     def __init__(self, name: str, call: Callable[..., Any], op: Op | None, method: bool, function: bool):
         self.name = name

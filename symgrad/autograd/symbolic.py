@@ -120,6 +120,7 @@ class FunctionOp(Op):
 
     def __init__(self, name: str, pull: Any, symbolic: Any = None, function: Any = None, role: str = "", **fields: Any):
         fields.setdefault("infer", lambda *_, shape, **__: shape)
+        fields["indirect"] = True  # what it saves it says itself
         fields.setdefault("result", lambda *_, dtype, **__: np.dtype(dtype))
         super().__init__(name, "function", fields.pop("kernel", _no_kernel), pull, define_symbolic=symbolic, **fields)
         self.function = function

@@ -58,7 +58,7 @@ def static_number(value: Any) -> Any:
 
 
 add: Op = elementwise(
-    "add", operator.add, 1, 1, public=(), code=_infix("+"), domain=_ALL, doc="x + y, with broadcasting."
+    "add", operator.add, 1, 1, public=(), code=_infix("+"), rounds=True, domain=_ALL, doc="x + y, with broadcasting."
 )
 sub: Op = elementwise(
     "sub",
@@ -67,6 +67,7 @@ sub: Op = elementwise(
     -1,
     public=(),
     code=_infix("-"),
+    rounds=True,
     refuses={"?": refusals.NO_DIFFERENCE},
     domain=_ALL,
     doc="x - y, with broadcasting.",
@@ -78,6 +79,7 @@ mul: Op = elementwise(
     first,
     public=("mul", "multiply"),
     code=_infix("*"),
+    factor=True,
     domain=_ALL,
     doc="x * y entry by entry, with broadcasting.",
 )
@@ -90,6 +92,7 @@ div: Op = elementwise(
     lambda out, x, y: -(x / y) / y,
     public=(),
     code=_infix("/"),
+    factor=True,
     dtypes="float",
     domain="nonzero",
     doc="x / y entry by entry, with broadcasting.",
@@ -310,7 +313,14 @@ remainder: Op = elementwise(
     doc="x - y * floor(x/y), with the sign of y.",
 )
 detach: Op = elementwise(
-    "detach", lambda x: x, None, public=(), code=lambda x: x, domain=_ALL, doc="The same values, as a constant."
+    "detach",
+    lambda x: x,
+    None,
+    public=(),
+    code=lambda x: x,
+    shares=True,
+    domain=_ALL,
+    doc="The same values, as a constant.",
 )
 
 
@@ -320,7 +330,9 @@ def copied(x: Any) -> Any:
     return np.array(x, order="C" if shared else "K")[()]
 
 
-clone: Op = elementwise("clone", copied, 1, code=lambda x: f"np.copy({x})", domain=_ALL, doc="A copy with history.")
+clone: Op = elementwise(
+    "clone", copied, 1, code=lambda x: f"np.copy({x})", copy=True, domain=_ALL, doc="A copy with history."
+)
 
 
 from symgrad.ops.shaping import zeros_like  # noqa: E402

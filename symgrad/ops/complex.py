@@ -32,6 +32,7 @@ conj_op: Op = primitive(
     infer=_same,
     domain="real",
     latex=r"\overline{{{0}}}",
+    retaken=True,
     doc="Complex conjugate; the input itself for real dtypes.",
 )
 

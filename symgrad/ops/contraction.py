@@ -306,6 +306,7 @@ einsum_op: Op = multilinear(
     size_params=("shape",),
     variadic=True,
     node=_contract_node,
+    indirect=True,
     doc="Sum of products over labelled axes (einsum), with deltas and broadcasts.",
 )
 

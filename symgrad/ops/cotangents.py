@@ -15,19 +15,6 @@ from symgrad.ops.answers import ROWS, Row, parsed
 from symgrad.ops.arithmetic import static_number
 from symgrad.ops.indexing import index_steps
 
-FUSED: dict[str, tuple[str, int | None]] = {
-    "tanh": ("TanhBackward", -1),
-    "sigmoid": ("SigmoidBackward", -1),
-    "relu": ("ThresholdBackward", -1),
-    "softmax": ("SoftmaxBackwardData", -1),
-    "log_softmax": ("LogSoftmaxBackwardData", -1),
-    "softplus": ("SoftplusBackward", 0),
-    "logsigmoid": ("LogSigmoidBackward", 0),
-    "select": ("SelectBackward", None),
-    "diagonal": ("DiagonalBackward", None),
-}
-"""Ops whose rule is several nodes here and one in torch: its word, and the argument that it reads (-1: the result)."""
-
 UNKNOWN = "Mul(g,D(x,y,z,w))"
 """The answer of a node without a row: the gradient times a derivative that reads all inputs."""
 

@@ -160,6 +160,7 @@ tanh: Op = _smooth(
     np.tanh,
     lambda out, x: one_less_square.of(out),
     scalar=math.tanh,
+    fused=("TanhBackward", -1),
     domain="real",
     single=smooth(np.tanh),
     doc="Hyperbolic tangent.",
@@ -254,6 +255,8 @@ sigmoid: Op = _smooth(
     sympy=None,
     domain="real",
     latex=r"\sigma\left({0}\right)",
+    fused=("SigmoidBackward", -1),
+    stepwise="e",
     single=single.real(single.sigmoid, kernels.sigmoid),
     doc="The logistic function 1/(1 + e^-x).",
 )
@@ -266,6 +269,7 @@ softplus: Op = _smooth(
     refuses="buic",
     domain="real",
     latex=r"\operatorname{{softplus}}\left({0}\right)",
+    fused=("SoftplusBackward", 0),
     single=single.softplus,
     doc="log(1 + e^x) without overflow.",
 )
@@ -279,6 +283,7 @@ logsigmoid: Op = _smooth(
     refuses="buic",
     domain="real",
     latex=r"\log\sigma\left({0}\right)",
+    fused=("LogSigmoidBackward", 0),
     single=single.logsigmoid,
     doc="log of the logistic function.",
 )

@@ -315,6 +315,7 @@ view_as_real_op: Op = primitive(
     infer=lambda shape: (*shape, 2),
     result=_one_part,
     view=kernels.parts_of_complex,
+    retaken=True,
     domain="real",
     doc="Real and imaginary parts along a new last axis.",
 )
@@ -326,6 +327,7 @@ view_as_complex_op: Op = primitive(
     infer=lambda shape: shape[:-1],
     result=_both_parts,
     view=kernels.complex_of_parts,
+    retaken=True,
     domain="real",
     doc="The last axis, of size 2, read as real and imaginary part.",
 )

@@ -186,6 +186,7 @@ diagonal_main: Op = multilinear(
     ),
     code=lambda x, offset, dim1, dim2: f"np.diagonal({x}, {offset}, {dim1}, {dim2})",
     view=lambda x, offset, dim1, dim2: np.diagonal(x, offset, dim1, dim2),
+    fused=("DiagonalBackward", None),
     doc="Main diagonal of two axes, as the last axis.",
 )
 

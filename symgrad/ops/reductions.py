@@ -161,6 +161,7 @@ cast_op: Op = primitive(
     code=lambda x, dtype: f'np.asarray({x}).astype("{dtype}")',
     domain="real",
     layout="kept",
+    copy=True,
     doc="The same values in another dtype; the engine casts the cotangent back.",
 )
 

@@ -308,6 +308,7 @@ relu: Op = by_parts(
         code=lambda x: f"np.maximum({x}, 0)",
         domain="off-zero",
         kinks=(0,),
+        fused=("ThresholdBackward", -1),
         latex=r"\operatorname{{relu}}\left({0}\right)",
         doc="max(x, 0); derivative 0 at 0.",
     )

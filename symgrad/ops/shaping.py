@@ -496,10 +496,6 @@ stack_op: Op = primitive(
 )
 
 
-def _select_index(dim: int, index: int) -> str:
-    return f"[{':, ' * dim}{index}]"
-
-
 select_op: Op = primitive(
     "select",
     lambda x, dim, index: x[(slice(None),) * dim + (index,)],
@@ -510,7 +506,8 @@ select_op: Op = primitive(
     ),
     jvp=(lambda t, out, like, **p: select_op(t, **p),),
     infer=lambda shape, dim, index: (*shape[:dim], *shape[dim + 1 :]),
-    code=lambda x, dim, index: closed(x) + _select_index(dim, index),
+    code=lambda x, dim, index: f"{closed(x)}[{':, ' * dim}{index}]",
+    fused=("SelectBackward", None),
     domain="real",
     view=lambda x, dim, index: x[(*(slice(None),) * dim, index, ...)],
     doc="One entry of an axis.",

@@ -55,6 +55,7 @@ softmax_op: Op = primitive(
     refuses="buic",
     domain="real",
     single=single.softmax,
+    fused=("SoftmaxBackwardData", -1),
     doc="e^x / Σ e^x along an axis.",
 )
 log_softmax_op: Op = primitive(
@@ -67,6 +68,7 @@ log_softmax_op: Op = primitive(
     refuses="buic",
     domain="real",
     single=single.log_softmax,
+    fused=("LogSoftmaxBackwardData", -1),
     doc="x - log Σ e^x along an axis.",
 )
 

@@ -18,7 +18,6 @@ from symgrad.dtypes import NARROW, torch_name, widened
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import is_complex
 from symgrad.ops.answers import full_name
-from symgrad.ops.cotangents import FUSED
 from symgrad.ops.fitting import fit, unbroadcast
 from symgrad.ops.reductions import cast_op
 from symgrad.ops.select import beside, guard, where_op
@@ -377,7 +376,7 @@ class Sweep:
         if c is None:
             return None
         arg = node.args[i]
-        if self.create_graph and node.op.name in FUSED and c is not inner:
+        if self.create_graph and node.op.fused is not None and c is not inner:
             _fused(node, c, inner)
         if masked is None:
             return fit(c if hasattr(c, "dtype") else np.asarray(c), arg.raw_shape, arg.dtype)
@@ -388,8 +387,9 @@ class Sweep:
 
     def _in_narrow(self, node: Node, rule: Any, g: Any, saved: Any, params: dict[str, Any]) -> Any:
         """A rule in float16 or bfloat16: every step is rounded, but where torch has one kernel for all of them."""
-        if node.op.name in _ONE_KERNEL:
-            return rule(widened(g), *map(widened, self.arguments(node, saved)), **params)
+        op = node.op
+        if op.fused is not None and node.dtype.char not in (op.stepwise or ""):
+            return rule(widened(g), *self.arguments(node, tuple(map(widened, saved))), **params)
         with no_grad():  # tensors, since their operations compute in float32 and round
             (incoming, *_) = self.wrap(node, (g, *(None for _ in node.args)))
             c = rule(incoming, *self.arguments(node, self.wrap(node, saved)), **params)
@@ -560,10 +560,6 @@ def _refuse_dtypes(node: Node, bits: int) -> None:
             raise DtypeError(f"{words} ({op.name} of {shown}: cast them to one dtype before the operation)")
 
 
-_ONE_KERNEL = ("tanh", "relu", "softplus", "logsigmoid", "softmax", "log_softmax")
-"""Ops whose derivative is one kernel in torch, which computes in float32 and rounds once."""
-
-
 def passed(_: Any, g: Any, *__: Any) -> Any:
     """The hooks of a sweep that has none."""
     return g
@@ -573,7 +569,7 @@ def _fused(node: Node, c: Any, g: Any) -> None:
     """Say that a recorded answer is one node in torch, of the incoming gradient and what the rule reads besides."""
     made = getattr(c, "_node", None)
     if made is not None:
-        word, reads = FUSED[node.op.name]
+        word, reads = node.op.fused  # type: ignore[misc]
         incoming = (g if g._node is None else g._node) if getattr(g, "_requires_grad", False) else None
         read = () if reads is None else (node,) if reads < 0 else (node.args[reads],)
         Labelled.on(made, full_name(word), (incoming, *read))

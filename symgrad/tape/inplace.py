@@ -301,10 +301,6 @@ def _refresh(root: Any) -> None:
             _retake(alive, root)
 
 
-_NOT_BY_STRIDES = ("conj", "view_as_real", "view_as_complex")
-"""Views that strides cannot say: torch takes them once more."""
-
-
 def _retake(alive: Any, root: Any) -> None:
     """Give a view a node of its own time; hooks stay with what it was, and what it was is no longer its place."""
     chain = alive._extra.view.chain()
@@ -313,7 +309,7 @@ def _retake(alive: Any, root: Any) -> None:
         alive._node.more().retained = None
         made._node.more().retained = weakref.ref(alive)
     alive._node, alive._requires_grad = made._node, made._requires_grad
-    if chain[-1][0].name not in _NOT_BY_STRIDES:
+    if not chain[-1][0].retaken:
         # torch does not take the views once more, but reads the memory of the base by strides.
         place = root._node or (root if root._requires_grad else None)
         Labelled.on(made._node, "AsStridedBackward0", (place,))

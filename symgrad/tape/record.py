@@ -211,7 +211,7 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     _reject_strangers(op, values)
     if op.refuses:
         _reject_dtypes(op, values)
-    if op.name in ("mul", "div"):
+    if op.factor:
         args = _determined(args, values)
     values = _promoted(op, values)
     cuts = op.view is not None and isinstance(args[0], Recorded)
@@ -224,11 +224,11 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     if out.__class__ is np.ndarray and out.ndim > 1 and op.kind != "elementwise" and not cuts:
         out = laid_out(op.layout, out)
     shared = out.__class__ is np.ndarray and _shared(out, values)
-    if shared and not cuts and op.name != "detach":
+    if shared and not cuts and not op.shares:
         out = out.copy("C" if 0 in out.strides else "K")  # as torch: of what is repeated in memory row by row
     made = _made(cls, op, out if shared else scalarised(out), args, values, params, mask, keep)
     if MODE.inferred:
-        _of_inferred(op, args, params, made, shared and (cuts or op.name == "detach"))
+        _of_inferred(op, args, params, made, shared and (cuts or op.shares is True))
     if shared and cuts and not (MODE.inferred and inferred(args[0])):
         note_view(args[0], made, op, params)
     return made
@@ -259,7 +259,7 @@ def _claimed(op: Op, args: tuple[Any, ...]) -> int:
 
     It does so for copies, and beside operands that are no inference tensors, which its numbers are not.
     """
-    if not MODE.local.enabled or (op.name not in ("clone", "cast") and all(map(inferred, args))):
+    if not MODE.local.enabled or (not op.copy and all(map(inferred, args))):
         return 0
     mask = 0
     for i, arg in enumerate(args):

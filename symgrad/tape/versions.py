@@ -159,8 +159,6 @@ def any_changes() -> bool:
     return bool(_changed or _detached or _replaced)
 
 
-_ASIDE = ("function", "einsum")
-"""Kinds and names of ops that do not save their operands themselves in torch, but what was made of them."""
 _detached: dict[int, tuple[Any, int]] = {}
 """By the identity of the array: a weak reference to it and when its tensor was detached in place."""
 
@@ -263,7 +261,7 @@ def check_saved(node: Node) -> None:
         note = _late(value, node)
         if note is not None:
             raise AutogradError(_stale(node, node if k == 0 else node.args[k - 1], value, note))
-        if k and _detached and node.op.kind not in _ASIDE and node.op.name not in _ASIDE and _was_detached(value, node):
+        if k and _detached and not node.op.indirect and _was_detached(value, node):
             raise AutogradError(DETACHED)
     if node.args.__class__ is Labelled:
         for owner in node.args.kept:

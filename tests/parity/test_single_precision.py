@@ -188,3 +188,18 @@ def test_determinants(rows: int) -> None:
         sg.linalg.det(a).backward()
         wide = x.astype(np.float64)
         np.testing.assert_array_equal(a.grad.numpy(), (np.linalg.det(wide) * np.linalg.inv(wide).T).astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", ["sigmoid", "tanh", "relu", "softplus"])
+def test_a_derivative_of_one_kernel_is_rounded_once(name: str, dtype: str) -> None:
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    rng = np.random.default_rng(3)
+    values, seed = rng.normal(0, 2, 500).astype(np.float32), rng.normal(0, 1, 500).astype(np.float32)
+    grads = []
+    for t in (sg, torch):
+        x = t.tensor(values, dtype=getattr(t, dtype), requires_grad=True)
+        getattr(t.nn.functional, name)(x).backward(t.tensor(seed, dtype=getattr(t, dtype)))
+        grads.append(x.grad.float().numpy())
+    np.testing.assert_array_equal(*grads)
