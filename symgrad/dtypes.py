@@ -210,6 +210,29 @@ def weak_with(value: complex | float | bool, dtype: np.dtype[Any]) -> np.dtype[A
     return number
 
 
+def narrowed(values: Any, dtype: np.dtype[Any]) -> Any:
+    """Python integers in an integer dtype, where unsigned ones count negative numbers from their end, as torch's.
+
+    Raises torch's error for numbers that the dtype does not have.
+
+    >>> narrowed(-5, np.dtype(np.uint8))
+    array(251, dtype=uint8)
+    """
+    wide, ends = np.asarray(values), np.iinfo(dtype)
+    least = -ends.max if dtype.kind == "u" else ends.min
+    if wide.dtype.kind == "O" or wide.min(initial=0) < least or wide.max(initial=0) > ends.max:
+        raise DtypeError(f"value cannot be converted to type {dtype} without overflow: it has {ends.min} to {ends.max}")
+    return wide.astype(dtype)
+
+
+def wrapped(values: Any) -> list[Any]:
+    """Operands whose Python integers, too large for the arrays beside them, are taken modulo their range, as in C."""
+    found = [x.dtype for x in values if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "ui"]
+    if not found:
+        return list(values)
+    return [np.asarray(x).astype(found[0])[()] if x.__class__ is int else x for x in values]
+
+
 def promote(a: Any, b: Any) -> np.dtype[Any]:
     """The dtype of an operation between two arrays (or NumPy scalars), by torch's category rule."""
     da, db = a.dtype, b.dtype

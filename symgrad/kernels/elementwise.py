@@ -108,6 +108,11 @@ def step(x: Any, y: Any) -> Any:
     return out.astype(np.result_type(x, y), copy=False)
 
 
+def heaviside(x: Any, y: Any) -> Any:
+    """0 below 0, y at 0, 1 above, in the operands' dtype."""
+    return np.heaviside(x, y).astype(np.result_type(x, y), copy=False)
+
+
 def ratio(x: Any, y: Any) -> Any:
     """x/y, and 0 where y is 0."""
     zero = np.equal(y, 0)
@@ -127,6 +132,8 @@ def power(x: Any, y: Any) -> Any:
             return np.power(x, float(y))
     elif y.__class__ is float and y == -0.5 and getattr(x, "dtype", np.dtype(float)).kind in "fc":
         return 1 / np.sqrt(x)  # as NumPy takes a root for 0.5: the powers of -0.0 and -inf are those of the root
+    elif getattr(y, "dtype", np.dtype(float)).kind == "i" and np.asarray(x).dtype.kind in "ui" and np.any(y < 0):
+        return np.where((y < 0) & (np.abs(x) != 1), 0, np.power(x, np.abs(y)))[()]  # 1/x^|y| rounded towards 0
     return np.power(x, y)
 
 

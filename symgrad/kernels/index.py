@@ -23,7 +23,11 @@ def scatter_combine(x: Any, src: Any, index: Any, dim: int, reduce: str, include
     grids[dim] = index
     combine = {"amax": np.maximum, "amin": np.minimum, "prod": np.multiply}[reduce]
     if not include_self:
-        out[tuple(grids)] = {"amax": -np.inf, "amin": np.inf, "prod": 1}[reduce]
+        if x.dtype.kind in "ui":
+            ends = (np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
+        else:
+            ends = (False, True) if x.dtype.kind == "b" else (-np.inf, np.inf)
+        out[tuple(grids)] = {"amax": ends[0], "amin": ends[1], "prod": 1}[reduce]
     combine.at(out, tuple(grids), src)
     return out
 

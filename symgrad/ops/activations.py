@@ -14,6 +14,7 @@ from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import expm1, logsigmoid, sigmoid, sqrt, tanh
 from symgrad.ops.elementwise import softplus as softplus_op
 from symgrad.ops.naming import INPLACE, within, written
+from symgrad.ops.refusals import kind_of
 from symgrad.ops.select import abs_, by_pieces, relu, sign, where
 from symgrad.ops.shaping import axis_of, chunk, reshape
 from symgrad.ops.softmax import log_softmax, softmax
@@ -64,6 +65,8 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     """x limited to [min_val, max_val]; derivative 0 at the bounds."""
     if max_val < min_val:
         raise ArgumentError(f"hardtanh: min_val cannot be greater than max_val ({min_val} > {max_val}).")
+    if kind_of(input) == "i":
+        min_val, max_val = int(min_val), int(max_val)
     inside = (input > min_val) & (input < max_val)
     limited = where(inside, input, where(input >= max_val, max_val, where(input <= min_val, min_val, input)))
     return by_pieces(limited, input)

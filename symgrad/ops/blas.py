@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import torch_name
+from symgrad.dtypes import get_default_dtype, torch_name
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import broadcast_shapes, front, is_complex, refusal, refusing, shape_of
 from symgrad.ops.arithmetic import static_number
@@ -19,7 +19,7 @@ from symgrad.ops.elementwise import sqrt
 from symgrad.ops.linalg import diag, inner, matmul, outer, tensordot
 from symgrad.ops.naming import inplace, within
 from symgrad.ops.places import array_of
-from symgrad.ops.reductions import axes_of, mean, norm_op, sum_
+from symgrad.ops.reductions import axes_of, cast, mean, norm_op, sum_
 from symgrad.ops.refusals import TWO_KINDS, barred, kind_of
 from symgrad.ops.select import clamp, clamp_min, where
 from symgrad.ops.shaping import axis_of, expand, mT, stack, unbind, unsqueeze
@@ -33,6 +33,10 @@ def _scaled(x: Any, factor: Any) -> Any:
 
 def _plus(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """beta · input + alpha · product; with beta = 0 the input is not looked at, so its nan does not matter."""
+    if all(getattr(x, "dtype", np.dtype(float)).kind in "bui" for x in (input, product)):
+        if input.dtype.kind == product.dtype.kind == "b":
+            beta, alpha = bool(beta), bool(alpha)
+        beta, alpha = (int(x) if isinstance(x, float) else x for x in (beta, alpha))  # whole, as torch makes them
     total = _scaled(product, alpha)
     if static_number(beta) == 0:
         return total + where(np.zeros(shape_of(total), bool), input, 0)
@@ -275,6 +279,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         weights = aweights if fweights is None else fweights * aweights
     if weights is None:
         count: Any = shape_of(x)[1]
+        x = x if kind_of(x) in "fc" else cast(x, get_default_dtype())
         centred = x - mean(x, 1, True) if shape_of(x)[1] else x
         weighted = centred
         total = count - correction

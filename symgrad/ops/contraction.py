@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import float32
+from symgrad.dtypes import float32, result_type
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.kernels.elementwise import _delta
 from symgrad.op import Labels, Op, Rule, Spec, front, multilinear, shape_of
@@ -224,7 +224,12 @@ def _contract_kernel(*xs: Any, inputs: tuple[Labels, ...], output: Labels, shape
         order = contraction_order(inputs, output, tuple(shape_of(x) for x in xs))
     known = set().union(*inputs) if inputs else set()
     single = bool(xs) and all(getattr(x, "dtype", None) == float32 for x in xs)
-    return _compiled(inputs, output, not known.issuperset(output), order, single)(*xs, shape)
+    made = _compiled(inputs, output, not known.issuperset(output), order, single)(*xs, shape)
+    if made.dtype.kind in "ui" and xs:
+        # As torch: a plain sum of whole numbers is int64, and products stay what their factors are.
+        alone = len(xs) == 1 and len(inputs[0]) > len(output)
+        return made.astype(np.int64 if alone else result_type(*(x.dtype for x in xs)), copy=False)
+    return made
 
 
 def _contract_code(

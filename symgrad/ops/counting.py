@@ -78,9 +78,9 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
         return _indices(input, np.bincount(values, minlength=minlength))
     if shape_of(weights) != values.shape:
         raise AutogradError(f"weights should be 1-d and have the same length as input ({values.shape})")
-    count = max(minlength, int(values.max(initial=-1)) + 1)
+    count = max(minlength, int(values.max(initial=0)) + 1 if values.size else 0)
     if weights.dtype.kind != "f":
-        sums = np.bincount(values, values_of(weights), minlength)
+        sums = np.bincount(values, values_of(weights), minlength)  # float64, as in torch
         return input.new_tensor(sums, dtype=sums.dtype) if hasattr(input, "new_tensor") else sums
     return scatter_add(np.zeros(count, weights.dtype), 0, values.astype(_INT), weights)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import get_default_dtype
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.complex import conj, real
@@ -14,6 +15,7 @@ from symgrad.ops.naming import within
 from symgrad.ops.padding import pad, pad_axes
 from symgrad.ops.rearrange import roll
 from symgrad.ops.reductions import cast
+from symgrad.ops.refusals import kind_of
 from symgrad.ops.scatter import windowed, windows_sum_op
 from symgrad.ops.shaping import axis_of, cat, flip, narrow, reshape, squeeze, transpose, unsqueeze
 
@@ -44,6 +46,8 @@ fourier_op: Op = primitive(
 def _complexed(x: Any) -> Any:
     if is_complex(x):
         return x
+    if kind_of(x) in "bui":
+        x = cast(x, get_default_dtype())
     return cast(x, np.complex64 if x.dtype == np.float32 else np.complex128)
 
 

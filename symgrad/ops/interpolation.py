@@ -17,7 +17,9 @@ from symgrad.ops.indexing import gather_op, index_select
 from symgrad.ops.linalg import matmul
 from symgrad.ops.naming import within
 from symgrad.ops.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, along_axis
-from symgrad.ops.select import where
+from symgrad.ops.reductions import cast
+from symgrad.ops.refusals import kind_of
+from symgrad.ops.select import clamp, where
 from symgrad.ops.shaping import expand, mT, reshape, unbind, unsqueeze
 from symgrad.ops.still import values_of
 
@@ -149,8 +151,13 @@ def interpolate(
     matrix = _cubic if mode == "bicubic" else _linear
     if antialias:
         matrix = functools.partial(_smoothing, mode)
-    for k, (n, m, f) in enumerate(zip(have, wanted, factors, strict=True)):
-        input = along_axis(input, matrix(n, m, f, bool(align_corners), input.dtype), 2 + k)
+    axes, picture = list(enumerate(zip(have, wanted, factors, strict=True))), kind_of(input) == "u"
+    for k, (n, m, f) in reversed(axes) if picture else axes:
+        if picture:  # and every step is one again
+            smooth = along_axis(cast(input, np.float32), matrix(n, m, f, bool(align_corners), np.float32), 2 + k)
+            input = cast(clamp(floor(smooth + 0.5), 0, 255), input.dtype)
+        else:
+            input = along_axis(input, matrix(n, m, f, bool(align_corners), input.dtype), 2 + k)
     return input
 
 

@@ -13,7 +13,8 @@ from symgrad.op import Op, Spec, broadcast_shapes, front, multilinear, primitive
 from symgrad.ops.arithmetic import closed
 from symgrad.ops.complex import conj
 from symgrad.ops.contraction import contract, einsum
-from symgrad.ops.reductions import int_to_long
+from symgrad.ops.reductions import cast, int_to_long
+from symgrad.ops.refusals import kind_of
 from symgrad.ops.rewrites import rewritten
 from symgrad.ops.shaping import axis_of, mT, ones_like, reshape, unsqueeze_op
 from symgrad.ops.sizes import product_size
@@ -301,7 +302,7 @@ def contracted(x: Any, dim: int) -> Any:
     labels = tuple(range(len(shape_of(x))))
     kept = tuple(k for k in labels if k != dim)
     total = contract((x,), (labels,), kept, tuple(shape_of(x)[k] for k in kept))
-    return unsqueeze_op(total, dim=dim)
+    return unsqueeze_op(total if kind_of(x) in "fc" else cast(total, x.dtype), dim=dim)
 
 
 @front("tensordot", method=False)

@@ -21,6 +21,7 @@ from symgrad.ops.naming import within
 from symgrad.ops.products import prod_op
 from symgrad.ops.reductions import axes_of, cast, norm_op
 from symgrad.ops.reductions import sum_ as sum_all
+from symgrad.ops.refusals import kind_of
 from symgrad.ops.scans import cumprod as cumprod_all
 from symgrad.ops.scans import cumsum as cumsum_all
 from symgrad.ops.select import clamp_min, where
@@ -38,6 +39,8 @@ def _masked(call: Callable[..., Any]) -> Any:
 
 def _filled(input: Any, mask: Any, value: Any, dtype: Any = None) -> Any:
     x = input if dtype is None else cast(input, dtype)
+    if kind_of(x) in "ui" and value in (math.inf, -math.inf):
+        value = int(np.iinfo(x.dtype).max if value > 0 else np.iinfo(x.dtype).min)
     return x if mask is None else where(expand(mask, shape_of(x)), x, value)
 
 
@@ -172,7 +175,8 @@ def std(
 def _along(name: str, call_all: Callable[..., Any], value: float, negate: bool = False) -> Any:
     def call(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
         x = _filled(-input if negate else input, mask, value, dtype)
-        return call_all(x, dim)
+        made = call_all(x, dim)
+        return cast(made, x.dtype) if kind_of(x) in "ui" else made
 
     call.__name__ = name
     call.__doc__ = f"{name} along an axis over the entries where the mask holds."

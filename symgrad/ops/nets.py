@@ -11,7 +11,7 @@ import numpy as np
 from symgrad.dtypes import finfo, is_narrow
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import front, shape_of
-from symgrad.ops.arithmetic import clone
+from symgrad.ops.arithmetic import clone, div_rounded
 from symgrad.ops.contraction import einsum
 from symgrad.ops.elementwise import rsqrt
 from symgrad.ops.extremes import amax
@@ -22,6 +22,7 @@ from symgrad.ops.noise import dropout
 from symgrad.ops.padding import pad_axes
 from symgrad.ops.places import check_integers, check_places
 from symgrad.ops.reductions import cast, mean, norm, size, sum_, var
+from symgrad.ops.refusals import kind_of
 from symgrad.ops.scatter import windowed
 from symgrad.ops.select import clamp_min, where
 from symgrad.ops.shaping import cat, mT, reshape, stack, t, transpose, unsqueeze
@@ -230,7 +231,8 @@ def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float 
     if not math.prod(shape_of(input)):
         return input
     squares = pad_axes(input * input, {1: (size // 2, (size - 1) // 2)})
-    total = mean(windowed(squares, 1, size), -1)
+    near = windowed(squares, 1, size)
+    total = mean(near, -1) if kind_of(input) in "fc" else div_rounded(sum_(near, -1), size, rounding_mode="trunc")
     return input / (total * alpha + k) ** beta
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import front, shape_of
 from symgrad.ops import demands
+from symgrad.ops.arithmetic import div_rounded
 from symgrad.ops.contraction import contract
 from symgrad.ops.convolution import patches, per_axis
 from symgrad.ops.extremes import argmax_op
@@ -18,7 +19,8 @@ from symgrad.ops.indexing import gather_op, getitem
 from symgrad.ops.naming import within
 from symgrad.ops.noise import drawn
 from symgrad.ops.padding import pad_axes
-from symgrad.ops.reductions import sum_op
+from symgrad.ops.reductions import cast, sum_op
+from symgrad.ops.refusals import kind_of
 from symgrad.ops.scatter import scatter_set_op
 from symgrad.ops.select import relu, sign
 from symgrad.ops.shaping import reshape, squeeze
@@ -89,7 +91,8 @@ def _avg_pool(rank: int) -> Any:
         seen, counts = _windows(x, sizes, steps, pads, gaps, ceil_mode, 0)
         total = sum_op(seen, dim=tuple(range(2 + rank, 2 + 2 * rank)), keepdim=False)
         by = divisor_override or _divisors(shape_of(x)[2:], counts, sizes, steps, pads, count_include_pad, input.dtype)
-        return reshape(total / by, *lead, *counts)
+        means = total / by if kind_of(x) in "fc" else cast(div_rounded(total, by, rounding_mode="trunc"), x.dtype)
+        return reshape(means, *lead, *counts)
 
     return _published(call, f"avg_pool{rank}d", f"Means over windows of the last {rank} axes.")
 
@@ -117,7 +120,8 @@ def _max_pool(rank: int) -> Any:
         pads, gaps = per_axis(padding, rank), per_axis(dilation, rank)
         demands.pooled(name, shape_of(input), sizes, steps, pads, gaps)
         x, lead = _planes(input, rank)
-        seen, counts = _windows(x, sizes, steps, pads, gaps, ceil_mode, -math.inf)
+        lowest = np.iinfo(x.dtype).min if kind_of(x) in "ui" else -math.inf
+        seen, counts = _windows(x, sizes, steps, pads, gaps, ceil_mode, lowest)
         flat = reshape(seen, -1, *counts, math.prod(sizes))
         place = argmax_op(flat, dim=rank + 1, keepdim=True)
         out = reshape(gather_op(flat, place, dim=rank + 1), *lead, *counts)

@@ -111,7 +111,8 @@ def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
     if kind_of(input) in "fc" and (not sizes or 0 in sizes or sizes[axis_of(dim, len(sizes))] == 1):
         axis_of(dim, max(len(sizes), 1))
         return clone(input)  # whose derivative does not depend on it
-    return along(cumprod_op, input, dim)
+    total = along(cumprod_op, input, dim)
+    return total if dtype is None else cast(total, dtype)
 
 
 @front("logcumsumexp", op=logcumsumexp_op)

@@ -15,11 +15,13 @@ from symgrad import kernels
 from symgrad.dtypes import torch_name
 from symgrad.errors import ArgumentError, DtypeError, OutOfBounds, ShapeError
 from symgrad.op import Op, broadcast_shapes, front, primitive, shape_of
+from symgrad.ops.arithmetic import div_rounded
 from symgrad.ops.indexing import gather_op, getitem, index_put_op, picked, put_op, scatter_op, static_index
 from symgrad.ops.naming import inplace
 from symgrad.ops.places import check_integers, check_mask, check_number, check_places, check_same_dtype, check_scatter
 from symgrad.ops.products import identity_mask
 from symgrad.ops.reductions import cast, cast_op, sum_op
+from symgrad.ops.refusals import kind_of
 from symgrad.ops.select import eq, ne, where, where_op
 from symgrad.ops.shaping import axis_of, expand, expand_op, ones_like, permute, reshape, unsqueeze_op, zeros_like
 
@@ -201,7 +203,7 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
         count = scatter_op(ones, places, dim=axis, shape=shape_of(x)) + (
             1 if include_self else scatter_set_op(np.ones(shape_of(x), x.dtype), 0, places, dim=axis)
         )
-        total = total / count
+        total = div_rounded(total, count, rounding_mode="floor") if kind_of(x) in "ui" else total / count
     return _like(input, total)
 
 
@@ -244,7 +246,9 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     """``input`` with ``alpha`` times the slices of ``source`` added to its slices ``index`` of the axis ``dim``."""
     _check_slices("index_add_", input, dim, index, source, ShapeError)
     check_same_dtype("index_add_", input, source)
-    x, axis, places, added = _vector_form(input, dim, index, source if alpha == 1 else source * alpha)
+    if alpha != 1:
+        source = source * (alpha if kind_of(source) in "fc" else np.asarray(alpha).astype(source.dtype))
+    x, axis, places, added = _vector_form(input, dim, index, source)
     return _like(input, x + scatter_op(added, places, dim=axis, shape=shape_of(x)))
 
 

@@ -5,6 +5,7 @@ The entries that ``unique`` gives are picked from the input, so gradients go to 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,8 @@ def count_nonzero(input: Any, dim: Any = None) -> Any:
 
 
 def _axes(dim: Any, ndim: int) -> tuple[int, ...]:
-    return tuple(axis_of(k, ndim) for k in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    axes = tuple(axis_of(k, ndim) for k in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    return axes if ndim else ()
 
 
 # ------------------------------------------------------------------------------------------ equal entries
@@ -132,7 +134,8 @@ def unique_consecutive(
     """
     values = values_of(input)
     axis = None if dim is None else axis_of(dim, values.ndim)
-    rows = values.reshape(-1, 1) if axis is None else np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
+    rows = values.reshape(-1, 1) if axis is None else np.moveaxis(values, axis, 0)
+    rows = rows.reshape(len(rows), math.prod(rows.shape[1:]))
     begins = np.ones(len(rows), bool)
     begins[1:] = (rows[1:] != rows[:-1]).any(1)
     (first,) = np.nonzero(begins)

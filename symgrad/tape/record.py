@@ -25,6 +25,7 @@ from symgrad.dtypes import (
     promote,
     result_type,
     weak_with,
+    wrapped,
 )
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import Op, lookup, refusal, shape_of
@@ -319,7 +320,10 @@ def _computed(op: Op, values: list[Any], params: dict[str, Any]) -> Any:
             return op.in_float32(values, params)
     if op.single is not None and getattr(values[0], "dtype", float64).char in SINGLE:
         return op.single(*values, **params)
-    return op.kernel(*values, **params)
+    try:
+        return op.kernel(*values, **params)
+    except OverflowError:
+        return op.kernel(*wrapped(values), **params)
 
 
 def _shared(out: Any, values: list[Any]) -> bool:

@@ -104,6 +104,8 @@ def _as_array(data: Any, dtype: Any) -> Any:
         dtype = dtypes.for_python_number(data)
     try:
         value = np.array(data, None if dtype is None else dtypes.as_dtype(dtype))
+    except OverflowError:
+        value = dtypes.narrowed(data, dtypes.as_dtype(dtype))
     except (ValueError, TypeError) as error:
         raise _no_array(data) from error
     if not dtypes.is_number(value.dtype):
@@ -313,6 +315,12 @@ ones = filled("ones", np.ones, "Ones of a shape.", 1)
 empty = filled("empty", np.zeros, "Room for a shape (zeros, so that nothing is undefined).")
 
 
+def _full(shape: Any, value: Any, dtype: Any) -> Any:
+    if dtype.kind in "ui" and isinstance(value, int):
+        value = dtypes.narrowed(value, dtype)
+    return np.full(shape, value, dtype)
+
+
 def full(
     size: Any,
     fill_value: Any,
@@ -326,7 +334,7 @@ def full(
     shape = tuple(size) if isinstance(size, (tuple, list)) else (size,)
     fill_value = getattr(fill_value, "_value", fill_value)
     kind = fill_value.dtype if hasattr(fill_value, "dtype") else dtypes.for_python_number(fill_value)
-    array = np.full(shape, fill_value, dtypes.as_dtype(dtype or kind))
+    array = _full(shape, fill_value, dtypes.as_dtype(dtype or kind))
     return finished("full", array, requires_grad, name, options, _constant(array, fill_value), 2, dtype is None)
 
 
@@ -411,6 +419,5 @@ def full_like(
 ) -> Tensor:
     """One value everywhere, in the shape and dtype of ``input``."""
     fill_value = getattr(fill_value, "_value", fill_value)
-    array = np.full(shape_of(input), fill_value, dtypes.as_dtype(dtype or input.dtype))
-    array = _laid_like(array, input)
+    array = _laid_like(_full(shape_of(input), fill_value, dtypes.as_dtype(dtype or input.dtype)), input)
     return finished("full_like", array, requires_grad, None, options, _constant(array, fill_value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Unpack
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from symgrad import dtypes, kernels
 from symgrad.devices import Options
-from symgrad.errors import ArgumentError
+from symgrad.errors import ArgumentError, AutogradError
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import finished
 
@@ -55,15 +56,22 @@ def arange(
     if step is None:
         step = row.pop(0) if row else 1
     start, end, step = _plain(start), _plain(end), _plain(step)
-    if not step or (end - start) * step < 0:
+    if not step:
+        raise ArgumentError("step must be nonzero")
+    if not math.isfinite(start) or not math.isfinite(end):
+        raise AutogradError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
         raise ArgumentError(
             f"arange(): upper bound and lower bound inconsistent with step sign ({start}, {end}, {step})"
         )
     if dtype is None:
         whole = all(isinstance(e, (int, np.integer)) for e in (start, end, step))
         dtype = np.int64 if whole else dtypes.get_default_dtype()
-    value = np.arange(start, end, step).astype(dtypes.as_dtype(dtype))
-    return finished("arange", value, requires_grad, name, options)
+    kind = dtypes.as_dtype(dtype)
+    value = np.arange(start, end, step)
+    if kind.kind in "ui" and value.dtype.kind == "f":  # torch rounds the ends, and not every number
+        value = int(start) + int(step) * np.arange(len(value))
+    return finished("arange", value.astype(kind), requires_grad, name, options)
 
 
 def linspace(

@@ -1,0 +1,85 @@
+"""Whole numbers and truth values: the dtype and the values that torch gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+torch = pytest.importorskip("torch", reason="torch, the referee, is not installed")
+pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
+
+ROWS = [[5, 1, 6, 2], [3, 3, 1, 4]]
+KINDS = ("uint8", "int16", "int32", "int64")
+
+CASES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "addmv with parts of one": lambda t, x, i: t.addmv(x[:, 0], x, x[0], beta=0.6, alpha=1.9),
+    "baddbmm with parts of one": lambda t, x, i: t.baddbmm(x[None, :, :2], x[None], x.mT[None], beta=0.2),
+    "covariance": lambda t, x, i: t.cov(x),
+    "correlation": lambda t, x, i: t.corrcoef(x),
+    "running sum in a dtype": lambda t, x, i: t.cumsum(x, 1, dtype=t.int32),
+    "running product in a dtype": lambda t, x, i: t.cumprod(x, 1, dtype=t.int16),
+    "heaviside": lambda t, x, i: t.heaviside(x - 3, x),
+    "means of windows": lambda t, x, i: t.nn.functional.avg_pool1d(x.long(), 3, 1),
+    "response norm": lambda t, x, i: t.nn.functional.local_response_norm(x.long()[None], 2),
+    "largest of padded windows": lambda t, x, i: t.nn.functional.max_pool2d(x[None], 2, 2, 1),
+    "hardtanh": lambda t, x, i: t.nn.functional.hardtanh(x.short() - 3, -1.5, 2.5),
+    "powers below 0": lambda t, x, i: x.long() ** (1 - x.long()),
+    "a number to powers below 0": lambda t, x, i: 2 ** (2 - x.long()),
+    "a sum by labels": lambda t, x, i: t.einsum("ij->i", x),
+    "a product by labels": lambda t, x, i: t.einsum("ij,kj->ik", x, x),
+    "tensordot": lambda t, x, i: t.tensordot(x, x, ([0, 1], [0, 1])),
+    "tensordot of a size 1": lambda t, x, i: t.tensordot(x[:1], x, ([0], [0])),
+    "trace, wide": lambda t, x, i: t.trace(x),
+    "slices taken away": lambda t, x, i: x.index_add(0, i, x, alpha=-1),
+    "mean by places": lambda t, x, i: x.index_reduce(0, i, x, "mean"),
+    "mean of others by places": lambda t, x, i: x.scatter_reduce(1, x.long() % 2, x, "mean", include_self=False),
+    "largest by places": lambda t, x, i: x.index_reduce(0, i, x, "amax", include_self=False),
+    "smallest by places": lambda t, x, i: x.scatter_reduce(0, x.long() % 2, x, "amin", include_self=False),
+    "any by places": lambda t, x, i: (x > 3).scatter_reduce(0, x.long() % 2, x > 4, "amax", include_self=False),
+    "nothing twice in a row": lambda t, x, i: t.unique_consecutive(x[:, :0], dim=1),
+    "weights counted": lambda t, x, i: t.bincount(x[0], x[1]),
+    "how many of a number": lambda t, x, i: t.count_nonzero(x[0, 0], dim=0),
+    "Fourier": lambda t, x, i: t.fft.fft(x),
+    "Fourier of truth values": lambda t, x, i: t.fft.rfft(x > 2),
+    "Fourier to real": lambda t, x, i: t.fft.irfft(x),
+    "a factor below 0": lambda t, x, i: x * -1,
+    "a summand out of range": lambda t, x, i: x + 300,
+    "filled with less than 0": lambda t, x, i: t.full_like(x, -9),
+    "one number less than 0": lambda t, x, i: t.scalar_tensor(-5, dtype=x.dtype),
+    "a range between": lambda t, x, i: t.arange(0.1, -7.9, -4.0, dtype=t.int64),
+    "masked running sum": lambda t, x, i: t.masked.cumsum(x, 1, mask=x > 2),
+    "outer product of truth values": lambda t, x, i: t.addr(x > 2, x[:, 0] > 3, x[0] > 3, beta=3, alpha=2),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", CASES)
+def test_as_torch(name: str, kind: str) -> None:
+    want, got = (
+        CASES[name](t, t.tensor(np.array(ROWS, kind)), t.tensor(np.array([1, 1], np.int64))) for t in (torch, sg)
+    )
+    assert str(got.dtype) == str(want.dtype).removeprefix("torch.")
+    assert tuple(got.shape) == tuple(want.shape)
+    np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=2e-6, atol=1e-6)
+
+
+def test_numbers_that_a_dtype_does_not_have() -> None:
+    for t in (torch, sg):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            t.tensor([300], dtype=t.uint8)
+        with pytest.raises(RuntimeError, match="without overflow"):
+            t.full((2,), -200, dtype=t.int8)
+
+
+def test_a_picture_is_interpolated_and_rounded() -> None:
+    rows = np.arange(0, 160, 10, np.uint8).reshape(1, 1, 4, 4)
+    results = [
+        t.nn.functional.interpolate(t.tensor(rows), (7, 7), mode="bilinear", align_corners=True) for t in (torch, sg)
+    ]
+    assert results[1].dtype == sg.uint8
+    assert np.abs(results[0].numpy().astype(int) - results[1].numpy().astype(int)).max() <= 1
