@@ -23,6 +23,7 @@ def scatter_combine(x: Any, src: Any, index: Any, dim: int, reduce: str, include
     grids[dim] = index
     combine = {"amax": np.maximum, "amin": np.minimum, "prod": np.multiply}[reduce]
     if not include_self:
+        ends: tuple[Any, Any]
         if x.dtype.kind in "ui":
             ends = (np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
         else:

@@ -46,7 +46,12 @@ def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Cumulative sum along the axis ``dim``."""
     if dtype is not None:
         input = cast(input, dtype)
-    return along(cumsum_op, input, dim)
+    return _in(dtype, along(cumsum_op, input, dim))
+
+
+def _in(dtype: Any, total: Any) -> Any:
+    """A running result in the dtype asked for, where its op widens whole numbers."""
+    return total if dtype is None or kind_of(total) in "fc" else cast(total, dtype)
 
 
 def _positions(x: Any, dim: int) -> Any:
@@ -111,8 +116,7 @@ def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
     if kind_of(input) in "fc" and (not sizes or 0 in sizes or sizes[axis_of(dim, len(sizes))] == 1):
         axis_of(dim, max(len(sizes), 1))
         return clone(input)  # whose derivative does not depend on it
-    total = along(cumprod_op, input, dim)
-    return total if dtype is None else cast(total, dtype)
+    return _in(dtype, along(cumprod_op, input, dim))
 
 
 @front("logcumsumexp", op=logcumsumexp_op)
