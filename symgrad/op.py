@@ -229,8 +229,8 @@ class Op:
     def needs(self, mask: int, number: bool = False) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """``(saved, shaped)`` for the inputs in ``mask``: positions whose value, or only shape, the rules read.
 
-        Position -1 is the output, -2 stands for all inputs, and -3-i for all inputs but ``i``; ``number`` where a
-        number is among the operands.
+        Position -1 is the output, -2 stands for all inputs, -3-i for all inputs but ``i``, and ``FROM - i`` for those
+        from ``i`` on; ``number`` where a number is among the operands.
         """
         key = (mask, KEEP.all, number)
         found = self._needs.get(key)
@@ -312,6 +312,10 @@ def refusing(refuses: str | dict[str, str]) -> Callable[[F], F]:
     return publish
 
 
+FROM = -1000
+"""Positions from here down stand for all inputs from one on; see :meth:`Op.needs`."""
+
+
 class Keep:
     """Whether values that rules read under some conventions only are saved, too."""
 
@@ -327,7 +331,8 @@ KEEP = Keep()
 def read_arguments(rule: Rule, skip: int) -> tuple[set[int], set[int]]:
     """Which of ``(out, *inputs)`` a rule reads, from its bytecode: (by value, by shape only).
 
-    ``skip`` arguments (the index, the cotangent) stand before ``out``.  ``*inputs`` counts as all of them, marked -2.
+    ``skip`` arguments (the index, the cotangent) stand before ``out``.  ``*inputs`` counts as all of them, marked -2,
+    and after inputs with names of their own as the rest.
     """
     if rule is same or rule is negated or rule is zeroed:
         return set(), set()
@@ -347,7 +352,8 @@ def read_arguments(rule: Rule, skip: int) -> tuple[set[int], set[int]]:
     if code.co_flags & 0x04:
         star = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
         if star in flat:
-            (shaped if star.startswith("like") else saved).add(-2)
+            named = len(names) - skip - 1
+            (shaped if star.startswith("like") else saved).add(FROM - named if named > 0 else -2)
     return saved, shaped
 
 

@@ -4,27 +4,80 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ShapeError
-from symgrad.op import Op, broadcast_shapes, front, primitive, shape_of
+from symgrad.op import Op, broadcast_shapes, carrier_of, front, primitive, shape_of
 from symgrad.ops.arithmetic import closed
 from symgrad.ops.places import check_integers, check_mask, check_places
 from symgrad.ops.shaping import axis_of, narrow_op, shape_text, zeros_like
 from symgrad.ops.sizes import total_size
 
 
-class Index:
-    """A basic or fancy index as hashable static data: slices, ints, None, Ellipsis, and integer or boolean arrays."""
+class Hole:
+    """Stands in an index for an array of places that is an operand of the op."""
 
-    __slots__ = ("key", "value")
+    __slots__ = ()
+
+    def __reduce__(self) -> str:
+        return "HOLE"
+
+    def __repr__(self) -> str:
+        return "HOLE"
+
+
+HOLE = Hole()
+
+
+class Index:
+    """A basic or fancy index as hashable static data: slices, ints, None, Ellipsis, and integer or boolean arrays.
+
+    Arrays of places that are no constants (tensors, symbols) are operands: :meth:`parted` leaves holes for them, which
+    the other methods fill in their order.
+    """
+
+    __slots__ = ("holes", "key", "value")
 
     def __init__(self, value: Any):
         self.value = value
         self.key = _freeze(value)
+        self.holes = sum(part is HOLE for part in self.parts)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """What stands between the commas."""
+        return self.value if isinstance(self.value, tuple) else (self.value,)
+
+    def parted(self) -> tuple[Index, tuple[Any, ...]]:
+        """The index with holes, and the operands that were there; masks, whose count is no shape, hold all as data."""
+        places = tuple(part for part in self.parts if _flows(part))
+        if not places:
+            return self, ()
+        if any(isinstance(part, np.ndarray) and part.dtype.kind == "b" for part in self.parts):
+            return self._with(np.asarray(part) if _flows(part) else part for part in self.parts), ()
+        return self._with(HOLE if _flows(part) else part for part in self.parts), places
+
+    def filled(self, places: Sequence[Any]) -> Any:
+        """What NumPy takes between brackets, with arrays in the holes."""
+        if not self.holes:
+            return self.value
+        row = iter(places)
+        parts = tuple(next(row) if part is HOLE else part for part in self.parts)
+        return parts if isinstance(self.value, tuple) else parts[0]
+
+    def text(self, places: Sequence[str] = ()) -> str:
+        """Source text of the index, as it stands between brackets."""
+        row = iter(places)
+        texts = [next(row, "HOLE") if part is HOLE else _part_text(part) for part in self.parts]
+        return ", ".join(texts) + "," * (isinstance(self.value, tuple) and len(texts) == 1 and self.holes) or "()"
+
+    def _with(self, parts: Iterable[Any]) -> Index:
+        row = tuple(parts)
+        return Index(row if isinstance(self.value, tuple) else row[0])
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -36,9 +89,12 @@ class Index:
         return (Index, (self.value,))
 
     def __repr__(self) -> str:
-        """Source text of the index, as it stands between brackets."""
-        parts = self.value if isinstance(self.value, tuple) else (self.value,)
-        return ", ".join(map(_part_text, parts)) or "()"
+        return self.text()
+
+
+def _flows(part: Any) -> bool:
+    """Whether a part of an index is a tensor, a symbol or the like: an operand, and no constant."""
+    return carrier_of(part.__class__) is not None
 
 
 def _freeze(value: Any) -> Any:
@@ -64,9 +120,14 @@ def _part_text(part: Any) -> str:
     return str(part)
 
 
-def indexed_shape(shape: tuple[Any, ...], index: Index) -> tuple[Any, ...]:
+class _Picks(tuple[Any, ...]):
+    """The shape of an array of places, which stands for it where only shapes are known."""
+
+
+def indexed_shape(shape: tuple[Any, ...], *places: tuple[Any, ...], index: Index) -> tuple[Any, ...]:
     """Shape of ``x[index]``; axes taken whole keep their size letter."""
-    parts = index.value if isinstance(index.value, tuple) else (index.value,)
+    row = iter(places)
+    parts = [_Picks(next(row)) if part is HOLE else part for part in index.parts]
     full: list[Any] = []
     whole = [slice(None)] * (len(shape) - sum(map(_axes_used, parts)))
     for p in parts:
@@ -101,16 +162,32 @@ def _advanced_shape(shape: tuple[Any, ...], full: list[Any]) -> tuple[Any, ...]:
     """NumPy's rule: the arrays' common shape stands where they stand, or in front where they stand apart."""
     kept = _kept_sizes(shape, full)
     arrays = [k for k, p in enumerate(full) if p is not None and not isinstance(p, slice)]
-    picked = np.broadcast_shapes(*(_picked_shape(full[k]) for k in arrays))
+    picked = _common_shape([_picked_shape(full[k]) for k in arrays])
     together = arrays[-1] - arrays[0] == len(arrays) - 1
     front = arrays[0] if together else 0
     before, after = ([kept[k] for k in part if k not in arrays] for part in (range(front), range(front, len(full))))
     return (*before, *picked, *after)
 
 
-def _picked_shape(part: Any) -> tuple[int, ...]:
+def _picked_shape(part: Any) -> tuple[Any, ...]:
+    if isinstance(part, _Picks):
+        return tuple(part)
     mask = isinstance(part, np.ndarray) and part.dtype.kind == "b"
     return (int(np.count_nonzero(part)),) if mask else np.shape(part)
+
+
+def _common_shape(shapes: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """The shapes of arrays of places broadcast; a letter beside a number stands for that number."""
+    rank = max(map(len, shapes))
+    columns = zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True)
+    numbers = [next((size for size in column if isinstance(size, int) and size != 1), None) for column in columns]
+    known = [
+        tuple(n if n is not None and isinstance(size, str) else size for size, n in zip(shape, numbers[-len(shape) :], strict=True))
+        if shape
+        else shape
+        for shape in shapes
+    ]
+    return broadcast_shapes(*known)
 
 
 def _cut(size: Any, part: slice) -> Any:
@@ -129,11 +206,11 @@ def _cut(size: Any, part: slice) -> Any:
     return f"len(range({size})[{_part_text(part)}])"
 
 
-def _indexed_view(x: Any, index: Index) -> Any:
+def _indexed_view(x: Any, *places: Any, index: Index) -> Any:
     """``x[index]``, where a basic index gives a view even of one entry."""
-    parts = index.value if isinstance(index.value, tuple) else (index.value,)
-    if any(isinstance(p, np.ndarray) for p in parts):
-        found = _taken(x, index.value)
+    parts = index.parts
+    if places or any(isinstance(p, np.ndarray) for p in parts):
+        found = np.asarray(_taken(x, index.filled(places)))
         # NumPy may leave any stride to an axis of one entry, even of a result of its own.
         return found if found.flags.c_contiguous and 1 not in found.shape else found.copy(order="C")
     if any(p is Ellipsis for p in parts):
@@ -156,32 +233,33 @@ def _taken(x: Any, parts: Any) -> Any:
 
 
 def _has_arrays(index: Index) -> bool:
-    parts = index.value if isinstance(index.value, tuple) else (index.value,)
-    return any(isinstance(p, np.ndarray) for p in parts)
+    return any(isinstance(p, np.ndarray) for p in index.parts)
 
 
 getitem_op: Op = primitive(
     "getitem",
-    lambda x, index: _taken(x, index.value),
-    (lambda g, out, like, *, index: put_op(g, index=index, shape=shape_of(like)),),
-    jvp=(lambda t, out, like, *, index: getitem_op(t, index=index),),
+    lambda x, *places, index: _taken(x, index.filled(places)),
+    (lambda g, out, like, *places, index: put_op(g, *places, index=index, shape=shape_of(like)),),
+    jvp=(lambda t, out, like, *places, index: getitem_op(t, *places, index=index),),
     infer=indexed_shape,
-    node=lambda shape, index: _index_node(shape, index),
-    code=lambda x, index: f"{closed(x)}[{index!r}]",
+    result=lambda x, *places, index: x,
+    node=lambda shape, *places, index: _index_node(shape, index),
+    code=lambda x, *places, index: f"{closed(x)}[{index.text(places)}]",
     domain="real",
     view=_indexed_view,
     keeps=lambda index: _has_arrays(index),
-    doc="x[index]: basic, fancy and boolean indexing.",
+    doc="x[index]: basic, fancy and boolean indexing; arrays of places that are no constants are operands.",
 )
 put_op: Op = primitive(
     "put",
-    lambda g, index, shape: kernels.put(g, index.value, shape),
-    (lambda g, out, like, *, index, shape: getitem_op(g, index=index),),
-    jvp=(lambda t, out, like, *, index, shape: put_op(t, index=index, shape=shape),),
-    infer=lambda _, index, shape: tuple(shape),
+    lambda g, *places, index, shape: kernels.put(g, index.filled(places), shape),
+    (lambda g, out, like, *places, index, shape: getitem_op(g, *places, index=index),),
+    jvp=(lambda t, out, like, *places, index, shape: put_op(t, *places, index=index, shape=shape),),
+    infer=lambda *_, index, shape: tuple(shape),
+    result=lambda g, *places, index, shape: g,
     size_params=("shape",),
-    node=lambda _, index, shape: _put_node(shape, index),
-    code=lambda g, index, shape: f"put({g}, np.s_[{index!r}], {shape_text(shape)})",
+    node=lambda *_, index, shape: _put_node(shape, index),
+    code=lambda g, *places, index, shape: f"put({g}, np.s_[{index.text(places)}], {shape_text(shape)})",
     domain="real",
     doc="Zeros with values added at an index: the transpose of getitem.",
 )
@@ -189,7 +267,7 @@ put_op: Op = primitive(
 
 def index_steps(shape: tuple[Any, ...], index: Index) -> list[str]:
     """The views that torch takes one after the other for an index, by name; whole slices are none but alone."""
-    parts = index.value if isinstance(index.value, tuple) else (index.value,)
+    parts = index.parts
     rank = sum(map(_axes_used, parts))
     if isinstance(index.value, slice):
         return ["Slice"]
@@ -227,9 +305,11 @@ def _index_node(shape: tuple[Any, ...], index: Index) -> str:
 
 
 def static_index(index: Any) -> Index:
-    """Plain data for an index; tensors and NumPy integers in it become arrays and ints."""
+    """Plain data for an index, and the integer tensors and symbols in it, which :meth:`Index.parted` takes out."""
 
     def plain(part: Any) -> Any:
+        if _flows(part) and part.dtype is not None and part.dtype.kind in "iu":
+            return part
         if isinstance(part, (bool, np.bool_)):
             return np.asarray(part)
         if isinstance(part, (int, np.integer)):
@@ -258,7 +338,8 @@ def static_index(index: Any) -> Index:
 
 def getitem(x: Any, index: Any) -> Any:
     """``x[index]`` with NumPy's rules for basic, fancy and boolean indices."""
-    return getitem_op(x, index=static_index(index))
+    parted, places = static_index(index).parted()
+    return getitem_op(x, *places, index=parted)
 
 
 gather_op: Op = primitive(
@@ -380,21 +461,21 @@ def masked_select(input: Any, mask: Any) -> Any:
 
 index_put_op: Op = primitive(
     "index_put",
-    lambda x, value, index: kernels.index_put(x, value, index.value),
+    lambda x, value, *places, index: kernels.index_put(x, value, index.filled(places)),
     (
-        lambda g, out, likex, likev, *, index: (
-            zeros_like(g) if index.value is Ellipsis else index_put_op(g, 0, index=index)
+        lambda g, out, likex, likev, *places, index: (
+            zeros_like(g) if index.value is Ellipsis else index_put_op(g, 0, *places, index=index)
         ),
-        lambda g, out, likex, likev, *, index: getitem_op(g, index=index),
+        lambda g, out, likex, likev, *places, index: getitem_op(g, *places, index=index),
     ),
     jvp=(
-        lambda t, out, likex, likev, *, index: index_put_op(t, 0, index=index),
-        lambda t, out, likex, likev, *, index: index_put_op(zeros_like(likex), t, index=index),
+        lambda t, out, likex, likev, *places, index: index_put_op(t, 0, *places, index=index),
+        lambda t, out, likex, likev, *places, index: index_put_op(zeros_like(likex), t, *places, index=index),
     ),
-    infer=lambda x, value, index: x,
-    result=lambda x, value, index: x,
+    infer=lambda x, *_, index: x,
+    result=lambda x, *_, index: x,
     node="CopySlices",
-    code=lambda x, value, index: f"index_put({x}, {value}, np.s_[{index!r}])",
+    code=lambda x, value, *places, index: f"index_put({x}, {value}, np.s_[{index.text(places)}])",
     domain="real",
     doc="A copy of x with x[index] = value.",
 )

@@ -16,7 +16,7 @@ import numpy as np
 
 from symgrad.dtypes import NARROW, torch_name, widened
 from symgrad.errors import AutogradError, DtypeError
-from symgrad.op import is_complex
+from symgrad.op import FROM, is_complex
 from symgrad.ops.answers import full_name
 from symgrad.ops.fitting import fit, unbroadcast
 from symgrad.ops.reductions import cast_op
@@ -56,7 +56,7 @@ def nothing_saved(node: Node) -> tuple[Any, ...]:
     else:
         op = node.op
         found = op.needs(node.mask)[0]
-        reads = any(p >= -1 or (p == -2 and count > 0) or (p <= -3 and count > 1) for p in found)
+        reads = any(p >= -1 or (p == -2 and count > 0) or (p <= -3 and count > max(1, FROM - p)) for p in found)
         reads = reads or (op.keeps is not None and op.keeps(**(node.params or {})))
     if reads:
         raise AutogradError(SECOND_TIME)

@@ -181,7 +181,9 @@ class Reading:
         params = node.params or {}
         whole = params["shape"] if "shape" in params else node.args[0].raw_shape
         index = params["index"]
-        for letter, n in zip(indexed_shape(self.shape(whole), index), indexed_shape(tuple(whole), index), strict=True):
+        sizes = [a.raw_shape for a in node.args[len(node.args) - index.holes :]]
+        letters = indexed_shape(self.shape(whole), *map(self.shape, sizes), index=index)
+        for letter, n in zip(letters, indexed_shape(tuple(whole), *sizes, index=index), strict=True):
             if isinstance(letter, int):
                 self.letters.pop(n, None)
 

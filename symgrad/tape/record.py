@@ -28,7 +28,7 @@ from symgrad.dtypes import (
     wrapped,
 )
 from symgrad.errors import ArgumentError, AutogradError
-from symgrad.op import Op, lookup, refusal, shape_of
+from symgrad.op import FROM, Op, lookup, refusal, shape_of
 from symgrad.ops.constants import Constant, NamedFloat
 from symgrad.ops.rewrites import OF_OPS, rewrites
 from symgrad.tape.explaining import explain
@@ -416,6 +416,8 @@ def select_saved(op: Op, mask: int, out: Any, values: Any) -> tuple[Any, ...]:
     for position in saved:
         if position >= 0:
             row[position + 1] = values[position]
+        elif position <= FROM:
+            row[FROM - position + 1 :] = values[FROM - position :]
         elif position <= -2:
             row[1:] = [None if -3 - position == i else v for i, v in enumerate(values)]
     if op.copies:

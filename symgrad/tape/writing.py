@@ -11,6 +11,7 @@ from symgrad.op import lookup
 from symgrad.ops.indexing import index_steps, static_index
 from symgrad.tape.graph import Labelled
 from symgrad.tape.inplace import LEAF
+from symgrad.tape.record import Recorded
 
 WHOLE = static_index(Ellipsis)
 """The index of the whole tensor."""
@@ -18,9 +19,10 @@ _PARTS = ("CopySlices", "IndexPutBackward0")
 """Nodes of writing that may leave some entries as they were."""
 
 
-def put(x: Any, value: Any, index: Any, node: str) -> Any:
+def put(x: Any, value: Any, index: Any, node: str, places: tuple[Any, ...] = ()) -> Any:
     """A copy of ``x`` with ``x[index] = value``, whose node has torch's name for what was written."""
-    made = lookup("index_put")(x, value, index=index if node in _PARTS else WHOLE)
+    partly = node in _PARTS
+    made = lookup("index_put")(x, value, *(places if partly else ()), index=index if partly else WHOLE)
     if made._node is not None:
         Labelled.on(made._node, node)
         if node == "CopySlices":
@@ -42,7 +44,7 @@ def refused(x: Any, index: Any, name: str, error: AutogradError) -> AutogradErro
 
     torch takes a part before it writes into it, so that the part of a leaf is what it refuses to change.
     """
-    x._array()[index.value]
+    x._array()[index]
     words = str(error)
     return AutogradError(f"a view of {words}") if name == "CopySlices" and words.startswith(LEAF) else error
 
@@ -53,14 +55,17 @@ def parted(index: Any) -> tuple[Any, Any]:
     ``(None, index)`` where there is nothing to part.
     """
     parts = index if isinstance(index, tuple) else (index,)
-    if not any(isinstance(p, np.ndarray) for p in parts) or not any(map(_is_number, parts)):
+    if not any(map(_is_array, parts)) or not any(map(_is_number, parts)):
         return None, index
     first: list[Any] = []
     for p in parts:
-        arrays = isinstance(p, np.ndarray)
-        first += [slice(None)] * (p.ndim if p.dtype.kind == "b" else 1) if arrays else [p]
+        first += [slice(None)] * (p.ndim if p.dtype.kind == "b" else 1) if _is_array(p) else [p]
     rest = (slice(None) if p is None or isinstance(p, slice) else p for p in parts if not _is_number(p))
     return tuple(first), tuple(rest)
+
+
+def _is_array(part: Any) -> bool:
+    return isinstance(part, (np.ndarray, Recorded))
 
 
 def _is_number(part: Any) -> bool:

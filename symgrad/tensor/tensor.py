@@ -380,7 +380,7 @@ class Tensor(Shown, Writes):
         if first is not None:
             getitem(self, first)[rest] = value
             return
-        chosen = symgrad.ops.indexing.static_index(index)
+        chosen, places = symgrad.ops.indexing.static_index(index).parted()
         if isinstance(self._value, np.ndarray) and index is not Ellipsis and overlaps(self._value):
             part = getitem(self, index)
             if part._is_view():  # which may show every entry once
@@ -392,11 +392,11 @@ class Tensor(Shown, Writes):
             raise DtypeError("value cannot be converted to type double without overflow")
         name = written(self, chosen, value)
         try:
-            parts = chosen.value if isinstance(chosen.value, tuple) else (chosen.value,)
-            even = any(isinstance(part, np.ndarray) for part in parts)  # torch's index_put_ and masked_fill_
-            inplace(self, lambda x: put(x, value.to(x.dtype), chosen, name), (), {}, even=even)
+            # torch's index_put_ and masked_fill_
+            even = bool(places) or any(isinstance(part, np.ndarray) for part in chosen.parts)
+            inplace(self, lambda x: put(x, value.to(x.dtype), chosen, name, places), (), {}, even=even)
         except AutogradError as error:
-            raise refused(self, chosen, name, error) from None
+            raise refused(self, chosen.filled([place._value for place in places]), name, error) from None
 
     def _inplace(self, op: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
         """``op`` with the result put back into this tensor's memory and history."""
@@ -587,9 +587,11 @@ def _plain_index(index: Any) -> Any:
     if isinstance(index, tuple):
         return tuple(map(_plain_index, index))
     if isinstance(index, Tensor):
+        value = index._value
+        if value.ndim and value.dtype.kind in "ui":
+            return index
         if WATCH.count or index._node is not None or index._requires_grad:
             note_read(index, "an index")
-        value = index._value
         return int(value) if value.ndim == 0 and value.dtype.kind in "ui" else value
     if isinstance(index, list):
         return np.asarray([_plain_index(i) for i in index])
