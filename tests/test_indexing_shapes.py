@@ -23,7 +23,7 @@ def test_shapes_are_numpys():
     for count in (1, 2, 3, 4):
         masks += [c for c in itertools.product(PARTS, repeat=count) if sum(p is not None for p in c) <= 3]
     for index in masks:
-        assert indexed_shape(x.shape, Index(index)) == x[index].shape, index
+        assert indexed_shape(x.shape, index=Index(index)) == x[index].shape, index
 
 
 def test_letters_of_axes_between_arrays():

@@ -72,12 +72,11 @@ class Index:
     def text(self, places: Sequence[str] = ()) -> str:
         """Source text of the index, as it stands between brackets."""
         row = iter(places)
-        texts = [next(row, "HOLE") if part is HOLE else _part_text(part) for part in self.parts]
-        return ", ".join(texts) + "," * (isinstance(self.value, tuple) and len(texts) == 1 and self.holes) or "()"
+        return ", ".join(next(row, "HOLE") if part is HOLE else _part_text(part) for part in self.parts) or "()"
 
     def _with(self, parts: Iterable[Any]) -> Index:
         row = tuple(parts)
-        return Index(row if isinstance(self.value, tuple) else row[0])
+        return Index(row[0] if len(row) == 1 else row)
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -95,6 +94,13 @@ class Index:
 def _flows(part: Any) -> bool:
     """Whether a part of an index is a tensor, a symbol or the like: an operand, and no constant."""
     return carrier_of(part.__class__) is not None
+
+
+def beside_index(texts: Sequence[str], params: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """The texts of an op's operands: of those that stand for themselves, and of those inside its index."""
+    index = params.get("index")
+    own = len(texts) - (index.holes if isinstance(index, Index) else 0)
+    return list(texts[:own]), list(texts[own:])
 
 
 def _freeze(value: Any) -> Any:
@@ -182,7 +188,10 @@ def _common_shape(shapes: list[tuple[Any, ...]]) -> tuple[Any, ...]:
     columns = zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True)
     numbers = [next((size for size in column if isinstance(size, int) and size != 1), None) for column in columns]
     known = [
-        tuple(n if n is not None and isinstance(size, str) else size for size, n in zip(shape, numbers[-len(shape) :], strict=True))
+        tuple(
+            n if n is not None and isinstance(size, str) else size
+            for size, n in zip(shape, numbers[-len(shape) :], strict=True)
+        )
         if shape
         else shape
         for shape in shapes
@@ -409,7 +418,7 @@ def gather(input: Any, dim: int, index: Any) -> Any:
             return getitem(reshape(input, -1), np.zeros(shape_of(index), np.int64))
         raise ShapeError("Index tensor must have the same number of dimensions as input tensor")
     axis = axis_of(dim, len(shape))
-    check_places(index, shape[axis], axis)
+    check_places(index, input, axis)
     cut = tuple(slice(None) if k == axis else slice(0, n) for k, n in enumerate(shape_of(index)))
     if any(k != axis and n != shape[k] for k, n in enumerate(shape_of(index))):
         input = getitem(input, cut)
@@ -441,11 +450,11 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     if not shape:
         if picks not in ((), (1,)):
             raise ShapeError(f"index_select(): Index to scalar can have only 1 value, got {picks[0]} value(s)")
-        return reshape(getitem(reshape(input, 1), np.asarray(index)), ())
+        return reshape(getitem(reshape(input, 1), index), ())
     if not shape[axis_of(dim, len(shape))] and picks != (0,) and len(shape) > 1:
         raise ShapeError("index_select(): self indexing axis dim should be positive")
     axis = axis_of(dim, len(shape))
-    check_places(index, shape[axis], axis, "index_select(): ")
+    check_places(index, input, axis, "index_select(): ")
     return getitem(input, (slice(None),) * axis + (index,))
 
 

@@ -19,10 +19,10 @@ from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import exp, log, logsigmoid, softplus
 from symgrad.ops.indexing import gather_op, one_hot_op
 from symgrad.ops.naming import within
-from symgrad.ops.places import array_of, check_places
+from symgrad.ops.places import array_of, check_places, place_outside
 from symgrad.ops.predicates import any_
 from symgrad.ops.reductions import cast, mean, size, sum_
-from symgrad.ops.select import abs_, clamp_min, eq, ge, logical_or, lt, minimum, relu, where
+from symgrad.ops.select import abs_, clamp_min, eq, minimum, relu, where
 from symgrad.ops.shaping import expand, reshape, unsqueeze
 from symgrad.ops.softmax import log_softmax, logsumexp
 from symgrad.ops.special import xlogy
@@ -375,7 +375,7 @@ def nll_loss(
     _check_batch(input, target)
     _check_weight(weight, classes)
     safe = where(counted, target, 0)
-    _check_classes(safe, classes)
+    _check_classes(safe, input, axis)
     picked = _squeezed(gather_op(input, unsqueeze(safe, axis), dim=axis), axis)
     if weight is None:
         weights: Any = cast(counted, input.dtype)
@@ -415,10 +415,10 @@ def _check_weight(weight: Any, classes: int) -> None:
         )
 
 
-def _check_classes(target: Any, classes: int) -> None:
-    if values_of(any_(logical_or(lt(target, 0), ge(target, classes)))):
-        values = values_of(target)
-        wrong = values[(values < 0) | (values >= classes)].flat[0]
+def _check_classes(target: Any, input: Any, axis: int) -> None:
+    wrong = place_outside(target, input, axis)
+    if wrong is not None:
+        classes = shape_of(input)[axis]
         raise IndexError(f"Target {wrong} is out of bounds: there are {classes} classes (0 … {classes - 1}).")
 
 
@@ -474,7 +474,7 @@ def cross_entropy(
     ):
         # A row of a one-hot target sums to 1, so that the gradient is softmax(input) - target as it stands.
         _check_batch(input, target)
-        _check_classes(target, classes)
+        _check_classes(target, input, axis)
         return _reduced(logsumexp(input, -1) - chosen_op(input, target), reduction)
     logs = log_softmax(input, axis)
     along = None if weight is None else reshape(weight, *(1,) * axis, -1, *(1,) * (len(shape_of(input)) - axis - 1))
@@ -521,7 +521,7 @@ def multi_margin_loss(
     x = input if len(shape_of(input)) == 2 else reshape(input, 1, -1)
     labels = reshape(target, -1)
     classes = size(x, (1,))
-    check_places(labels, classes, 1, "target out of range: ")
+    check_places(labels, x, 1, "target out of range: ")
     own = gather_op(x, unsqueeze(labels, 1), dim=1)
     gap = relu(margin - own + x)  # no slope at the margin, as in torch
     gap = gap if p == 1 else gap**p

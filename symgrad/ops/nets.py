@@ -15,16 +15,16 @@ from symgrad.ops.arithmetic import clone, div_rounded
 from symgrad.ops.contraction import einsum
 from symgrad.ops.elementwise import rsqrt
 from symgrad.ops.extremes import amax
-from symgrad.ops.indexing import getitem, one_hot_op
+from symgrad.ops.indexing import getitem, one_hot_op, put_op, static_index
 from symgrad.ops.linalg import matmul
 from symgrad.ops.naming import within
 from symgrad.ops.noise import dropout
 from symgrad.ops.padding import pad_axes
-from symgrad.ops.places import check_integers, check_places
+from symgrad.ops.places import check_integers, check_places, outside
 from symgrad.ops.reductions import cast, mean, norm, size, sum_, var
 from symgrad.ops.refusals import kind_of
 from symgrad.ops.scatter import windowed
-from symgrad.ops.select import clamp_min, where
+from symgrad.ops.select import clamp_min, eq, where
 from symgrad.ops.shaping import cat, mT, reshape, stack, t, transpose, unsqueeze
 from symgrad.ops.softmax import softmax
 from symgrad.ops.still import still, values_of
@@ -76,13 +76,13 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     """
     if tensor.dtype.kind not in "ui":
         raise DtypeError(f"one_hot is only applicable to index tensors, of an integer dtype; got {tensor.dtype}.")
-    values = np.asarray(tensor)
-    largest = int(np.max(values, initial=-1))
-    classes = largest + 1 if num_classes == -1 else num_classes
-    if values.size and (int(np.min(values)) < 0 or largest >= classes):
+    # Without a number of classes the values say how many there are, and a program holds for these values.
+    classes = int(np.max(np.asarray(tensor), initial=-1)) + 1 if num_classes == -1 else num_classes
+    if values_of(outside(tensor, classes)):
+        values = values_of(tensor)
         raise ArgumentError(
             f"Class values must be between 0 and {classes - 1} (num_classes={classes}); found {int(np.min(values))} … "
-            f"{largest}."
+            f"{int(np.max(values))}."
         )
     return one_hot_op(tensor, classes=classes, dtype="int64")
 
@@ -253,7 +253,7 @@ def _check_rows(rows: Any, weight: Any, padding_idx: int | None) -> None:
         raise ShapeError(f"'weight' must be 2-D, got shape {tuple(shape_of(weight))}")
     check_integers("embedding", rows)
     count = shape_of(weight)[0]
-    check_places(rows, count, 0, "index out of range in self: ")
+    check_places(rows, weight, 0, "index out of range in self: ")
     if padding_idx is not None and not -count <= padding_idx < count:
         raise ArgumentError(f"Padding_idx must be within num_embeddings: {padding_idx} for {count} rows")
 
@@ -269,22 +269,24 @@ def embedding(
     sparse: bool = False,
 ) -> Any:
     """Rows of ``weight`` at the numbers in ``input``; the row ``padding_idx`` gets no gradient."""
-    rows = values_of(input)
+    rows = input if hasattr(input, "dtype") else np.asarray(input)
     _check_rows(rows, weight, padding_idx)
     if max_norm is not None:
-        _renormed(weight, rows, max_norm, norm_type)
+        _renormed(weight, values_of(rows), max_norm, norm_type)
     out = getitem(weight, rows)
-    fixed = np.zeros(rows.shape, bool)
-    if padding_idx is not None:
-        fixed = rows == padding_idx % shape_of(weight)[0]
-    factor: Any = None
-    if scale_grad_by_freq:
-        _, place, count = np.unique(rows, return_inverse=True, return_counts=True)
-        factor = (1 / count)[place.reshape(rows.shape)].astype(weight.dtype)[..., None]
+    if not scale_grad_by_freq and padding_idx is None:
+        return out
     constant = still(out)
-    if factor is not None:
+    if scale_grad_by_freq:
+        index, places = static_index(rows).parted()
+        once = cast(eq(rows, rows), weight.dtype)
+        count = getitem(put_op(once, *places, index=index, shape=shape_of(weight)[:1]), rows)
+        factor = unsqueeze(1 / count, -1)
         out = out * factor + constant * (1 - factor)
-    return where(fixed[..., None], constant, out) if fixed.any() else out
+    if padding_idx is None:
+        return out
+    padding = padding_idx if padding_idx >= 0 else size(weight, (0,)) + padding_idx
+    return where(unsqueeze(eq(rows, padding), -1), constant, out)
 
 
 @_nn
@@ -302,10 +304,11 @@ def embedding_bag(
     padding_idx: int | None = None,
 ) -> Any:
     """Sums, means or maxima of rows of ``weight`` over bags: rows of ``input``, or ranges that begin at ``offsets``."""
-    rows = values_of(input)
-    if rows.ndim == 2:
-        bags = np.repeat(np.arange(len(rows)), rows.shape[1])
-        count = len(rows)
+    rows = input if hasattr(input, "dtype") else np.asarray(input)
+    shape = shape_of(rows)
+    if len(shape) == 2:
+        bags = np.repeat(np.arange(shape[0]), shape[1])
+        count = shape[0]
     else:
         starts = values_of(offsets)
         if starts.size and starts[0] != 0:
@@ -314,13 +317,15 @@ def embedding_bag(
                 f"However, got {starts[0]}"
             )
         count = len(starts) - include_last_offset
-        bags = np.searchsorted(starts[:count], np.arange(len(rows)), side="right") - 1
-    picked = embedding(rows.reshape(-1), weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
+        bags = np.searchsorted(starts[:count], np.arange(shape[0]), side="right") - 1
+    picked = embedding(reshape(rows, -1), weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
     if per_sample_weights is not None:
         if mode != "sum":
             raise ArgumentError(f"embedding_bag: per_sample_weights was not None. mode must be 'sum', not {mode!r}.")
         picked = picked * unsqueeze(reshape(per_sample_weights, -1), 1)
-    kept = np.ones(rows.size, bool) if padding_idx is None else rows.reshape(-1) != padding_idx % shape_of(weight)[0]
+    kept = np.ones(bags.size, bool)
+    if padding_idx is not None:
+        kept = values_of(rows).reshape(-1) != padding_idx % shape_of(weight)[0]
     bag = []
     for k in range(count):
         members = np.flatnonzero((bags == k) & kept)

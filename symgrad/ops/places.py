@@ -9,10 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from symgrad import kernels
 from symgrad.dtypes import torch_name
 from symgrad.errors import ArgumentError, DtypeError, OutOfBounds, ShapeError
-from symgrad.op import shape_of
-from symgrad.ops.still import still
+from symgrad.op import Op, primitive, shape_of
+from symgrad.ops.predicates import any_
+from symgrad.ops.reductions import size
+from symgrad.ops.select import ge, logical_or, lt
+from symgrad.ops.still import still, values_of
 
 
 def array_of(x: Any) -> np.ndarray[Any, Any] | None:
@@ -20,15 +24,42 @@ def array_of(x: Any) -> np.ndarray[Any, Any] | None:
     return np.asarray(still(x)) if hasattr(x, "__array__") or isinstance(x, (int, list, tuple)) else None
 
 
-def check_places(index: Any, size: Any, dim: int, words: str = "") -> None:
-    """Raise where an index array names a place outside of an axis: 0 … ``size`` - 1."""
-    values = array_of(index)
-    if values is None or not values.size or values.dtype.kind not in "iu" or not isinstance(size, int):
+def _outside_in_ops(index: Any, count: Any) -> Any:
+    return any_(logical_or(lt(index, 0), ge(index, count)))
+
+
+outside: Op = primitive(
+    "outside",
+    kernels.outside,
+    (None, None),
+    infer=lambda *_: (),
+    result=lambda *_: np.dtype(bool),
+    define=_outside_in_ops,
+    domain=("index", "index"),
+    doc="Whether an index array names a place that is none of 0 … count - 1; no derivative.",
+)
+
+
+def place_outside(index: Any, x: Any, dim: int) -> int | None:
+    """A place in an index array that the axis ``dim`` of ``x`` has not, counted from 0.
+
+    That there is none is one truth value, so a program that was traced here takes other index arrays.
+    """
+    if not isinstance(shape_of(x)[dim], int) or not (hasattr(index, "__array__") or isinstance(index, (int, list))):
+        return None
+    if not values_of(outside(index if hasattr(index, "dtype") else np.asarray(index), size(x, (dim,)))):
+        return None
+    values = values_of(index)
+    return int(values.min()) if values.min() < 0 else int(values.max())
+
+
+def check_places(index: Any, x: Any, dim: int, words: str = "") -> None:
+    """Raise where an index array names a place outside of an axis of ``x``."""
+    if getattr(index, "dtype", np.dtype(int)).kind not in "iu":
         return
-    least, most = int(values.min()), int(values.max())
-    if least < 0 or most >= size:
-        wrong = least if least < 0 else most
-        raise OutOfBounds(f"{words}index {wrong} is out of bounds for dimension {dim} with size {size}")
+    wrong = place_outside(index, x, dim)
+    if wrong is not None:
+        raise OutOfBounds(f"{words}index {wrong} is out of bounds for dimension {dim} with size {shape_of(x)[dim]}")
 
 
 def check_integers(name: str, index: Any) -> None:

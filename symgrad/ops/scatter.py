@@ -16,7 +16,16 @@ from symgrad.dtypes import torch_name
 from symgrad.errors import ArgumentError, DtypeError, OutOfBounds, ShapeError
 from symgrad.op import Op, broadcast_shapes, front, primitive, shape_of
 from symgrad.ops.arithmetic import div_rounded
-from symgrad.ops.indexing import gather_op, getitem, index_put_op, picked, put_op, scatter_op, static_index
+from symgrad.ops.indexing import (
+    gather_op,
+    getitem,
+    index_put_op,
+    indexed_shape,
+    picked,
+    put_op,
+    scatter_op,
+    static_index,
+)
 from symgrad.ops.naming import inplace
 from symgrad.ops.places import check_integers, check_mask, check_number, check_places, check_same_dtype, check_scatter
 from symgrad.ops.products import identity_mask
@@ -143,9 +152,9 @@ def _indexed(input: Any, dim: int, index: Any, src: Any) -> tuple[Any, int, Any,
     check_same_dtype("scatter", input, src)
     axis = axis_of(dim, len(shape_of(input)))
     check_scatter(input, axis, index, src)
-    check_places(index, (shape_of(input) or (1,))[axis], axis)
     if not shape_of(input):
         input = reshape(input, 1)
+    check_places(index, input, axis)
     if not shape_of(index):
         index = reshape(index, 1)
     if hasattr(src, "dtype") or isinstance(src, (list, tuple)):
@@ -199,9 +208,8 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
     kept = x if include_self else scatter_set_op(x, 0, places, dim=axis)
     total = kept + scatter_op(added, places, dim=axis, shape=shape_of(x))
     if reduce == "mean":
-        ones = np.ones(shape_of(places), x.dtype)
-        count = scatter_op(ones, places, dim=axis, shape=shape_of(x)) + (
-            1 if include_self else scatter_set_op(np.ones(shape_of(x), x.dtype), 0, places, dim=axis)
+        count = scatter_op(ones_like(added), places, dim=axis, shape=shape_of(x)) + (
+            1 if include_self else scatter_set_op(ones_like(x), 0, places, dim=axis)
         )
         total = div_rounded(total, count, rounding_mode="floor") if kind_of(x) in "ui" else total / count
     return _like(input, total)
@@ -217,7 +225,7 @@ def _vector_form(input: Any, dim: int, index: Any, source: Any) -> tuple[Any, in
     x = input if shape_of(input) else reshape(input, 1)
     axis = axis_of(dim, len(shape_of(x)))
     places = index if shape_of(index) else reshape(index, 1)
-    check_places(places, shape_of(x)[axis], axis)
+    check_places(places, x, axis)
     if len(shape_of(source)) < len(shape_of(x)):
         source = reshape(source, *(1,) * (len(shape_of(x)) - len(shape_of(source))), *shape_of(source))
     return x, axis, _along(places, shape_of(source), axis), _like_source(x, source)
@@ -267,10 +275,14 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     check_number("index_fill_", value, input.dtype)
     x = input if shape_of(input) else reshape(input, 1)
     axis = axis_of(dim, len(shape_of(x)))
-    places = np.unique(np.asarray(index))
-    shape = (*shape_of(x)[:axis], len(places), *shape_of(x)[axis + 1 :])
-    written = expand(_like_source(x, value), shape) if hasattr(value, "dtype") else value
-    return _like(input, scatter_set_op(x, written, _along(places, shape, axis), dim=axis)) if len(places) else input
+    places = reshape(index if hasattr(index, "dtype") else np.asarray(index), -1)
+    if not math.prod(shape_of(places)):
+        return input
+    # A place that stands there twice is filled once, so the value's gradient counts it once.
+    part, operands = static_index(places).parted()
+    filled = put_op(eq(places, places), *operands, index=part, shape=shape_of(x)[axis : axis + 1])
+    rows = reshape(filled, *(1,) * axis, -1, *(1,) * (len(shape_of(x)) - axis - 1))
+    return _like(input, where_op(rows, _like_source(x, value), x))
 
 
 @front("index_reduce")
@@ -287,12 +299,12 @@ def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, 
 @front("index_put")
 def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
     """``input`` with ``values`` written at ``indices`` (a tuple, one per axis), or added to what is there."""
-    index = static_index(tuple(slice(None) if i is None else i for i in indices))
+    index, places = static_index(tuple(slice(None) if i is None else i for i in indices)).parted()
     value = _like_source(input, values)
     if not accumulate:
-        return index_put_op(input, value, index=index)
-    shape = np.broadcast_to(np.int8(0), shape_of(input))[index.value].shape
-    return input + put_op(expand(value, shape), index=index, shape=shape_of(input))
+        return index_put_op(input, value, *places, index=index)
+    shape = indexed_shape(shape_of(input), *map(shape_of, places), index=index)
+    return input + put_op(expand(value, shape), *places, index=index, shape=shape_of(input))
 
 
 @front("masked_fill")
@@ -327,11 +339,11 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     check_integers("put_", index)
     check_same_dtype("put_", input, source)
     flat = reshape(input, -1)
-    places, values = np.asarray(index).reshape(-1), reshape(source, -1)
-    if places.size != math.prod(shape_of(source)):
+    places, values = reshape(index if hasattr(index, "dtype") else np.asarray(index), -1), reshape(source, -1)
+    if math.prod(shape_of(places)) != math.prod(shape_of(source)):
         raise OutOfBounds(
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-            f"{math.prod(shape_of(source))}, index.numel() = {places.size}"
+            f"{math.prod(shape_of(source))}, index.numel() = {math.prod(shape_of(places))}"
         )
     return reshape(index_put(flat, (places,), values, accumulate), shape_of(input))
 
@@ -340,7 +352,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
 def take(input: Any, index: Any) -> Any:
     """Entries at flat places, in the shape of ``index``."""
     check_integers("take", index)
-    return getitem(reshape(input, -1), np.asarray(index))
+    return getitem(reshape(input, -1), index if hasattr(index, "dtype") else np.asarray(index))
 
 
 @front("take_along_dim")

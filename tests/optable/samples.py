@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.op import TABLE, Op
-from symgrad.ops.indexing import Index
+from symgrad.ops.indexing import HOLE, Index
 
 # Sizes stay clear of the small numbers that stand in parameters: letters are read from recorded sizes by value.
 SIZES = {"n": 5, "m": 8, "p": 6, "q": 4}
@@ -46,6 +46,8 @@ class Maker:
             return (self.rng.random(shape) < 0.5) if shape else np.bool_(True)
         if domain == "integer":
             return self.rng.integers(0, 9, shape)
+        if domain == "place":
+            return self.rng.integers(-2, 3, shape)
         if domain.startswith("index:"):
             return self.rng.integers(0, self.size(domain[6:]), shape)
         value = np.asarray(self._real(domain, shape))
@@ -152,6 +154,40 @@ _FANCY = (
     (slice(None), np.array([[1, 0], [1, 3]])),
     np.array([-1, 0]),
 )
+
+
+_HOLES: tuple[tuple[Any, tuple[tuple[Any, ...], ...]], ...] = (
+    (HOLE, (("n", "p"),)),
+    ((slice(None), HOLE), (("p",),)),
+    ((HOLE, HOLE), (("p", 1), ("n",))),
+    ((HOLE, slice(0, 2)), (("p",),)),
+)
+"""Indices with operands, and the shapes of these."""
+
+
+def _picking(index: Any, shapes: tuple[tuple[Any, ...], ...]) -> Sample:
+    """``x[index]`` with arrays of places as operands, negative and repeated ones among them."""
+    return lambda make: (
+        (make("real", "n", "m"), *(make("place", *shape) for shape in shapes)),
+        {"index": Index(index)},
+    )
+
+
+def _putting(index: Any, shapes: tuple[tuple[Any, ...], ...]) -> Sample:
+    def sample(make: Maker) -> Case:
+        shape, places = (9, 7), [make("place", *shape) for shape in shapes]
+        got = np.zeros(shape)[Index(index).filled(places)].shape
+        return (make("real", *got), *places), {"index": Index(index), "shape": shape}
+
+    return sample
+
+
+def _writing(index: Any) -> Sample:
+    def sample(make: Maker) -> Case:
+        x, places = make("real", "n", "m"), np.array([2, -1, 0])  # each once: which of two writes counts is not said
+        return (x, make("real", *x[Index(index).filled([places])].shape), places), {"index": Index(index)}
+
+    return sample
 
 
 def _masked(make: Maker) -> Case:
@@ -323,11 +359,24 @@ SAMPLES: dict[str, list[Sample]] = {
         *(_one("real", "n", "m", index=Index(index)) for index in _BASIC),
         *(_one("real", "n", "m", index=Index(index)) for index in _FANCY),
         _fixed(_masked),
+        *(_picking(*given) for given in _HOLES),
     ],
-    "put": [_put(np.array([0, 2, 2])), _put((slice(None), 1)), _put((slice(1, 3), slice(None, None, 2)))],
-    "index_put": [_index_put((slice(None), 1)), _index_put(np.array([0, 2])), _index_put((slice(0, 2),))],
+    "put": [
+        _put(np.array([0, 2, 2])),
+        _put((slice(None), 1)),
+        _put((slice(1, 3), slice(None, None, 2))),
+        *(_putting(*given) for given in _HOLES),
+    ],
+    "index_put": [
+        _index_put((slice(None), 1)),
+        _index_put(np.array([0, 2])),
+        _index_put((slice(0, 2),)),
+        _writing(HOLE),
+        _writing((slice(None), HOLE)),
+    ],
     "gather": [_gather],
     "scatter_into": [_scatter],
+    "outside": [lambda make: ((make("index:n", "m"), 9), {}), lambda make: ((make("place", "m"), 9), {})],
     "one_hot": [lambda make: ((make("index:n", "m"),), {"classes": 9, "dtype": "float64"})],
     "sum": _reductions(),
     "cast": [_one("real", "n", "m", dtype="float64"), _one("real", dtype="float64")],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +12,7 @@ from symgrad.formula.printing.latex import Writer, kind_of
 from symgrad.formula.printing.pieces import ATOM, POWER, Piece, brackets, text_of
 from symgrad.formula.term import SYMBOL, Term
 from symgrad.formula.unknown import constant_text, constants
-from symgrad.ops.indexing import Index
+from symgrad.ops.indexing import HOLE, Index, beside_index
 
 Rule = Callable[[Writer, Term], "Piece | None"]
 WRITERS: dict[str, Rule] = {}
@@ -60,15 +60,11 @@ def _is_size(value: str) -> bool:
     return len(value) <= 2 or any(c in value for c in "*+-")
 
 
-def index_tex(index: Index) -> str:
-    """An index as in NumPy, between square brackets."""
-    parts = index.value if isinstance(index.value, tuple) else (index.value,)
-    return (
-        "["
-        + ", ".join(map(_part_tex, parts))
-        + ("," if isinstance(index.value, tuple) and len(parts) == 1 else "")
-        + "]"
-    )
+def index_tex(index: Index, places: Sequence[str] = ()) -> str:
+    """An index as in NumPy, between square brackets, with operands in its holes."""
+    row = iter(places)
+    texts = [next(row) if part is HOLE else _part_tex(part) for part in index.parts]
+    return f"[{', '.join(texts)}{',' if isinstance(index.value, tuple) and len(texts) == 1 else ''}]"
 
 
 def _part_tex(part: Any) -> str:
@@ -130,11 +126,20 @@ def called(w: Writer, t: Term) -> Piece:
     if params.get("keepdim") is False:
         del params["keepdim"]
     spread = t.op.kind == "elementwise"
-    args = ", ".join(text_of(w.operand(a, t.shape) if spread else exact(w, a)) for a in t.args)
+    texts = [text_of(w.operand(a, t.shape) if spread else exact(w, a)) for a in t.args]
+    texts, places = beside_index(texts, params)
+    args = ", ".join(texts)
     if t.op.kind == "function":
         return Piece(kind_of(t.shape), operator(t.op.name) + brackets(", ".join([args, *map(_constant, constants(t))])))
-    rest = ", ".join(rf"\mathrm{{{k}}}={static_tex(v)}".replace("_", r"\_") for k, v in sorted(params.items()))
+    rest = ", ".join(_parameter(k, v, places) for k, v in sorted(params.items()))
     return Piece(kind_of(t.shape), operator(t.op.name) + subscript + brackets("; ".join(x for x in (args, rest) if x)))
+
+
+def _parameter(name: str, value: Any, places: Sequence[str]) -> str:
+    key = rf"\mathrm{{{name}}}="
+    if isinstance(value, Index) and value.holes:
+        return key.replace("_", r"\_") + index_tex(value, places)
+    return (key + static_tex(value)).replace("_", r"\_")
 
 
 def _constant(value: Any) -> str:

@@ -308,7 +308,7 @@ def _getitem(w: Writer, t: Term) -> Piece:
         place = index[1]
         if isinstance(place, int) and not isinstance(place, bool):
             return unit_vector(t.shape[0], place)
-    return _indexed(w, t, index_tex(t.params["index"]))
+    return _indexed(w, t, index_tex(t.params["index"], [text_of(exact(w, a)) for a in t.args[1:]]))
 
 
 @writes("narrow", "select")

@@ -530,8 +530,10 @@ class _TexReader:
                 parts.append(Ellipsis)
             elif tokens.found("["):
                 parts.append(np.asarray(self.nested()))
-            elif tokens.kind == "word":
+            elif tokens.kind == "word" and word(tokens.peek()) in ("True", "False", "None"):
                 parts.append(plain_value(word(tokens.take())))
+            elif tokens.kind != "number" and tokens.peek() not in ("-", ":"):
+                parts.append(self.plain(self.condition()))
             else:
                 ends = [self.scrap()]
                 while tokens.found(":"):

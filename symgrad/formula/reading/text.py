@@ -20,7 +20,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, FormulaError, FormulaTooDeep, NameProblem
 from symgrad.formula.canonical.normal import size_text
-from symgrad.formula.reading.values import negated
+from symgrad.formula.reading.values import negated, op
 from symgrad.formula.term import SYMBOL, Term, apply, as_term, full, number, size_letter, symbol
 from symgrad.op import TABLE, Op, lookup
 from symgrad.ops.constants import PI
@@ -210,7 +210,7 @@ class _Reader:
                 left = self.attribute(left)
             elif sign == "[":
                 tokens.take()
-                left = lookup("getitem")(left, index=self.index())
+                left = op("getitem", left, index=self.index())
             else:
                 tokens.depth -= 1
                 return left
@@ -317,7 +317,7 @@ class _Reader:
             return apply(lookup("eye"), (), {"n": size_text(args[0]), "dtype": "float64"})
         if name == "diag":
             return diagonal_matrix(args[0])
-        op = known_op(name, self.tokens)
+        found = known_op(name, self.tokens)
         if name in REDUCTIONS:
             params.setdefault("keepdim", False)
         if name == "norm":
@@ -326,9 +326,9 @@ class _Reader:
         if name in _FOLDED:
             out = args[0]
             for a in args[1:]:
-                out = op(out, a)
+                out = found(out, a)
             return out
-        return apply(op, tuple(args), params)
+        return op(name, *args, **params)
 
     # -------------------------------------------------------------------------------------- static values
 
@@ -377,6 +377,8 @@ class _Reader:
         if tokens.peek() == "np":
             tokens.at += 4
             return self.array()
+        if tokens.peek() == "(" or (tokens.kind == "name" and tokens.peek() not in _WORDS):
+            return self.expression(0)
         ends: list[Any] = [self.end()]
         while tokens.found(":"):
             ends.append(self.end())

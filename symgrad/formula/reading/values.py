@@ -17,13 +17,18 @@ from symgrad.errors import FormulaError
 from symgrad.formula.reading.indices import Indexed, entry_by_entry
 from symgrad.formula.term import Term, apply, number
 from symgrad.op import lookup
+from symgrad.ops.indexing import Index
 
 _TRANSPOSE = {"v": "r", "r": "v", "o": "or", "or": "o", "rb": "cb", "cb": "rb"}
 _SCALARS = ("s", "o", "or", "oo")
 
 
 def op(name: str, *args: Any, **params: Any) -> Any:
-    """Apply an op of the table to terms."""
+    """Apply an op of the table to terms; those inside its index are operands, too."""
+    index = params.get("index")
+    if isinstance(index, Index):
+        params["index"], places = index.parted()
+        args = (*args, *places)
     return apply(lookup(name), args, params)
 
 

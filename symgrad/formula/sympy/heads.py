@@ -9,6 +9,7 @@ Each prints itself as NumPy-like text, as LaTeX and as NumPy code through SymPy'
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +21,7 @@ from symgrad.errors import FormulaError
 from symgrad.formula.sympy.entries import Indexable
 from symgrad.op import TABLE, Op, broadcast_shapes, lookup
 from symgrad.ops.arithmetic import closed
-from symgrad.ops.indexing import Index
+from symgrad.ops.indexing import Index, beside_index
 
 _MATMUL_LEVEL = PRECEDENCE["Add"]  # brackets inside products, also negative ones, and none inside sums
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -298,12 +299,12 @@ def unknown(name: str, shape: tuple[Any, ...]) -> Any:
 # ---------------------------------------------------------------------------------------------- text
 
 
-def value_text(value: Any) -> str:
-    """A static parameter as text: sizes bare, strings quoted, floats as ``repr``."""
+def value_text(value: Any, places: Sequence[str] = ()) -> str:
+    """A static parameter as text: sizes bare, strings quoted, floats as ``repr``, operands inside an index."""
     if isinstance(value, tuple):
         return f"({', '.join(map(_size_or_value, value))}{',' if len(value) == 1 else ''})"
     if isinstance(value, Index):
-        return f"s_[{value!r}]"
+        return f"s_[{value.text(places)}]"
     if isinstance(value, float):
         return repr(value).replace("inf", "oo")
     return repr(value)
@@ -313,10 +314,11 @@ def _size_or_value(value: Any) -> str:
     return value if isinstance(value, str) else value_text(value)
 
 
-def params_text(params: dict[str, Any], size_params: tuple[str, ...] = ()) -> str:
+def params_text(params: dict[str, Any], size_params: tuple[str, ...] = (), places: Sequence[str] = ()) -> str:
     """``key=value`` pairs, sorted by key."""
     return ", ".join(
-        f"{k}={v if k in size_params and isinstance(v, str) else value_text(v)}" for k, v in sorted(params.items())
+        f"{k}={v if k in size_params and isinstance(v, str) else value_text(v, places)}"
+        for k, v in sorted(params.items())
     )
 
 
@@ -330,7 +332,8 @@ def head_text(self: Head, printer: Any) -> str:
     if name == "permute" and params["dims"] == (1, 0):
         return f"{printer.parenthesize(operands[0], PRECEDENCE['Atom'], strict=True)}.T"
     if name == "getitem":
-        return f"{printer.parenthesize(operands[0], PRECEDENCE['Atom'], strict=True)}[{params['index']!r}]"
+        index = params["index"].text([printer._print(a) for a in operands[1:]])
+        return f"{printer.parenthesize(operands[0], PRECEDENCE['Atom'], strict=True)}[{index}]"
     if name == "full" and params["dtype"] == "float64" and params["value"] in (0, 1):
         return f"{'ones' if params['value'] else 'zeros'}({', '.join(map(str, params['shape']))})"
     texts = [printer._print(a) for a in operands]
@@ -346,7 +349,8 @@ def head_text(self: Head, printer: Any) -> str:
         del params["keepdim"]
     if name == "norm" and params["p"] == 2 and params["dim"] == tuple(range(len(shape_of(operands[0])))):
         params = {}
-    static = params_text(params, tuple(self.op.size_params or ()))
+    texts, places = beside_index(texts, params)
+    static = params_text(params, tuple(self.op.size_params or ()), places)
     return f"{name}({', '.join([*texts, *([static] if static else [])])})"
 
 
@@ -401,7 +405,7 @@ def _coded(value: Any, letters: dict[str, str]) -> Any:
 
 def _source(value: Any, sizes: bool, printer: Any) -> str:
     if isinstance(value, Index):
-        printer.module_imports["symgrad.ops.indexing"].add("Index")
+        printer.module_imports["symgrad.ops.indexing"] |= {"Index", "HOLE"} if value.holes else {"Index"}
         return f"Index({_index_source(value.value)})"
     if isinstance(value, tuple):
         return f"({', '.join(_source(v, sizes, printer) for v in value)}{',' if len(value) == 1 else ''})"
