@@ -118,14 +118,79 @@ def test_one_program_is_one_way(tmp_path):
         module.grad_two_ways(np.array([-1.0, -2.0]))
 
 
-def test_values_used_as_an_index_are_a_way(tmp_path):
-    i = np.array([0, 2, 0])
-    f = sg.compile(sg.func.grad(lambda X, i: (X[i] ** 2).sum()), np.ones((4, 2)), i)
+def test_a_mask_used_as_an_index_is_a_way(tmp_path):
+    mask = np.array([True, False, True, True])
+    f = sg.compile(sg.func.grad(lambda X, mask: (X[mask] ** 2).sum()), np.ones((4, 2)), mask)
     module = saved(f, tmp_path / "f.py")
     grad = getattr(module, f.program.name)
-    np.testing.assert_array_equal(grad(np.ones((4, 2)), i)[:, 0], [4, 0, 2, 0])
-    with pytest.raises(ValueError, match="holds where i is"):
-        grad(np.ones((4, 2)), i + 1)
+    np.testing.assert_array_equal(grad(np.ones((4, 2)), mask)[:, 0], [2, 0, 2, 2])
+    with pytest.raises(ValueError, match="holds where mask is"):
+        grad(np.ones((4, 2)), ~mask)
+
+
+# ---------------------------------------------------------------------------- places are arguments
+
+STEP = np.array([[0.5, -1.0, 2.0], [1.5, 0.25, -0.5], [3.0, 1.0, -2.0], [0.75, 2.5, 1.25], [1.0, -3.0, 0.125]])
+PICKING = {
+    "x[k]": lambda x, k: (x[k] ** 2).sum(),
+    "x[k, k]": lambda x, k: (x[k, k % 3] ** 2).sum(),
+    "x[:, k]": lambda x, k: (x.T[:, k] ** 3).sum(),
+    "x[k[:, None], k]": lambda x, k: (x @ x.T)[k[:, None], k].exp().sum(),
+    "x[k] = y": lambda x, k: ((x * 1).index_put((k,), x[0]) ** 2).sum(),
+    "index_put adding": lambda x, k: (x.index_put((k,), x[0], accumulate=True) ** 2).sum(),
+    "index_select": lambda x, k: (x.index_select(0, k) ** 2).sum(),
+    "take": lambda x, k: (x.take(k) ** 2).sum(),
+    "put": lambda x, k: (x.put(k, x[:, 0][: k.shape[0]]) ** 2).sum(),
+    "gather": lambda x, k: (x.gather(0, k[:, None].expand(-1, 3)) ** 2).sum(),
+    "take_along_dim": lambda x, k: (sg.take_along_dim(x, k[:, None], 0) ** 2).sum(),
+    "index_add": lambda x, k: (x.index_add(0, k, x[:4]) ** 2).sum(),
+    "index_copy": lambda x, k: (x.index_copy(0, k[:1], x[1:2]) ** 2).sum(),
+    "index_fill": lambda x, k: (x.index_fill(0, k, 2.0) ** 2).sum(),
+    "index_reduce": lambda x, k: (x.index_reduce(0, k, x[:4], "prod") ** 2).sum(),
+    "scatter_add": lambda x, k: (x.scatter_add(0, k[:, None].expand(-1, 3), x[:4]) ** 2).sum(),
+    "scatter_reduce": lambda x, k: (x.scatter_reduce(0, k[:, None].expand(-1, 3), x[:4], "mean") ** 2).sum(),
+    "embedding": lambda x, k: (F.embedding(k, x) ** 2).sum(),
+    "embedding with padding": lambda x, k: (F.embedding(k, x, padding_idx=1) ** 2).sum(),
+    "embedding by frequency": lambda x, k: (F.embedding(k, x, scale_grad_by_freq=True) ** 2).sum(),
+    "embedding_bag": lambda x, k: (F.embedding_bag(k.reshape(2, 2), x) ** 2).sum(),
+    "cross_entropy": lambda x, k: F.cross_entropy(x.T, k[:3]),
+    "nll_loss": lambda x, k: F.nll_loss(x.T, k[:3]),
+    "multi_margin_loss": lambda x, k: F.multi_margin_loss(x.T, k[:3]),
+    "one_hot": lambda x, k: (x.T @ F.one_hot(k, 5).to(x.dtype).T).exp().sum(),
+    "argsort": lambda x, k: (x[k][x[k, 0].argsort()] * sg.arange(4)[:, None]).sum(),
+}
+
+
+@pytest.mark.parametrize("how", PICKING)
+def test_an_index_array_is_an_argument(how, tmp_path):
+    f = sg.compile(sg.func.grad(PICKING[how]), STEP, np.array([1, 1, 4, 0]))
+    module = saved(f, tmp_path / "f.py")
+    for k in ([1, 1, 4, 0], [0, 3, 2, 2], [4, 4, 4, 4]):
+        want = sg.func.grad(PICKING[how])(STEP, np.array(k)).numpy()
+        np.testing.assert_allclose(getattr(module, f.program.name)(STEP, np.array(k)), want, rtol=1e-12)
+        np.testing.assert_allclose(f(STEP, np.array(k)), want, rtol=1e-12)
+        np.testing.assert_allclose(pickle.loads(pickle.dumps(f.program))(STEP, np.array(k)), want, rtol=1e-12)
+    assert f.traces == 1
+    with pytest.raises((IndexError, ValueError), match="out of bounds|holds where"):
+        getattr(module, f.program.name)(STEP, np.array([99, 1, 99, 2]))
+
+
+def test_places_count_from_the_end_where_they_do_eagerly(tmp_path):
+    module = saved(sg.compile(sg.func.grad(PICKING["x[k]"]), STEP, np.array([1, 1, 4, 0])), tmp_path / "f.py")
+    (grad,) = (v for k, v in vars(module).items() if k.startswith("grad"))
+    np.testing.assert_array_equal(grad(STEP, np.array([-1, 0, -5]))[:, 0], [4 * STEP[0, 0], 0, 0, 0, 2 * STEP[4, 0]])
+    with pytest.raises(IndexError, match="index 9 is out of bounds for axis 0 with size 5"):
+        grad(STEP, np.array([9]))
+    with pytest.raises(ValueError, match="k must have shape"):
+        grad(STEP, np.array([[1]]))
+    with pytest.raises(TypeError, match="k has dtype float64, which does not go into int64"):
+        grad(STEP, np.array([1.0]))
+    module = saved(sg.compile(sg.func.grad(PICKING["embedding"]), STEP, np.array([1, 1, 4, 0])), tmp_path / "f.py")
+    (grad,) = (v for k, v in vars(module).items() if k.startswith("grad"))
+    with pytest.raises(
+        ValueError, match=r"holds where any\(.*k < 0 ∨ k ≥ m.*\) is False; for these arguments it is True"
+    ):
+        grad(STEP, np.array([-1]))
 
 
 def class_loss(W, X, t):

@@ -28,7 +28,18 @@ def test_shapes_are_numpys():
 
 def test_letters_of_axes_between_arrays():
     x = sg.tensor(np.arange(60.0).reshape(5, 3, 4), requires_grad=True, name="x")
-    y = x[:, sg.tensor([2, 0])]
+    y = x[:, [2, 0]]
     assert y.term.shape == ("n", 2, "p")
     y.sum().backward()
     assert x.grad.latex()
+
+
+def test_places_that_are_operands_have_letters():
+    x = sg.tensor(np.arange(60.0).reshape(5, 3, 4), requires_grad=True, name="x")
+    k, i = sg.tensor([[2, 0]], name="k"), sg.tensor([4, 1, 1, 0, 0, 2, 3], name="i")
+    assert x[:, k].term.shape == ("n", 1, "q", "p")
+    assert x[i].term.shape[1:] == ("m", "p")
+    assert isinstance(x[i].term.shape[0], str)
+    assert x[i[:, None], k[0], [1, 0]].term.shape[1] == 2  # a list is a constant, beside which a letter is its number
+    mask = sg.tensor(np.array([True, False, True]), name="mask")
+    assert x[:, mask].term.shape[1] == 2  # how many there are is no shape, so a mask is a constant

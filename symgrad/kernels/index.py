@@ -7,12 +7,6 @@ from typing import Any
 import numpy as np
 
 
-def outside(index: Any, count: Any) -> Any:
-    """Whether some entry is none of 0 … ``count`` - 1."""
-    index = np.asarray(index)
-    return np.bool_(index.size and (np.min(index) < 0 or np.max(index) >= count))
-
-
 def scatter_set(x: Any, src: Any, index: Any, dim: int) -> Any:
     """A copy of ``x`` with ``src`` written along the axis ``dim`` at the places ``index``."""
     out = np.array(x)

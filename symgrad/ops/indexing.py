@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,26 +40,38 @@ class Index:
     the other methods fill in their order.
     """
 
-    __slots__ = ("holes", "key", "value")
+    __slots__ = ("_key", "fancy", "holes", "parts", "value")
 
     def __init__(self, value: Any):
         self.value = value
-        self.key = _freeze(value)
-        self.holes = sum(part is HOLE for part in self.parts)
+        self.parts: tuple[Any, ...] = value if value.__class__ is tuple else (value,)
+        """What stands between the commas."""
+        self._key: Any = None
+        self.holes = 0
+        self.fancy = False
+        """Whether arrays pick entries, so that the result is no view."""
+        for part in self.parts:
+            if part is HOLE:
+                self.holes += 1
+                self.fancy = True
+            elif part.__class__ is np.ndarray:
+                self.fancy = True
 
     @property
-    def parts(self) -> tuple[Any, ...]:
-        """What stands between the commas."""
-        return self.value if isinstance(self.value, tuple) else (self.value,)
+    def key(self) -> Any:
+        """What indices are told apart by; the entries of arrays are looked at when somebody asks."""
+        if self._key is None:
+            self._key = _freeze(self.value)
+        return self._key
 
     def parted(self) -> tuple[Index, tuple[Any, ...]]:
         """The index with holes, and the operands that were there; masks, whose count is no shape, hold all as data."""
-        places = tuple(part for part in self.parts if _flows(part))
+        places = tuple([part for part in self.parts if _flows(part)])
         if not places:
             return self, ()
-        if any(isinstance(part, np.ndarray) and part.dtype.kind == "b" for part in self.parts):
-            return self._with(np.asarray(part) if _flows(part) else part for part in self.parts), ()
-        return self._with(HOLE if _flows(part) else part for part in self.parts), places
+        if any(part.__class__ is np.ndarray and part.dtype.kind == "b" for part in self.parts):
+            return self._with([np.asarray(part) if _flows(part) else part for part in self.parts]), ()
+        return self._with([HOLE if _flows(part) else part for part in self.parts]), places
 
     def filled(self, places: Sequence[Any]) -> Any:
         """What NumPy takes between brackets, with arrays in the holes."""
@@ -74,9 +86,8 @@ class Index:
         row = iter(places)
         return ", ".join(next(row, "HOLE") if part is HOLE else _part_text(part) for part in self.parts) or "()"
 
-    def _with(self, parts: Iterable[Any]) -> Index:
-        row = tuple(parts)
-        return Index(row[0] if len(row) == 1 else row)
+    def _with(self, parts: Sequence[Any]) -> Index:
+        return Index(parts[0] if len(parts) == 1 else tuple(parts))
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -93,7 +104,8 @@ class Index:
 
 def _flows(part: Any) -> bool:
     """Whether a part of an index is a tensor, a symbol or the like: an operand, and no constant."""
-    return carrier_of(part.__class__) is not None
+    kind = part.__class__
+    return kind is not slice and kind is not np.ndarray and part is not HOLE and carrier_of(kind) is not None
 
 
 def beside_index(texts: Sequence[str], params: dict[str, Any]) -> tuple[list[str], list[str]]:
@@ -218,7 +230,7 @@ def _cut(size: Any, part: slice) -> Any:
 def _indexed_view(x: Any, *places: Any, index: Index) -> Any:
     """``x[index]``, where a basic index gives a view even of one entry."""
     parts = index.parts
-    if places or any(isinstance(p, np.ndarray) for p in parts):
+    if index.fancy:
         found = np.asarray(_taken(x, index.filled(places)))
         # NumPy may leave any stride to an axis of one entry, even of a result of its own.
         return found if found.flags.c_contiguous and 1 not in found.shape else found.copy(order="C")
@@ -241,10 +253,6 @@ def _taken(x: Any, parts: Any) -> Any:
         raise
 
 
-def _has_arrays(index: Index) -> bool:
-    return any(isinstance(p, np.ndarray) for p in index.parts)
-
-
 getitem_op: Op = primitive(
     "getitem",
     lambda x, *places, index: _taken(x, index.filled(places)),
@@ -256,7 +264,7 @@ getitem_op: Op = primitive(
     code=lambda x, *places, index: f"{closed(x)}[{index.text(places)}]",
     domain="real",
     view=_indexed_view,
-    keeps=lambda index: _has_arrays(index),
+    keeps=lambda index: index.fancy,
     doc="x[index]: basic, fancy and boolean indexing; arrays of places that are no constants are operands.",
 )
 put_op: Op = primitive(

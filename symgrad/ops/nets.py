@@ -78,7 +78,7 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
         raise DtypeError(f"one_hot is only applicable to index tensors, of an integer dtype; got {tensor.dtype}.")
     # Without a number of classes the values say how many there are, and a program holds for these values.
     classes = int(np.max(np.asarray(tensor), initial=-1)) + 1 if num_classes == -1 else num_classes
-    if values_of(outside(tensor, classes)):
+    if outside(tensor, classes):
         values = values_of(tensor)
         raise ArgumentError(
             f"Class values must be between 0 and {classes - 1} (num_classes={classes}); found {int(np.min(values))} … "

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels
 from symgrad.dtypes import torch_name
 from symgrad.errors import ArgumentError, DtypeError, OutOfBounds, ShapeError
-from symgrad.op import Op, primitive, shape_of
+from symgrad.op import shape_of
 from symgrad.ops.predicates import any_
 from symgrad.ops.reductions import size
 from symgrad.ops.select import ge, logical_or, lt
@@ -24,30 +23,25 @@ def array_of(x: Any) -> np.ndarray[Any, Any] | None:
     return np.asarray(still(x)) if hasattr(x, "__array__") or isinstance(x, (int, list, tuple)) else None
 
 
-def _outside_in_ops(index: Any, count: Any) -> Any:
-    return any_(logical_or(lt(index, 0), ge(index, count)))
+def outside(index: Any, count: Any) -> bool:
+    """Whether an index array names a place that is none of 0 … ``count`` - 1.
 
-
-outside: Op = primitive(
-    "outside",
-    kernels.outside,
-    (None, None),
-    infer=lambda *_: (),
-    result=lambda *_: np.dtype(bool),
-    define=_outside_in_ops,
-    domain=("index", "index"),
-    doc="Whether an index array names a place that is none of 0 … count - 1; no derivative.",
-)
+    That is one truth value: a program that is traced here takes every index array for which it is the same.
+    """
+    if getattr(index, "_watched", False):
+        return bool(values_of(any_(logical_or(lt(index, 0), ge(index, count)))))
+    if not hasattr(index, "__array__") and not isinstance(index, (int, list, tuple)):
+        return False  # a formula has no values
+    values = np.asarray(index)
+    return bool(values.size and (values.min() < 0 or values.max() >= count))
 
 
 def place_outside(index: Any, x: Any, dim: int) -> int | None:
-    """A place in an index array that the axis ``dim`` of ``x`` has not, counted from 0.
-
-    That there is none is one truth value, so a program that was traced here takes other index arrays.
-    """
-    if not isinstance(shape_of(x)[dim], int) or not (hasattr(index, "__array__") or isinstance(index, (int, list))):
-        return None
-    if not values_of(outside(index if hasattr(index, "dtype") else np.asarray(index), size(x, (dim,)))):
+    """A place in an index array that the axis ``dim`` of ``x`` has not, counted from 0."""
+    count = shape_of(x)[dim]
+    if not isinstance(count, int) or not outside(
+        index, size(x, (dim,)) if getattr(index, "_watched", False) else count
+    ):
         return None
     values = values_of(index)
     return int(values.min()) if values.min() < 0 else int(values.max())

@@ -150,6 +150,11 @@ class Recorded:
             return node
         return self if self._requires_grad else self.source(saved)
 
+    @property
+    def _watched(self) -> bool:
+        """Whether a tracer looks on: to it every value that is read fixes a program."""
+        return WATCH.count > 0
+
     def has_hooks(self) -> bool:
         """Whether something runs when this leaf's gradient is complete."""
         extra = self._extra

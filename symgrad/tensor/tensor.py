@@ -392,9 +392,8 @@ class Tensor(Shown, Writes):
             raise DtypeError("value cannot be converted to type double without overflow")
         name = written(self, chosen, value)
         try:
-            # torch's index_put_ and masked_fill_
-            even = bool(places) or any(isinstance(part, np.ndarray) for part in chosen.parts)
-            inplace(self, lambda x: put(x, value.to(x.dtype), chosen, name, places), (), {}, even=even)
+            # Of an index with arrays it is torch's index_put_ or masked_fill_.
+            inplace(self, lambda x: put(x, value.to(x.dtype), chosen, name, places), (), {}, even=chosen.fancy)
         except AutogradError as error:
             raise refused(self, chosen.filled([place._value for place in places]), name, error) from None
 

@@ -376,7 +376,6 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     "gather": [_gather],
     "scatter_into": [_scatter],
-    "outside": [lambda make: ((make("index:n", "m"), 9), {}), lambda make: ((make("place", "m"), 9), {})],
     "one_hot": [lambda make: ((make("index:n", "m"),), {"classes": 9, "dtype": "float64"})],
     "sum": _reductions(),
     "cast": [_one("real", "n", "m", dtype="float64"), _one("real", dtype="float64")],
