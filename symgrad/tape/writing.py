@@ -12,6 +12,7 @@ from symgrad.ops.indexing import index_steps, static_index
 from symgrad.tape.graph import Labelled
 from symgrad.tape.inplace import LEAF
 from symgrad.tape.record import Recorded
+from symgrad.tape.watch import WATCH, note_read
 
 WHOLE = static_index(Ellipsis)
 """The index of the whole tensor."""
@@ -47,6 +48,26 @@ def refused(x: Any, index: Any, name: str, error: AutogradError) -> AutogradErro
     x._array()[index]
     words = str(error)
     return AutogradError(f"a view of {words}") if name == "CopySlices" and words.startswith(LEAF) else error
+
+
+def plain_index(index: Any) -> Any:
+    """An index without tensors but those of places, which are operands; what another one holds is looked at."""
+    if isinstance(index, tuple):
+        return tuple(map(plain_index, index))
+    if isinstance(index, Recorded):
+        places = index._value.ndim and index._value.dtype.kind in "ui"
+        return index if places else _looked_at(index)
+    if isinstance(index, list):
+        return np.asarray([_looked_at(i) if isinstance(i, Recorded) else plain_index(i) for i in index])
+    return index
+
+
+def _looked_at(part: Recorded) -> Any:
+    """The values of a tensor in an index: a number, or an array."""
+    if WATCH.count or part._node is not None or part._requires_grad:
+        note_read(part, "an index")
+    value = part._value
+    return int(value) if value.ndim == 0 and value.dtype.kind in "ui" else value
 
 
 def parted(index: Any) -> tuple[Any, Any]:

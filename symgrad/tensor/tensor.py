@@ -24,7 +24,7 @@ from symgrad.tape.record import plain
 from symgrad.tape.versions import apart, changes, note_detached, note_replaced
 from symgrad.tape.views import base_of, inferred, out_of_reach, shows_temporary, view_of
 from symgrad.tape.watch import WATCH, note_read
-from symgrad.tape.writing import WHOLE, parted, put, refused, written
+from symgrad.tape.writing import WHOLE, parted, plain_index, put, refused, written
 from symgrad.tensor.binding import bind
 from symgrad.tensor.shown import Shown
 from symgrad.tensor.writes import Writes
@@ -370,12 +370,12 @@ class Tensor(Shown, Writes):
     # -------------------------------------------------------------------------------------- indexing and in-place
 
     def __getitem__(self, index: Any) -> Any:
-        index = _plain_index(index)
+        index = plain_index(index)
         first, rest = parted(index)
         return getitem(self, index) if first is None else getitem(getitem(self, first), rest)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        index = _plain_index(index)
+        index = plain_index(index)
         first, rest = parted(index)
         if first is not None:
             getitem(self, first)[rest] = value
@@ -580,21 +580,6 @@ class Tensor(Shown, Writes):
                 "numbers alone use t.detach().clone()."
             )
         return deep_copy(self, memo)
-
-
-def _plain_index(index: Any) -> Any:
-    if isinstance(index, tuple):
-        return tuple(map(_plain_index, index))
-    if isinstance(index, Tensor):
-        value = index._value
-        if value.ndim and value.dtype.kind in "ui":
-            return index
-        if WATCH.count or index._node is not None or index._requires_grad:
-            note_read(index, "an index")
-        return int(value) if value.ndim == 0 and value.dtype.kind in "ui" else value
-    if isinstance(index, list):
-        return np.asarray([_plain_index(i) for i in index])
-    return index
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = bind(Tensor)
