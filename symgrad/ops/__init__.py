@@ -64,6 +64,7 @@ from symgrad.ops import (
     special,
     spectral,
     statistics,
+    strides,
     triangular,
 )
 
@@ -112,5 +113,6 @@ __all__ = [
     "special",
     "spectral",
     "statistics",
+    "strides",
     "triangular",
 ]

@@ -37,13 +37,15 @@ class Index:
     """A basic or fancy index as hashable static data: slices, ints, None, Ellipsis, and integer or boolean arrays.
 
     Arrays of places that are no constants (tensors, symbols) are operands: :meth:`parted` leaves holes for them, which
-    the other methods fill in their order.
+    the other methods fill in their order.  ``steps`` says of an array of places that it is ``(sizes, strides, offset)``
+    of memory, which the result then shows.
     """
 
-    __slots__ = ("_key", "fancy", "holes", "parts", "value")
+    __slots__ = ("_key", "fancy", "holes", "parts", "steps", "value")
 
-    def __init__(self, value: Any):
+    def __init__(self, value: Any, steps: Any = None):
         self.value = value
+        self.steps = steps
         self.parts: tuple[Any, ...] = value if value.__class__ is tuple else (value,)
         """What stands between the commas."""
         self._key: Any = None
@@ -96,7 +98,7 @@ class Index:
         return isinstance(other, Index) and self.key == other.key
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Index, (self.value,))
+        return (Index, (self.value, self.steps))
 
     def __repr__(self) -> str:
         return self.text()
@@ -230,6 +232,9 @@ def _cut(size: Any, part: slice) -> Any:
 def _indexed_view(x: Any, *places: Any, index: Index) -> Any:
     """``x[index]``, where a basic index gives a view even of one entry."""
     parts = index.parts
+    if index.steps is not None and x.flags.c_contiguous:
+        sizes, strides, offset = index.steps
+        return np.ndarray(sizes, x.dtype, x, offset * x.itemsize, tuple(step * x.itemsize for step in strides))
     if index.fancy:
         found = np.asarray(_taken(x, index.filled(places)))
         # NumPy may leave any stride to an axis of one entry, even of a result of its own.

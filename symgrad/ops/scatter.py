@@ -36,7 +36,7 @@ from symgrad.ops.shaping import axis_of, expand, expand_op, ones_like, permute, 
 
 inplace(
     "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "index_fill", "index_reduce", "index_put",
-    "masked_fill", "masked_scatter", "put", "as_strided", "tril", "triu",
+    "masked_fill", "masked_scatter", "put", "tril", "triu",
 )  # fmt: skip
 
 
@@ -408,33 +408,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     return permute(index_put_op(permute(input, front_order), src, index=index), back)
 
 
-# ------------------------------------------------------------------------------------------ strides and windows
-
-
-def _strided(size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
-    index = np.full(tuple(size), offset, np.int64)
-    for axis, step in enumerate(stride):
-        index += (np.arange(size[axis]) * step).reshape(-1, *(1,) * (len(size) - axis - 1))
-    return index
-
-
-@front("as_strided", "as_strided_copy")
-def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Any:
-    """Entries of the (contiguous) input at ``storage_offset`` + Σ i_k · ``stride``_k."""
-    if min(stride, default=0) < 0:
-        raise ArgumentError(
-            f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
-        )
-    return getitem(reshape(input, -1), _strided(size, stride, storage_offset or 0))
-
-
-@front("as_strided_scatter")
-def as_strided_scatter(
-    input: Any, src: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
-) -> Any:
-    """``input`` with the entries that ``as_strided`` would give replaced by ``src``."""
-    index = static_index(_strided(size, stride, storage_offset or 0))
-    return reshape(index_put_op(reshape(input, -1), src, index=index), shape_of(input))
+# ------------------------------------------------------------------------------------------ windows
 
 
 def _window_count(size: Any, window: Any, step: int, dilation: int) -> Any:

@@ -58,7 +58,7 @@ _WRITING = (
     "trunc", "xlogy", "zero",
 )  # fmt: skip
 """In-place methods that are functions too, as in torch."""
-_RESHAPE = ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims")
+_RESHAPE = ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims", "as_strided")
 """Methods whose in-place form changes the shape and no memory."""
 _SEVERAL = {"unbind": "Unbind", "split": "Split", "split_with_sizes": "SplitWithSizes", "chunk": "Split"}
 """Functions that return several views, and torch's name of their node."""

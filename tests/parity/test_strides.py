@@ -1,0 +1,74 @@
+"""``as_strided`` reads memory as torch's does: of tensors with gaps, turned, repeated; its result is a view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import symgrad as sg
+
+torch = pytest.importorskip("torch", reason="torch, the referee, is not installed")
+pytestmark = pytest.mark.peer
+
+LAYOUTS = {
+    "row by row": lambda t: t.arange(12.0).reshape(3, 4),
+    "every other": lambda t: t.arange(24.0).reshape(3, 4, 2)[..., 1],
+    "turned": lambda t: t.arange(12.0).reshape(4, 3).T,
+    "from the middle": lambda t: t.arange(24.0)[5:17].reshape(3, 4),
+    "repeated": lambda t: t.arange(12.0)[4:8].expand(3, 4),
+    "axes in another order": lambda t: t.arange(24.0).reshape(2, 3, 4).permute(1, 2, 0),
+}
+READINGS = {
+    "a window": ((2, 2), (1, 2)),
+    "at an offset": ((2, 3), (1, 1), 3),
+    "one place often": ((3, 2), (0, 1), 2),
+    "nothing": ((0, 2), (1, 1)),
+    "one": ((), (), 4),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("reading", READINGS)
+def test_values_and_slopes(layout: str, reading: str) -> None:
+    def answers(t: Any) -> list[Any]:
+        x = LAYOUTS[layout](t).detach().requires_grad_()
+        out = x.as_strided(*READINGS[reading])
+        weights = t.arange(1.0, out.numel() + 1).reshape(out.shape)
+        (slope,) = t.autograd.grad((out * weights).sum(), x)
+        # torch shares a slope among entries in one place
+        return [out.tolist(), slope.sum(0).tolist() if layout == "repeated" else slope.tolist()]
+
+    assert answers(sg) == answers(torch)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_overwritten_entries(layout: str) -> None:
+    def answer(t: Any) -> Any:
+        return t.as_strided_scatter(LAYOUTS[layout](t), t.tensor([-1.0, -2.0]), (2,), (2,), 8).tolist()
+
+    if layout != "repeated":
+        assert answer(sg) == answer(torch)
+
+
+def test_a_view() -> None:
+    def answers(t: Any) -> list[Any]:
+        x = t.arange(6.0, requires_grad=True)
+        y = x * 2
+        part = y.as_strided((2, 2), (3, 1), 1)
+        part.mul_(10)
+        (slope,) = t.autograd.grad(y.sum(), x)
+        other = t.zeros(2, 3)
+        other.T.as_strided((2,), (4,)).fill_(5)
+        place = t.arange(6.0)
+        t.as_strided_(place, (2, 2), (1, 2))
+        return [part._base is y, part.stride(), part.storage_offset(), y.tolist(), slope.tolist(), other.tolist(),
+                place.tolist()]  # fmt: skip
+
+    assert answers(sg) == answers(torch)
+
+
+def test_places_outside() -> None:
+    for t in (torch, sg):
+        with pytest.raises(RuntimeError, match=r"out of bounds for storage of size 16"):
+            t.ones(2, 2).as_strided((2, 2), (2, 200))
