@@ -215,6 +215,12 @@ def test_labels_are_data_and_no_way(tmp_path):
 # ---------------------------------------------------------------------------- files
 
 
+@pytest.mark.parametrize("name", ["step", "found", "value", "array", "rng"])
+def test_a_program_may_have_the_name_of_a_variable_of_its_file(name, tmp_path):
+    f = sg.compile(sg.func.grad(lambda x: (x**3).sum()), np.ones(3), name=name)
+    np.testing.assert_array_equal(getattr(saved(f, tmp_path / "f.py"), name)(np.array([1.0, 2.0])), [3, 12])
+
+
 def least_squares(w, X, y):
     return ((X @ w - y) ** 2).sum()
 

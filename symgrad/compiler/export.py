@@ -58,7 +58,7 @@ def _selftest():
     """Compare with stored values and, for derivatives, with central differences; 0 when all agree."""
     failures = 0
     with np.errstate(all="ignore"):
-        found = {name}(*_ARGUMENTS)
+        found = _PROGRAM(*_ARGUMENTS)
     found = found if isinstance(found, tuple) else (found,)
     for k, (value, stored) in enumerate(zip(found, _RESULTS)):
         same_kind = np.shape(value) == stored.shape and np.asarray(value).dtype == stored.dtype
@@ -148,6 +148,7 @@ def _text(program: Any, base: Any, pairs: Sequence[tuple[int, int, int]], sample
         lines.append(f"_SEEN = [\n{seen}]\n_LOOKED = {_looks(guards)!r}\n\n\n")
         inside = ", ".join(a.name for a in guards.program.arguments)
         lines.append(_SAME_WAY.format(name=program.name, looked=guards.program.name, names=inside))
+    lines.append(f"_PROGRAM = {program.name}\n")  # whose name may be that of a variable below
     lines.append(f"_ARGUMENTS = [\n{''.join(f'    {array_text(a)},{chr(10)}' for a in arguments)}]\n")
     lines.append(f"_RESULTS = [\n{''.join(f'    {array_text(np.asarray(r))},{chr(10)}' for r in results)}]\n")
     lines.append(f"_RTOL = {loose[0]}\n")
