@@ -24,8 +24,7 @@ def loss(E, W, b, words, labels):
 
 
 step = sg.compile(sg.func.value_and_grad(loss, argnums=(0, 1, 2)), E, W, b, words, labels, name="step")
-print(step.program)
-print("loss =", sg.latex(loss, E, W, b, words, labels), "\n")
+print("arguments:", *step.program.arguments, sep="\n    ")
 step.save("step.py")
 
 # Where the file is used there is NumPy and nothing else; words and labels of every batch are new.

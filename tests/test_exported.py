@@ -175,6 +175,26 @@ def test_an_index_array_is_an_argument(how, tmp_path):
         getattr(module, f.program.name)(STEP, np.array([99, 1, 99, 2]))
 
 
+SECOND = {
+    "x[k]": lambda x, k: x[k].exp().sum(),
+    "x[:, k]": lambda x, k: x.T[:, k].exp().sum(),
+    "x[k, :, k]": lambda x, k: x[:, None, :3].expand(5, 2, 3)[k, :, k % 3].exp().sum(),
+    "gather": lambda x, k: x.gather(0, k[:, None].expand(-1, 3)).exp().sum(),
+    "cross_entropy": lambda x, k: F.cross_entropy(x.T, k[:3]),
+}
+
+
+@pytest.mark.parametrize("how", SECOND)
+def test_second_derivatives_take_places_too(how, tmp_path):
+    f = sg.compile(sg.func.hessian(SECOND[how]), STEP, np.array([1, 1, 4, 0]))
+    module = saved(f, tmp_path / "f.py")
+    k, v = np.array([3, 0, 2, 2]), rng.normal(size=STEP.shape)
+    found = np.tensordot(getattr(module, f.program.name)(STEP, k), v, 2)
+    ends = [sg.func.grad(SECOND[how])(STEP + h * v, k).numpy() for h in (1e-5, -1e-5)]
+    np.testing.assert_allclose(found, (ends[0] - ends[1]) / 2e-5, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(sg.func.hessian(SECOND[how])(STEP, k).numpy(), getattr(module, f.program.name)(STEP, k))
+
+
 def test_places_count_from_the_end_where_they_do_eagerly(tmp_path):
     module = saved(sg.compile(sg.func.grad(PICKING["x[k]"]), STEP, np.array([1, 1, 4, 0])), tmp_path / "f.py")
     (grad,) = (v for k, v in vars(module).items() if k.startswith("grad"))

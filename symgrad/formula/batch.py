@@ -112,12 +112,28 @@ def _shifted(term: Term, args: list[Term], image: dict[Term, Term], lead: tuple[
             value = params[name]
             params[name] = tuple(d + k for d in value) if isinstance(value, tuple) else value + k
     if op.name in ("getitem", "put"):
-        from symgrad.ops.indexing import static_index
-
-        value = params["index"].value
-        params["index"] = static_index((slice(None),) * k + (value if isinstance(value, tuple) else (value,)))
+        return _indexed(term, args, params, lead)
     stacked = [a if own in image else _spread(a, lead) for a, own in zip(args, term.args, strict=True)]
     return op(*stacked, **params)  # type: ignore[no-any-return]
+
+
+def _indexed(term: Term, args: list[Term], params: dict[str, Any], lead: tuple[Any, ...]) -> Term:
+    """An index behind the new axes; arrays of places that stand apart put their axes first, before the new ones."""
+    from symgrad.ops.indexing import Index, axes_in_front
+
+    index, k = params["index"], len(lead)
+    params["index"] = Index((slice(None),) * k + index.parts)
+    first = axes_in_front(index, *(a.shape for a in args[len(args) - index.holes :]))
+    behind = (*range(first, first + k), *range(first))
+    if term.op.name == "getitem":
+        return _turned(term.op(*args, **params), behind)
+    return term.op(_turned(args[0], (*range(k, k + first), *range(k))), *args[1:], **params)  # type: ignore[no-any-return]
+
+
+def _turned(arg: Term, first: tuple[int, ...]) -> Term:
+    """The leading axes in another order."""
+    order = (*first, *range(len(first), arg.ndim))
+    return arg if order == tuple(range(arg.ndim)) else lookup("permute")(arg, dims=order)  # type: ignore[no-any-return]
 
 
 def _spread(arg: Term, lead: tuple[Any, ...]) -> Term:

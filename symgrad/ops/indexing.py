@@ -189,6 +189,16 @@ def _advanced_shape(shape: tuple[Any, ...], full: list[Any]) -> tuple[Any, ...]:
     return (*before, *picked, *after)
 
 
+def axes_in_front(index: Index, *places: tuple[Any, ...]) -> int:
+    """How many axes stand in front of the result because the arrays of an index stand apart."""
+    row = iter(places)
+    parts = [_Picks(next(row)) if part is HOLE else part for part in index.parts]
+    arrays = [k for k, p in enumerate(parts) if p is not None and p is not Ellipsis and not isinstance(p, slice)]
+    if not index.fancy or arrays[-1] - arrays[0] == len(arrays) - 1:
+        return 0
+    return len(_common_shape([_picked_shape(parts[k]) for k in arrays]))
+
+
 def _picked_shape(part: Any) -> tuple[Any, ...]:
     if isinstance(part, _Picks):
         return tuple(part)
