@@ -133,7 +133,7 @@ def _indexed(term: Term, args: list[Term], params: dict[str, Any], lead: tuple[A
 def _turned(arg: Term, first: tuple[int, ...]) -> Term:
     """The leading axes in another order."""
     order = (*first, *range(len(first), arg.ndim))
-    return arg if order == tuple(range(arg.ndim)) else lookup("permute")(arg, dims=order)  # type: ignore[no-any-return]
+    return arg if order == tuple(range(arg.ndim)) else lookup("permute")(arg, dims=order)
 
 
 def _spread(arg: Term, lead: tuple[Any, ...]) -> Term:
