@@ -27,6 +27,7 @@ from symgrad.tape.outputs import into
 from symgrad.tape.record import Recorded
 from symgrad.tape.versions import Memory, kept, storage
 from symgrad.tape.views import conjugate_view, of_its_own, one_of_several
+from symgrad.tensor.docstrings import illustrate
 
 _BINARY = {
     "add": "add",
@@ -100,9 +101,13 @@ def _fast(cls: type, op: Op) -> Callable[..., Any]:
             return fast.unary(cls, op)
         return fast.binary(cls, op) if op.differentiable(0) or op.differentiable(1) else fast.question(cls, op)
 
-    def call(*args: Any, **params: Any) -> Any:
+    def of_one(input: Any) -> Any:
+        return op(input)
+
+    def of_several(*args: Any, **params: Any) -> Any:
         return op(*args, **params)
 
+    call = of_one if arity == 1 else of_several
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.doc
     return call
@@ -404,22 +409,28 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         call.__name__ = call.__qualname__ = f"{name}_"
         call.__doc__ = f"``{name}`` in place: the tensor is changed and returned."
         setattr(cls, f"{name}_", call)
+    written = [f"{name}_" for name in (*_INPLACE, *INPLACE)]
     functions.update({f"{name}_": getattr(cls, f"{name}_") for name in _WRITING})
     for name, dtype in _CASTS.items():
         setattr(cls, name, _caster(dtype))
-    _bind_spaces()
+    _bind_spaces(cls)
     functions.update({name: SPACES["nn.functional"][name] for name in _PLAIN})
     functions.update({f"{name}_": _writing(functions[name]) for name in ("celu", "selu", "threshold", "rrelu")})
     _settle("symgrad", functions)
     for space, members in SPACES.items():
         _settle(f"symgrad.{space}", members)
+    for name in (*(name for name, entry in FRONTS.items() if entry.method), *written):
+        illustrate(f"Tensor.{name}", vars(cls)[name])
     return functions
 
 
-def _bind_spaces() -> None:
+def _bind_spaces(cls: type) -> None:
     """Torch's names and errors for the functions of the other namespaces."""
     for space, members in SPACES.items():
-        whole = {name: folding(f"{space}.{name}", call) for name, call in members.items()}
+        whole = {
+            name: folding(f"{space}.{name}", _fast(cls, call) if isinstance(call, Op) else call)
+            for name, call in members.items()
+        }
         names = {name: f"{space}.{name}" for name in whole}
         members.update({name: _rewriting(names[name], _labelling(names[name], whole[name])) for name in names})
         if space in _WITH_OUT:
@@ -434,6 +445,7 @@ def _settle(module: str, functions: dict[str, Callable[..., Any]]) -> None:
         if function.__module__.startswith(("symgrad.ops", "symgrad.tape", "symgrad.tensor")):
             function.__module__ = module
             function.__name__ = function.__qualname__ = name
+            illustrate(f"{module}.{name}", function)
 
 
 def _writing(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,0 +1,45 @@
+"""Docstrings that end with an example, which nobody pays for who does not read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class Docstring(str):
+    """A docstring with an example that is made, and run, when it is read.
+
+    ``help``, ``inspect.getdoc`` and ``doctest`` begin with ``expandtabs``, ``print`` with ``__str__``; to all else it
+    is the text without the example.  A function's ``__doc__`` is plain data, so there is no other moment to make one.
+    """
+
+    __slots__ = ("function", "place")
+
+    function: Callable[..., Any]
+    place: str
+
+    def whole(self) -> str:
+        """The text with its example."""
+        from symgrad.examples import example
+
+        text = str.__str__(self).rstrip()
+        made = example(self.place, self.function)
+        return text if made is None else f"{text}\n\n{made}\n"
+
+    def expandtabs(self, tabsize: Any = 8) -> str:
+        """The whole text: what readers of docstrings call first."""
+        return self.whole().expandtabs(tabsize)
+
+    def __str__(self) -> str:
+        return self.whole()
+
+    def __repr__(self) -> str:
+        return repr(self.whole())
+
+
+def illustrate(place: str, function: Callable[..., Any]) -> None:
+    """Let the docstring of a public function, found at ``place``, end with an example, if it shows none."""
+    text = function.__doc__
+    if text is not None and text.__class__ is str and ">>>" not in text:
+        made = function.__doc__ = Docstring(text)
+        made.function, made.place = function, place

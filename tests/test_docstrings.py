@@ -1,0 +1,45 @@
+"""Public functions and methods end their docstrings with an example that runs."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import types
+from typing import Any
+
+import pytest
+
+import symgrad as sg
+from symgrad.ops.naming import SPACES
+from symgrad.tensor.docstrings import Docstring
+
+WITHOUT = {
+    "symgrad.nn.functional.multi_head_attention_forward",  # thirteen arguments, which its module gives
+}
+
+
+def _public() -> dict[str, Any]:
+    """Functions that are given an example, by the place where they are found."""
+    rooms = [vars(sg), vars(sg.Tensor), *SPACES.values()]
+    found = (f for room in rooms for name, f in room.items() if not name.startswith("_"))
+    functions = (f for f in found if isinstance(f, types.FunctionType) and isinstance(f.__doc__, Docstring))
+    return {f.__doc__.place: f for f in functions}
+
+
+PUBLIC = _public()
+
+
+def test_all_rooms_are_visited() -> None:
+    for name in ("symgrad.tanh", "symgrad.fft.fft2", "symgrad.special.entr", "Tensor.abs", "symgrad.abs_"):
+        assert name in PUBLIC
+
+
+@pytest.mark.parametrize("room", ["symgrad.", "Tensor."])
+def test_examples_run(room: str) -> None:
+    runner = doctest.DocTestRunner(verbose=False)
+    for place, function in PUBLIC.items():
+        if place.startswith(room):
+            text = inspect.getdoc(function) or ""
+            assert (">>>" in text) is (place not in WITHOUT), place
+            runner.run(doctest.DocTestParser().get_doctest(text, {"sg": sg}, place, None, 0))
+    assert runner.summarize(verbose=False).failed == 0
