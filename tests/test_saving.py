@@ -204,3 +204,39 @@ def test_multi_grad_hook_as_torch():
         return sorted(map(repr, seen))
 
     assert ordered(multi_grad_trace(sg)) == ordered(multi_grad_trace(torch))
+
+
+PACKS = {"same": lambda t: t, "detached": lambda t: t.detach(), "copied": lambda t: t.detach().clone()}
+
+
+@pytest.mark.parametrize("pack", PACKS)
+def test_pack_hooks_see_changes_in_place_when_they_are_done(pack):
+    """What a change in place saves is the value before it or after it, also when it goes through a hook."""
+
+    def program(x):
+        a = x * 1
+        a.sin_()
+        a.mul_(x)
+        a.cos_()
+        a[0].mul_(x[1])
+        a.index_fill_(0, sg.tensor([1]), 0.3)
+        a.cumsum_(0).sigmoid_()
+        return (a * a).sum()
+
+    x = sg.tensor([[0.5, 1.0, 2.0], [3.0, 5.0, 0.1]], requires_grad=True)
+    (want,) = sg.autograd.grad(program(x), x)
+    with graph.saved_tensors_hooks(PACKS[pack], lambda t: t):
+        out = program(x)
+    (got,) = sg.autograd.grad(out, x)
+    np.testing.assert_array_equal(got.numpy(), want.numpy())
+
+
+def test_pack_hooks_may_copy_what_has_no_axes():
+    x = sg.tensor([[0.5, 1.0], [3.0, 5.0]], requires_grad=True)
+    functions = [sg.nn.functional.mse_loss, lambda a, b: sg.var_mean(a)[0], lambda a, b: sg.linalg.slogdet(a)[1] * b]
+    for function in functions:
+        (want,) = sg.autograd.grad(function(x, x.exp()).sum(), x)
+        with graph.saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t):
+            out = function(x, x.exp()).sum()
+        (got,) = sg.autograd.grad(out, x)
+        np.testing.assert_array_equal(got.numpy(), want.numpy())

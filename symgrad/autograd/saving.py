@@ -84,10 +84,10 @@ class saved_tensors_hooks:  # noqa: N801  (torch's name)
     def packed(self, value: Any) -> Packed:
         """One saved value after the pack hook."""
         shown = plain(Tensor, value)
-        before = changes(value)
+        before = changes(value), shown._version
         with no_grad():
             held = self.pack_hook(shown)
-        if changes(value) != before or shown._value is not value:
+        if (changes(value), shown._version) != before:
             raise AutogradError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can "
                 "not be modified by in-place operations as this can lead to unexpected side-effects. Please open an "

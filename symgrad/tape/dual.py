@@ -7,6 +7,7 @@ ones are not confused: an op looks at the youngest tag among its arguments and t
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -14,10 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import is_floating
+from symgrad.dtypes import complex64, complex128, float16, float32, float64, is_floating
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import FRONTS, Op, carrier_of, lookup, register_carrier, shape_of
 from symgrad.ops.shaping import expand_op
+from symgrad.tape import dualwrites
+from symgrad.tape.dualwrites import Place
 
 _TAGS = itertools.count(1)
 
@@ -25,14 +28,38 @@ _TAGS = itertools.count(1)
 class Dual:
     """A primal value and the tangent it moves along; attributes and methods as those of a tensor."""
 
-    __slots__ = ("primal", "tag", "tangent")
+    __slots__ = ("_cut", "chain", "place", "primal", "seen", "tag")
     __array_ufunc__ = None
     __hash__ = object.__hash__
 
     def __init__(self, primal: Any, tangent: Any, tag: int):
         self.primal = primal
-        self.tangent = tangent
         self.tag = tag
+        self.place = Place(tangent)
+        self.chain: tuple[tuple[Op, dict[str, Any]], ...] = ()  # of a view: the ops that cut it
+        self.seen = -1
+
+    @property
+    def tangent(self) -> Any:
+        """Where the primal moves to."""
+        if not self.chain:
+            return self.place.tangent
+        if self.seen != self.place.changes:
+            self._cut = dualwrites.cut(self.place.tangent, self.chain)
+            self.seen = self.place.changes
+        return self._cut
+
+    def move(self, tangent: Any) -> None:
+        """Change the tangent, also for the views of this dual and for the one that this is a view of."""
+        self.place.tangent = dualwrites.put(self.place.tangent, tangent, self.chain)
+        self.place.changes += 1
+
+    def become(self, view: Dual) -> Dual:
+        """Stand for another view of the same memory from now on."""
+        self.primal, self.place, self.chain = view.primal, view.place, view.chain
+        if self.chain:
+            self._cut, self.seen = view._cut, view.seen
+        return self
 
     @property
     def shape(self) -> Any:
@@ -115,10 +142,46 @@ class Dual:
         """The primal as a Python number."""
         return self.primal.item()
 
+    def to(self, *args: Any, **options: Any) -> Any:
+        """Another dtype, with the tangent where the new one can have a tangent."""
+        dtype = self.primal.to(*args, **options).dtype
+        if dtype == self.dtype:
+            return self
+        return lookup("cast")(self, dtype=dtype)
+
+    def type_as(self, other: Any) -> Any:
+        """The dtype of another tensor."""
+        return self.to(other.dtype)
+
+    def contiguous(self, **_: Any) -> Any:
+        """The same."""
+        return self
+
+    def where(self, condition: Any, other: Any) -> Any:
+        """These entries where the condition holds, those of ``other`` elsewhere."""
+        return lookup("where")(condition, self, other)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.endswith("_") and not name.startswith("_"):
+            changed = dualwrites.change(name[:-1])
+            if changed is not None:
+                return functools.partial(changed, self)
+        if name in ("_value", "_node"):
+            raise AutogradError(
+                "a tensor without a tangent cannot be changed in place by one that moves along a tangent, since it "
+                "would not move itself; make a new tensor instead: by cat, stack, where or index_put."
+            )
+        if name[0] == "_" or name[-1] == "_" or not hasattr(type(self.primal), name):
+            raise AttributeError(f"'Dual' object has no attribute {name!r}")
+        return getattr(self.primal, name)  # a fact about the value, or something new that does not move
+
     def __getitem__(self, index: Any) -> Any:
         from symgrad.ops.indexing import getitem
 
         return getitem(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        dualwrites.set_entries(self, index, value)
 
     def __len__(self) -> int:
         return int(self.raw_shape[0])
@@ -197,7 +260,11 @@ def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return out
     if tuple(shape_of(total)) != tuple(shape_of(out)):
         total = expand_op(total, shape=tuple(shape_of(out)))
-    return Dual(out, total, tag)
+    made = Dual(out, total, tag)
+    if op.view is not None and dualwrites.share_memory(out, primals[0]):
+        made._cut, made.place, made.chain = total, args[0].place, (*args[0].chain, (op, params))
+        made.seen = made.place.changes
+    return made
 
 
 def _pushed(op: Op, i: int, tangent: Any, out: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -224,6 +291,9 @@ register_carrier(Dual, 3, apply)
 # ---------------------------------------------------------------------------------------------- the methods of tensors
 
 
+_CASTS = {"half": float16, "float": float32, "double": float64, "cfloat": complex64, "cdouble": complex128}
+
+
 def _operator(name: str, reflected: bool = False) -> Callable[[Dual, Any], Any]:
     def call(self: Dual, other: Any) -> Any:
         return lookup(name)(other, self) if reflected else lookup(name)(self, other)
@@ -231,7 +301,20 @@ def _operator(name: str, reflected: bool = False) -> Callable[[Dual, Any], Any]:
     return call
 
 
+def _changing(name: str) -> Callable[[Dual, Any], Any]:
+    def call(self: Dual, other: Any) -> Any:
+        return dualwrites.overwrite(self, lookup(name)(dualwrites.unchanged(self), other))
+
+    return call
+
+
+def _caster(dtype: Any) -> Callable[[Dual], Any]:
+    return lambda self: self.to(dtype)
+
+
 def _bind() -> None:
+    for name, dtype in _CASTS.items():
+        setattr(Dual, name, _caster(dtype))
     for name, entry in FRONTS.items():
         if entry.method and name not in Dual.__dict__:
             setattr(Dual, name, entry.call if not isinstance(entry.call, Op) else _method(entry.call))
@@ -241,6 +324,7 @@ def _bind() -> None:
     }.items():  # fmt: skip
         setattr(Dual, f"__{name}__", _operator(op))
         setattr(Dual, f"__r{name}__", _operator(op, reflected=True))
+        setattr(Dual, f"__i{name}__", _changing(op))
     for name in ("lt", "le", "gt", "ge", "eq", "ne"):
         setattr(Dual, f"__{name}__", _operator(name))
     for name in ("and", "or", "xor"):

@@ -21,6 +21,7 @@ from symgrad.op import Op, lookup
 from symgrad.tape.graph import Labelled, Node, sequence
 from symgrad.tape.mirrors import memory, reflect
 from symgrad.tape.modes import MODE, inference_mode
+from symgrad.tape.observers import NODES, later, observed
 from symgrad.tape.overlap import PARTIAL, Others, blank, meets, overlaps, same_place, writable
 from symgrad.tape.putting import Chain, put_back
 from symgrad.tape.versions import changes, note_change, storage
@@ -107,7 +108,12 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     began, before = next(sequence), tensor._value
     owner, others = memory(tensor._array()), Others()
     args, kwargs = [others.apart(a, owner) for a in args], {k: others.apart(a, owner) for k, a in kwargs.items()}
-    new = op(source, *args, **kwargs)
+    made: list[Any] = []
+    if NODES:
+        with later() as made:
+            new = op(source, *args, **kwargs)
+    else:
+        new = op(source, *args, **kwargs)
     value = _fitting(tensor, new)
     target = writable(tensor._array(), even)  # its own memory, even where the base has another since ``.data`` was set
     leaf = root._requires_grad and root._node is None
@@ -116,6 +122,8 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
         if root._node is not None and not root._requires_grad:
             root._node = None
         follow(root)
+        for node in made:
+            observed(node)
         return tensor
     fresh = _separate(new._node, began, before, value, target, others)
     whole = new if view is None else put_back(root, new, chain)
@@ -124,6 +132,8 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
         new._node.rules = None  # so that the sweeps look at its role
     _settle_constant(root)
     _write(target, value)
+    for node in made:
+        observed(node)
     _rebase(root, whole, new._requires_grad or root._requires_grad, fresh)
     _refresh(root)
     return tensor
@@ -224,7 +234,7 @@ def _separate(made: Node, began: int, old: Any, value: Any, target: Any, others:
             elif isinstance(saved, np.ndarray) and storage(saved) is owner:
                 stale = True
             row.append(saved)
-        node.saved = tuple(row)
+        node.saved = node.saved.__class__(row)
         if node.args.__class__ is Labelled:
             elsewhere = tuple(ref for ref in node.args.kept if ref() is not owner and ref() is not old)
             stale = stale or bool(others.values and len(elsewhere) < len(node.args.kept))

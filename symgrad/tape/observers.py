@@ -65,10 +65,30 @@ def unobserve(see: Callable[[Any], None]) -> None:
     step_back()
 
 
+class _Late(ThreadState):
+    nodes: list[Any] | None = None
+
+
+_LATE = _Late()
+
+
 def observed(node: Any) -> None:
     """Show a new node to everybody who looks on."""
+    if _LATE.nodes is not None:
+        _LATE.nodes.append(node)
+        return
     for see in tuple(NODES):
         see(node)
+
+
+@contextmanager
+def later() -> Iterator[list[Any]]:
+    """Hold back the nodes of a change in place: what they save is settled only when the memory was overwritten."""
+    outer, _LATE.nodes = _LATE.nodes, []
+    try:
+        yield _LATE.nodes
+    finally:
+        _LATE.nodes = outer
 
 
 class _Running(ThreadState):

@@ -1,0 +1,106 @@
+"""Duals changed in place: a new primal goes to the primal's memory, a new tangent to the place of the tangent.
+
+The primals of views share memory, so a change of one is seen through all.  Tangents share nothing: views share the
+*place* where the tangent of the dual that they were cut from is kept, and cut their part out of it after a change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad.op import FRONTS, carrier_of, lookup, shape_of
+from symgrad.ops.indexing import static_index
+from symgrad.tape.putting import put_into
+
+
+class Place:
+    """Where the tangent of a dual and of all its views is kept, and how often it changed."""
+
+    __slots__ = ("changes", "tangent")
+
+    def __init__(self, tangent: Any):
+        self.tangent = tangent
+        self.changes = 0
+
+
+def memory(value: Any) -> Any:
+    """The array under a value, whatever carries it; None under a formula."""
+    while not isinstance(value, (np.ndarray, np.generic)):
+        if value is None:
+            return None
+        value = value.primal if hasattr(value, "primal") else getattr(value, "_value", None)
+    return value
+
+
+def share_memory(a: Any, b: Any) -> bool:
+    """Whether two values lie in the same memory."""
+    one, other = memory(a), memory(b)
+    return one is not None and other is not None and np.may_share_memory(one, other)
+
+
+def cut(tangent: Any, chain: tuple[Any, ...]) -> Any:
+    """The part of the tangent of a dual that belongs to a view of it."""
+    for op, params in chain:
+        tangent = op(tangent, **params)
+    return tangent
+
+
+def put(tangent: Any, part: Any, chain: tuple[Any, ...]) -> Any:
+    """The tangent of a dual after that of a view of it became ``part``."""
+    levels = [cut(tangent, chain[:k]) for k in range(len(chain))]
+    for whole, (op, params) in zip(reversed(levels), reversed(chain), strict=True):
+        part = put_into(whole, part, op, params)
+    return part
+
+
+def overwrite(dual: Any, value: Any) -> Any:
+    """The dual with ``value`` in its place: a dual of the same derivative, or something that stands still."""
+    same = value.__class__ is dual.__class__ and value.tag == dual.tag
+    primal, tangent = (value.primal, value.tangent) if same else (value, None)
+    shape = tuple(shape_of(dual.primal))
+    if tangent is None:
+        tangent = np.zeros(shape, dual.dtype)[()]
+    if tuple(shape_of(tangent)) != shape:
+        tangent = lookup("expand")(tangent, shape=shape)
+    if tangent.dtype != dual.dtype:
+        tangent = lookup("cast")(tangent, dtype=dual.dtype)
+    if carrier_of(dual.primal.__class__) is None:
+        dual.primal = np.broadcast_to(np.asarray(primal, dual.dtype), shape)[()]
+    else:
+        dual.primal.copy_(primal)
+    dual.move(tangent)
+    return dual
+
+
+def change(name: str) -> Callable[..., Any] | None:
+    """The method ``name_`` of duals, by the function ``name``, or None where there is none."""
+    if name in ("copy", "fill", "zero"):
+        return lambda dual, value=0, *_: overwrite(dual, value)
+    if name in ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims"):
+        return lambda dual, *args: dual.become(getattr(dual, name)(*args))
+    if name == "fill_diagonal":
+        return _fill_diagonal
+    entry = FRONTS.get(name)
+    if entry is None or not entry.method:
+        return None
+    return lambda dual, *args, **options: overwrite(dual, getattr(unchanged(dual), name)(*args, **options))
+
+
+def unchanged(dual: Any) -> Any:
+    """The dual as it is before a change, for what is recorded about the change."""
+    return dual.clone() if dual.requires_grad else dual
+
+
+def _fill_diagonal(dual: Any, fill_value: Any, wrap: bool = False) -> Any:
+    if wrap or dual.ndim != 2:
+        raise NotImplementedError("fill_diagonal_ of a value that forward mode follows takes a matrix, without wrap.")
+    overwrite(dual.diagonal(), fill_value)
+    return dual
+
+
+def set_entries(dual: Any, index: Any, value: Any) -> None:
+    """``dual[index] = value``."""
+    overwrite(dual, lookup("index_put")(dual, value, index=static_index(index)))
