@@ -397,7 +397,7 @@ class _Replay:
         given.dense, given.spread = flow.dense, flow.spread
         known = [(arg, None if place is None else resolved(place)) for arg, place in edges]
         answering = Answering(node, given, known, self.origin.recorded, self._number)
-        answering.row = rule(node, known)
+        answering.row, answering.called = rule(node, known), self._given
         wanted = [i for i, (_, place) in enumerate(edges) if self._leads(place)]
         made = {}
         for i in reversed(wanted) if answering.row.swapped else wanted:

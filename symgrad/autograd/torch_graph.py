@@ -27,14 +27,16 @@ class Step:
     places       where its gradients go: a step, a node, a leaf, or None
     sequence_nr  when it came into being: after a node here, and the how manieth
     number, dim  the exponent of a power; the axes that a reduction reduced
+    empty        which of its arguments were zeros that torch stores no entries of
     """
 
-    __slots__ = ("__weakref__", "dim", "dtype", "name", "number", "places", "sequence_nr", "shape")
+    __slots__ = ("__weakref__", "dim", "dtype", "empty", "name", "number", "places", "sequence_nr", "shape")
 
     def __init__(self, name: str, places: tuple[Any, ...], shape: Any, dtype: Any, sequence_nr: tuple[int, int]):
         self.name, self.places, self.shape, self.dtype, self.sequence_nr = name, places, shape, dtype, sequence_nr
         self.number: Any = None
         self.dim: Any = None
+        self.empty: tuple[bool, ...] = ()
 
     @property
     def raw_shape(self) -> Any:
@@ -105,6 +107,8 @@ class Answering:
         self.shapes: tuple[Any, ...] = ()
         self.row = Row((), False, {})
         values = [Value(place, shape_of(arg), getattr(arg, "dtype", None)) for arg, place in edges]
+        for value, empty in zip(values, node.empty if node.__class__ is Step else (), strict=False):
+            value.empty = empty
         self.letters: dict[str, Value] = dict(zip("xyzw", values, strict=False)) | {"g": given}
         self.letters |= {"0": NOTHING, "e": NOTHING, "_": NOTHING, "r": Value(node, shape_of(node), node.dtype)}
         self.parts: dict[str, Value] = {}
@@ -113,6 +117,7 @@ class Answering:
         self.dim = (dim,) if isinstance(dim, int) else dim
         self.target: Any = None
         self.others: list[Callable[[int, Any], Value]] = []
+        self.called: Callable[[Any, int], Any] | None = None  # what a function of the user gave in the pass
 
     def answer(self, i: int, target: Any) -> Value:
         """The gradient of input ``i``, which is ``target``."""
@@ -135,11 +140,17 @@ class Answering:
         part = self.step("AsStrided", [whole], node.shape)
         inner = Answering(node, self.step("Clone", [part], node.shape), edges, self.recorded, self.number)
         inner.row = rule(node, edges)
+        answer = inner.answer
+        if node.op.kind == "function" and self.called is not None:
+            called = self.called
+
+            def answer(i: int, target: Any) -> Value:
+                return Value(called(node, i), shape_of(target), target.dtype)
 
         def base(i: int, target: Any) -> Value:
-            return self.step("CopySlices", [whole, inner.answer(i, node)], shape_of(target), 2)
+            return self.step("CopySlices", [whole, answer(i, node)], shape_of(target), 2)
 
-        return [base, *[inner.answer] * (len(edges) - 1)]
+        return [base, *[answer] * (len(edges) - 1)]
 
     def value(self, part: Any) -> Value:
         """What a letter stands for, or what a part makes."""
@@ -159,7 +170,10 @@ class Answering:
             return args[0]  # type: ignore[no-any-return]
         if part.word == "Unsqueeze" and not part.shape and self._has_axes(args[0]):
             return args[0]  # type: ignore[no-any-return]
-        made = self.step(part.word, args, self._shape(part, args), part.changes)
+        changes = part.changes if self.recorded or not part.recorded else 0
+        made = self.step(part.word, args, self._shape(part, args), changes)
+        if not args:
+            made.dtype = self.letters.get(part.shape, self.target).dtype
         if part.shape == "a" and not is_complex(made.dtype):
             made.dtype = self.node.dtype  # that of all arguments together
         if made.node.__class__ is Step and part.number:
@@ -175,13 +189,13 @@ class Answering:
         node = None
         if self.recorded and any(arg.node is not None for arg in args):
             node = Step(full_name(word), tuple(arg.node for arg in args), shape, dtype, self.number())
-            node.dim = self.dim
+            node.dim, node.empty = self.dim, tuple(arg.empty for arg in args)
         made = Value(node, shape, dtype)
         made.count = count
         if word in VIEWS:
             made.owner, made.view, made.dense = args[0].owner, True, args[0].dense and word in IN_ORDER
             made.count, made.empty = args[0].count + count, args[0].empty
-            made.spread = _expanded(args[0].shape, shape) if word == "Expand" else None
+            made.spread = _laid_out(word, args[0], shape)
         elif word in ("Mul", "Mul:1", "Div") and name_of(self.node) != "MvBackward0":
             made.empty = any(arg.empty for arg in args)
         return made
@@ -258,13 +272,24 @@ def broadcast(shapes: list[Any]) -> Any:
         return max(shapes, key=len)
 
 
-def _expanded(shape: Any, whole: Any) -> Any:
-    """An array laid out like one of a shape that is expanded; None where that is row by row, or not known."""
+def _laid_out(word: str, given: Value, shape: Any) -> Any:
+    """An array laid out like a view of an array; None where that is row by row, or not known."""
+    if word not in _MOVED:
+        return None
     try:
-        layout = np.broadcast_to(np.empty(shape, bool), whole)
+        layout = _MOVED[word](np.empty(given.shape, bool) if given.spread is None else given.spread, shape)
     except ValueError:
         return None
-    return None if layout.flags.c_contiguous else layout
+    return None if layout.shape != tuple(shape) or layout.flags.c_contiguous else layout
+
+
+_MOVED: dict[str, Callable[[Any, Any], Any]] = {
+    "Expand": np.broadcast_to,
+    "Diagonal": lambda layout, shape: np.diagonal(layout, 0, -2, -1),
+    "T": lambda layout, shape: layout.T,
+    "Transpose": lambda layout, shape: layout.swapaxes(-1, -2),
+}
+"""Views that leave the entries out of order, and what they do to a layout; of others it is not known."""
 
 
 _REAL = {np.dtype("complex64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("float64")}

@@ -10,7 +10,7 @@ are the inputs, ``r`` is the result, ``_`` has no history); ``Div:1`` is ``DivBa
 
 ``g`` alone      the gradient itself is passed on
 ``0``, ``e``     zeros without history; the same where torch stores no entries of them
-``Scatter()+2``  torch's rule changed its answer in place, twice
+``Scatter()+2``  torch's rule changed its answer in place, twice; ``*2`` where the pass is recorded
 ``y'``           conjugated where complex
 ``Pow#2(x)``     a power by that number; ``#n`` is the node's own exponent less one
 ``Mul@g(x,y)``   of the shape of ``g``; ``@0`` of the first that comes with the answer, ``@t`` of the input's,
@@ -33,7 +33,8 @@ FmodBackward1 g Mul~(Neg(g),Div:2(x,y)) | Pow Mul(g,Mul:1(Pow#n(x))') | Pow:2 Mu
 Pow:1 ~ Where(_,Mul(g,Mul(y,Pow:1(x,Sub:1(y)))')) Mul(g,Where(_,Mul(r,Log(x))'))
 Addcmul g Mul(g,Mul:1(z)') Mul(g,Mul:1(y)') | Addcdiv g Mul(g,Div(_,z)') Mul~(Neg(g),Div~(Mul:1(y),Mul(z,z))')
 Lerp ~ Mul:1(g) | Lerp:1 Mul(g,Sub(_,z)) Mul(g,z) Mul(g,Sub(y,x)) | Sign 0 | Floor 0 | Ceil 0 | Round 0 | Trunc 0
-Round:1 0 | Div:2 0 | Div:3 0 | Copysign Mul(g,MaskedFill(Div(r,x))) Zeros()+1 | Copysign:1 Mul(g,MaskedFill(Div(r,x)))
+Round:1 0 | Div:2 0 | Div:3 0 | Copysign:1 Mul(g,MaskedFill(Div(r,x)))
+Copysign Mul(g,MaskedFill(Div(r,x))) Zeros@y()+1
 Exp Mul(g,r') | Expm1 Mul(g,Add:1(r')) | Exp2 Mul:1(Mul(g,r')) | Log Div(g,x') | Log1P Div(g,Add:1(x)')
 Log2 Div(g,Mul:1(x')) | Log10 Div(g,Mul:1(x')) | Sqrt Div(g,Mul:1(r')) | Rsqrt Mul~(Mul:1(g),Pow#3(r)')
 Sin Mul(g,Cos(x)') | Cos Mul(g,Neg(Sin(x)')) | Tan Mul(g,Add:1(Pow#2(r))') | Sinh Mul(g,Cosh(x)')
@@ -150,6 +151,7 @@ class Part(NamedTuple):
     number    the exponent of a power, or "n"
     shape     which shape it has, where that does not follow from its arguments
     changes   in-place changes made to it
+    recorded  whether only a recorded pass makes them
     name      what other answers of the row call it
     """
 
@@ -160,6 +162,7 @@ class Part(NamedTuple):
     shape: str = ""
     changes: int = 0
     name: str = ""
+    recorded: bool = False
 
 
 class Row(NamedTuple):
@@ -170,7 +173,7 @@ class Row(NamedTuple):
     named: dict[str, Part]
 
 
-_TOKEN = re.compile(r"([a-z])=|([A-Z]\w*(?::\d)?)(?:#(\w))?(?:@(\w))?(~?)\(|([a-z0_])|(\+\d)|([,)'])")
+_TOKEN = re.compile(r"([a-z])=|([A-Z]\w*(?::\d)?)(?:#(\w))?(?:@(\w))?(~?)\(|([a-z0_])|([+*]\d)|([,)'])")
 
 
 def _parse(text: str, named: dict[str, Part]) -> Any:
@@ -188,7 +191,7 @@ def _parse(text: str, named: dict[str, Part]) -> Any:
         elif letter:
             stack[-1].append(letter)
         elif changes:
-            stack[-1][-1] = stack[-1][-1]._replace(changes=int(changes))
+            stack[-1][-1] = stack[-1][-1]._replace(changes=int(changes[1]), recorded=changes[0] == "*")
         elif mark == "'":
             stack[-1][-1] = Part("Conj", (stack[-1][-1],))
         elif mark == ")":

@@ -7,6 +7,7 @@ have the several nodes in ``lowered``, in the same words.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -67,11 +68,36 @@ def _by_op(node: Any, name: str) -> str | None:
         return _product_with_zeros(node.args[0].raw_shape, params["dim"], name == "ProdBackward0")
     if op == "cumprod" and _has_zeros(node) and node.shape[params["dim"]] <= len(_LETTERS):
         return _running_product_with_zeros(node.shape[params["dim"]])
+    if name in _BY_SHAPE:
+        return _BY_SHAPE[name](node)
     if name == "RepeatBackward0":
         return _repeated(node)
     if name.startswith("Squeeze") and op == "squeeze" and not params["dim"]:
         return "g"
     return None
+
+
+def _joined(node: Any) -> str:
+    """What is a vector without entries has zeros of its own."""
+    shapes = [tuple(getattr(arg, "raw_shape", ())) for arg in node.args]
+    return " ".join("Zeros@t()+1" if shape == (0,) else "Slice(g)" for shape in shapes)
+
+
+def _empty(text: str) -> Callable[[Any], str | None]:
+    """The answer of a node whose result has no entries."""
+    return lambda node: None if math.prod(node.shape) else text
+
+
+_BY_SHAPE: dict[str, Callable[[Any], str | None]] = {
+    "CatBackward0": _joined,
+    "AsStridedBackward0": _empty("Zeros@t()+1"),
+    "CummaxBackward0": _empty("x"),
+    "CumminBackward0": _empty("x"),
+    "LinalgDetBackward0": lambda node: (
+        "Expand@t(Unsqueeze@t(Unsqueeze@t(g)))" if node.args[0].raw_shape[-1] == 1 else None
+    ),
+}
+"""Answers that go by the shape, by the node's name."""
 
 
 def _of_all(node: Any) -> bool:
@@ -138,7 +164,7 @@ def _running_product_with_zeros(size: int) -> str:
         elif k < size - 1:
             others = f"Cat({name}={others},Mul(Expand({name}),Cumprod(Slice(x))))"
         made = f"CopySlices@t({made},Sum:1(Mul(Slice(g),{others})))"
-    return f"{made}+{size + 1}"
+    return f"{made}*{size + 1}"
 
 
 def _repeated(node: Any) -> str:
@@ -258,16 +284,20 @@ def _batched(node: Any, name: str) -> tuple[str, tuple[Any, ...]]:
     ranks = [len(shape) for shape in shapes]
     if ranks == [1, 2]:
         return "Squeeze:4(Mm(Unsqueeze(x),y))", ()
-    if min(ranks) > 2 or (ranks[0] <= 2 and not node.mask & 1):
+    in_order = 1 in shapes[1][-2:]  # also with the last two axes exchanged
+    alone = ranks[0] <= 2 and not node.mask & 1 and not (ranks[0] == 1 and in_order)
+    if min(ranks) > 2 or alone:
         batch = tuple(node.shape[: max(ranks) - 2])
         rows = shapes[0] if ranks[0] > 1 else (1, *shapes[0])
         broad = tuple((*batch, *shape[-2:]) for shape in (rows, shapes[1]))
-        return "UnsafeView(Bmm(View(Expand@0(x)),View(Expand@1(y))))", broad
+        flat = tuple((math.prod(batch), *shape[-2:]) for shape in broad)
+        return "UnsafeView(Bmm(View@2(Expand@0(x)),View@3(Expand@1(y))))", broad + flat
     if ranks[0] > 2:
         return (f"UnsafeView(Mm(View(x),{y}))" if ranks[1] == 2 else "UnsafeView(Mv(View(x),y))"), tuple(shapes)
+    folded = "View(Transpose(y))" if in_order else "UnsafeView(Clone(Transpose(y)))"
     if ranks[0] == 1:
-        return "UnsafeView(Mv(UnsafeView(Clone(Transpose(y))),x))", ()
-    made = f"UnsafeView(Mm(UnsafeView(Clone(Transpose(y))),T({x})))"
+        return f"UnsafeView(Mv({folded},x))", ()
+    made = f"UnsafeView(Mm({folded},T({x})))"
     if name != "UnsafeViewBackward0":
         made = f"Transpose({made})" if name == "TransposeBackward0" else f"Clone(Transpose({made}))"
     return made, tuple(shapes)

@@ -309,7 +309,7 @@ def index_steps(shape: tuple[Any, ...], index: Index) -> list[str]:
             axis += len(shape) - rank
             continue
         if isinstance(p, slice):
-            steps += [] if _whole(p, shape[axis]) else ["Slice"]
+            steps += [] if is_whole(p, shape[axis]) else ["Slice"]
         elif p is None or isinstance(p, int):
             steps.append("Unsqueeze" if p is None else "Select")
         else:
@@ -318,7 +318,7 @@ def index_steps(shape: tuple[Any, ...], index: Index) -> list[str]:
     return steps + ["Index"] * arrays
 
 
-def _whole(part: slice, size: Any) -> bool:
+def is_whole(part: slice, size: Any) -> bool:
     """Whether torch takes a slice for the whole axis: as it is written, for it does not count from the end first."""
     until = part.stop is None or (isinstance(size, int) and part.stop >= size)
     return not part.start and part.step in (None, 1) and until

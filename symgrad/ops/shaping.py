@@ -446,7 +446,7 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     axis = axis_of(dim, len(full))
     nothing = (*full[:axis], 0, *full[axis + 1 :])  # a vector of no entries goes with everything
     for k, s in enumerate(shapes):
-        if s == (0,) != full:
+        if s == (0,) not in (full, nothing):
             xs = (*xs[:k], reshape_op(xs[k], shape=nothing), *xs[k + 1 :])
         elif len(s) != len(full):
             raise ShapeError(f"Tensors must have same number of dimensions: got {len(full)} and {len(s)}")

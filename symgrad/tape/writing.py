@@ -8,7 +8,7 @@ import numpy as np
 
 from symgrad.errors import AutogradError
 from symgrad.op import lookup
-from symgrad.ops.indexing import index_steps, static_index
+from symgrad.ops.indexing import index_steps, is_whole, static_index
 from symgrad.tape.graph import Labelled
 from symgrad.tape.inplace import LEAF
 from symgrad.tape.record import Recorded
@@ -34,8 +34,7 @@ def put(x: Any, value: Any, index: Any, node: str, places: tuple[Any, ...] = ())
 def written(x: Any, index: Any, value: Any) -> str:
     """torch's node for ``x[index] = value``: of the memory where views lead to it, else of the change itself."""
     steps = index_steps(x.raw_shape, index)
-    whole = isinstance(index.value, slice) and index.value.indices(x.raw_shape[0]) == (0, x.raw_shape[0], 1)
-    if steps and not whole:
+    if steps and not (isinstance(index.value, slice) and is_whole(index.value, x.raw_shape[0])):
         return "IndexPutBackward0" if steps == ["Index"] else "CopySlices"
     return "CopyBackwards" if value.ndim else "FillBackward3"
 

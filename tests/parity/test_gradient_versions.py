@@ -1,0 +1,108 @@
+"""Names and versions of gradients where torch's rules go by the shape, the layout or the mode of a pass."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad
+
+torch = pytest.importorskip("torch", reason="torch, the referee, is not installed")
+pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
+
+
+def doubling(t):
+    class Doubled(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    return Doubled.apply
+
+
+def square(v):
+    return (v * v).sum()
+
+
+def changed_empty(t, x, m, e):
+    v = (m * m)[:0].reshape(2, 0) if e.ndim > 1 else e * e
+    part = v[:1]
+    v.add_(1)
+    return square(v) + part.sin().sum()
+
+
+def doubled_view(t, x, m, e):
+    v = t.diag_embed(m)
+    doubling(t)(v[::2, 1])
+    return square(v) + square(m)
+
+
+PROGRAMS = {
+    "sgn of a product": lambda t, x, m, e: square((x * x).sgn()),
+    "sgn of a dot": lambda t, x, m, e: square(x.dot(x).sgn()),
+    "sgn of logsumexp": lambda t, x, m, e: (x.logsumexp(0, keepdim=True).sgn() * 0.5).sum(),
+    "sgn beside others": lambda t, x, m, e: square(x.sgn()) + square(x) + square(m.exp().sgn()),
+    "sgn of nothing": lambda t, x, m, e: square(e.asin().sgn()),
+    "cat with nothing": lambda t, x, m, e: square(t.cat([x.sin(), e])),
+    "cat of nothing": lambda t, x, m, e: t.cat([e, e, e]).view(-1).sum(),
+    "nothing, then changed": changed_empty,
+    "copysign of a vector": lambda t, x, m, e: m.copysign(x).sum(),
+    "copysign of another dtype": lambda t, x, m, e: m.copysign(x.float()).sum(),
+    "det of one entry": lambda t, x, m, e: t.linalg.det(m[:1] @ m[:1].t()) ** 2,
+    "det of one column": lambda t, x, m, e: t.linalg.det(m[:, :1] @ m[:, :1].t() + t.eye(2, dtype=m.dtype)),
+    "cumprod with zeros": lambda t, x, m, e: (x - x.detach()[0]).cumprod(0).exp2().sum(),
+    "diag of a view": lambda t, x, m, e: t.diag(x.view_as(x)).sum() ** 3,
+    "vector and batch": lambda t, x, m, e: (x[:1] @ m[:, None]).sin().sum(),
+    "vector without grad and batch": lambda t, x, m, e: (x.detach()[:1] @ m[:, None]).sin().sum(),
+    "column and batch": lambda t, x, m, e: (m[:, :1] @ m[:, None]).sin().sum(),
+    "a row for every batch": lambda t, x, m, e: (t.ones(2, 2, 1, 3, dtype=m.dtype) @ m[:, None].mT).sin().sum(),
+    "a function on a part": doubled_view,
+}
+
+
+def followed(t, program, levels):
+    """Name, version and next names of every gradient, pass after pass."""
+    leaves = [
+        t.tensor(np.array(a), requires_grad=True)
+        for a in ([0.5, -1.0, 1.5], [[0.75, 1.25, -1.5], [1.25, 1.5, -0.75]], np.zeros(0))
+    ]
+    s, seen = program(t, *leaves), []
+    for k in range(levels):
+        found = t.autograd.grad(s, leaves, allow_unused=True, create_graph=k < levels - 1)
+        seen.append([None if g is None else (type(g.grad_fn).__name__, g._version) for g in found])
+        recorded = [square(g) for g in found if g is not None and g.requires_grad]
+        if not recorded:
+            break
+        s = sum(recorded)
+    return seen
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3])
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_names_and_versions_of_gradients(program, levels):
+    here, there = (followed(t, program, levels) for t in (symgrad, torch))
+    assert here == there
+
+
+WRITES = {
+    "a slice of nothing": lambda v, e: v.__setitem__(slice(1, None), 3.0),
+    "a tensor into nothing": lambda v, e: v.__setitem__(slice(1, None), e * 2),
+    "all of nothing": lambda v, e: v.__setitem__(slice(None), e * 2),
+    "all from the first": lambda v, e: v.__setitem__(slice(0, None), 1.0),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_the_node_of_a_write_into_a_tensor_without_entries(write):
+    names = []
+    for t in (symgrad, torch):
+        e = t.tensor(np.zeros(0), requires_grad=True)
+        v = e * 1
+        write(v, e)
+        names.append((type(v.grad_fn).__name__, v._version))
+    assert names[0] == names[1]
