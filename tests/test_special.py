@@ -62,6 +62,23 @@ def test_polygamma(n: int, x: float) -> None:
     assert kernels.polygamma(np.float64(x), n) == pytest.approx(float(mpmath.psi(n, x)), rel=2e-14)
 
 
+@pytest.mark.parametrize("n", [2, 5, 9])
+def test_polygamma_below_zero(n: int) -> None:
+    x = np.array([-0.3, -1.6, -4.25])
+    want = [float(mpmath.psi(n, z)) for z in x]
+    np.testing.assert_allclose(kernels.polygamma(x, n), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 12])
+def test_bessel_i_keeps_its_digits(n: int) -> None:
+    x = np.array([1e-5, 0.02, 0.7, -3.0, 8.5, 23.9, 24.1, 60.0, -150.0, 311.0, 700.0, 1e6])
+    with mpmath.workdps(40):
+        want = [float(mpmath.besseli(n, z) * mpmath.exp(-abs(mpmath.mpf(z)))) for z in x]
+    np.testing.assert_allclose(kernels.bessel_ie(x, n), want, rtol=5e-14)
+    edges = kernels.bessel_ie(np.array([0.0, np.inf, -np.inf, np.nan]), n)
+    np.testing.assert_array_equal(edges, [float(n == 0), 0.0, 0.0, np.nan])
+
+
 def test_gamma_family_at_its_poles() -> None:
     assert kernels.lgamma(np.float64(0.0)) == math.inf
     assert kernels.digamma(np.float64(0.0)) == -math.inf

@@ -126,30 +126,32 @@ def bessel_k(x: Any, n: int) -> Any:
     return out.astype(x.dtype, copy=False)[()]
 
 
+def horner(x: Any, ratios: Any) -> Any:
+    """1 + r₁x (1 + r₂x (1 + …)) for x >= 0 and the ratios r of a series' coefficients."""
+    top = np.max(x, initial=1.0)  # the coefficients of x/top neither overflow nor vanish
+    coefficients = np.cumprod([1.0, *(ratio * top for ratio in ratios)])
+    part, out = x / top, np.full_like(x, coefficients[-1])
+    for coefficient in coefficients[-2::-1]:
+        out *= part
+        out += coefficient
+    return out
+
+
 def bessel_ie(x: Any, n: int) -> Any:
-    """e^(-|x|) I_n(x): the trapezoidal rule on its integral (DLMF 10.32.3), Hankel's series (10.40.1) far out."""
+    """e^(-|x|) I_n(x): its power series (DLMF 10.25.2), all of one sign, and far out Hankel's series (10.40.1)."""
     x = np.asarray(x)
     if x.size > 32768:
         return in_stretches(bessel_ie, x, n)
     size = np.abs(x.astype(np.float64))
-    limit = 40.0 + 2 * n * n
-    near = np.minimum(size, limit)
-    half = int(2.25 * math.sqrt(np.max(near, initial=0, where=near <= limit))) + n // 2 + 8
-    total = np.zeros_like(size)
-    for k in range(half):  # the angles below π/2; their mirror images have the reciprocal wave
-        angle = math.pi * (k + 0.5) / (2 * half)
-        wave = np.sinh if n % 2 else np.cosh
-        total += 2 * wave(near * math.cos(angle)) * math.cos(n * angle)
-    out = total * np.exp(-near) / (2 * half)
-    if (size > limit).any():
-        far = np.maximum(size, limit)
-        term = series = np.ones_like(size)
-        for k in range(1, 21):
-            term = -term * (4 * n * n - (2 * k - 1) ** 2) / (8 * k * far)
-            series = series + term
-        out = np.where(size > limit, series / np.sqrt(2 * math.pi * far), out)
-    out = np.where(np.isnan(size), size, out) * (np.sign(x) if n % 2 else 1)
-    return out.astype(x.dtype, copy=False)[()]
+    limit = min(24.0 + 2 * n * n, 600.0)
+    out = np.array(size)  # nan stays
+    near, far = size[size <= limit], size[size > limit]
+    terms = int(1.5 * np.max(near, initial=0)) + 16
+    series = horner(near * near / 4, [1 / (k * (n + k)) for k in range(1, terms)])
+    out[size <= limit] = series * np.exp(-near) * (near / 2) ** n / math.factorial(n)
+    series = horner(1 / far, [((2 * k - 1) ** 2 - 4 * n * n) / (8 * k) for k in range(1, 21)])
+    out[size > limit] = series / np.sqrt(2 * math.pi * far)
+    return (out * (np.sign(x) if n % 2 else 1)).astype(x.dtype, copy=False)[()]
 
 
 def bessel_i(x: Any, n: int) -> Any:

@@ -172,7 +172,7 @@ def lgamma(x: Any) -> Any:
 
 def inverse_power(a: Any, s: Any) -> Any:
     """a^(-s), by products where s is a small whole number."""
-    if np.ndim(s) or s not in (1, 2, 3, 4, 5, 6):
+    if np.ndim(s) or s not in range(1, 17):
         return a**-s
     inverse = out = 1 / a
     for _ in range(int(s) - 1):
@@ -217,8 +217,9 @@ def digamma(x: Any) -> Any:
     t = 1 / (y * y)
     series = t * (1 / 12 - t * (1 / 120 - t * (1 / 252 - t * (1 / 240 - t * (1 / 132 - t * 691 / 32760)))))
     out = out + np.log(y) - 1 / (2 * y) - series
-    turn = np.where(negative & ~pole, work, 0.5)
-    out = np.where(negative, out - np.pi / np.tan(np.pi * turn), out)
+    if negative.any():
+        turn = np.where(negative & ~pole, work, 0.5)
+        out = np.where(negative, out - np.pi / np.tan(np.pi * turn), out)
     out = np.where(pole, np.where(work == 0, np.copysign(np.inf, -work), np.nan), out)
     return out.astype(x.dtype, copy=False)[()]
 
@@ -236,10 +237,14 @@ def polygamma(x: Any, n: int) -> Any:
     if negative.any():
         with np.errstate(invalid="ignore"):
             cot = 1 / np.tan(np.pi * np.where(negative, work, 0.5))
-        slope = np.polynomial.Polynomial((0, 1))
+        slope = [0.0, 1.0]  # d/dx c(cot πx) = -π (1 + cot²) c'(cot)
         for _ in range(n):
-            slope = -np.pi * np.polynomial.Polynomial((1, 0, 1)) * slope.deriv()
-        out = np.where(negative, (-1) ** n * out - np.pi * slope(cot), out)
+            steps = [-np.pi * k * slope[k] for k in range(1, len(slope))]
+            slope = [a + b for a, b in zip([*steps, 0.0, 0.0], [0.0, 0.0, *steps], strict=True)]
+        turned = np.zeros_like(cot)
+        for coefficient in reversed(slope):
+            turned = turned * cot + coefficient
+        out = np.where(negative, (-1) ** n * out - np.pi * turned, out)
         if n > 1:
             out = np.where(negative & (work == np.floor(work)), (-1) ** (n + 1) * np.inf, out)
     return out.astype(x.dtype, copy=False)[()]

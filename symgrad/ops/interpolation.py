@@ -295,13 +295,13 @@ def _sampled_cubic(x: Any, points: Sequence[Any], padding: str, align: bool) -> 
     places = [_in_pixels(p, n, "zeros", align) for p, n in zip(points, sizes, strict=True)]
     lows = [np.floor(values_of(p)) for p in places]
     weights = [cubic_weights(p - low) for p, low in zip(places, lows, strict=True)]
+    rows, columns = (
+        [values_of(_brought_inside(low + k - 1, n, padding, align)) for k in range(4)]
+        for low, n in zip(lows, sizes, strict=True)
+    )
     total: Any = 0
     for i, j in itertools.product(range(4), repeat=2):
-        inside = [
-            values_of(_brought_inside(low + k - 1, n, padding, align))
-            for low, k, n in zip(lows, (i, j), sizes, strict=True)
-        ]
-        total = total + _read(x, inside) * unsqueeze(weights[0][i] * weights[1][j], 1)
+        total = total + _read(x, (rows[i], columns[j])) * unsqueeze(weights[0][i] * weights[1][j], 1)
     return total
 
 
