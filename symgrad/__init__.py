@@ -7,6 +7,7 @@ The names are torch's, so ``import symgrad as torch`` runs autograd code; beside
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 from numpy import dtype
@@ -119,7 +120,7 @@ def __getattr__(name: str) -> Any:
     if name in legacy.NAMES:
         return legacy.constructor(name)
     hint = f": {_ABSENT[name]}" if name in _ABSENT else ""
-    raise AttributeError(f"module 'symgrad' has no attribute {name!r}{hint}")
+    raise AttributeError(f"module 'symgrad' has no attribute {name!r}{hint}", name=name, obj=sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

@@ -151,6 +151,8 @@ MISUSED = {
     "layer_norm": (lambda: sg.nn.functional.layer_norm(X, None), r"layer_norm\(tensor of shape \(2, 2\), None\): "),
     "fft": (lambda: sg.fft.fft(None), r"fft_fft\(None\): .* called as fft_fft\(input, "),
     "abs": (lambda: sg.abs(None), r"abs\(None\): "),
+    "keyword": (lambda: sg.sum(X, axes=0), r"sum\(tensor of shape \(2, 2\), axes=0\): got an unexpected keyword"),
+    "text": (lambda: sg.sin("x"), r"numbers and terms, not str \('x'\)"),
     "chunk": (lambda: sg.chunk(X, 1.5), r"chunk\(tensor of shape \(2, 2\), 1.5\): "),
     "lu_unpack": (lambda: sg.lu_unpack(X[0], X), r"lu_unpack\(tensor of shape \(2,\), tensor of shape \(2, 2\)\): "),
     "rows": (lambda: sg.tensor([[1.0], [1.0, 2.0]]), r"expected sequence of length 1 at dim 1 \(got 2\)"),
@@ -174,6 +176,14 @@ def test_errors_of_the_library_stay_as_they_are():
         IndexError, match=r"^Dimension out of range \(expected to be in range of \[-2, 1\], but got 7\)"
     ):
         sg.sum(X, 7)
+
+
+@pytest.mark.parametrize("room", [sg, sg.nn.functional])
+def test_names_that_are_not_there_bring_near_ones(room):
+    """Python looks for them where the error says what was asked of what."""
+    with pytest.raises(AttributeError, match="reluu") as raised:
+        room.reluu  # noqa: B018
+    assert (raised.value.name, raised.value.obj) == ("reluu", room)
 
 
 def test_public_functions_can_be_pickled():

@@ -15,7 +15,7 @@ from symgrad.tape.record import Recorded
 __all__ = ["Compiled", "Specialised", "compile", "jit"]
 
 
-def compile(target: Any, *args: Any, name: str | None = None) -> Any:
+def compile(target: Any, /, *args: Any, name: str | None = None) -> Any:
     """A NumPy function of a tensor's graph, or of a function on tensors.
 
     ``compile(tensor, ["A", "x"])`` gives the :class:`Compiled` function of the named leaves; other constants keep the

@@ -227,7 +227,8 @@ def as_term(value: Any) -> Term:
     if isinstance(value, np.ndarray) and not value.ndim:
         return number(value)
     raise ArgumentError(
-        f"a formula cannot hold {type(value).__name__} {value!r:.40}; give it a name with symgrad.tensor(..., name=...)"
+        f"ops take tensors, arrays, numbers and terms, not {type(value).__name__} ({value!r:.40}); "
+        "a symbol of a formula is a value with a name: symgrad.tensor(..., name=...)"
     )
 
 

@@ -12,6 +12,7 @@ tensor([1., 0.])
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import symgrad.tensor  # noqa: F401  (fills the table)
@@ -21,7 +22,9 @@ globals().update(SPACES["nn.functional"])
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"module 'symgrad.nn.functional' has no function {name!r}.")
+    raise AttributeError(
+        f"module 'symgrad.nn.functional' has no function {name!r}.", name=name, obj=sys.modules[__name__]
+    )
 
 
 __all__ = sorted(SPACES["nn.functional"])  # noqa: PLE0605

@@ -27,9 +27,11 @@ def misused(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
     except (TypeError, ValueError):
         called = ""
     kind = OutOfBounds if isinstance(error, IndexError) else ArgumentError
-    return kind(f"{name}({given}): {error}.{called}")
+    return kind(f"{name}({given}): {_INNER.sub('', str(error))}.{called}")
 
 
+_INNER = re.compile(r"^[\w.<>]+\(\) ")
+"""The name that Python's error gives the function by, which is that of a part of it."""
 _BARE = re.compile(r"(tuple|list|string) index out of range|to unpack|zip\(\)|^$")
 
 
