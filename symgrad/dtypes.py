@@ -50,6 +50,32 @@ def torch_name(dtype: np.dtype[Any]) -> str:
     return TYPE_NAMES.get(dtype.name, dtype.name)
 
 
+_C_NAMES = {
+    "bool": "bool",
+    "int8": "signed char",
+    "uint8": "unsigned char",
+    "int16": "short int",
+    "int32": "int",
+    "int64": "long int",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}
+"""What torch calls a dtype where it names the one of C++."""
+
+
+def c_name(dtype: np.dtype[Any]) -> str:
+    """What torch's messages call a dtype where they name the one of C++.
+
+    >>> c_name(int64)
+    'long int'
+    """
+    return _C_NAMES.get(dtype.name, dtype.name)
+
+
 _KIND_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 """NumPy files bfloat16, which is not its own, under "V"; no other dtype of that kind becomes a tensor."""
 

@@ -7,6 +7,7 @@ tensor(6.)
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from symgrad.ops.reductions import cast
 from symgrad.ops.reductions import norm as entries_norm
 from symgrad.ops.still import still
 from symgrad.tensor import FUNCTIONS
+from symgrad.tensor.binding import with_out
 
 inv = FUNCTIONS["inverse"]
 det = FUNCTIONS["det"]
@@ -38,6 +40,7 @@ def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     return _diagonal(A, offset, dim1, dim2)
 
 
+@functools.partial(with_out, "linalg_vector_norm")
 def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The p-norm of entries over the axes ``dim`` (all of them by default); derivative 0 at the zero vector.
 
@@ -55,6 +58,7 @@ def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False, 
 matrix_norm = SPACES["linalg"]["matrix_norm"]
 
 
+@functools.partial(with_out, "linalg_norm")
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """A vector norm, or a matrix norm when two axes (or "fro") are asked for; without ``ord`` the entries' 2-norm.
 
@@ -69,6 +73,7 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
     return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
 
 
+@functools.partial(with_out, "linalg_multi_dot")
 def multi_dot(tensors: Any) -> Any:
     """The product of several matrices, contracted in the cheapest order; the first and last may be vectors.
 
@@ -97,6 +102,7 @@ def multi_dot(tensors: Any) -> Any:
     return contract(tuple(tensors), tuple(labels), outer[0] + outer[1], sizes)
 
 
+@functools.partial(with_out, "linalg_matrix_rank")
 def matrix_rank(A: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False, tol: Any = None) -> Any:
     """How many singular values exceed ``max(atol, rtol * the largest)``; it has no derivative.
 

@@ -8,25 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import c_name
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import shape_of
 
 Sizes = Sequence[int]
-_IN_C = {
-    "bool": "bool",
-    "int8": "signed char",
-    "uint8": "unsigned char",
-    "int16": "short int",
-    "int32": "int",
-    "int64": "long int",
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
-    "float32": "float",
-    "float64": "double",
-    "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
-}
-"""What torch calls a dtype where it names the one of C++."""
 
 
 def padding_of(padding: Any, steps: Sizes) -> None:
@@ -41,7 +27,7 @@ def same_dtype(input: Any, bias: Any) -> None:
     """The bias of a convolution has the dtype of its input."""
     dtypes = [getattr(x, "dtype", None) for x in (input, bias)]
     if all(dtype is not None for dtype in dtypes) and dtypes[0] != dtypes[1]:
-        ours, its = (_IN_C.get(np.dtype(dtype).name, str(dtype)) for dtype in dtypes)
+        ours, its = (c_name(np.dtype(dtype)) for dtype in dtypes)
         raise DtypeError(f"Input type ({ours}) and bias type ({its}) should be the same")
 
 

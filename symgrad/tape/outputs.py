@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, AutogradError
+from symgrad.dtypes import c_name, torch_name
+from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.tape.inplace import inplace
 from symgrad.tape.modes import MODE
+from symgrad.tape.overlap import PARTIAL, meets
 
 
 def into(out: Any, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -22,14 +24,73 @@ def into(out: Any, name: str, function: Callable[..., Any], args: Any, kwargs: A
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
+    if name in _APART:
+        _check_apart(targets, args)
     new = function(*args, **kwargs)
     if not several:
+        _check_dtype(name, new, out)
         return _written(out, new)
     if not isinstance(new, tuple) or len(new) != len(targets):
         count = len(new) if isinstance(new, tuple) else 1
         raise ArgumentError(f"{name}(): out= has {len(targets)} places, but there are {count} results.")
+    for part, target in zip(new, targets, strict=True):
+        _check_dtype(name, part, target)
     written = [_written(target, part) for target, part in zip(targets, new, strict=True)]
     return tuple(written) if new.__class__ is tuple else new.__class__(written)
+
+
+_EXACT = {
+    "Expected out tensor to have dtype {of_c}, but got {given_c} instead": """
+        addbmm addmm addmv aminmax argmax argmin as_strided_copy baddbmm bmm bucketize cross det diag diagonal_copy dot
+        expand_copy gather heaviside histc index_add index_copy index_reduce inverse isin kthvalue log_softmax lu_solve
+        lu_unpack matmul mm mode msort mv nanquantile narrow_copy nonzero norm ormqr permute_copy qr quantile renorm
+        scatter scatter_add scatter_reduce searchsorted slice_scatter slogdet softmax sort split_with_sizes_copy
+        squeeze_copy svd t_copy take take_along_dim tensordot topk transpose_copy triangular_solve tril triu unbind_copy
+        unfold_copy unsqueeze_copy vdot view_copy where
+        linalg_cholesky linalg_cholesky_ex linalg_cross linalg_det linalg_eigh linalg_eigvalsh linalg_inv linalg_inv_ex
+        linalg_lu linalg_lu_factor linalg_lu_factor_ex linalg_lu_solve linalg_matrix_norm linalg_multi_dot linalg_norm
+        linalg_qr linalg_slogdet linalg_solve linalg_solve_ex linalg_solve_triangular linalg_svd linalg_svdvals
+        linalg_vecdot linalg_vector_norm nn.functional_avg_pool2d nn.functional_avg_pool3d nn.functional_linear
+    """,
+    "Found dtype {given} but expected {of}": """
+        abs absolute bitwise_not ceil conj_physical fix floor frac nan_to_num neg negative round sgn sign trunc
+        nn.functional_gelu nn.functional_hardshrink nn.functional_softplus nn.functional_softshrink
+    """,
+    "expected scalar_type {of} but found {given}": "cummax cummin diff logcumsumexp nn.functional_logsigmoid",
+    "{name}(): self and result must have the same scalar type, not {of} and {given}": "index_select masked_select",
+    "Expected the dtype for input and out to match, but got {of} for input's dtype and {given} for out's dtype.": """
+        amax amin
+    """,
+    "{name} does not support non-boolean outputs.": "isneginf isposinf signbit",
+    "{name} only supports bool tensor for result, got: {given}": "all any",
+    "Expected object of scalar type {of} but got scalar type {given} for argument 'out'": "complex polar",
+    "{name} expects {of} tensor out, got: {given}": "multinomial",
+}
+"""Functions whose ``out=`` has the dtype of the result, as in torch, by what is said where it does not."""
+_WORDS = {name: words for words, names in _EXACT.items() for name in names.split()}
+_APART = ("cat", "concat", "concatenate", "cross", "gather", "index_select", "kthvalue", "linalg_cross",
+          "masked_select", "take", "take_along_dim")  # fmt: skip
+"""Functions whose ``out=`` may not lie in the memory of an argument."""
+
+
+def _check_dtype(name: str, new: Any, target: Any) -> None:
+    """Raise torch's error for a place of another dtype, where the function does not convert its result."""
+    words = _WORDS.get(name)
+    if words is None or not (hasattr(new, "_value") and hasattr(target, "_value")) or new.dtype == target.dtype:
+        return
+    dtypes = (new.dtype, target.dtype)
+    (of, given), (of_c, given_c) = map(torch_name, dtypes), map(c_name, dtypes)
+    raise DtypeError(words.format(name=name, of=of, given=given, of_c=of_c, given_c=given_c))
+
+
+def _check_apart(targets: Sequence[Any], args: Any) -> None:
+    """Raise torch's error for a place in the memory of an argument."""
+    flat = [x for arg in args for x in (arg if isinstance(arg, (list, tuple)) else (arg,))]
+    arrays = [x._value for x in flat if isinstance(getattr(x, "_value", None), np.ndarray)]
+    for target in targets:
+        mine = getattr(target, "_value", target)
+        if isinstance(mine, np.ndarray) and any(meets(array, mine, apart=True) for array in arrays):
+            raise AutogradError(PARTIAL)
 
 
 def _written(target: Any, new: Any) -> Any:

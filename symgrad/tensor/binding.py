@@ -155,9 +155,15 @@ def _real_inplace(name: str, change: Callable[..., Any]) -> Callable[..., Any]:
 
 _WITH_OUT = ("linalg", "special", "fft")
 """Namespaces whose functions take ``out=``."""
+_OUT = {
+    "nn.functional": (
+        "avg_pool2d", "avg_pool3d", "gelu", "hardshrink", "linear", "logsigmoid", "softplus", "softshrink",
+    )
+}  # fmt: skip
+"""Single ones of other namespaces."""
 
 
-def _with_out(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def with_out(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that also takes ``out=``."""
     code = getattr(function, "__code__", None)
     if code is not None and "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
@@ -397,7 +403,7 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         if name in _SEVERAL:
             call = _several(_SEVERAL[name], call)
         if entry.function:
-            functions[name] = _with_out(name, _of_numbers(call) if name in _OF_NUMBERS else call)
+            functions[name] = with_out(name, _of_numbers(call) if name in _OF_NUMBERS else call)
         if entry.method and name not in cls.__dict__:
             setattr(cls, name, call)
     _bind_operators(cls)
@@ -434,9 +440,10 @@ def _bind_spaces(cls: type) -> None:
         names = {name: f"{space}.{name}" for name in whole}
         members.update({name: _rewriting(names[name], _labelling(names[name], whole[name])) for name in names})
         if space in _WITH_OUT:
-            members.update({name: _with_out(f"{space}_{name}", call) for name, call in members.items()})
+            members.update({name: with_out(f"{space}_{name}", call) for name, call in members.items()})
         else:
-            members.update({name: _explained(name, call) for name, call in members.items()})
+            plain = {name: _explained(name, call) for name, call in members.items()}
+            members.update(plain | {name: with_out(f"{space}_{name}", members[name]) for name in _OUT.get(space, ())})
 
 
 def _settle(module: str, functions: dict[str, Callable[..., Any]]) -> None:
