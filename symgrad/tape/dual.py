@@ -161,19 +161,36 @@ class Dual:
         """These entries where the condition holds, those of ``other`` elsewhere."""
         return lookup("where")(condition, self, other)
 
+    def cpu(self) -> Any:
+        """The same: there is no other device."""
+        return self
+
+    @property
+    def mH(self) -> Any:  # noqa: N802  (torch's name)
+        """The last two axes exchanged, and conjugated."""
+        return lookup("conj")(self.mT)
+
+    H = mH
+
+    def _inplace(self, op: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        return dualwrites.overwrite(self, op(dualwrites.unchanged(self), *args, **options))
+
     def __getattr__(self, name: str) -> Any:
-        if name.endswith("_") and not name.startswith("_"):
+        if name in dualwrites.FACTS:
+            return getattr(self.primal, name)
+        if name.endswith("_"):
             changed = dualwrites.change(name[:-1])
             if changed is not None:
                 return functools.partial(changed, self)
         if name in ("_value", "_node"):
-            raise AutogradError(
+            raise AttributeError(
                 "a tensor without a tangent cannot be changed in place by one that moves along a tangent, since it "
                 "would not move itself; make a new tensor instead: by cat, stack, where or index_put."
             )
-        if name[0] == "_" or name[-1] == "_" or not hasattr(type(self.primal), name):
-            raise AttributeError(f"'Dual' object has no attribute {name!r}")
-        return getattr(self.primal, name)  # a fact about the value, or something new that does not move
+        raise AttributeError(f"'Dual' object has no attribute {name!r}")
+
+    def __contains__(self, value: Any) -> bool:
+        return value in self.primal
 
     def __getitem__(self, index: Any) -> Any:
         from symgrad.ops.indexing import getitem

@@ -15,6 +15,60 @@ from symgrad.op import FRONTS, carrier_of, lookup, shape_of
 from symgrad.ops.indexing import static_index
 from symgrad.tape.putting import put_into
 
+FACTS = frozenset(
+    [
+        "is_complex",
+        "is_floating_point",
+        "is_signed",
+        "is_conj",
+        "is_neg",
+        "is_contiguous",
+        "is_cuda",
+        "is_meta",
+        "is_inference",
+        "is_quantized",
+        "is_sparse",
+        "is_pinned",
+        "is_shared",
+        "is_nonzero",
+        "is_same_size",
+        "device",
+        "layout",
+        "itemsize",
+        "nbytes",
+        "nelement",
+        "ndimension",
+        "element_size",
+        "stride",
+        "storage_offset",
+        "data_ptr",
+        "get_device",
+        "data",
+        "grad",
+        "grad_fn",
+        "backward",
+        "register_hook",
+        "retain_grad",
+        "retains_grad",
+        "output_nr",
+        "name",
+        "new",
+        "new_empty",
+        "new_full",
+        "new_ones",
+        "new_tensor",
+        "new_zeros",
+        "bool",
+        "byte",
+        "char",
+        "short",
+        "int",
+        "long",
+        "tolist",
+    ]
+)
+"""What a dual answers as its primal does: facts about it, and new values that do not move."""
+
 
 class Place:
     """Where the tangent of a dual and of all its views is kept, and how often it changed."""
@@ -81,6 +135,8 @@ def change(name: str) -> Callable[..., Any] | None:
         return lambda dual, value=0, *_: overwrite(dual, value)
     if name in ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims"):
         return lambda dual, *args: dual.become(getattr(dual, name)(*args))
+    if name == "requires_grad":
+        return _require
     if name == "fill_diagonal":
         return _fill_diagonal
     entry = FRONTS.get(name)
@@ -92,6 +148,11 @@ def change(name: str) -> Callable[..., Any] | None:
 def unchanged(dual: Any) -> Any:
     """The dual as it is before a change, for what is recorded about the change."""
     return dual.clone() if dual.requires_grad else dual
+
+
+def _require(dual: Any, requires_grad: bool = True) -> Any:
+    dual.primal.requires_grad_(requires_grad)
+    return dual
 
 
 def _fill_diagonal(dual: Any, fill_value: Any, wrap: bool = False) -> Any:
