@@ -161,6 +161,44 @@ PICKING = {
 }
 
 
+def overwritten(x, mask):
+    y = x * 2
+    y[mask] = -1.0
+    y[mask[0]] = y.sum()
+    return (y**2).sum()
+
+
+MASKS = {
+    "where": lambda x, mask: (sg.where(mask, x, 0) ** 2).sum(),
+    "masked_fill": lambda x, mask: (x.masked_fill(mask, 2.0) ** 2).sum(),
+    "x[mask] = number": overwritten,
+    "masked.mean": lambda x, mask: (sg.masked.mean(x, 1, mask=mask) ** 2).sum(),
+    "masked.std": lambda x, mask: sg.masked.std(x, 1, mask=mask).sum(),
+    "masked.softmax": lambda x, mask: (sg.masked.softmax(x, 1, mask=mask) * x.detach()).nansum(),
+}
+
+
+@pytest.mark.parametrize("how", MASKS)
+def test_a_mask_that_chooses_is_an_argument(how, tmp_path):
+    x = STEP[:3] if how == "x[mask] = number" else STEP
+    masks = [(rng.random(x.shape) < 0.5) | (np.arange(3) > 0) for _ in range(4)]
+    f = sg.compile(sg.func.grad(MASKS[how]), x, masks[0])
+    module = saved(f, tmp_path / "f.py")
+    for mask in masks:
+        want = sg.func.grad(MASKS[how])(x, mask).numpy()
+        np.testing.assert_allclose(getattr(module, f.program.name)(x, mask), want, rtol=1e-12)
+        np.testing.assert_allclose(f(x, mask), want, rtol=1e-12)
+    assert f.traces == 1
+
+
+def test_labels_that_end_with_a_negative_one_are_an_argument(tmp_path):
+    f = sg.compile(sg.func.grad(F.multilabel_margin_loss), STEP, np.array([[1, -1, 0]] * 5))
+    module = saved(f, tmp_path / "f.py")
+    for labels in ([[0, 2, -1]] * 5, [[2, 1, 0], [1, -1, -1], [0, -1, 2], [-1, 0, 0], [2, 2, -1]]):
+        want = sg.func.grad(F.multilabel_margin_loss)(STEP, np.array(labels)).numpy()
+        np.testing.assert_allclose(getattr(module, f.program.name)(STEP, np.array(labels)), want, rtol=1e-12)
+
+
 @pytest.mark.parametrize("how", PICKING)
 def test_an_index_array_is_an_argument(how, tmp_path):
     f = sg.compile(sg.func.grad(PICKING[how]), STEP, np.array([1, 1, 4, 0]))

@@ -17,11 +17,12 @@ from symgrad.ops.arithmetic import squared_error
 from symgrad.ops.blas import pairwise_distance
 from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import exp, log, logsigmoid, softplus
-from symgrad.ops.indexing import gather_op, one_hot_op
+from symgrad.ops.indexing import gather_op, one_hot_op, scatter_op
 from symgrad.ops.naming import within
 from symgrad.ops.places import array_of, check_places, place_outside
 from symgrad.ops.predicates import any_
 from symgrad.ops.reductions import cast, mean, size, sum_
+from symgrad.ops.scans import cumprod_op
 from symgrad.ops.select import abs_, clamp_min, eq, minimum, relu, where
 from symgrad.ops.shaping import expand, reshape, unsqueeze
 from symgrad.ops.softmax import log_softmax, logsumexp
@@ -545,14 +546,14 @@ def multilabel_margin_loss(
     reduction = _legacy(reduction, size_average, reduce)
     _check_reduction(reduction)
     x = input if len(shape_of(input)) == 2 else reshape(input, 1, -1)
-    labels = values_of(reshape(target, shape_of(x)))
+    labels = reshape(target, shape_of(x))
     classes = size(x, (1,))
-    listed = np.cumprod(labels >= 0, 1).astype(bool)
-    safe = np.where(listed, labels, 0)
+    listed = cumprod_op(cast(labels >= 0, "int64"), dim=1)
+    safe = where(listed != 0, labels, 0)
+    check_places(safe, x, 1, "target out of range: ")
     own = gather_op(x, safe, dim=1)
-    is_label = np.zeros(labels.shape, bool)
-    np.logical_or.at(is_label, (np.arange(len(labels))[:, None], safe), listed)
-    pairs = listed[:, :, None] & ~is_label[:, None, :]
+    is_label = scatter_op(listed, safe, dim=1, shape=shape_of(x))
+    pairs = (unsqueeze(listed, 2) != 0) & (unsqueeze(is_label, 1) == 0)
     value = sum_(where(pairs, relu(1 - unsqueeze(own, 2) + unsqueeze(x, 1)), 0), (1, 2)) / classes
     value = value if len(shape_of(input)) == 2 else reshape(value, ())
     return _reduced(value, reduction)

@@ -30,6 +30,7 @@ from symgrad.ops.softmax import log_softmax as log_softmax_all
 from symgrad.ops.softmax import logsumexp as logsumexp_all
 from symgrad.ops.softmax import softmax as softmax_all
 from symgrad.ops.sorting import nanmedian
+from symgrad.ops.still import still
 
 
 def _masked(call: Callable[..., Any]) -> Any:
@@ -53,9 +54,10 @@ def input_mask(input: Any, *_: Any, mask: Any = None, **__: Any) -> Any:
 
 
 def _counted(input: Any, mask: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
-    """How many entries count, as a plain array."""
-    here = np.ones(shape_of(input), bool) if mask is None else np.broadcast_to(np.asarray(mask), shape_of(input))
-    return here.sum(axes, keepdims=keepdim)
+    """How many entries count: an array of integers."""
+    if mask is None:
+        return np.ones(shape_of(input), bool).sum(axes, keepdims=keepdim)
+    return sum_all(still(expand(mask, shape_of(input))), axes, keepdim)
 
 
 @_masked
@@ -136,10 +138,9 @@ def _variance(input: Any, dim: Any, correction: float, keepdim: bool, dtype: Any
     axes = axes_of(dim, len(shape_of(x)))
     centre = sum_(x, axes, keepdim=True, mask=mask) / _counted(x, mask, axes, True)
     apart = _filled(x - centre, mask, 0)
-    count = _counted(x, mask, axes, keepdim) - correction
-    return sum_all(apart * conj(apart), axes, keepdim) / np.maximum(count, 0).astype(
-        np.zeros((), apart.dtype).real.dtype
-    )
+    real = np.zeros((), apart.dtype).real.dtype
+    count = clamp_min(cast(_counted(x, mask, axes, keepdim), "float64") - correction, 0)
+    return sum_all(apart * conj(apart), axes, keepdim) / cast(count, real)
 
 
 @_masked

@@ -31,6 +31,21 @@ def put(x: Any, value: Any, index: Any, node: str, places: tuple[Any, ...] = ())
     return made
 
 
+def fills(x: Any, index: Any, value: Any) -> bool:
+    """Whether ``x[index] = value`` writes one value where a mask holds."""
+    mask = index._value if isinstance(index, Recorded) else None
+    if mask is None or mask.dtype.kind != "b" or not mask.ndim or np.ndim(value):
+        return False
+    return bool(mask.shape == x.raw_shape[: mask.ndim])
+
+
+def filled(x: Any, mask: Any, value: Any) -> Any:
+    """``x`` with one value where a mask holds, which is an operand here: a program that is traced takes other masks."""
+    wide = lookup("reshape")(mask, shape=mask.raw_shape + (1,) * (len(x.raw_shape) - mask._value.ndim))
+    kept = lookup("cast")(value, dtype=x.dtype.name) if isinstance(value, Recorded) else x.dtype.type(value)
+    return lookup("where")(wide, kept, x)
+
+
 def written(x: Any, index: Any, value: Any) -> str:
     """torch's node for ``x[index] = value``: of the memory where views lead to it, else of the change itself."""
     steps = index_steps(x.raw_shape, index)

@@ -24,7 +24,7 @@ from symgrad.tape.record import plain
 from symgrad.tape.versions import apart, changes, note_detached, note_replaced
 from symgrad.tape.views import base_of, inferred, out_of_reach, shows_temporary, view_of
 from symgrad.tape.watch import WATCH, note_read
-from symgrad.tape.writing import WHOLE, parted, plain_index, put, refused, written
+from symgrad.tape.writing import WHOLE, filled, fills, parted, plain_index, put, refused, written
 from symgrad.tensor.binding import bind
 from symgrad.tensor.shown import Shown
 from symgrad.tensor.writes import Writes
@@ -375,6 +375,9 @@ class Tensor(Shown, Writes):
         return getitem(self, index) if first is None else getitem(getitem(self, first), rest)
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if WATCH.count and fills(self, index, value):
+            inplace(self, lambda x: filled(x, index, value), (), {}, even=True)
+            return
         index = plain_index(index)
         first, rest = parted(index)
         if first is not None:
