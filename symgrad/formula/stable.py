@@ -17,6 +17,7 @@ from typing import Any
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.term import Term
 from symgrad.op import lookup
+from symgrad.ops.products import QUOTIENTS, made_of
 
 Found = tuple[Term, list[Term]]
 """The other spelling, and the terms of the program that it is made of."""
@@ -122,6 +123,15 @@ def _square_root(term: Term) -> Term | None:
     return None
 
 
+def _divided(term: Term) -> Found | None:
+    """A product, running product or determinant over its own factors: the others, which no zero among them upsets."""
+    *rest, out, x = term.args
+    if not made_of(out, term.op.name.partition("_")[0], x, term.params):
+        return None
+    assert term.op.define is not None
+    return term.op.define(*term.args, **term.params), [*rest, x]
+
+
 _PATTERNS: dict[str, Callable[[Term], Found | None]] = {
     "log1p": _log1p,
     "log": _log,
@@ -129,6 +139,7 @@ _PATTERNS: dict[str, Callable[[Term], Found | None]] = {
     "reciprocal": _quotient,
     "sqrt": _root,
     "pow": _root,
+    **dict.fromkeys(QUOTIENTS, _divided),
 }
 CANDIDATES = frozenset(_PATTERNS)
 """Names of the ops that a pattern may end in."""

@@ -384,15 +384,6 @@ def var(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
     return np.true_divide(total, max(count - correction, 0))
 
 
-def prod_others(x: Any, dim: int) -> Any:
-    """Product of all other entries along an axis, without division: prefix times suffix products."""
-    x = np.moveaxis(x, dim, -1)
-    left, right = np.ones_like(x), np.ones_like(x)
-    np.cumprod(x[..., :-1], -1, out=left[..., 1:])
-    np.cumprod(x[..., :0:-1], -1, out=right[..., -2::-1])
-    return np.moveaxis(left * right, -1, dim)
-
-
 def put(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
     """Zeros of ``shape`` with ``g`` added at ``index`` (the transpose of ``x[index]``); repeated indices add up."""
     out = np.zeros(shape, getattr(g, "dtype", float))
@@ -427,19 +418,6 @@ def solve(a: Any, b: Any) -> Any:
     if b.ndim == 1:
         return np.linalg.solve(a, b[:, None])[..., 0]
     return np.linalg.solve(a, b)
-
-
-def adjugate(x: Any) -> Any:
-    """The transposed cofactor matrix, right for singular matrices too (through the SVD); nan for infinite ones."""
-    if np.shape(x)[-1] == 1:
-        return np.ones_like(x)
-    known = np.all(np.isfinite(x), (-2, -1), keepdims=True)
-    u, s, vh = np.linalg.svd(np.where(known, x, 0))
-    sign = np.linalg.det(u) * np.linalg.det(vh)
-    found = np.conj(np.swapaxes(vh, -1, -2)) @ (
-        prod_others(s, -1)[..., None] * sign[..., None, None] * np.conj(np.swapaxes(u, -1, -2))
-    )
-    return np.where(known, found, np.nan)
 
 
 def norm(x: Any, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:

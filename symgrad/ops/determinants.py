@@ -7,15 +7,19 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels, single
-from symgrad.op import Op, front, is_complex, primitive, shape_of
+from symgrad.op import Op, elementwise, front, is_complex, primitive, shape_of
 from symgrad.ops.complex import conj, imag
 from symgrad.ops.contraction import einsum
 from symgrad.ops.linalg import check_square, inv_op, matrix_front, mH
-from symgrad.ops.shaping import unsqueeze_op, zeros_like
+from symgrad.ops.products import made_of
+from symgrad.ops.select import guard, where
+from symgrad.ops.shaping import ones_like, unsqueeze_op, zeros_like
 
 
 def _det_vjp(g: Any, out: Any, x: Any) -> Any:
-    return _scalar(g) * mH(adjugate_op(x))
+    if shape_of(x)[-1] == 1:
+        return _scalar(g) * ones_like(x)  # the matrix is its determinant, which has no part in the slope
+    return _scalar(g) * mH(det_divided_op(out, x))
 
 
 def _scalar(g: Any) -> Any:
@@ -27,7 +31,7 @@ def _scalar(g: Any) -> Any:
 adjugate_op: Op = primitive(
     "adjugate",
     kernels.adjugate,
-    (lambda g, out, x: _adjugate_vjp(g, x),),
+    (lambda g, out, x: adjugate_moved_op(x, g),),
     infer=lambda shape: shape,
     dtypes="float",
     domain="invertible",
@@ -35,12 +39,12 @@ adjugate_op: Op = primitive(
     single=single.smooth(kernels.adjugate),
     refuses={"h": "lu_cpu"},
     latex=r"\operatorname{{adj}}\left({0}\right)",
-    doc="Transposed cofactors: det(X) X⁻¹, right for singular matrices too in value and first derivative of det.",
+    doc="Transposed cofactors: det(X) X⁻¹, right for singular matrices too in value and in the derivatives of det.",
 )
 
 
-def _adjugate_vjp(g: Any, x: Any) -> Any:
-    # adj(X) = det(X) X⁻¹ where X is regular; its own derivative is taken there.  That of a number is 1.
+def _as_moved(x: Any, g: Any) -> Any:
+    # adj(X) = det(X) X⁻¹ where X is regular; the adjugate of a number is 1.
     if shape_of(x)[-1] == 1:
         return zeros_like(x)
     inverse = inv_op(x)
@@ -49,15 +53,103 @@ def _adjugate_vjp(g: Any, x: Any) -> Any:
     return _scalar(conj(det_op(x))) * (inside * h - h @ g @ h)
 
 
+def _moved_twice(h: Any, x: Any, g: Any) -> Any:
+    # The second derivative of det(X) X⁻¹ along Gᴴ and H, for regular X.
+    inverse = inv_op(x)
+    a, b = inverse @ mH(g), inverse @ h
+    both = a @ b
+    over, trace_a, trace_b = (_scalar(einsum("...ii->...", m)) for m in (both, a, b))
+    inside = (trace_a * trace_b - over) * inverse
+    return mH(_scalar(det_op(x)) * (inside + (both + b @ a - trace_a * b - trace_b * a) @ inverse))
+
+
+adjugate_moved_op: Op = primitive(
+    "adjugate_moved",
+    kernels.adjugate_moved,
+    (
+        lambda h, out, x, g: _moved_twice(h, x, g),
+        lambda h, out, x, likeg: mH(adjugate_moved_op(x, mH(h))),
+    ),
+    infer=lambda x, g: x,
+    dtypes="float",
+    domain=("invertible", "real"),
+    define=_as_moved,
+    refuses={"h": "lu_cpu"},
+    doc="The pullback of the adjugate, right for singular matrices, too; its own derivative is that of regular ones.",
+)
+nonsingular_op: Op = elementwise(
+    "nonsingular",
+    kernels.nonsingular,
+    None,
+    public=(),
+    result=lambda dtype: np.dtype(bool),
+    domain="real",
+    doc="Whether a matrix of this determinant is far enough from singular ones to be inverted; no derivative.",
+)
+det_divided_op: Op = primitive(
+    "det_divided",
+    kernels.det_divided,
+    (
+        lambda g, out, det, x: _by_det(conj(out), g, det),
+        lambda g, out, det, x: det_divided_twice_op(g, det, x),
+    ),
+    infer=lambda det, x: x,
+    define=lambda det, x: _divided(det, x),
+    domain=("nonzero", "invertible"),
+    refuses={"h": "lu_cpu"},
+    doc="A determinant times the inverse of its matrix, the transposed cofactors; the adjugate of singular matrices.",
+)
+
+
+def _by_det(g: Any, slopes: Any, det: Any) -> Any:
+    return guard(einsum("...ij,...ij->...", g, slopes) / conj(det), nonsingular_op(det))
+
+
+def _divided(det: Any, x: Any) -> Any:
+    if made_of(det, "det", x, {}):
+        return adjugate_op(x)
+    return where(_scalar(nonsingular_op(det)), _scalar(det) * inv_op(x), adjugate_op(x))
+
+
+det_divided_twice_op: Op = primitive(
+    "det_divided_twice",
+    kernels.det_divided_twice,
+    (
+        lambda h, twice, likeg, det, x: mH(det_divided_twice_op(mH(h), det, x)),
+        lambda h, twice, g, det, x: _by_det(conj(h), twice, det),
+        lambda h, twice, g, det, x: _twice_by_matrix(h, twice, g, det, x),
+    ),
+    infer=lambda g, det, x: x,
+    define=lambda g, det, x: _divided_twice(g, det, x),
+    domain=("real", "nonzero", "invertible"),
+    refuses={"h": "lu_cpu"},
+    doc="The pullback of det·inverse to the matrix, where the determinant is a value of its own.",
+)
+
+
+def _twice_by_matrix(h: Any, twice: Any, g: Any, det: Any, x: Any) -> Any:
+    # Through the two inverses of -det X⁻ᴴ G X⁻ᴴ.
+    turned = mH(det_divided_op(det, x) @ h) / _scalar(conj(det))
+    back = mH(h @ det_divided_op(det, x)) / _scalar(conj(det))
+    return where(_scalar(nonsingular_op(det)), -(twice @ turned + back @ twice), _moved_twice(h, x, g))
+
+
+def _divided_twice(g: Any, det: Any, x: Any) -> Any:
+    inverse = mH(inv_op(x))
+    regular = -_scalar(conj(det)) * (inverse @ g @ inverse)
+    if made_of(det, "det", x, {}):
+        return regular
+    return where(_scalar(nonsingular_op(det)), regular, adjugate_moved_op(x, g))
+
+
 det_op: Op = primitive(
     "det",
     np.linalg.det,
-    (_det_vjp,),
+    (lambda g, out, x: _det_vjp(g, out, x),),
     infer=lambda shape: shape[:-2],
     node="LinalgDet",
     dtypes="float",
     refuses={"bui": "linalg.det: Expected a floating point or complex tensor as input. Got {dtype}", "h": "lu_cpu"},
-    saves=(-1,),
     domain="invertible",
     single=single.real(single.det, np.linalg.det),
     code=lambda x: f"np.linalg.det({x})",

@@ -14,7 +14,7 @@ from symgrad.ops.complex import conj
 from symgrad.ops.contraction import contract
 from symgrad.ops.reductions import along, axes_of, cast, int_to_long, keep, reduce_code, reduced_shape, sum_op
 from symgrad.ops.refusals import kind_of
-from symgrad.ops.select import ne, where
+from symgrad.ops.select import guard, ne, where
 from symgrad.ops.shaping import ones_like, reshape, unsqueeze_op
 
 prod_others_op: Op = primitive(
@@ -33,6 +33,89 @@ def _prod_others_vjp(g: Any, x: Any, dim: int) -> Any:
     rows = where(eye, 1, unsqueeze_op(x, dim=dim))
     slopes = conj(prod_others_op(rows, dim=dim + 1)) * unsqueeze_op(g, dim=dim + 1)
     return sum_op(where(eye, 0, slopes), dim=(dim,), keepdim=False)
+
+
+QUOTIENTS = (
+    "prod_divided", "prod_divided_twice", "cumprod_divided", "cumprod_moved", "cumprod_divided_twice", "det_divided",
+    "det_divided_twice",
+)  # fmt: skip
+"""Ops whose last two operands are a product and its factors; formulas show what they are where it is that of them."""
+
+
+def made_of(out: Any, op: str, x: Any, params: dict[str, Any]) -> bool:
+    """Whether a formula ``out`` is ``op`` of ``x``, and no value of its own."""
+    name = getattr(getattr(out, "op", None), "name", None)
+    return name == op and out.args[0] is x and out.params == params
+
+
+divisible_op: Op = primitive(
+    "divisible",
+    kernels.divisible,
+    (None, None),
+    infer=lambda out, x: (),
+    result=lambda out, x: np.dtype(bool),
+    domain="real",
+    doc="Whether products may be divided by their factors: none is zero, none over- or underflowed; no derivative.",
+)
+prod_divided_op: Op = primitive(
+    "prod_divided",
+    kernels.prod_divided,
+    (
+        lambda g, slopes, out, x, *, dim, keepdim: _by_product(g, out, x, dim, keepdim),
+        lambda g, slopes, out, x, *, dim, keepdim: prod_divided_twice_op(g, out, x, dim=dim, keepdim=keepdim),
+    ),
+    infer=lambda out, x, dim, keepdim: x,
+    define=lambda out, x, *, dim, keepdim: _divided(out, x, dim, keepdim),
+    domain="nonzero",
+    doc="A product over each of its factors, which is the product of the others; by these alone where one is zero.",
+)
+
+
+def _by_product(g: Any, out: Any, x: Any, dim: int, keepdim: bool) -> Any:
+    return sum_op(guard(g / conj(x), divisible_op(out, x)), dim=(dim,), keepdim=keepdim)
+
+
+def _divided(out: Any, x: Any, dim: int, keepdim: bool) -> Any:
+    others = prod_others_op(x, dim=dim)
+    if made_of(out, "prod", x, {"dim": dim, "keepdim": keepdim}):
+        return others
+    return where(divisible_op(out, x), keep(out, (dim,), keepdim) / x, others)
+
+
+prod_divided_twice_op: Op = primitive(
+    "prod_divided_twice",
+    kernels.prod_divided_twice,
+    (
+        lambda h, twice, likeg, out, x, *, dim, keepdim: conj(
+            prod_divided_twice_op(conj(h), out, x, dim=dim, keepdim=keepdim)
+        ),
+        lambda h, twice, g, out, x, *, dim, keepdim: -_by_product(conj(h) * g / conj(x), out, x, dim, keepdim),
+        lambda h, twice, g, out, x, *, dim, keepdim: where(
+            divisible_op(out, x), -2 * conj(h / x) * twice, _others_twice(h, g, x, dim)
+        ),
+    ),
+    infer=lambda g, out, x, dim, keepdim: x,
+    define=lambda g, out, x, *, dim, keepdim: _divided_twice(g, out, x, dim, keepdim),
+    domain="nonzero",
+    doc="The pullback of a product over each of its factors to these, where the product is a value of its own.",
+)
+
+
+def _others_twice(h: Any, g: Any, x: Any, dim: int) -> Any:
+    # The pullback of the pullback of the products of all others, in which every row is one of its own.
+    eye = identity_mask(x, dim)
+    rows = where(eye, 1, unsqueeze_op(x, dim=dim))
+    cotangents = where(eye, 0, conj(unsqueeze_op(h, dim=dim)) * unsqueeze_op(g, dim=dim + 1))
+    return sum_op(where(eye, 0, _prod_others_vjp(cotangents, rows, dim + 1)), dim=(dim,), keepdim=False)
+
+
+def _divided_twice(g: Any, out: Any, x: Any, dim: int, keepdim: bool) -> Any:
+    undivided = _prod_others_vjp(g, x, dim)
+    if made_of(out, "prod", x, {"dim": dim, "keepdim": keepdim}):
+        # Both ways to the factors make up the derivative of the products of others: without that by the product.
+        by_product = keep(_by_product(g, out, x, dim, keepdim), (dim,), keepdim)
+        return undivided - by_product * conj(prod_others_op(x, dim=dim))
+    return where(divisible_op(out, x), -g * conj(keep(out, (dim,), keepdim) / (x * x)), undivided)
 
 
 def identity_mask(x: Any, dim: int) -> Any:
@@ -56,11 +139,14 @@ eye_op: Op = primitive(
 prod_op: Op = primitive(
     "prod",
     lambda x, dim, keepdim: np.prod(x, dim, np.int64 if x.dtype.kind in "bui" else None, keepdims=keepdim),
-    (lambda g, out, x, *, dim, keepdim: keep(g, (dim,), keepdim) * conj(prod_others_op(x, dim=dim)),),
+    (
+        lambda g, out, x, *, dim, keepdim: (
+            keep(g, (dim,), keepdim) * conj(prod_divided_op(out, x, dim=dim, keepdim=keepdim))
+        ),
+    ),
     infer=lambda shape, dim, keepdim: reduced_shape(shape, dim=(dim,), keepdim=keepdim),
     result=int_to_long,
     domain="real",
-    saves=(-1,),
     node=lambda shape, dim, keepdim: f"ProdBackward{int(keepdim or len(shape) > 1)}",
     code=reduce_code("np.prod"),
     doc="Product over an axis; right at zeros.",

@@ -13,6 +13,7 @@ from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import conj, real
 from symgrad.ops.indexing import getitem
 from symgrad.ops.naming import inplace
+from symgrad.ops.products import divided_where, divisible_op, made_of
 from symgrad.ops.reductions import along, axes_of, cast, int_to_long, sum_op
 from symgrad.ops.refusals import kind_of
 from symgrad.ops.select import eq, ge, where
@@ -60,13 +61,126 @@ def _positions(x: Any, dim: int) -> Any:
     return cumsum_op(real(ones) if is_complex(x) else ones, dim=dim)
 
 
-def _cumprod_vjp(g: Any, x: Any, dim: int) -> Any:
-    # Row i holds x with a 1 at i; its running products are the slopes of the outputs from i on.
+def _rows(x: Any, dim: int) -> tuple[Any, Any, Any]:
+    """Row i holds x with a 1 at i; its running products are the slopes of the outputs from i on.
+
+    Returns the rows, and where they are at i, and where not before it.
+    """
     places = _positions(x, dim)
     mine, theirs = unsqueeze_op(places, dim=dim + 1), unsqueeze_op(places, dim=dim)
-    rows = where(eq(mine, theirs), 1, unsqueeze_op(x, dim=dim))
-    slopes = where(ge(theirs, mine), conj(cumprod_op(rows, dim=dim + 1)), 0)
+    same = eq(mine, theirs)
+    return where(same, 1, unsqueeze_op(x, dim=dim)), same, ge(theirs, mine)
+
+
+def _of_cumprod(out: Any, x: Any, dim: int) -> bool:
+    return made_of(out, "cumprod", x, {"dim": dim})
+
+
+def _by_products(h: Any, g: Any, out: Any, x: Any, dim: int) -> Any:
+    """The part of the derivative of a pullback that goes by the running products."""
+    divisible = divisible_op(out, x)
+    return guard(g * conj(cumsum_op(h / where(divisible, x, 1), dim=dim)), divisible)
+
+
+def _pulled(g: Any, x: Any, dim: int) -> Any:
+    rows, _, after = _rows(x, dim)
+    slopes = where(after, conj(cumprod_op(rows, dim=dim + 1)), 0)
     return sum_op(unsqueeze_op(g, dim=dim) * slopes, dim=(dim + 1,), keepdim=False)
+
+
+def _moved(t: Any, x: Any, dim: int) -> Any:
+    rows, _, after = _rows(x, dim)
+    slopes = where(after, cumprod_op(rows, dim=dim + 1), 0)
+    return sum_op(unsqueeze_op(t, dim=dim + 1) * slopes, dim=(dim,), keepdim=False)
+
+
+def _pulled_twice(h: Any, g: Any, x: Any, dim: int) -> Any:
+    rows, same, after = _rows(x, dim)
+    cotangents = where(after, conj(unsqueeze_op(h, dim=dim + 1)) * unsqueeze_op(g, dim=dim), 0)
+    return sum_op(where(same, 0, _pulled(cotangents, rows, dim + 1)), dim=(dim,), keepdim=False)
+
+
+def _moved_twice(k: Any, h: Any, x: Any, dim: int) -> Any:
+    rows, same, after = _rows(x, dim)
+    along = unsqueeze_op(h, dim=dim + 1) * where(
+        after, _moved(where(same, 0, unsqueeze_op(k, dim=dim)), rows, dim + 1), 0
+    )
+    return sum_op(along, dim=(dim,), keepdim=False)
+
+
+def _pulled_thrice(k: Any, h: Any, g: Any, x: Any, dim: int) -> Any:
+    rows, same, after = _rows(x, dim)
+    cotangents = where(after, conj(unsqueeze_op(h, dim=dim + 1)) * unsqueeze_op(g, dim=dim), 0)
+    back = _pulled_twice(where(same, 0, unsqueeze_op(k, dim=dim)), cotangents, rows, dim + 1)
+    return sum_op(where(same, 0, back), dim=(dim,), keepdim=False)
+
+
+cumprod_divided_op: Op = primitive(
+    "cumprod_divided",
+    kernels.cumprod_divided,
+    (
+        lambda h, pulled, likeg, out, x, *, dim: cumprod_moved_op(h, out, x, dim=dim),
+        lambda h, pulled, g, out, x, *, dim: _by_products(h, g, out, x, dim),
+        lambda h, pulled, g, out, x, *, dim: cumprod_divided_twice_op(h, g, out, x, dim=dim),
+    ),
+    infer=lambda g, out, x, dim: x,
+    define=lambda g, out, x, *, dim: _divided(g, out, x, dim),
+    domain="nonzero",
+    doc="The pullback of a running product: the sum of g_j · out_j from i on, over x_i; by products where one is zero.",
+)
+
+
+def _divided(g: Any, out: Any, x: Any, dim: int) -> Any:
+    if _of_cumprod(out, x, dim):
+        return _pulled(g, x, dim)
+    sums = flip(cumsum_op(flip(g * conj(out), dim), dim=dim), dim)
+    return where(divisible_op(out, x), sums / conj(x), _pulled(g, x, dim))
+
+
+cumprod_moved_op: Op = primitive(
+    "cumprod_moved",
+    kernels.cumprod_moved,
+    (
+        lambda g, moved, liket, out, x, *, dim: cumprod_divided_op(g, out, x, dim=dim),
+        lambda g, moved, t, out, x, *, dim: _by_products(t, g, out, x, dim),
+        lambda g, moved, t, out, x, *, dim: cumprod_divided_twice_op(t, g, out, x, dim=dim),
+    ),
+    infer=lambda t, out, x, dim: x,
+    define=lambda t, out, x, *, dim: (
+        _moved(t, x, dim)
+        if _of_cumprod(out, x, dim)
+        else where(divisible_op(out, x), out * cumsum_op(t / x, dim=dim), _moved(t, x, dim))
+    ),
+    domain="nonzero",
+    doc="The tangent of a running product, by way of the product where no factor is zero.",
+)
+cumprod_divided_twice_op: Op = primitive(
+    "cumprod_divided_twice",
+    kernels.cumprod_divided_twice,
+    (
+        lambda k, twice, likeh, g, out, x, *, dim: cumprod_divided_twice_op(k, g, out, x, dim=dim),
+        lambda k, twice, h, likeg, out, x, *, dim: where(
+            divisible_op(out, x),
+            -cumprod_moved_op(h * k / where(divisible_op(out, x), x, 1), out, x, dim=dim),
+            _moved_twice(k, h, x, dim),
+        ),
+        lambda k, twice, h, g, out, x, *, dim: -_by_products(h * k / x, g, out, x, dim),
+        lambda k, twice, h, g, out, x, *, dim: where(
+            divisible_op(out, x), -2 * conj(k / x) * twice, _pulled_thrice(k, h, g, x, dim)
+        ),
+    ),
+    infer=lambda h, g, out, x, dim: x,
+    define=lambda h, g, out, x, *, dim: _divided_twice(h, g, out, x, dim),
+    domain="nonzero",
+    doc="The pullback of a running product's pullback to the factors, where the product is a value of its own.",
+)
+
+
+def _divided_twice(h: Any, g: Any, out: Any, x: Any, dim: int) -> Any:
+    undivided = _pulled_twice(h, g, x, dim)
+    if _of_cumprod(out, x, dim):
+        return undivided - _pulled(_by_products(h, g, out, x, dim), x, dim)
+    return where(divisible_op(out, x), -conj(h / x) * cumprod_divided_op(g, out, x, dim=dim), undivided)
 
 
 def _cumprod_kernel(x: Any, dim: int) -> Any:
@@ -76,11 +190,10 @@ def _cumprod_kernel(x: Any, dim: int) -> Any:
 cumprod_op: Op = primitive(
     "cumprod",
     _cumprod_kernel,
-    (lambda g, out, x, *, dim: _cumprod_vjp(g, x, dim),),
+    (lambda g, out, x, *, dim: cumprod_divided_op(g, out, x, dim=dim),),
     infer=lambda shape, dim: shape,
     result=int_to_long,
     code=lambda x, dim: f"np.cumprod({x}, {dim})",
-    saves=(-1,),
     domain="real",
     single=rounded(_cumprod_kernel),
     doc="Running product along an axis; right at zeros.",

@@ -383,6 +383,15 @@ SAMPLES: dict[str, list[Sample]] = {
     "var": [*_reductions(correction=1), _one("real", "n", dim=(0,), correction=0, keepdim=False)],
     "std": [*_reductions(correction=1), _one("real", "n", dim=(0,), correction=0, keepdim=False)],
     "prod_others": _along(),
+    "divisible": [_many(("nonzero", "m"), ("nonzero", "n", "m"))],
+    "prod_divided": [
+        _many(("nonzero", "m"), ("nonzero", "n", "m"), dim=0, keepdim=False),
+        _many(("nonzero", "n", 1), ("nonzero", "n", "m"), dim=1, keepdim=True),
+    ],
+    "prod_divided_twice": [
+        _many(("nonzero", "n", "m"), ("nonzero", "m"), ("nonzero", "n", "m"), dim=0, keepdim=False),
+        _many(("nonzero", "n", "m"), ("nonzero", "n", 1), ("nonzero", "n", "m"), dim=1, keepdim=True),
+    ],
     "prod": [_one("real", "n", "m", dim=0, keepdim=False), _one("real", "n", "m", dim=1, keepdim=True)],
     "amax": _reductions(),
     "amin": _reductions(),
@@ -449,6 +458,10 @@ SAMPLES: dict[str, list[Sample]] = {
     "mantissa": [_one("in-binade", "n", "m"), _one("in-binade")],
     "exponent": [_one("in-binade", "n", "m"), _one("in-binade")],
     "cumprod": _along(),
+    **{
+        name: [_many(*[("nonzero", "n", "m")] * count, dim=0), _many(*[("nonzero", "n", "m")] * count, dim=1)]
+        for name, count in (("cumprod_divided", 3), ("cumprod_moved", 3), ("cumprod_divided_twice", 4))
+    },
     "logcumsumexp": _along(),
     "argsort": _along(descending=False),
     "isin": [_many(("real", "n", "m"), ("real", "n"))],
@@ -474,6 +487,15 @@ SAMPLES: dict[str, list[Sample]] = {
         _many(("invertible", "n", "n"), ("real", "n", "m"), upper=True, unit=False),
         _many(("invertible", "q", "n", "n"), ("real", "q", "n", "m"), upper=False, unit=False),
         _many(("invertible", "n", "n"), ("real", "n", "m"), upper=False, unit=True),
+    ],
+    "adjugate_moved": [_many(("invertible", "q", "n", "n"), ("real", "q", "n", "n"))],
+    "det_divided": [
+        _many(("nonzero",), ("invertible", "n", "n")),
+        _many(("nonzero", "q"), ("invertible", "q", "n", "n")),
+    ],
+    "det_divided_twice": [
+        _many(("real", "n", "n"), ("nonzero",), ("invertible", "n", "n")),
+        _many(("real", "q", "n", "n"), ("nonzero", "q"), ("invertible", "q", "n", "n")),
     ],
     "solve": [
         _many(("invertible", "n", "n"), ("real", "n")),

@@ -58,11 +58,12 @@ from symgrad.formula.canonical.slices import keeps_order
 from symgrad.formula.structures import is_hermitian, is_symmetric
 from symgrad.formula.term import NUMBER, SYMBOL, Term, flatten, number, postorder
 from symgrad.op import Op, lookup
+from symgrad.ops.products import QUOTIENTS
 
 _EXPANDED = frozenset(
     ("mean", "square", "reciprocal", "rsqrt", "adjugate", "matrix_power", "var", "hypot", "log1p", "expm1",
      "solve_triangular", "chosen", "masked", "inverse_mills", "erfcx_tail", "one_less_square", "complex", "adjoint",
-     "erfcx", "bessel_ie", "log_odds", "surprise")
+     "erfcx", "bessel_ie", "log_odds", "surprise", "adjugate_moved", *QUOTIENTS)
 )  # fmt: skip
 """Ops that formulas show by their definition."""
 

@@ -23,6 +23,7 @@ from symgrad.formula.printing.pieces import (
 )
 from symgrad.formula.term import Term, constant_value
 from symgrad.op import lookup
+from symgrad.ops.products import QUOTIENTS
 
 # ---------------------------------------------------------------------------------------------- arithmetic
 
@@ -260,6 +261,7 @@ def _transparent(w: Writer, t: Term) -> Piece | None:
 
 
 @writes("log1p", "expm1", "exp2", "log2", "log10", "hypot", "logaddexp", "shifted_exp", "xlogy", "adjugate", "mean")
+@writes("adjugate_moved", *QUOTIENTS)
 def _defined(w: Writer, t: Term) -> Piece | None:
     """Ops that the reader knows better by their definition."""
     define: Any = t.op.define
