@@ -76,6 +76,7 @@ _EXAMPLES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "cumprod_divided": ((_VECTOR, _VECTOR, _VECTOR), {"dim": 0}),
     "cumprod_moved": ((_VECTOR, _VECTOR, _VECTOR), {"dim": 0}),
     "cumprod_divided_twice": ((_VECTOR, _VECTOR, _VECTOR, _VECTOR), {"dim": 0}),
+    "adjugate_moved": ((_MATRIX, _MATRIX), {}),
     "det_divided": ((6.0, _MATRIX), {}),
     "det_divided_twice": ((_MATRIX, 6.0, _MATRIX), {}),
     "softmax": ((_VECTOR,), {"dim": 0}),

@@ -25,6 +25,11 @@ def divisible(out: Any, x: Any) -> Any:
     return np.all(x) and np.all((size >= np.finfo(size.dtype).tiny) & (size < np.inf))
 
 
+def divided_where(x: Any, y: Any, keep: Any) -> Any:
+    """x / y, and 0 where ``keep`` does not hold."""
+    return np.where(keep, x / np.where(keep, y, 1), 0)[()]
+
+
 def prod_divided(out: Any, x: Any, dim: int, keepdim: bool) -> Any:
     """A product along an axis divided by each of its factors; the products of the others where that cannot be done."""
     if not divisible(out, x):

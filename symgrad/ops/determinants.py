@@ -11,8 +11,8 @@ from symgrad.op import Op, elementwise, front, is_complex, primitive, shape_of
 from symgrad.ops.complex import conj, imag
 from symgrad.ops.contraction import einsum
 from symgrad.ops.linalg import check_square, inv_op, matrix_front, mH
-from symgrad.ops.products import made_of
-from symgrad.ops.select import guard, where
+from symgrad.ops.products import divided_where, made_of
+from symgrad.ops.select import where
 from symgrad.ops.shaping import ones_like, unsqueeze_op, zeros_like
 
 
@@ -102,7 +102,7 @@ det_divided_op: Op = primitive(
 
 
 def _by_det(g: Any, slopes: Any, det: Any) -> Any:
-    return guard(einsum("...ij,...ij->...", g, slopes) / conj(det), nonsingular_op(det))
+    return divided_where(einsum("...ij,...ij->...", g, slopes), conj(det), nonsingular_op(det))
 
 
 def _divided(det: Any, x: Any) -> Any:
@@ -129,9 +129,10 @@ det_divided_twice_op: Op = primitive(
 
 def _twice_by_matrix(h: Any, twice: Any, g: Any, det: Any, x: Any) -> Any:
     # Through the two inverses of -det X⁻ᴴ G X⁻ᴴ.
-    turned = mH(det_divided_op(det, x) @ h) / _scalar(conj(det))
-    back = mH(h @ det_divided_op(det, x)) / _scalar(conj(det))
-    return where(_scalar(nonsingular_op(det)), -(twice @ turned + back @ twice), _moved_twice(h, x, g))
+    regular = _scalar(nonsingular_op(det))
+    inverse = divided_where(det_divided_op(det, x), _scalar(det), regular)
+    back = twice @ mH(inverse @ h) + mH(h @ inverse) @ twice
+    return where(regular, -back, _moved_twice(h, x, g))
 
 
 def _divided_twice(g: Any, det: Any, x: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.dtypes import as_dtype
-from symgrad.op import Op, front, primitive, shape_of
+from symgrad.op import Op, elementwise, front, primitive, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import conj
 from symgrad.ops.contraction import contract
@@ -57,6 +57,18 @@ divisible_op: Op = primitive(
     domain="real",
     doc="Whether products may be divided by their factors: none is zero, none over- or underflowed; no derivative.",
 )
+divided_where: Op = elementwise(
+    "divided_where",
+    kernels.divided_where,
+    lambda out, x, y, keep: divided_where(1, y, keep),
+    lambda out, x, y, keep: -divided_where(out, y, keep),
+    None,
+    public=(),
+    define=lambda x, y, keep: guard(x / y, keep),
+    domain=("real", "nonzero", "bool"),
+    condition=2,
+    doc="x / y, and 0 where keep does not hold: what a product has no part in where it cannot be divided.",
+)
 prod_divided_op: Op = primitive(
     "prod_divided",
     kernels.prod_divided,
@@ -72,7 +84,7 @@ prod_divided_op: Op = primitive(
 
 
 def _by_product(g: Any, out: Any, x: Any, dim: int, keepdim: bool) -> Any:
-    return sum_op(guard(g / conj(x), divisible_op(out, x)), dim=(dim,), keepdim=keepdim)
+    return sum_op(divided_where(g, conj(x), divisible_op(out, x)), dim=(dim,), keepdim=keepdim)
 
 
 def _divided(out: Any, x: Any, dim: int, keepdim: bool) -> Any:
@@ -89,16 +101,21 @@ prod_divided_twice_op: Op = primitive(
         lambda h, twice, likeg, out, x, *, dim, keepdim: conj(
             prod_divided_twice_op(conj(h), out, x, dim=dim, keepdim=keepdim)
         ),
-        lambda h, twice, g, out, x, *, dim, keepdim: -_by_product(conj(h) * g / conj(x), out, x, dim, keepdim),
-        lambda h, twice, g, out, x, *, dim, keepdim: where(
-            divisible_op(out, x), -2 * conj(h / x) * twice, _others_twice(h, g, x, dim)
+        lambda h, twice, g, out, x, *, dim, keepdim: (
+            -_by_product(divided_where(conj(h) * g, conj(x), divisible_op(out, x)), out, x, dim, keepdim)
         ),
+        lambda h, twice, g, out, x, *, dim, keepdim: _twice_by_factors(h, twice, g, out, x, dim),
     ),
     infer=lambda g, out, x, dim, keepdim: x,
     define=lambda g, out, x, *, dim, keepdim: _divided_twice(g, out, x, dim, keepdim),
     domain="nonzero",
     doc="The pullback of a product over each of its factors to these, where the product is a value of its own.",
 )
+
+
+def _twice_by_factors(h: Any, twice: Any, g: Any, out: Any, x: Any, dim: int) -> Any:
+    divisible = divisible_op(out, x)
+    return where(divisible, -2 * conj(divided_where(h, x, divisible)) * twice, _others_twice(h, g, x, dim))
 
 
 def _others_twice(h: Any, g: Any, x: Any, dim: int) -> Any:

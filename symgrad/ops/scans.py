@@ -78,8 +78,7 @@ def _of_cumprod(out: Any, x: Any, dim: int) -> bool:
 
 def _by_products(h: Any, g: Any, out: Any, x: Any, dim: int) -> Any:
     """The part of the derivative of a pullback that goes by the running products."""
-    divisible = divisible_op(out, x)
-    return guard(g * conj(cumsum_op(h / where(divisible, x, 1), dim=dim)), divisible)
+    return g * conj(cumsum_op(divided_where(h, x, divisible_op(out, x)), dim=dim))
 
 
 def _pulled(g: Any, x: Any, dim: int) -> Any:
@@ -159,21 +158,29 @@ cumprod_divided_twice_op: Op = primitive(
     kernels.cumprod_divided_twice,
     (
         lambda k, twice, likeh, g, out, x, *, dim: cumprod_divided_twice_op(k, g, out, x, dim=dim),
-        lambda k, twice, h, likeg, out, x, *, dim: where(
-            divisible_op(out, x),
-            -cumprod_moved_op(h * k / where(divisible_op(out, x), x, 1), out, x, dim=dim),
-            _moved_twice(k, h, x, dim),
+        lambda k, twice, h, likeg, out, x, *, dim: _twice_by_cotangents(k, h, out, x, dim),
+        lambda k, twice, h, g, out, x, *, dim: (
+            -_by_products(divided_where(h * k, x, divisible_op(out, x)), g, out, x, dim)
         ),
-        lambda k, twice, h, g, out, x, *, dim: -_by_products(h * k / x, g, out, x, dim),
-        lambda k, twice, h, g, out, x, *, dim: where(
-            divisible_op(out, x), -2 * conj(k / x) * twice, _pulled_thrice(k, h, g, x, dim)
-        ),
+        lambda k, twice, h, g, out, x, *, dim: _twice_by_factors(k, twice, h, g, out, x, dim),
     ),
     infer=lambda h, g, out, x, dim: x,
     define=lambda h, g, out, x, *, dim: _divided_twice(h, g, out, x, dim),
     domain="nonzero",
     doc="The pullback of a running product's pullback to the factors, where the product is a value of its own.",
 )
+
+
+def _twice_by_cotangents(k: Any, h: Any, out: Any, x: Any, dim: int) -> Any:
+    divisible = divisible_op(out, x)
+    moved = cumprod_moved_op(divided_where(h * k, x, divisible), out, x, dim=dim)
+    return where(divisible, -moved, _moved_twice(k, h, x, dim))
+
+
+def _twice_by_factors(k: Any, twice: Any, h: Any, g: Any, out: Any, x: Any, dim: int) -> Any:
+    divisible = divisible_op(out, x)
+    divided = -2 * conj(divided_where(k, x, divisible)) * twice
+    return where(divisible, divided, _pulled_thrice(k, h, g, x, dim))
 
 
 def _divided_twice(h: Any, g: Any, out: Any, x: Any, dim: int) -> Any:

@@ -389,8 +389,8 @@ SAMPLES: dict[str, list[Sample]] = {
         _many(("nonzero", "n", 1), ("nonzero", "n", "m"), dim=1, keepdim=True),
     ],
     "prod_divided_twice": [
-        _many(("nonzero", "n", "m"), ("nonzero", "m"), ("nonzero", "n", "m"), dim=0, keepdim=False),
-        _many(("nonzero", "n", "m"), ("nonzero", "n", 1), ("nonzero", "n", "m"), dim=1, keepdim=True),
+        _fixed(_many(("nonzero", "n", "m"), ("nonzero", "m"), ("nonzero", "n", "m"), dim=0, keepdim=False)),
+        _fixed(_many(("nonzero", "n", "m"), ("nonzero", "n", 1), ("nonzero", "n", "m"), dim=1, keepdim=True)),
     ],
     "prod": [_one("real", "n", "m", dim=0, keepdim=False), _one("real", "n", "m", dim=1, keepdim=True)],
     "amax": _reductions(),
@@ -459,7 +459,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "exponent": [_one("in-binade", "n", "m"), _one("in-binade")],
     "cumprod": _along(),
     **{
-        name: [_many(*[("nonzero", "n", "m")] * count, dim=0), _many(*[("nonzero", "n", "m")] * count, dim=1)]
+        name: [_fixed(_many(*[("nonzero", "n", "m")] * count, dim=dim)) for dim in (0, 1)]
         for name, count in (("cumprod_divided", 3), ("cumprod_moved", 3), ("cumprod_divided_twice", 4))
     },
     "logcumsumexp": _along(),
@@ -488,14 +488,14 @@ SAMPLES: dict[str, list[Sample]] = {
         _many(("invertible", "q", "n", "n"), ("real", "q", "n", "m"), upper=False, unit=False),
         _many(("invertible", "n", "n"), ("real", "n", "m"), upper=False, unit=True),
     ],
-    "adjugate_moved": [_many(("invertible", "q", "n", "n"), ("real", "q", "n", "n"))],
+    "adjugate_moved": [_fixed(_many(("invertible", 2, "n", "n"), ("real", 2, "n", "n")))],
     "det_divided": [
         _many(("nonzero",), ("invertible", "n", "n")),
         _many(("nonzero", "q"), ("invertible", "q", "n", "n")),
     ],
     "det_divided_twice": [
-        _many(("real", "n", "n"), ("nonzero",), ("invertible", "n", "n")),
-        _many(("real", "q", "n", "n"), ("nonzero", "q"), ("invertible", "q", "n", "n")),
+        _fixed(_many(("real", "n", "n"), ("nonzero",), ("invertible", "n", "n"))),
+        _fixed(_many(("real", 2, "n", "n"), ("nonzero", 2), ("invertible", 2, "n", "n"))),
     ],
     "solve": [
         _many(("invertible", "n", "n"), ("real", "n")),

@@ -63,7 +63,7 @@ from symgrad.ops.products import QUOTIENTS
 _EXPANDED = frozenset(
     ("mean", "square", "reciprocal", "rsqrt", "adjugate", "matrix_power", "var", "hypot", "log1p", "expm1",
      "solve_triangular", "chosen", "masked", "inverse_mills", "erfcx_tail", "one_less_square", "complex", "adjoint",
-     "erfcx", "bessel_ie", "log_odds", "surprise", "adjugate_moved", *QUOTIENTS)
+     "erfcx", "bessel_ie", "log_odds", "surprise", "adjugate_moved", "divided_where", *QUOTIENTS)
 )  # fmt: skip
 """Ops that formulas show by their definition."""
 

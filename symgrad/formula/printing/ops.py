@@ -261,7 +261,7 @@ def _transparent(w: Writer, t: Term) -> Piece | None:
 
 
 @writes("log1p", "expm1", "exp2", "log2", "log10", "hypot", "logaddexp", "shifted_exp", "xlogy", "adjugate", "mean")
-@writes("adjugate_moved", *QUOTIENTS)
+@writes("adjugate_moved", "divided_where", *QUOTIENTS)
 def _defined(w: Writer, t: Term) -> Piece | None:
     """Ops that the reader knows better by their definition."""
     define: Any = t.op.define

@@ -1,0 +1,94 @@
+"""Formulas and programs of derivatives that are made of a product's result: they leave it out, and hold at zeros."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+CALLS = ["x.prod()", "x.prod(0)", "x.prod(1, keepdim=True)", "x.cumprod(0)", "x.cumprod(-1)"]
+POINT, ZEROS = np.array([[0.5, -1.2, 2.0], [0.7, 1.5, -0.4]]), np.array([[0.5, 0.0, 2.0], [0.0, 1.5, 0.0]])
+
+
+def second(call):
+    """A function that takes two derivatives of a product."""
+
+    def run(x):
+        (g,) = sg.autograd.grad((eval(call, {"x": x, "sg": sg}) ** 2).sum(), x, create_graph=True)
+        return sg.autograd.grad((g * g).sum(), x, create_graph=True)[0]
+
+    return run
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_formulas_hold_at_zeros(call):
+    """A program read off two recorded passes at one point is right where a factor is zero."""
+    program = sg.compile(second(call), POINT)
+    for at in (POINT, ZEROS):
+        run = second(call)(sg.tensor(at, name="x", requires_grad=True))
+        np.testing.assert_allclose(program(at), run.numpy(force=True), atol=1e-12)
+    made = second(call)(sg.tensor(POINT, name="x", requires_grad=True))
+    assert r"\frac" not in made.latex()
+    assert "divi" not in made.latex()
+    assert pickle.loads(pickle.dumps(made)).tolist() == made.tolist()
+
+
+@pytest.mark.parametrize("call", [*CALLS, "sg.linalg.det(x @ x.T)", "sg.linalg.det(x[:, :2])"])
+def test_gradient_by_the_result_has_a_formula(call):
+    """By the product itself the derivative is not zero, and its formula says so."""
+    x = sg.tensor(POINT, name="x", requires_grad=True)
+    out = eval(call, {"x": x, "sg": sg})
+    (g,) = sg.autograd.grad(out.sum(), x, create_graph=True)
+    for kept in (False, True):
+        (by_out,) = sg.autograd.grad(g.sum(), out, retain_graph=True, create_graph=kept)
+        assert by_out.abs().sum() > 0
+        program = sg.compile(by_out)
+        np.testing.assert_allclose(program(POINT), by_out.numpy(force=True), rtol=1e-12)
+        assert by_out.latex()
+
+
+def test_a_result_without_history_stays_in_the_formula():
+    """Cut off from its factors, the product is a value of its own."""
+    x = sg.tensor([2.0, 3.0], name="x", requires_grad=True)
+    y = sg.tensor(6.0, name="y", requires_grad=True)
+    from symgrad.op import lookup
+
+    slopes = lookup("prod_divided")(y, x, dim=0, keepdim=False)
+    found = sg.autograd.grad(slopes.sum(), [x, y])
+    np.testing.assert_allclose(found[0].tolist(), [-6 / 4, -6 / 9])
+    np.testing.assert_allclose(found[1].item(), 1 / 2 + 1 / 3)
+    assert "y" in slopes.latex()
+    np.testing.assert_allclose(sg.compile(slopes)(y=6.0, x=np.array([0.0, 3.0])), [3, 0])
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2])
+@pytest.mark.parametrize("shift", [0, 0.5j])
+def test_second_derivative_at_singular_matrices(rank, shift):
+    """The adjugate is a polynomial of the entries: its derivative is finite and right whatever the rank."""
+    rng = np.random.default_rng(1)
+    base = (rng.standard_normal((3, rank)) + shift) @ rng.standard_normal((rank, 3))
+    weights = rng.standard_normal((3, 3)) + shift
+
+    def first(values):
+        x = sg.tensor(values, requires_grad=True)
+        (g,) = sg.autograd.grad(sg.linalg.det(x).real.sum(), x, create_graph=True)
+        return x, g
+
+    x, g = first(base)
+    (h,) = sg.autograd.grad((g * weights.conj()).real.sum() if shift else (g * weights).sum(), x)
+    step = rng.standard_normal((3, 3)) + shift
+    ends = [first(base + sign * 1e-3 * step)[1].numpy(force=True) for sign in (1, -1)]
+    moved = (ends[0] - ends[1]) / 2e-3  # exact but for rounding: the adjugate is quadratic here
+    want = (weights.conj() * moved).real.sum()
+    np.testing.assert_allclose((step.conj() * h.numpy()).real.sum(), want, atol=1e-9)
+
+
+def test_products_that_under_or_overflow_keep_their_slopes():
+    for values in ([1e-200, 1e-200, 3.0], [1e-160, 1e-160, 1e10], [1e200, 1e200, 1e-200], [np.inf, 2.0]):
+        x = sg.tensor(values, dtype=sg.float64, requires_grad=True)
+        with np.errstate(all="ignore"):
+            (g,) = sg.autograd.grad(x.prod(), x)
+            np.testing.assert_allclose(g.numpy(), [np.prod(np.delete(values, k)) for k in range(len(values))])
