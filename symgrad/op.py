@@ -56,6 +56,7 @@ class Op:
     result      dtype of the result as ``(*dtypes, **params) -> dtype``; None means the promoted one
     define_symbolic  how a node of the tape becomes a term, for ops that are not in the table (custom functions)
     define      the op in terms of others, where the formula should show them (``mean`` is sum over size)
+    spelled     formulas hold the definition in place of the op
     code        ``(*argument texts, **params) -> text``; None means "call the kernel as a helper function"
     sympy       name of the SymPy function, for elementwise ops that SymPy has
     latex       format text with ``{0}``, ``{1}`` … for the LaTeX printer, where it is not the SymPy function's
@@ -123,6 +124,7 @@ class Op:
     code: Callable[..., str] | None
     size_params: tuple[str, ...] | None
     spare: tuple[int, ...] | None
+    spelled: bool | None
     structural: Callable[..., Any] | None
     underived: str | None
     sympy: str | None

@@ -324,6 +324,27 @@ def ndtr(x: Any) -> Any:
     return (1 + kernels.erf(x * np.float32(math.sqrt(0.5)))) * np.float32(0.5)
 
 
+def product_plus(a: Any, b: Any, c: Any) -> Any:
+    """a b + c of float32, rounded once; a number is rounded first."""
+    if np.result_type(a, c).kind == "c":
+        return a * b + c
+    return (a.astype(np.float64) * np.float32(b) + c).astype(np.float32)
+
+
+def addcmul(c: Any, x: Any, y: Any, value: Any) -> Any:
+    """c + value x y."""
+    return product_plus(x if value.__class__ is int and value == 1 else x * np.float32(value), y, c)
+
+
+def lerp(x: Any, y: Any, weight: Any) -> Any:
+    """x + weight (y - x), or the same from y where that is nearer."""
+    weight = weight if hasattr(weight, "dtype") or isinstance(weight, complex) else np.float32(weight)
+    near = np.abs(weight) < 0.5
+    if not np.ndim(near):
+        return product_plus(y - x, weight, x) if near else product_plus(y - x, weight - 1, y)
+    return product_plus(y - x, np.where(near, weight, weight - 1), np.where(near, x, y))
+
+
 def xlogy(x: Any, y: Any) -> Any:
     """x log y with the logarithm rounded, and 0 where x is 0."""
     zero = np.equal(x, 0) & ~np.isnan(y)

@@ -248,6 +248,8 @@ def constant_value(term: Term) -> Any:
 def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Apply an op to terms: infer shape and dtype, drop what does nothing, and intern."""
     terms = tuple([a if a.__class__ is Term else as_term(a) for a in args])
+    if op.spelled:
+        return op.define(*terms, **params)  # type: ignore[misc]
     if op.infer is None:
         raise FormulaError(f"op {op.name!r} states no shape rule")
     shape = tuple(op.infer(*[t.shape for t in terms], **params))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import promote
+from symgrad.dtypes import is_narrow, promote
 from symgrad.op import Op, elementwise, front, is_complex
 from symgrad.ops import refusals
 from symgrad.ops.constants import PI, exact
@@ -228,14 +228,25 @@ ratio: Op = elementwise(
 @front("add", op=add)
 def add_scaled(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input + alpha * other."""
-    return add(input, other if alpha is not True and alpha == 1 else _scaled(input, other, alpha))
+    if alpha is not True and alpha == 1:
+        return add(input, other)
+    return _with_multiple(add, input, other, alpha)
 
 
 @front("sub", "subtract", op=sub)
 def sub_scaled(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input - alpha * other."""
     mask = np.bool_ in (getattr(input, "dtype", None), getattr(other, "dtype", None))
-    return sub(input, other if mask or alpha == 1 else _scaled(input, other, alpha))
+    return sub(input, other) if mask or alpha == 1 else _with_multiple(sub, input, other, alpha)
+
+
+def _with_multiple(op: Op, input: Any, other: Any, alpha: Any) -> Any:
+    """``op(input, alpha * other)``; real floats are added to the product before it is rounded."""
+    from symgrad.ops.fused import addcmul, fits
+
+    if fits(input, other) and not isinstance(alpha, complex) and not is_narrow(promote(input, other)):
+        return addcmul(input, other, alpha if op is add else -alpha, 1)
+    return op(input, _scaled(input, other, alpha))
 
 
 def _scaled(input: Any, other: Any, alpha: Any) -> Any:

@@ -12,10 +12,12 @@ import numpy as np
 from symgrad.dtypes import get_default_dtype, torch_name
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import broadcast_shapes, front, is_complex, refusal, refusing, shape_of
+from symgrad.ops import fused
 from symgrad.ops.arithmetic import static_number
 from symgrad.ops.complex import conj, imag, real
 from symgrad.ops.contraction import einsum
 from symgrad.ops.elementwise import sqrt
+from symgrad.ops.fused import times
 from symgrad.ops.linalg import diag, inner, matmul, outer, tensordot
 from symgrad.ops.naming import inplace, within
 from symgrad.ops.places import array_of
@@ -27,20 +29,16 @@ from symgrad.ops.shaping import axis_of, expand, mT, stack, unbind, unsqueeze
 inplace("addmm", "addmv", "addr", "addbmm", "baddbmm", "addcmul", "addcdiv", "lerp", "renorm")
 
 
-def _scaled(x: Any, factor: Any) -> Any:
-    return x if factor.__class__ is int and factor == 1 else x * factor
-
-
 def _plus(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """beta · input + alpha · product; with beta = 0 the input is not looked at, so its nan does not matter."""
     if all(getattr(x, "dtype", np.dtype(float)).kind in "bui" for x in (input, product)):
         if input.dtype.kind == product.dtype.kind == "b":
             beta, alpha = bool(beta), bool(alpha)
         beta, alpha = (int(x) if isinstance(x, float) else x for x in (beta, alpha))  # whole, as torch makes them
-    total = _scaled(product, alpha)
+    total = times(product, alpha)
     if static_number(beta) == 0:
         return total + where(np.zeros(shape_of(total), bool), input, 0)
-    return _scaled(input, beta) + total
+    return times(input, beta) + total
 
 
 def _ranked(name: str, *pairs: tuple[Any, int]) -> None:
@@ -87,10 +85,12 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
 @refusing("b")
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """input + value · tensor1 · tensor2."""
+    if fused.fits(input, tensor1, tensor2):
+        return fused.addcmul(input, tensor1, tensor2, value)
     product = tensor1 * tensor2
     if isinstance(value, float) and all(getattr(x, "dtype", np.dtype(float)).kind in "bui" for x in (input, product)):
         value = int(value)
-    return input + _scaled(product, value)
+    return input + times(product, value)
 
 
 @front("addcdiv")
@@ -100,8 +100,8 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     if kind_of(tensor2) in "bui" and kind_of(tensor1) in "fc":
         # torch's derivative divides the value by tensor2 in the dtype of tensor2.
         words = f"result type Float can't be cast to the desired output type {torch_name(tensor2.dtype)}"
-        return input + _scaled(barred(tensor1 / tensor2, tensor1, words=words), value)
-    return input + _scaled(tensor1 / tensor2, value)
+        return input + times(barred(tensor1 / tensor2, tensor1, words=words), value)
+    return input + times(tensor1, value) / tensor2
 
 
 @front("lerp")
@@ -111,7 +111,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
         raise DtypeError(f"expected dtype {input.dtype} for `end` but got dtype {end.dtype}")
     if input.dtype is not None and input.dtype.kind in "bui":
         raise refusal("lerp", "", input.dtype)
-    return input + weight * (end - input)
+    return fused.lerp(input, end, weight)
 
 
 @front("inner")

@@ -331,11 +331,11 @@ def _needed(k: int | None, args: tuple[Any, ...], out: Any) -> Callable[[], Any]
 
 def _scaled_by_numbers(whole: Node, inputs: tuple[Any, ...]) -> None:
     """Say of the products with numbers inside of a function that a second pass has what it needs."""
-    stack = list(whole.args)
+    stack: list[Any] = [whole]
     while stack:
         node = stack.pop()
         if node.__class__ is Node and not any(node is place for place in inputs):
-            if node.op.name == "mul" and not all(hasattr(arg, "raw_shape") for arg in node.args):
+            if node.op.name in ("mul", "addcmul", "lerp") and not all(hasattr(arg, "raw_shape") for arg in node.args):
                 Labelled.cast(node, "scaling")
             stack.extend(node.args)
 

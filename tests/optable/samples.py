@@ -311,6 +311,16 @@ SAMPLES: dict[str, list[Sample]] = {
         lambda make: _multiple(make("nonzero", "m"), make("off-integer", "n", "m")),
         lambda make: ((make("off-integer", "n", "m"), 1), {}),
     ],
+    "addcmul": [
+        lambda make: ((make("real", "n"), make("real", "n"), make("real", "n"), 3), {}),
+        lambda make: ((make("real", "n", "m"), make("real", "m"), 3, 1), {}),
+        lambda make: ((make("real"), make("real"), make("real"), 1), {}),
+    ],
+    "lerp": [
+        lambda make: ((make("real", "n"), make("real", "n"), 0.25), {}),
+        lambda make: ((make("real", "n", "m"), make("real", "m"), 2), {}),
+        lambda make: ((make("real", "n"), make("real", "n"), make("real", "n")), {}),
+    ],
     "matrix_power": [
         lambda make: ((make("invertible", "n", "n"),), {"n": 3}),
         lambda make: ((make("invertible", 2, "n", "n"),), {"n": -2}),
