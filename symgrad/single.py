@@ -301,6 +301,18 @@ def sigmoid(x: Any) -> Any:
         return 1 / (1 + _exp(-x))
 
 
+def gated(x: Any, gate: Any) -> Any:
+    """x/(1 + e^-gate), every step rounded."""
+    with np.errstate(over="ignore"):
+        return x / (1 + _exp(-gate))
+
+
+def softplus_slope(g: Any, x: Any) -> Any:
+    """g e^x/(e^x + 1), every step rounded, and g where e^x would be too large."""
+    e = _exp(np.minimum(x, np.float32(20)))
+    return np.where(x > 20, g, g * e / (e + 1))[()]
+
+
 def softplus(x: Any) -> Any:
     """log(1 + e^x), and x where e^x would be too large."""
     with np.errstate(over="ignore"):

@@ -7,5 +7,6 @@ from symgrad.kernels.index import *  # noqa: F403
 from symgrad.kernels.linalg import *  # noqa: F403
 from symgrad.kernels.orthogonal import *  # noqa: F403
 from symgrad.kernels.products import *  # noqa: F403
+from symgrad.kernels.rounding import *  # noqa: F403
 from symgrad.kernels.scan import *  # noqa: F403
 from symgrad.kernels.special import *  # noqa: F403

@@ -296,26 +296,6 @@ def fused(a: Any, b: Any, c: Any) -> Any:
     return total + (((product - (total - shift)) + (c - shift)) + lost)
 
 
-def addcmul(c: Any, x: Any, y: Any, value: Any) -> Any:
-    """c + value x y."""
-    return _product_plus(x if value.__class__ is int and value == 1 else x * value, y, c)
-
-
-def lerp(x: Any, y: Any, weight: Any) -> Any:
-    """x + weight (y - x), or the same from y where that is nearer."""
-    near = np.abs(weight) < 0.5
-    if not np.ndim(near):
-        return _product_plus(y - x, weight, x) if near else _product_plus(y - x, weight - 1, y)
-    return _product_plus(y - x, np.where(near, weight, weight - 1), np.where(near, x, y))
-
-
-def _product_plus(a: Any, b: Any, c: Any) -> Any:
-    """a b + c; a few doubles with more digits on the way, where that takes hardly longer."""
-    if c.dtype != np.float64 or c.size > 64 or a.size > 64:
-        return a * b + c
-    return (a.astype(np.longdouble) * b + c).astype(np.float64)
-
-
 def _halves(x: Any) -> tuple[Any, Any]:
     """Two floats of half the digits, which add up to ``x``."""
     shifted = x * 134217729.0

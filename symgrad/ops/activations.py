@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from symgrad import kernels, single
 from symgrad.errors import ArgumentError
-from symgrad.op import front, shape_of
+from symgrad.op import Op, elementwise, front, shape_of
 from symgrad.ops.constants import PI, exact
-from symgrad.ops.elementwise import expm1, logsigmoid, sigmoid, sqrt, tanh
+from symgrad.ops.elementwise import exp, expm1, logsigmoid, sigmoid, sqrt, tanh
 from symgrad.ops.elementwise import softplus as softplus_op
 from symgrad.ops.naming import INPLACE, within, written
 from symgrad.ops.refusals import kind_of
@@ -85,18 +86,31 @@ def hardswish(input: Any) -> Any:
     return where(input <= -3, 0, where(input >= 3, input, input * (input + 3) / 6))
 
 
+bent: Op = elementwise(
+    "bent",
+    np.expm1,
+    lambda out, x: exp(x),
+    public=(),
+    single=single.smooth(np.expm1),
+    define=lambda x: expm1(x),
+    spelled=True,
+    domain="real",
+    doc="e^x - 1 with e^x itself for a slope, where expm1 takes its result and 1.",
+)
+
+
 @_activation()
 def elu(input: Any, alpha: float = 1.0) -> Any:
     """x above 0, alpha (e^x - 1) below."""
     # At 0 the slope is that from below and its own slope that from above, here and in the next two: so torch.
     line = input if alpha == 1 else where(input > 0, input, alpha * input)
-    return where(input >= 0, line, alpha * expm1(where(input >= 0, 0, input)))
+    return where(input >= 0, line, alpha * bent(where(input >= 0, 0, input)))
 
 
 @_activation()
 def celu(input: Any, alpha: float = 1.0) -> Any:
     """x above 0, alpha (e^(x/alpha) - 1) below."""
-    return where(input >= 0, input, alpha * expm1(where(input >= 0, 0, input) / alpha))
+    return where(input >= 0, input, alpha * bent(where(input >= 0, 0, input) / alpha))
 
 
 @_activation()
@@ -104,7 +118,7 @@ def selu(input: Any) -> Any:
     """The self-normalising scale times elu (Klambauer et al. 2017)."""
     scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
     line = where(input > 0, scale * input, scale * alpha * input)
-    return where(input >= 0, line, scale * alpha * expm1(where(input >= 0, 0, input)))
+    return where(input >= 0, line, scale * alpha * bent(where(input >= 0, 0, input)))
 
 
 @_activation()
@@ -135,10 +149,32 @@ def threshold(input: Any, threshold: float, value: float) -> Any:
     return by_pieces(where(input <= threshold, value, input), input)
 
 
+silu_op: Op = elementwise(
+    "silu",
+    kernels.gated_by_itself,
+    lambda out, x: sigmoid(x) * (1 + x * (1 - sigmoid(x))),
+    public=(),
+    dtypes="float",
+    single=single.real(lambda x: single.gated(x, x), kernels.gated_by_itself),
+    define=lambda x: x * sigmoid(x),
+    spelled=True,
+    domain="real",
+    doc="x times the logistic function of x.",
+)
+
+
+def _silu_vjp(g: Any, out: Any, x: Any) -> Any:
+    s = sigmoid(x)
+    return g * s * (1 + x * (1 - s))
+
+
+silu_op.vjps = silu_op.jvps = (_silu_vjp,)
+
+
 @_activation("silu")
 def silu(input: Any) -> Any:
     """x · sigmoid(x)."""
-    return input * sigmoid(input)
+    return silu_op(input)
 
 
 @_activation("mish")

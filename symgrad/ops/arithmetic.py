@@ -97,6 +97,25 @@ div: Op = elementwise(
     domain="nonzero",
     doc="x / y entry by entry, with broadcasting.",
 )
+by_divisor: Op = elementwise(
+    "by_divisor",
+    kernels.by_divisor,
+    lambda out, g, x, y: -(x / y) / y,
+    lambda out, g, x, y: -(g / y) / y,
+    lambda out, g, x, y: -2 * out / y,
+    public=(),
+    define=lambda g, x, y: g * (-(x / y) / y),
+    spelled=True,
+    domain="nonzero",
+    doc="The gradient of x/y by y for a number x: as torch of the reciprocal.",
+)
+
+
+def _by_divisor(g: Any, out: Any, x: Any, y: Any) -> Any:
+    return by_divisor(g, x, y) if isinstance(x, (int, float)) else g * (-(x / y) / y)
+
+
+div.vjps = div.jvps = (div.vjps[0], _by_divisor)
 neg: Op = elementwise(
     "neg",
     operator.neg,

@@ -105,7 +105,7 @@ sqrt: Op = _smooth(
 rsqrt: Op = _smooth(
     "rsqrt",
     lambda x: 1 / np.sqrt(x),
-    lambda out, x: -(out**3) / 2,
+    lambda out, x: -power(out, 3) / 2,  # the operator would be NumPy's, which rounds differently
     sympy=None,
     code=lambda x: f"1 / np.sqrt({x})",
     domain="positive",
@@ -196,7 +196,7 @@ def _atan2_scale(x: Any, y: Any) -> Any:
     return x * x + y * y
 
 
-from symgrad.ops.arithmetic import closed, ratio  # noqa: E402  (ratio's rules use nothing of this file)
+from symgrad.ops.arithmetic import closed, power, ratio  # noqa: E402  (ratio's rules use nothing of this file)
 
 atan2: Op = _smooth(
     "atan2",
@@ -235,6 +235,10 @@ hypot: Op = _smooth(
     define=lambda x, y: sqrt(x**2 + y**2),
     doc="sqrt(x² + y²).",
 )
+hypot.vjps = hypot.jvps = (  # in torch's order
+    lambda g, out, x, y: at_kink("hypot", 0, ratio(g * x, out), out, 0, g),
+    lambda g, out, x, y: at_kink("hypot", 1, ratio(g * y, out), out, 0, g),
+)
 logaddexp: Op = _smooth(
     "logaddexp",
     kernels.logaddexp,
@@ -260,6 +264,22 @@ sigmoid: Op = _smooth(
     single=single.real(single.sigmoid, kernels.sigmoid),
     doc="The logistic function 1/(1 + e^-x).",
 )
+gated: Op = _elementwise(
+    "gated",
+    kernels.gated,
+    lambda out, x, gate: sigmoid(gate),
+    lambda out, x, gate: out * sigmoid(-gate),
+    public=(),
+    single=single.real(single.gated, kernels.gated),
+    define=lambda x, gate: x * sigmoid(gate),
+    spelled=True,
+    domain="real",
+    doc="x times the logistic function of the gate, as the quotient x/(1 + e^-gate).",
+)
+logaddexp.vjps = logaddexp.jvps = (
+    lambda g, out, x, y: gated(g, x - y),
+    lambda g, out, x, y: gated(g, y - x),
+)
 softplus: Op = _smooth(
     "softplus",
     kernels.softplus,
@@ -273,6 +293,19 @@ softplus: Op = _smooth(
     single=single.softplus,
     doc="log(1 + e^x) without overflow.",
 )
+softplus_slope: Op = _elementwise(
+    "softplus_slope",
+    kernels.gated,
+    lambda out, g, x: sigmoid(x),
+    lambda out, g, x: out * sigmoid(-x),
+    public=(),
+    single=single.softplus_slope,
+    define=lambda g, x: g * sigmoid(x),
+    spelled=True,
+    domain="real",
+    doc="A cotangent times the slope of softplus.",
+)
+softplus.vjps = softplus.jvps = (lambda g, out, x: softplus_slope(g, x),)
 logsigmoid: Op = _smooth(
     "logsigmoid",
     kernels.logsigmoid,

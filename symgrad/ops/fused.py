@@ -1,4 +1,4 @@
-"""Sums of a number and a product that round once, as processors do: behind ``addcmul``, ``add(alpha=)`` and ``lerp``.
+"""Ops that round as torch does: sums with a product in one step, factors that are found before they are applied.
 
 Formulas and programs never hold these ops; they hold what the ops mean.
 """
@@ -10,6 +10,7 @@ from typing import Any
 from symgrad import kernels, single
 from symgrad.dtypes import is_floating
 from symgrad.op import Op, elementwise
+from symgrad.ops.arithmetic import ratio, static_number
 
 
 def fits(*xs: Any) -> bool:
@@ -22,6 +23,11 @@ def times(x: Any, factor: Any) -> Any:
     return x if factor.__class__ is int and factor == 1 else x * factor
 
 
+def _plus(input: Any, product: Any, value: Any) -> Any:
+    number = static_number(value)
+    return input - product if number == -1 else input + (product if number == 1 else product * value)
+
+
 addcmul: Op = elementwise(
     "addcmul",
     kernels.addcmul,
@@ -31,7 +37,7 @@ addcmul: Op = elementwise(
     None,
     public=(),
     single=single.addcmul,
-    define=lambda input, x, y, value: input + times(x * y, value),
+    define=lambda input, x, y, value: _plus(input, x * y, value),
     spelled=True,
     domain="real",
     doc="input + value · x · y, the sum rounded once.",
@@ -48,4 +54,34 @@ lerp: Op = elementwise(
     spelled=True,
     domain="real",
     doc="input + weight · (end - input), from the nearer of the two and rounded once.",
+)
+portion: Op = elementwise(
+    "portion",
+    kernels.portion,
+    lambda out, x, number, count: number / count,
+    None,
+    None,
+    public=(),
+    define=lambda x, number, count: number * x / count,
+    spelled=True,
+    domain="real",
+    doc="x · number/count, the factor found first.",
+)
+portion.vjps = portion.jvps = (lambda g, out, x, number, count: portion(g, number, count), None, None)
+std_slope: Op = elementwise(
+    "std_slope",
+    kernels.std_slope,
+    lambda out, g, std, count: ratio(1 / count, std),
+    lambda out, g, std, count: -ratio(out, std),
+    None,
+    public=(),
+    define=lambda g, std, count: ratio(g, std * count),
+    spelled=True,
+    domain="nonzero",
+    doc="g/(std · count), divided first; 0 where std is 0.",
+)
+std_slope.vjps = std_slope.jvps = (
+    lambda c, out, g, std, count: std_slope(c, std, count),
+    lambda c, out, g, std, count: -c * ratio(out, std),
+    None,
 )

@@ -13,6 +13,7 @@ from symgrad.dtypes import as_dtype
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import Op, Spec, front, multilinear, primitive, shape_of
 from symgrad.ops.arithmetic import ratio
+from symgrad.ops.fused import portion, std_slope
 from symgrad.ops.kinks import at_kink
 from symgrad.ops.select import abs_, eq, guard, ne, sign, where
 from symgrad.ops.shaping import axis_of, expand_op, reshape_op, unsqueeze_op
@@ -213,7 +214,7 @@ var_op: Op = primitive(
     kernels.var,
     (
         lambda g, out, x, *, dim, correction, keepdim: (
-            keep(2 * g / (size(x, dim) - correction), dim, keepdim) * _deviation(x, dim)
+            keep(portion(g, 2, size(x, dim) - correction), dim, keepdim) * _deviation(x, dim)
         ),
     ),
     infer=reduced_shape,
@@ -236,7 +237,7 @@ def _std_kernel(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) 
 
 
 def _std_vjp(g: Any, out: Any, x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
-    slope = ratio(_beside_zero(g, out), out * (size(x, dim) - correction))
+    slope = std_slope(_beside_zero(g, out), out, size(x, dim) - correction)
     return keep(at_kink("std", 0, slope, out, 0), dim, keepdim) * _deviation(x, dim)
 
 

@@ -9,6 +9,7 @@ from symgrad.op import Op, elementwise, front, primitive, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import conj
 from symgrad.ops.elementwise import exp
+from symgrad.ops.fused import addcmul
 from symgrad.ops.reductions import along, axes_of, cast, keep, reduced_shape, sum_op
 from symgrad.ops.refusals import kind_of
 
@@ -61,7 +62,7 @@ softmax_op: Op = primitive(
 log_softmax_op: Op = primitive(
     "log_softmax",
     kernels.log_softmax,
-    (lambda g, out, like, *, dim: g - exp(out) * sum_op(g, dim=(dim,), keepdim=True),),
+    (lambda g, out, like, *, dim: addcmul(g, exp(out), sum_op(g, dim=(dim,), keepdim=True), -1),),
     jvp=(lambda t, out, like, *, dim: t - sum_op(t * exp(out), dim=(dim,), keepdim=True),),
     infer=lambda shape, dim: shape,
     define=lambda x, *, dim: x - logsumexp_op(x, dim=(dim,), keepdim=True),

@@ -321,6 +321,8 @@ SAMPLES: dict[str, list[Sample]] = {
         lambda make: ((make("real", "n", "m"), make("real", "m"), 2), {}),
         lambda make: ((make("real", "n"), make("real", "n"), make("real", "n")), {}),
     ],
+    "portion": [lambda make: ((make("real", "n"), 2, 3), {})],
+    "std_slope": [lambda make: ((make("real", "n"), make("positive", "n"), 3), {})],
     "matrix_power": [
         lambda make: ((make("invertible", "n", "n"),), {"n": 3}),
         lambda make: ((make("invertible", 2, "n", "n"),), {"n": -2}),

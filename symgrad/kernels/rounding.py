@@ -1,0 +1,57 @@
+"""Kernels that take the steps of torch's, where the order of steps shows in the last digit."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from symgrad.kernels.elementwise import ratio
+
+
+def addcmul(c: Any, x: Any, y: Any, value: Any) -> Any:
+    """c + value x y."""
+    return _product_plus(x if value.__class__ is int and value == 1 else x * value, y, c)
+
+
+def lerp(x: Any, y: Any, weight: Any) -> Any:
+    """x + weight (y - x), or the same from y where that is nearer."""
+    near = np.abs(weight) < 0.5
+    if not np.ndim(near):
+        return _product_plus(y - x, weight, x) if near else _product_plus(y - x, weight - 1, y)
+    return _product_plus(y - x, np.where(near, weight, weight - 1), np.where(near, x, y))
+
+
+def _product_plus(a: Any, b: Any, c: Any) -> Any:
+    """a b + c; a few doubles with more digits on the way, where that takes hardly longer."""
+    if c.dtype != np.float64 or c.size > 64 or a.size > 64:
+        return a * b + c
+    return (a.astype(np.longdouble) * b + c).astype(np.float64)
+
+
+def by_divisor(g: Any, x: Any, y: Any) -> Any:
+    """-(g x)/y², from the rounded 1/y."""
+    inverse = 1 / y
+    return -(g * x) * (inverse * inverse)
+
+
+def gated(x: Any, gate: Any) -> Any:
+    """x/(1 + e^-gate); an overflowing e^-gate is the right 0 and does not warn."""
+    with np.errstate(over="ignore"):
+        return x / (1 + np.exp(-gate))
+
+
+def gated_by_itself(x: Any) -> Any:
+    """x/(1 + e^-x)."""
+    return gated(x, x)
+
+
+def portion(x: Any, number: int, count: float) -> Any:
+    """x · number/count, the factor found first; inf where nothing is counted."""
+    return x * (number / float(count) if count else math.inf)
+
+
+def std_slope(g: Any, std: Any, count: float) -> Any:
+    """g/(std · count), divided first; 0 where std is 0."""
+    return portion(ratio(g, std), 1, count)
