@@ -153,13 +153,13 @@ def _label(node: Any) -> GradientLabel | None:
 def name_gradient(gradient: Any, origin: Origin, edge: Any) -> Any:
     """Let the node of a recorded pass's result say what torch's would; gives the result.
 
-    Where one gradient is the result for two places, or what a hook gave further up, torch's have nodes of their own,
-    and so has what this gives.
+    Where one gradient is the result for two places, or what the user's code gave further up, torch's have nodes of
+    their own, and so has what this gives.
     """
     label = _label(gradient._node)
     if label is None:
-        hooked = [at for (at, what), given in origin.given.items() if what == "hook" and given is gradient._node]
-        if hooked and hooked[0] is not edge:
+        given = [_taker(*at) for at, node in origin.given.items() if node is gradient._node]
+        if given and given[0] is not edge:
             gradient = _twin(gradient, getattr(gradient._node.args, "label", None))
     elif label.origin is origin and label.edge is not edge:
         gradient = _twin(gradient, label.own)
@@ -174,6 +174,11 @@ def name_gradient(gradient: Any, origin: Origin, edge: Any) -> Any:
         Labelled.on(node, GradientLabel(origin, edge))
     node.args.origin = origin
     return gradient
+
+
+def _taker(place: Any, what: Any) -> Any:
+    """Where what the user's code gave goes: what a hook gave to its own place, what a function gave to an input."""
+    return place if what == "hook" else edges_of(place)[what][1]
 
 
 def _twin(gradient: Any, own: Any) -> Any:

@@ -225,6 +225,10 @@ class Answering:
             return self.shapes[int(part.shape)]
         if part.shape == "a":
             return shape_of(self.node.args[0])
+        if part.shape == "i":
+            index = None if self.node.__class__ is Step else (self.node.params or {}).get("index")
+            if index is not None:
+                return np.broadcast_to(False, shape_of(self.node))[index.value].shape
         if part.shape in self.letters:
             return self.letters[part.shape].shape
         if self.target is not None:

@@ -14,7 +14,8 @@ are the inputs, ``r`` is the result, ``_`` has no history); ``Div:1`` is ``DivBa
 ``y'``           conjugated where complex
 ``Pow#2(x)``     a power by that number; ``#n`` is the node's own exponent less one
 ``Mul@g(x,y)``   of the shape of ``g``; ``@0`` of the first that comes with the answer, ``@t`` of the input's,
-                 ``@k`` of that with its reduced axes kept, ``@a`` of the first argument's here
+                 ``@k`` of that with its reduced axes kept, ``@a`` of the first argument's here,
+                 ``@i`` of what the node's index takes
 ``Mul~(…)``      the second argument was computed before the first; after the row's name: the last answer first
 ``a=Exp(x)``     a name for a part that is used in several places
 """
@@ -103,7 +104,7 @@ IndexSelect IndexAdd(_,g)+1 | MaskedSelect MaskedScatter(_,g)+1 | Index IndexPut
 MaskedFill MaskedFill(g) | MaskedFill:1 MaskedFill(g) Sum(MaskedSelect(g)) | IndexFill IndexFill(g)
 IndexFill:1 IndexFill(g) Sum(IndexSelect(g)) | IndexAdd g Expand(IndexSelect(g)) | ScatterAdd g Gather(g)
 Scatter Scatter:1(g) Gather(g) | Scatter:1 Scatter:1(g) | MaskedScatter MaskedFill(g) MaskedScatterBackward(g)
-IndexPut IndexPut(g,_) Index(g) | Diagonal DiagonalBackward(g) | DiagonalBackward0_copy DiagonalBackward(g)
+IndexPut IndexPut(g,_) Index@i(g) | Diagonal DiagonalBackward(g) | DiagonalBackward0_copy DiagonalBackward(g)
 DiagEmbed Diagonal(g) | Tril Tril(g) | Triu Triu(g) | Flip Flip(g) | Roll Roll(g) | Rot90 Rot90(g)
 Repeat Sum:1(View(g)) | ConstantPadNd ConstantPadNd(g) | Unfold UnfoldBackward(g) | Split Cat(g,_)
 SplitWithSizes Cat(g,_) | Unbind Stack(g,_) | Cat Slice(g) | Stack Select(g) | ToCopy g
@@ -117,7 +118,7 @@ ViewAsComplex ViewAsReal(g) | Conj g' | ConjPhysical ConjPhysical(g) | Complex ~
 Aminmax Mul@t(Div(View@k(g),_),_) | Angle Where(_,Mul:1(Div~(Mul(g,x),Pow#2(Abs(x)))))
 Sgn MaskedFill(Div~(Sub(g,Mul~(Mul(r,r),g')),Mul:1(Abs(x))))+1
 Fill 0 | Fill:2 0 | Fill:3 0 Sum(g) | Zero 0 | CopyBackwards 0 g
-CopySlices CopySlices(a=CopyBackwards(_,g),_)+2 Clone(AsStrided(a))
+CopySlices CopySlices(a=CopyBackwards(_,g),_)+2 Clone@i(AsStrided@i(a))
 """
 
 _VIEWS = """

@@ -228,7 +228,7 @@ def _contract_kernel(*xs: Any, inputs: tuple[Labels, ...], output: Labels, shape
     if made.dtype.kind in "ui" and xs:
         # As torch: a plain sum of whole numbers is int64, and products stay what their factors are.
         alone = len(xs) == 1 and len(inputs[0]) > len(output)
-        return made.astype(np.int64 if alone else result_type(*(x.dtype for x in xs)), copy=False)
+        return made.astype(np.int64 if alone else functools.reduce(result_type, (x.dtype for x in xs)), copy=False)
     return made
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import AutogradError
-from symgrad.op import lookup
+from symgrad.op import lookup, shape_of
 from symgrad.ops.indexing import index_steps, is_whole, static_index
 from symgrad.tape.graph import Labelled
 from symgrad.tape.inplace import LEAF
@@ -52,6 +52,18 @@ def written(x: Any, index: Any, value: Any) -> str:
     if steps and not (isinstance(index.value, slice) and is_whole(index.value, x.raw_shape[0])):
         return "IndexPutBackward0" if steps == ["Index"] else "CopySlices"
     return "CopyBackwards" if value.ndim else "FillBackward3"
+
+
+def without_ones(x: Any, index: Any, value: Any) -> Any:
+    """The value to write, which torch views without its first axes of size one where it has not the part's shape."""
+    shape = shape_of(value)
+    if not shape or shape[0] != 1:
+        return value
+    arrays = index_steps(x.raw_shape, index)[-1:] == ["Index"]
+    if not arrays and shape == np.broadcast_to(False, x.raw_shape)[index.value].shape:
+        return value
+    first = next((k for k, size in enumerate(shape) if size != 1), len(shape))
+    return lookup("reshape")(value, shape=shape[first:])
 
 
 def refused(x: Any, index: Any, name: str, error: AutogradError) -> AutogradError:

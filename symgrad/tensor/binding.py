@@ -26,7 +26,7 @@ from symgrad.tape.modes import MODE
 from symgrad.tape.outputs import into
 from symgrad.tape.record import Recorded
 from symgrad.tape.versions import Memory, kept, storage
-from symgrad.tape.views import conjugate_view, of_its_own, one_of_several
+from symgrad.tape.views import conjugate_view, inferred, of_its_own, one_of_several
 from symgrad.tensor.docstrings import illustrate
 
 _BINARY = {
@@ -280,7 +280,9 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         made = function(*args, **kwargs)
         if args and made is args[0] and isinstance(made, Recorded) and not kwargs.get("inplace"):
             # Nothing to do, but torch's answer is another tensor all the same: a view, or a copy.
-            other = lookup("clone")(made) if name not in ("t", "t_") else getitem(made, Ellipsis)
+            # An inference tensor that claims to require grad does so for ``clone`` alone.
+            copied = made.detach() if MODE.inferred and inferred(made) else made
+            other = lookup("clone")(copied) if name not in ("t", "t_") else getitem(made, Ellipsis)
             made = made if not isinstance(label, str) and label(made, *args, **kwargs) is None else other
         for out in made if isinstance(made, tuple) else (made,):
             if isinstance(out, Recorded) and out._requires_grad and out._node.__class__ is Node:

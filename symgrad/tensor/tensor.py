@@ -24,7 +24,7 @@ from symgrad.tape.record import plain
 from symgrad.tape.versions import apart, changes, note_detached, note_replaced
 from symgrad.tape.views import base_of, inferred, out_of_reach, shows_temporary, view_of
 from symgrad.tape.watch import WATCH, note_read
-from symgrad.tape.writing import WHOLE, filled, fills, parted, plain_index, put, refused, written
+from symgrad.tape.writing import WHOLE, filled, fills, parted, plain_index, put, refused, without_ones, written
 from symgrad.tensor.binding import bind
 from symgrad.tensor.shown import Shown
 from symgrad.tensor.writes import Writes
@@ -393,6 +393,7 @@ class Tensor(Shown, Writes):
             value = plain(Tensor, np.asarray(value))
         if self.dtype.kind != "c" and value.dtype.kind == "c":
             raise DtypeError("value cannot be converted to type double without overflow")
+        value = without_ones(self, chosen, value)
         name = written(self, chosen, value)
         try:
             # Of an index with arrays it is torch's index_put_ or masked_fill_.

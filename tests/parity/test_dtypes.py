@@ -328,3 +328,18 @@ def test_limits(name):
     for field in ("bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution", "dtype"):
         assert getattr(ours, field) == getattr(theirs, field)
         assert type(getattr(ours, field)) is type(getattr(theirs, field))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8"])
+def test_rearranged_whole_numbers(dtype):
+    for program in (
+        lambda t, x: t.diag(x[0]),
+        lambda t, x: t.diag_embed(x),
+        lambda t, x: t.einsum("ij->ji", x),
+        lambda t, x: t.einsum("ij->", x),
+        lambda t, x: t.einsum("ij,kj->ik", x, x),
+        lambda t, x: t.einsum("ij,kj,kl->il", x, x, x),
+    ):
+        mine, theirs = (program(t, t.tensor([[1, 2], [3, 4]], dtype=getattr(t, dtype))) for t in (sg, torch))
+        assert name_of(mine.dtype) == name_of(theirs.dtype)
+        assert mine.tolist() == theirs.tolist()

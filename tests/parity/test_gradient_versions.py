@@ -106,3 +106,57 @@ def test_the_node_of_a_write_into_a_tensor_without_entries(write):
         write(v, e)
         names.append((type(v.grad_fn).__name__, v._version))
     assert names[0] == names[1]
+
+
+PARTS = {
+    "a column": lambda v, s: v.__setitem__((slice(None), -1), s),
+    "a row": lambda v, s: v.__setitem__(0, s),
+    "all": lambda v, s: v.__setitem__(slice(None), s),
+    "an entry": lambda v, s: v.__setitem__((0, 0), s),
+    "places": lambda v, s: v.__setitem__(([0, 1], [0, 1]), s),
+    "a mask": lambda v, s: v.__setitem__(v.detach() > 0, s),
+}
+VALUES = {
+    "a number": lambda x, m: m.mean(),
+    "axes of one": lambda x, m: m.sum(1, keepdim=True)[:1],
+    "one axis of one": lambda x, m: x[:1],
+}
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+@pytest.mark.parametrize("write", PARTS.values(), ids=PARTS)
+def test_what_a_written_value_is_asked(write, value):
+    seen = []
+    for t in (symgrad, torch):
+        x, m = (t.tensor(np.array(a), requires_grad=True) for a in ([0.5, 1.5], [[0.75, 1.25, -1.5], [1.25, 1.5, 0.5]]))
+        v, s = m * 2, value(x, m)
+        write(v, s)
+        grads = t.autograd.grad((v * v * v).sum(), [m, s], create_graph=True)
+        seen.append([(type(g.grad_fn).__name__, g._version, g.tolist()) for g in grads])
+    assert seen[0] == seen[1]
+
+
+def cubing(t):
+    class Cube(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * 3 * x * x
+
+    return Cube.apply
+
+
+def test_what_a_function_gave_and_another_node_passed_on_are_two_nodes():
+    seen = []
+    for t in (symgrad, torch):
+        s = t.tensor([0.5, -1.5, 2.0], dtype=t.float64, requires_grad=True).mean()
+        (first,) = t.autograd.grad(cubing(t)(s.sum()), s, create_graph=True)
+        (second,) = t.autograd.grad(first * first, s, create_graph=True)
+        (third,) = t.autograd.grad(second, s)
+        seen.append([(type(g.grad_fn).__name__, g._version, g.item()) for g in (first, second, third)])
+    assert seen[0] == seen[1]
