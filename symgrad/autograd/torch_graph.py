@@ -227,7 +227,7 @@ class Answering:
             return shape_of(self.node.args[0])
         if part.shape == "i":
             index = None if self.node.__class__ is Step else (self.node.params or {}).get("index")
-            if index is not None:
+            if index is not None and len(self.node.args) == 2:  # else its places are operands, too
                 return np.broadcast_to(False, shape_of(self.node))[index.value].shape
         if part.shape in self.letters:
             return self.letters[part.shape].shape

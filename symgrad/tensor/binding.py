@@ -281,7 +281,7 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         if args and made is args[0] and isinstance(made, Recorded) and not kwargs.get("inplace"):
             # Nothing to do, but torch's answer is another tensor all the same: a view, or a copy.
             # An inference tensor that claims to require grad does so for ``clone`` alone.
-            copied = made.detach() if MODE.inferred and inferred(made) else made
+            copied = lookup("detach")(made) if MODE.inferred and inferred(made) else made
             other = lookup("clone")(copied) if name not in ("t", "t_") else getitem(made, Ellipsis)
             made = made if not isinstance(label, str) and label(made, *args, **kwargs) is None else other
         for out in made if isinstance(made, tuple) else (made,):
