@@ -340,3 +340,19 @@ def test_the_error_names_version_line_and_leaf():
         many.add_(1)
     with pytest.raises(RuntimeError, match="is at version 20; expected version 12 or earlier instead"):
         z.backward()
+
+
+@pytest.mark.parametrize("reduce", ["prod", "amax", "amin", "mean"])
+def test_numbers_reduced_into_themselves(reduce):
+    """An op that works on a vector of one keeps the old number of what it changes."""
+
+    def written(x, s):
+        return (x * 1).index_reduce_(0, symgrad.tensor([0]), s, reduce)
+
+    x, s = (symgrad.tensor(v, dtype=symgrad.float64, requires_grad=True) for v in (2.5, 1.5))
+    apart = (x * 1).index_reduce(0, symgrad.tensor([0]), s, reduce)
+    want = symgrad.autograd.grad(apart, (x, s))
+    assert written(x, s).item() == apart.item()
+    assert symgrad.autograd.grad(written(x, s), (x, s)) == want
+    scattered = (x * 1).scatter_reduce_(0, symgrad.tensor(0), s, reduce)
+    assert symgrad.autograd.grad(scattered, (x, s)) == want

@@ -22,7 +22,7 @@ from symgrad.tape.graph import Labelled, Node, sequence
 from symgrad.tape.mirrors import memory, reflect
 from symgrad.tape.modes import MODE, inference_mode
 from symgrad.tape.observers import NODES, later, observed
-from symgrad.tape.overlap import PARTIAL, Others, blank, meets, overlaps, same_place, writable
+from symgrad.tape.overlap import PARTIAL, Others, blank, meets, overlaps, reshaped, writable
 from symgrad.tape.putting import Chain, put_back
 from symgrad.tape.versions import changes, note_change, storage
 from symgrad.tape.views import View, base_of, inferred, out_of_reach, view_of
@@ -226,9 +226,9 @@ def _separate(made: Node, began: int, old: Any, value: Any, target: Any, others:
         for saved in node.saved:
             if saved in others:
                 stale = True
-            elif saved is old or (isinstance(saved, np.ndarray) and same_place(saved, target)):
+            elif saved is old or (isinstance(saved, np.ndarray) and reshaped(saved, target)):
                 kept = target.copy()[()] if kept is None else kept
-                saved = kept
+                saved = kept if saved.shape == kept.shape else kept.reshape(saved.shape)
             elif saved is value and node is made:
                 saved = target
             elif isinstance(saved, np.ndarray) and storage(saved) is owner:

@@ -69,6 +69,12 @@ def same_place(a: Any, b: Any) -> bool:
     return bool(a.shape == b.shape and a.strides == b.strides and a.ctypes.data == b.ctypes.data)
 
 
+def reshaped(a: Any, b: Any) -> bool:
+    """Whether two arrays show the same entries of the same memory in the same order, be it in other shapes."""
+    in_order = a.flags.c_contiguous and b.flags.c_contiguous
+    return same_place(a, b) or bool(in_order and a.size == b.size and a.ctypes.data == b.ctypes.data)
+
+
 class Others:
     """Arguments that lie in the memory which is about to change: what nodes save of them is stale then, as in torch.
 
