@@ -299,9 +299,12 @@ def finished(
 ) -> Tensor:
     """The array that a factory made as a tensor where, and as what, the caller wants it."""
     accept(factory, options)
+    out = options.get("out")
+    if out is not None:  # and numbers are made in its dtype, whatever it is
+        value = value.astype(out.dtype)
     made = plain(Tensor, value if value.ndim else value[()])
-    if options.get("out") is not None:
-        return into(options["out"], factory, lambda: made, (), {})  # type: ignore[no-any-return]
+    if out is not None:
+        return into(out, factory, lambda: made, (), {})  # type: ignore[no-any-return]
     extra = made.more()
     extra.site = call_site(depth)
     extra.name = None if name is None else check_name(name)
