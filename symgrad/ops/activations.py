@@ -11,6 +11,7 @@ import numpy as np
 from symgrad import kernels, single
 from symgrad.errors import ArgumentError
 from symgrad.op import Op, elementwise, front, shape_of
+from symgrad.ops import fits
 from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import exp, expm1, logsigmoid, sigmoid, sqrt, tanh
 from symgrad.ops.elementwise import softplus as softplus_op
@@ -236,6 +237,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
 @front("prelu")
 def prelu(input: Any, weight: Any) -> Any:
     """x above 0, weight · x below; one weight, or one per channel (axis 1)."""
+    fits.prelu(input, weight)
     ndim = len(shape_of(input))
     if len(shape_of(weight)) == 1 and ndim > 1:
         weight = reshape(weight, -1, *(1,) * (ndim - 2))

@@ -76,7 +76,7 @@ def ctc_loss(
     "mean" divides every loss by the length of its target first.  Raises ``ArgumentError`` for an unknown reduction.
     """
     if reduction not in ("none", "mean", "sum"):
-        raise ArgumentError(f"{reduction} is not a valid value for reduction: 'mean', 'sum' or 'none'.")
+        raise ArgumentError(f"{reduction} is not valid for reduction=: it is 'mean', 'sum' or 'none'.")
     single = len(shape_of(log_probs)) == 2
     logs = unsqueeze(log_probs, 1) if single else log_probs
     times, counts = _numbers(input_lengths), _numbers(target_lengths)

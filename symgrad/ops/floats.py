@@ -11,7 +11,7 @@ from symgrad import kernels
 from symgrad.dtypes import finfo, result_type
 from symgrad.errors import DtypeError, ShapeError
 from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish, shape_of
-from symgrad.ops import refusals
+from symgrad.ops import fits, refusals
 from symgrad.ops.arithmetic import div_trunc, power, ratio, sub_scaled
 from symgrad.ops.complex import conj, imag, real
 from symgrad.ops.constants import PI, exact
@@ -271,12 +271,14 @@ publish(angle_op, "angle")
 @front("complex", method=False)
 def complex_(real: Any, imag: Any) -> Any:
     """real + i·imag."""
+    fits.parts(real, imag)
     return complex_op(real, imag)
 
 
 @front("polar", method=False)
 def polar(abs: Any, angle: Any) -> Any:
     """abs · (cos angle + i·sin angle)."""
+    fits.parts(abs, angle)
     return complex_op(abs * cos(angle), abs * sin(angle))
 
 

@@ -76,7 +76,10 @@ def _axes(x: Any, s: Any, dim: Any) -> tuple[list[int | None], tuple[int, ...]]:
     if dim is None:
         dims = tuple(range(ndim)) if s is None else tuple(range(ndim - len(s), ndim))
     else:
-        dims = tuple(axis_of(d, ndim) for d in ((dim,) if isinstance(dim, int) else dim))
+        given = (dim,) if isinstance(dim, int) else tuple(dim)
+        if given and not ndim:
+            raise IndexError(f"Dimension specified as {given[0]} but tensor has no dimensions")
+        dims = tuple(axis_of(d, ndim) for d in given)
     if len(set(dims)) < len(dims):
         raise ArgumentError(f"FFT dims must be unique, got {dims}.")
     sizes = [None] * len(dims) if s is None else list(s)

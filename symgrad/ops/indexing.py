@@ -12,6 +12,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.errors import ShapeError
 from symgrad.op import Op, broadcast_shapes, carrier_of, front, primitive, shape_of
+from symgrad.ops import fits
 from symgrad.ops.arithmetic import closed
 from symgrad.ops.places import check_integers, check_mask, check_places
 from symgrad.ops.shaping import axis_of, narrow_op, shape_text, zeros_like
@@ -440,6 +441,7 @@ def gather(input: Any, dim: int, index: Any) -> Any:
         if not math.prod(shape_of(index)):  # torch takes nothing from anywhere
             return getitem(reshape(input, -1), np.zeros(shape_of(index), np.int64))
         raise ShapeError("Index tensor must have the same number of dimensions as input tensor")
+    fits.gathered(shape, shape_of(index), axis_of(dim, len(shape)))
     axis = axis_of(dim, len(shape))
     check_places(index, input, axis)
     cut = tuple(slice(None) if k == axis else slice(0, n) for k, n in enumerate(shape_of(index)))

@@ -10,6 +10,7 @@ import numpy as np
 from symgrad import kernels, single
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, Spec, broadcast_shapes, front, multilinear, primitive, shape_of
+from symgrad.ops import fits
 from symgrad.ops.arithmetic import closed
 from symgrad.ops.complex import conj
 from symgrad.ops.contraction import contract, einsum
@@ -125,6 +126,8 @@ def matmul(input: Any, other: Any) -> Any:
 def _ranked(name: str, a: int, b: int) -> Any:
     def call(input: Any, other: Any) -> Any:
         ranks = (len(shape_of(input)), len(shape_of(other)))
+        if (a, b) == (1, 1):
+            fits.of_vectors("dot", input, other)
         if ranks != (a, b):
             raise ShapeError(f"{name}: expected tensors with {a} and {b} axes, got {ranks[0]} and {ranks[1]}.")
         return matmul(input, other)
@@ -208,6 +211,8 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """The ``offset``-th diagonal of the axes ``dim1`` and ``dim2``, as the last axis."""
     shape = shape_of(input)
     a, b = axis_of(dim1, len(shape)), axis_of(dim2, len(shape))
+    if a == b:
+        raise ShapeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     if offset or shape[a] != shape[b]:
         from symgrad.ops.indexing import getitem
 

@@ -13,6 +13,7 @@ from symgrad import kernels
 from symgrad.dtypes import is_real_floating, result_type
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, elementwise, primitive, refusing, shape_of
+from symgrad.ops import fits
 from symgrad.ops.arithmetic import squared_error
 from symgrad.ops.blas import pairwise_distance
 from symgrad.ops.constants import PI, exact
@@ -41,7 +42,7 @@ def _reduced(value: Any, reduction: str) -> Any:
 
 def _check_reduction(reduction: str) -> None:
     if reduction not in ("mean", "sum", "none"):
-        raise ArgumentError(f"{reduction} is not a valid value for reduction: 'mean', 'sum' or 'none'.")
+        raise ArgumentError(f"{reduction} is not valid for reduction=: it is 'mean', 'sum' or 'none'.")
 
 
 def _legacy(reduction: str, size_average: Any, reduce: Any) -> str:
@@ -273,6 +274,7 @@ def margin_ranking_loss(
     reduction: str = "mean",
 ) -> Any:
     """max(0, -t (x1 - x2) + margin)."""
+    fits.margin_ranking(input1, input2, target)
     value = clamp_min(-target * (input1 - input2) + margin, 0)
     return _reduced(value, _legacy(reduction, size_average, reduce))
 
@@ -338,6 +340,7 @@ def triplet_margin_with_distance_loss(
     """max(0, d(anchor, positive) - d(anchor, negative) + margin) with any distance."""
     if margin <= 0:
         raise ArgumentError(f"margin must be greater than 0, got {margin}")
+    fits.triplet(anchor, positive, negative)
     distance = distance_function or pairwise_distance
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
@@ -519,6 +522,7 @@ def multi_margin_loss(
         raise ArgumentError(f"only p == 1 and p == 2 supported, got {p}")
     if weight is not None and len(shape_of(weight)) != 1:
         raise ShapeError(f"weight must be one-dimensional, got shape {tuple(shape_of(weight))}")
+    fits.multi_margin(input, target, weight)
     x = input if len(shape_of(input)) == 2 else reshape(input, 1, -1)
     labels = reshape(target, -1)
     classes = size(x, (1,))
@@ -545,6 +549,7 @@ def multilabel_margin_loss(
     """Σ max(0, 1 - x_label + x_i) over labels (up to the first -1) and other classes, divided by their number."""
     reduction = _legacy(reduction, size_average, reduce)
     _check_reduction(reduction)
+    fits.multilabel_margin(input, target)
     x = input if len(shape_of(input)) == 2 else reshape(input, 1, -1)
     labels = reshape(target, shape_of(x))
     classes = size(x, (1,))

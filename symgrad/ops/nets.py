@@ -11,6 +11,7 @@ import numpy as np
 from symgrad.dtypes import finfo, is_narrow
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import front, shape_of
+from symgrad.ops import fits
 from symgrad.ops.arithmetic import clone, div_rounded
 from symgrad.ops.contraction import einsum
 from symgrad.ops.elementwise import rsqrt
@@ -116,11 +117,10 @@ def _affine(x: Any, weight: Any, bias: Any) -> Any:
     return x if bias is None else x + bias
 
 
-def _trailing(input: Any, normalized_shape: Sequence[int], name: str) -> tuple[int, ...]:
-    shape, wanted = tuple(shape_of(input)), tuple(normalized_shape)
-    if not wanted or shape[-len(wanted) :] != wanted:
-        raise ShapeError(f"{name}: the last axes of the input {shape} are to be {wanted}.")
-    return tuple(range(len(shape) - len(wanted), len(shape)))
+def _trailing(input: Any, normalized_shape: Sequence[int], name: str, weight: Any, bias: Any = None) -> tuple[int, ...]:
+    wanted, rank = tuple(normalized_shape), len(shape_of(input))
+    fits.normalized(name, input, wanted, weight, bias)
+    return tuple(range(rank - len(wanted), rank))
 
 
 @_nn
@@ -128,14 +128,14 @@ def layer_norm(
     input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
     """Mean 0 and variance 1 over the last axes, then times ``weight`` plus ``bias``."""
-    axes = _trailing(input, normalized_shape, "layer_norm")
+    axes = _trailing(input, normalized_shape, "layer_norm", weight, bias)
     return _affine(_standardised(input, axes, eps), weight, bias)
 
 
 @_nn
 def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
     """Divided by the root of the mean square over the last axes, then times ``weight``."""
-    axes = _trailing(input, normalized_shape, "rms_norm")
+    axes = _trailing(input, normalized_shape, "rms_norm", weight)
     small = float(finfo(input.dtype).eps) if eps is None else eps
     x = _wide(input)
     return _affine(_narrowed(x * rsqrt(mean(x * x, axes, True) + small), input.dtype), weight, None)

@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import front, shape_of
-from symgrad.ops import demands
+from symgrad.ops import demands, fits
 from symgrad.ops.arithmetic import div_rounded
 from symgrad.ops.contraction import contract
 from symgrad.ops.convolution import patches, per_axis
@@ -266,6 +266,7 @@ def _unpool(rank: int) -> Any:
     def call(
         input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
     ) -> Any:
+        fits.unpooled(input, indices)
         x, lead = _planes(input, rank)
         sizes = per_axis(kernel_size, rank)
         steps = sizes if stride in (None, (), []) else per_axis(stride, rank)

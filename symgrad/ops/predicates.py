@@ -87,10 +87,11 @@ def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equa
     array([ True, False])
     """
     kinds = [getattr(x, "dtype", None) for x in (input, other)]
-    if None not in kinds and kinds[0] != kinds[1]:
+    if all(kind is not None for kind in kinds) and kinds[0] != kinds[1]:
         raise DtypeError(f"isclose(): {kinds[0]} did not match {kinds[1]}; cast one of them with .to()")
-    if rtol < 0 or atol < 0:
-        raise ArgumentError(f"isclose(): rtol and atol must not be negative, got {rtol} and {atol}.")
+    for name, limit in (("rtol", rtol), ("atol", atol)):
+        if limit < 0:
+            raise ArgumentError(f"{name} must be greater than or equal to zero, but got {limit}")
     close = eq(input, other)
     if equal_nan:
         close = close | logical_and(isnan(input), isnan(other))

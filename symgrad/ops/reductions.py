@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels, single
-from symgrad.dtypes import as_dtype
+from symgrad.dtypes import as_dtype, torch_name
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import Op, Spec, front, multilinear, primitive, shape_of
 from symgrad.ops.arithmetic import ratio
@@ -190,9 +190,10 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     if kind in "bui":
         from symgrad.errors import DtypeError
 
+        which = "Input" if dtype is None else "Optional"
         raise DtypeError(
-            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-            f"Got: {input.dtype}"
+            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
+            f"Got: {torch_name(input.dtype)}"
         )
     return mean_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
 

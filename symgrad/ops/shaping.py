@@ -12,6 +12,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, Spec, front, multilinear, primitive, shape_of
+from symgrad.ops import fits
 from symgrad.ops.arithmetic import closed
 from symgrad.ops.sizes import product_size, total_size
 
@@ -69,8 +70,7 @@ def resolve_shape(old: tuple[Any, ...], sizes: Sequence[Any]) -> tuple[int, ...]
         rest = -math.prod(new)
         if rest and total % rest == 0:
             new[new.index(-1)] = total // rest
-    if math.prod(new) != total or any(s < 0 for s in new):
-        raise ShapeError(f"shape '{list(sizes)}' is invalid for input of size {total}")
+    fits.reshaped(sizes, new, total)
     return tuple(new)
 
 
@@ -222,14 +222,7 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
     ndim = len(shape_of(input))
     src = [axis_of(d, ndim) for d in np.atleast_1d(source)]
     dst = [axis_of(d, ndim) for d in np.atleast_1d(destination)]
-    if len(src) != len(dst):
-        raise ArgumentError(
-            f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same number of "
-            f"dims as destination ({destination} dims)"
-        )
-    for name, given, found in (("source", source, src), ("destination", destination, dst)):
-        if len(set(found)) < len(found):
-            raise ArgumentError(f"movedim: repeated dim in `{name}` ({given})")
+    fits.moved(np.atleast_1d(source).tolist(), np.atleast_1d(destination).tolist(), src, dst)
     order = [k for k in range(ndim) if k not in src]
     for d, s in sorted(zip(dst, src, strict=True)):
         order.insert(d, s)
@@ -405,7 +398,7 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
         raise ShapeError("narrow() cannot be applied to a 0-dim tensor.")
     dim = axis_of(dim, len(shape))
     if length < 0:
-        raise ArgumentError(f"narrow(): length must be non-negative, got {length}.")
+        raise ArgumentError(f"narrow(): length must be non-negative. (got {length})")
     if not isinstance(start, int) and (shape_of(start) or getattr(start, "dtype", start).kind not in "iu"):
         raise ArgumentError("start must be an 0-dim integral Tensor.")
     start = int(start)
@@ -421,7 +414,7 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
 
 def _arrays(tensors: Any, name: str) -> tuple[Any, ...]:
     if not isinstance(tensors, (tuple, list)) or not tensors:
-        raise ArgumentError(f"{name}(): expected a non-empty list of tensors, got {type(tensors).__name__}.")
+        raise ArgumentError(f"torch.{name}(): expected a non-empty list of Tensors, got {type(tensors).__name__}.")
     for k, x in enumerate(tensors):
         if x is None:
             raise ArgumentError(f"expected Tensor as element {k} in argument 0, but got NoneType")
@@ -527,7 +520,10 @@ def select(input: Any, dim: int, index: int) -> Any:
 @front("unbind", op=select_op)
 def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
     """All entries of an axis, as a tuple."""
-    return tuple(select(input, dim, k) for k in range(shape_of(input)[dim]))
+    shape = shape_of(input)
+    if not shape:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return tuple(select(input, dim, k) for k in range(shape[axis_of(dim, len(shape))]))
 
 
 @front("split", op=narrow_op)

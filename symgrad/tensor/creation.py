@@ -14,7 +14,7 @@ import numpy as np
 
 from symgrad import dtypes
 from symgrad.devices import Options, accept, on_cpu
-from symgrad.errors import ArgumentError
+from symgrad.errors import ArgumentError, ShapeError
 from symgrad.formula.structures import known_structure
 from symgrad.op import shape_of
 from symgrad.ops.constants import named_pi
@@ -351,6 +351,9 @@ def eye(
     **options: Unpack[Options],
 ) -> Tensor:
     """The identity matrix."""
+    for letter, count in (("n", n), ("m", n if m is None else m)):
+        if count < 0:
+            raise ShapeError(f"{letter} must be greater or equal to 0, got {count}")
     array = np.eye(n, m, dtype=dtypes.as_dtype(dtype or dtypes.get_default_dtype()))
     recipe = ("eye", {"n": int(n), "dtype": array.dtype.name}) if m is None or m == n else None
     return finished("eye", array, requires_grad, name, options, recipe, 2, dtype is None)
@@ -381,6 +384,18 @@ def empty_permuted(
     >>> empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
     """
+    if len(physical_layout) != len(size):
+        raise ShapeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(physical_layout)}"
+        )
+    for k, axis in enumerate(physical_layout):
+        if not 0 <= axis < len(size):
+            raise ShapeError(
+                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {axis} at index {k})"
+            )
+    if len(set(physical_layout)) < len(physical_layout):
+        raise ShapeError("Duplicate dim not allowed")
     stride, step = [0] * len(size), 1
     for axis in reversed(physical_layout):
         stride[axis] = step

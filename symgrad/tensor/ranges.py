@@ -85,8 +85,23 @@ def linspace(
     **options: Unpack[Options],
 ) -> Tensor:
     """``steps`` values from ``start`` to ``end``, both included."""
-    value = _spaced(_plain(start), _plain(end), int(steps), _dtype(dtype))
+    value = _spaced(*_ends("linspace", start, end, steps), int(steps), _dtype(dtype))
     return finished("linspace", value, requires_grad, name, options)
+
+
+def _ends(name: str, start: Any, end: Any, steps: Any) -> tuple[Any, Any]:
+    """The ends as numbers.  Raises torch's errors for ends that are none, and for steps that cannot be counted."""
+    ranks = [x.ndim if isinstance(x, Tensor) else 0 for x in (start, end)]
+    if any(ranks):
+        raise AutogradError(
+            f"{name} only supports 0-dimensional start and end tensors, but got start with {ranks[0]} dimension(s) and "
+            f"end with {ranks[1]} dimension(s)."
+        )
+    if not hasattr(steps, "__index__"):
+        raise ArgumentError(f"{name}(): argument 'steps' must be int, not {type(steps).__name__}")
+    if steps < 0:
+        raise AutogradError("number of steps must be non-negative")
+    return _plain(start), _plain(end)
 
 
 def _spaced(start: Any, end: Any, steps: int, dtype: Any) -> Any:
@@ -116,7 +131,7 @@ def logspace(
     >>> logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    value = np.power(float(base), np.linspace(_plain(start), _plain(end), int(steps)))
+    value = np.power(float(base), np.linspace(*_ends("logspace", start, end, steps), int(steps)))
     return finished("logspace", value.astype(_dtype(dtype)), requires_grad, name, options)
 
 

@@ -29,7 +29,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "signbit": lambda t, x, **k: t.signbit(x, **k),
     "all": lambda t, x, **k: t.all(x, 0, **k),
     "tril": lambda t, x, **k: t.tril(x, **k),
-    "linspace": lambda t, x, **k: t.linspace(0, 1, 3, **k),
+    "eye": lambda t, x, **k: t.eye(3, **k),
     "polar": lambda t, x, **k: t.polar(x, x, **k),
     "inv": lambda t, x, **k: t.linalg.inv(x, **k),
     "norm": lambda t, x, **k: t.linalg.norm(x, **k),

@@ -1,0 +1,184 @@
+"""What losses and other functions of several tensors demand of their shapes, in torch's words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from symgrad.dtypes import torch_name
+from symgrad.errors import ArgumentError, DtypeError, ShapeError
+from symgrad.op import shape_of
+
+
+def of_vectors(name: str, a: Any, b: Any) -> None:
+    """Two vectors of one dtype and one length."""
+    shapes, dtypes = [tuple(shape_of(x)) for x in (a, b)], [getattr(x, "dtype", None) for x in (a, b)]
+    if any(len(shape) != 1 for shape in shapes):
+        raise ShapeError(f"1D tensors expected, but got {len(shapes[0])}D and {len(shapes[1])}D tensors")
+    if all(dtype is not None for dtype in dtypes) and dtypes[0] != dtypes[1]:
+        here, there = map(torch_name, dtypes)  # type: ignore[arg-type]
+        raise DtypeError(f"{name} : expected both vectors to have same dtype, but found {here} and {there}")
+    if shapes[0] != shapes[1] and all(isinstance(shape[0], int) for shape in shapes):
+        (n,), (m,) = shapes
+        raise ShapeError(
+            f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of elements, but "
+            f"got {n} and {m} elements respectively"
+        )
+
+
+def prelu(input: Any, weight: Any) -> None:
+    """One weight, or one per channel."""
+    shape, weights = shape_of(input), shape_of(weight)
+    if len(weights) > 1:
+        raise ShapeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(weights)}")
+    if not weights or weights[0] == 1:
+        return
+    if not shape:
+        raise ShapeError("Not allow zero-dim input tensor.")
+    channels = shape[1] if len(shape) > 1 else 1
+    if isinstance(channels, int) and weights[0] != channels:
+        raise ShapeError(
+            f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weights[0]} and channel "
+            f"size = {channels}."
+        )
+
+
+def _rows(input: Any) -> tuple[int, int]:
+    """How many samples and classes: a matrix, or a vector for one sample."""
+    shape = shape_of(input)
+    if len(shape) > 2 or (shape and not shape[-1]):
+        raise ShapeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}")
+    return (shape[0], shape[1]) if len(shape) == 2 else (1, shape[0] if shape else 1)
+
+
+def multi_margin(input: Any, target: Any, weight: Any) -> None:
+    """A class for every sample, and a weight for every class."""
+    count, classes = _rows(input)
+    if len(shape_of(target)) > 1 or shape_of(target) not in ((count,), () if count == 1 else (count,)):
+        raise ShapeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
+            f"size). Expected target size [{count}], but got {list(shape_of(target))}. Input has shape {list(shape_of(input))}"
+        )
+    if weight is not None and shape_of(weight) != (classes,):
+        raise ShapeError(f"inconsistent weight size, expected {classes} but got {list(shape_of(weight))}")
+    _long(target)
+
+
+def multilabel_margin(input: Any, target: Any) -> None:
+    """Labels in the shape of the input."""
+    _rows(input)
+    if shape_of(target) != shape_of(input) and (len(shape_of(input)) == 2 or len(shape_of(target)) > 1):
+        raise ShapeError(
+            f"inconsistent target size: {list(shape_of(target))} for input of size: {list(shape_of(input))}"
+        )
+    _long(target)
+
+
+def _long(target: Any) -> None:
+    dtype = getattr(target, "dtype", None)
+    if dtype is not None and dtype.kind not in "iu":
+        raise DtypeError(f"expected scalar type Long but found {torch_name(dtype)}")
+
+
+def triplet(anchor: Any, positive: Any, negative: Any) -> None:
+    """Three tensors of as many axes."""
+    a, p, n = (len(shape_of(x)) for x in (anchor, positive, negative))
+    if not a == p == n:
+        raise ShapeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {a}D, positive {p}D, and negative {n}D inputs"
+        )
+
+
+def margin_ranking(input1: Any, input2: Any, target: Any) -> None:
+    """Three tensors of as many axes."""
+    shapes = [list(shape_of(x)) for x in (input1, input2, target)]
+    if len({len(shape) for shape in shapes}) > 1:
+        raise ShapeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: torch.Size({shapes[0]}), input2: torch.Size({shapes[1]}), target: torch.Size({shapes[2]})"
+        )
+
+
+def normalized(name: str, input: Any, wanted: tuple[Any, ...], weight: Any, bias: Any = None) -> None:
+    """The last axes as ``normalized_shape`` says, and parameters of that shape."""
+    shape, sizes = tuple(shape_of(input)), list(wanted)
+    if not wanted:
+        raise ShapeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    for kind, given in (("weight", weight), ("bias", bias)):
+        if given is not None and tuple(shape_of(given)) != wanted and not _letters(shape_of(given)):
+            raise ShapeError(
+                f"Expected {kind} to be of same shape as normalized_shape, but got {kind} of shape "
+                f"{list(shape_of(given))} and normalized_shape = {sizes}"
+            )
+    if shape[-len(wanted) :] != wanted and not _letters(shape):
+        first = ", " if name == "layer_norm" else ""
+        raise ShapeError(
+            f"Given normalized_shape={sizes}, expected input with shape [*{first}{', '.join(map(str, sizes))}], but got input "
+            f"of size{list(shape)}"
+        )
+
+
+def _letters(shape: Any) -> bool:
+    return any(isinstance(size, str) for size in shape)
+
+
+def unpooled(input: Any, indices: Any) -> None:
+    """A place for every entry."""
+    if shape_of(input) != shape_of(indices):
+        raise ShapeError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(shape_of(input))}) but got "
+            f"indices tensor with shape: {list(shape_of(indices))}"
+        )
+
+
+def gathered(shape: tuple[Any, ...], index: tuple[Any, ...], dim: int) -> None:
+    """Places in no more rows than there are."""
+    for axis, (have, wanted) in enumerate(zip(shape, index, strict=True)):
+        if axis != dim and not _letters((have, wanted)) and wanted > have:
+            raise ShapeError(
+                f"Size does not match at dimension {axis} expected index {list(index)} to be no larger than self "
+                f"{list(shape)} apart from dimension {dim}"
+            )
+
+
+def parts(real: Any, imag: Any) -> None:
+    """Two real arrays of one floating dtype."""
+    dtypes = [getattr(x, "dtype", None) for x in (real, imag)]
+    if any(dtype is None for dtype in dtypes):
+        return
+    names = [torch_name(dtype) for dtype in dtypes]  # type: ignore[arg-type]
+    if any(dtype.kind != "f" for dtype in dtypes):  # type: ignore[union-attr]
+        raise DtypeError(f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}")
+    if dtypes[0] != dtypes[1]:
+        raise DtypeError(
+            f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second argument"
+        )
+
+
+def reshaped(sizes: Any, new: list[int], total: int) -> None:
+    """Sizes whose product is the number of entries, with one of them left open at most."""
+    if new.count(-1) > 1:
+        raise ShapeError("only one dimension can be inferred")
+    if not total and -1 in new:
+        raise ShapeError(
+            f"cannot reshape tensor of 0 elements into shape {new} because the unspecified dimension size -1 can be "
+            "any value and is ambiguous"
+        )
+    if math.prod(new) != total or any(s < 0 for s in new):
+        raise ShapeError(f"shape '{list(sizes)}' is invalid for input of size {total}")
+
+
+def moved(source: list[int], destination: list[int], src: list[int], dst: list[int]) -> None:
+    """As many axes as places for them, each named once."""
+    if len(src) != len(dst):
+        raise ArgumentError(
+            f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same number of "
+            f"dims as destination ({destination} dims)"
+        )
+    for name, given, found in (("source", source, src), ("destination", destination, dst)):
+        if len(set(found)) < len(found):
+            raise ArgumentError(f"movedim: repeated dim in `{name}` ({given})")
