@@ -57,7 +57,8 @@ def multi_margin(input: Any, target: Any, weight: Any) -> None:
     if len(shape_of(target)) > 1 or shape_of(target) not in ((count,), () if count == 1 else (count,)):
         raise ShapeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
-            f"size). Expected target size [{count}], but got {list(shape_of(target))}. Input has shape {list(shape_of(input))}"
+            f"size). Expected target size [{count}], but got {list(shape_of(target))}. Input has shape "
+            f"{list(shape_of(input))}"
         )
     if weight is not None and shape_of(weight) != (classes,):
         raise ShapeError(f"inconsistent weight size, expected {classes} but got {list(shape_of(weight))}")
@@ -117,8 +118,8 @@ def normalized(name: str, input: Any, wanted: tuple[Any, ...], weight: Any, bias
     if shape[-len(wanted) :] != wanted and not _letters(shape):
         first = ", " if name == "layer_norm" else ""
         raise ShapeError(
-            f"Given normalized_shape={sizes}, expected input with shape [*{first}{', '.join(map(str, sizes))}], but got input "
-            f"of size{list(shape)}"
+            f"Given normalized_shape={sizes}, expected input with shape [*{first}{', '.join(map(str, sizes))}], but got "
+            f"input of size{list(shape)}"
         )
 
 

@@ -77,7 +77,7 @@ def _axes(x: Any, s: Any, dim: Any) -> tuple[list[int | None], tuple[int, ...]]:
         dims = tuple(range(ndim)) if s is None else tuple(range(ndim - len(s), ndim))
     else:
         given = (dim,) if isinstance(dim, int) else tuple(dim)
-        if given and not ndim:
+        if given and not ndim and hasattr(x, "dtype"):
             raise IndexError(f"Dimension specified as {given[0]} but tensor has no dimensions")
         dims = tuple(axis_of(d, ndim) for d in given)
     if len(set(dims)) < len(dims):
