@@ -118,8 +118,8 @@ def normalized(name: str, input: Any, wanted: tuple[Any, ...], weight: Any, bias
     if shape[-len(wanted) :] != wanted and not _letters(shape):
         first = ", " if name == "layer_norm" else ""
         raise ShapeError(
-            f"Given normalized_shape={sizes}, expected input with shape [*{first}{', '.join(map(str, sizes))}], but got "
-            f"input of size{list(shape)}"
+            f"Given normalized_shape={sizes}, expected input with shape [*{first}{str(sizes)[1:]}, but got input of "
+            f"size{list(shape)}"
         )
 
 
