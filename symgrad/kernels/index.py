@@ -81,3 +81,13 @@ def right_shift(x: Any, y: Any) -> Any:
     """The bits of integers ``y`` places down; the sign alone where that is more places than there are."""
     bits = np.result_type(x, y).itemsize * 8
     return np.right_shift(x, np.where((y < 0) | (y >= bits), bits - 1, y))
+
+
+def argmax_of_pool(x: Any, dim: int, keepdim: bool) -> Any:
+    """Place of the largest entry along an axis, the first of equal ones, and the last nan where there are any."""
+    place = np.argmax(x, dim, keepdims=True)
+    missing = np.isnan(x)
+    if missing.any():
+        last = x.shape[dim] - 1 - np.argmax(np.flip(missing, dim), dim, keepdims=True)
+        place = np.where(missing.any(dim, keepdims=True), last, place)
+    return place if keepdim else place.squeeze(dim)

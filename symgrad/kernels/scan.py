@@ -59,6 +59,27 @@ def argmode(x: Any, dim: int) -> Any:
     return np.expand_dims(place, dim)
 
 
+def argmode_beside_nan(row: Any) -> int:
+    """The same in a vector with nan, which torch sorts by insertion before it looks for the longest run of equals."""
+    row = row.tolist()
+    order: list[int] = []
+    for k, value in enumerate(row):
+        at = len(order)
+        if order and value < row[order[0]]:
+            at = 0
+        while at and value < row[order[at - 1]]:
+            at -= 1
+        order.insert(at, k)
+    best = length = longest = 0
+    for at, k in enumerate(order):
+        length += 1
+        if at + 1 == len(order) or row[k] != row[order[at + 1]]:
+            if length > longest:
+                best, longest = k, length
+            length = 0
+    return best
+
+
 def logcumsumexp(x: Any, dim: int) -> Any:
     """log of the running sum of e^x, without overflow."""
     if x.dtype.kind != "c":

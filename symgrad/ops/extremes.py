@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad import kernels
 from symgrad.errors import ShapeError
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.arithmetic import clone
@@ -78,12 +79,12 @@ def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
     return amin_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
 
 
-def _arg(name: str, kernel: Any) -> Op:
+def _arg(name: str, kernel: Any, code: Any) -> Op:
     return primitive(
         name,
-        lambda x, dim, keepdim: kernel(x, dim, keepdims=keepdim),
+        kernel,
         (None,),
-        code=reduce_code(f"np.{name}"),
+        code=code,
         infer=lambda shape, dim, keepdim: reduced_shape(shape, dim=(dim,), keepdim=keepdim),
         result=lambda *_, **__: np.dtype(np.int64),
         refuses={
@@ -95,8 +96,9 @@ def _arg(name: str, kernel: Any) -> Op:
     )
 
 
-argmax_op: Op = _arg("argmax", np.argmax)
-argmin_op: Op = _arg("argmin", np.argmin)
+argmax_op: Op = _arg("argmax", lambda x, dim, keepdim: np.argmax(x, dim, keepdims=keepdim), reduce_code("np.argmax"))
+argmin_op: Op = _arg("argmin", lambda x, dim, keepdim: np.argmin(x, dim, keepdims=keepdim), reduce_code("np.argmin"))
+argmax_of_pool_op: Op = _arg("argmax_of_pool", kernels.argmax_of_pool, None)
 
 
 def _arg_front(op: Op) -> Any:

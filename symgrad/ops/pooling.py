@@ -14,7 +14,7 @@ from symgrad.ops import demands, fits
 from symgrad.ops.arithmetic import div_rounded
 from symgrad.ops.contraction import contract
 from symgrad.ops.convolution import patches, per_axis
-from symgrad.ops.extremes import argmax_op
+from symgrad.ops.extremes import argmax_of_pool_op
 from symgrad.ops.indexing import gather_op, getitem
 from symgrad.ops.naming import within
 from symgrad.ops.noise import drawn
@@ -123,7 +123,7 @@ def _max_pool(rank: int) -> Any:
         lowest = np.iinfo(x.dtype).min if kind_of(x) in "ui" else -math.inf
         seen, counts = _windows(x, sizes, steps, pads, gaps, ceil_mode, lowest)
         flat = reshape(seen, -1, *counts, math.prod(sizes))
-        place = argmax_op(flat, dim=rank + 1, keepdim=True)
+        place = argmax_of_pool_op(flat, dim=rank + 1, keepdim=True)
         out = reshape(gather_op(flat, place, dim=rank + 1), *lead, *counts)
         if not return_indices:
             return out
@@ -241,7 +241,7 @@ def _adaptive_max(rank: int) -> Any:
         grid = np.broadcast_arrays(*index)
         count = math.prod(grid[0].shape[rank:])
         flat = reshape(getitem(x, (slice(None), 0, *grid)), -1, *target, count)
-        place = argmax_op(flat, dim=rank + 1, keepdim=True)
+        place = argmax_of_pool_op(flat, dim=rank + 1, keepdim=True)
         out = reshape(gather_op(flat, place, dim=rank + 1), *lead, *target)
         if not return_indices:
             return out
@@ -340,7 +340,7 @@ def _fractional(rank: int) -> Any:
         planes = np.arange(shape_of(x)[0]).reshape(-1, *(1,) * (2 * rank))
         grid = np.broadcast_arrays(planes, *index)
         flat = reshape(getitem(x, (grid[0], 0, *grid[1:])), -1, *target, math.prod(sizes))
-        place = argmax_op(flat, dim=rank + 1, keepdim=True)
+        place = argmax_of_pool_op(flat, dim=rank + 1, keepdim=True)
         out = reshape(gather_op(flat, place, dim=rank + 1), *lead, *target)
         if not return_indices:
             return out

@@ -198,7 +198,11 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Extremes:
         return sort(input)
     axis = axis_of(dim, len(shape_of(input)))
     check_entries("mode", input, dim)
-    return _at(input, kernels.argmode(values_of(input), axis), axis, keepdim)
+    values = np.moveaxis(values_of(input), axis, -1)
+    place = kernels.argmode(values, -1)
+    for row in np.argwhere(np.isnan(values).any(-1)):
+        place[tuple(row)] = kernels.argmode_beside_nan(values[tuple(row)])
+    return _at(input, np.moveaxis(place, -1, axis), axis, keepdim)
 
 
 # ------------------------------------------------------------------------------------------ quantiles

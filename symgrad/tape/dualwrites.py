@@ -15,58 +15,11 @@ from symgrad.op import FRONTS, carrier_of, lookup, shape_of
 from symgrad.ops.indexing import static_index
 from symgrad.tape.putting import put_into
 
-FACTS = frozenset(
-    [
-        "is_complex",
-        "is_floating_point",
-        "is_signed",
-        "is_conj",
-        "is_neg",
-        "is_contiguous",
-        "is_cuda",
-        "is_meta",
-        "is_inference",
-        "is_quantized",
-        "is_sparse",
-        "is_pinned",
-        "is_shared",
-        "is_nonzero",
-        "is_same_size",
-        "device",
-        "layout",
-        "itemsize",
-        "nbytes",
-        "nelement",
-        "ndimension",
-        "element_size",
-        "stride",
-        "storage_offset",
-        "data_ptr",
-        "get_device",
-        "data",
-        "grad",
-        "grad_fn",
-        "backward",
-        "register_hook",
-        "retain_grad",
-        "retains_grad",
-        "output_nr",
-        "name",
-        "new",
-        "new_empty",
-        "new_full",
-        "new_ones",
-        "new_tensor",
-        "new_zeros",
-        "bool",
-        "byte",
-        "char",
-        "short",
-        "int",
-        "long",
-        "tolist",
-    ]
-)
+_FACTS = """is_complex is_floating_point is_signed is_conj is_neg is_contiguous is_cuda is_meta is_inference
+is_quantized is_sparse is_pinned is_shared is_nonzero is_same_size device layout itemsize nbytes nelement ndimension
+element_size stride storage_offset data_ptr get_device data grad grad_fn backward register_hook retain_grad retains_grad
+output_nr name new new_empty new_full new_ones new_tensor new_zeros bool byte char short int long tolist"""
+FACTS = frozenset(_FACTS.split())
 """What a dual answers as its primal does: facts about it, and new values that do not move."""
 
 

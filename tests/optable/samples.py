@@ -407,6 +407,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "prod": [_one("real", "n", "m", dim=0, keepdim=False), _one("real", "n", "m", dim=1, keepdim=True)],
     "amax": _reductions(),
     "amin": _reductions(),
+    "argmax_of_pool": [_one("real", "n", "m", dim=1, keepdim=True)],
     "argmax": [_one("real", "n", "m", dim=0, keepdim=False), _one("real", "n", "m", dim=1, keepdim=True)],
     "argmin": [_one("real", "n", "m", dim=0, keepdim=False), _one("real", "n", "m", dim=1, keepdim=True)],
     "any": _reductions(),
@@ -557,7 +558,7 @@ REAL_ONLY = frozenset(
     "maximum minimum clamp clamp_min clamp_max amax amin "
     "sign argmax argmin softmax log_softmax erf erfc lgamma digamma polygamma xlogy sinc dsinc shifted_exp eye full "
     "bessel_y bessel_k bessel_ke chebyshev_polynomial_t gegenbauer_polynomial laguerre_polynomial hermite_polynomial_h "
-    "hermite_polynomial_he gammainc gammaincc zeta "
+    "hermite_polynomial_he gammainc gammaincc zeta argmax_of_pool "
     "ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine "
     "scatter_others chosen complex lambertw log_odds ndtr log_ndtr inverse_mills erfcx erfinv copysign fmod nextafter "
     "surprise xlog1py erfcx_tail signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg "
