@@ -6,6 +6,7 @@ import pytest
 from symgrad import kernels
 
 STRETCHED = {
+    "lgamma": (),
     "digamma": (),
     "polygamma": (2,),
     "bessel_ie": (1,),
@@ -49,3 +50,8 @@ def test_log_gamma_at_its_ends() -> None:
     x = np.array([0.0, -1.0, -2.5, 1e306, np.inf, -np.inf, np.nan, 3.0])
     out = kernels.lgamma(x)
     np.testing.assert_allclose(out, [np.inf, np.inf, -0.05624371649767405, np.inf, np.inf, np.inf, np.nan, np.log(2)])
+
+
+def test_log_gamma_of_many() -> None:
+    x = np.concatenate([np.geomspace(3, 30, 1500), np.geomspace(30, 1e300, 500), [-2.5, 0.25, 1.0, np.nan, np.inf]])
+    np.testing.assert_allclose(kernels.lgamma(x), [kernels.lgamma(v) for v in x], rtol=2e-14)
