@@ -263,9 +263,12 @@ def _determined(args: tuple[Any, ...], values: list[Any]) -> tuple[Any, ...]:
 def _claimed(op: Op, args: tuple[Any, ...]) -> int:
     """The mask of inference tensors that claim to require grad, where torch records them outside of inference mode.
 
-    It does so for copies, and beside operands that are no inference tensors, which its numbers are not.
+    It does so for copies, and beside operands that are no inference tensors, which its numbers are not; those that stay
+    numbers in torch are no operands.
     """
-    if not MODE.local.enabled or (not op.copy and all(map(inferred, args))):
+    apart = op.name == "pow" or (op.name == "div" and not isinstance(args[0], Recorded))
+    others = [arg for arg in args if isinstance(arg, Recorded)] if apart else args
+    if not MODE.local.enabled or (not op.copy and all(map(inferred, others))):
         return 0
     mask = 0
     for i, arg in enumerate(args):
@@ -277,7 +280,10 @@ def _claimed(op: Op, args: tuple[Any, ...]) -> int:
 def _as_claimed(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask: int, claimed: int) -> Any:
     """The result recorded with the operands in ``claimed`` as leaves; to other operations they stay constants."""
     with as_leaves(arg for i, arg in enumerate(args) if claimed >> i & 1):
-        return _made(cls, op, out, args, values, params, mask | claimed, True)
+        made = _made(cls, op, out, args, values, params, mask | claimed, True)
+    if all(map(inferred, args)):
+        Labelled.on(made._node, "CopyBackwards")
+    return made
 
 
 def _of_inferred(op: Op, args: Any, params: dict[str, Any], made: Any, view: bool) -> None:
@@ -303,6 +309,22 @@ def count_rewrites(entry: Any, results: Any, args: Any, options: dict[str, Any])
             times = rewrites(entry[k] if isinstance(entry, tuple) else entry, made._value, values, options)
             if times is not None and (times or made._extra is not None):
                 made.more().counted = times
+
+
+def unclaimed(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a function of several ops gives: inside of it inference tensors claim nothing, where all operands are such."""
+    given = [*args, *kwargs.values()]
+    tensors = [t for a in given for t in (a if isinstance(a, (list, tuple)) else (a,)) if isinstance(t, Recorded)]
+    claiming = [t for t in tensors if inferred(t) and t._extra.claims]
+    if not claiming or not all(map(inferred, tensors)):
+        return function(*args, **kwargs)
+    for tensor in claiming:
+        tensor._extra.claims = False
+    try:
+        return function(*args, **kwargs)
+    finally:
+        for tensor in claiming:
+            tensor._extra.claims = True
 
 
 @contextlib.contextmanager

@@ -268,16 +268,23 @@ def _conjugating(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+_OPERATORS = ("add", "sub", "subtract", "rsub", "div", "divide", "fmod", "remainder", "copysign", "sort")
+"""Functions that torch records of inference tensors that claim to require grad: numbers are tensors to them, or copies."""
+
+
 def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function made of several ops, whose results say what torch calls the whole."""
     label = LABELS.get(name)
     if label is None:
         return function
-    positions = KEPT.get(name, ())
+    positions, operators = KEPT.get(name, ()), name in _OPERATORS
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        made = function(*args, **kwargs)
+        if MODE.inferred and not operators:
+            made = record.unclaimed(function, args, kwargs)
+        else:
+            made = function(*args, **kwargs)
         if args and made is args[0] and isinstance(made, Recorded) and not kwargs.get("inplace"):
             # Nothing to do, but torch's answer is another tensor all the same: a view, or a copy.
             # An inference tensor that claims to require grad does so for ``clone`` alone.

@@ -287,14 +287,14 @@ class Tensor(Shown, Writes):
         """The value as an array sharing memory; refused while grad is required unless ``force``, or under no_grad."""
         if WATCH.count:
             note_read(self, "numpy()")
-        if self._requires_grad and not force and MODE.local.asked:
+        if self.requires_grad and not force and MODE.local.asked:
             raise AutogradError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return self._array()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if WATCH.count:
             note_read(self, "np.asarray()")
-        if self._requires_grad and MODE.local.asked:
+        if self.requires_grad and MODE.local.asked:
             raise AutogradError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         value = self._array()
         if dtype is None or np.dtype(dtype) == value.dtype:
@@ -317,7 +317,8 @@ class Tensor(Shown, Writes):
 
     def __bool__(self) -> bool:
         if self._value.size != 1:
-            raise AutogradError("Boolean value of Tensor with more than one value is ambiguous")
+            count = "more than one value" if self._value.size else "no values"
+            raise AutogradError(f"Boolean value of Tensor with {count} is ambiguous")
         if WATCH.count or self._node is not None or self._requires_grad:
             note_read(self, "bool()")
         return bool(self._value)
@@ -344,7 +345,7 @@ class Tensor(Shown, Writes):
         return complex(self._number())
 
     def __index__(self) -> int:
-        if self.dtype.kind not in "bui":
+        if self.dtype.kind not in "bui" or self._value.size != 1:
             raise ArgumentError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 

@@ -193,3 +193,38 @@ def test_formulas_know_that_their_memory_changed_through_data(through):
     assert changed_since(x._value, before)
     assert changed_since(x.data._value, before)
     assert not changed_since(t.ones(3)._value, before)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda t, x: x.clamp(0, 1),
+        lambda t, x: x**2,
+        lambda t, x: x**0,
+        lambda t, x: 1 / x,
+        lambda t, x: x + 1,
+        lambda t, x: x * x,
+        lambda t, x: x * t.ones(2),
+        lambda t, x: x.nansum(-1),
+        lambda t, x: x.sum().prod(-1),
+        lambda t, x: x.max(-1)[0],
+        lambda t, x: x.mode(-1)[0],
+        lambda t, x: t.nn.functional.leaky_relu(x),
+        lambda t, x: t.nn.functional.elu(x),
+        lambda t, x: t.nn.functional.gelu(x),
+        lambda t, x: t.lerp(x, x, 0.5),
+        lambda t, x: t.addcmul(x, x, x),
+        lambda t, x: x.clone(),
+        lambda t, x: x.double(),
+        lambda t, x: x.numpy(),
+    ],
+)
+def test_what_is_made_of_an_inference_tensor_that_claims_to_require_grad(function):
+    def run(t):
+        with t.inference_mode():
+            x = t.tensor([0.5, 2.0], requires_grad=True)
+        made = function(t, x)
+        return made.requires_grad, type(made.grad_fn).__name__, made._version, made.tolist()
+
+    here, there = both(run)
+    assert here == there
