@@ -312,7 +312,7 @@ def count_rewrites(entry: Any, results: Any, args: Any, options: dict[str, Any])
 
 
 def unclaimed(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a function of several ops gives: inside of it inference tensors claim nothing, where all operands are such."""
+    """What a function of several ops gives: inside of it inference tensors claim nothing if all operands are such."""
     given = [*args, *kwargs.values()]
     tensors = [t for a in given for t in (a if isinstance(a, (list, tuple)) else (a,)) if isinstance(t, Recorded)]
     claiming = [t for t in tensors if inferred(t) and t._extra.claims]

@@ -269,7 +269,7 @@ def _conjugating(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _OPERATORS = ("add", "sub", "subtract", "rsub", "div", "divide", "fmod", "remainder", "copysign", "sort")
-"""Functions that torch records of inference tensors that claim to require grad: numbers are tensors to them, or copies."""
+"""Functions that torch records of inference tensors that claim to require grad: to them numbers are tensors."""
 
 
 def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
