@@ -315,7 +315,7 @@ def unclaimed(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     """What a function of several ops gives: inside of it inference tensors claim nothing if all operands are such."""
     given = [*args, *kwargs.values()]
     tensors = [t for a in given for t in (a if isinstance(a, (list, tuple)) else (a,)) if isinstance(t, Recorded)]
-    claiming = [t for t in tensors if inferred(t) and t._extra.claims]
+    claiming: list[Any] = [t for t in tensors if inferred(t) and getattr(t._extra, "claims", False)]
     if not claiming or not all(map(inferred, tensors)):
         return function(*args, **kwargs)
     for tensor in claiming:
