@@ -55,7 +55,8 @@ def lu_plain(x: Any) -> Any:
     """L and U of square matrices without pivoting, in one array: L below the diagonal (its own is 1), U from it on."""
     out = np.array(x)
     for k in range(x.shape[-1] - 1):
-        out[..., k + 1 :, k] /= out[..., k, k, None]
+        below, pivot = out[..., k + 1 :, k], out[..., k, k, None]
+        out[..., k + 1 :, k] = below / np.where((pivot == 0) & (below == 0), 1, pivot)  # LAPACK leaves zeros alone
         out[..., k + 1 :, k + 1 :] -= out[..., k + 1 :, k, None] * out[..., k, None, k + 1 :]
     return out
 
@@ -88,4 +89,14 @@ def solve_triangular(a: Any, b: Any, upper: bool, unit: bool) -> Any:
     triangle = np.triu(a, int(unit)) if upper else np.tril(a, -int(unit))
     if unit:
         triangle = triangle + np.eye(a.shape[-1], dtype=a.dtype)
-    return np.linalg.solve(triangle, b)
+    if np.diagonal(triangle, axis1=-2, axis2=-1).all():
+        return np.linalg.solve(triangle, b)
+    count = a.shape[-1]
+    rows: dict[int, Any] = {}
+    with np.errstate(all="ignore"):  # without an inverse row by row, to infinity and nan, as LAPACK
+        for k in reversed(range(count)) if upper else range(count):
+            row = b[..., k, :]
+            for i in rows:
+                row = row - triangle[..., k, i, None] * rows[i]
+            rows[k] = row / triangle[..., k, k, None]
+    return np.stack([rows[k] for k in range(count)], -2)

@@ -12,7 +12,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.op import Op, front, primitive, shape_of
-from symgrad.ops.decompositions import _info, _named, _wrapped, solve_triangular
+from symgrad.ops.decompositions import _named, _wrapped, solve_triangular
 from symgrad.ops.indexing import gather_op
 from symgrad.ops.linalg import diag_embed, diagonal, mH, solve, tril_op, triu_op
 from symgrad.ops.naming import within
@@ -112,15 +112,23 @@ def lu_factor(A: Any, *, pivot: bool = True) -> tuple[Any, ...]:
 
 @within("linalg")
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> tuple[Any, ...]:
-    """``lu_factor`` and an integer that is 0 where it exists."""
-    return _named("LU", "pivots", "info")((*lu_factor(A, pivot=pivot), _info(A)))
+    """``lu_factor`` and the number of the first pivot that is 0, or 0 where none is."""
+    found = lu_factor(A, pivot=pivot)
+    return _named("LU", "pivots", "info")((*found, _first_zero(found[0])))
+
+
+def _first_zero(packed: Any) -> Any:
+    """The number (from 1) of the first pivot that is 0, and 0 where there is none."""
+    zero = np.diagonal(values_of(packed), axis1=-2, axis2=-1) == 0
+    place = np.argmax(zero, -1) if zero.shape[-1] else np.zeros(zero.shape[:-1])
+    return _wrapped(packed, np.where(zero.any(-1), place + 1, 0).astype(np.int32))
 
 
 @front("lu")
 def old_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> tuple[Any, ...]:
-    """L and U in one array, LAPACK's pivots, and an integer that is 0 if asked for."""
+    """L and U in one array, LAPACK's pivots, and if asked for the number of the first that is 0."""
     found = lu_factor(A, pivot=pivot)
-    return (*found, _info(A)) if get_infos else (*found,)
+    return (*found, _first_zero(found[0])) if get_infos else (*found,)
 
 
 @front("lu_unpack", method=False)

@@ -20,6 +20,7 @@ T4 = RNG.uniform(-2, 2, (1, 2, 4, 4))
 ZERO_D = np.array(1.25)
 ODD = np.array([np.nan, 1.0, 1.0, -np.inf, 0.5])
 NOTHING = np.zeros((0,))
+TRIANGLE = np.array([[2.0, 1.0], [1.0, 0.0]])
 FAR = np.array([-60.0, -3.5, -0.25, 0.0, 0.5, 40.0, 1e3, 1e5])
 PARTS = np.array([complex(a, b) for a in (np.nan, np.inf, -np.inf, 0.5, 1.0) for b in (np.nan, np.inf, 0.0, -1.0)])
 
@@ -69,6 +70,7 @@ CASES: list[Case] = [
     ("norm of order 3/2 beside 0", lambda t, x: t.linalg.norm(x, 1.5), (np.array([0.0, 1.0, -2.0]),)),
     ("norm to another dtype", lambda t, x: t.linalg.vector_norm(x.float(), 3, dtype=t.float64), (V,)),
     ("det of numbers", lambda t, x: t.linalg.det(x), (np.array([0.0, 2.0, np.inf, np.nan, -1.5]).reshape(5, 1, 1),)),
+    ("a singular triangle", lambda t, x: t.linalg.solve_triangular(x, x[:, :1], upper=True), (TRIANGLE,)),
     ("i1 far out", lambda t, x: t.special.i1(x), (np.array([0.1, -3.0, 41.0, -300.0]),)),
 ]  # fmt: skip
 
@@ -293,3 +295,11 @@ def test_one_unknown_matrix_of_a_batch() -> None:
         t.linalg.det(x).sum().backward()
         found.append(x.grad.numpy())
     np.testing.assert_allclose(found[1], found[0])
+
+
+@pytest.mark.parametrize("rows", [np.tile(M[0, :3], (3, 1)), np.zeros((3, 3))], ids=["equal", "0"])
+def test_elimination_without_an_inverse(rows: Any) -> None:
+    """Zeros below a pivot of 0 stay what they are; the first such pivot is counted from 1."""
+    want, got = (t.linalg.lu_factor_ex(t.tensor(rows)) for t in (torch, sg))
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), atol=1e-12)
