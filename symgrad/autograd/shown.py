@@ -310,8 +310,11 @@ class _Replay:
             if known.__class__ is Node and known.op.name == "output":
                 known = known.args[0], known.params["index"]  # type: ignore[index]
             self.edges[place] = known
+            place = place.whole() if place.__class__ is Step else place
             if self.origin.wanted is not None and id(place) in self.origin.wanted:
-                self.asked.setdefault(known, []).append(place)
+                asked = self.asked.setdefault(known, [])
+                if not any(place is other for other in asked):
+                    asked.append(place)
         return known
 
     def _nodes(self, roots: list[Any]) -> list[Any]:

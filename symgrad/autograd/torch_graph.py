@@ -28,15 +28,17 @@ class Step:
     sequence_nr  when it came into being: after a node here, and the how manieth
     number, dim  the exponent of a power; the axes that a reduction reduced
     empty        which of its arguments were zeros that torch stores no entries of
+    whole        a reference to the node here whose last step in torch it is, if it is one's
     """
 
-    __slots__ = ("__weakref__", "dim", "dtype", "empty", "name", "number", "places", "sequence_nr", "shape")
+    __slots__ = ("__weakref__", "dim", "dtype", "empty", "name", "number", "places", "sequence_nr", "shape", "whole")
 
     def __init__(self, name: str, places: tuple[Any, ...], shape: Any, dtype: Any, sequence_nr: tuple[int, int]):
         self.name, self.places, self.shape, self.dtype, self.sequence_nr = name, places, shape, dtype, sequence_nr
         self.number: Any = None
         self.dim: Any = None
         self.empty: tuple[bool, ...] = ()
+        self.whole: Callable[[], Any] = lambda: None
 
     @property
     def raw_shape(self) -> Any:
@@ -337,7 +339,7 @@ def lower(node: Node) -> Any:
     made = making.value(making.row.answers[0]).node
     if made.__class__ is not Step:
         return node
-    made.shape, made.dtype = node.shape, node.dtype
+    made.shape, made.dtype, made.whole = node.shape, node.dtype, weakref.ref(node)
     _LOWERED[node] = made
     return made
 

@@ -15,6 +15,7 @@ import numpy as np
 from symgrad.ops.answers import ROWS, Row, parsed
 from symgrad.ops.arithmetic import static_number
 from symgrad.ops.indexing import index_steps
+from symgrad.ops.labels import Steps
 
 UNKNOWN = "Mul(g,D(x,y,z,w))"
 """The answer of a node without a row: the gradient times a derivative that reads all inputs."""
@@ -194,6 +195,9 @@ def lowered(node: Any, name: str) -> tuple[str, tuple[Any, ...]] | None:
     op, params = node.op.name, node.params or {}
     shapes: tuple[Any, ...] = ()
     text, hidden = None, temporary(node)
+    label = getattr(node.args, "label", None)
+    if label.__class__ is Steps:
+        return label.text, label.shapes
     if op == "div" and static_number(node.args[0]) is not None:
         text = "Mul(Reciprocal(y),_)"
     elif op == "reshape" and name == "ViewBackward0" and getattr(node.args, "inputs", None):

@@ -8,6 +8,7 @@ Functions whose node torch names like the function stand in ``NAMED_ALIKE``.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from symgrad.op import shape_of, title
@@ -25,6 +26,22 @@ class Temporary(str):
         """The names of torch's two nodes."""
         made = cls(view)
         made.hidden = hidden
+        return made
+
+
+class Steps(str):
+    """The label of a result of which torch makes several nodes: ``text`` in the words of the answers, and ``shapes``."""
+
+    __slots__ = ("shapes", "text")
+
+    text: str
+    shapes: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, name: str, text: str, *shapes: Any) -> Steps:
+        """The name of the last node, and all of them."""
+        made = cls(name)
+        made.text, made.shapes = text, shapes
         return made
 
 
@@ -160,6 +177,20 @@ def _diag(out: Any, input: Any, diagonal: int = 0) -> str:
     return "DiagonalBackward0_copy" if len(shape_of(input)) == 2 else "DiagEmbedBackward0"
 
 
+def _diagflat(out: Any, input: Any, *_: Any) -> str:
+    return Steps.of("DiagEmbedBackward0", "DiagEmbed(View@0(x))", (math.prod(shape_of(input)),))
+
+
+def _take_along_dim(out: Any, input: Any, indices: Any, dim: int | None = None) -> str:
+    """torch spreads the entries over the axes of the places before it gathers them."""
+    shape = shape_of(input)
+    if dim is None:
+        return Steps.of("GatherBackward0", "Gather(View@0(x))", (math.prod(shape),))
+    axis = dim % max(len(shape), 1)
+    whole = (n if k == axis else max(n, m) for k, (n, m) in enumerate(zip(shape, shape_of(indices), strict=False)))
+    return Steps.of("GatherBackward0", "Gather(Expand@0(x))", tuple(whole))
+
+
 def _einsum(out: Any, *_: Any) -> str | None:
     """The last of the ops that torch makes of an einsum."""
     if out._node.op.name != "einsum":
@@ -273,7 +304,7 @@ _OTHERWISE: dict[str, Any] = {
     "copysign": _overload("Copysign", 1, "other"),
     "cross": "LinalgCrossBackward0",
     "diag": _diag,
-    "diagflat": "DiagEmbedBackward0",
+    "diagflat": _diagflat,
     "div": _div,
     "divide": _div,
     "einsum": _einsum,
@@ -357,7 +388,7 @@ _OTHERWISE: dict[str, Any] = {
     "nn.functional.max_pool3d": "MaxPool3DWithIndicesBackward0",
     "nn.functional.unfold": "Im2ColBackward0",
     "prelu": "PreluKernelBackward0",
-    "take_along_dim": "GatherBackward0",
+    "take_along_dim": _take_along_dim,
     "hardshrink": "HardshrinkBackward0",
 }
 

@@ -57,6 +57,9 @@ PROGRAMS = {
     "det of one column": lambda t, x, m, e: t.linalg.det(m[:, :1] @ m[:, :1].t() + t.eye(2, dtype=m.dtype)),
     "cumprod with zeros": lambda t, x, m, e: (x - x.detach()[0]).cumprod(0).exp2().sum(),
     "diag of a view": lambda t, x, m, e: t.diag(x.view_as(x)).sum() ** 3,
+    "diagflat": lambda t, x, m, e: t.diagflat(m).sum() ** 3,
+    "places along an axis": lambda t, x, m, e: t.take_along_dim(m, t.tensor([[0], [1]]), 1).sin().sum(),
+    "places of all": lambda t, x, m, e: t.take_along_dim(m, t.tensor([0, 5])).sin().sum(),
     "vector and batch": lambda t, x, m, e: (x[:1] @ m[:, None]).sin().sum(),
     "vector without grad and batch": lambda t, x, m, e: (x.detach()[:1] @ m[:, None]).sin().sum(),
     "column and batch": lambda t, x, m, e: (m[:, :1] @ m[:, None]).sin().sum(),
@@ -159,4 +162,27 @@ def test_what_a_function_gave_and_another_node_passed_on_are_two_nodes():
         (second,) = t.autograd.grad(first * first, s, create_graph=True)
         (third,) = t.autograd.grad(second, s)
         seen.append([(type(g.grad_fn).__name__, g._version, g.item()) for g in (first, second, third)])
+    assert seen[0] == seen[1]
+
+
+INNER = {
+    "outer einsum": lambda t, x, m: t.einsum("i,j->ij", x, x),
+    "einsum": lambda t, x, m: t.einsum("ij,kj->ik", m, m),
+    "tensordot": lambda t, x, m: t.tensordot(m, m, 2),
+    "quotient of a number": lambda t, x, m: 2 / x,
+    "an index of two steps": lambda t, x, m: m[1:, None],
+    "outer": lambda t, x, m: t.outer(x, x),
+}
+
+
+@pytest.mark.parametrize("make", INNER.values(), ids=INNER)
+def test_the_second_gradient_of_what_is_several_nodes_in_torch(make):
+    seen = []
+    for t in (symgrad, torch):
+        x, m = (t.tensor(np.array(a), requires_grad=True) for a in ([0.5, 1.5], [[0.75, 1.25, -1.5], [1.25, 1.5, 0.5]]))
+        v = make(t, x, m)
+        first = t.autograd.grad((v.sin() * v).sum(), [x, m], create_graph=True, allow_unused=True)
+        s = sum(square(g) for g in first if g is not None)
+        (second,) = t.autograd.grad(s, v, create_graph=True)
+        seen.append((type(second.grad_fn).__name__, second._version, np.round(second.tolist(), 9).tolist()))
     assert seen[0] == seen[1]
