@@ -30,7 +30,7 @@ class Temporary(str):
 
 
 class Steps(str):
-    """The label of a result of which torch makes several nodes: ``text`` in the words of the answers, and ``shapes``."""
+    """The label of a result of which torch makes several nodes: ``text`` in words of the answers, and ``shapes``."""
 
     __slots__ = ("shapes", "text")
 
