@@ -218,7 +218,13 @@ def _drawable(weights: Any, count: int, replacement: bool) -> None:
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement "
             f"(num_samples={count} of {weights.shape[-1]}; replacement=True allows it)"
         )
-    if not np.all(np.isfinite(weights) & (weights >= 0)):
+    if weights.shape[-1] > 2**24:
+        raise AutogradError(f"number of categories cannot exceed 2^24 (there are {weights.shape[-1]})")
+    low, odd = not np.all(weights >= 0), not np.all(np.isfinite(weights))  # nan is not 0 or more
+    if replacement and (low or odd):
+        what = "< 0" if low else "= infinity or NaN"
+        raise AutogradError(f"invalid multinomial distribution (encountering probability entry {what})")
+    if low or odd:
         raise AutogradError("probability tensor contains either `inf`, `nan` or element < 0")
     if np.any(np.sum(weights, -1) <= 0):
         raise AutogradError("invalid multinomial distribution (sum of probabilities <= 0)")

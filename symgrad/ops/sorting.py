@@ -296,6 +296,8 @@ cummax, cummin = _running("cummax", argcummax_op), _running("cummin", argcummin_
 @front("aminmax")
 def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> tuple[Any, Any]:
     """The pair (min, max) of all entries or along ``dim``; ties share the gradient equally."""
+    if dim is None and 0 in shape_of(input):
+        raise ShapeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
     if dim is None and keepdim:
         dim = tuple(range(len(shape_of(input))))  # type: ignore[assignment]
     return amin(input, () if dim is None else dim, keepdim), amax(input, () if dim is None else dim, keepdim)

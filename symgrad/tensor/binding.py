@@ -425,7 +425,7 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         call.__doc__ = f"``{name}`` in place: the tensor is changed and returned."
         setattr(cls, f"{name}_", call)
     written = [f"{name}_" for name in (*_INPLACE, *INPLACE)]
-    functions.update({f"{name}_": getattr(cls, f"{name}_") for name in _WRITING})
+    functions.update({f"{name}_": getattr(cls, f"{name}_") for name in (*_WRITING, "resize_as")})
     for name, dtype in _CASTS.items():
         setattr(cls, name, _caster(dtype))
     _bind_spaces(cls)

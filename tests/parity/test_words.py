@@ -67,6 +67,10 @@ CASES = {
     "columns below 0": lambda t: t.eye(0, -3),
     "a layout of other axes": lambda t: t.empty_permuted([2], [0, 1]),
     "a layout with an axis twice": lambda t: t.empty_permuted([2, 3], [0, 0]),
+    "extremes of nothing": lambda t: t.aminmax(t.ones(5, 0, 5)),
+    "chances below 0": lambda t: t.multinomial(t.tensor([0.5, -1.0]), 2, replacement=True),
+    "chances without a number": lambda t: t.multinomial(t.tensor([0.5, float("nan")]), 2, replacement=True),
+    "chances drawn once each": lambda t: t.multinomial(t.tensor([0.5, -1.0]), 2),
     "a mean of integers": lambda t: t.mean(t.ones(2).long()),
     "a mean in integers": lambda t: t.mean(t.ones(2), dtype=t.int64),
 }
