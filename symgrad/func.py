@@ -19,8 +19,7 @@ from symgrad.compiler import trace as tracing
 from symgrad.compiler.derivatives import transformed
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError
-from symgrad.op import Op, is_complex, lookup, shape_of
-from symgrad.ops.complex import conj
+from symgrad.op import Op, lookup, shape_of
 from symgrad.ops.fitting import fit
 from symgrad.ops.kinks import steepest
 from symgrad.ops.shaping import reshape, stack
@@ -485,8 +484,6 @@ def _transposed(op: Op, i: int, tangent: Any, out: Any, inputs: tuple[Any, ...],
     probe = plain(Tensor, np.zeros(shape_of(out), out.dtype)[()])
     with steepest():
         _, back = vjp(pulled, probe)
-        if is_complex(tangent):
-            return conj(back(conj(tangent))[0])
         return back(tangent)[0]
 
 

@@ -92,3 +92,37 @@ def test_wirtinger_derivatives_do_not_depend_on_the_convention():
     total = (x * x).sum()
     with pytest.raises(RuntimeError, match=r"x has dtype .*ask autograd\.jacobian"):
         sg.autograd.wirtinger(total, x)
+
+
+MOVING = {
+    "norm": lambda a: a.norm(), "std": lambda a: a.std(), "var": lambda a: a.var(0), "prod": lambda a: a.prod(),
+    "cumprod": lambda a: a.cumprod(0), "det": sg.linalg.det, "logdet": sg.logdet, "inv": sg.linalg.inv,
+    "svdvals": sg.linalg.svdvals, "pinv": sg.linalg.pinv, "acosh": sg.acosh, "sgn": sg.sgn,
+    "eigvalsh": lambda a: sg.linalg.eigvalsh(a + a.mH), "lstsq": lambda a: sg.linalg.lstsq(a, a.sin())[0],
+    "renorm": lambda a: a.renorm(2, 0, 1.0), "logsumexp": lambda a: sg.logsumexp(a, 0),
+    "qr": lambda a: sg.linalg.qr(a)[1].abs(), "normalize": sg.nn.functional.normalize,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_forward_mode_agrees_with_reverse_mode(name):
+    """Re ⟨gradient, tangent⟩ is the tangent of a real result, and so are the gradients of the two."""
+    rng = np.random.default_rng(3)
+    z, t, w = rng.normal(size=(3, 3, 3)) + 1j * rng.normal(size=(3, 3, 3))
+
+    def weighed(a):
+        out = MOVING[name](a)
+        weights = sg.tensor(w.ravel()[: out.numel()].reshape(tuple(out.shape)))
+        return (out * weights).sum().real
+
+    def along(a):
+        return sg.func.jvp(weighed, (a,), (sg.tensor(t),))[1]
+
+    def product(a):
+        return (sg.func.grad(weighed)(a).conj() * sg.tensor(t)).sum().real
+
+    point = sg.tensor(z)
+    assert along(point).item() == pytest.approx(product(point).item(), rel=1e-9)
+    np.testing.assert_allclose(
+        sg.func.grad(along)(point).numpy(), sg.func.grad(product)(point).numpy(), rtol=1e-7, atol=1e-9
+    )

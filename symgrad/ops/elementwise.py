@@ -320,7 +320,8 @@ logsigmoid: Op = _smooth(
     single=single.logsigmoid,
     doc="log of the logistic function.",
 )
-acosh.vjps = acosh.jvps = (lambda g, out, x: g * rsqrt(x * x - 1),)
+acosh.vjps = (lambda g, out, x: g * rsqrt(x * x - 1),)
+acosh.jvps = (lambda g, out, x: acosh.vjps[0](g, out, x) if not is_complex(x) else g / (sqrt(x - 1) * sqrt(x + 1)),)
 exp2.vjps = exp2.jvps = (lambda g, out, x: g * out * log(exact(2)),)
 sigmoid.vjps = sigmoid.jvps = (lambda g, out, x: g * (one(out) - out) * out,)  # in torch's order
 one_less_square: Op = _elementwise(

@@ -222,6 +222,8 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
     ndim = len(shape_of(input))
     src = [axis_of(d, ndim) for d in np.atleast_1d(source)]
     dst = [axis_of(d, ndim) for d in np.atleast_1d(destination)]
+    if not ndim:
+        return permute_op(input, dims=())
     fits.moved(np.atleast_1d(source).tolist(), np.atleast_1d(destination).tolist(), src, dst)
     order = [k for k in range(ndim) if k not in src]
     for d, s in sorted(zip(dst, src, strict=True)):

@@ -180,6 +180,14 @@ def jvp_law(op: Op, case: Case) -> None:
         tangent = np.broadcast_to(evaluate(as_term(moved), {**values, "t": t}), value.shape)
         left, right = inner(g, tangent), inner(leaves[i].grad._value, t)
         assert abs(left - right) <= 1e-10 * max(1.0, abs(left)), f"{op.name}: {left} is not {right} (argument {i})"
+        number = inner(g, np.broadcast_to(pushed(op, args, params, i, t), value.shape))
+        assert abs(number - right) <= 1e-10 * max(1.0, abs(right)), f"{op.name}: dual {number} is not {right} ({i})"
+
+
+def pushed(op: Op, args: tuple[Any, ...], params: dict[str, Any], i: int, t: Any) -> Any:
+    """The tangent of the result when argument ``i`` moves along ``t``, in numbers."""
+    _, moved = sg.func.jvp(lambda x: op(*args[:i], x, *args[i + 1 :], **params), (sg.tensor(args[i]),), (sg.tensor(t),))
+    return moved.numpy(force=True)
 
 
 def second_order_law(op: Op, case: Case, rtol: float = 1e-6) -> None:

@@ -45,6 +45,7 @@ CASES: list[Case] = [
     ("circular, cut at the end", lambda t, x: t.nn.functional.pad(x, (2, -1), "circular"), (T4[0],)),
     ("lstsq residuals", lambda t, x: t.linalg.lstsq(x, x[:, :2] ** 2, driver="gels")[1], (M.T,)),
     ("batch_norm of nothing", lambda t, x: t.nn.functional.batch_norm(x, None, None, training=True), (NOTHING,)),
+    ("axes of a number moved", lambda t, x: t.movedim(x, 0, -1), (ZERO_D,)),
     ("pooling beside nan", lambda t, x: t.nn.functional.max_pool1d(x[None], 3, 1, return_indices=True)[1], (ODD,)),
     ("pooling of cells beside nan", lambda t, x: t.nn.functional.adaptive_max_pool1d(x[None], 2), (ODD,)),
     ("pooling of planes beside nan", lambda t, x: t.nn.functional.max_pool2d(x.view(1, 1, 5, 1), (2, 1), 1), (ODD,)),
