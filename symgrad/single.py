@@ -192,6 +192,20 @@ def summed(x: Any, axes: Any = None) -> Any:
     return total(x, tuple(range(x.ndim)) if axes is None else axes if isinstance(axes, tuple) else (axes,))
 
 
+def einsum_in_turn(spec: str, *xs: Any, **options: Any) -> Any:
+    """``np.einsum``; a few products are added in turn, each rounded, as torch does."""
+    inputs, output = spec.split("->")
+    added = "".join(dict.fromkeys(letter for letter in inputs if letter not in output + ","))
+    if len(xs) != 2 or not added or max(x.size for x in xs) >= _FEW:
+        return np.einsum(spec, *xs, **options)
+    products = np.einsum(f"{inputs}->{added}{output}", *xs)
+    if not 0 < products.size < _FEW:
+        return np.einsum(spec, *xs, **options)
+    return np.add.accumulate(products.reshape(-1, *products.shape[len(added) :]))[-1]
+
+
+_FEW = 400
+"""Multiplications up to which torch multiplies batches of matrices without its library."""
 _SMALL = 512
 """Multiplications up to which the entries of a matrix product are added in turn."""
 

@@ -338,6 +338,7 @@ remainder: Op = elementwise(
     lambda out, x, y: -div_floor(x, y),
     node=lambda x, y: f"RemainderBackward{int(bool(y))}",
     code=lambda x, y: f"{closed(x)} % {closed(y)}",
+    rounds=True,
     refuses="bc",
     domain="nonzero",
     doc="x - y * floor(x/y), with the sign of y.",

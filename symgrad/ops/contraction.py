@@ -20,7 +20,7 @@ from symgrad.errors import ArgumentError, ShapeError
 from symgrad.kernels.elementwise import _delta
 from symgrad.op import Labels, Op, Rule, Spec, front, multilinear, shape_of
 from symgrad.ops.arithmetic import closed
-from symgrad.single import matmul, summed
+from symgrad.single import einsum_in_turn, matmul, summed
 
 
 def _axes_text(axes: Sequence[int]) -> str:
@@ -178,7 +178,7 @@ def _compiled(
     known = {"np": np, "_delta": _delta}
     if single:
         source = ast.fix_missing_locations(_InSingle().visit(source))
-        known |= {"total": summed, "product": matmul}
+        known |= {"total": summed, "in_turn": einsum_in_turn, "product": matmul}
     return eval(compile(source, "<contraction>", "eval"), known)  # type: ignore[no-any-return]  # noqa: S307
 
 
@@ -195,6 +195,8 @@ class _InSingle(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "sum":
             node.func = ast.Name("total", ast.Load())
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "einsum":
+            node.func = ast.Name("in_turn", ast.Load())
         return node
 
 

@@ -275,6 +275,7 @@ trace_op: Op = multilinear(
     result=int_to_long,
     infer=lambda shape: (),
     code=lambda x: f"np.trace({x})",
+    single=single.smooth(np.trace),
     doc="Sum of the diagonal.",
 )
 
