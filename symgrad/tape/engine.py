@@ -26,6 +26,7 @@ from symgrad.ops.still import still
 from symgrad.partials import same
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped
 from symgrad.tape.modes import no_grad
+from symgrad.tape.narrow import rounding_once
 from symgrad.tape.observers import PackedRow, running, unpacked
 from symgrad.tape.overlap import OVERLAP
 from symgrad.tape.versions import any_changes, catch_up, check_saved, fresh
@@ -373,7 +374,7 @@ class Sweep:
         else:
             saved = self.arguments(node, saved)
             if node.op.fused is not None and node.dtype.char in NARROW:
-                rule = _rounding_once(node, rule)
+                rule = rounding_once(node, rule)
             c = rule(inner, *saved, **params) if params else rule(inner, *saved)
         if c is None:
             return None
@@ -575,17 +576,6 @@ def _fused(node: Node, c: Any, g: Any) -> None:
         incoming = (g if g._node is None else g._node) if getattr(g, "_requires_grad", False) else None
         read = () if reads is None else (node,) if reads < 0 else (node.args[reads],)
         Labelled.on(made, full_name(word), (incoming, *read))
-
-
-def _rounding_once(node: Node, rule: Any) -> Any:
-    """The rule of a node in half precision for which torch has one kernel: in float32, and rounded once."""
-    if node.dtype.char in (node.op.stepwise or "") or node.op.fused[1] is None:  # type: ignore[index]
-        return rule
-
-    def wide(x: Any) -> Any:
-        return cast_op(x, dtype="float32") if hasattr(x, "_value") and x.dtype.char in NARROW else x
-
-    return lambda *args, **params: cast_op(rule(*map(wide, args), **params), dtype=node.dtype.name)
 
 
 def branch_taken(keep: Any, c: Any) -> Any:
