@@ -361,6 +361,10 @@ def by_columns(place: Any) -> bool:
     return bool(rows > 0 if _turned(place) else rows == columns == 1)
 
 
+_BY_COLUMNS = ("LinalgCholeskyEx", "LinalgInvEx", "LinalgSolveEx", "LinalgSolveTriangular")
+"""Results that torch lays out column by column."""
+
+
 def _turned(place: Any) -> bool:
     turned = False
     while place is not None:
@@ -369,6 +373,8 @@ def _turned(place: Any) -> bool:
         if name in ("T", "Transpose", "Permute"):
             turned = not turned
             place = edges[0][0]
+        elif name in _BY_COLUMNS and edges:
+            return not turned
         elif name in SHAPED or not edges:
             return turned
         else:  # element by element, laid out as the first argument

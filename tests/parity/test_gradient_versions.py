@@ -42,6 +42,11 @@ def doubled_view(t, x, m, e):
     return square(v) + square(m)
 
 
+def factored(t, x, m, e):
+    factor = t.linalg.cholesky(m @ m.t() + t.eye(2, dtype=m.dtype))
+    return (factor @ factor.t()).sin().sum() + t.linalg.solve(factor @ factor.t(), factor).sin().sum()
+
+
 PROGRAMS = {
     "sgn of a product": lambda t, x, m, e: square((x * x).sgn()),
     "sgn of a dot": lambda t, x, m, e: square(x.dot(x).sgn()),
@@ -55,6 +60,7 @@ PROGRAMS = {
     "copysign of another dtype": lambda t, x, m, e: m.copysign(x.float()).sum(),
     "det of one entry": lambda t, x, m, e: t.linalg.det(m[:1] @ m[:1].t()) ** 2,
     "det of one column": lambda t, x, m, e: t.linalg.det(m[:, :1] @ m[:, :1].t() + t.eye(2, dtype=m.dtype)),
+    "a factor and its transpose": factored,
     "cumprod with zeros": lambda t, x, m, e: (x - x.detach()[0]).cumprod(0).exp2().sum(),
     "diag of a view": lambda t, x, m, e: t.diag(x.view_as(x)).sum() ** 3,
     "diagflat": lambda t, x, m, e: t.diagflat(m).sum() ** 3,
