@@ -303,7 +303,17 @@ def log_softmax(x: Any, dim: int) -> Any:
 
 
 def _kept(e: Any, dim: int) -> Any:
-    return np.expand_dims(_in_turn(np.moveaxis(e, dim, 0)), dim)
+    """The sums along an axis, in turn; along the last one vector by vector, whose halves are added until one is left."""
+    lanes = VECTOR // e.itemsize
+    if dim % e.ndim != e.ndim - 1 or e.shape[-1] < lanes:
+        return np.expand_dims(_in_turn(np.moveaxis(e, dim, 0)), dim)
+    count = e.shape[-1]
+    vectors = np.zeros((-(-count // lanes) * lanes, *e.shape[:-1]), e.dtype)
+    vectors[:count] = np.moveaxis(e, -1, 0)
+    parts = _in_turn(vectors.reshape(-1, lanes, *e.shape[:-1]))
+    while len(parts) > 1:
+        parts = parts[: len(parts) // 2] + parts[len(parts) // 2 :]
+    return parts[0][..., None]
 
 
 _exp, _log, _log1p, _sin, _cos = map(rounded, (np.exp, np.log, np.log1p, np.sin, np.cos))

@@ -1,0 +1,88 @@
+"""The steps in which torch rounds: values and gradients of float32 that have no other error agree to the last digit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.peer
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "addcmul": lambda t, a, b, p: t.addcmul(a, b, p, value=0.3),
+    "addcmul of itself": lambda t, a, b, p: t.addcmul(a, a, b, value=-3),
+    "add": lambda t, a, b, p: t.add(a, b, alpha=3),
+    "sub": lambda t, a, b, p: t.sub(a, b, alpha=0.3),
+    "lerp": lambda t, a, b, p: t.lerp(a, b, 0.3),
+    "lerp from the end": lambda t, a, b, p: t.lerp(a, b, 0.8),
+    "lerp by a tensor": lambda t, a, b, p: t.lerp(a, b, p),
+    "hypot": lambda t, a, b, p: t.hypot(a, b),
+    "var": lambda t, a, b, p: a.var(-1),
+    "std": lambda t, a, b, p: a.std(),
+    "a number over a tensor": lambda t, a, b, p: 2 / p,
+    "rsqrt": lambda t, a, b, p: p.rsqrt(),
+    "einsum": lambda t, a, b, p: t.einsum("ij,ij->", a, b),
+}
+
+
+def results(t: Any, call: Callable[..., Any], dtype: str, arrays: list[Any], recorded: bool) -> list[Any]:
+    """The value of a function, and its gradients by what it uses."""
+    leaves = [t.tensor(a, dtype=getattr(t, dtype), requires_grad=True) for a in arrays]
+    out = call(t, *leaves)
+    found = t.autograd.grad(out, leaves, t.ones_like(out) / 3, allow_unused=True, create_graph=recorded)
+    return [x.detach().numpy() for x in (out, *found) if x is not None]
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 3), (4, 5)])
+@pytest.mark.parametrize("name", CALLS)
+def test_float32(name: str, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        a, b, p = rng.normal(0, 1, shape), rng.normal(0, 1, shape), rng.uniform(0.1, 2, shape)
+        for got, want in zip(*(results(t, CALLS[name], "float32", [a, b, p], False) for t in (sg, torch)), strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("name", ["addcmul", "add", "sub", "lerp", "lerp from the end"])
+def test_sums_with_products_in_float64(name: str) -> None:
+    rng = np.random.default_rng(6)
+    a, b, p = (rng.normal(0, 1, (2, 30)) for _ in range(3))
+    for got, want in zip(*(results(t, CALLS[name], "float64", [a, b, p], False) for t in (sg, torch)), strict=True):
+        assert np.mean(got != want) < 0.02
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("name", ["tanh", "sigmoid"])
+def test_slopes_of_one_kernel_in_float16(name: str, recorded: bool) -> None:
+    x = np.random.default_rng(7).normal(0, 1, 200)
+    ours, theirs = (results(t, lambda t, x: getattr(t, name)(x), "float16", [x], recorded) for t in (sg, torch))
+    np.testing.assert_array_equal(ours[1], theirs[1])
+
+
+def test_numbers_beside_remainders_of_float16() -> None:
+    x = np.random.default_rng(8).normal(0, 3, 200)
+    ours, theirs = (results(t, lambda t, x: x % 0.7, "float16", [x], False) for t in (sg, torch))
+    np.testing.assert_array_equal(ours[0], theirs[0])
+
+
+@pytest.mark.filterwarnings("ignore:invalid value", "ignore:var", "ignore:std")
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("rule", ["var", "std"])
+def test_variances_of_one_entry(rule: str, recorded: bool) -> None:
+    """There is nothing to divide by."""
+    ours, theirs = (results(t, lambda t, x: getattr(x, rule)(), "float32", [[1.5]], recorded) for t in (sg, torch))
+    for got, want in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_formulas_hold_what_the_ops_mean() -> None:
+    a, b = (sg.tensor(np.array([1.0, 2.0]), name=n, requires_grad=True) for n in "ab")
+    assert str(sg.add(a, b, alpha=3).expr) == "a + 3*b"
+    assert str(sg.sub(a, b, alpha=2).expr) == "a - 2*b"
+    assert sg.addcmul(a, a, b).latex() == (a + a * b).latex()
+    assert sg.lerp(a, b, a).latex() == (a + a * (b - a)).latex()
