@@ -303,7 +303,7 @@ def log_softmax(x: Any, dim: int) -> Any:
 
 
 def _kept(e: Any, dim: int) -> Any:
-    """The sums along an axis, in turn; along the last one vector by vector, whose halves are added until one is left."""
+    """The sums along an axis, in turn; along the last one vector by vector, whose halves add up in the end."""
     lanes = VECTOR // e.itemsize
     if dim % e.ndim != e.ndim - 1 or e.shape[-1] < lanes:
         return np.expand_dims(_in_turn(np.moveaxis(e, dim, 0)), dim)
