@@ -118,7 +118,8 @@ def nonsingular(out: Any) -> Any:
 
 def det_divided(out: Any, x: Any) -> Any:
     """The determinant ``out`` times the inverse of ``x``; the adjugate of matrices that are nearly singular."""
-    rows, dets = x.reshape(-1, *x.shape[-2:]), np.reshape(out, -1)
+    dets = np.reshape(out, -1)
+    rows = x.reshape(dets.size, *x.shape[-2:])
     rows = rows.astype(np.result_type(x.dtype, np.float64))
     found, whole = np.empty_like(rows), nonsingular(dets)
     found[whole] = dets[whole, None, None] * np.linalg.inv(rows[whole])
@@ -129,7 +130,7 @@ def det_divided(out: Any, x: Any) -> Any:
 def det_divided_twice(g: Any, out: Any, x: Any) -> Any:
     """How :func:`det_divided` follows the matrix, pulled back along ``g``; as the adjugate where it is singular."""
     shape, whole = x.shape, nonsingular(np.reshape(out, -1))
-    g, x = (a.reshape(-1, *shape[-2:]) for a in np.broadcast_arrays(g, x))
+    g, x = (a.reshape(whole.size, *shape[-2:]) for a in np.broadcast_arrays(g, x))
     found = np.empty(g.shape, np.result_type(g, x))
     inverse = np.conj(np.swapaxes(np.linalg.inv(x[whole]), -1, -2))
     found[whole] = -np.conj(np.reshape(out, -1)[whole, None, None]) * (inverse @ g[whole] @ inverse)

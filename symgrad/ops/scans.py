@@ -197,7 +197,8 @@ def _cumprod_kernel(x: Any, dim: int) -> Any:
 cumprod_op: Op = primitive(
     "cumprod",
     _cumprod_kernel,
-    (lambda g, out, x, *, dim: cumprod_divided_op(g, out, x, dim=dim),),
+    # A single entry is its product, as in torch.
+    (lambda g, out, x, *, dim: g if set(shape_of(x)) == {1} else cumprod_divided_op(g, out, x, dim=dim),),
     infer=lambda shape, dim: shape,
     result=int_to_long,
     code=lambda x, dim: f"np.cumprod({x}, {dim})",

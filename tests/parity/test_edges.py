@@ -71,6 +71,7 @@ CASES: list[Case] = [
     ("norm of order 3/2 beside 0", lambda t, x: t.linalg.norm(x, 1.5), (np.array([0.0, 1.0, -2.0]),)),
     ("norm to another dtype", lambda t, x: t.linalg.vector_norm(x.float(), 3, dtype=t.float64), (V,)),
     ("det of numbers", lambda t, x: t.linalg.det(x), (np.array([0.0, 2.0, np.inf, np.nan, -1.5]).reshape(5, 1, 1),)),
+    ("powers of a number", lambda t, x: t.linalg.vander(x, N=2), (np.array([-4.83 - 7.58j]),)),
     ("a singular triangle", lambda t, x: t.linalg.solve_triangular(x, x[:, :1], upper=True), (TRIANGLE,)),
     ("i1 far out", lambda t, x: t.special.i1(x), (np.array([0.1, -3.0, 41.0, -300.0]),)),
 ]  # fmt: skip
@@ -135,6 +136,17 @@ def test_same_value(name: str) -> None:
     """Values at points where derivatives are a matter of taste."""
     call, points = VALUES[name]
     np.testing.assert_allclose(call(sg, sg.tensor(points)).numpy(), call(torch, torch.tensor(points)).numpy(), 1e-6)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (2, 0, 0), (0, 2, 2)])
+def test_determinants_without_entries(shape: tuple[int, ...]) -> None:
+    found = []
+    for t in (sg, torch):
+        x = t.zeros(shape, dtype=t.float64, requires_grad=True)
+        out = t.linalg.det(x * 2)
+        (first,) = t.autograd.grad(out.sum(), x, create_graph=True)
+        found.append((tuple(out.shape), out.tolist(), tuple(first.shape)))
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(("name", "dim"), [("amax", 1), ("amin", 0), ("max", None)])
