@@ -279,7 +279,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         weights = aweights if fweights is None else fweights * aweights
     if weights is None:
         count: Any = shape_of(x)[1]
-        x = x if kind_of(x) in "fc" else cast(x, get_default_dtype())
+        x = cast(x, get_default_dtype()) if kind_of(x) in "bui" else x
         centred = x - mean(x, 1, True) if shape_of(x)[1] else x
         weighted = centred
         total = count - correction

@@ -308,7 +308,7 @@ def contracted(x: Any, dim: int) -> Any:
     labels = tuple(range(len(shape_of(x))))
     kept = tuple(k for k in labels if k != dim)
     total = contract((x,), (labels,), kept, tuple(shape_of(x)[k] for k in kept))
-    return unsqueeze_op(total if kind_of(x) in "fc" else cast(total, x.dtype), dim=dim)
+    return unsqueeze_op(cast(total, x.dtype) if kind_of(x) in "bui" else total, dim=dim)
 
 
 @front("tensordot", method=False)

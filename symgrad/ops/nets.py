@@ -232,7 +232,8 @@ def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float 
         return input
     squares = pad_axes(input * input, {1: (size // 2, (size - 1) // 2)})
     near = windowed(squares, 1, size)
-    total = mean(near, -1) if kind_of(input) in "fc" else div_rounded(sum_(near, -1), size, rounding_mode="trunc")
+    whole = kind_of(input) in "bui"
+    total = div_rounded(sum_(near, -1), size, rounding_mode="trunc") if whole else mean(near, -1)
     return input / (total * alpha + k) ** beta
 
 

@@ -91,7 +91,8 @@ def _avg_pool(rank: int) -> Any:
         seen, counts = _windows(x, sizes, steps, pads, gaps, ceil_mode, 0)
         total = sum_op(seen, dim=tuple(range(2 + rank, 2 + 2 * rank)), keepdim=False)
         by = divisor_override or _divisors(shape_of(x)[2:], counts, sizes, steps, pads, count_include_pad, input.dtype)
-        means = total / by if kind_of(x) in "fc" else cast(div_rounded(total, by, rounding_mode="trunc"), x.dtype)
+        whole = kind_of(x) in "bui"
+        means = cast(div_rounded(total, by, rounding_mode="trunc"), x.dtype) if whole else total / by
         return reshape(means, *lead, *counts)
 
     return _published(call, f"avg_pool{rank}d", f"Means over windows of the last {rank} axes.")

@@ -52,7 +52,7 @@ def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
 
 def _in(dtype: Any, total: Any) -> Any:
     """A running result in the dtype asked for, where its op widens whole numbers."""
-    return total if dtype is None or kind_of(total) in "fc" else cast(total, dtype)
+    return cast(total, dtype) if dtype is not None and kind_of(total) in "bui" else total
 
 
 def _positions(x: Any, dim: int) -> Any:

@@ -255,7 +255,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     _check_slices("index_add_", input, dim, index, source, ShapeError)
     check_same_dtype("index_add_", input, source)
     if alpha != 1:
-        source = source * (alpha if kind_of(source) in "fc" else np.asarray(alpha).astype(source.dtype))
+        source = source * (np.asarray(alpha).astype(source.dtype) if kind_of(source) in "bui" else alpha)
     x, axis, places, added = _vector_form(input, dim, index, source)
     return _like(input, x + scatter_op(added, places, dim=axis, shape=shape_of(x)))
 
