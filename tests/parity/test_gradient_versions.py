@@ -192,3 +192,13 @@ def test_the_second_gradient_of_what_is_several_nodes_in_torch(make):
         (second,) = t.autograd.grad(s, v, create_graph=True)
         seen.append((type(second.grad_fn).__name__, second._version, np.round(second.tolist(), 9).tolist()))
     assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (2, 0, 0), (0, 2, 2)])
+def test_the_determinant_of_matrices_without_entries(shape):
+    seen = []
+    for t in (symgrad, torch):
+        x = t.tensor(np.zeros(shape), requires_grad=True)
+        (first,) = t.autograd.grad((t.linalg.det(x * 1) ** 2).sum(), x, create_graph=True, allow_unused=True)
+        seen.append(None if first is None else tuple(first.shape))
+    assert seen[0] == seen[1] or seen[1] is None
