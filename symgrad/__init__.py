@@ -1,7 +1,8 @@
 """symgrad: derivatives as numbers and as exact formulas, side by side.
 
 The names are torch's, so ``import symgrad as torch`` runs autograd code; beside them stand ``latex``, ``where_list``,
-``compile``, ``jit``, ``check`` and ``func``.  What needs SymPy is loaded when it is first used.
+``compile``, ``jit``, ``check`` and ``func``.  What needs SymPy is loaded when it is first used; what docstrings need is
+loaded here, so that the names do not change while somebody walks over them and reads.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 from numpy import dtype
 
 from symgrad import autograd, random, switches
+from symgrad import examples as examples
+from symgrad import interop as interop
 from symgrad.autograd import (
     enable_grad,
     inference_mode,

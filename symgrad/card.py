@@ -69,6 +69,7 @@ _EXAMPLES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "cast": ((0.5,), {"dtype": "float32"}),
     "prod": ((_VECTOR,), {"dim": 0, "keepdim": False}),
     "argmax": ((_VECTOR,), {"dim": 0, "keepdim": False}),
+    "argmax_of_pool": ((_VECTOR,), {"dim": 0, "keepdim": False}),
     "argmin": ((_VECTOR,), {"dim": 0, "keepdim": False}),
     "prod_others": ((_VECTOR,), {"dim": 0}),
     "prod_divided": ((6.0, _VECTOR), {"dim": 0, "keepdim": False}),

@@ -200,14 +200,8 @@ def example(place: str, function: Callable[..., Any]) -> str | None:
     """An example of a public function, as the prompt shows it; None where none is known.
 
     >>> import symgrad as sg
-    >>> print(example("symgrad.square", sg.square))
-    >>> x = sg.tensor([0.5, -1.5, 2.0], requires_grad=True)
-    >>> y = sg.square(x)
-    >>> y
-    tensor([0.2500, 2.2500, 4.0000], grad_fn=<PowBackward0>)
-    >>> y.sum().backward()
-    >>> x.grad
-    tensor([ 1., -3.,  4.])
+    >>> example("symgrad.square", sg.square).splitlines()[-2:]
+    ['>>> x.grad', 'tensor([1.])']
     """
     arguments = _arguments(place.removeprefix("symgrad."), function)
     if arguments is None:
@@ -287,7 +281,7 @@ def _told(lines: list[str], tracked: bool) -> str | None:
                 told += _session(["y.sum().backward()" if y.ndim else "y.backward()", "x.grad"], scope)
     except Exception:  # noqa: BLE001  (whatever a function refuses: the next form of the example is tried)
         return None
-    return "\n".join(told)
+    return "\n".join([">>> import symgrad as sg", *told])
 
 
 def _session(lines: list[str], scope: dict[str, Any]) -> list[str]:

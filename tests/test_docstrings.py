@@ -41,5 +41,5 @@ def test_examples_run(room: str) -> None:
         if place.startswith(room):
             text = inspect.getdoc(function) or ""
             assert (">>>" in text) is (place not in WITHOUT), place
-            runner.run(doctest.DocTestParser().get_doctest(text, {"sg": sg}, place, None, 0))
+            runner.run(doctest.DocTestParser().get_doctest(text, {}, place, None, 0))
     assert runner.summarize(verbose=False).failed == 0

@@ -104,22 +104,22 @@ bent: Op = elementwise(
 def elu(input: Any, alpha: float = 1.0) -> Any:
     """x above 0, alpha (e^x - 1) below."""
     # At 0 the slope is that from below and its own slope that from above, here and in the next two: so torch.
-    line = input if alpha == 1 else where(input <= 0, alpha * input, input)
-    return where(input < 0, alpha * bent(where(input < 0, input, 0)), line)
+    line = input if alpha == 1 else where(input > 0, input, alpha * input)
+    return where(input >= 0, line, alpha * bent(where(input >= 0, 0, input)))
 
 
 @_activation()
 def celu(input: Any, alpha: float = 1.0) -> Any:
     """x above 0, alpha (e^(x/alpha) - 1) below."""
-    return where(input < 0, alpha * bent(where(input < 0, input, 0) / alpha), input)
+    return where(input >= 0, input, alpha * bent(where(input >= 0, 0, input) / alpha))
 
 
 @_activation()
 def selu(input: Any) -> Any:
     """The self-normalising scale times elu (Klambauer et al. 2017)."""
     scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
-    line = where(input <= 0, scale * alpha * input, scale * input)
-    return where(input < 0, scale * alpha * bent(where(input < 0, input, 0)), line)
+    line = where(input > 0, scale * input, scale * alpha * input)
+    return where(input >= 0, line, scale * alpha * bent(where(input >= 0, 0, input)))
 
 
 @_activation()

@@ -14,7 +14,7 @@ from symgrad.ops.complex import conj
 from symgrad.ops.contraction import contract
 from symgrad.ops.reductions import along, axes_of, cast, int_to_long, keep, reduce_code, reduced_shape, sum_op
 from symgrad.ops.refusals import kind_of
-from symgrad.ops.select import guard, ne, where
+from symgrad.ops.select import ne, where
 from symgrad.ops.shaping import ones_like, reshape, unsqueeze_op
 
 prod_others_op: Op = primitive(
@@ -64,7 +64,7 @@ divided_where: Op = elementwise(
     lambda out, x, y, keep: -divided_where(out, y, keep),
     None,
     public=(),
-    define=lambda x, y, keep: guard(x / y, keep),
+    define=lambda x, y, keep: where(keep, x / y, 0),
     domain=("real", "nonzero", "bool"),
     condition=2,
     doc="x / y, and 0 where keep does not hold: what a product has no part in where it cannot be divided.",

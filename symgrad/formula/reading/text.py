@@ -210,7 +210,10 @@ class _Reader:
                 left = self.attribute(left)
             elif sign == "[":
                 tokens.take()
-                left = op("getitem", left, index=self.index())
+                index = self.index()
+                # Sizes, as x.shape gives them, are no operands: an entry of theirs is taken here.
+                sizes = isinstance(left, tuple)
+                left = lookup("getitem")(left, index=index) if sizes else op("getitem", left, index=index)
             else:
                 tokens.depth -= 1
                 return left
@@ -377,7 +380,7 @@ class _Reader:
         if tokens.peek() == "np":
             tokens.at += 4
             return self.array()
-        if tokens.peek() == "(" or (tokens.kind == "name" and tokens.peek() not in _WORDS):
+        if tokens.peek() == "(" or tokens.peek() in self.table or (tokens.kind == "name" and tokens.peek(1) == "("):
             return self.expression(0)
         ends: list[Any] = [self.end()]
         while tokens.found(":"):
