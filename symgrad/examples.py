@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import pickle
 import sys
 import warnings
 from collections.abc import Callable
@@ -270,8 +271,9 @@ def _told(lines: list[str], tracked: bool) -> str | None:
     try:
         with warnings.catch_warnings(), enable_grad():
             warnings.simplefilter("ignore")
+            before = pickle.dumps(default_generator.get_state())
             told = _session(lines, scope)
-            if told != _session(lines, dict(scope)):
+            if before != pickle.dumps(default_generator.get_state()):  # it draws: from numbers that all readers have
                 lines = ["_ = sg.manual_seed(0)", *lines]
                 told = _session(lines, scope)
             y = scope["y"]

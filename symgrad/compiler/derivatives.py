@@ -30,7 +30,6 @@ def transformed(
         return maker(function, _floating(args, argnums), argnums, has_aux)
 
     call.__symgrad_transform__ = traced  # type: ignore[attr-defined]
-    call.__symgrad_plain__ = function  # type: ignore[attr-defined]
     return call
 
 

@@ -108,7 +108,6 @@ class Compiled:
         self.guards: Guards | None = None
         self._seen: set[Any] = set()
         self.function = load(source, name, {a.name: a.default for a in arguments if a.default is not None})
-        self._required = sum(a.default is None for a in arguments)
 
     def __repr__(self) -> str:
         inside = ", ".join(map(str, self.arguments))

@@ -148,12 +148,6 @@ def changed_since(array: Any, number: int) -> bool:
     return False
 
 
-def openly_changed_since(array: Any, number: int) -> bool:
-    """The same for changes that backward objects to, which those through ``.data`` are not."""
-    note = _note(array)
-    return note is not None and bool(note.times) and note.times[-1] > number
-
-
 def any_changes() -> bool:
     """Whether any live array was changed in place, or its tensor detached in place or given other ``data``."""
     return bool(_changed or _detached or _replaced)
