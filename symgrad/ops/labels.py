@@ -154,7 +154,7 @@ def _repeat_interleave(out: Any, input: Any, repeats: Any, *_: Any, **__: Any) -
 
 
 def _atleast(rank: int) -> Any:
-    def label(out: Any, input: Any, *_: Any) -> str | None:
+    def label(out: Any, input: Any, *_: Any, **__: Any) -> str | None:
         ndim = len(shape_of(input)) if _array(input) else rank
         return "UnsqueezeBackward0" if 0 < ndim < rank else None
 
@@ -177,7 +177,7 @@ def _diag(out: Any, input: Any, diagonal: int = 0) -> str:
     return "DiagonalBackward0_copy" if len(shape_of(input)) == 2 else "DiagEmbedBackward0"
 
 
-def _diagflat(out: Any, input: Any, *_: Any) -> str:
+def _diagflat(out: Any, input: Any, *_: Any, **__: Any) -> str:
     return Steps.of("DiagEmbedBackward0", "DiagEmbed(View@0(x))", (math.prod(shape_of(input)),))
 
 
@@ -191,7 +191,7 @@ def _take_along_dim(out: Any, input: Any, indices: Any, dim: int | None = None) 
     return Steps.of("GatherBackward0", "Gather(Expand@0(x))", tuple(whole))
 
 
-def _einsum(out: Any, *_: Any) -> str | None:
+def _einsum(out: Any, *_: Any, **__: Any) -> str | None:
     """The last of the ops that torch makes of an einsum."""
     if out._node.op.name != "einsum":
         return None
@@ -286,7 +286,7 @@ NAMED_ALIKE: dict[str, str] = {
 
 _OTHERWISE: dict[str, Any] = {
     "acosh_": "AcoshBackward1",
-    "adjoint": lambda out, x: "TransposeBackward0" if x.dtype.kind != "c" else None,
+    "adjoint": lambda out, input: "TransposeBackward0" if input.dtype.kind != "c" else None,
     "asinh_": "AsinhBackward1",
     "atanh_": "AtanhBackward1",
     "atleast_2d": _atleast(2),

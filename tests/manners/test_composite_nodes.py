@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
+
+from symgrad.op import FRONTS
+from symgrad.ops.labels import LABELS
 
 WHOLES = {
     "softmax": lambda t, x, y: x.softmax(1),
@@ -106,3 +111,16 @@ def test_hooks_of_inputs_run_once(t):
     out.register_hook(lambda g: calls.append("out"))
     out.backward()
     assert calls == ["out", "node", "middle", "x"]
+
+
+@pytest.mark.parametrize("name", sorted(n for n in LABELS.keys() & FRONTS.keys() if callable(LABELS[n])))
+def test_names_are_found_however_arguments_are_given(name):
+    given = inspect.signature(LABELS[name]).parameters
+    asked = inspect.signature(FRONTS[name].call).parameters.values()
+    if not any(p.kind is p.VAR_KEYWORD for p in given.values()):
+        assert [p.name for p in asked if p.kind is not p.VAR_POSITIONAL and p.name not in given] == []
+
+
+def test_arguments_by_name(t):
+    assert type(t.diagflat(t.ones(2, requires_grad=True), offset=1).grad_fn).__name__ == "DiagEmbedBackward0"
+    assert type(t.adjoint(input=t.ones(2, 2, requires_grad=True)).grad_fn).__name__ == "TransposeBackward0"
