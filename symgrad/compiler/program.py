@@ -73,6 +73,18 @@ class Guards:
         return None
 
 
+def given(called: str, names: Sequence[str], args: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by their names; names that there are not, or given twice, are refused."""
+    values = dict(zip(names, args, strict=False))
+    for name, value in named.items():
+        if name not in names:
+            raise NameProblem(f"{called}() has no argument called {name!r}; its arguments are {', '.join(names)}.")
+        if name in values:
+            raise ArgumentError(f"{called}() got {name!r} twice, by position and by name.")
+        values[name] = value
+    return values
+
+
 class Compiled:
     """A NumPy function made from a graph.
 
@@ -148,15 +160,7 @@ class Compiled:
             raise ArgumentError(
                 f"{self.name}() takes {len(names)} arguments ({', '.join(names)}), but {len(args)} were given."
             )
-        values = dict(zip(names, args, strict=False))
-        for name, value in named.items():
-            if name not in names:
-                raise NameProblem(
-                    f"{self.name}() has no argument called {name!r}; its arguments are {', '.join(names)}."
-                )
-            if name in values:
-                raise ArgumentError(f"{self.name}() got {name!r} twice, by position and by name.")
-            values[name] = value
+        values = given(self.name, names, args, named)
         missing = [a.name for a in self.arguments if a.name not in values and a.default is None]
         if missing:
             raise ArgumentError(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.generality import filled, fixed_sizes
-from symgrad.compiler.program import Argument, Compiled, Guards, build
+from symgrad.compiler.program import Argument, Compiled, Guards, build, given
 from symgrad.compiler.trace import (
     argument_names,
     array_of,
@@ -26,7 +26,7 @@ from symgrad.compiler.trace import (
     trace,
 )
 from symgrad.dtypes import is_floating
-from symgrad.errors import ArgumentError, CompileError, NameProblem
+from symgrad.errors import ArgumentError, CompileError
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded
 
@@ -139,15 +139,7 @@ class Specialised:
 
     def _positional(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         names = argument_names(self.function, len(args) + len(named))
-        values = dict(zip(names, args, strict=False))
-        for name, value in named.items():
-            if name not in names:
-                raise NameProblem(
-                    f"{self.name}() has no argument called {name!r}; its arguments are {', '.join(names)}."
-                )
-            if name in values:
-                raise ArgumentError(f"{self.name}() got {name!r} twice, by position and by name.")
-            values[name] = value
+        values = given(self.name, names, args, named)
         missing = [name for name in names[: len(values)] if name not in values]
         if missing:
             raise ArgumentError(f"{self.name}() misses {', '.join(missing)}; its arguments are {', '.join(names)}.")

@@ -156,6 +156,16 @@ det_op: Op = primitive(
     code=lambda x: f"np.linalg.det({x})",
     doc="Determinant of square matrices.",
 )
+
+
+def _refusals_of(name: str) -> dict[str, str]:
+    """What is said of dtypes that a logarithm of a determinant does not take."""
+    return {
+        "bui": f"{name}: Expected a floating point or complex tensor as input. Got {{dtype}}",
+        "h": f"{name}: Low precision dtypes not supported. Got {{dtype}}",
+    }
+
+
 logdet_op: Op = primitive(
     "logdet",
     kernels.logdet,
@@ -163,10 +173,7 @@ logdet_op: Op = primitive(
     infer=lambda shape: shape[:-2],
     node="Logdet",
     dtypes="float",
-    refuses={
-        "bui": "logdet: Expected a floating point or complex tensor as input. Got {dtype}",
-        "h": "logdet: Low precision dtypes not supported. Got {dtype}",
-    },
+    refuses=_refusals_of("logdet"),
     domain="positive-definite",
     doc="log det of square matrices; nan for a negative determinant.",
 )
@@ -178,10 +185,7 @@ logabsdet_op: Op = primitive(
     result=lambda dtype: np.zeros((), dtype).real.dtype,
     node="LinalgSlogdet",
     dtypes="float",
-    refuses={
-        "bui": "linalg.slogdet: Expected a floating point or complex tensor as input. Got {dtype}",
-        "h": "linalg.slogdet: Low precision dtypes not supported. Got {dtype}",
-    },
+    refuses=_refusals_of("linalg.slogdet"),
     domain="invertible",
     latex=r"\log\left|\det\left({0}\right)\right|",
     doc="log|det| of square matrices.",
@@ -193,10 +197,7 @@ slogdet_sign_op: Op = primitive(
     infer=lambda shape: shape[:-2],
     node="LinalgSlogdet",
     dtypes="float",
-    refuses={
-        "bui": "linalg.slogdet: Expected a floating point or complex tensor as input. Got {dtype}",
-        "h": "linalg.slogdet: Low precision dtypes not supported. Got {dtype}",
-    },
+    refuses=_refusals_of("linalg.slogdet"),
     domain="invertible",
     latex=r"\operatorname{{sign}}\det\left({0}\right)",
     doc="Sign (complex: phase) of the determinant.",

@@ -223,6 +223,23 @@ def along_axis(x: Any, matrix: Any, axis: int) -> Any:
     return contract((x, matrix), (labels, (99, axis)), out, sizes)
 
 
+def _largest(windows: Any, lead: Sequence[int], grid: Any) -> Any:
+    """The largest entry of each window, the windows being the last axis.
+
+    ``grid`` is where the entries of the windows stand in the planes, axis by axis, and the sizes of the planes: then
+    the place of each largest entry in its plane is given, too.
+    """
+    _, *target, count = shape_of(windows)
+    axis = 1 + len(target)
+    place = argmax_of_pool_op(windows, dim=axis, keepdim=True)
+    out = reshape(gather_op(windows, place, dim=axis), *lead, *target)
+    if grid is None:
+        return out
+    flat = np.ravel_multi_index(tuple(grid[0]), tuple(grid[1]))
+    shown = np.broadcast_to(flat.reshape(-1, *target, count), shape_of(windows))
+    return out, reshape(gather_op(place * 0 + shown, place, dim=axis), *lead, *target)
+
+
 def _adaptive_max(rank: int) -> Any:
     name = f"adaptive_max_pool{rank}d"
 
@@ -242,15 +259,7 @@ def _adaptive_max(rank: int) -> Any:
         grid = np.broadcast_arrays(*index)
         count = math.prod(grid[0].shape[rank:])
         flat = reshape(getitem(x, (slice(None), 0, *grid)), -1, *target, count)
-        place = argmax_of_pool_op(flat, dim=rank + 1, keepdim=True)
-        out = reshape(gather_op(flat, place, dim=rank + 1), *lead, *target)
-        if not return_indices:
-            return out
-        flat_index = np.zeros(grid[0].shape, np.int64)
-        for k in range(rank):
-            flat_index = flat_index * have[k] + grid[k]
-        shown = np.broadcast_to(flat_index.reshape(*target, count), shape_of(flat))
-        return out, reshape(gather_op(place * 0 + shown, place, dim=rank + 1), *lead, *target)
+        return _largest(flat, lead, (grid, have) if return_indices else None)
 
     return _published(call, name, "Largest entries of cells, as many as asked for.")
 
@@ -341,15 +350,7 @@ def _fractional(rank: int) -> Any:
         planes = np.arange(shape_of(x)[0]).reshape(-1, *(1,) * (2 * rank))
         grid = np.broadcast_arrays(planes, *index)
         flat = reshape(getitem(x, (grid[0], 0, *grid[1:])), -1, *target, math.prod(sizes))
-        place = argmax_of_pool_op(flat, dim=rank + 1, keepdim=True)
-        out = reshape(gather_op(flat, place, dim=rank + 1), *lead, *target)
-        if not return_indices:
-            return out
-        flat_index = np.zeros(grid[0].shape, np.int64)
-        for k in range(rank):
-            flat_index = flat_index * have[k] + grid[1 + k]
-        shown = flat_index.reshape(shape_of(flat))
-        return out, reshape(gather_op(place * 0 + shown, place, dim=rank + 1), *lead, *target)
+        return _largest(flat, lead, (grid[1:], have) if return_indices else None)
 
     return _published(call, f"fractional_max_pool{rank}d", "Largest entries of windows at random, uneven steps.")
 
