@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.autograd.shown import version_of
+from symgrad.chances import drawing
 from symgrad.errors import ArgumentError
 from symgrad.op import shape_of
 from symgrad.ops.shaping import stack
@@ -33,11 +35,11 @@ def vmap(
 ) -> Callable[..., Any]:
     """The function that maps ``func`` over an axis of its arguments and stacks the results.
 
-    ``in_dims`` says which axis of each argument is the batch: one int for all, or a nesting like that of the arguments
+    ``in_dims`` says which axis of each argument is the batch: one int for all, or a tuple nested like the arguments
     with None for what all examples share.  ``out_dims`` says where the batch goes in the results, as one int or a
-    nesting like that of the results.  ``randomness`` (``"error"``, ``"different"``, ``"same"``) and ``chunk_size`` are
-    taken as in torch; examples run one after the other, so random functions differ from one to the next, and
-    ``"same"`` is refused.  Raises ``ValueError`` for batches of different sizes or none at all.
+    nesting like that of the results; None is for what is the same for all examples.  Random functions are refused
+    unless ``randomness`` is ``"different"`` (other numbers for every example) or ``"same"``.  ``chunk_size`` is taken
+    as in torch; examples run one after the other.  Raises ``ValueError`` for batches of different sizes or none at all.
 
     >>> import symgrad as sg, numpy as np
     >>> X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
@@ -48,31 +50,48 @@ def vmap(
     """
     if randomness not in ("error", "different", "same"):
         raise ArgumentError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
-    if randomness == "same":
-        raise ArgumentError(
-            "vmap(randomness='same') is not offered: examples run one after the other; draw the numbers outside of the "
-            "function and pass them with in_dims None."
-        )
     if chunk_size is not None and chunk_size <= 0:
-        raise ArgumentError(f"vmap: chunk_size should be None or greater than 0 (got {chunk_size})")
+        raise ArgumentError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
+        name = _name(func)
         leaves, structure = containers.flatten(tuple(args))
-        dims = [_axis(leaf, dim) for leaf, dim in zip(leaves, _spread(in_dims, structure), strict=True)]
+        dims = _axes(leaves, structure, in_dims, name)
         # Keyword arguments are mapped over their first axis.
         named, named_structure = containers.flatten(kwargs)
-        leaves += named
-        dims += [_axis(leaf, 0) for leaf in named]
-        leaves = [_tensor(leaf) if dim is not None else leaf for leaf, dim in zip(leaves, dims, strict=True)]
+        call = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
+        dims += [_axis(leaf, 0, call) for leaf in named]
+        leaves = [_tensor(x) if dim is not None else x for x, dim in zip([*leaves, *named], dims, strict=True)]
+
+        def run(row: list[Any]) -> Any:
+            entries = iter(row)
+            given = containers.unflatten(structure, entries)
+            return func(*given, **containers.unflatten(named_structure, entries))
+
+        shared = [x for x, dim in zip(leaves, dims, strict=True) if dim is None and isinstance(x, Recorded)]
+        size = _batch_size(leaves, dims)
         rows = []
-        for k in range(_batch_size(leaves, dims)):
-            row = iter([_example(x, dim, k) for x, dim in zip(leaves, dims, strict=True)])
-            given = containers.unflatten(structure, row)
-            rows.append(func(*given, **containers.unflatten(named_structure, row)))
-        return _stacked(rows, out_dims)
+        with drawing(randomness) as start:
+            for k in range(size or 1):
+                start()
+                pairs = zip(leaves, dims, strict=True)
+                before = [version_of(x) for x in shared]
+                rows.append(run([_example(x, dim, k) if size else _imagined(x, dim) for x, dim in pairs]))
+                if before != [version_of(x) for x in shared]:
+                    raise ArgumentError(
+                        f"{call}: an inplace operation on an argument with in_dim=None is not possible: examples run "
+                        "one after the other and would all change it; give every example its own (.clone() inside)."
+                    )
+        return _stacked(rows, out_dims, name, bool(size))
 
     return mapped
+
+
+def _name(func: Any) -> str:
+    if isinstance(func, functools.partial):
+        return f"functools.partial({_name(func.func)}, ...)"
+    return str(getattr(func, "__name__", func))
 
 
 def _example(leaf: Any, dim: int | None, k: int) -> Any:
@@ -80,79 +99,160 @@ def _example(leaf: Any, dim: int | None, k: int) -> Any:
     return leaf if dim is None else leaf[(slice(None),) * dim + (k,)]
 
 
+def _imagined(leaf: Any, dim: int | None) -> Any:
+    """What stands for an example of an empty batch, for the shape of the results: ones, or an identity matrix."""
+    if dim is None:
+        return leaf
+    shape, dtype = tuple(n for k, n in enumerate(shape_of(leaf)) if k != dim), leaf.dtype
+    if dtype.kind in "biu":
+        return plain(Tensor, np.zeros(shape, dtype)[()])
+    square = len(shape) >= 2 and shape[-1] == shape[-2]
+    filled = np.broadcast_to(np.eye(shape[-1]), shape) if square else np.ones(shape)
+    return leaf.sum(dim) + plain(Tensor, np.asarray(filled, dtype)[()])
+
+
 def _tensor(leaf: Any) -> Any:
     return leaf if isinstance(leaf, (Recorded, Dual)) else plain(Tensor, np.asarray(leaf))
 
 
-def _is_array(leaf: Any) -> bool:
-    return isinstance(leaf, (Recorded, Dual, np.ndarray))
+# ---------------------------------------------------------------------------------------------- the axes
 
 
-def _axis(leaf: Any, dim: Any) -> int | None:
+def _axes(leaves: list[Any], structure: Any, in_dims: Any, name: str) -> list[int | None]:
+    """The batch axis of every argument, or None for what all examples share."""
+    call = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
+    if not isinstance(in_dims, (int, tuple)):
+        raise ArgumentError(
+            f"{call}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
+            f"got: {type(in_dims)}."
+        )
+    if not structure[1]:
+        raise ArgumentError(
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+            "function with no inputs. The latter is unsupported."
+        )
+    spread = _spread(in_dims, structure)
+    if spread is None:
+        raise ArgumentError(
+            f"{call}: in_dims is not compatible with the structure of `inputs`: an int or None stands for a whole "
+            f"argument, everything else is nested as it is, {_shown(structure)}."
+        )
+    return [_axis(leaf, dim, call) for leaf, dim in zip(leaves, spread, strict=True)]
+
+
+def _axis(leaf: Any, dim: Any, call: str) -> int | None:
     """The batch axis of one argument, counted from the front."""
     if dim is None:
         return None
     if not isinstance(dim, int) or isinstance(dim, bool):
-        raise ArgumentError(f"vmap: in_dims holds ints and None, not {dim!r}.")
-    if not _is_array(leaf):
         raise ArgumentError(
-            f"vmap: got in_dim={dim} for an input of type {type(leaf).__name__}; cannot vmap over non-Tensor "
-            "arguments. Please use None as the respective in_dim."
+            f"{call}: Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
+        )
+    if not isinstance(leaf, (Recorded, Dual, np.ndarray)):
+        raise ArgumentError(
+            f"{call}: Got in_dim={dim} for an input but the input is of type {type(leaf)}. We cannot vmap over "
+            "non-Tensor arguments, please use None as the respective in_dim"
         )
     rank = len(shape_of(leaf))
     if not -rank <= dim < rank:
         raise ArgumentError(
-            f"vmap: got in_dim={dim} for an input with {rank} dimensions; it must satisfy -{rank} <= in_dim < {rank}."
+            f"{call}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {rank} so expected "
+            f"in_dim to satisfy -{rank} <= in_dim < {rank}."
         )
     return dim % rank
 
 
-def _spread(dims: Any, structure: Any) -> list[Any]:
-    """One entry per leaf of the structure."""
+def _spread(dims: Any, structure: Any) -> list[Any] | None:
+    """One entry per leaf of the structure; None where ``dims`` are nested otherwise."""
     if structure == containers.LEAF:
-        return [dims]
-    _, keys, parts = structure
-    if isinstance(dims, (int, type(None))):
-        rows = [dims] * len(parts)
-    elif isinstance(dims, dict):
-        rows = [dims[key] for key in keys]
-    elif isinstance(dims, (tuple, list)) and len(dims) == len(parts):
-        rows = list(dims)
-    else:
-        raise ArgumentError(f"vmap: in_dims is not compatible with the structure of the inputs: {dims!r} for {keys}.")
-    return [found for row, part in zip(rows, parts, strict=True) for found in _spread(row, part)]
+        return None if isinstance(dims, (tuple, list, dict)) else [dims]
+    kind, keys, parts = structure
+    rows = [dims] * len(parts)
+    if isinstance(dims, (tuple, list, dict)):
+        other_kind, other_keys, _ = containers.flatten(dims)[1]
+        if other_kind != kind or set(other_keys) != set(keys):
+            return None
+        rows = [dims[key] for key in keys] if isinstance(dims, dict) else list(dims)
+    found: list[Any] = []
+    for row, part in zip(rows, parts, strict=True):
+        below = _spread(row, part)
+        if below is None:
+            return None
+        found += below
+    return found
+
+
+def _shown(structure: Any) -> str:
+    """A structure as one writes it: ``(*, {'a': *})``."""
+    return repr(containers.unflatten(structure, iter(lambda: _Star(), None)))
+
+
+class _Star:
+    def __repr__(self) -> str:
+        return "*"
 
 
 def _batch_size(leaves: list[Any], dims: list[int | None]) -> int:
     sizes = [shape_of(x)[dim] for x, dim in zip(leaves, dims, strict=True) if dim is not None]
     if not sizes:
-        raise ArgumentError("vmap: expected at least one Tensor to vmap over; in_dims names no axis of any argument.")
+        raise ArgumentError("vmap: Expected at least one Tensor to vmap over; in_dims names no axis of any input")
     if len(set(sizes)) > 1:
         raise ArgumentError(
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
             "mapped dimension"
         )
-    if not sizes[0]:
-        raise ArgumentError("vmap: the mapped dimension has size 0, and no example says what the results look like.")
     return int(sizes[0])
 
 
-def _stacked(rows: list[Any], out_dims: Any) -> Any:
-    """The results of all examples as one."""
+# ---------------------------------------------------------------------------------------------- the results
+
+
+def _stacked(rows: list[Any], out_dims: Any, name: str, filled: bool) -> Any:
+    """The results of all examples as one; of an empty batch, no example of them."""
+    call = f"vmap({name}, ..., out_dims={out_dims})"
+    if not all(dim is None or type(dim) is int for dim in containers.flatten(out_dims)[0]):
+        raise ArgumentError(
+            f"{call}: `out_dims` must be an int, None or a python collection of ints representing where in the outputs "
+            "the vmapped dimension should appear."
+        )
     columns = [containers.flatten(row) for row in rows]
     structure = columns[0][1]
     if any(other != structure for _, other in columns):
         raise ArgumentError("vmap: the function gave results nested differently for different examples.")
+    if structure == containers.LEAF and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        out_dims = out_dims[0]
     dims = _spread(out_dims, structure)
-    parts = zip(*(leaves for leaves, _ in columns), strict=True)
-    return containers.unflatten(structure, iter([_joined(part, dim) for part, dim in zip(parts, dims, strict=True)]))
-
-
-def _joined(part: tuple[Any, ...], dim: Any) -> Any:
-    if dim is None:
-        return part[0]
-    if not all(isinstance(x, (Recorded, Dual, np.ndarray, np.generic, int, float, complex)) for x in part):
+    if dims is None:
         raise ArgumentError(
-            f"vmap: the function must only return Tensors, got type {type(part[0]).__name__} as the return."
+            f"{call}(<inputs>): out_dims is not compatible with the structure of `outputs`, {_shown(structure)}."
+        )
+    parts = zip(*(leaves for leaves, _ in columns), strict=True)
+    joined = [_joined(part, dim, name) for part, dim in zip(parts, dims, strict=True)]
+    if not filled:
+        joined = [x if dim is None else x.narrow(dim, 0, 0) for x, dim in zip(joined, dims, strict=True)]
+    return containers.unflatten(structure, iter(joined))
+
+
+def _joined(part: tuple[Any, ...], dim: Any, name: str) -> Any:
+    if dim is None:
+        if any(isinstance(x, (Recorded, Dual, np.ndarray)) for x in part) and not _common(part):
+            raise ArgumentError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+        return part[0]
+    if not all(isinstance(x, (Recorded, Dual, np.ndarray, np.generic)) for x in part):
+        kind = next(type(x) for x in part if not isinstance(x, (Recorded, Dual, np.ndarray, np.generic)))
+        raise ArgumentError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {kind}. Did you mean to set the "
+            "`out_dims=` argument to None for output?"
         )
     return stack([x if isinstance(x, Dual) else _tensor(x) for x in part], dim)
+
+
+def _common(part: tuple[Any, ...]) -> bool:
+    """Whether all examples gave the same: one object, or equal values that nothing will be differentiated by."""
+    first = part[0]
+    if all(x is first for x in part):
+        return True
+    if any(isinstance(x, Dual) or getattr(x, "requires_grad", False) for x in part):
+        return False
+    arrays = [np.asarray(x._value if isinstance(x, Recorded) else x) for x in part]
+    return all(x.shape == arrays[0].shape and x.tobytes() == arrays[0].tobytes() for x in arrays)

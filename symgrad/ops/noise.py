@@ -30,10 +30,17 @@ SOURCE: list[Callable[[], Any]] = [Generator]
 """Where random numbers come from without ``generator=``; the maker of random tensors puts its own here."""
 
 
+ANNOUNCED: list[Callable[[Any], None]] = []
+"""Who is told of every draw, with the generator it comes from; mapping over examples puts itself here."""
+
+
 def drawn(generator: Any) -> Any:
     """The numbers to draw from: those of the ``generator=`` given (ours, NumPy's or torch's), or of the common one."""
+    source = SOURCE[0]() if generator is None else generator
+    for told in ANNOUNCED:
+        told(source)
     if generator is None:
-        return SOURCE[0]()
+        return source
     if isinstance(generator, np.random.Generator):
         return NumpyNumbers(generator)
     return TorchNumbers(generator) if type(generator).__module__.startswith("torch") else generator
