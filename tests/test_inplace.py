@@ -316,6 +316,26 @@ def test_a_changed_tensor_has_a_formula():
     assert np.allclose(evaluate(x.grad.term, {"x": x.detach().numpy()}), x.grad.numpy())
 
 
+@pytest.mark.parametrize(
+    ("program", "rule"),
+    [
+        (lambda x: (y := x.exp(), y, y), "argument 0 is g*old"),
+        (lambda x: (y := x * 3, y * x, y), "argument 1 is g*old"),
+        (lambda x: (y := x + 1, x / y, y), "argument 0 is g/old"),
+        (lambda x: (y := x + 1, y.log(), y), "argument 0 is g/old"),
+        (lambda x: (y := x + 1, x.outer(y), y), "argument 0 is g @ old"),
+        (lambda x: (y := x.sigmoid(), y, y), "argument 0 is g*old*(1 - old)"),
+    ],
+    ids=["result", "factor", "divisor", "argument", "vector", "sigmoid"],
+)
+def test_the_error_shows_the_rule_that_needs_the_old_value(program, rule):
+    _, z, changed = program(symgrad.tensor([1.0, 2.0], requires_grad=True))
+    changed.add_(1)
+    with pytest.raises(RuntimeError) as caught:
+        z.sum().backward()
+    assert f"The old value is needed: the gradient by {rule}. Hint:" in str(caught.value)
+
+
 def test_the_error_names_version_line_and_leaf():
     x = symgrad.tensor([1.0, 2.0], requires_grad=True, name="x")
     y = x.exp()

@@ -260,7 +260,7 @@ def _entry(value: Any, where: tuple[int, ...], shape: tuple[int, ...]) -> str:
 
 
 def _formula(node: Node, i: int) -> str:
-    from symgrad.tape.formula import local_formula
+    from symgrad.tape.local import local_formula
 
     try:
         return str(local_formula(node)[f"x{i + 1}"])

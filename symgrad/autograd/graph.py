@@ -118,7 +118,7 @@ class GradFn:
     @property
     def formula(self) -> dict[str, Any]:
         """Local derivatives of this node: a SymPy expression per input, with ``g`` for the incoming gradient."""
-        from symgrad.tape.formula import local_formula
+        from symgrad.tape.local import local_formula
 
         return local_formula(self.node)
 

@@ -408,24 +408,6 @@ _ENTRIES: dict[str, Callable[[Term, Term], Term]] = {
 }
 
 
-def local_formula(node: Node) -> dict[str, Any]:
-    """The pullback of one node as SymPy expressions, with its inputs and ``g`` as symbols."""
-    from symgrad.formula.sympy.expressions import to_sympy
-
-    names = [f"x{i + 1}" for i in range(len(node.args))]
-    args = tuple(
-        symbol(name, tuple(getattr(a, "raw_shape", ())), a.dtype) if hasattr(a, "dtype") else as_term(a)
-        for name, a in zip(names, node.args, strict=True)
-    )
-    out = node.op(*args, **(node.params or {}))
-    g = symbol("g", node.shape, node.dtype)
-    return {
-        name: to_sympy(as_term(node.op.pullback(i, g, out, args, node.params or {})))
-        for i, name in enumerate(names)
-        if node.mask >> i & 1
-    }
-
-
 def opaque(name: str, shape: tuple[int, ...], dtype: Any) -> Op:
     """An op that stands in formulas for a function whose inside is not known."""
 

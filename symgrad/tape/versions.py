@@ -254,7 +254,7 @@ def check_saved(node: Node) -> None:
     for k, value in enumerate(node.saved):
         note = _late(value, node)
         if note is not None:
-            raise AutogradError(_stale(node, node if k == 0 else node.args[k - 1], value, note))
+            raise AutogradError(_stale(node, node if k == 0 else node.args[k - 1], value, note, k))
         if k and _detached and not node.op.indirect and _was_detached(value, node):
             raise AutogradError(DETACHED)
     if node.args.__class__ is Labelled:
@@ -275,8 +275,10 @@ def _late(value: Any, node: Node) -> Change | None:
     return None
 
 
-def _stale(node: Node, place: Any, value: Any, note: Change) -> str:
-    """torch's words for a stale value, then its name, who saved it and the line that changed it."""
+def _stale(node: Node, place: Any, value: Any, note: Change, saved: int | None = None) -> str:
+    """torch's words for a stale value, then its name, who saved it, the line that changed it and the rule it is in."""
+    from symgrad.tape.local import reading_of
+
     since = sum(time > node.sequence_nr for time in note.times)
     expected = note.version - since
     made = place.op if isinstance(place, Node) else None
@@ -289,11 +291,13 @@ def _stale(node: Node, place: Any, value: Any, note: Change) -> str:
         where = f" by {line!r} (line {number} of {code.co_filename})" if line else f" at line {number}"
     name = None if made is not None else _name(place)
     what = "It was" if name is None else f"{name} was"
+    rule = "" if saved is None else reading_of(node, saved)
+    needed = f" The old value is needed: {rule}." if rule else ""
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{type_name(value.dtype)} {list(value.shape)}]{which} is at version {note.version}; expected version {known} "
-        f"instead. {what} saved for the backward of {node.op.name} and changed afterwards{where}. Hint: change a copy "
-        "(x = x.clone()) or use the out-of-place operation."
+        f"instead. {what} saved for the backward of {node.op.name} and changed afterwards{where}.{needed} Hint: "
+        "change a copy (x = x.clone()) or use the out-of-place operation."
     )
 
 
