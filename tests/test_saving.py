@@ -240,3 +240,47 @@ def test_pack_hooks_may_copy_what_has_no_axes():
             out = function(x, x.exp()).sum()
         (got,) = sg.autograd.grad(out, x)
         np.testing.assert_array_equal(got.numpy(), want.numpy())
+
+
+# ------------------------------------------------------------------------------------------ few digits
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide", "rtol"),
+    [
+        ("float16", "float32", 4e-3),
+        ("float16", "float64", 4e-3),
+        ("float32", "float64", 1e-6),
+        ("float16", "complex128", 4e-3),
+    ],
+)
+def test_values_saved_in_few_digits(narrow, wide, rtol):
+    data = np.random.default_rng(0).uniform(0.5, 1.5, (4, 4)).astype(wide)
+    x = sg.tensor(data, requires_grad=True)
+
+    def loss():
+        return ((x @ x).exp() * x / 3e5).abs().sum()
+
+    (exact,) = sg.autograd.grad(loss(), x)
+    with graph.save_as(getattr(sg, narrow)):
+        y = loss()
+    (g,) = sg.autograd.grad(y, x)
+    assert g.dtype == x.dtype
+    np.testing.assert_allclose(g.numpy(), exact.numpy(), rtol=rtol)
+    assert not np.array_equal(g.numpy(), exact.numpy())
+
+
+def test_few_digits_keep_the_range_and_what_is_not_finite():
+    x = sg.tensor([1e300, 2e300, np.inf, np.nan], requires_grad=True, dtype=sg.float64)
+    with graph.save_as(sg.float16):
+        y = (x * 1e-300) * x * 0.5
+    y.backward(sg.ones(4, dtype=sg.float64))
+    np.testing.assert_allclose(x.grad.numpy(), [1.0, 2.0, np.inf, np.nan], rtol=1e-3)
+    mask = sg.tensor([True, False])
+    z = sg.ones(2, requires_grad=True)
+    with graph.save_as():
+        w = sg.where(mask, z * 2, 0.0).sum()
+    w.backward()
+    assert z.grad.tolist() == [2.0, 0.0]
+    with pytest.raises(sg.errors.ArgumentError, match="float16 or float32"):
+        graph.save_as(sg.int8)

@@ -15,6 +15,7 @@ from symgrad.autograd.hooks import register_multi_grad_hook
 from symgrad.autograd.saving import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
+    save_as,
     save_on_cpu,
     save_on_disk,
     saved_tensors_hooks,
@@ -39,6 +40,7 @@ __all__ = [
     "get_gradient_edge",
     "increment_version",
     "register_multi_grad_hook",
+    "save_as",
     "save_on_cpu",
     "save_on_disk",
     "saved_tensors_hooks",

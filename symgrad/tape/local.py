@@ -26,9 +26,7 @@ def local_terms(node: Node, names: dict[int, str] | None = None) -> dict[int, Te
     params = node.params or {}
     out = symbol(names[-1], node.shape, node.dtype) if -1 in names else node.op(*args, **params)
     g = symbol("g", node.shape, node.dtype)
-    return {
-        i: as_term(node.op.pullback(i, g, out, args, params)) for i in range(len(node.args)) if node.mask >> i & 1
-    }
+    return {i: as_term(node.op.pullback(i, g, out, args, params)) for i in range(len(node.args)) if node.mask >> i & 1}
 
 
 def local_formula(node: Node) -> dict[str, Any]:
