@@ -11,7 +11,7 @@ from symgrad.errors import AutogradError, UnsupportedFunction
 RNG = np.random.default_rng(0)
 A = RNG.random((3, 3)) + 3 * np.eye(3)
 B = RNG.random((2, 3))
-V = RNG.random(3)
+V, W = RNG.random(3), RNG.random(3)
 
 CASES = {
     "sin": (np.sin, A),
@@ -125,8 +125,8 @@ def test_questions_give_plain_answers():
     [
         (np.histogram, "np.histogram"),
         (lambda x: np.spacing(x), "np.spacing"),
-        (lambda x: np.sum(x, where=np.array([True, False, True])), "where="),
-        (lambda x: np.add.at(x, 0, 1.0), "np.add.at"),
+        (lambda x: np.nansum(x, where=np.array([True, False, True])), "where="),
+        (lambda x: np.multiply.at(x, 0, 1.0), "np.multiply.at"),
         (lambda x: np.reshape(x, (3, 1), order="F"), "order='F'"),
     ],
     ids=["histogram", "spacing", "where=", "add.at", "order"],
@@ -140,13 +140,102 @@ def test_unknown_functions_are_refused(call, named):
     assert "t.detach().numpy()" in str(caught.value)
 
 
-def test_out_cannot_carry_a_gradient():
+def test_an_array_as_out_cannot_carry_a_gradient():
     x = sg.tensor(V, requires_grad=True)
-    with pytest.raises(AutogradError, match="don't support automatic differentiation"):
-        np.add(x, 1.0, out=np.zeros(3))
+    for call in (
+        lambda: np.add(x, 1.0, out=np.zeros(3)),
+        lambda: np.sum(x, out=np.zeros(())),
+        lambda: np.sum(a=x, out=np.zeros(())),
+    ):
+        with pytest.raises(AutogradError, match="don't support automatic differentiation.*Give a tensor"):
+            call()
     total = np.zeros(3)
     total += sg.tensor(V)
     assert total.tolist() == V.tolist()
+    assert np.cumsum(sg.tensor(V), out=total) is total
+    assert total.tolist() == np.cumsum(V).tolist()
+
+
+MASK = np.array([True, False, True])
+WRITERS = {
+    "sin": lambda x, out: np.sin(x, out=out),
+    "sin where": lambda x, out: np.sin(x, out=out, where=MASK),
+    "log where": lambda x, out: np.log(x, out=out, where=x > 0.5),
+    "add": lambda x, out: np.add(x, x, out=out),
+    "widened": lambda x, out: np.multiply(x[:1], 2.0, out=out),
+    "itself": lambda x, out: np.multiply(out, x, out=out, where=MASK),
+    "clip": lambda x, out: np.clip(x, 0.3, 0.6, out=out),
+    "cumsum": lambda x, out: np.cumsum(x, out=out),
+    "sum": lambda x, out: np.sum(np.multiply.outer(x, x), axis=0, out=out),
+    "reduce": lambda x, out: np.add.reduce(np.multiply.outer(x, x), out=out),
+    "concatenate": lambda x, out: np.concatenate([x[:1], x[:2]], out=out),
+    "part": lambda x, out: np.exp(x[:2], out=out[1:]),
+    "add.at": lambda x, out: np.add.at(out, [0, 0, 2], x),
+    "subtract.at": lambda x, out: np.subtract.at(out, np.array([1, 1]), x[:2]),
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
+def test_results_are_written_into_tensors_with_their_history(writer):
+    x, start = sg.tensor(V, requires_grad=True, name="x"), sg.tensor(W, requires_grad=True, name="w")
+    plain, out = W * 2, start * 2
+    version = out._version
+    writer(V, plain)
+    writer(x, out)
+    np.testing.assert_allclose(out.detach().numpy(), plain, rtol=1e-14)
+    assert out._version > version
+    weights = np.array([0.3, -1.0, 2.0])
+    (out * sg.tensor(weights)).sum().backward()
+    for leaf, at in ((x, V), (start, W)):
+        grad = np.zeros(3) if leaf.grad is None else leaf.grad.numpy()
+        for k in range(3):
+            ends = []
+            for step in (1e-6, -1e-6):
+                moved = {id(V): V.copy(), id(W): W.copy()}
+                moved[id(at)][k] += step
+                made = moved[id(W)] * 2
+                writer(moved[id(V)], made)
+                ends.append(made @ weights)
+            assert grad[k] == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-6)
+
+
+def test_where_without_out_has_zeros_and_no_gradient_where_it_is_false():
+    x = sg.tensor([4.0, -1.0, 0.0], requires_grad=True, name="x")
+    with np.errstate(all="raise"):
+        y = np.sqrt(x, where=x.detach().numpy() > 0)
+    y.sum().backward()
+    assert y.tolist() == [2.0, 0.0, 0.0]
+    assert x.grad.tolist() == [0.25, 0.0, 0.0]
+    quotient, rest = np.divmod(x, 3.0, where=MASK)
+    assert (quotient.tolist(), rest.tolist()) == ([1.0, 0.0, 0.0], [1.0, 0.0, 0.0])
+
+
+def test_out_and_where_refuse_what_numpy_refuses():
+    x = sg.tensor(V, requires_grad=True)
+    with pytest.raises(ValueError, match=r"shape \(3,\), and out has \(2,\)"):
+        np.sin(x, out=sg.zeros(2))
+    with pytest.raises(ValueError, match=r"shape \(\), and out has \(3,\)"):
+        np.sum(x, out=sg.zeros(3))
+    with pytest.raises(TypeError, match="can't be cast"):
+        np.sin(x, out=sg.zeros(3, dtype=sg.int64))
+    with pytest.raises(TypeError, match="mask of booleans"):
+        np.sin(x, where=np.ones(3))
+    with pytest.raises(ValueError, match="initial="):
+        np.max(x, where=MASK)
+    with pytest.raises(ValueError, match="does not fit"):
+        np.sum(x, where=np.ones((2, 3), dtype=bool))
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        np.sin(x, out=x)
+
+
+def test_what_was_written_over_every_entry_is_the_formula():
+    x, out = sg.tensor(V, requires_grad=True, name="x"), sg.zeros(3, dtype=sg.float64)
+    np.sin(x, out=out)
+    assert str(out.expr) == "sin(x)"
+    assert str(sg.zeros(2, 3).copy_(x * 2).expr) == "2*outer(ones(2), x)"
+    held = sg.zeros(3, dtype=sg.float64)
+    held[0] = x[1]
+    assert "index_put" in str(held.expr)
 
 
 def test_bits_of_integers_are_not_taken_for_truth_values():

@@ -103,34 +103,6 @@ def _prod(a: Any, axis: Any, keepdims: Any = False) -> Any:
     return a
 
 
-def _reduction(name: str) -> Callable[..., Any]:
-    def call(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **rest: Any) -> Any:
-        wanted(f"np.{name}", {"out": out, **rest})
-        a = tensor(a)
-        return reduce(name, a if dtype is None else a.to(dtype), axis, keepdims)
-
-    return call
-
-
-def _extreme(name: str) -> Callable[..., Any]:
-    def call(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **rest: Any) -> Any:
-        wanted(f"np.{name}", {"out": out, **rest})
-        return reduce(name, a, axis, keepdims)
-
-    return call
-
-
-def _spread(name: str) -> Callable[..., Any]:
-    def call(
-        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, **rest: Any
-    ) -> Any:
-        wanted(f"np.{name}", {"out": out, **rest})
-        a = tensor(a)
-        return front_of(name)(a if dtype is None else a.to(dtype), axis, keepdim=bool(keepdims), correction=ddof)
-
-    return call
-
-
 def _arg(name: str) -> Callable[..., Any]:
     def call(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
         wanted(f"np.{name}", {"out": out})
@@ -315,15 +287,6 @@ def _take(a: Any, indices: Any, axis: Any = None, **rest: Any) -> Any:
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.sum: _reduction("sum"),
-    np.mean: _reduction("mean"),
-    np.prod: _reduction("prod"),
-    np.max: _extreme("amax"),
-    np.amax: _extreme("amax"),
-    np.min: _extreme("amin"),
-    np.amin: _extreme("amin"),
-    np.var: _spread("var"),
-    np.std: _spread("std"),
     np.average: _average,
     np.argmax: _arg("argmax"),
     np.argmin: _arg("argmin"),

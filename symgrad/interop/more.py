@@ -59,14 +59,6 @@ def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str =
     return front_of("meshgrid")(*[tensor(x).ravel() for x in xi], indexing=indexing)
 
 
-def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
-    value = options.pop("constant_values", 0)
-    if mode != "constant" or options or np.ndim(bare(value)):
-        raise unsupported(f"np.pad(…, mode={mode!r})", " in this form")
-    widths = np.broadcast_to(pad_width, (array.ndim, 2))
-    return SPACES["nn.functional"]["pad"](array, [int(w) for pair in widths[::-1] for w in pair], value=value)
-
-
 def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     counts = repeats if isinstance(repeats, (int, np.integer)) else tensor(np.asarray(bare(repeats)))
     return front_of("repeat_interleave")(a, counts, axis)
@@ -214,17 +206,6 @@ def _polynomial(p: Any, x: Any) -> Any:
     return out
 
 
-def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
-    a, v = tensor(a), tensor(v)
-    if len(v) > len(a):
-        a, v = v, a
-    if mode not in ("full", "same", "valid"):
-        raise ArgumentError(f"np.convolve: mode is full, same or valid, not {mode!r}.")
-    wide = 0 if mode == "valid" else len(v) - 1
-    out = SPACES["nn.functional"]["pad"](a, [wide, wide]).unfold(0, len(v), 1) @ front_of("flip")(v, (0,))
-    return out if mode != "same" else out[(len(v) - 1) // 2 : (len(v) - 1) // 2 + len(a)]
-
-
 def _without_numbers(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     if not copy:
         raise unsupported("np.nan_to_num(…, copy=False)", " in this form")
@@ -236,7 +217,10 @@ def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, ax
         axisa = axisb = axisc = axis
     if not axisa == axisb == axisc:
         raise unsupported("np.cross with several axes", " in this form")
-    return SPACES["linalg"]["cross"](tensor(a), tensor(b), dim=axisa)
+    a, b = tensor(a), tensor(b)
+    if a.ndim != b.ndim and axisa == -1:
+        a, b = (x[(None,) * (max(a.ndim, b.ndim) - x.ndim)] for x in (a, b))
+    return SPACES["linalg"]["cross"](a, b, dim=axisa)
 
 
 def _angle(z: Any, deg: bool = False) -> Any:
@@ -329,7 +313,6 @@ MORE: dict[Any, Callable[..., Any]] = {
     np.fliplr: lambda m: front_of("fliplr")(m),
     np.flipud: lambda m: front_of("flipud")(m),
     np.meshgrid: _meshgrid,
-    np.pad: _pad,
     np.repeat: _repeat,
     np.roll: lambda a, shift, axis=None: front_of("roll")(a, shift, axis),
     np.rollaxis: _rolled_axis,
@@ -360,12 +343,11 @@ MORE: dict[Any, Callable[..., Any]] = {
     ),
     np.polyval: _polynomial,
     np.vander: lambda x, N=None, increasing=False: front_of("vander")(x, N, increasing),
-    np.convolve: _convolve,
     np.nan_to_num: _without_numbers,
     np.cross: _cross,
     np.angle: _angle,
     np.i0: lambda x: front_of("i0")(x),
-    np.fix: lambda x, out=None: front_of("fix")(x) if out is None else wanted("np.fix", {"out": out}),
+    np.fix: lambda x: front_of("fix")(x),
     **{getattr(np.linalg, name): _linalg(name) for name in ("eig", "eigvals", "svdvals", "matrix_power", "tensorinv")},
     **{getattr(np.linalg, name): _linalg(name, "UPLO") for name in ("eigh", "eigvalsh")},
     np.linalg.cond: _linalg("cond", "p"),

@@ -6,26 +6,30 @@ function that the table does not have is refused: converting to an array behind 
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from symgrad.errors import AutogradError
 from symgrad.interop.functions import (
     FUNCTIONS,
     QUESTIONS,
     bare,
     front_of,
     function_name,
-    reduce,
     tensor,
     unsupported,
     wanted,
 )
+from symgrad.interop.into import chosen, into, refuse_arrays
 from symgrad.interop.more import MORE
-from symgrad.tape.record import Recorded, traced
+from symgrad.interop.pieces import PIECES
+from symgrad.interop.reductions import REDUCTIONS, reduced
+from symgrad.tape.record import Recorded
+
+ADAPTERS: dict[Any, Callable[..., Any]] = {**FUNCTIONS, **REDUCTIONS, **PIECES, **MORE}
 
 _UFUNC_NAMES = {
     "absolute": "abs",
@@ -53,8 +57,14 @@ _COMPOSED: dict[str, Callable[..., Any]] = {
     "divmod": lambda x, y: (front_of("div")(x, y, rounding_mode="floor"), front_of("remainder")(x, y)),
     "modf": lambda x: (front_of("frac")(x), front_of("trunc")(x)),
     "vecdot": lambda x, y: (front_of("conj")(tensor(x)) * y).sum(-1),
-    "matvec": lambda a, x: front_of("matmul")(a, tensor(x)[..., None])[..., 0],
-    "vecmat": lambda x, a: front_of("matmul")(front_of("conj")(tensor(x))[..., None, :], a)[..., 0, :],
+    "matvec": lambda a, x: (
+        front_of("matmul")(a, x) if np.ndim(x) == 1 else front_of("matmul")(a, tensor(x)[..., None])[..., 0]
+    ),
+    "vecmat": lambda x, a: (
+        front_of("matmul")(front_of("conj")(tensor(x)), a)
+        if np.ndim(x) == 1
+        else front_of("matmul")(front_of("conj")(tensor(x))[..., None, :], a)[..., 0, :]
+    ),
 }
 """Ufuncs that are a few ops."""
 
@@ -71,29 +81,90 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     >>> np.sin(sg.tensor([0.0], requires_grad=True))
     tensor([0.], grad_fn=<SinBackward0>)
     """
-    name = f"np.{ufunc.__name__}"
-    out = kwargs.pop("out", None)
-    if out is not None:
-        return _into(out, ufunc, method, inputs, kwargs)
-    if method == "__call__":
-        dtype = kwargs.pop("dtype", None)
-        wanted(name, kwargs)
-        result = _ufunc_front(ufunc)(*inputs)
+    name = f"np.{ufunc.__name__}" + (f".{method}" if method != "__call__" else "")
+    if method == "at":
+        return _added_at(name, ufunc, *inputs)
+    out, mask = kwargs.pop("out", None), kwargs.pop("where", True)
+    if out is not None and not any(isinstance(x, Recorded) for x in out):
+        refuse_arrays(name, out, inputs)
+        getattr(ufunc, method)(*map(bare, inputs), out=out, where=bare(mask), **bare(kwargs))
+        return out[0] if len(out) == 1 else out
+    if method != "__call__":
+        given = kwargs if mask is True else {**kwargs, "where": mask}
+
+        def by_method(*args: Any) -> Any:
+            return _method(name, ufunc, method, args, dict(given))
+
+        return by_method(*inputs) if out is None else into(name, out[0], by_method, inputs)
+    dtype = kwargs.pop("dtype", None)
+    wanted(name, kwargs)
+
+    def called(*args: Any) -> Any:
+        with np.errstate(all="ignore") if mask is not True else contextlib.nullcontext():
+            result = _ufunc_front(ufunc)(*args)
         return result if dtype is None else front_of("to")(result, dtype)
+
+    if out is None:
+        result = called(*inputs)
+        return tuple(chosen(mask, r, 0) for r in result) if isinstance(result, tuple) else chosen(mask, result, 0)
+    if len(out) == 1:
+        return into(name, out[0], called, inputs, mask, True)
+    results = called(*inputs)
+    return tuple(
+        chosen(mask, r, 0) if o is None else into(name, o, lambda r=r: r, (), mask, True)
+        for o, r in zip(out, results, strict=True)
+    )
+
+
+def _method(name: str, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``np.add.reduce`` and its kin."""
     if method == "reduce" and ufunc.__name__ in _REDUCE:
-        axis, keepdims = kwargs.pop("axis", 0), kwargs.pop("keepdims", False)
-        wanted(f"{name}.reduce", kwargs)
-        return reduce(_REDUCE[ufunc.__name__], inputs[0], axis, keepdims)
+        axis, dtype, keepdims = kwargs.pop("axis", 0), kwargs.pop("dtype", None), kwargs.pop("keepdims", False)
+        where, initial = kwargs.pop("where", True), kwargs.pop("initial", None)
+        wanted(name, kwargs)
+        a = inputs[0] if dtype is None else front_of("to")(tensor(inputs[0]), dtype)
+        return reduced(_REDUCE[ufunc.__name__], a, axis, keepdims, where, initial)
     if method == "accumulate" and ufunc.__name__ in _ACCUMULATE:
         axis = kwargs.pop("axis", 0)
-        wanted(f"{name}.accumulate", kwargs)
+        wanted(name, kwargs)
         found = front_of(_ACCUMULATE[ufunc.__name__])(inputs[0], axis)
         return found[0] if isinstance(found, tuple) else found
     if method == "outer" and ufunc.nin == 2:
-        wanted(f"{name}.outer", kwargs)
+        wanted(name, kwargs)
         a, b = map(tensor, inputs)
         return _ufunc_front(ufunc)(a[(..., *(None,) * b.ndim)], b)
-    raise unsupported(f"{name}.{method}" if method != "__call__" else name)
+    if method == "reduceat" and ufunc is np.add:
+        axis = kwargs.pop("axis", 0)
+        wanted(name, kwargs)
+        return _summed_parts(name, tensor(inputs[0]), np.asarray(bare(inputs[1])), axis)
+    raise unsupported(name)
+
+
+def _added_at(name: str, ufunc: Any, a: Any, indices: Any, values: Any) -> None:
+    """``np.add.at``: in place, places that occur twice count twice."""
+    places = indices if isinstance(indices, tuple) else (indices,)
+    if ufunc not in (np.add, np.subtract) or any(np.asarray(bare(i)).dtype.kind not in "iub" for i in places):
+        raise unsupported(name)
+    refuse_arrays(name, (a,), (values,))
+    if not isinstance(a, Recorded):
+        ufunc.at(a, bare(indices), bare(values))
+        return
+    values = tensor(values).to(bare(a).dtype)
+    a.index_put_(  # type: ignore[attr-defined]
+        tuple(map(tensor, places)), values if ufunc is np.add else -values, accumulate=True
+    )
+
+
+def _summed_parts(name: str, a: Any, starts: Any, axis: int) -> Any:
+    """``np.add.reduceat`` of parts one after the other."""
+    axis = axis % a.ndim
+    lengths = np.diff(starts, append=a.shape[axis])
+    if starts.ndim != 1 or (lengths <= 0).any():
+        raise unsupported(f"{name} of parts that are empty or not in order", " in this form")
+    parts = tensor(np.repeat(np.arange(len(starts)), lengths))
+    rest = a.narrow(axis, int(starts[0]), a.shape[axis] - int(starts[0]))
+    shape = [len(starts) if k == axis else n for k, n in enumerate(a.shape)]
+    return a.new_zeros(shape).index_add(axis, parts, rest)
 
 
 def _ufunc_front(ufunc: Any) -> Callable[..., Any]:
@@ -104,19 +175,6 @@ def _ufunc_front(ufunc: Any) -> Callable[..., Any]:
     if found is None:
         raise unsupported(f"np.{name}")
     return found
-
-
-def _into(out: Any, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``out=``: only where nothing is recorded, since an array cannot carry a history."""
-    if any(isinstance(x, Recorded) and traced(x) for x in (*inputs, *out)):
-        raise AutogradError(
-            f"np.{ufunc.__name__}(…, out=…): functions with out=... arguments don't support automatic differentiation, "
-            "but one of the arguments requires grad. Use the result instead of out=, or t.detach()."
-        )
-    values = tuple(x._value if isinstance(x, Recorded) else x for x in inputs)
-    arrays = tuple(x if isinstance(x, np.ndarray) else x.numpy() for x in out)
-    getattr(ufunc, method)(*values, out=arrays, **kwargs)
-    return out[0] if len(out) == 1 else out
 
 
 # ---------------------------------------------------------------------------------------------- functions
@@ -131,11 +189,15 @@ def call_function(func: Any, args: Any, kwargs: Any) -> Any:
     >>> np.sum(sg.tensor([[1.0, 2.0]], requires_grad=True), axis=1)
     tensor([3.], grad_fn=<SumBackward1>)
     """
-    adapter = FUNCTIONS.get(func) or MORE.get(func)
+    adapter = ADAPTERS.get(func)
     name = function_name(func)
     if adapter is not None:
+        given = {k: v for k, v in kwargs.items() if v is not np._NoValue}
+        out = given.pop("out", None)
         try:
-            return adapter(*args, **{k: v for k, v in kwargs.items() if v is not np._NoValue})
+            if out is None:
+                return adapter(*args, **given)
+            return into(name, out, lambda *row: adapter(*row, **given), tuple(args))
         except TypeError as error:
             if "argument" in str(error) and adapter.__name__ in str(error):
                 raise unsupported(f"{name} with these arguments ({error})") from None
@@ -147,4 +209,4 @@ def call_function(func: Any, args: Any, kwargs: Any) -> Any:
 
 def supported() -> list[str]:
     """The NumPy functions (not ufuncs) that work on tensors, for the documentation."""
-    return sorted({function_name(f) for f in (*FUNCTIONS, *MORE)})
+    return sorted({function_name(f) for f in ADAPTERS})

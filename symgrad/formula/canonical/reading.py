@@ -267,6 +267,15 @@ def _read_put(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | No
     return None if new is None else args[0].restricted([k for k, added in enumerate(new) if not added])
 
 
+def _read_written(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """What is written over every entry is all that there is."""
+    new = new_axes(term.params["index"], term.ndim)
+    old, value = term.args[0].dtype, term.args[1].dtype
+    if new is None or any(new) or (value is not None and old is not None and value.kind != old.kind):
+        return None
+    return args[1] if args[1].shape == term.shape else args[1].broadcast(term.shape)
+
+
 READERS: dict[str, Reader] = {
     "add": _read_sum(1, 1),
     "sub": _read_sum(1, -1),
@@ -303,6 +312,7 @@ READERS: dict[str, Reader] = {
     "defined": read_guard,
     "getitem": _read_getitem,
     "put": _read_put,
+    "index_put": _read_written,
     "narrow": read_narrow,
 }
 """The reader of an op, by its name."""

@@ -1,0 +1,147 @@
+"""NumPy's functions by pieces and places: ``np.interp``, ``np.piecewise``, ``np.block``, ``np.insert``, ``np.pad``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ArgumentError
+from symgrad.interop.functions import bare, front_of, tensor, unsupported
+from symgrad.ops.naming import SPACES
+
+
+def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    """By the points on both sides, differentiable by all three; at a point by the piece to its right."""
+    x, xp, fp = tensor(x), tensor(xp), tensor(fp)
+    if xp.ndim != 1 or xp.shape != fp.shape or not len(xp):
+        raise ValueError(f"np.interp: xp and fp are rows of one length, not of shapes {xp.shape} and {fp.shape}.")
+    if period is not None:
+        x, xp, fp = _around(x, xp, fp, abs(period))
+        left = right = None
+    first, last = xp[0], xp[-1]
+    left = fp[0] if left is None else left
+    right = fp[-1] if right is None else right
+    if len(xp) == 1:
+        return front_of("where")(x < first, left, front_of("where")(x > last, right, fp[0]))
+    k = np.clip(np.searchsorted(bare(xp), bare(x), "right") - 1, 0, len(xp) - 2)
+    slope = (fp[k + 1] - fp[k]) / (xp[k + 1] - xp[k])
+    inside = slope * (x - xp[k]) + fp[k]
+    # The last point itself, where the piece to its left could round.
+    inside = front_of("where")(x == last, fp[-1] + slope * (x - last), inside)
+    return front_of("where")(x < first, left, front_of("where")(x > last, right, inside))
+
+
+def _around(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
+    """The points of one period in order, with a neighbour from the next on each side."""
+    cat = front_of("cat")
+    x, xp = x % period, xp % period
+    order = np.argsort(bare(xp))
+    xp, fp = xp[order], fp[order]
+    return x, cat([xp[-1:] - period, xp, xp[:1] + period]), cat([fp[-1:], fp, fp[:1]])
+
+
+def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **options: Any) -> Any:
+    x = tensor(x)
+    conditions = [tensor(c) for c in condlist] if isinstance(condlist, (list, tuple)) else [tensor(condlist)]
+    if conditions and conditions[0].ndim == x.ndim + 1:
+        conditions = list(conditions[0])
+    if len(funclist) not in (len(conditions), len(conditions) + 1):
+        raise ValueError(
+            f"np.piecewise: {len(conditions)} conditions take {len(conditions)} or {len(conditions) + 1} functions, "
+            f"not {len(funclist)}."
+        )
+    out: Any = _piece(funclist[-1], x, args, options) if len(funclist) > len(conditions) else 0
+    with np.errstate(all="ignore"):  # where a condition fails its function is not asked
+        for condition, function in zip(conditions, funclist, strict=False):
+            out = front_of("where")(condition, _piece(function, x, args, options), out)
+    return out.to(x.dtype)
+
+
+def _piece(function: Any, x: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    return function(x, *args, **options) if callable(function) else function
+
+
+def _block(arrays: Any) -> Any:
+    def depth(part: Any) -> int:
+        return 1 + depth(part[0]) if isinstance(part, list) else 0
+
+    def leaves(part: Any) -> list[Any]:
+        return [leaf for item in part for leaf in leaves(item)] if isinstance(part, list) else [part]
+
+    deep = depth(arrays)
+    ndim = max(deep, *(np.ndim(bare(leaf)) for leaf in leaves(arrays)))
+
+    def joined(part: Any, level: int) -> Any:
+        if not isinstance(part, list):
+            part = tensor(part)
+            return part[(None,) * (ndim - part.ndim)]
+        return front_of("cat")([joined(item, level - 1) for item in part], -level)
+
+    return joined(arrays, deep)
+
+
+def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    arr, values = tensor(arr), tensor(values)
+    arr, k = (arr.ravel(), 0) if axis is None else (arr, axis % arr.ndim)
+    values = values[(None,) * (arr.ndim - values.ndim)]
+    one = isinstance(obj, (int, np.integer))
+    if one:
+        values = values.movedim(0, k)
+    n = arr.shape[k]
+    count = values.shape[k] if one else len(np.arange(n)[obj] if isinstance(obj, slice) else obj)
+    values = values.expand(*arr.shape[:k], count, *arr.shape[k + 1 :]).to(arr.dtype)
+    order = np.insert(np.arange(n), obj, np.arange(n, n + count))
+    return front_of("cat")([arr, values], k)[(slice(None),) * k + (order,)]
+
+
+def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+    array = tensor(array)
+    widths = np.broadcast_to(pad_width, (array.ndim, 2))
+    if mode in ("edge", "reflect", "symmetric", "wrap") and options.get("reflect_type", "even") == "even":
+        for k, width in enumerate(widths):
+            if any(width):
+                array = array[(slice(None),) * k + (np.pad(np.arange(array.shape[k]), width, mode),)]
+        return array
+    value = options.pop("constant_values", 0)
+    if mode != "constant" or options or np.ndim(bare(value)):
+        raise unsupported(f"np.pad(…, mode={mode!r})", " in this form")
+    return SPACES["nn.functional"]["pad"](array, [int(w) for pair in widths[::-1] for w in pair], value=value)
+
+
+def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    a, v = tensor(a), tensor(v)
+    if len(v) > len(a):
+        a, v = v, a
+    if mode not in ("full", "same", "valid"):
+        raise ArgumentError(f"np.convolve: mode is full, same or valid, not {mode!r}.")
+    wide = 0 if mode == "valid" else len(v) - 1
+    out = SPACES["nn.functional"]["pad"](a, [wide, wide]).unfold(0, len(v), 1) @ front_of("flip")(v, (0,))
+    return out if mode != "same" else out[(len(v) - 1) // 2 : (len(v) - 1) // 2 + len(a)]
+
+
+def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    a, v = tensor(a), tensor(v)
+    flip = front_of("flip")
+    if len(v) > len(a):  # where lengths are even, "same" takes its middle from the longer one
+        return flip(_correlate(v, a.conj(), mode), (0,)) if mode == "same" else _convolve(a, flip(v.conj(), (0,)), mode)
+    return _convolve(a, flip(v.conj(), (0,)), mode)
+
+
+def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
+    """Whole periods are added, and they do not change when ``p`` moves a little."""
+    value = bare(p)
+    return p + tensor(np.unwrap(value, discont, axis, period=period) - value)
+
+
+PIECES: dict[Any, Callable[..., Any]] = {
+    np.interp: _interp,
+    np.piecewise: _piecewise,
+    np.block: _block,
+    np.insert: _insert,
+    np.pad: _pad,
+    np.convolve: _convolve,
+    np.correlate: _correlate,
+    np.unwrap: _unwrap,
+}

@@ -1,0 +1,132 @@
+"""NumPy's reductions: ``np.sum``, ``np.mean``, ``np.add.reduce`` …, over any axes, with ``where=`` and ``initial=``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ShapeError
+from symgrad.interop.functions import bare, front_of, reduce, tensor, wanted
+from symgrad.interop.into import chosen
+
+_IDENTITY = {"sum": 0, "prod": 1, "logsumexp": -math.inf}
+_JOIN = {"sum": "add", "prod": "mul", "amax": "maximum", "amin": "minimum", "logsumexp": "logaddexp"}
+
+
+def reduced(name: str, a: Any, axis: Any, keepdims: Any, where: Any = True, initial: Any = None) -> Any:
+    """A reduction of the entries that ``where`` chooses, begun with ``initial``."""
+    a = tensor(a)
+    if initial is np._NoValue:
+        initial = None
+    if where is not True:
+        if initial is None and name not in _IDENTITY:
+            raise ValueError(
+                f"np.{name}(…, where=…): a reduction that has no identity needs initial=, for axes without a chosen "
+                "entry."
+            )
+        a = _masked(a, where, _IDENTITY.get(name, initial))
+    found = reduce(name, a, axis, keepdims)
+    return found if initial is None else front_of(_JOIN[name])(found, _start(initial, name, found.dtype))
+
+
+def _start(initial: Any, name: str, dtype: Any) -> Any:
+    """What a reduction begins with; a plain number stays one where its op takes numbers."""
+    return initial if isinstance(initial, (int, float)) and name in ("sum", "prod") else tensor(initial).to(dtype)
+
+
+def _masked(a: Any, where: Any, other: Any) -> Any:
+    made = chosen(where, a, other)
+    if made.shape != a.shape:
+        raise ShapeError(f"where= of shape {np.shape(bare(where))} does not fit an array of shape {tuple(a.shape)}.")
+    return made
+
+
+def reduction(name: str) -> Callable[..., Any]:
+    """``np.sum`` and its kin."""
+
+    def call(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
+        wanted(f"np.{name}", {"out": out})
+        a = tensor(a)
+        return reduced(name, a if dtype is None else a.to(dtype), axis, keepdims, where, initial)
+
+    return call
+
+
+def extreme(name: str) -> Callable[..., Any]:
+    """``np.max`` and its kin."""
+
+    def call(
+        a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+    ) -> Any:
+        wanted(f"np.{name}", {"out": out})
+        return reduced(name, a, axis, keepdims, where, initial)
+
+    return call
+
+
+def mean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+) -> Any:
+    """``np.mean``: of the chosen entries only."""
+    wanted("np.mean", {"out": out})
+    a = tensor(a)
+    a = a if dtype is None else a.to(dtype)
+    return reduce("mean", a, axis, keepdims) if where is True else _mean(a, axis, keepdims, where)
+
+
+def _mean(a: Any, axis: Any, keepdims: Any, where: Any, ddof: Any = 0) -> Any:
+    total = reduce("sum", _masked(a, where, 0), axis, keepdims)
+    count = np.sum(np.broadcast_to(bare(where), a.shape), axis=axis, keepdims=bool(keepdims)) - ddof
+    return total / tensor(np.maximum(count, 0)).to(a.real.dtype)
+
+
+def spread(name: str) -> Callable[..., Any]:
+    """``np.var`` and ``np.std``."""
+
+    def call(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: Any = 0,
+        keepdims: Any = False,
+        *,
+        where: Any = True,
+        correction: Any = None,
+        **rest: Any,
+    ) -> Any:
+        wanted(f"np.{name}", {"out": out, **rest})
+        a = tensor(a)
+        a = a if dtype is None else a.to(dtype)
+        ddof = correction if isinstance(correction, (int, float)) else ddof
+        if where is True:
+            return front_of(name)(a, axis, keepdim=bool(keepdims), correction=ddof)
+        off = (a - _mean(a, axis, True, where)).abs() ** 2
+        found = _mean(off, axis, keepdims, where, ddof)
+        return found if name == "var" else front_of("sqrt")(found)
+
+    return call
+
+
+REDUCTIONS: dict[Any, Callable[..., Any]] = {
+    np.sum: reduction("sum"),
+    np.prod: reduction("prod"),
+    np.mean: mean,
+    np.max: extreme("amax"),
+    np.amax: extreme("amax"),
+    np.min: extreme("amin"),
+    np.amin: extreme("amin"),
+    np.var: spread("var"),
+    np.std: spread("std"),
+}
