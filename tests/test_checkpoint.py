@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential
+from symgrad.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential, set_checkpoint_early_stop
 
 rng = np.random.default_rng(0)
 W = rng.standard_normal((4, 4)) * 0.4
@@ -79,7 +79,9 @@ def test_other_runs_are_refused():
         return h
 
     with pytest.raises(CheckpointError, match="A different number of tensors was saved"):
-        checkpoint(grows, x).sum().backward()
+        checkpoint(grows, x, early_stop=False).sum().backward()
+    runs.clear()
+    checkpoint(grows, x).sum().backward()  # nobody looks at what a run that stops early would have saved
     cuts = iter([3, 2])
     with pytest.raises(CheckpointError, match="different metadata"):
         checkpoint(lambda h: h[: next(cuts)].exp(), x).sum().backward()
@@ -124,3 +126,54 @@ def test_segments():
     np.testing.assert_array_equal(w.grad, b.grad)
     with pytest.raises(ValueError, match="5 functions cannot be cut into 6"):
         checkpoint_sequential([step] * 5, 6, x)
+
+
+@pytest.mark.parametrize("early_stop", [True, False])
+def test_checkpoints_that_take_gradients_themselves(early_stop):
+    """A function in a checkpoint may go back through its own graph, also through a checkpoint inside of it."""
+
+    def slope(function):
+        return lambda x: sg.autograd.grad(function(x), x, create_graph=True)[0]
+
+    def kept(function):
+        return lambda x: checkpoint(function, x, use_reentrant=False)
+
+    def wave(x):
+        return x.sin().exp().sin()
+
+    x = sg.tensor(0.3, requires_grad=True, dtype=sg.float64)
+    first, second = slope(wave)(x), slope(slope(wave))(x)
+    with set_checkpoint_early_stop(early_stop):
+        for want, ways in {
+            first: [slope(kept(kept(wave))), kept(slope(wave)), kept(slope(kept(wave)))],
+            second: [slope(kept(slope(wave))), slope(kept(slope(kept(wave)))), kept(slope(slope(kept(wave))))],
+        }.items():
+            for way in ways:
+                np.testing.assert_allclose(way(x).item(), want.item(), rtol=1e-12)
+
+
+def test_where_the_second_run_stops():
+    """Behind the last value that is saved, unless told otherwise; the context counts more than the argument."""
+    copies = []
+
+    def counted(**options):
+        copies.clear()
+
+        def function(x):
+            y = x.sin().cos()
+            copies.append(1)
+            return y.clone()
+
+        return checkpoint(function, sg.tensor(1.0, requires_grad=True), use_reentrant=False, **options)
+
+    def runs(out):
+        out.backward()
+        return len(copies)
+
+    assert runs(counted()) == 1
+    assert runs(counted(early_stop=False)) == 2
+    for enable, times in ((True, 1), (False, 2)):
+        for options in ({}, {"early_stop": not enable}):
+            with set_checkpoint_early_stop(not enable), set_checkpoint_early_stop(enable):
+                out = counted(**options)
+            assert runs(out) == times

@@ -254,7 +254,7 @@ class _Replay:
     """
 
     def __init__(self, origin: Origin):
-        self.origin = origin
+        self.origin: Any = origin  # until the pass has run: an origin keeps its replay, and must not keep itself alive
         self.shown: dict[Any, Shown] = {}
         self.places: dict[Any, Any] = {}
         self.empty: set[Any] = set()
@@ -284,6 +284,10 @@ class _Replay:
                     self._note(place, flow)
         self.flows.clear()
         self.edges.clear()
+        self.asked.clear()
+        self.useful.clear()
+        self.hooked.clear()
+        self.origin = None
 
     def _note(self, place: Any, flow: Flow) -> None:
         stolen = self.origin.wanted is not None  # else a leaf takes what nobody else holds, and the rest is copied

@@ -235,18 +235,38 @@ class set_grad_enabled(_Context):  # noqa: N801  (torch's name)
         return super().__call__(function)
 
 
+class _Threads(ThreadState):
+    several = True
+
+
+_THREADS = _Threads()
+
+
+def is_multithreading_enabled() -> bool:
+    """What ``set_multithreading_enabled`` set in this thread; True unless it was used."""
+    return _THREADS.several
+
+
 class set_multithreading_enabled(_Context):  # noqa: N801  (torch's name)
-    """Taken as in torch; backward runs in the thread that calls it whatever is set."""
+    """At once as a function, until the end of the block as a context; backward runs in the thread that calls it anyway.
+
+    >>> import symgrad as sg
+    >>> with sg.autograd.set_multithreading_enabled(False):
+    ...     sg.autograd.is_multithreading_enabled()
+    False
+    """
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
         self.mode = bool(mode)
+        self._outer = _THREADS.several
+        _THREADS.several = self.mode
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *_: object) -> None:
-        pass
+        _THREADS.several = self._outer
 
     def clone(self) -> _Context:
         """Another context of the same kind and mode."""

@@ -6,15 +6,16 @@ The graph, and with it every formula, is that of the function without a checkpoi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 from symgrad.autograd.saving import saved_tensors_hooks
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.random import fork_rng, get_rng_state, set_rng_state
 from symgrad.tape.modes import enable_grad, is_grad_enabled
+from symgrad.tape.threads import ThreadState
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential"]
+__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "set_checkpoint_early_stop"]
 
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 
@@ -23,13 +24,49 @@ class CheckpointError(AutogradError):
     """The second run of a function saved something else than the first."""
 
 
+class _Local(ThreadState):
+    early_stop: bool | None = None
+
+
+_LOCAL = _Local()
+
+
+class set_checkpoint_early_stop:  # noqa: N801  (torch's name)
+    """Context in which checkpoints stop their second run at the last value it has to save, or never do.
+
+    It counts for the checkpoints made in it, more than their own ``early_stop``.
+
+    >>> import symgrad as sg
+    >>> x = sg.tensor(0.5, requires_grad=True)
+    >>> with set_checkpoint_early_stop(False):
+    ...     y = checkpoint(lambda x: x.sin().clone(), x, use_reentrant=False)
+    """
+
+    def __init__(self, enable: bool):
+        self.enable = bool(enable)
+        self._before: list[bool | None] = []
+
+    def __enter__(self) -> None:
+        self._before.append(_LOCAL.early_stop)
+        _LOCAL.early_stop = self.enable
+
+    def __exit__(self, *error: object) -> None:
+        _LOCAL.early_stop = self._before.pop()
+
+
+class _AllSaved(Exception):
+    """No error: the second run has saved all that backward needs, and ends."""
+
+
 class _Run:
     """One call of a function: how to run it again, and what that run saved until backward has read it."""
 
-    def __init__(self, call: Callable[[], Any], again: AbstractContextManager[Any], random: Any):
+    def __init__(self, call: Callable[[], Any], again: AbstractContextManager[Any], random: Any, early_stop: bool):
         self.call = call
         self.again = again
         self.random = random
+        self.early_stop = early_stop
+        self.complete = False
         self.saved: list[tuple[Any, Any]] = []
         self.values: dict[int, Any] = {}
 
@@ -46,25 +83,33 @@ class _Run:
 
     def _run_again(self) -> None:
         found: list[Any] = []
-        with fork_rng(enabled=self.random is not None):
+
+        def keep(value: Any) -> Any:
+            found.append(value)
+            if self.early_stop and len(found) == len(self.saved):
+                raise _AllSaved
+            return value  # the function may itself go back through what it computes
+
+        with fork_rng(enabled=self.random is not None), suppress(_AllSaved):
             if self.random is not None:
                 set_rng_state(self.random)
-            with enable_grad(), self.again, saved_tensors_hooks(found.append, lambda _: None):
+            with enable_grad(), self.again, saved_tensors_hooks(keep, lambda value: value):
                 self.call()
-        if len(found) != len(self.saved):
+        # The function may itself go back through what it computes: then its first run has not saved all yet.
+        if len(found) < len(self.saved) or (self.complete and len(found) > len(self.saved)):
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
                 f"recomputation. Number of tensors saved during forward: {len(self.saved)} Number of tensors saved "
                 f"during recomputation: {len(found)}."
             )
-        for k, (value, kind) in enumerate(zip(found, self.saved, strict=True)):
+        for k, (value, kind) in enumerate(zip(found, self.saved, strict=False)):
             if (tuple(value.shape), value.dtype) != kind:
                 raise CheckpointError(
                     "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
                     f"during the forward pass: tensor at position {k}: saved {kind}, recomputed "
                     f"{(tuple(value.shape), value.dtype)}."
                 )
-        self.values = dict(enumerate(found))
+        self.values = dict(enumerate(found[: len(self.saved)]))
 
 
 def _no_contexts() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
@@ -79,14 +124,15 @@ def checkpoint(
     preserve_rng_state: bool = True,
     determinism_check: str = "default",  # noqa: ARG001  (shapes and dtypes are always compared)
     debug: bool = False,  # noqa: ARG001
-    early_stop: bool = True,  # noqa: ARG001
+    early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
     """``function(*args, **kwargs)``, which backward runs a second time instead of keeping what it saves.
 
     ``context_fn`` gives two context managers, for the first and the second run.  Random numbers are the same in both
-    unless ``preserve_rng_state`` is False.  Raises ``CheckpointError`` in backward when the second run saves other
-    shapes, dtypes or counts of values.
+    unless ``preserve_rng_state`` is False.  The second run ends where all is saved that backward needs, unless
+    ``early_stop`` is False.  Raises ``CheckpointError`` in backward when it saves other shapes, dtypes or counts of
+    values.
 
     >>> import symgrad as sg
     >>> x = sg.tensor([0.0, 1.0], requires_grad=True)
@@ -98,9 +144,13 @@ def checkpoint(
     if not is_grad_enabled():
         with first:
             return function(*args, **kwargs)
-    run = _Run(lambda: function(*args, **kwargs), again, get_rng_state() if preserve_rng_state else None)
+    random = get_rng_state() if preserve_rng_state else None
+    stops = early_stop if _LOCAL.early_stop is None else _LOCAL.early_stop
+    run = _Run(lambda: function(*args, **kwargs), again, random, stops)
     with first, saved_tensors_hooks(run.pack, run.unpack):
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+    run.complete = True
+    return result
 
 
 def checkpoint_sequential(

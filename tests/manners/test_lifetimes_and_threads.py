@@ -33,6 +33,24 @@ def test_retain_grad_cycle(t):
     assert x.grad.tolist() == [1.0, 1.0]
 
 
+def test_looking_at_a_gradient_keeps_nothing_alive(t):
+    """The graph of a gradient goes with its last reference, also after somebody looked at the gradient's node."""
+
+    def use():
+        x = leaf(t, [1.0, 2.0])
+        out = x.sin().exp().sum()
+        (slope,) = t.autograd.grad(out, x, create_graph=True)
+        assert slope.grad_fn.name() == "MulBackward0"
+        assert slope.grad_fn.next_functions
+        return weakref.ref(x)
+
+    gc.disable()
+    try:
+        assert use()() is None
+    finally:
+        gc.enable()
+
+
 def test_variable_traverse(t):
     """A cycle that nobody refers to and that holds a view within the graph is collected; backward does not mind."""
 

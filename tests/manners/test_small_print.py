@@ -185,9 +185,17 @@ def test_modes_are_objects(t):
             t.set_grad_enabled(wrong)
     assert t.is_grad_enabled()
     x = leaf(t, [1.0])
-    with t.autograd.set_multithreading_enabled(False):
+    threads = t.autograd.set_multithreading_enabled
+    with threads(False):
         (x * 2).backward()
+        assert not t.autograd.is_multithreading_enabled()
+        threads(True)
+        assert t.autograd.is_multithreading_enabled()
     assert x.grad.tolist() == [2.0]
+    assert t.autograd.is_multithreading_enabled()
+    threads(False)  # as a function it counts from here on
+    assert not t.autograd.is_multithreading_enabled()
+    threads(True)
 
 
 def test_notes_on_an_accumulation_node(t):
