@@ -24,8 +24,8 @@ from symgrad.tape.inplace import become, follow, refuse
 from symgrad.tape.modes import MODE, is_grad_enabled, no_grad
 from symgrad.tape.observers import NODES, PackedRow, observed, unpacked
 from symgrad.tape.record import INFERENCE_SAVED, Recorded, as_leaves, plain, traced
-from symgrad.tape.versions import by_now, note_change
-from symgrad.tape.views import inferred, out_of_reach, view_of
+from symgrad.tape.versions import by_now
+from symgrad.tape.views import count_change, inferred, out_of_reach, view_of
 from symgrad.tensor import Tensor
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
@@ -428,7 +428,7 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
     keep = recording and any(map(traced, tensors))
     dirty = {id(t) for t in ctx.dirty_tensors}
     for t in ctx.dirty_tensors:
-        note_change(t._array())  # what is refused has happened: forward changed the memory
+        count_change(t)  # what is refused has happened: forward changed the memory
         if keep and isinstance(t, Recorded):
             try:
                 refuse(t, tuple(tensors))

@@ -26,8 +26,7 @@ from symgrad.tape import graph as tape
 from symgrad.tape.graph import Labelled, NodeExtra, Slices
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.record import Recorded, plain
-from symgrad.tape.versions import note_change
-from symgrad.tape.views import out_of_reach
+from symgrad.tape.views import count_change, out_of_reach
 from symgrad.tensor import Tensor
 
 __all__ = [
@@ -431,4 +430,4 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     for t in tensor if isinstance(tensor, (list, tuple)) else (tensor,):
         if not isinstance(t, Recorded):
             raise ArgumentError(f"increment_version() takes tensors, not {type(t).__name__}.")
-        note_change(t._array())
+        count_change(t)

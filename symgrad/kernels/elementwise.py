@@ -11,6 +11,12 @@ from typing import Any
 import numpy as np
 
 
+def kept_order(x: Any) -> Any:
+    """NumPy's word for how a copy lies in memory: as ``x`` does, or row by row where entries of ``x`` share memory."""
+    repeated = any(step == 0 and size > 1 for step, size in zip(getattr(x, "strides", ()), np.shape(x), strict=False))
+    return "C" if repeated else "K"
+
+
 def sigmoid(x: Any) -> Any:
     """1/(1 + e^-x), accurate in both tails; an overflowing e^-x is the right 0 and does not warn."""
     with np.errstate(over="ignore"):

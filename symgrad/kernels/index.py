@@ -10,9 +10,10 @@ import numpy as np
 def scatter_set(x: Any, src: Any, index: Any, dim: int) -> Any:
     """A copy of ``x`` with ``src`` written along the axis ``dim`` at the places ``index``."""
     out = np.array(x)
-    grids = list(np.ogrid[tuple(slice(n) for n in index.shape)])
-    grids[dim] = index
-    out[tuple(grids)] = src
+    if index.size:
+        grids = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+        grids[dim] = index
+        out[tuple(grids)] = src
     return out
 
 

@@ -357,8 +357,7 @@ detach: Op = elementwise(
 
 def copied(x: Any) -> Any:
     """A copy that lies in memory as ``x`` does, or row by row where entries of ``x`` share memory."""
-    shared = isinstance(x, np.ndarray) and 0 in x.strides
-    return np.array(x, order="C" if shared else "K")[()]
+    return np.array(x, order=kernels.kept_order(x))[()]
 
 
 clone: Op = elementwise(

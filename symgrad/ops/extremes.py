@@ -24,8 +24,9 @@ _EMPTY = (
 def check_entries(name: str, input: Any, dim: int) -> None:
     """Raise torch's error where an axis has nothing to choose from."""
     shape = shape_of(input)
-    if shape and shape[axis_of(dim, len(shape))] == 0:
-        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+    axis = axis_of(dim, max(len(shape), 1))
+    if shape and shape[axis] == 0:
+        raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
 
 
 def shared_by_ties(name: str) -> Any:

@@ -9,6 +9,7 @@ function did is all; arrays are NumPy's.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -46,8 +47,12 @@ def _least(out: Any, x: Any, **_: Any) -> int:
     return int(out.size > 0 and x.dtype.kind != "i")
 
 
-def _norm(out: Any, x: Any, **_: Any) -> int:
-    return int(x.size <= 1)
+def _norm(out: Any, x: Any, dim: Any = (), **_: Any) -> int:
+    return int(not x.size or math.prod(x.shape[d] for d in dim) <= 1)
+
+
+def _norm_along(out: Any, x: Any, p: Any = 2, dim: Any = None, *_: Any, **__: Any) -> int | None:
+    return 0 if dim is not None and not x.ndim else None
 
 
 def _none_left(out: Any, x: Any, *_: Any, **__: Any) -> int:
@@ -148,6 +153,7 @@ OF_FUNCTIONS: dict[str, Count | tuple[Count, Count]] = {
     "linalg.vecdot": lambda out, x, *_, **__: int(x.ndim == 1),
     "median": _along,
     "mode": lambda out, *_, **__: 2 if out.size else 0,
+    "norm": _norm_along,
     "roll": lambda out, x, *_, **__: int(not x.size),
     "std_mean": (_moments(1), _moments(0)),
     "topk": lambda out, x, *_, **__: int(not x.ndim),

@@ -183,7 +183,7 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
             given = np.full(shape_of(index), given, input.dtype)
         return scatter_reduce(input, dim, index, given, name)
     x, axis, places, written = _indexed(input, dim, index, given)
-    return _like(input, scatter_set_op(x, written, places, dim=axis)) if math.prod(shape_of(places)) else input
+    return _like(input, scatter_set_op(x, written, places, dim=axis))
 
 
 @front("scatter_add")

@@ -12,9 +12,10 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.dtypes import is_floating
-from symgrad.errors import ArgumentError, DtypeError, ShapeError
+from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
 from symgrad.op import Op, front, is_complex, primitive, refusal, refusing, shape_of
 from symgrad.ops.arithmetic import clone
+from symgrad.ops.complex import real
 from symgrad.ops.elementwise import ceil, floor
 from symgrad.ops.extremes import Extremes, amax, amin, check_entries, shared_by_ties
 from symgrad.ops.indexing import gather_op
@@ -126,20 +127,27 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     return Extremes((gather_op(input, indices, dim=axis), indices))
 
 
+def _alone(name: str, input: Any) -> Extremes:
+    """A number, which is itself in order: torch copies it, whatever its dtype."""
+    if input.dtype.kind != "c":
+        return sort(input)
+    if getattr(input, "requires_grad", False):
+        raise AutogradError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
+    return Extremes((clone(input), argsort(real(input))))
+
+
 @front("kthvalue")
-@refusing("c")
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Extremes:
     """The ``k``-th smallest entry along ``dim`` (from 1) and its place."""
-    if not shape_of(input):
-        if k != 1:
-            raise ArgumentError(f"kthvalue(): selected number k out of range for dimension 0: k = {k}")
-        return sort(input)
-    if input.dtype.kind == "b":
-        raise refusal("kthvalue", "", input.dtype)
-    axis = axis_of(dim, len(shape_of(input)))
+    sizes = shape_of(input) or (1,)
+    axis = axis_of(dim, len(sizes))
     check_entries("kthvalue", input, dim)
-    if not 1 <= k <= shape_of(input)[axis]:
-        raise ArgumentError(f"kthvalue(): selected number k out of range for dimension {axis}: k = {k}")
+    if not 1 <= k <= sizes[axis]:
+        raise ShapeError(f"kthvalue(): selected number k out of range for dimension {axis}: k = {k}")
+    if not shape_of(input):
+        return _alone("kthvalue", input)
+    if input.dtype.kind in "bc":
+        raise refusal("kthvalue", "", input.dtype)
     return _at(input, argkth_op(input, dim=axis, k=k), axis, keepdim)
 
 
@@ -191,13 +199,14 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 
 
 @front("mode")
-@refusing("c")
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Extremes:
     """The commonest entry along ``dim`` (the smallest of equally common ones) and a place where it stands."""
-    if not shape_of(input):
-        return sort(input)
-    axis = axis_of(dim, len(shape_of(input)))
+    axis = axis_of(dim, max(len(shape_of(input)), 1))
     check_entries("mode", input, dim)
+    if not shape_of(input):
+        return _alone("mode", input)
+    if input.dtype.kind == "c":
+        raise refusal("mode", "", input.dtype)
     values = np.moveaxis(values_of(input), axis, -1)
     place = kernels.argmode(values, -1)
     for row in np.argwhere(np.isnan(values).any(-1)):

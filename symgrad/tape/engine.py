@@ -163,7 +163,7 @@ class Sweep:
 
     def _only_useful(self, nodes: list[Node]) -> list[Node]:
         """Drop nodes that lead to nothing wanted; where only some arguments do, note the narrower mask."""
-        wanted = set(map(id, self.wanted or ()))
+        wanted = {id(place) for place in self.wanted or () if not out_of_reach(place)}
         # A gradient of one output of several is found where all of them come together, so what leads there runs.
         wanted |= {id(node.args[0]) for node in self.wanted_nodes if node.op.name == "output"}
         if not self.wanted_nodes and all(id(leaf) in wanted for leaf in self.leaves):

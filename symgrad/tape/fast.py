@@ -16,6 +16,7 @@ from symgrad.dtypes import NARROW, SINGLE, float32, float64
 from symgrad.op import Op
 from symgrad.tape.explaining import explain
 from symgrad.tape.graph import Node, sequence
+from symgrad.tape.layout import arranged
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import SWITCHES
 from symgrad.tape.record import apply, plain, traced
@@ -159,11 +160,11 @@ def binary(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
                 v = kernel(x, y)
             except (ValueError, TypeError) as error:
                 raise explain(op, (input, other), error) from error
-            uniform = shape == (y.shape if b is None else b.shape)
+            if len(shape) > 1 and x.strides != y.strides:
+                v = arranged(v, (x, y))
+            uniform = (dtype is float64 or dtype is float32) and shape == (y.shape if b is None else b.shape)
             if not uniform:
                 shape = v.shape
-            elif dtype is not float64 and dtype is not float32:
-                uniform = False
         if plans is None:
             plans = _plans(op, 2)
         if input._requires_grad:
@@ -222,6 +223,8 @@ def question(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
             v = kernel(x, y)
         except (ValueError, TypeError) as error:
             raise explain(op, (input, other), error) from error
+        if x.ndim > 1 and x.strides != y.strides:
+            v = arranged(v, (x, y))
         return apply(cls, op, (input, other), {}) if _watched(input) or _watched(other) else plain(cls, v)
 
     SWITCHES.append(switch)

@@ -25,7 +25,7 @@ from symgrad.tape.observers import NODES, later, observed
 from symgrad.tape.overlap import PARTIAL, Others, blank, meets, overlaps, reshaped, writable
 from symgrad.tape.putting import Chain, put_back
 from symgrad.tape.versions import changes, note_change, storage
-from symgrad.tape.views import View, base_of, inferred, out_of_reach, view_of
+from symgrad.tape.views import View, base_of, count_change, inferred, out_of_reach, view_of
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 LEAF_VIEW = "a view of a leaf Variable that requires grad is being used in an in-place operation."
@@ -119,6 +119,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     leaf = root._requires_grad and root._node is None
     if not recording or leaf or new._node is None or not (new._requires_grad or root._requires_grad or root._node):
         _write(target, value)
+        count_change(tensor, noted=True)
         if root._node is not None and not root._requires_grad:
             root._node = None
         follow(root)
@@ -132,6 +133,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
         new._node.rules = None  # so that the sweeps look at its role
     _settle_constant(root)
     _write(target, value)
+    count_change(tensor, noted=True)
     for node in made:
         observed(node)
     _rebase(root, whole, new._requires_grad or root._requires_grad, fresh)
@@ -393,7 +395,8 @@ def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any)
     root, view = base_of(tensor), view_of(tensor)
     old = tensor._array()
     made = op(tensor, *args, **kwargs)
-    note_change(old)
+    count_change(tensor)
+    reflect(old)
     recorded = not MODE.exceptional or MODE.local.enabled
     if view is None and made is not tensor:
         _undo(tensor, made, old.shape)

@@ -11,4 +11,45 @@ def laid_out(layout: str | None, out: Any) -> Any:
     """A result in torch's layout in memory, which is row by row where an op's entry does not say otherwise."""
     if layout == "columns":
         return np.ascontiguousarray(out.swapaxes(-1, -2)).swapaxes(-1, -2)
-    return out if layout == "kept" or out.flags.c_contiguous else np.ascontiguousarray(out)
+    return out if out.flags.c_contiguous else np.ascontiguousarray(out)
+
+
+def arranged(out: Any, operands: Any) -> Any:
+    """The result of an op entry by entry in torch's layout: the first operand that tells two axes apart orders them.
+
+    NumPy orders them row by row where operands disagree.
+    """
+    strides = [_strides(x, out.shape) for x in operands if isinstance(x, np.ndarray) and x.ndim > 1]
+    if len(strides) < 2 or all(x.flags.c_contiguous for x in operands if isinstance(x, np.ndarray)):
+        return out
+    inward = [k for k in reversed(range(out.ndim)) if out.shape[k] > 1]  # the axis of the shortest step comes first
+    for i in range(1, len(inward)):
+        at = i
+        for before in reversed(range(i)):
+            told = _told_apart(inward[before], inward[at], strides, out.shape)
+            if told < 0:
+                break
+            if told > 0:
+                inward[before], inward[at], at = inward[at], inward[before], before
+    have = sorted(inward, key=lambda k: out.strides[k])
+    if have == inward:
+        return out
+    axes = [*(k for k in range(out.ndim) if out.shape[k] <= 1), *reversed(inward)]
+    return np.ascontiguousarray(out.transpose(axes)).transpose(np.argsort(axes))
+
+
+def _strides(x: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of an operand spread to ``shape``: 0 along axes that it is repeated along."""
+    own = tuple(0 if n == 1 else step for n, step in zip(x.shape, x.strides, strict=True))
+    return (0,) * (len(shape) - x.ndim) + own
+
+
+def _told_apart(a: int, b: int, strides: Any, shape: tuple[int, ...]) -> int:
+    """Whether the axis ``a`` lies inside of ``b`` (-1) or outside (1); 0 where no operand tells."""
+    for steps in strides:
+        if steps[a] and steps[b]:
+            if steps[a] != steps[b]:
+                return -1 if steps[a] < steps[b] else 1
+            if shape[a] > shape[b]:
+                return 1
+    return 0

@@ -28,13 +28,14 @@ from symgrad.dtypes import (
     wrapped,
 )
 from symgrad.errors import ArgumentError, AutogradError
+from symgrad.kernels import kept_order
 from symgrad.op import FROM, Op, lookup, refusal, shape_of
 from symgrad.ops.constants import Constant, NamedFloat
 from symgrad.ops.rewrites import OF_OPS, rewrites
 from symgrad.tape.explaining import explain
 from symgrad.tape.graph import Labelled, Node, Source, sequence
 from symgrad.tape.inplace import Invalid
-from symgrad.tape.layout import laid_out
+from symgrad.tape.layout import arranged, laid_out
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import NODES, observed
 from symgrad.tape.sizes import Measure, Size
@@ -60,6 +61,7 @@ class Extra:
     counts     an inference tensor that counts its changes: one taken off another outside of inference mode
     detached   a reference to the tensor with history whose memory this one shares without
     came       the pass, and the place, that a gradient without history came from, where ``origin`` does not say
+    former     references to the arrays that the tensor had before ``.data`` was set
     given      a ``.grad`` that no pass made, though passes were added to it
     inference  made in inference mode; such a tensor only ``claims`` to require grad, since nothing records it
     strides    of a tensor without entries: those that the NumPy array had which it came from
@@ -67,9 +69,9 @@ class Extra:
     """
 
     __slots__ = (
-        "accumulate", "came", "claims", "counted", "counts", "detached", "given", "grad", "hooks", "inference",
-        "metadata", "name", "origin", "origin_at", "post", "recipe", "retains", "score", "site", "source", "strides",
-        "structure", "undetermined", "view", "views",
+        "accumulate", "came", "claims", "counted", "counts", "detached", "former", "given", "grad", "hooks",
+        "inference", "metadata", "name", "origin", "origin_at", "post", "recipe", "retains", "score", "site", "source",
+        "strides", "structure", "undetermined", "view", "views",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -79,6 +81,7 @@ class Extra:
         self.counted = 0
         self.counts = False
         self.detached: Any = None
+        self.former: tuple[Any, ...] = ()
         self.given = False
         self.grad: Any = None
         self.hooks: dict[int, Any] = {}
@@ -227,11 +230,12 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
         out = op.view(*values, **params) if cuts else _computed(op, values, params)  # type: ignore[misc]
     except (ValueError, TypeError, IndexError, np.linalg.LinAlgError) as error:
         raise explain(op, args, error) from error
-    if out.__class__ is np.ndarray and out.ndim > 1 and op.kind != "elementwise" and not cuts:
-        out = laid_out(op.layout, out)
+    if out.__class__ is np.ndarray and out.ndim > 1 and not cuts:
+        by_entries = op.kind == "elementwise" or op.layout == "kept"
+        out = arranged(out, values) if by_entries else laid_out(op.layout, out)
     shared = out.__class__ is np.ndarray and _shared(out, values)
     if shared and not cuts and not op.shares:
-        out = out.copy("C" if 0 in out.strides else "K")  # as torch: of what is repeated in memory row by row
+        out = out.copy(kept_order(out))  # as torch: of what is repeated in memory row by row
     made = _made(cls, op, out if shared else scalarised(out), args, values, params, mask, keep)
     if MODE.inferred:
         _of_inferred(op, args, params, made, shared and (cuts or op.shares is True))
@@ -480,7 +484,7 @@ def _reject_dtypes(op: Op, values: list[Any]) -> None:
 
 def _cast(value: Any, dtype: Any) -> Any:
     """A value in another dtype: laid out as it is, or row by row where its entries share memory."""
-    return value.astype(dtype, order="C" if 0 in value.strides else "K")[()]
+    return value.astype(dtype, order=kept_order(value))[()]
 
 
 def _promoted(op: Op, values: list[Any]) -> list[Any]:

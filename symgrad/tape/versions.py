@@ -182,11 +182,18 @@ class Replaced(NamedTuple):
 
 _replaced: dict[int, Replaced] = {}
 """By the identity of the old array."""
+_parted = False
+
+
+def parted() -> bool:
+    """Whether some tensor ever got other ``data``, so that a view need not lie in the memory of its base."""
+    return _parted
 
 
 def note_replaced(old: Any, place: Any, new: Any) -> None:
     """Remember that the tensor at ``place`` has other data now: who saved it as an operand reads that, as in torch."""
-    key = id(old)
+    global _parted
+    key, _parted = id(old), True
     _replaced[key] = Replaced(
         weakref.ref(old, lambda _: _replaced.pop(key, None)), weakref.ref(place), new, next(sequence)
     )
@@ -212,6 +219,8 @@ def by_now(value: Any, place: Any, since: int) -> Any:
         while id(array) in _replaced:
             other = _replaced[id(array)]
             if other.old() is not array or other.place() is not place or other.when < since:
+                break
+            if _openly_changed(array, since):  # before the data were set: backward objects
                 break
             if (other.new.shape, other.new.dtype) != (value.shape, value.dtype):
                 break
@@ -269,10 +278,16 @@ def check_saved(node: Node) -> None:
 def _late(value: Any, node: Node) -> Change | None:
     """What is known of a value's memory if it was openly changed after ``node`` was made."""
     for array in _instead(value):
-        note = _note(array)
-        if note is not None and note.times and note.times[-1] > node.sequence_nr:
+        note = _openly_changed(array, node.sequence_nr)
+        if note is not None:
             return note
     return None
+
+
+def _openly_changed(array: Any, number: int) -> Change | None:
+    """What is known of an array's memory if it was openly changed after that creation number."""
+    note = _note(array)
+    return note if note is not None and note.times and note.times[-1] > number else None
 
 
 def _stale(node: Node, place: Any, value: Any, note: Change, saved: int | None = None) -> str:

@@ -7,14 +7,16 @@ Here they are tensors of their own until something depends on it; then that tens
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 from symgrad.op import Op, lookup
 from symgrad.ops.cotangents import temporary
 from symgrad.tape.graph import Labelled, Node, twin
-from symgrad.tape.mirrors import image_of
+from symgrad.tape.mirrors import image_of, memory
 from symgrad.tape.modes import MODE
 from symgrad.tape.overlap import blank, writable
+from symgrad.tape.versions import note_change, parted
 
 _AMBIGUOUS = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
@@ -136,6 +138,33 @@ def base_of(tensor: Any) -> Any:
         return root
     _uncover(root)
     return root._extra.view.base
+
+
+def count_change(tensor: Any, noted: bool = False) -> None:
+    """Note that a tensor changed in place (``noted``: of its memory it is): torch's views count with their base.
+
+    So does memory that is another since ``.data`` was set: that of a view, and the one a tensor had before.
+    """
+    array = tensor._array()
+    if not noted:
+        note_change(array)
+    if parted():
+        counted = [memory(array)]
+        for other in _family(tensor):
+            if all(memory(other) is not owner for owner in counted):
+                counted.append(memory(other))
+                note_change(other)
+
+
+def _family(tensor: Any) -> Iterator[Any]:
+    """The arrays of a tensor's base and of all views of it, and those that these had before."""
+    view = view_of(tensor)
+    root = tensor if view is None else view.base
+    for alive in (root, *(ref() for ref in (root._extra and root._extra.views) or ())):
+        if alive is not None:
+            yield alive._array()
+            formers = () if alive._extra is None else alive._extra.former
+            yield from (former for ref in formers if (former := ref()) is not None)
 
 
 def shows_temporary(node: Any) -> bool:

@@ -16,6 +16,7 @@ from symgrad import dtypes
 from symgrad.devices import Options, accept, on_cpu
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.formula.structures import known_structure
+from symgrad.kernels import kept_order
 from symgrad.op import shape_of
 from symgrad.ops.constants import named_pi
 from symgrad.ops.shaping import size_args
@@ -406,7 +407,7 @@ def empty_permuted(
 def _laid_like(array: Any, input: Any) -> Any:
     """``array`` in the layout of a tensor of the same shape, where that is dense and not row by row."""
     value = getattr(input, "_value", None)
-    if not isinstance(value, np.ndarray) or value.flags.c_contiguous or 0 in value.strides:
+    if not isinstance(value, np.ndarray) or value.flags.c_contiguous or kept_order(value) == "C":
         return array
     laid = np.empty_like(value, array.dtype)
     laid[...] = array

@@ -230,9 +230,11 @@ class Tensor(Shown, Writes):
         place: Any = self if self._node is None else self._node
         if not self._requires_grad and self._node is None and self._extra is not None:
             place = self._extra.source or self
-        note_replaced(self._array(), place, new._array())
-        counted, self._value = changes(self._value), new._value
-        self.more().counted += counted - changes(self._value)
+        former, extra = self._array(), self.more()
+        counted, self._value = changes(former), apart(new._array())
+        note_replaced(former, place, self._value)
+        extra.counted += counted
+        extra.former = (*extra.former, weakref.ref(former))[-8:]
 
     def detach(self) -> Tensor:
         """The same memory without history; a new symbol in formulas."""
@@ -246,6 +248,8 @@ class Tensor(Shown, Writes):
         shared = self._extra if view is None else view.base._extra
         if shared is not None:
             extra.counted, extra.detached = shared.counted, shared.detached
+            if view is not None:
+                extra.counted += changes(view.base._value) - changes(out._value)
             extra.strides = shared.strides if view is None else None
         if self._requires_grad:
             extra.detached = weakref.ref(self if view is None else view.base)

@@ -1,0 +1,52 @@
+"""``.data = …`` on both sides: what it parts lies elsewhere, and is counted with its family all the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.parity.test_changes import alike
+
+pytest.importorskip("torch", reason="torch, the referee, is not installed")
+pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
+
+START = "x = t.full((2, 1), 0.5, dtype=t.float64, requires_grad=True)\n"
+
+
+@pytest.mark.parametrize(
+    "program",
+    ["y = x.exp()\nv = y.view(-1)\ny.data = y.data * 2\nv.mul_(0.1)",
+     "y = x.exp()\nv = y.view(-1)\ny.data = y.data * 2\ny.mul_(0.1)",
+     "y = x.exp()\nv = y.view(-1)\nv.data = v.data * 2\nv.mul_(0.1)",
+     "y = x.exp()\nw = y.view(2, 1)\nw.data = w.data * 2\nv = w.flatten()\nv.copy_(v.detach() * 2)",
+     "y = x.exp()\nw = y[None]\ny.data = y.data * 2\nv = w[0][None]\nv.neg_()",
+     "y = x.exp()\nv = y[:1]\ny.mul_(2)\ny.data = y.data * 2\nD.apply(v)",
+     "y, v = x.detach().clone(), t.ones(2, 1)\ny.data = v\nv.mul_(2)",
+     "y, v = x.detach().clone(), t.ones(2, 1)\ny.data = v\ny.mul_(2)",
+     "y, v = x.detach().clone(), t.ones(2, 1)\ny.data = v\ny.data = t.ones(2, 1)\ny.mul_(2)",
+     "y = x.detach().clone()\nv = y.detach()\ny.data = y.data * 2\ny.mul_(2)"],
+)  # fmt: skip
+def test_versions_and_values(program):
+    alike(START + program, "(y._version, v._version, v.detach()._version, y.data._version, y.tolist(), v.tolist())")
+
+
+@pytest.mark.parametrize(
+    "program",
+    ["y.mul_(2)\ny.data = y.data * 2",
+     "y.data = y.data * 2",
+     "y.data = y.data * 2\ny.mul_(2)",
+     "y.data = y.data * 2\nz = z + y.exp().sum()\ny.mul_(2)",
+     "v.data = v.data * 2\nv.mul_(2)",
+     "y = D.apply(y)\ny.data = y.data * 2",
+     "y.data = y.data * 2\ny.data = y.data * 2\nv.sin_()"],
+)  # fmt: skip
+@pytest.mark.parametrize("saver", ["y.sum()", "(y * y).sum()", "y.sin().sum()"])
+def test_backward_objects_to_what_was_counted(program, saver):
+    made = f"y = x.exp()\nv = y[:1]\nz = {saver}\n{program}\nz.backward()\n"
+    alike(START + made, "None if x.grad is None else x.grad.tolist()")
+
+
+@pytest.mark.parametrize("made", ["x.reciprocal().conj()", "x.sgn().conj()[:1]", "x.conj().mT"])
+@pytest.mark.parametrize("change", ["v.squeeze_(0)", "v.unsqueeze_(0)", "v.squeeze_().mul_(2)"])
+def test_a_conjugate_that_changes_its_shape_counts_with_what_it_shows(made, change):
+    program = f"x = t.tensor([[2 + 0.5j]])\nv = {made}\n{change}"
+    alike(program, "(v._version, x._version, v.tolist(), v.shape)")

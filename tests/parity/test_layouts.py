@@ -1,0 +1,64 @@
+"""How results of operands that lie differently in memory lie themselves: strides, and whether views of them are."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+import symgrad as sg
+
+torch = pytest.importorskip("torch", reason="torch, the referee, is not installed")
+pytestmark = pytest.mark.peer
+
+MATRICES = {
+    "rows": lambda t: t.ones(2, 3),
+    "columns": lambda t: t.ones(3, 2).t(),
+    "a row": lambda t: t.ones(3),
+    "a column": lambda t: t.ones(2, 1),
+    "gaps": lambda t: t.ones(4, 6)[::2, ::2],
+    "turned gaps": lambda t: t.ones(6, 4)[::2, ::2].t(),
+    "doubles in columns": lambda t: t.ones(3, 2, dtype=t.float64).t(),
+    "spread": lambda t: t.ones(2, 1).expand(2, 3),
+}
+BLOCKS = {
+    "in order": lambda t: t.ones(2, 3, 4),
+    "last first": lambda t: t.ones(3, 4, 2).permute(2, 0, 1),
+    "first two turned": lambda t: t.ones(3, 2, 4).permute(1, 0, 2),
+    "first last": lambda t: t.ones(4, 2, 3).permute(1, 2, 0),
+    "of one axis": lambda t: t.ones(3, 1),
+    "of turned axes": lambda t: t.ones(4, 3).t(),
+}
+TWO: dict[str, Any] = {
+    "mul": lambda t, a, b: a * b,
+    "less": lambda t, a, b: a < b,
+    "atan2": lambda t, a, b: t.atan2(a, b),
+    "where": lambda t, a, b: t.where(a > b, b, a),
+    "recorded": lambda t, a, b: a.clone().requires_grad_() / b,
+}
+
+
+def strides(t: Any, name: str, a: Any, b: Any) -> Any:
+    out = TWO[name](t, a(t), b(t))
+    sizes = tuple(out.shape)
+    return [step for step, size in zip(out.stride(), sizes, strict=True) if size > 1], out.is_contiguous()
+
+
+@pytest.mark.parametrize("name", TWO)
+@pytest.mark.parametrize("layouts", [MATRICES, BLOCKS], ids=["matrices", "blocks"])
+def test_results_of_two(name: str, layouts: Any) -> None:
+    for a, b in itertools.product(layouts, layouts):
+        assert strides(sg, name, layouts[a], layouts[b]) == strides(torch, name, layouts[a], layouts[b]), (a, b)
+
+
+@pytest.mark.parametrize("copy", ["x.clone()", "x.double()", "x.bool()", "x.exp()", "x.contiguous()"])
+@pytest.mark.parametrize(
+    "made", ["t.ones(3, 5).t()[None]", "t.ones(3, 5).t()[:, None]", "t.ones(3, 5)[:, ::2].t()[None]", "t.ones(3, 1, 5)"]
+)
+def test_copies_with_axes_of_one(copy: str, made: str) -> None:
+    def answers(t: Any) -> Any:
+        y = eval(copy, {"x": eval(made, {"t": t})})  # noqa: S307
+        return [s for s, n in zip(y.stride(), y.shape, strict=True) if n > 1], y.is_contiguous(), y.mT.is_contiguous()
+
+    assert answers(sg) == answers(torch)

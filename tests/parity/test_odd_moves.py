@@ -1,0 +1,52 @@
+"""Moves at the edge of what torch allows, where the situation is told by what was told later, or by what is empty."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.parity.test_changes import alike
+
+pytest.importorskip("torch", reason="torch, the referee, is not installed")
+pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.mark.parametrize("asked", ["v", "x"])
+@pytest.mark.parametrize("function", ["floor", "sin", "clone"])
+def test_a_pass_that_asks_only_for_what_is_out_of_reach_runs_nothing(asked, function):
+    program = f"""
+x = t.ones(4)
+v = x.transpose(0, -1)
+x.requires_grad = True
+s = v.{function}().sin().sum()
+s.backward()
+s.backward(inputs=[{asked}])
+"""
+    alike(program, "None if x.grad is None else x.grad.tolist()")
+
+
+@pytest.mark.parametrize("index", ["t.zeros(2, 0, dtype=t.int64)", "t.zeros(0, 2, dtype=t.int64)"])
+@pytest.mark.parametrize("source", ["0.25", "x.detach()"])
+@pytest.mark.parametrize("shape", [(2, 0), (2, 3)])
+def test_places_are_saved_even_where_there_are_none(shape, index, source):
+    program = f"""
+x = t.ones({shape}, requires_grad=True)
+y = x.scatter(1, {index}, {source})
+s = y.sum()
+s.backward()
+y.sum().backward()
+"""
+    alike(program, "(x.grad.tolist(), type(y.grad_fn).__name__)")
+
+
+@pytest.mark.parametrize("name", ["kthvalue(1)", "mode()", "kthvalue(3)", "mode(2)"])
+@pytest.mark.parametrize("values", ["True", "2 - 1j", "[True, False]", "[1j, 2]", "[]", "1.5"])
+@pytest.mark.parametrize("grad", ["", ".requires_grad_()"])
+def test_one_entry_is_the_commonest_and_the_first_whatever_its_dtype(name, values, grad):
+    made = f"x = t.tensor({values})\nif x.is_complex(): x = x{grad}\nvalue, place = x.{name}"
+    alike(made, "'value' in dir() and (value.tolist(), place.tolist())")
+
+
+@pytest.mark.parametrize("sizes", [(), (1,), (0,), (2, 0), (2, 1), (2,)])
+@pytest.mark.parametrize("norm", ["x.norm()", "x.norm(dim=-1)", "x.norm(dim=0)"])
+def test_versions_of_norms_of_inference_tensors(sizes, norm):
+    alike(f"with t.inference_mode(): x = t.ones({sizes})\ny = {norm}", "y._version")
