@@ -40,8 +40,8 @@ def arranged(out: Any, operands: Any) -> Any:
 
 def _strides(x: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The strides of an operand spread to ``shape``: 0 along axes that it is repeated along."""
-    own: tuple[int, ...] = tuple(0 if n == 1 else step for n, step in zip(x.shape, x.strides, strict=True))
-    return (0,) * (len(shape) - x.ndim) + own
+    own = (0 if n == 1 else step for n, step in zip(x.shape, x.strides, strict=True))
+    return (*(0,) * (len(shape) - x.ndim), *own)
 
 
 def _told_apart(a: int, b: int, strides: Any, shape: tuple[int, ...]) -> int:
