@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad.utils import checkpoint as checkpoints
 from symgrad.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential, set_checkpoint_early_stop
 
 rng = np.random.default_rng(0)
@@ -17,11 +20,15 @@ def leaves():
     return [sg.tensor(v, requires_grad=True, name=n) for v, n in ((X, "x"), (W, "W"))]
 
 
-def plainly(function, *args, use_reentrant=None, **kwargs):
+def run_twice(function, *args, **kwargs):
+    return checkpoint(function, *args, use_reentrant=False, **kwargs)
+
+
+def plainly(function, *args, **kwargs):
     return function(*args, **kwargs)
 
 
-@pytest.mark.parametrize("way", [plainly, checkpoint])
+@pytest.mark.parametrize("way", [plainly, run_twice])
 def test_gradients_of_any_order(way):
     x, w = leaves()
     runs = []
@@ -30,7 +37,7 @@ def test_gradients_of_any_order(way):
         runs.append(h)
         return sg.tanh(h @ w) * scale, h.mean()
 
-    h, m = way(layer, x, scale=0.5, use_reentrant=False)
+    h, m = way(layer, x, scale=0.5)
     (out, _) = way(lambda h: way(layer, h), h)  # one inside another
     loss = (out**2).sum() + m
     first = sg.autograd.grad(loss, [x, w], create_graph=True)
@@ -51,14 +58,14 @@ def test_nothing_is_kept_between():
     x, w = leaves()
     kept = []
     with sg.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.numel()) or t, lambda t: t):
-        checkpoint(lambda h: sg.exp(sg.tanh(h @ w)), x).sum()
+        run_twice(lambda h: sg.exp(sg.tanh(h @ w)), x).sum()
     assert not kept
 
 
 def test_random_numbers_are_the_same_in_both_runs():
     x, _ = leaves()
     sg.manual_seed(1)
-    y = checkpoint(lambda h: sg.nn.functional.dropout(h, 0.5).exp(), x)
+    y = run_twice(lambda h: sg.nn.functional.dropout(h, 0.5).exp(), x)
     after = sg.rand(2).tolist()
     y.sum().backward()
     kept = y.detach().numpy() != 1
@@ -72,25 +79,23 @@ def test_other_runs_are_refused():
     x, _ = leaves()
     runs = []
 
-    def grows(h):
+    def shrinks(h):
         runs.append(h)
-        for _ in runs:
+        for _ in range(3 - len(runs)):
             h = h.exp()
         return h
 
     with pytest.raises(CheckpointError, match="A different number of tensors was saved"):
-        checkpoint(grows, x, early_stop=False).sum().backward()
-    runs.clear()
-    checkpoint(grows, x).sum().backward()  # nobody looks at what a run that stops early would have saved
+        run_twice(shrinks, x).sum().backward()
     cuts = iter([3, 2])
     with pytest.raises(CheckpointError, match="different metadata"):
-        checkpoint(lambda h: h[: next(cuts)].exp(), x).sum().backward()
+        run_twice(lambda h: h[: next(cuts)].exp(), x).sum().backward()
 
 
 def test_without_grad_and_in_contexts():
     x, _ = leaves()
     with sg.no_grad():
-        assert not checkpoint(lambda h: h * 2, x).requires_grad
+        assert not run_twice(lambda h: h * 2, x).requires_grad
     seen = []
 
     class Noted:
@@ -103,7 +108,7 @@ def test_without_grad_and_in_contexts():
         def __exit__(self, *error):
             return None
 
-    checkpoint(lambda h: h.exp(), x, context_fn=lambda: (Noted("first"), Noted("again"))).sum().backward()
+    run_twice(lambda h: h.exp(), x, context_fn=lambda: (Noted("first"), Noted("again"))).sum().backward()
     assert seen == ["first", "again"]
 
 
@@ -125,7 +130,7 @@ def test_segments():
     z.sum().backward()
     np.testing.assert_array_equal(w.grad, b.grad)
     with pytest.raises(ValueError, match="5 functions cannot be cut into 6"):
-        checkpoint_sequential([step] * 5, 6, x)
+        checkpoint_sequential([step] * 5, 6, x, use_reentrant=False)
 
 
 @pytest.mark.parametrize("early_stop", [True, False])
@@ -177,3 +182,117 @@ def test_where_the_second_run_stops():
             with set_checkpoint_early_stop(not enable), set_checkpoint_early_stop(enable):
                 out = counted(**options)
             assert runs(out) == times
+
+
+def other_the_second_time(first, second):
+    ways = iter([first])
+    return lambda x: next(ways, second)(x)
+
+
+def test_the_second_run_ends_when_it_has_saved_enough():
+    x, _ = leaves()
+    done = []
+
+    def longer(h):
+        h = h.exp()
+        done.append(h)
+        return h.sin()
+
+    shorter = other_the_second_time(lambda h: h.exp(), longer)
+    run_twice(shorter, x).sum().backward()
+    assert not done
+    with checkpoints.set_checkpoint_early_stop(False):
+        y = run_twice(other_the_second_time(lambda h: h.exp(), longer), x)
+    with pytest.raises(CheckpointError, match="trying to save more tensors during recomputation"):
+        y.sum().backward()
+
+
+def test_what_differs_is_told_on_request():
+    x, _ = leaves()
+    cut = lambda: other_the_second_time(lambda h: h.exp(), lambda h: h[:1].exp())  # noqa: E731
+    with pytest.raises(CheckpointError, match="saved metadata") as told:
+        run_twice(cut(), x).sum().backward()
+    assert "debug=True` to checkpoint and" not in str(told.value)
+    run_twice(cut(), x, determinism_check="none").sum()
+    with pytest.raises(CheckpointError, match="because you passed `debug=True` to checkpoint") as told:
+        run_twice(cut(), x, debug=True).sum().backward()
+    assert "SliceBackward0" in str(told.value)
+    with checkpoints.set_checkpoint_debug_enabled(True):
+        y = run_twice(cut(), x)
+    with pytest.raises(CheckpointError, match="because you passed `debug=True` to checkpoint"):
+        y.sum().backward()
+
+
+def test_each_value_is_taken_once_by_a_pass():
+    x, _ = leaves()
+
+    class Twice(sg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.exp()
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            with pytest.raises(CheckpointError, match="already unpacked once"):
+                _ = ctx.saved_tensors
+            return g * x.exp()
+
+    runs = []
+
+    def noted(h):
+        runs.append(1)
+        return Twice.apply(h * h)
+
+    y = run_twice(noted, x)
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    assert len(runs) == 3  # one pass, one run
+    zero = sg.tensor(0.0, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with sg.autograd.detect_anomaly():
+            run_twice(lambda h: h.exp().sin(), x).sum().backward()
+            with pytest.raises(RuntimeError, match="returned nan values in its 0th output"):
+                run_twice(lambda h: (h.sqrt() * 0).sum(), zero).backward()
+
+
+def test_passes_of_a_group_share_a_run():
+    x, _ = leaves()
+    runs = []
+
+    def two(h):
+        runs.append(1)
+        first = h.sin().cos()
+        return first, first.sin().cos()
+
+    first, second = run_twice(two, x)
+    with checkpoints.GraphExecGroup():
+        (g,) = sg.autograd.grad(second.sum(), first)
+        sg.autograd.grad(first, x, g)
+        with pytest.raises(RuntimeError, match="cannot be nested"), checkpoints.GraphExecGroup():
+            pass
+    assert len(runs) == 2
+    y = run_twice(lambda h: h.sin().cos(), x).sum()
+    with checkpoints.GraphExecGroup():
+        y.backward(retain_graph=True)
+        with pytest.raises(CheckpointError, match="Performing two backward calls that overlap"):
+            y.backward()
+
+
+def test_the_way_is_to_be_named():
+    x, _ = leaves()
+    with pytest.warns(UserWarning, match="the use_reentrant parameter should be passed explicitly"):
+        checkpoint(sg.exp, x)
+    with pytest.warns(UserWarning, match="the use_reentrant parameter should be passed explicitly"):
+        checkpoint_sequential([sg.exp, sg.sin], 2, x)
+    for wrong in ({"debug": True}, {"context_fn": lambda: (None, None)}):
+        with pytest.raises(ValueError, match="only supported when use_reentrant=False"):
+            checkpoint(sg.exp, x, use_reentrant=True, **wrong)
+    with pytest.raises(ValueError, match="Unexpected keyword arguments: scale"):
+        checkpoint(lambda x, scale: x * scale, x, use_reentrant=True, scale=2.0)
+    with pytest.raises(ValueError, match="determinism_check should be one of"):
+        run_twice(sg.exp, x, determinism_check="values")
+    with pytest.raises(ValueError, match="incompatible with non-default context_fn"):
+        run_twice(sg.exp, x, debug=True, context_fn=lambda: (None, None))

@@ -20,7 +20,7 @@ from symgrad.errors import AutogradError, SymgradError
 from symgrad.tape import observers
 from symgrad.tape.engine import Sweep
 from symgrad.tape.graph import Node
-from symgrad.tape.observers import RUNNING, unpacked
+from symgrad.tape.observers import RUNNING, PackedRow
 from symgrad.tape.record import Recorded
 from symgrad.tape.sites import users_frames
 
@@ -243,8 +243,8 @@ def _went_in(node: Node, where: tuple[int, ...], shape: tuple[int, ...], g: Any)
     incoming = g._value if isinstance(g, Recorded) else g
     parts = [f"incoming gradient {_entry(incoming, where, shape)}"]
     if node.op.kind != "function":
-        saved = unpacked(node.saved)
-        for k, v in enumerate(saved):
+        # What hooks keep they give to the pass alone.
+        for k, v in enumerate(() if node.saved.__class__ is PackedRow else node.saved):
             if isinstance(v, (np.ndarray, np.generic)):
                 parts.append(f"{'output' if not k else f'argument {k - 1}'} {_entry(v, where, shape)}")
     return ", ".join(parts)
