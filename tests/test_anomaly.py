@@ -69,15 +69,18 @@ def test_check_nan_false():
 
 
 def test_nan_in_the_second_derivative_names_what_induced_it():
+    """Each generation has a warning of its own."""
     x = sg.tensor([0.0], requires_grad=True)
     with detect_anomaly():
         y = (x**1.5).sum()
         (g,) = sg.autograd.grad(y, x, create_graph=True)
-        with (
-            pytest.warns(UserWarning, match="Previous calculation was induced by PowBackward0"),
-            pytest.raises(RuntimeError, match="returned nan values"),
-        ):
+        with warnings.catch_warnings(record=True) as told, pytest.raises(RuntimeError, match="returned nan values"):
+            warnings.simplefilter("always")
             (g * 0).sum().backward()
+    first, second = (str(w.message) for w in told)
+    assert first.startswith("Error detected in PowBackward0. Traceback of forward call that caused the error:\n")
+    assert "Previous calculation was induced by PowBackward0. Traceback of forward call that induced" in second
+    assert "y = (x**1.5).sum()" in second
 
 
 def test_right_gradients_are_untouched():
@@ -140,3 +143,16 @@ def test_same_first_words_as_torch():
                 (x.sqrt() * 0).sum().backward()
         texts.append(str(caught.value))
     assert texts[1].startswith(texts[0])
+
+
+def test_a_change_in_place_is_told_with_its_trace():
+    x = sg.tensor([1.0, 2.0], requires_grad=True)
+    with detect_anomaly():
+        y = x + 1
+        z = y**2
+        y += 1
+        with (
+            pytest.warns(UserWarning, match=r"Error detected in PowBackward0[^$]*z = y\*\*2"),
+            pytest.raises(RuntimeError, match="modified by an inplace operation"),
+        ):
+            z.sum().backward()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import linecache
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,9 @@ __all__ = ["detect_anomaly", "set_detect_anomaly"]
 _STARTED = (
     "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
 )
+
+_GENERATIONS = 10
+"""How far back the warnings go: the node that failed, the one whose backward made it, and so on."""
 
 
 class _Anomaly:
@@ -189,13 +192,21 @@ class CheckedSweep(Sweep):
                 _tell(_report(node))
                 raise
 
+    def _refuse_stale(self, node: Node) -> None:
+        try:
+            super()._refuse_stale(node)
+        except AutogradError:
+            _tell(_report(node))
+            raise
 
-def _tell(text: str) -> None:
+
+def _tell(texts: Iterable[str]) -> None:
     """Warn; to the standard error where warnings are errors, so that the error under way is not lost."""
-    try:
-        warnings.warn(text, stacklevel=3)
-    except UserWarning:
-        sys.stderr.write(text + "\n")
+    for text in texts:
+        try:
+            warnings.warn(text, stacklevel=3)
+        except UserWarning:
+            sys.stderr.write(text + "\n")
 
 
 def _check(node: Node, i: int, c: Any, g: Any) -> None:
@@ -268,21 +279,25 @@ def _formula(node: Node, i: int) -> str:
         return f"{node_name(node)}(g), which has none"
 
 
-def _report(node: Node) -> str:
-    """torch's warning before an error of backward: the stack of the forward call."""
+def _report(node: Node) -> Iterator[str]:
+    """torch's warnings before an error of backward: the stack of the forward call, and of what induced that."""
     text = f"Error detected in {node_name(node)}."
     trace = _trace_of(node)
     if trace is None:
-        return (
+        yield (
             f"{text} No forward pass information available. Enable detect anomaly during forward pass for more "
             "information."
         )
-    text += f" Traceback of forward call that caused the error:\n{trace}"
-    seen = 0
-    while trace is not None and trace.parent is not None and seen < 10:
+        return
+    yield f"{text} Traceback of forward call that caused the error:\n{trace}"
+    for _ in range(_GENERATIONS):
+        if trace is None or trace.parent is None:
+            return
         parent = trace.parent
         trace = _trace_of(parent)
-        text += f"\nPrevious calculation was induced by {node_name(parent)}."
-        text += "" if trace is None else f" Traceback of forward call that induced the previous calculation:\n{trace}"
-        seen += 1
-    return text
+        text = f"\n\nPrevious calculation was induced by {node_name(parent)}."
+        yield text + (
+            " No forward pass information available."
+            if trace is None
+            else f" Traceback of forward call that induced the previous calculation:\n{trace}"
+        )

@@ -290,7 +290,7 @@ class Sweep:
                 if nodes[start].extra is not None:
                     g = self.grads[nodes[start]]
                     self.run_hooks(nodes[start], g.value if g.__class__ is Masked else g)  # then it cannot take it
-                check_saved(nodes[start])
+                self._refuse_stale(nodes[start])
             row = iter(block)
             try:
                 self._run_block(row)
@@ -299,6 +299,9 @@ class Sweep:
                 self._free(nodes[start : self.done])
                 raise
             self._free(block)
+
+    def _refuse_stale(self, node: Node) -> None:
+        check_saved(node)
 
     def _free(self, ran: list[Node]) -> None:
         if not self.keep_graph:
