@@ -42,6 +42,7 @@ from symgrad.tape.versions import note_change
 from symgrad.tape.views import out_of_reach
 from symgrad.tape.watch import WATCH, note_problem
 from symgrad.tensor import Tensor
+from symgrad.tensor.facts import Shape
 
 __all__ = ["backward", "grad"]
 
@@ -82,8 +83,8 @@ def _seeds(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool)
             raise ArgumentError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
         if tuple(shape_of(g._value)) != tuple(out._value.shape):
             raise AutogradError(
-                f"Mismatch in shape: grad_output[{len(seeds)}] has a shape of {tuple(shape_of(g._value))} and "
-                f"output[{len(seeds)}] has a shape of {tuple(out._value.shape)}."
+                f"Mismatch in shape: grad_output[{len(seeds)}] has a shape of {Shape(shape_of(g._value))} and "
+                f"output[{len(seeds)}] has a shape of {out.shape}."
             )
         if (g._value.dtype.kind == "c") is not (out.dtype.kind == "c"):
             raise AutogradError(
@@ -336,6 +337,8 @@ def _legacy(retain_graph: Any, grad_tensors: Any, grad_variables: Any, legacy: d
 def _leaf_hooks(leaf: Any, g: Any, origin: Origin) -> Any:
     extra = leaf._extra
     if extra is not None:
+        if extra.grad_dtype is not None and g.dtype != (wanted := leaf._landing() or g.dtype):
+            g = cast(g, wanted)
         for hook in list(extra.hooks.values()):
             # The hook may keep its tensor, so a leaf with hooks gets an array of its own.
             before = g.copy() if isinstance(g, np.ndarray) else g

@@ -140,7 +140,9 @@ def _state(item: Any, ref: Any) -> tuple[Any, ...]:
     if isinstance(item, Source):
         alive = item.ref()
         return ("source", _name(item), None if alive is None else ref(alive), _plain_fields(item))
-    return ("tensor", type(item), item._value, ref(item._node), item._requires_grad, _tensor_extra(item, ref))
+    row = ("tensor", type(item), item._value, ref(item._node), item._requires_grad, _tensor_extra(item, ref))
+    own = getattr(item, "__dict__", None)  # what the user put on the tensor
+    return (*row, own) if own else row
 
 
 def _labelled_state(node: Node, ref: Any) -> tuple[Any, ...]:
@@ -338,7 +340,9 @@ def _gone() -> None:
 
 
 def _fill_tensor(tensor: Any, state: Any, deref: Any, fresh: Any) -> None:  # noqa: ARG001  (one form for all)
-    _, _, value, node, tensor._requires_grad, extra = state
+    _, _, value, node, tensor._requires_grad, extra, *own = state
+    for attributes in own:
+        vars(tensor).update(attributes)
     tensor._value = value[()] if isinstance(value, np.ndarray) and not value.ndim else value
     tensor._node = deref(node)
     tensor._extra = None
@@ -418,7 +422,12 @@ def _copied(state: tuple[Any, ...], memo: dict[int, Any]) -> tuple[Any, ...]:
         saved = saved if isinstance(saved, str) else tuple(copy.deepcopy(v, memo) for v in saved)
         return ("node", op, args, params, inside, *middle, saved, extra)
     if state[0] == "tensor":
-        return (*state[:2], copy.deepcopy(state[2], memo), *state[3:])
+        return (
+            *state[:2],
+            copy.deepcopy(state[2], memo),
+            *state[3:6],
+            *(copy.deepcopy(own, memo) for own in state[6:]),
+        )
     return state
 
 

@@ -63,15 +63,16 @@ class Extra:
     came       the pass, and the place, that a gradient without history came from, where ``origin`` does not say
     former     references to the arrays that the tensor had before ``.data`` was set
     given      a ``.grad`` that no pass made, though passes were added to it
+    grad_dtype ``(dtype,)`` that gradients of this leaf are cast to, ``(None,)`` for any; None for the leaf's own
     inference  made in inference mode; such a tensor only ``claims`` to require grad, since nothing records it
     strides    of a tensor without entries: those that the NumPy array had which it came from
     undetermined  a constant (``eye``, ``ones`` …) made without a dtype: it has the default one until it meets a finer
     """
 
     __slots__ = (
-        "accumulate", "came", "claims", "counted", "counts", "detached", "former", "given", "grad", "hooks",
-        "inference", "metadata", "name", "origin", "origin_at", "post", "recipe", "retains", "score", "site", "source",
-        "strides", "structure", "undetermined", "view", "views",
+        "accumulate", "came", "claims", "counted", "counts", "detached", "former", "given", "grad", "grad_dtype",
+        "hooks", "inference", "metadata", "name", "origin", "origin_at", "post", "recipe", "retains", "score", "site",
+        "source", "strides", "structure", "undetermined", "view", "views",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -84,6 +85,7 @@ class Extra:
         self.former: tuple[Any, ...] = ()
         self.given = False
         self.grad: Any = None
+        self.grad_dtype: tuple[Any] | None = None
         self.hooks: dict[int, Any] = {}
         self.inference = False
         self.metadata: dict[str, Any] | None = None

@@ -25,6 +25,7 @@ from symgrad.tape.outputs import into
 from symgrad.tape.record import call_site, plain
 from symgrad.tape.versions import apart
 from symgrad.tensor import Tensor
+from symgrad.tensor.facts import Shape
 
 __all__ = [
     "as_tensor",
@@ -253,6 +254,8 @@ def variable(data: Any, requires_grad: bool = False, volatile: Any = None, **opt
 
 def legacy_value(data: tuple[Any, ...]) -> Any:
     """The array behind ``Tensor(*data)``: data in the default dtype, or zeros of a shape."""
+    if len(data) == 1 and isinstance(data[0], Shape):
+        return np.zeros(data[0], dtypes.get_default_dtype())
     if data and all(isinstance(d, int) for d in data):
         return np.zeros(data, dtypes.get_default_dtype())
     if len(data) > 1 or (data and not hasattr(data[0], "__len__")):

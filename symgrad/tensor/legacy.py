@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
 from typing import Any
 
 from symgrad.dtypes import TYPE_NAMES, from_type_name, is_real_floating, set_default_dtype
@@ -12,16 +12,24 @@ from symgrad.tensor import Tensor
 __all__ = ["set_default_tensor_type"]
 
 
-def constructor(name: str) -> Callable[..., Any]:
+class _TensorType(type):
+    """The class of ``FloatTensor`` and its kin: calling one makes a tensor; instances are those of its dtype."""
+
+    dtype: Any
+
+    def __call__(cls, *data: Any) -> Any:
+        return Tensor(*data).to(cls.dtype)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype == cls.dtype
+
+
+@functools.cache
+def constructor(name: str) -> type:
     """``FloatTensor`` and its kin: data, or the sizes of a tensor of zeros, in the dtype of the name."""
     dtype = from_type_name(name)
-
-    def make(*data: Any) -> Any:
-        return Tensor(*data).to(dtype)
-
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"``{name}([1, 2])``: data as {dtype}; ``{name}(2, 3)``: that shape, filled with zeros."
-    return make
+    doc = f"``{name}([1, 2])``: data as {dtype}; ``{name}(2, 3)``: that shape, filled with zeros."
+    return _TensorType(name, (), {"__doc__": doc, "__module__": "symgrad", "dtype": dtype})
 
 
 NAMES = tuple(f"{old}Tensor" for old in TYPE_NAMES.values())

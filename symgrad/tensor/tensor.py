@@ -26,17 +26,18 @@ from symgrad.tape.views import base_of, inferred, out_of_reach, shows_temporary,
 from symgrad.tape.watch import WATCH, note_read
 from symgrad.tape.writing import WHOLE, filled, fills, parted, plain_index, put, refused, without_ones, written
 from symgrad.tensor.binding import bind
+from symgrad.tensor.gradients import Gradients
 from symgrad.tensor.shown import Shown
 from symgrad.tensor.writes import Writes
 
 
-class Tensor(Shown, Writes):
+class Tensor(Shown, Writes, Gradients):
     """A value with an optional history: number, formula and gradient of one array.
 
     Made by :func:`symgrad.tensor` and by every operation on tensors.  Attributes follow ``torch.Tensor``.
     """
 
-    __slots__ = ()
+    __slots__ = ("__dict__",)  # for attributes of the user's own
     __array_priority__ = 1000
 
     def __init__(self, *data: Any):
@@ -64,6 +65,10 @@ class Tensor(Shown, Writes):
         if self._node is not None and self._requires_grad and value:
             raise AutogradError("you can only change requires_grad flags of leaf variables.")
         self.requires_grad_(bool(value))
+
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise AutogradError("requires_grad must be a bool: set it to False instead of deleting it")
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set ``requires_grad`` of a leaf and return it.
@@ -125,48 +130,6 @@ class Tensor(Shown, Writes):
         return node.params["index"] if node is not None and node.params and node.op.name == "output" else 0
 
     @property
-    def grad(self) -> Any:
-        """The accumulated gradient: None until a backward pass reaches this leaf."""
-        extra = self._extra
-        found = None if extra is None else extra.grad
-        if found is None and self._requires_grad and self._node is not None and not self.retains_grad:
-            import warnings
-
-            warnings.warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
-                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated for "
-                "a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
-                UserWarning,
-                stacklevel=2,
-            )
-        return found
-
-    @grad.setter
-    def grad(self, value: Any) -> None:
-        if value is not None:
-            if not isinstance(value, Tensor):
-                raise ArgumentError(
-                    f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
-                )
-            if value is self:
-                raise AutogradError("can't assign Variable as its own grad")
-            if value._value.shape != self._value.shape:
-                raise AutogradError(
-                    f"attempting to assign a gradient of size '{list(value._value.shape)}' to a tensor of size "
-                    f"'{list(self._value.shape)}'. Please ensure that the gradient and the tensor are the same size"
-                )
-            if value.dtype != self.dtype:
-                raise AutogradError(
-                    f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype "
-                    f"'{self.dtype}'. The gradient must match the tensor's dtype: cast it with .to()"
-                )
-        self.more().grad = value
-
-    @grad.deleter
-    def grad(self) -> None:
-        self.more().grad = None
-
-    @property
     def volatile(self) -> bool:
         """False: there are no volatile tensors any more; asking warns, as in torch."""
         import warnings
@@ -174,40 +137,11 @@ class Tensor(Shown, Writes):
         warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
         return False
 
-    @property
-    def retains_grad(self) -> bool:
-        """Whether this non-leaf keeps its gradient."""
-        return self._extra is not None and self._extra.retains
-
-    def retain_grad(self) -> None:
-        """Keep the gradient of this non-leaf in ``.grad``; no effect on a leaf."""
-        if not self._requires_grad:
-            raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
-        if self._node is not None:
-            from symgrad.autograd.hooks import retain
-
-            retain(self)
-
-    def register_hook(self, hook: Callable[[Any], Any]) -> Any:
-        """Call ``hook(grad)`` whenever the gradient is computed; its result, if any, replaces it.
-
-        Returns a handle with ``remove()``.
-        """
-        from symgrad.autograd.hooks import register_tensor_hook
-
-        return register_tensor_hook(self, hook)
-
     def reinforce(self, reward: Any) -> None:
         """Give a sample its reward: backward sends reward · ∂ log p / ∂θ to the parameters θ it was drawn with."""
         from symgrad.autograd.stochastic import reinforce
 
         reinforce(self, reward)
-
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> Any:
-        """Call ``hook(leaf)`` whenever a backward pass has added to this leaf's ``.grad``."""
-        from symgrad.autograd.hooks import register_post_accumulate
-
-        return register_post_accumulate(self, hook)
 
     # -------------------------------------------------------------------------------------- leaving the graph
 
@@ -235,6 +169,10 @@ class Tensor(Shown, Writes):
         note_replaced(former, place, self._value)
         extra.counted += counted
         extra.former = (*extra.former, weakref.ref(former))[-8:]
+
+    @data.deleter
+    def data(self) -> None:
+        raise AutogradError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def detach(self) -> Tensor:
         """The same memory without history; a new symbol in formulas."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import warnings
 
@@ -268,3 +269,83 @@ def test_requires_grad_factory(t):
                 assert made.requires_grad is flag
                 assert made.dtype == dtype
                 assert made.shape == (2, 3)
+
+
+def test_attributes_of_the_users_own(t):
+    """Anything may be put on a tensor; copies and pickles take it along, results do not."""
+    x, weight = t.ones(2, requires_grad=True), t.nn.Parameter(t.zeros(2))
+    x.role = weight.role = {"part": ["head"]}
+    twin, read = copy.deepcopy(x), pickle.loads(pickle.dumps(x))
+    assert twin.role == read.role == x.role == weight.role
+    twin.role["part"].append("tail")
+    assert x.role == {"part": ["head"]}
+    assert not any(hasattr(other, "role") for other in (x * 2, x.detach(), x.clone(), weight * 2))
+    del x.role
+    assert not hasattr(x, "role")
+
+
+def test_saved_leaf_is_the_leaf(t):
+    """What a backward puts on a saved leaf is found on the leaf."""
+
+    class Double(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            x.main_grad = g * 2
+            return None
+
+    x = t.ones(2, requires_grad=True)
+    Double.apply(x).sum().backward()
+    assert x.grad is None
+    assert values(x.main_grad) == [2.0, 2.0]
+
+
+def test_backward_hooks(t):
+    """``_backward_hooks`` are the hooks on a tensor by number: None without any, to be set, not to be deleted."""
+    x = t.ones(2, requires_grad=True)
+    y = x * 2
+    assert x._backward_hooks is None
+    assert y._backward_hooks is None
+    handle = y.register_hook(lambda g: g * 3)
+    assert list(y._backward_hooks) == [handle.id]
+    y.sum().backward()
+    assert values(x.grad) == [6.0, 6.0]
+    constant = t.ones(2)
+    constant._backward_hooks = {"never": lambda g: 1 / 0}
+    (constant * x).sum().backward()
+    with pytest.raises(RuntimeError, match="Deletion of _backwards_hooks not allowed!"):
+        del x._backward_hooks
+    with pytest.raises(RuntimeError, match="Deletion of _grad_fn not allowed. Detach tensor instead!"):
+        del y._grad_fn
+    with pytest.raises(RuntimeError, match="Deleting tensor data is not allowed. Delete tensor instead!"):
+        del x.data
+    with pytest.raises(RuntimeError, match="requires_grad must be a bool"):
+        del x.requires_grad
+
+
+def test_types_of_tensors(t):
+    """``FloatTensor`` and its kin make tensors, and are the types of tensors of their dtype."""
+    x = t.ones(2, 3)
+    assert isinstance(x, t.FloatTensor)
+    assert isinstance(x.double(), t.DoubleTensor)
+    assert isinstance(x.type(t.IntTensor), (t.LongTensor, t.IntTensor))
+    assert isinstance(t.nn.Parameter(x), t.FloatTensor)
+    assert not any(isinstance(other, t.FloatTensor) for other in (x.double(), x.long(), 1.0))
+    assert t.LongTensor.dtype is t.int64
+    assert t.FloatTensor().dtype == t.float32
+    assert x.type(t.FloatTensor).data_ptr() == x.data_ptr()
+
+
+def test_new_of_a_size(t):
+    """A ``Size`` says how large a new tensor is; any other sequence is its data."""
+    x = t.tensor([2, 5])
+    size = t.zeros(3, 2).size()
+    assert [list(made.shape) for made in (x.new(size), t.Tensor(size), t.FloatTensor(size))] == [[3, 2]] * 3
+    assert list(x.new(x[0].size()).shape) == []
+    assert x.new((3, 2)).tolist() == [3, 2]
+    assert x.new(size).dtype == t.int64
