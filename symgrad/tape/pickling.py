@@ -422,12 +422,8 @@ def _copied(state: tuple[Any, ...], memo: dict[int, Any]) -> tuple[Any, ...]:
         saved = saved if isinstance(saved, str) else tuple(copy.deepcopy(v, memo) for v in saved)
         return ("node", op, args, params, inside, *middle, saved, extra)
     if state[0] == "tensor":
-        return (
-            *state[:2],
-            copy.deepcopy(state[2], memo),
-            *state[3:6],
-            *(copy.deepcopy(own, memo) for own in state[6:]),
-        )
+        own = (copy.deepcopy(attributes, memo) for attributes in state[6:])
+        return (*state[:2], copy.deepcopy(state[2], memo), *state[3:6], *own)
     return state
 
 
