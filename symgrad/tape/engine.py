@@ -24,7 +24,7 @@ from symgrad.ops.select import beside, guard, where_op
 from symgrad.ops.shaping import expand_op
 from symgrad.ops.still import still
 from symgrad.partials import same
-from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped
+from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped, landing
 from symgrad.tape.modes import no_grad
 from symgrad.tape.narrow import rounding_once
 from symgrad.tape.observers import PackedRow, running, unpacked
@@ -385,10 +385,10 @@ class Sweep:
         if self.create_graph and node.op.fused is not None and c is not inner:
             _fused(node, c, inner)
         if masked is None:
-            return fit(c if hasattr(c, "dtype") else np.asarray(c), arg.raw_shape, _landing(node, arg))
+            return fit(c if hasattr(c, "dtype") else np.asarray(c), arg.raw_shape, landing(node, arg))
         # Before broadcasting is undone: a sum must not meet the derivative of a branch that was not taken.
         zeroed = g if c is inner else masked.zeroing(masked.keep, c)
-        fitted = fit(zeroed, arg.raw_shape, _landing(node, arg))
+        fitted = fit(zeroed, arg.raw_shape, landing(node, arg))
         return Masked(fitted, masked.keep, masked.zeroing, c if fitted is zeroed else None)
 
     def _in_narrow(self, node: Node, rule: Any, g: Any, saved: Any, params: dict[str, Any]) -> Any:
@@ -554,11 +554,6 @@ class Sweep:
         if node.shape != shape:
             return Masked(c, unbroadcast(cast_op(keep, dtype="int64"), shape) > 0, zeroing)
         return Masked(c, keep, zeroing, inner if inner is not None and inner.dtype == c.dtype else None)
-
-
-def _landing(node: Node, arg: Any) -> Any:
-    """The dtype in which the gradient of an argument leaves a node; None where it may have any."""
-    return arg.dtype if arg.__class__ is Node or arg._extra is None or node.op is cast_op else arg._landing()
 
 
 def _refuse_dtypes(node: Node, bits: int) -> None:

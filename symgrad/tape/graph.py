@@ -83,6 +83,11 @@ def twin(node: Node) -> Node:
     return made
 
 
+def landing(node: Node, arg: Any) -> Any:
+    """The dtype in which the gradient of an argument leaves ``node``; None where it may have any."""
+    return arg.dtype if arg.__class__ is Node or arg._extra is None or node.op.name == "cast" else arg._landing()
+
+
 class Labelled(tuple[Any, ...]):
     """The arguments of a node at which a composite function ends: torch's name for the whole, and its inputs.
 
