@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import math
+import operator
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -337,24 +339,32 @@ def _index_node(shape: tuple[Any, ...], index: Index) -> str:
     return steps[-1] if steps else "Alias"
 
 
+def byte_mask(bytes_of: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The mask that bytes in an index are, which is torch's oldest kind of mask."""
+    words = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
+    warnings.warn(words, stacklevel=4)
+    return bytes_of != 0
+
+
 def static_index(index: Any) -> Index:
     """Plain data for an index, and the integer tensors and symbols in it, which :meth:`Index.parted` takes out."""
 
     def plain(part: Any) -> Any:
         if _flows(part) and part.dtype is not None and part.dtype.kind in "iu":
-            return part
+            bytes_of = part.dtype == np.uint8 and hasattr(part, "__array__")
+            return byte_mask(np.asarray(part)) if bytes_of else part
         if isinstance(part, (bool, np.bool_)):
             return np.asarray(part)
         if isinstance(part, (int, np.integer)):
             return int(part)
         if isinstance(part, slice):
-            ends = (None if v is None else int(v) for v in (part.start, part.stop, part.step))
+            ends = (None if v is None else operator.index(v) for v in (part.start, part.stop, part.step))
             return slice(*ends)
         if part is None or part is Ellipsis:
             return part
         found = np.asarray(part)
         if found.dtype.kind not in "bui":
-            if found.size and isinstance(part, (np.ndarray, np.generic, list)):
+            if (found.size and isinstance(part, (np.ndarray, list))) or hasattr(part, "requires_grad"):
                 raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {found.dtype}")
             if found.size:
                 raise IndexError(

@@ -119,11 +119,26 @@ def check_number(name: str, value: Any, dtype: Any) -> None:
     number = array_of(value) if not isinstance(value, (float, complex)) else np.asarray(value)
     if number is None or dtype is None:
         return
-    kind = dtype.kind
-    lost = kind not in "cV" and number.dtype.kind == "c" and bool(number.imag)
-    if kind in "iu" and number.dtype.kind in "iu":
-        lost = not np.iinfo(dtype).min <= int(number) <= np.iinfo(dtype).max
-    elif kind == "f" and number.dtype.kind in "iuf" and np.isfinite(number):
-        lost = abs(float(number)) > float(np.finfo(dtype).max)
+    check_fits(number[()], dtype)
+
+
+_C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t"}
+_C_NAMES |= {"float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double"}
+
+
+def check_fits(number: Any, dtype: np.dtype[Any]) -> None:
+    """Raise where a number is none of a dtype; a negative one wraps where the dtype has no signs."""
+    kind, lost = dtype.kind, False
+    if kind in "bc":
+        return
+    if isinstance(number, (complex, np.complexfloating)):
+        number, lost = number.real, bool(number.imag)
+    if kind in "iu":
+        ends: Any = np.iinfo(dtype)
+        whole = isinstance(number, (int, np.integer, np.bool_))
+        lost = lost or not (-ends.max if whole and kind == "u" else ends.min) <= number <= ends.max
+    elif kind == "f" and not lost:
+        lost = float(np.finfo(dtype).max) < abs(number) < np.inf
     if lost:
-        raise ArgumentError(f"value {number[()]} cannot be converted to type {torch_name(dtype)} without overflow")
+        shown = _C_NAMES.get(dtype.name, dtype.name)
+        raise DtypeError(f"value cannot be converted to type {shown} without overflow: it is {number}")

@@ -27,7 +27,15 @@ from symgrad.ops.indexing import (
     static_index,
 )
 from symgrad.ops.naming import inplace
-from symgrad.ops.places import check_integers, check_mask, check_number, check_places, check_same_dtype, check_scatter
+from symgrad.ops.places import (
+    check_fits,
+    check_integers,
+    check_mask,
+    check_number,
+    check_places,
+    check_same_dtype,
+    check_scatter,
+)
 from symgrad.ops.products import identity_mask
 from symgrad.ops.reductions import cast, cast_op, sum_op
 from symgrad.ops.refusals import kind_of
@@ -140,9 +148,8 @@ scatter_combine_op: Op = primitive(
 def _like_source(x: Any, src: Any) -> Any:
     """A source in the dtype of what it is written to; numbers too, where that is no floating one."""
     if isinstance(src, (int, float)) and x.dtype is not None and x.dtype.kind in "bui":
-        if x.dtype.kind != "b" and not np.iinfo(x.dtype).min <= int(src) <= np.iinfo(x.dtype).max:
-            raise DtypeError(f"value {src} cannot be converted to type {x.dtype} without overflow")
-        return bool(src) if x.dtype.kind == "b" else int(src)
+        check_fits(src, x.dtype)
+        return bool(src) if x.dtype.kind == "b" else int(np.asarray(int(src)).astype(x.dtype))
     return src if not hasattr(src, "dtype") or src.dtype == x.dtype else cast(src, x.dtype)
 
 
@@ -233,6 +240,11 @@ def _vector_form(input: Any, dim: int, index: Any, source: Any) -> tuple[Any, in
 
 def _check_slices(name: str, input: Any, dim: int, index: Any, source: Any, error: type[Exception]) -> None:
     """Raise torch's errors for slices that are not as many as the places, or not of the shape of those they go to."""
+    kind = getattr(getattr(index, "dtype", None), "kind", "i")
+    if kind not in "iu":
+        raise DtypeError(f"{name}(): Expected a long tensor for index, but got {torch_name(index.dtype)}")
+    if len(shape_of(index)) > 1:
+        raise OutOfBounds(f"{name}(): Index should have dimension 1 or 0 (got {len(shape_of(index))})")
     to, of, count = shape_of(input), shape_of(source), int(np.prod(shape_of(index)))
     if not all(isinstance(size, int) for size in (*to, *of)):
         return
@@ -273,6 +285,8 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """``input`` with its slices ``index`` of the axis ``dim`` filled with one value."""
     check_number("index_fill_", value, input.dtype)
+    if len(shape_of(index)) > 1:
+        raise ShapeError("Index has to be a vector/scalar")
     x = input if shape_of(input) else reshape(input, 1)
     axis = axis_of(dim, len(shape_of(x)))
     places = reshape(index if hasattr(index, "dtype") else np.asarray(index), -1)
@@ -300,6 +314,13 @@ def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, 
 def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
     """``input`` with ``values`` written at ``indices`` (a tuple, one per axis), or added to what is there."""
     index, places = static_index(tuple(slice(None) if i is None else i for i in indices)).parted()
+    dtypes = [getattr(x, "dtype", None) for x in (input, values)]
+    if all(d is not None for d in dtypes) and dtypes[0] != dtypes[1] and not isinstance(values, np.generic):
+        ours, its = map(torch_name, dtypes)  # type: ignore[arg-type]
+        raise DtypeError(
+            f"Index put requires the source and destination dtypes match, got {ours} for the destination and {its} for "
+            "the source."
+        )
     value = _like_source(input, values)
     if not accumulate:
         return index_put_op(input, value, *places, index=index)

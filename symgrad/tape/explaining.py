@@ -64,6 +64,10 @@ def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:
         return IndexError(f"{op.name}(): Expected reduction dim to have non-zero size: {op.name}({named})")
     if isinstance(error, IndexError) and "too many indices" in str(error):
         return OutOfBounds(f"too many indices for tensor of dimension {len(shapes[0])}: {op.name}({named})")
+    if isinstance(error, IndexError) and "indexing arrays" in str(error):
+        shown = ", ".join(str(_sizes(text)) for text in re.findall(r"\([\d, ]*\)", str(error)))
+        words = f"shape mismatch: indexing tensors could not be broadcast together with shapes {shown}"
+        return OutOfBounds(f"{words}: {op.name}({named})")
     if isinstance(error, IndexError):
         return OutOfBounds(f"{str(error).replace('axis', 'dimension')}: {op.name}({named})")
     if isinstance(error, np.linalg.LinAlgError):

@@ -12,7 +12,6 @@ from symgrad.ops.indexing import index_steps, is_whole, static_index
 from symgrad.tape.graph import Labelled
 from symgrad.tape.inplace import LEAF
 from symgrad.tape.record import Recorded
-from symgrad.tape.watch import WATCH, note_read
 
 WHOLE = static_index(Ellipsis)
 """The index of the whole tensor."""
@@ -74,46 +73,3 @@ def refused(x: Any, index: Any, name: str, error: AutogradError) -> AutogradErro
     x._array()[index]
     words = str(error)
     return AutogradError(f"a view of {words}") if name == "CopySlices" and words.startswith(LEAF) else error
-
-
-def plain_index(index: Any) -> Any:
-    """An index without tensors but those of places, which are operands; what another one holds is looked at."""
-    if isinstance(index, tuple):
-        return tuple(map(plain_index, index))
-    if isinstance(index, Recorded):
-        places = index._value.ndim and index._value.dtype.kind in "ui"
-        return index if places else _looked_at(index)
-    if isinstance(index, list):
-        return np.asarray([_looked_at(i) if isinstance(i, Recorded) else plain_index(i) for i in index])
-    return index
-
-
-def _looked_at(part: Recorded) -> Any:
-    """The values of a tensor in an index: a number, or an array."""
-    if WATCH.count or part._node is not None or part._requires_grad:
-        note_read(part, "an index")
-    value = part._value
-    return int(value) if value.ndim == 0 and value.dtype.kind in "ui" else value
-
-
-def parted(index: Any) -> tuple[Any, Any]:
-    """An index of integers and arrays in two: torch takes the integers first, and then only arrays place axes.
-
-    ``(None, index)`` where there is nothing to part.
-    """
-    parts = index if isinstance(index, tuple) else (index,)
-    if not any(map(_is_array, parts)) or not any(map(_is_number, parts)):
-        return None, index
-    first: list[Any] = []
-    for p in parts:
-        first += [slice(None)] * (p.ndim if p.dtype.kind == "b" else 1) if _is_array(p) else [p]
-    rest = (slice(None) if p is None or isinstance(p, slice) else p for p in parts if not _is_number(p))
-    return tuple(first), tuple(rest)
-
-
-def _is_array(part: Any) -> bool:
-    return isinstance(part, (np.ndarray, Recorded))
-
-
-def _is_number(part: Any) -> bool:
-    return isinstance(part, (int, np.integer)) and not isinstance(part, bool)

@@ -14,6 +14,7 @@ from symgrad.devices import is_device_name, on_cpu
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.op import lookup
 from symgrad.ops.indexing import getitem
+from symgrad.ops.places import check_fits
 from symgrad.ops.reductions import cast
 from symgrad.ops.shaping import permute
 from symgrad.tape import record
@@ -21,10 +22,11 @@ from symgrad.tape.inplace import inplace, resize, views_follow
 from symgrad.tape.modes import MODE
 from symgrad.tape.overlap import overlaps, same_place
 from symgrad.tape.record import plain
+from symgrad.tape.subscripts import parted, plain_index, writable
 from symgrad.tape.versions import apart, changes, note_detached, note_replaced
 from symgrad.tape.views import base_of, inferred, out_of_reach, shows_temporary, view_of
 from symgrad.tape.watch import WATCH, note_read
-from symgrad.tape.writing import WHOLE, filled, fills, parted, plain_index, put, refused, without_ones, written
+from symgrad.tape.writing import WHOLE, filled, fills, put, refused, without_ones, written
 from symgrad.tensor.binding import bind
 from symgrad.tensor.gradients import Gradients
 from symgrad.tensor.shown import Shown
@@ -313,7 +315,7 @@ class Tensor(Shown, Writes, Gradients):
     # -------------------------------------------------------------------------------------- indexing and in-place
 
     def __getitem__(self, index: Any) -> Any:
-        index = plain_index(index)
+        index = plain_index(self, index)
         first, rest = parted(index)
         return getitem(self, index) if first is None else getitem(getitem(self, first), rest)
 
@@ -321,7 +323,7 @@ class Tensor(Shown, Writes, Gradients):
         if WATCH.count and fills(self, index, value):
             inplace(self, lambda x: filled(x, index, value), (), {}, even=True)
             return
-        index = plain_index(index)
+        index = plain_index(self, index)
         first, rest = parted(index)
         if first is not None:
             getitem(self, first)[rest] = value
@@ -333,7 +335,7 @@ class Tensor(Shown, Writes, Gradients):
                 part[...] = value
                 return
         if not isinstance(value, Tensor):
-            value = plain(Tensor, np.asarray(value))
+            value = plain(Tensor, writable(value, self.dtype))
         if self.dtype.kind != "c" and value.dtype.kind == "c":
             raise DtypeError("value cannot be converted to type double without overflow")
         value = without_ones(self, chosen, value)
@@ -343,6 +345,9 @@ class Tensor(Shown, Writes, Gradients):
             inplace(self, lambda x: put(x, value.to(x.dtype), chosen, name, places), (), {}, even=chosen.fancy)
         except AutogradError as error:
             raise refused(self, chosen.filled([place._value for place in places]), name, error) from None
+
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("Tensor does not support deleting items")
 
     def _inplace(self, op: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
         """``op`` with the result put back into this tensor's memory and history."""
@@ -358,6 +363,8 @@ class Tensor(Shown, Writes, Gradients):
             raise AutogradError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
             )
+        if isinstance(value, (int, float, complex)):
+            check_fits(value, self.dtype)
         node = f"FillBackward{2 + isinstance(value, Tensor)}"
         return self._filled(value, node)  # type: ignore[no-any-return]
 

@@ -1,0 +1,172 @@
+"""What a user writes between the brackets of a tensor, read as torch reads it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from symgrad.dtypes import torch_name
+from symgrad.ops.indexing import byte_mask
+from symgrad.ops.places import check_fits
+from symgrad.tape.record import Recorded
+from symgrad.tape.watch import WATCH, note_read
+
+_SEQUENCE = (
+    "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed; use "
+    "x[tuple(seq)] instead of x[seq]: it will be interpreted as tensor index, x[torch.tensor(seq)], which will result "
+    "either in an error or a different result."
+)
+_LONGEST = 32
+"""A list of as many parts is an array of places, whatever stands in it."""
+
+
+def plain_index(x: Any, index: Any) -> Any:
+    """An index of ``x`` without tensors but those of places, which are operands; what another one holds is looked at.
+
+    A list in which there is more than numbers stands for a tuple, as in torch.
+    """
+    if isinstance(index, list) and len(index) < _LONGEST and any(map(_is_part, index)):
+        warnings.warn(_SEQUENCE, stacklevel=3)
+        index = tuple(index)
+    if isinstance(index, tuple):
+        found: Any = tuple(map(_plain, index))
+        if any(isinstance(p, np.ndarray) and p.dtype.kind == "b" and p.ndim for p in found):
+            _check_masks(x.raw_shape, found)
+        return found
+    found = _plain(index)
+    if not x._value.ndim:
+        _check_whole(found)
+    elif isinstance(found, np.ndarray) and found.dtype.kind == "b":
+        _check_masks(x.raw_shape, (found,))
+    return found
+
+
+def _plain(part: Any) -> Any:
+    if isinstance(part, Recorded):
+        return _tensor_part(part)
+    if isinstance(part, slice):
+        return _plain_slice(part)
+    if isinstance(part, list):
+        return np.asarray([_looked_at(i) if isinstance(i, Recorded) else _plain(i) for i in part])
+    if isinstance(part, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(part).__name__}'")
+    if isinstance(part, np.ndarray) and part.dtype == np.uint8 and part.ndim:
+        return byte_mask(part)
+    return part
+
+
+def _is_part(item: Any) -> bool:
+    """Whether an entry of a list is no number, so that the list lists parts of an index."""
+    if item is None or item is Ellipsis or isinstance(item, (slice, Recorded, list, tuple, range, str)):
+        return True
+    return isinstance(item, np.ndarray) and bool(item.ndim)
+
+
+def _tensor_part(part: Recorded) -> Any:
+    """A tensor in an index: the operand itself where it holds places, else a number or a mask."""
+    value = part._value
+    kind = value.dtype.kind
+    if kind == "b":
+        return _looked_at(part)
+    if value.dtype == np.uint8:
+        return byte_mask(_looked_at(part)) if value.ndim else np.asarray(bool(_looked_at(part)))
+    if kind in "iu" and (not value.ndim or value.dtype.itemsize >= np.int32().itemsize):
+        return part if value.ndim else _looked_at(part)
+    raise IndexError(
+        f"tensors used as indices must be long, int, byte or bool tensors, not {value.dtype.name}; cast it with .long()"
+    )
+
+
+def _looked_at(part: Recorded) -> Any:
+    """The values of a tensor in an index: a number, or an array."""
+    if WATCH.count or part._node is not None or part._requires_grad:
+        note_read(part, "an index")
+    value = part._value
+    return int(value) if value.ndim == 0 and value.dtype.kind in "ui" else value
+
+
+def _plain_slice(part: slice) -> slice:
+    ends = part.start, part.stop, part.step
+    for end in ends:
+        if end is not None and not hasattr(end, "__index__"):
+            raise TypeError("slice indices must be integers or None or have an __index__ method")
+    return part if part.step is None or part.step != 0 else _no_step()
+
+
+def _no_step() -> slice:
+    raise ValueError("slice step cannot be zero")
+
+
+def _check_whole(part: Any) -> None:
+    """Raise where a part would cut a tensor that has no axes."""
+    if isinstance(part, slice):
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    if _is_number(part):
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+            "0-dim tensor to a number"
+        )
+
+
+def _check_masks(shape: tuple[int, ...], parts: tuple[Any, ...]) -> None:
+    """Raise where a mask has not the sizes of the axes that it picks from."""
+    used = [_axes(p) for p in parts]
+    if sum(used) > len(shape):
+        return  # too many, which is another error
+    axis = 0
+    for k, (p, count) in enumerate(zip(parts, used, strict=True)):
+        if isinstance(p, np.ndarray) and p.dtype.kind == "b" and p.shape != shape[axis : axis + count]:
+            raise IndexError(
+                f"The shape of the mask {list(p.shape)} at index {_wrong(p.shape, shape[axis:])} does not match the "
+                f"shape of the indexed tensor {list(shape)} at index "
+                f"{axis + _wrong(p.shape, shape[axis:])}: part {k} of the index is no mask of these axes"
+            )
+        axis += len(shape) - sum(used) if p is Ellipsis else count
+
+
+def _wrong(mask: tuple[int, ...], shape: tuple[int, ...]) -> int:
+    return next((k for k, (a, b) in enumerate(zip(mask, shape, strict=False)) if a != b), 0)
+
+
+def _axes(part: Any) -> int:
+    if part is None or part is Ellipsis or isinstance(part, bool):
+        return 0
+    return part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else 1
+
+
+def writable(value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """What stands right of ``x[index] =`` as an array: numbers of the dtype of ``x``, or arrays and lists of them."""
+    if isinstance(value, (int, float, complex)):
+        if dtype == np.float16 and not isinstance(value, complex):
+            with np.errstate(over="ignore"):
+                return np.asarray(value, dtype)
+        check_fits(value, dtype)
+    found = np.asarray(value)
+    if found.dtype.kind in "OSUmM":
+        raise TypeError(f"can't assign a {type(value).__name__} to a torch.{torch_name(dtype)}Tensor")
+    return found
+
+
+def parted(index: Any) -> tuple[Any, Any]:
+    """An index of integers and arrays in two: torch takes the integers first, and then only arrays place axes.
+
+    ``(None, index)`` where there is nothing to part.
+    """
+    parts = index if isinstance(index, tuple) else (index,)
+    if not any(map(_is_array, parts)) or not any(map(_is_number, parts)):
+        return None, index
+    first: list[Any] = []
+    for p in parts:
+        first += [slice(None)] * (p.ndim if p.dtype.kind == "b" else 1) if _is_array(p) else [p]
+    rest = (slice(None) if p is None or isinstance(p, slice) else p for p in parts if not _is_number(p))
+    return tuple(first), tuple(rest)
+
+
+def _is_array(part: Any) -> bool:
+    return isinstance(part, (np.ndarray, Recorded))
+
+
+def _is_number(part: Any) -> bool:
+    return isinstance(part, (int, np.integer)) and not isinstance(part, bool)
