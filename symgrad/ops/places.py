@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import torch_name
-from symgrad.errors import ArgumentError, DtypeError, OutOfBounds, ShapeError
+from symgrad.errors import DtypeError, OutOfBounds, ShapeError
 from symgrad.op import shape_of
 from symgrad.ops.predicates import any_
 from symgrad.ops.reductions import size
