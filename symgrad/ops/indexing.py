@@ -343,7 +343,7 @@ def byte_mask(bytes_of: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The mask that bytes in an index are, which is torch's oldest kind of mask."""
     words = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
     warnings.warn(words, stacklevel=4)
-    return bytes_of != 0
+    return np.not_equal(bytes_of, 0)  # type: ignore[no-any-return]
 
 
 def static_index(index: Any) -> Index:
