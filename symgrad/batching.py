@@ -135,7 +135,7 @@ def _axes(leaves: list[Any], structure: Any, in_dims: Any, name: str) -> list[in
     if spread is None:
         raise ArgumentError(
             f"{call}: in_dims is not compatible with the structure of `inputs`: an int or None stands for a whole "
-            f"argument, everything else is nested as it is, {_shown(structure)}."
+            f"argument, everything else is nested as it is, {containers.shown(structure)}."
         )
     return [_axis(leaf, dim, call) for leaf, dim in zip(leaves, spread, strict=True)]
 
@@ -182,16 +182,6 @@ def _spread(dims: Any, structure: Any) -> list[Any] | None:
     return found
 
 
-def _shown(structure: Any) -> str:
-    """A structure as one writes it: ``(*, {'a': *})``."""
-    return repr(containers.unflatten(structure, iter(lambda: _Star(), None)))
-
-
-class _Star:
-    def __repr__(self) -> str:
-        return "*"
-
-
 def _batch_size(leaves: list[Any], dims: list[int | None]) -> int:
     sizes = [shape_of(x)[dim] for x, dim in zip(leaves, dims, strict=True) if dim is not None]
     if not sizes:
@@ -224,7 +214,8 @@ def _stacked(rows: list[Any], out_dims: Any, name: str, filled: bool) -> Any:
     dims = _spread(out_dims, structure)
     if dims is None:
         raise ArgumentError(
-            f"{call}(<inputs>): out_dims is not compatible with the structure of `outputs`, {_shown(structure)}."
+            f"{call}(<inputs>): out_dims is not compatible with the structure of `outputs`: it is nested as they are, "
+            f"{containers.shown(structure)}."
         )
     parts = zip(*(leaves for leaves, _ in columns), strict=True)
     joined = [_joined(part, dim, name) for part, dim in zip(parts, dims, strict=True)]

@@ -7,7 +7,7 @@ any order, and ``symgrad.compile`` derives through them on formulas.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,19 +15,31 @@ import numpy as np
 from symgrad import autograd
 from symgrad.autograd.jacobians import with_entries
 from symgrad.batching import vmap
-from symgrad.compiler import trace as tracing
+from symgrad.bound import (
+    Argnums,
+    Bound,
+    as_result,
+    as_tensor,
+    as_variable,
+    check_function,
+    deriving,
+    flat_parts,
+    results,
+    run,
+    settled,
+    watched,
+)
 from symgrad.compiler.derivatives import transformed
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError
-from symgrad.op import Op, lookup, shape_of
+from symgrad.op import Op, shape_of
 from symgrad.ops.fitting import fit
 from symgrad.ops.kinks import steepest
 from symgrad.ops.shaping import reshape, stack
 from symgrad.tape import containers, dual
 from symgrad.tape.dual import Dual
-from symgrad.tape.modes import enable_grad, is_grad_enabled
-from symgrad.tape.record import Recorded, plain, recorded
-from symgrad.tape.watch import WATCH, watching
+from symgrad.tape.modes import enable_grad
+from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
 
 __all__ = [
@@ -43,145 +55,6 @@ __all__ = [
     "vjp",
     "vmap",
 ]
-
-Argnums = int | Sequence[int]
-
-
-# ---------------------------------------------------------------------------------------------- arguments
-
-
-def _tensor(value: Any, name: str) -> Any:
-    """A tensor of an argument; Python numbers become double precision, since precision is what derivatives need."""
-    if isinstance(value, (Recorded, Dual)):
-        return value
-    if isinstance(value, (bool, int, float, complex)):
-        value = np.complex128(value) if isinstance(value, complex) else np.float64(value)
-    elif not isinstance(value, (np.ndarray, np.generic)):
-        raise ArgumentError(
-            f"{name} holds {type(value).__name__}; tensors, arrays and numbers can be differentiated by."
-        )
-    return plain(Tensor, value)
-
-
-def _variable(tensor: Any, name: str, tie: bool) -> tuple[Any, Any]:
-    """A new variable with the value of ``tensor``, and what the function gets of it.
-
-    Where the tensor is tracked the variable is tied to it, so that derivatives nest; a dual keeps its tangent.
-    """
-    if isinstance(tensor, Dual):
-        base, shown = _variable(_tensor(tensor.primal, name), name, tie)
-        return base, Dual(shown, tensor.tangent, tensor.tag)
-    if not is_floating(tensor.dtype):
-        raise ArgumentError(
-            f"{name} has dtype {tensor.dtype}; derivatives need a floating or complex dtype (cast it with .double())."
-        )
-    if tie and tensor._requires_grad:
-        made = recorded(Tensor, lookup("clone"), tensor._value, (tensor.edge(),), [tensor._value], {}, 1)
-        return made, made
-    made = plain(Tensor, tensor._value)
-    extra = made.more()
-    extra.name = tensor._extra.name if tensor._extra is not None and tensor._extra.name else name
-    made._requires_grad = True
-    return made, made
-
-
-class _Bound:
-    """The arguments of one call: those differentiated by as new variables, the others as they are."""
-
-    def __init__(self, function: Callable[..., Any], args: Sequence[Any], argnums: Argnums):
-        self.single = isinstance(argnums, int)
-        numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-        names = tracing.argument_names(function, len(args))
-        names += [f"x{k + 1}" for k in range(len(names), len(args))]
-        self.tie = is_grad_enabled() or watching() is not None
-        self.args = [containers.tree_map(_other, arg) for arg in args]
-        self.variables: list[Any] = []
-        self.structures = []
-        self.tracked = False
-        for number in numbers:
-            if not -len(args) <= number < len(args):
-                raise ArgumentError(f"argnums={number} is out of range: the function was given {len(args)} arguments.")
-            leaves, structure = containers.flatten(args[number])
-            shown = []
-            for leaf, name in zip(leaves, containers.paths(structure, names[number]), strict=True):
-                base, value = _variable(_tensor(leaf, f"argument {name}"), name, self.tie)
-                self.tracked = self.tracked or base._node is not None
-                self.variables.append(base)
-                shown.append(value)
-            self.structures.append(structure)
-            self.args[number] = containers.unflatten(structure, iter(shown))
-
-    def nested(self, leaves: Iterator[Any]) -> Any:
-        """Derivatives in the structure of the arguments."""
-        parts = tuple(containers.unflatten(structure, leaves) for structure in self.structures)
-        return parts[0] if self.single else parts
-
-    def outer(self, outs: Sequence[Any]) -> bool:
-        """Whether somebody outside may differentiate the derivative: a transform, a tracer, or other leaves."""
-        if not self.tie:
-            return False
-        if self.tracked or (WATCH.count and watching() is not None):
-            return True
-        mine = {id(v) for v in self.variables}
-        seen: set[int] = set()
-        stack = [o._node for o in outs if isinstance(o, Recorded) and o._node is not None]
-        while stack:
-            node = stack.pop()
-            for k, arg in enumerate(node.args):
-                if node.mask >> k & 1 and id(arg) not in seen:
-                    seen.add(id(arg))
-                    if not isinstance(arg, Recorded):
-                        stack.append(arg)
-                    elif id(arg) not in mine and arg._requires_grad:
-                        return True
-        return False
-
-    def close(self) -> None:
-        """The transform is done: nobody outside differentiates by its variables."""
-        for variable in self.variables:
-            if variable._node is None:
-                variable._requires_grad = False
-
-
-def _other(leaf: Any) -> Any:
-    return plain(Tensor, leaf) if isinstance(leaf, np.ndarray) else leaf
-
-
-def _function(function: Any, name: str) -> None:
-    if not callable(function):
-        raise ArgumentError(f"{name}() takes a function first, not {type(function).__name__} ({function!r:.40}).")
-
-
-def _call(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], has_aux: bool) -> tuple[Any, Any]:
-    with enable_grad():
-        result = function(*args, **kwargs)
-    if not has_aux:
-        return result, None
-    if not isinstance(result, tuple) or len(result) != 2:
-        raise ArgumentError(
-            f"has_aux=True needs a function that gives (output, aux), but it gave {type(result).__name__}."
-        )
-    return result
-
-
-def _as_result(value: Any) -> Any:
-    return value if isinstance(value, (Recorded, Dual)) else plain(Tensor, np.asarray(value)[()])
-
-
-def _settled(value: Any) -> Any:
-    """A result that nobody outside differentiates: its formula stays, its grad goes."""
-    if isinstance(value, Dual):
-        return Dual(_settled(value.primal), _settled(value.tangent), value.tag)
-    if not isinstance(value, Recorded) or not value._requires_grad or value._node is None:
-        return value
-    made = plain(Tensor, value._value)
-    made._node = value._node
-    return made
-
-
-def _flat_parts(out: Any) -> list[Any]:
-    """The tensors that a result consists of: itself, or the primals and tangents of a dual."""
-    return [*_flat_parts(out.primal), *_flat_parts(out.tangent)] if isinstance(out, Dual) else [out]
 
 
 # ---------------------------------------------------------------------------------------------- reverse mode
@@ -203,19 +76,27 @@ def _pull(out: Any, variables: Sequence[Any], seed: Any, create: bool) -> list[A
         return [Dual(p, t, seed.tag) for p, t in zip(primal, tangent, strict=True)]
     found: Sequence[Any] = [None] * len(variables)
     if isinstance(out, Recorded) and out._requires_grad:
-        seeds = None if seed is None else [_tensor(seed, "the cotangent")]
+        seeds = None if seed is None else [as_tensor(seed, "the cotangent")]
         found = autograd.grad([out], variables, seeds, retain_graph=True, create_graph=create, allow_unused=True)
     return [
         plain(Tensor, np.zeros_like(v._value)[()]) if g is None else g for g, v in zip(found, variables, strict=True)
     ]
 
 
-def _scalar(out: Any, name: str) -> Any:
-    out = _as_result(out)
-    if tuple(shape_of(out)) != ():
+_GRAD = "grad_and_value(f)(*args)"
+_VJP = "vjp(f, *primals)"
+_JVP = "jvp(f, primals, tangents)"
+
+
+def _scalar(out: Any) -> Any:
+    if isinstance(out, (tuple, list, dict, str)) or out is None:
+        raise ArgumentError(f"{_GRAD}: Expected f(*args) to return a Tensor, got {type(out)}")
+    out = as_result(out)
+    shape = tuple(shape_of(out))
+    if shape:
         raise AutogradError(
-            f"{name}() needs a function with a scalar result, but it gave shape {tuple(shape_of(out))}; sum or average "
-            "it, or use jacobian()."
+            f"{_GRAD}: Expected f(*args) to return a scalar Tensor, got tensor with {len(shape)} dims, of shape "
+            f"{shape}. Maybe you wanted to use the vjp or jacrev APIs instead? Or sum or average it."
         )
     return out
 
@@ -230,7 +111,7 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     >>> sg.func.grad(sg.func.grad(lambda x: x**3))(2.0)
     tensor(12., dtype=float64)
     """
-    _function(func, "grad")
+    check_function(func, "grad")
     both = value_and_grad(func, argnums, has_aux)
 
     @functools.wraps(func)
@@ -248,18 +129,20 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     >>> sg.func.value_and_grad(lambda x: x**2)(3.0)
     (tensor(9., dtype=float64), tensor(6., dtype=float64))
     """
-    _function(func, "value_and_grad")
+    check_function(func, "value_and_grad")
 
     @functools.wraps(func)
     def both(*args: Any, **kwargs: Any) -> Any:
-        bound = _Bound(func, args, argnums)
-        out, aux = _call(func, bound.args, kwargs, has_aux)
-        out = _scalar(out, "grad")
-        outer = bound.outer(_flat_parts(out))
-        found = bound.nested(iter(_pull(out, bound.variables, None, outer)))
-        bound.close()
+        with deriving():
+            bound = Bound(func, args, argnums)
+            with bound.closed():
+                out, aux = run(func, bound.args, kwargs, has_aux, _GRAD)
+            out = _scalar(out)
+            outer = bound.outer(flat_parts(out))
+            found = bound.nested(iter(_pull(out, bound.variables, None, outer)))
+            bound.close()
         if not outer:
-            out, aux = _settled(out), containers.tree_map(_settled, aux)
+            out, aux = settled(out), containers.tree_map(settled, aux)
         return ((out, aux) if has_aux else out), found
 
     return transformed(both, "value_and_grad", func, argnums, has_aux)
@@ -272,7 +155,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     >>> sg.func.grad_and_value(lambda x: x**2)(3.0)
     (tensor(6., dtype=float64), tensor(9., dtype=float64))
     """
-    _function(func, "grad_and_value")
+    check_function(func, "grad_and_value")
     both = value_and_grad(func, argnums, has_aux)
 
     @functools.wraps(func)
@@ -291,24 +174,55 @@ def jacobian(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fal
     tensor([[2., 0.],
             [0., 4.]], dtype=float64)
     """
-    _function(func, "jacobian")
+    check_function(func, "jacobian")
 
     @functools.wraps(func)
     def rows(*args: Any, **kwargs: Any) -> Any:
-        bound = _Bound(func, args, argnums)
-        result, aux = _call(func, bound.args, kwargs, has_aux)
-        leaves, structure = containers.flatten(result)
-        leaves = [_as_result(leaf) for leaf in leaves]
-        outer = bound.outer([part for leaf in leaves for part in _flat_parts(leaf)])
-        found = [bound.nested(iter(_rows(leaf, bound.variables, outer))) for leaf in leaves]
-        bound.close()
+        with deriving():
+            bound = Bound(func, args, argnums)
+            with bound.closed():
+                result, aux = run(func, bound.args, kwargs, has_aux, _VJP)
+            leaves, structure = results(result, _VJP)
+            outer = bound.outer([part for leaf in leaves for part in flat_parts(leaf)])
+            found = [bound.nested(iter(_rows(leaf, bound.variables, outer))) for leaf in leaves]
+            bound.close()
         nested = containers.unflatten(structure, iter(found))
-        return (nested, containers.tree_map(lambda a: a if outer else _settled(a), aux)) if has_aux else nested
+        return (nested, containers.tree_map(lambda a: a if outer else settled(a), aux)) if has_aux else nested
 
     return transformed(rows, "jacobian", func, argnums, has_aux)
 
 
-jacrev = jacfwd = jacobian
+def jacrev(
+    func: Callable[..., Any],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
+) -> Callable[..., Any]:
+    """:func:`jacobian`, with torch's arguments; the rows are computed one after the other whatever ``chunk_size`` is.
+
+    >>> import symgrad as sg
+    >>> sg.func.jacrev(lambda x: x.sum())(sg.ones(2))
+    tensor([1., 1.])
+    """
+    if chunk_size is not None and chunk_size <= 0:
+        raise ArgumentError("jacrev: `chunk_size` should be greater than 0.")
+    return jacobian(func, argnums, has_aux)
+
+
+def jacfwd(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Callable[..., Any]:
+    """:func:`jacobian`, with torch's arguments: the function runs once, so random functions need no ``randomness``.
+
+    >>> import symgrad as sg
+    >>> sg.func.jacfwd(lambda x: x * x)(sg.tensor(3.0))
+    tensor(6.)
+    """
+    if randomness not in ("error", "different", "same"):
+        raise ArgumentError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    return jacobian(func, argnums, has_aux)
 
 
 def _rows(out: Any, variables: Sequence[Any], create: bool) -> list[Any]:
@@ -340,7 +254,7 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
     tensor([[ 6.,  0.],
             [ 0., 12.]], dtype=float64)
     """
-    _function(func, "hessian")
+    check_function(func, "hessian")
     second = jacobian(jacobian(func, argnums), argnums)
     return transformed(
         functools.wraps(func)(lambda *args, **kwargs: second(*args, **kwargs)), "hessian", func, argnums, False
@@ -358,65 +272,96 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> pull(np.array([1.0, 10.0]))
     (tensor([ 2., 40.], dtype=float64),)
     """
-    _function(func, "vjp")
-    bound = _Bound(func, primals, tuple(range(len(primals))))
-    result, aux = _call(func, bound.args, {}, has_aux)
-    leaves, structure = containers.flatten(result)
-    leaves = [_as_result(leaf) for leaf in leaves]
-    outer = bound.outer([part for leaf in leaves for part in _flat_parts(leaf)])
+    check_function(func, "vjp")
+    with deriving():
+        bound = Bound(func, primals, tuple(range(len(primals))), tie=True)
+        with bound.closed():
+            result, aux = run(func, bound.args, {}, has_aux, _VJP)
+        leaves, structure = results(result, _VJP)
+        outer = bound.outer([part for leaf in leaves for part in flat_parts(leaf)])
 
     def pull(*cotangents: Any) -> Any:
+        with deriving():
+            return pulled(cotangents)
+
+    def pulled(cotangents: tuple[Any, ...]) -> Any:
         seeds, given = containers.flatten(cotangents[0] if len(cotangents) == 1 else cotangents)
         if not cotangents and len(leaves) == 1 and shape_of(leaves[0]) == ():
             seeds, given = [np.ones((), leaves[0].dtype)[()]], structure
         if given != structure:
-            raise ArgumentError(f"the cotangent must be nested as the output, {structure}, but is {given}.")
+            raise ArgumentError(
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function. cotangents: {containers.shown(given)}, primal output: {containers.shown(structure)}"
+            )
         total: list[Any] | None = None
         for leaf, seed in zip(leaves, seeds, strict=True):
             value = seed if isinstance(seed, (Recorded, Dual)) else np.asarray(seed, leaf.dtype)[()]
-            create = outer or any(isinstance(s, Recorded) and s._requires_grad for s in _flat_parts(value))
+            moving = outer or any(isinstance(s, Recorded) and s._requires_grad for s in flat_parts(value))
+            create = moving and watched()
             found = _pull(leaf, bound.variables, value, create)
             total = found if total is None else [a + b for a, b in zip(total, found, strict=True)]
         return bound.nested(iter(total or ()))
 
-    shown = result if outer else containers.unflatten(structure, iter([_settled(leaf) for leaf in leaves]))
+    kept = outer and watched()
+    shown = result if kept else containers.unflatten(structure, iter([settled(leaf) for leaf in leaves]))
     return (shown, pull, aux) if has_aux else (shown, pull)
 
 
 # ---------------------------------------------------------------------------------------------- forward mode
 
 
-def jvp(func: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False) -> Any:
+def jvp(
+    func: Callable[..., Any],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    strict: bool = False,
+    has_aux: bool = False,
+) -> Any:
     """``(output, tangent)``: the value and its derivative along ``tangents``, in one forward pass.
 
     ``primals`` and ``tangents`` are tuples of equal structure and shapes.  With ``has_aux`` the result is
-    ``(output, tangent, aux)``.
+    ``(output, tangent, aux)``; with ``strict`` an output that does not depend on the primals is an error.
 
     >>> import symgrad as sg
     >>> sg.func.jvp(lambda x: x**3, (2.0,), (1.0,))
     (tensor(8., dtype=float64), tensor(12., dtype=float64))
     """
-    _function(func, "jvp")
-    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
-        raise ArgumentError("jvp() takes tuples: jvp(f, (x, y), (dx, dy)).")
-    values, structure = containers.flatten(tuple(primals))
-    moves, given = containers.flatten(tuple(tangents))
+    check_function(func, "jvp")
+    if not isinstance(primals, (tuple, list)):
+        raise ArgumentError(
+            f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals): "
+            "jvp(f, (x, y), (dx, dy))."
+        )
+    values, structure = containers.flatten(primals)
+    moves, given = containers.flatten(tangents)
     if given != structure:
-        raise ArgumentError(f"primals and tangents must be nested alike: {structure} and {given}.")
+        raise ArgumentError(
+            f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a "
+            f"tuple of 3 tensors, tangents also must be. Got primals with structure {containers.shown(structure)} and "
+            f"tangents with structure {containers.shown(given)}"
+        )
+    if not values:
+        raise ArgumentError(f"{_JVP}: Expected primals to contain at least one Tensor.")
     tag = dual.new_tag()
     row = []
     for k, (value, move) in enumerate(zip(values, moves, strict=True)):
-        primal = _tensor(value, f"primal {k}")
+        primal = as_tensor(value, f"primal {k}")
         if not is_floating(primal.dtype):
             raise ArgumentError(f"primal {k} has dtype {primal.dtype}; derivatives need a floating or complex dtype.")
-        tangent = _tensor(move, f"tangent {k}")
+        tangent = as_tensor(move, f"tangent {k}")
         row.append(dual.make_dual(primal, fit(tangent, shape_of(tangent), primal.dtype), tag))
     args = containers.unflatten(structure, iter(row))
-    result, aux = _call(func, args, {}, has_aux)
-    leaves, out_structure = containers.flatten(result)
-    pairs = [dual.parts(_as_result(leaf), tag) for leaf in leaves]
-    out = containers.unflatten(out_structure, iter([_as_result(p) for p, _ in pairs]))
-    moved = [plain(Tensor, np.zeros(shape_of(p), p.dtype)[()]) if t is None else _as_result(t) for p, t in pairs]
+    result, aux = run(func, args, {}, has_aux, _JVP)
+    leaves, out_structure = results(result, _JVP)
+    pairs = [dual.parts(leaf, tag) for leaf in leaves]
+    if strict and any(t is None for _, t in pairs):
+        raise AutogradError(
+            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
+            "with strict=True."
+        )
+    out = containers.unflatten(out_structure, iter([as_result(p) for p, _ in pairs]))
+    moved = [plain(Tensor, np.zeros(shape_of(p), p.dtype)[()]) if t is None else as_result(t) for p, t in pairs]
     pushed = containers.unflatten(out_structure, iter(moved))
     aux = containers.tree_map(lambda a: dual.parts(a, tag)[0], aux)
     return (out, pushed, aux) if has_aux else (out, pushed)
@@ -432,30 +377,42 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     >>> out, push(1.0), push(10.0)
     (tensor(8., dtype=float64), tensor(12., dtype=float64), tensor(120., dtype=float64))
     """
-    _function(func, "linearize")
-    bound = _Bound(func, primals, tuple(range(len(primals))))
-    result, _ = _call(func, bound.args, {}, False)
-    leaves, structure = containers.flatten(result)
-    leaves = [_as_result(leaf) for leaf in leaves]
-    outer = bound.outer([part for leaf in leaves for part in _flat_parts(leaf)])
-    # A vector-Jacobian product is linear in its cotangent, so its derivative by the cotangent is the Jacobian.
-    probes = [_variable(plain(Tensor, np.zeros(shape_of(o), o.dtype)[()]), "probe", False)[0] for o in leaves]
-    pulled: list[Any] = [None] * len(bound.variables)
-    with enable_grad():
-        for leaf, probe in zip(leaves, probes, strict=True):
-            found = _pull(leaf, bound.variables, probe, True)
-            pulled = [g if total is None else total + g for total, g in zip(pulled, found, strict=True)]
+    check_function(func, "linearize")
+    with deriving():
+        bound = Bound(func, primals, tuple(range(len(primals))))
+        with bound.closed():
+            result, _ = run(func, bound.args, {}, False, _JVP)
+        leaves, structure = results(result, _JVP)
+        outer = bound.outer([part for leaf in leaves for part in flat_parts(leaf)])
+        # A vector-Jacobian product is linear in its cotangent, so its derivative by the cotangent is the Jacobian.
+        probes = [as_variable(plain(Tensor, np.zeros(shape_of(o), o.dtype)[()]), "probe", False)[0] for o in leaves]
+        pulled: list[Any] = [None] * len(bound.variables)
+        with enable_grad():
+            for leaf, probe in zip(leaves, probes, strict=True):
+                found = _pull(leaf, bound.variables, probe, True)
+                pulled = [g if total is None else total + g for total, g in zip(pulled, found, strict=True)]
 
     def push(*tangents: Any) -> Any:
         moves, given = containers.flatten(tangents)
         wanted = ("tuple", tuple(range(len(bound.structures))), tuple(bound.structures))
         if given != wanted:
-            raise ArgumentError(f"the tangents must be nested as the primals, {wanted}, but are {given}.")
+            raise ArgumentError(
+                f"Expected the tangents {containers.shown(given)} to have the same argspec as the primals "
+                f"{containers.shown(wanted)}"
+            )
         pairs = []
         for k, (g, move, v) in enumerate(zip(pulled, moves, bound.variables, strict=True)):
-            tangent = _tensor(move, f"tangent {k}")
+            tangent = as_tensor(move, f"tangent {k}")
             if shape_of(tangent) != shape_of(v):
-                raise ArgumentError(f"tangent {k} has shape {shape_of(tangent)}, but its primal has {shape_of(v)}.")
+                raise ArgumentError(
+                    f"tangent:{k} with shape {shape_of(tangent)} in flattened pytree doesn't match the shape "
+                    f"{shape_of(v)} of the corresponding primal."
+                )
+            if isinstance(move, Tensor) and move.dtype != v.dtype:
+                raise ArgumentError(
+                    f"tangent:{k} with dtype {move.dtype} in flattened pytree doesn't match the dtype {v.dtype} of the "
+                    "corresponding primal."
+                )
             if isinstance(g, Recorded) and g._requires_grad:
                 pairs.append((g, fit(tangent, shape_of(v), v.dtype)))
         found: Sequence[Any] = [None] * len(probes)
@@ -470,7 +427,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         ]
         return containers.unflatten(structure, iter(rows))
 
-    shown = result if outer else containers.unflatten(structure, iter([_settled(leaf) for leaf in leaves]))
+    shown = result if outer else containers.unflatten(structure, iter([settled(leaf) for leaf in leaves]))
     return shown, push
 
 
@@ -479,7 +436,7 @@ def _transposed(op: Op, i: int, tangent: Any, out: Any, inputs: tuple[Any, ...],
 
     def pulled(cotangent: Any) -> Any:
         found = op.pullback(i, cotangent, out, inputs, params)
-        return fit(_as_result(found), shape_of(inputs[i]), inputs[i].dtype)
+        return fit(as_result(found), shape_of(inputs[i]), inputs[i].dtype)
 
     probe = plain(Tensor, np.zeros(shape_of(out), out.dtype)[()])
     with steepest():

@@ -6,7 +6,7 @@ import pytest
 
 import symgrad as sg
 from symgrad.errors import ArgumentError, AutogradError, CompileError
-from symgrad.func import grad, hessian, jacfwd, jacobian, jacrev, jvp, value_and_grad, vjp
+from symgrad.func import grad, hessian, jacfwd, jacobian, jacrev, jvp, linearize, value_and_grad, vjp
 
 rng = np.random.default_rng(1)
 
@@ -187,13 +187,38 @@ def test_transforms_inside_compiled_functions():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: grad(lambda x: x)(np.ones(2)), AutogradError, r"scalar result, but it gave shape \(2,\)"),
+        (
+            lambda: grad(lambda x: x)(np.ones(2)),
+            AutogradError,
+            r"scalar Tensor, got tensor with 1 dims, of shape",
+        ),
         (lambda: grad(lambda x: x.sum())(np.arange(3)), ArgumentError, "dtype int64"),
-        (lambda: grad(lambda x: x, argnums=1)(1.0), ArgumentError, "argnums=1 is out of range"),
+        (lambda: grad(lambda x: None)(1.0), ArgumentError, "to return a Tensor, got <class 'NoneType'>"),
+        (lambda: grad(lambda x: x, argnums=1)(1.0), ArgumentError, "Got argnum=1, but only 1 positional inputs"),
+        (lambda: jacrev(lambda x: x, argnums=-2)(1.0), ArgumentError, "but only 1 positional inputs"),
+        (lambda: grad(lambda x: x, argnums=())(1.0), ArgumentError, "argnums must be non-empty"),
+        (lambda: grad(lambda x, y: x, argnums=(0, -2))(1.0, 2.0), ArgumentError, "argnums elements must be unique"),
+        (lambda: grad(lambda x: x, argnums=0.0)(1.0), ArgumentError, "argnums must be int or Tuple"),
+        (lambda: grad(lambda x: x, argnums=("0",))(1.0), ArgumentError, "argnum must be int, got"),
+        (lambda: jacrev(lambda x: x, chunk_size=0), ArgumentError, "jacrev: `chunk_size` should be greater than 0"),
+        (lambda: jacfwd(lambda x: x, randomness="no"), ArgumentError, "Only allowed values for randomness"),
         (lambda: grad(lambda x: x)("a"), ArgumentError, "holds str"),
-        (lambda: grad(lambda x: x, has_aux=True)(1.0), ArgumentError, "has_aux"),
-        (lambda: jvp(lambda x: x, 1.0, 1.0), ArgumentError, "takes tuples"),
-        (lambda: jvp(lambda x: x, (1.0,), (1.0, 2.0)), ArgumentError, "nested alike"),
+        (lambda: grad(lambda x: x, has_aux=True)(1.0), ArgumentError, r"grad_and_value\(f\)\(\*args\): output of"),
+        (lambda: vjp(lambda x: [x, x], 1.0, has_aux=True), ArgumentError, r"vjp\(f, \*primals\): output of function"),
+        (lambda: vjp(lambda x: None, 1.0), ArgumentError, "has non-empty output .got output = None"),
+        (lambda: jacrev(lambda x: ())(1.0), ArgumentError, "has non-empty output"),
+        (lambda: vjp(lambda x: (x, "text"), 1.0), ArgumentError, "to return only tensors, got unsupported type"),
+        (lambda: vjp(lambda x: (x, x), 1.0)[1]((1.0,)), ArgumentError, "Expected pytree structure of cotangents"),
+        (lambda: jvp(lambda x: x, 1.0, 1.0), ArgumentError, "Expected primals to be a tuple"),
+        (
+            lambda: jvp(lambda x: x, (1.0,), [1.0]),
+            ArgumentError,
+            r"\(\*,\) and tangents with structure \[\*\]",
+        ),
+        (lambda: jvp(lambda x: x, ((),), ((),)), ArgumentError, "at least one Tensor"),
+        (lambda: jvp(lambda x: 2.0, (1.0,), (1.0,), strict=True), AutogradError, "output of f is independent of the"),
+        (lambda: jvp(lambda x: None, (1.0,), (1.0,)), ArgumentError, "that has non-empty output"),
+        (lambda: jvp(lambda x: x, (1.0,), (1.0, 2.0)), ArgumentError, "the same python structure"),
         (lambda: jvp(lambda x: x, (np.ones(2),), (np.ones(3),)), ArgumentError, "shape of its primal"),
         (lambda: vjp(lambda x: x, np.ones(2))[1](np.ones(3)), AutogradError, "Mismatch in shape"),
         (lambda: sg.compile(grad(lambda x: x), np.ones(2)), CompileError, "one scalar result"),
@@ -207,6 +232,40 @@ def test_transforms_inside_compiled_functions():
 def test_errors(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_derivatives_inside_inference_mode():
+    x = sg.tensor([1.0, 2.0])
+    with sg.inference_mode():
+        inside = sg.tensor([3.0, 4.0])
+        close(grad(lambda x: (x * x * inside).sum())(x), [6.0, 16.0])
+        close(grad(lambda x: (x**3).sum())(inside), [27.0, 48.0])
+        close(jacrev(grad(lambda x: (x**3).sum()))(x), np.diag([6.0, 12.0]))
+        out, pull = vjp(lambda x: x**2, x)
+        close(pull(sg.ones(2))[0], [2.0, 4.0])
+        close(linearize(lambda x: x**2, x)[1](sg.ones(2)), [2.0, 4.0])
+        assert not out.requires_grad
+        assert not grad(lambda x: (x * x).sum())(sg.ones(2, requires_grad=True)).requires_grad
+        assert sg.is_inference_mode_enabled()
+
+        def shifted(x):
+            with sg.inference_mode():
+                constant = x**2
+            return (x - constant).sum()
+
+        close(grad(shifted)(x), [1.0, 1.0])
+
+
+def test_no_grad_around_a_pull_or_around_vjp():
+    x = sg.tensor(3.0, requires_grad=True)
+    out, pull = vjp(lambda x: x**2, x)
+    with sg.no_grad():
+        assert not pull(sg.tensor(1.0))[0].requires_grad
+    close(sg.autograd.grad(out, x)[0], 6.0)
+    with sg.no_grad():
+        out, pull = vjp(lambda x: x**2, x)
+    assert not out.requires_grad
+    close(sg.autograd.grad(pull(sg.tensor(1.0))[0], x)[0], 2.0)
 
 
 def test_inner_transforms_leave_no_grad_behind():

@@ -143,9 +143,9 @@ def test_linearize():
         np.testing.assert_allclose(t["a"].numpy(), np.cos(x) * y * dx + np.sin(x) * dy)
         np.testing.assert_allclose(t["b"].item(), 2 * x @ dx)
     assert len(calls) == 1
-    with pytest.raises(ValueError, match="nested as the primals"):
+    with pytest.raises(ValueError, match="to have the same argspec as the primals"):
         push(x, y)
-    with pytest.raises(ValueError, match="tangent 0 has shape"):
+    with pytest.raises(ValueError, match="tangent:0 with shape .* doesn't match the shape"):
         push({"x": np.ones(3)}, y)
     assert linearize(lambda x: sg.ones(2), x)[1](x).tolist() == [0.0, 0.0]
 

@@ -458,7 +458,7 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
         node_op(cls), tuple(t.edge() for t in tensors), {"run": run}, mask, first._value.shape if single else (),
         first.dtype if single else None, (),
     )  # fmt: skip
-    if mask and MODE.inferred and any(map(inferred, ctx.to_save)):
+    if mask and MODE.inferred and not MODE.local.closed and any(map(inferred, ctx.to_save)):
         raise AutogradError(INFERENCE_SAVED)
     node.saved = _pack(ctx, tensors, outputs, several)
     if NODES:

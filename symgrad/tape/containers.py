@@ -65,6 +65,20 @@ def paths(structure: Structure, stem: str) -> list[str]:
     return [name for key, part in zip(keys, parts, strict=True) for name in paths(part, f"{stem}_{key}")]
 
 
+class _Star:
+    def __repr__(self) -> str:
+        return LEAF
+
+
+def shown(structure: Structure) -> str:
+    """A structure as one writes it.
+
+    >>> shown(flatten((1, {"a": [2]}))[1])
+    "(*, {'a': [*]})"
+    """
+    return repr(unflatten(structure, iter(_Star, None)))
+
+
 def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
     """``function`` on every leaf."""
     leaves, structure = flatten(tree)

@@ -24,10 +24,13 @@ class _Local(ThreadState):
     asked = True
     enabled = True
     inference = False
+    closed = False
 
 
 class _Mode:
     """``local.enabled`` says whether this thread records; ``local.asked`` what it would do outside of inference mode.
+
+    ``local.closed`` is for graphs that do not outlive a transform of a function: they may save inference tensors.
 
     ``inferred`` is true once there may be inference tensors, which graphs must not save.
     """

@@ -133,7 +133,7 @@ class Recorded:
     def source(self, saved: bool = False) -> Source:
         """How this tensor appears as a constant of other tensors' graphs; ``saved``: with its value."""
         extra = self.more()
-        if saved and extra.inference:
+        if saved and extra.inference and not MODE.local.closed:
             raise AutogradError(INFERENCE_SAVED)
         if WATCH.count:
             note_constant(self)
@@ -396,7 +396,7 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
     made = recorded(cls, op, out, tuple(edges), values, params, mask)
     if cast and mask:
         _keep_originals(made._node, args, values)
-    if MODE.inferred:
+    if MODE.inferred and not MODE.local.closed:
         for arg, saved in zip(args, made._node.saved[1:], strict=False):
             if saved is not None and isinstance(arg, Recorded) and inferred(arg):
                 raise AutogradError(INFERENCE_SAVED)

@@ -1,0 +1,217 @@
+"""Calls whose derivatives are taken: arguments become variables, and what does not fit is told in torch's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from symgrad.compiler import trace as tracing
+from symgrad.dtypes import is_floating
+from symgrad.errors import ArgumentError
+from symgrad.op import lookup
+from symgrad.tape import containers
+from symgrad.tape.dual import Dual
+from symgrad.tape.modes import MODE, enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad
+from symgrad.tape.record import Recorded, plain, recorded
+from symgrad.tape.watch import WATCH, watching
+from symgrad.tensor import Tensor
+
+Argnums = int | Sequence[int]
+NUMBERS = (bool, int, float, complex)
+
+
+@contextmanager
+def deriving() -> Iterator[None]:
+    """Where derivatives are taken operations are recorded, also inside of ``inference_mode``."""
+    if not is_inference_mode_enabled():
+        yield
+        return
+    with inference_mode(False), no_grad():
+        yield
+
+
+def watched() -> bool:
+    """Whether somebody outside may differentiate what is computed now."""
+    return is_grad_enabled() or watching() is not None
+
+
+def as_tensor(value: Any, name: str) -> Any:
+    """A tensor of an argument; Python numbers become double precision, since precision is what derivatives need."""
+    if isinstance(value, (Recorded, Dual)):
+        return value
+    if isinstance(value, NUMBERS):
+        value = np.complex128(value) if isinstance(value, complex) else np.float64(value)
+    elif not isinstance(value, (np.ndarray, np.generic)):
+        raise ArgumentError(
+            f"{name} holds {type(value).__name__}; tensors, arrays and numbers can be differentiated by."
+        )
+    return plain(Tensor, value)
+
+
+def as_variable(tensor: Any, name: str, tie: bool) -> tuple[Any, Any]:
+    """A new variable with the value of ``tensor``, and what the function gets of it.
+
+    Where the tensor is tracked the variable is tied to it, so that derivatives nest; a dual keeps its tangent.
+    """
+    if isinstance(tensor, Dual):
+        base, shown = as_variable(as_tensor(tensor.primal, name), name, tie)
+        return base, Dual(shown, tensor.tangent, tensor.tag)
+    if not is_floating(tensor.dtype):
+        raise ArgumentError(
+            f"{name} has dtype {tensor.dtype}; derivatives need a floating or complex dtype (cast it with .double())."
+        )
+    if tie and tensor._requires_grad:
+        made = recorded(Tensor, lookup("clone"), tensor._value, (tensor.edge(),), [tensor._value], {}, 1)
+        return made, made
+    made = plain(Tensor, tensor._value)
+    extra = made.more()
+    extra.name = tensor._extra.name if tensor._extra is not None and tensor._extra.name else name
+    made._requires_grad = True
+    return made, made
+
+
+def _numbers(argnums: Any, count: int) -> tuple[int, ...]:
+    """The arguments to differentiate by, counted from the front."""
+    if not isinstance(argnums, (int, tuple, list)):
+        raise ArgumentError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    if not numbers:
+        raise ArgumentError("argnums must be non-empty")
+    for number in numbers:
+        if not isinstance(number, int):
+            raise ArgumentError(f"argnum must be int, got: {type(number)}")
+        if not -count <= number < count:
+            raise ArgumentError(f"Got argnum={number}, but only {count} positional inputs")
+    numbers = tuple(number % count for number in numbers)
+    if len(set(numbers)) < len(numbers):
+        raise ArgumentError(f"argnums elements must be unique, got {argnums}")
+    return numbers
+
+
+class Bound:
+    """The arguments of one call: those differentiated by as new variables, the others as they are."""
+
+    def __init__(self, function: Callable[..., Any], args: Sequence[Any], argnums: Argnums, tie: bool = False):
+        self.single = isinstance(argnums, int)
+        numbers = _numbers(argnums, len(args))
+        names = tracing.argument_names(function, len(args))
+        names += [f"x{k + 1}" for k in range(len(names), len(args))]
+        self.tie = tie or watched()
+        self.args = [containers.tree_map(_other, arg) for arg in args]
+        self.variables: list[Any] = []
+        self.structures = []
+        self.tracked = False
+        for number in numbers:
+            leaves, structure = containers.flatten(args[number])
+            shown = []
+            for leaf, name in zip(leaves, containers.paths(structure, names[number]), strict=True):
+                base, value = as_variable(as_tensor(leaf, f"argument {name}"), name, self.tie)
+                self.tracked = self.tracked or base._node is not None
+                self.variables.append(base)
+                shown.append(value)
+            self.structures.append(structure)
+            self.args[number] = containers.unflatten(structure, iter(shown))
+
+    @contextmanager
+    def closed(self) -> Iterator[None]:
+        """Unless the graph goes on to leaves of somebody outside, it may save inference tensors."""
+        before = MODE.local.closed
+        MODE.local.closed = before or not self.tracked
+        try:
+            yield
+        finally:
+            MODE.local.closed = before
+
+    def nested(self, leaves: Iterator[Any]) -> Any:
+        """Derivatives in the structure of the arguments."""
+        parts = tuple(containers.unflatten(structure, leaves) for structure in self.structures)
+        return parts[0] if self.single else parts
+
+    def outer(self, outs: Sequence[Any]) -> bool:
+        """Whether somebody outside may differentiate the derivative: a transform, a tracer, or other leaves."""
+        if not self.tie:
+            return False
+        if self.tracked or (WATCH.count and watching() is not None):
+            return True
+        mine = {id(v) for v in self.variables}
+        seen: set[int] = set()
+        stack = [o._node for o in outs if isinstance(o, Recorded) and o._node is not None]
+        while stack:
+            node = stack.pop()
+            for k, arg in enumerate(node.args):
+                if node.mask >> k & 1 and id(arg) not in seen:
+                    seen.add(id(arg))
+                    if not isinstance(arg, Recorded):
+                        stack.append(arg)
+                    elif id(arg) not in mine and arg._requires_grad:
+                        return True
+        return False
+
+    def close(self) -> None:
+        """The transform is done: nobody outside differentiates by its variables."""
+        for variable in self.variables:
+            if variable._node is None:
+                variable._requires_grad = False
+
+
+def _other(leaf: Any) -> Any:
+    return plain(Tensor, leaf) if isinstance(leaf, np.ndarray) else leaf
+
+
+def check_function(function: Any, name: str) -> None:
+    """Raise ``ArgumentError`` where a transform is given something else than a function."""
+    if not callable(function):
+        raise ArgumentError(f"{name}() takes a function first, not {type(function).__name__} ({function!r:.40}).")
+
+
+def run(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], has_aux: bool, api: str
+) -> tuple[Any, Any]:
+    """``(output, aux)`` of one call; ``api`` is how torch calls the transform in its errors."""
+    with enable_grad():
+        result = function(*args, **kwargs)
+    if not has_aux:
+        return result, None
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise ArgumentError(
+            f"{api}: output of function f should be a tuple: (output, aux) if has_aux is True, but it is a "
+            f"{type(result).__name__}{f' of {len(result)}' if isinstance(result, (tuple, list)) else ''}."
+        )
+    return result
+
+
+def results(output: Any, api: str) -> tuple[list[Any], Any]:
+    """The tensors that a function gave, and how they are nested."""
+    leaves, structure = containers.flatten(output)
+    if output is None or not leaves:
+        raise ArgumentError(f"{api}: Expected f to be a function that has non-empty output (got output = {output})")
+    for leaf in leaves:
+        if not isinstance(leaf, NUMBERS) and not hasattr(leaf, "shape"):
+            raise ArgumentError(
+                f"{api}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}"
+            )
+    return [as_result(leaf) for leaf in leaves], structure
+
+
+def as_result(value: Any) -> Any:
+    """A tensor of what a function gave."""
+    return value if isinstance(value, (Recorded, Dual)) else plain(Tensor, np.asarray(value)[()])
+
+
+def settled(value: Any) -> Any:
+    """A result that nobody outside differentiates: its formula stays, its grad goes."""
+    if isinstance(value, Dual):
+        return Dual(settled(value.primal), settled(value.tangent), value.tag)
+    if not isinstance(value, Recorded) or not value._requires_grad or value._node is None:
+        return value
+    made = plain(Tensor, value._value)
+    made._node = value._node
+    return made
+
+
+def flat_parts(out: Any) -> list[Any]:
+    """The tensors that a result consists of: itself, or the primals and tangents of a dual."""
+    return [*flat_parts(out.primal), *flat_parts(out.tangent)] if isinstance(out, Dual) else [out]
