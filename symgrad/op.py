@@ -47,6 +47,7 @@ class Op:
     kind        "elementwise", "multilinear" or "primitive"
     kernel      NumPy function ``(*arrays, **params)``
     single      the kernel of float32 and complex64 operands, where torch's last digit needs another
+    half        the same of float16 and bfloat16, where computing in float32 and rounding once is not what torch does
     run         what is called on arrays: the kernel, or a choice between the two
     scalar      the same for one Python float, where ``math`` is faster than NumPy on 0-d values
     vjps, jvps  per-input rules, or None where an input has no derivative
@@ -92,8 +93,9 @@ class Op:
     rounds      True where torch rounds a number to half precision before it computes: terms, though not factors
     indirect    True where torch saves views that it made of the operands: these may be detached in place
     fused       where torch computes the derivative in one kernel: its node's word, and the position of what it reads
-                besides the cotangent (-1 the output, None nothing); in half precision it is rounded once
-    stepwise    ``dtype.char`` of the half precisions where such a kernel rounds every step all the same
+                besides the cotangent (-1 the output, None nothing)
+    once        where a derivative of several ops is rounded once in half precision, as torch has one kernel for it:
+                "always", or "unrecorded" where torch takes the steps when the pass is recorded
     variadic    True when the op takes any number of arrays (``cat``, ``stack``, ``einsum``)
     """
 
@@ -104,6 +106,7 @@ class Op:
     conj_vjps: Any
     jvps: Any
     single: Rule | None
+    half: Rule | None
     run: Rule
     scalar: Callable[[float], float] | None
     partials: tuple[Any, ...] | None
@@ -142,7 +145,7 @@ class Op:
     rounds: bool | None
     indirect: bool | None
     fused: tuple[str, int | None] | None
-    stepwise: str | None
+    once: str | None
     _needs: dict[tuple[int, bool, bool], tuple[tuple[int, ...], tuple[int, ...]]]
 
     __slots__ = tuple(__annotations__)
@@ -188,8 +191,17 @@ class Op:
             return self.kernel(x)
         return self(x)
 
+    def on(self, g: Any, x: Any) -> Any:
+        """``self(g, x)`` for rules of the commonest ops, as :meth:`of`."""
+        kind = x.__class__
+        if kind is g.__class__ and (kind is _f64 or (kind is np.ndarray and x.dtype is float64 is g.dtype)):
+            return self.kernel(g, x)
+        return self(g, x)
+
     def in_float32(self, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
         """The kernel on float16 or bfloat16: computed in float32 and rounded once, as in torch."""
+        if self.half is not None:
+            return self.half(*arrays, **params)
         if self.rounds:
             dtypes = {a.dtype for a in arrays if hasattr(a, "dtype")}
             if len(dtypes) == 1:

@@ -348,6 +348,19 @@ def logsigmoid(x: Any) -> Any:
     return np.minimum(x, np.float32(0)) - _log1p(_exp(-np.abs(x)))
 
 
+def logsigmoid_slope(g: Any, x: Any) -> Any:
+    """g times the slope of logsigmoid, from e^-|x|."""
+    return slope_from_tail(g, x, _exp(-np.abs(x)))
+
+
+def slope_from_tail(g: Any, x: Any, tail: Any) -> Any:
+    """g/(1 + e^x) from ``tail``, which is e^-|x|, every step rounded."""
+    return g * (
+        np.where(x < 0, np.float32(1), np.float32(0))
+        - np.where(x < 0, np.float32(1), np.float32(-1)) * (tail / (1 + tail))
+    )
+
+
 def sinc(x: Any) -> Any:
     """sin(πx)/(πx) with πx rounded, 1 at 0."""
     t = np.float32(math.pi) * x
@@ -379,6 +392,11 @@ def lerp(x: Any, y: Any, weight: Any) -> Any:
     if not np.ndim(near):
         return product_plus(y - x, weight, x) if near else product_plus(y - x, weight - 1, y)
     return product_plus(y - x, np.where(near, weight, weight - 1), np.where(near, x, y))
+
+
+def scaled_reciprocal(y: Any, number: Any) -> Any:
+    """number · (1/y)."""
+    return 1 / y * (number if y.dtype.kind == "c" or hasattr(number, "dtype") else np.float32(number))
 
 
 def xlogy(x: Any, y: Any) -> Any:
@@ -421,6 +439,11 @@ def one_less_square(x: Any) -> Any:
     """1 - x² without rounding x², as a fused multiply-add."""
     wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
     return (1 - wide * wide).astype(x.dtype)
+
+
+def tanh_slope(g: Any, y: Any) -> Any:
+    """g (1 - y²) without rounding y²."""
+    return g * one_less_square(y)
 
 
 def dsinc(x: Any) -> Any:

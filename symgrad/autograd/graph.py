@@ -319,7 +319,6 @@ def _edge(place: Any) -> tuple[Any, int]:
 
 
 _NAMES_WITH_NUMBERS: dict[tuple[str, tuple[bool, ...]], str] = {
-    ("div", (True, False)): "MulBackward0",
     ("sub", (True, False)): "RsubBackward1",
     ("pow", (False, False)): "PowBackward1",
     ("pow", (True, False)): "PowBackward2",

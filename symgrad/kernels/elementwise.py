@@ -23,6 +23,16 @@ def sigmoid(x: Any) -> Any:
         return 1 / (1 + np.exp(-x))
 
 
+def sigmoid_slope(g: Any, y: Any) -> Any:
+    """g (1 - y) y."""
+    return g * (1 - y) * y
+
+
+def tanh_slope(g: Any, y: Any) -> Any:
+    """g (1 - y²)."""
+    return g * (1 - y * y)
+
+
 def softplus(x: Any) -> Any:
     """log(1 + e^x) without overflow."""
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
@@ -31,6 +41,12 @@ def softplus(x: Any) -> Any:
 def logsigmoid(x: Any) -> Any:
     """log of the sigmoid without overflow."""
     return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
+
+
+def logsigmoid_slope(g: Any, x: Any) -> Any:
+    """g/(1 + e^x), accurate in both tails."""
+    with np.errstate(over="ignore"):
+        return g / (1 + np.exp(x))
 
 
 def relu(x: Any) -> Any:

@@ -36,6 +36,11 @@ def by_divisor(g: Any, x: Any, y: Any) -> Any:
     return -(g * x) * (inverse * inverse)
 
 
+def scaled_reciprocal(y: Any, number: Any) -> Any:
+    """number / y."""
+    return number / y
+
+
 def gated(x: Any, gate: Any) -> Any:
     """x/(1 + e^-gate); an overflowing e^-gate is the right 0 and does not warn."""
     with np.errstate(over="ignore"):

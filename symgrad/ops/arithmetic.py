@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels
+from symgrad import halves, kernels, single
 from symgrad.dtypes import is_narrow, promote
 from symgrad.op import Op, elementwise, front, is_complex
 from symgrad.ops import refusals
@@ -102,20 +102,45 @@ by_divisor: Op = elementwise(
     kernels.by_divisor,
     lambda out, g, x, y: -(x / y) / y,
     lambda out, g, x, y: -(g / y) / y,
-    lambda out, g, x, y: -2 * out / y,
+    lambda out, g, x, y: 2 * (g * x) / (y * y * y),
     public=(),
+    half=halves.by_divisor,
     define=lambda g, x, y: g * (-(x / y) / y),
     spelled=True,
     domain="nonzero",
     doc="The gradient of x/y by y for a number x: as torch of the reciprocal.",
 )
+by_divisor.vjps = by_divisor.jvps = (
+    lambda c, out, g, x, y: by_divisor(c, x, y),
+    by_divisor.vjps[1],
+    lambda c, out, g, x, y: by_divisor(2 * (c * (g * x) * -(1 / y)), 1, y),
+)
+scaled_reciprocal: Op = elementwise(
+    "scaled_reciprocal",
+    kernels.scaled_reciprocal,
+    lambda out, y, number: -(number / y) / y,
+    lambda out, y, number: 1 / y,
+    public=(),
+    dtypes="float",
+    single=single.scaled_reciprocal,
+    half=halves.scaled_reciprocal,
+    node="Mul",
+    define=lambda y, number: number / y,
+    spelled=True,
+    domain="nonzero",
+    doc="number / y, in float32 and below as torch: from the rounded 1/y.",
+)
+scaled_reciprocal.vjps = scaled_reciprocal.jvps = (
+    lambda g, out, y, number: by_divisor(g, number, y),
+    scaled_reciprocal.vjps[1],
+)
 
 
-def _by_divisor(g: Any, out: Any, x: Any, y: Any) -> Any:
-    return by_divisor(g, x, y) if isinstance(x, (int, float)) else g * (-(x / y) / y)
+def over_tensor(number: Any, y: Any) -> Any:
+    """``number / y`` with a tensor to the right of the operator."""
+    return scaled_reciprocal(y, number) if isinstance(number, (int, float)) else div(number, y)
 
 
-div.vjps = div.jvps = (div.vjps[0], _by_divisor)
 neg: Op = elementwise(
     "neg",
     operator.neg,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad import kernels, single
+from symgrad import halves, kernels, single
 from symgrad.errors import ArgumentError
 from symgrad.op import Op, elementwise, front, primitive
 from symgrad.ops.constants import PI, exact
@@ -213,6 +213,7 @@ ndtr: Op = _special(
     kernels.ndtr,
     lambda out, x: _density(x),
     single=single.ndtr,
+    half=halves.ndtr,
     copies=True,
     domain="real",
     latex=r"\Phi\left({0}\right)",
@@ -281,6 +282,7 @@ entr: Op = _special(
     "entr",
     kernels.entr,
     lambda out, x: -(1 + log(x)),
+    half=halves.entr,
     domain="positive",
     kinks=(0,),
     define=lambda x: -x * log(x),

@@ -198,8 +198,8 @@ def lowered(node: Any, name: str) -> tuple[str, tuple[Any, ...]] | None:
     label = getattr(node.args, "label", None)
     if label.__class__ is Steps:
         return label.text, label.shapes
-    if op == "div" and static_number(node.args[0]) is not None:
-        text = "Mul(Reciprocal(y),_)"
+    if op == "scaled_reciprocal":
+        text = "Mul(Reciprocal(x),_)"
     elif op == "reshape" and name == "ViewBackward0" and getattr(node.args, "inputs", None):
         expanded = getattr(node.args[0], "args", (node.args[0],))[0]  # repeat_interleave
         if getattr(expanded, "op", None) is not None and expanded.op.name == "expand":

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels, single
+from symgrad import halves, kernels, single
 from symgrad.op import Op, is_complex
 from symgrad.op import elementwise as _elementwise
 from symgrad.ops import refusals
@@ -107,6 +107,7 @@ rsqrt: Op = _smooth(
     lambda x: 1 / np.sqrt(x),
     lambda out, x: -power(out, 3) / 2,  # the operator would be NumPy's, which rounds differently
     sympy=None,
+    half=halves.rsqrt,
     code=lambda x: f"1 / np.sqrt({x})",
     domain="positive",
     define=lambda x: 1 / sqrt(x),
@@ -260,7 +261,6 @@ sigmoid: Op = _smooth(
     domain="real",
     latex=r"\sigma\left({0}\right)",
     fused=("SigmoidBackward", -1),
-    stepwise="e",
     single=single.real(single.sigmoid, kernels.sigmoid),
     doc="The logistic function 1/(1 + e^-x).",
 )
@@ -271,6 +271,7 @@ gated: Op = _elementwise(
     lambda out, x, gate: out * sigmoid(-gate),
     public=(),
     single=single.real(single.gated, kernels.gated),
+    half=halves.gated,
     define=lambda x, gate: x * sigmoid(gate),
     spelled=True,
     domain="real",
@@ -297,13 +298,17 @@ softplus_slope: Op = _elementwise(
     "softplus_slope",
     kernels.gated,
     lambda out, g, x: sigmoid(x),
-    lambda out, g, x: out * sigmoid(-x),
+    lambda out, g, x: g * sigmoid(x) * sigmoid(-x),
     public=(),
     single=single.softplus_slope,
     define=lambda g, x: g * sigmoid(x),
     spelled=True,
     domain="real",
     doc="A cotangent times the slope of softplus.",
+)
+softplus_slope.vjps = softplus_slope.jvps = (
+    lambda c, out, g, x: softplus_slope(c, x),
+    lambda c, out, g, x: sigmoid_slope(c * g, sigmoid(x)),
 )
 softplus.vjps = softplus.jvps = (lambda g, out, x: softplus_slope(g, x),)
 logsigmoid: Op = _smooth(
@@ -320,10 +325,48 @@ logsigmoid: Op = _smooth(
     single=single.logsigmoid,
     doc="log of the logistic function.",
 )
+logsigmoid_slope: Op = _elementwise(
+    "logsigmoid_slope",
+    kernels.logsigmoid_slope,
+    lambda out, g, x: sigmoid(-x),
+    lambda out, g, x: -g * sigmoid(x) * sigmoid(-x),
+    public=(),
+    single=single.logsigmoid_slope,
+    half=halves.logsigmoid_slope,
+    define=lambda g, x: g * sigmoid(-x),
+    spelled=True,
+    domain="real",
+    doc="A cotangent times the slope of logsigmoid.",
+)
+
+
+def _logsigmoid_bend(c: Any, out: Any, g: Any, x: Any) -> Any:
+    s = sigmoid(x)
+    return c * g * (s - 1) * s
+
+
+logsigmoid_slope.vjps = logsigmoid_slope.jvps = (lambda c, out, g, x: logsigmoid_slope(c, x), _logsigmoid_bend)
+logsigmoid.vjps = logsigmoid.jvps = (lambda g, out, x: logsigmoid_slope(g, x),)
 acosh.vjps = (lambda g, out, x: g * rsqrt(x * x - 1),)
 acosh.jvps = (lambda g, out, x: acosh.vjps[0](g, out, x) if not is_complex(x) else g / (sqrt(x - 1) * sqrt(x + 1)),)
 exp2.vjps = exp2.jvps = (lambda g, out, x: g * out * log(exact(2)),)
-sigmoid.vjps = sigmoid.jvps = (lambda g, out, x: g * (one(out) - out) * out,)  # in torch's order
+sigmoid_slope: Op = _elementwise(
+    "sigmoid_slope",
+    kernels.sigmoid_slope,
+    lambda out, g, y: (one(y) - y) * y,
+    lambda out, g, y: g * (1 - 2 * y),
+    public=(),
+    half=halves.sigmoid_slope,
+    define=lambda g, y: g * (one(y) - y) * y,
+    spelled=True,
+    domain="real",
+    doc="A cotangent times the slope of sigmoid, which is found from its value.",
+)
+sigmoid_slope.vjps = sigmoid_slope.jvps = (
+    lambda c, out, g, y: sigmoid_slope(c, y),
+    lambda c, out, g, y: c * g * (1 - 2 * y),
+)
+sigmoid.vjps = sigmoid.jvps = (lambda g, out, x: sigmoid_slope.on(g, out),)
 one_less_square: Op = _elementwise(
     "one_less_square",
     lambda x: one(x) - x * x,
@@ -335,6 +378,23 @@ one_less_square: Op = _elementwise(
     domain="real",
     doc="1 - x²: the slope of tanh in its value, rounded once.",
 )
+tanh_slope: Op = _elementwise(
+    "tanh_slope",
+    kernels.tanh_slope,
+    lambda out, g, y: one_less_square(y),
+    lambda out, g, y: -2 * y * g,
+    public=(),
+    single=single.tanh_slope,
+    define=lambda g, y: g * one_less_square(y),
+    spelled=True,
+    domain="real",
+    doc="A cotangent times the slope of tanh, which is found from its value.",
+)
+tanh_slope.vjps = tanh_slope.jvps = (
+    lambda c, out, g, y: tanh_slope(c, y),
+    lambda c, out, g, y: c * (-2 * y * g),
+)
+tanh.vjps = tanh.jvps = (lambda g, out, x: tanh_slope.on(g, out),)
 
 
 floor: Op = _flat("floor", np.floor, sympy="floor", doc="Largest integer not above x; derivative 0.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels
+from symgrad import halves, kernels
 from symgrad.dtypes import finfo, result_type
 from symgrad.errors import DtypeError, ShapeError
 from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish, shape_of
@@ -228,6 +228,7 @@ log_odds: Op = elementwise(
     lambda x: np.log(x / (1 - x)),
     lambda out, x: defined(1 / (x * (1 - x)), (x >= 0) & (x <= 1)),
     public=(),
+    half=halves.log_odds,
     code=lambda x: f"np.log({x} / (1 - {x}))",
     dtypes="float",
     refuses="c",

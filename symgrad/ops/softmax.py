@@ -57,6 +57,7 @@ softmax_op: Op = primitive(
     domain="real",
     single=single.softmax,
     fused=("SoftmaxBackwardData", -1),
+    once="always",
     doc="e^x / Σ e^x along an axis.",
 )
 log_softmax_op: Op = primitive(
@@ -70,6 +71,7 @@ log_softmax_op: Op = primitive(
     domain="real",
     single=single.log_softmax,
     fused=("LogSoftmaxBackwardData", -1),
+    once="always",
     doc="x - log Σ e^x along an axis.",
 )
 

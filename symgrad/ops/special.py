@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad import kernels, single
+from symgrad import halves, kernels, single
 from symgrad.op import Op, elementwise, primitive
 from symgrad.ops.constants import PI
 from symgrad.ops.elementwise import exp, log, log1p, sqrt
@@ -19,6 +19,7 @@ erf: Op = _special(
     "erf",
     kernels.erf,
     lambda out, x: 2 / sqrt(PI) * exp(-(x**2)),
+    half=halves.erf,
     sympy="erf",
     domain="real",
     latex=r"\operatorname{{erf}}\left({0}\right)",
@@ -73,6 +74,7 @@ xlogy: Op = _special(
     lambda out, x, y: _log_or_zero(x, y),
     lambda out, x, y: x / y,
     single=single.xlogy,
+    half=halves.xlogy,
     domain="positive",
     define=lambda x, y: x * log(y),
     doc="x log y, and 0 where x is 0 and y a number.",
@@ -84,6 +86,7 @@ xlog1py: Op = _special(
     lambda out, x, y: _log1p_or_zero(x, y),
     lambda out, x, y: x / (1 + y),
     public=(),
+    half=halves.xlog1py,
     domain="positive",
     define=lambda x, y: x * log1p(y),
     doc="x log(1 + y), and 0 where x is 0 and y a number.",

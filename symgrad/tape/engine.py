@@ -376,7 +376,7 @@ class Sweep:
             c = self._in_narrow(node, rule, inner, saved, params or {})
         else:
             saved = self.arguments(node, saved)
-            if node.op.fused is not None and node.dtype.char in NARROW:
+            if node.op.once == "always" and node.dtype.char in NARROW:
                 rule = rounding_once(node, rule)
             c = rule(inner, *saved, **params) if params else rule(inner, *saved)
         if c is None:
@@ -394,7 +394,7 @@ class Sweep:
     def _in_narrow(self, node: Node, rule: Any, g: Any, saved: Any, params: dict[str, Any]) -> Any:
         """A rule in float16 or bfloat16: every step is rounded, but where torch has one kernel for all of them."""
         op = node.op
-        if op.fused is not None and node.dtype.char not in (op.stepwise or ""):
+        if op.once is not None:
             return rule(widened(g), *self.arguments(node, tuple(map(widened, saved))), **params)
         with no_grad():  # tensors, since their operations compute in float32 and round
             (incoming, *_) = self.wrap(node, (g, *(None for _ in node.args)))

@@ -12,6 +12,7 @@ import numpy as np
 from symgrad.dtypes import is_floating
 from symgrad.errors import DtypeError, ShapeError
 from symgrad.op import FRONTS, Op, lookup, register_carrier
+from symgrad.ops.arithmetic import over_tensor
 from symgrad.ops.bits import inverted
 from symgrad.ops.indexing import getitem
 from symgrad.ops.labels import COMPUTING, KEPT, LABELS, SCALING
@@ -481,7 +482,7 @@ def _bind_operators(cls: Any) -> None:
         # The four commonest operators do without the check of their operand; the op itself rejects strangers.
         common = name in ("add", "sub", "mul", "truediv")
         setattr(cls, f"__{name}__", function if common else _forward(cls, function))
-        setattr(cls, f"__r{name}__", _reflected(function))
+        setattr(cls, f"__r{name}__", _reflected(over_tensor if name == "truediv" else function))
         if name != "matmul":
             setattr(cls, f"__i{name}__", _inplace(function))
     for name in _COMPARE:

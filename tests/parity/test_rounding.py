@@ -86,3 +86,56 @@ def test_formulas_hold_what_the_ops_mean() -> None:
     assert str(sg.sub(a, b, alpha=2).expr) == "a - 2*b"
     assert sg.addcmul(a, a, b).latex() == (a + a * b).latex()
     assert sg.lerp(a, b, a).latex() == (a + a * (b - a)).latex()
+
+
+def every(dtype: str) -> Any:
+    """All finite numbers of a half precision, as doubles."""
+    patterns = torch.arange(-(1 << 15), 1 << 15, dtype=torch.int32).to(torch.int16).view(getattr(torch, dtype))
+    return patterns[torch.isfinite(patterns)].double().numpy()
+
+
+HALVES: dict[str, tuple[int, Callable[[Any, Any], Any]]] = {
+    "tanh": (2, lambda t, x: x.tanh()),
+    "sigmoid": (2, lambda t, x: x.sigmoid()),
+    "softplus": (2, lambda t, x: t.nn.functional.softplus(x)),
+    "logsigmoid": (2, lambda t, x: t.nn.functional.logsigmoid(x)),
+    "number over": (2, lambda t, x: 3 / x),
+    "fraction over": (2, lambda t, x: 0.3 / x),
+    "erf": (2, lambda t, x: t.erf(x)),
+    "ndtr": (0, lambda t, x: t.special.ndtr(x)),
+    "rsqrt": (0, lambda t, x: x.rsqrt()),
+    "entr": (1, lambda t, x: t.special.entr(x)),
+    "logit": (0, lambda t, x: t.logit(x)),
+    "xlogy": (2, lambda t, x: t.xlogy(t.full_like(x, 3), x)),
+    "xlog1py": (2, lambda t, x: t.special.xlog1py(t.full_like(x, 3), x)),
+    "logaddexp": (1, lambda t, x: t.logaddexp(x, t.ones_like(x))),
+}
+"""Functions of one variable, and up to which derivative they agree in half precision."""
+
+
+def derivatives(t: Any, call: Callable[[Any, Any], Any], order: int, dtype: str, x: Any) -> list[Any]:
+    """The value and the derivatives up to ``order``, the first one recorded and not."""
+    found, leaf = [], t.tensor(x, dtype=getattr(t, dtype), requires_grad=True)
+    rng = np.random.default_rng(11)
+    out = call(t, leaf)
+    found.append(out)
+    for k in range(order):
+        weights = t.tensor(rng.normal(0, 1, out.shape).astype(np.float32)).to(out.dtype)
+        if not k:
+            found += t.autograd.grad(out, leaf, weights, retain_graph=True)
+        (out,) = t.autograd.grad(out, leaf, weights, create_graph=True)
+        found.append(out)
+    return [f.detach().float().numpy() for f in found]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize("name", HALVES)
+def test_every_number_of_float16(name: str, few: bool) -> None:
+    """All at once, and some three by three: torch takes what does not fill its vectors entry by entry."""
+    order, call = HALVES[name]
+    numbers = every("float16")
+    some = np.random.default_rng(12).permutation(numbers[(1e-3 < np.abs(numbers)) & (np.abs(numbers) < 30)])[:90]
+    for x in np.split(some, 30) if few else [numbers]:
+        for got, want in zip(*(derivatives(t, call, order, "float16", x) for t in (sg, torch)), strict=True):
+            np.testing.assert_array_equal(got, want)

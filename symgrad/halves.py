@@ -1,0 +1,137 @@
+"""Kernels of half precision (float16, bfloat16) that agree with torch's to the last digit, where rounding shows.
+
+An op of half precision computes in float32 and rounds once (:meth:`symgrad.op.Op.in_float32`).  Here stand those that
+torch computes otherwise: rounded after every step, or with other steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad import single
+from symgrad.dtypes import widened
+
+_LANES = 32
+"""Entries of two vector registers, which torch computes at a time."""
+
+
+def _rounding(x: Any) -> Callable[[Any], Any]:
+    """What rounds a value to the precision of ``x`` and gives it in float32."""
+    dtype = x.dtype
+    return lambda value: value.astype(dtype).astype(np.float32)
+
+
+def in_vectors(vectors: Callable[[Any], Any], rest: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A kernel of neighbouring entries in vectors, and another one of what is left of them."""
+
+    def run(x: Any) -> Any:
+        whole = x.size // _LANES * _LANES if isinstance(x, np.ndarray) and x.flags.c_contiguous else 0
+        if not whole:
+            return rest(x)
+        flat = x.reshape(-1)
+        return np.concatenate([vectors(flat[:whole]), rest(flat[whole:])]).reshape(x.shape)
+
+    return run
+
+
+def once(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel of float32, rounded once."""
+    return lambda x: kernel(widened(x)).astype(x.dtype)
+
+
+def sigmoid_slope(g: Any, y: Any) -> Any:
+    """g (1 - y) y, rounded after every step in float16."""
+    if y.dtype == np.float16 == g.dtype:
+        return g * (1 - y) * y
+    return (widened(g) * (1 - widened(y)) * widened(y)).astype(y.dtype)
+
+
+def _rsqrt(x: Any) -> Any:
+    r = _rounding(x)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return (1 / r(np.sqrt(widened(x)))).astype(x.dtype)
+
+
+rsqrt = in_vectors(once(lambda x: 1 / np.sqrt(x)), _rsqrt)
+"""1/√x; the root is rounded where torch takes entry by entry."""
+
+
+def scaled_reciprocal(y: Any, number: Any) -> Any:
+    """number · (1/y), the reciprocal rounded."""
+    return (_rounding(y)(1 / widened(y)) * np.float32(number)).astype(y.dtype)
+
+
+def by_divisor(g: Any, x: Any, y: Any) -> Any:
+    """-(g x)/y² from the rounded 1/y, rounded after every step."""
+    r = _rounding(y)
+    inverse = r(1 / widened(y))
+    x = x if hasattr(x, "dtype") else np.float32(x)
+    return (-r(widened(g) * widened(x)) * r(inverse * inverse)).astype(y.dtype)
+
+
+def erf(x: Any) -> Any:
+    """The error function by formula 7.1.26 of Abramowitz and Stegun, in float32."""
+    return _erf(widened(x)).astype(x.dtype)
+
+
+def _erf(x: Any) -> Any:
+    t = 1 / single.product_plus(np.abs(x), np.float32(0.3275911), np.float32(1))
+    r = np.float32(1.061405429)
+    for coefficient in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
+        r = single.product_plus(t, r, np.float32(coefficient))
+    return np.copysign(single.product_plus(-single._exp(-(x * x)) * t, r, np.float32(1)), x)
+
+
+def ndtr(x: Any) -> Any:
+    """(1 + erf(x/√2))/2, rounded after every step."""
+    r = _rounding(x)
+    return (r(1 + r(_erf(r(widened(x) * np.float32(math.sqrt(0.5)))))) * np.float32(0.5)).astype(x.dtype)
+
+
+def _times_log(name: str) -> Callable[[Any, Any], Any]:
+    logarithm = {"xlogy": np.log, "xlog1py": np.log1p}[name]
+
+    def run(x: Any, y: Any) -> Any:
+        x, y = np.asarray(x), np.asarray(y)
+        zero = np.equal(x, 0) & ~np.isnan(y)
+        r = _rounding(y)
+        value = widened(x) * r(single.rounded(logarithm)(np.where(zero, np.float32(1), widened(y))))
+        return np.where(zero, np.float32(0), value).astype(y.dtype)[()]
+
+    return run
+
+
+xlogy, xlog1py = _times_log("xlogy"), _times_log("xlog1py")
+
+
+def entr(x: Any) -> Any:
+    """-x log x with the logarithm rounded, 0 at 0, -inf below."""
+    x = np.asarray(x)
+    wide = widened(x)
+    inside = np.where(wide > 0, wide, np.float32(1))
+    value = -inside * _rounding(x)(single._log(inside))
+    return np.where(wide < 0, -np.inf, np.where(wide > 0, value, wide)).astype(x.dtype)[()]
+
+
+def log_odds(x: Any) -> Any:
+    """log(x/(1 - x)), rounded after every step."""
+    r = _rounding(x)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return single._log(r(widened(x) / r(1 - widened(x)))).astype(x.dtype)
+
+
+def logsigmoid_slope(g: Any, x: Any) -> Any:
+    """g times the slope of logsigmoid, from the rounded e^-|x|."""
+    wide = widened(x)
+    return single.slope_from_tail(widened(g), wide, _rounding(x)(single._exp(-np.abs(wide)))).astype(x.dtype)
+
+
+def gated(x: Any, gate: Any) -> Any:
+    """x/(1 + e^-gate), rounded after every step."""
+    r = _rounding(x)
+    with np.errstate(over="ignore"):
+        return (widened(x) / r(1 + r(single._exp(-widened(gate))))).astype(x.dtype)
