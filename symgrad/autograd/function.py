@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.graph import class_named
+from symgrad.autograd.handed import attached, check_dirty, unrecorded
 from symgrad.autograd.pushforward import NO_JVP, pushed
 from symgrad.autograd.sweeps import at_leaf
 from symgrad.autograd.symbolic import FunctionOp, Signature, node_op
@@ -20,7 +21,7 @@ from symgrad.op import Op, shape_of
 from symgrad.tape.dual import Dual
 from symgrad.tape.engine import SECOND_TIME
 from symgrad.tape.graph import FREED, Labelled, Node, Parts, sequence
-from symgrad.tape.inplace import become, follow, refuse
+from symgrad.tape.inplace import follow, refuse
 from symgrad.tape.modes import MODE, is_grad_enabled, no_grad
 from symgrad.tape.observers import NODES, PackedRow, observed, unpacked
 from symgrad.tape.record import INFERENCE_SAVED, Recorded, as_leaves, plain, traced
@@ -49,6 +50,7 @@ class FunctionCtx:
         self.dirty_tensors: tuple[Any, ...] = ()
         self.saved_for_forward: tuple[Any, ...] | None = None
         self.in_jvp = False
+        self.still: tuple[bool, ...] = ()  # which outputs have no tangent
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors (or None) until the backward pass; only inputs and outputs keep their place in the graph."""
@@ -78,9 +80,12 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What ``save_for_backward`` kept.  Raises torch's error once the graph is freed."""
-        if self.in_jvp and self.saved_for_forward is not None:
-            return self.saved_for_forward
+        """What ``save_for_backward`` kept, in ``jvp`` what ``save_for_forward`` did.
+
+        Raises torch's error once the graph is freed.
+        """
+        if self.in_jvp:
+            return self.saved_for_forward or ()
         node = self._node() if self._node is not None else None
         if node is None:
             return self.to_save
@@ -362,6 +367,12 @@ def _run(cls: type[Function], args: tuple[Any, ...], moving: Sequence[bool]) -> 
         ctx.needs_input_grad = tuple(a or b for a, b in zip(ctx.needs_input_grad, moving, strict=True))
     with no_grad():
         returned = run_forward(cls, ctx, args)
+    if moving:
+        marked = {id(t) for t in ctx.non_differentiable}
+        outputs = returned if isinstance(returned, tuple) else (returned,)
+        ctx.still = tuple(
+            isinstance(o, Recorded) and (id(o) in marked or not is_floating(o._value.dtype)) for o in outputs
+        )
     return ctx, _recorded(cls, ctx, args, returned)
 
 
@@ -429,15 +440,17 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
     dirty = {id(t) for t in ctx.dirty_tensors}
     for t in ctx.dirty_tensors:
         count_change(t)  # what is refused has happened: forward changed the memory
-        if keep and isinstance(t, Recorded):
+        if keep and any(t is x for x in tensors):
             try:
                 refuse(t, tuple(tensors))
             except AutogradError:
                 follow(t)
                 raise
     if not keep:
-        return returned
-    _check_dirty(ctx.dirty_tensors, outputs)
+        return unrecorded(returned, tensors, dirty, cls.__name__)
+    check_dirty(ctx.dirty_tensors, tensors, outputs)
+    ctx.dirty_tensors = tuple(t for t in ctx.dirty_tensors if any(t is x for x in tensors))
+    dirty = {id(t) for t in ctx.dirty_tensors}
     several = isinstance(returned, tuple)
     signature = Signature(cls, args, len(outputs) if several else None)
     mask = sum(1 << k for k, t in enumerate(tensors) if t._requires_grad)
@@ -477,46 +490,12 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
             place = _output_node(node, k, out._value) if several else node
             if several:
                 run.places[k] = weakref.ref(place)
-            done[id(out)] = _attached(out, place, tensors, dirty, id(out) in plain_ids)
+            done[id(out)] = attached(out, place, tensors, dirty, id(out) in plain_ids)
             if len(outputs) > 1 and (view := view_of(done[id(out)])) is not None:
                 view.marked("several", (k, cls.__name__))
         results.append(done[id(out)])
     ctx.to_save = ctx.non_differentiable = ctx.dirty_tensors = ()
     return tuple(results) if several else results[0]
-
-
-def _check_dirty(dirty: Sequence[Any], outputs: Sequence[Any]) -> None:
-    """Raise torch's errors for changed inputs that are not returned, or that are views among several outputs."""
-    for t in dirty:
-        if not any(t is out for out in outputs):
-            raise AutogradError(
-                "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
-                "are modified inplace must all be outputs of the Function."
-            )
-        if view_of(t) is not None and sum(isinstance(out, Recorded) for out in outputs) > 1:
-            raise AutogradError(
-                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
-                "return more than one Tensor. This is not supported by the current autograd engine. You should either "
-                "make sure the input is not a view (using .clone() for example) or make your Function only return one "
-                "Tensor (potentially splitting it into two Functions: one doing the inplace that returns a single "
-                "Tensor and a second one that does the other operations)."
-            )
-
-
-def _attached(out: Any, node: Node, inputs: list[Any], dirty: set[int], fixed: bool) -> Any:
-    """An output as a tensor of the graph: the same object, or a view of it where an input was handed back."""
-    if any(out is t for t in inputs) and id(out) not in dirty:
-        with no_grad():
-            out = out.view_as(out)
-    if fixed or not is_floating(out.dtype):
-        return out
-    if id(out) in dirty:
-        become(out, node)
-        return out
-    if (view := view_of(out)) is not None:
-        view.marked("function", (0, node.op.name))
-    out._node, out._requires_grad = node, node.mask != 0
-    return out
 
 
 def _pack(ctx: FunctionCtx, inputs: list[Any], outputs: Sequence[Any], several: bool) -> tuple[Any, ...]:

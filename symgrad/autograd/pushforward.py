@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.autograd.handed import followed
 from symgrad.autograd.sweeps import grad
 from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError, SymgradError
@@ -41,9 +42,16 @@ def pushed(function: Any, args: tuple[Any, ...], applied: Any) -> Any:
     ctx, returned = applied(primals, [t is not None for _, t in pairs])
     outputs = returned if isinstance(returned, tuple) else (returned,)
     tangents = [_tangent(ctx, p, t) for p, t in zip(primals, (t for _, t in pairs), strict=True)]
-    by = _by_jvp if _has_jvp(function) else _by_backward
-    moved = by(function, ctx, tangents, outputs)
-    duals = tuple(_moving(out, t, tag) for out, t in zip(outputs, moved, strict=True))
+    if _has_jvp(function):
+        look = followed(ctx, args, primals, tangents, tag)
+        moved = _by_jvp(function, ctx, tangents, outputs)
+        went_in = [look(k, out, t) for k, (out, t) in enumerate(zip(outputs, moved, strict=True))]
+    else:
+        moved = _by_backward(function, ctx, tangents, outputs)
+        went_in = [None] * len(outputs)
+    duals = tuple(
+        _moving(out, t, tag) if dual is None else dual for out, t, dual in zip(outputs, moved, went_in, strict=True)
+    )
     return duals if isinstance(returned, tuple) else duals[0]
 
 
@@ -76,7 +84,7 @@ def _by_jvp(function: Any, ctx: Any, tangents: list[Any], outputs: tuple[Any, ..
     moved = list(returned) if isinstance(returned, tuple) else [returned]
     if len(moved) != len(outputs):
         raise AutogradError(
-            f"{function.__name__}'s jvp returned an invalid number of forward gradients (expected {len(outputs)} but "
+            f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but "
             f"got {len(moved)})"
         )
     return moved

@@ -26,13 +26,12 @@ _AMBIGUOUS = (
 _WHY = {
     "no_grad": "modified inplace with grad mode enabled. " + _AMBIGUOUS.format("no_grad"),
     "inference": "modified inplace in normal mode. " + _AMBIGUOUS.format("inference_mode"),
-    "several": "modified inplace. This view is the output of a function that returns multiple views. Such functions do "
-    "not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place "
-    "one.",
-    "function": "modified inplace. This view was created inside a custom Function (or because an input was returned "
-    "as-is) and the autograd logic to handle view+inplace would override the custom backward associated with the "
-    "custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
-    "output of the custom Function.",
+    "several": "This view is the output of a function that returns multiple views. Such functions do not allow the "
+    "output views to be modified inplace. You should replace the inplace operation by an out-of-place one.",
+    "function": "This view was created inside a custom Function (or because an input was returned as-is) and the "
+    "autograd logic to handle view+inplace would override the custom backward associated with the custom Function, "
+    "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
+    "Function.",
 }
 """Why a view may not be changed, by its kind; the last part of torch's sentences."""
 _PRUNED = 32
@@ -74,7 +73,8 @@ class View:
         if self.kind in ("no_grad", "inference"):
             start = f"{which} of a view which was created in" if self.inherited else "A view was created in"
             return f"{start} {'no_grad' if self.kind == 'no_grad' else 'inference'} mode and {how} {_WHY[self.kind]}"
-        return f"{which if recorded else 'A view was created in no_grad mode'} and {how} {_WHY[self.kind]}"
+        start = which if recorded else "A view was created in no_grad mode"
+        return f"{start} and {how} modified inplace{'' if recorded else ' with grad mode enabled'}. {_WHY[self.kind]}"
 
     def chain(self) -> list[tuple[Op, dict[str, Any]]]:
         """The ops that cut the view out of its base, first to last."""

@@ -1,0 +1,146 @@
+"""What custom functions hand out: inputs they changed, inputs as they are, views, and results of their own."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from symgrad.dtypes import is_floating
+from symgrad.errors import AutogradError
+from symgrad.tape.graph import Node
+from symgrad.tape.inplace import become
+from symgrad.tape.modes import is_grad_enabled, no_grad
+from symgrad.tape.record import Recorded
+from symgrad.tape.views import view_of
+
+_STRAY = (
+    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
+    "passed to ctx.mark_dirty()."
+)
+
+
+def check_dirty(dirty: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+    """Look at the tensors that ``mark_dirty`` was told of.
+
+    Raises torch's errors for those that are not returned and for views among several outputs; warns of others than
+    inputs, and refuses them where they are views.
+    """
+    for t in dirty:
+        if not any(t is out for out in outputs):
+            raise AutogradError(
+                "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
+                "are modified inplace must all be outputs of the Function."
+            )
+        if not any(t is x for x in inputs):
+            if view_of(t) is not None:
+                raise AutogradError(_STRAY)
+            warnings.warn(_STRAY, UserWarning, stacklevel=5)
+        elif view_of(t) is not None and sum(isinstance(out, Recorded) for out in outputs) > 1:
+            raise AutogradError(
+                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
+                "return more than one Tensor. This is not supported by the current autograd engine. You should either "
+                "make sure the input is not a view (using .clone() for example) or make your Function only return one "
+                "Tensor (potentially splitting it into two Functions: one doing the inplace that returns a single "
+                "Tensor and a second one that does the other operations)."
+            )
+
+
+def attached(out: Any, node: Node, inputs: Sequence[Any], dirty: set[int], fixed: bool) -> Any:
+    """An output as a tensor of the graph: the same object, or a view of it where an input was handed back."""
+    out = _own(out, inputs, dirty)
+    if fixed or not is_floating(out.dtype):
+        return out
+    if id(out) in dirty:
+        become(out, node)
+        return out
+    if (view := view_of(out)) is not None:
+        view.marked("function", (0, node.op.name))
+    out._node, out._requires_grad = node, node.mask != 0
+    return out
+
+
+def unrecorded(returned: Any, inputs: Sequence[Any], dirty: set[int], name: str) -> Any:
+    """What a function of which no graph is kept returns: inputs as views of themselves, and views that say so."""
+    outputs = returned if isinstance(returned, tuple) else (returned,)
+    made = {id(out): _own(out, inputs, dirty) for out in outputs if isinstance(out, Recorded)}
+    results = tuple(made.get(id(out), out) for out in outputs)
+    if is_grad_enabled():
+        for k, out in enumerate(results):
+            view = view_of(out) if isinstance(out, Recorded) and id(out) not in dirty else None
+            if view is not None:
+                view.marked("function" if len(results) == 1 else "several", (k, name))
+    return results if isinstance(returned, tuple) else results[0]
+
+
+def _own(out: Any, inputs: Sequence[Any], dirty: set[int]) -> Any:
+    """An input that is handed back as it is, as a view of it; other outputs as they are."""
+    if id(out) in dirty or not any(out is x for x in inputs):
+        return out
+    with no_grad():
+        return out.view_as(out)
+
+
+# ---------------------------------------------------------------------------------------------- in forward mode
+
+
+def followed(ctx: Any, args: Sequence[Any], primals: Sequence[Any], tangents: Sequence[Any], tag: int) -> Callable:  # type: ignore[type-arg]
+    """What looks at the tangent of each output that a ``jvp`` gave: ``(place, output, tangent) -> dual or None``.
+
+    It is the dual that went in where the output is an input that was changed.  Raises torch's errors for tangents of
+    outputs that have none, and for those that were not changed, or are no views, as their outputs were or are.
+    """
+    versions = [t._version if isinstance(t, Recorded) else None for t in tangents]
+
+    def look(k: int, out: Any, tangent: Any) -> Any:
+        if not isinstance(out, Recorded):
+            return None
+        if tangent is not None and not isinstance(tangent, Recorded):
+            raise AutogradError(f"expected Variable or None (got {type(tangent).__name__}) for grad output {k}.")
+        if ctx.still[k]:
+            if tangent is not None:
+                raise AutogradError(
+                    f"Function's jvp returned a gradient at position {k}, but the corresponding forward output is not "
+                    "a differentiable Tensor. You should return None at that position instead."
+                )
+            return None
+        changed = next((i for i, primal in enumerate(primals) if primal is out), None)
+        if changed is not None:
+            given = tangents[changed]
+            if tangent is None or tangent is not given or tangent._version == versions[changed]:
+                raise AutogradError(
+                    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
+                    "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
+                )
+            dual = args[changed]
+            if getattr(dual, "tag", None) != tag:
+                return None
+            dual.primal = out
+            dual.move(tangent)
+            return dual
+        if tangent is not None:
+            _check_view(out, tangent, primals, tangents)
+        return None
+
+    return look
+
+
+def _base(tensor: Any) -> Any:
+    view = view_of(tensor)
+    return tensor if view is None else view.base
+
+
+def _check_view(out: Any, tangent: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> None:
+    """Raise torch's errors where an output is a view of an input and its tangent not one of that input's tangent."""
+    if view_of(out) is None:
+        return
+    shown = next((i for i, p in enumerate(primals) if isinstance(p, Recorded) and _base(p) is _base(out)), None)
+    if shown is None:
+        return
+    if view_of(tangent) is None:
+        raise AutogradError(
+            "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+        )
+    if isinstance(tangents[shown], Recorded) and _base(tangent) is not _base(tangents[shown]):
+        which = "the given grad input" if view_of(primals[shown]) is None else "the same base as the given grad input"
+        raise AutogradError(f"A custom Function is returning a view but the jvp is not returning a view of {which}.")
