@@ -13,6 +13,7 @@ from symgrad.tape.inplace import become
 from symgrad.tape.modes import is_grad_enabled, no_grad
 from symgrad.tape.record import Recorded
 from symgrad.tape.views import view_of
+from symgrad.tensor import Tensor
 
 _STRAY = (
     "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
@@ -90,12 +91,12 @@ def followed(ctx: Any, args: Sequence[Any], primals: Sequence[Any], tangents: Se
     It is the dual that went in where the output is an input that was changed.  Raises torch's errors for tangents of
     outputs that have none, and for those that were not changed, or are no views, as their outputs were or are.
     """
-    versions = [t._version if isinstance(t, Recorded) else None for t in tangents]
+    versions = [t._version if isinstance(t, Tensor) else None for t in tangents]
 
     def look(k: int, out: Any, tangent: Any) -> Any:
         if not isinstance(out, Recorded):
             return None
-        if tangent is not None and not isinstance(tangent, Recorded):
+        if tangent is not None and not isinstance(tangent, Tensor):
             raise AutogradError(f"expected Variable or None (got {type(tangent).__name__}) for grad output {k}.")
         if ctx.still[k]:
             if tangent is not None:
