@@ -145,6 +145,18 @@ class Formula:
         given = {name: np.asarray(value)[()] for name, value in values.items()}
         return evaluate(self.term, {**self.constants, **given})
 
+    def evalf(self, n: int = 15, /, **values: Any) -> Any:
+        """The same to ``n`` digits: a SymPy number, or a NumPy array of them.
+
+        >>> import symgrad as sg
+        >>> sg.formula("sqrt(x)").evalf(30, x=2.0)
+        1.41421356237309504880168872421
+        """
+        from symgrad.formula.digits.evaluating import evalf
+
+        given = {name: np.asarray(value)[()] for name, value in values.items()}
+        return evalf(self.term, {**self.constants, **given}, n=n)
+
     def __str__(self) -> str:
         from symgrad.errors import FormulaTooDeep
 

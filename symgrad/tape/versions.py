@@ -199,6 +199,15 @@ def note_replaced(old: Any, place: Any, new: Any) -> None:
     )
 
 
+def renewed(tensor: Any, since: int) -> bool:
+    """Whether a tensor was changed in place, or given other data, after a creation number; False where it is gone."""
+    if tensor is None:
+        return False
+    if any(changed_since(array, since) for array in _instead(tensor._value)):
+        return True
+    return any(r.when > since and r.place() is tensor for r in _replaced.values())
+
+
 def catch_up(node: Node) -> None:
     """Let a node read what its operands have by now: other ``data``, or 0-d values that changed through ``.data``."""
     if node.saved.__class__ is not tuple or node.saved is FREED:

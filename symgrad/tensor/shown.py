@@ -44,6 +44,27 @@ class Shown(Facts):
         reading, term = read(self)
         return to_sympy(term, symbols=reading.symbols)
 
+    def evalf(self, n: int = 15) -> Any:
+        """The value to ``n`` digits: what the recorded program gives without rounding, from exactly the floats it read.
+
+        A SymPy number, or a NumPy array of them with the tensor's shape (truth values and integers stay NumPy's).
+        Gradients have digits, too: ``x.grad.evalf(50)``.  The working precision is raised until the digits hold, so
+        cancellation does no harm.  Raises ``FormulaError`` for values that have no formula, and for operations without
+        an exact meaning; ``AutogradError`` when a leaf was changed after it was used.
+
+        >>> import symgrad as sg
+        >>> x = sg.tensor(3.0, requires_grad=True)
+        >>> y = 1 / x
+        >>> y.evalf(30)
+        0.333333333333333333333333333333
+        >>> y.backward()
+        >>> x.grad.evalf(20)
+        -0.11111111111111111111
+        """
+        from symgrad.tape.digits import evalf
+
+        return evalf(self, n)
+
     @property
     def valid_when(self) -> Any:
         """The conditions under which the formula holds: branches taken, indices chosen, and kinks of derivatives.

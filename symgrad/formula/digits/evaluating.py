@@ -1,0 +1,162 @@
+"""Values of formulas at any number of digits: one walk over the graph, repeated with more digits until they hold.
+
+What is computed is the formula itself, without rounding on the way: symbols stand for exactly the floats they hold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import FormulaError
+from symgrad.formula.digits.arrays import MOVERS, array_functions
+from symgrad.formula.digits.entries import entries
+from symgrad.formula.digits.matrices import is_complex
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, as_term, concrete, postorder, symbol
+from symgrad.op import Op, shape_of
+from symgrad.ops.sizes import size_value
+
+_ROUNDS = 4
+"""How often the working precision is doubled."""
+
+
+def evalf(root: Term, values: dict[str, Any], sizes: dict[str, int] | None = None, n: int = 15) -> Any:
+    """The value of a formula to ``n`` digits: a SymPy number, or an object array of them.
+
+    ``values`` are arrays by symbol, ``sizes`` letters that stand in no symbol.  Raises ``FormulaError`` for ops that
+    have no exact meaning (bits of integers, functions that are not known).
+
+    >>> import numpy as np
+    >>> from symgrad.op import lookup
+    >>> evalf(lookup("exp")(symbol("x")), {"x": np.float64(1.0)}, n=30)
+    2.71828182845904523536028747135
+    """
+    digits = n + 10
+    found = Digits(digits).value(root, values, sizes or {})
+    for _ in range(_ROUNDS):
+        digits *= 2
+        before, found = found, Digits(digits).value(root, values, sizes or {})
+        if _agree(before, found, n + 2):
+            break
+    return _numbers(found, n)
+
+
+def _agree(a: Any, b: Any, digits: int) -> bool:
+    """Whether all entries of two values agree to a number of digits."""
+    for x, y in zip(np.asarray(a, object).flat, np.asarray(b, object).flat, strict=True):
+        if x != y and (x == x or y == y):
+            off = abs(x - y)
+            if off != off or off > abs(y) * 10.0**-digits:
+                return False
+    return True
+
+
+def _numbers(value: Any, n: int) -> Any:
+    """SymPy's numbers of mpmath's; truth values and integers stay NumPy's."""
+    import sympy as sp
+
+    def one(x: Any) -> Any:
+        if hasattr(x, "_mpc_"):
+            return one(x.real) + sp.I * one(x.imag)
+        return sp.nan if x != x else sp.Float(x, n) if abs(x) != math.inf else sp.oo if x > 0 else -sp.oo
+
+    value = np.asarray(value)
+    if value.dtype != object:
+        return value[()]
+    return np.frompyfunc(one, 1, 1)(value)
+
+
+def _dtype(array: Any) -> Any:
+    return array.dtype if array.dtype != object else complex if is_complex(array) else float
+
+
+class Digits:
+    """One walk at one precision."""
+
+    def __init__(self, digits: int):
+        import mpmath
+
+        self.mp: Any = mpmath.MPContext()
+        self.mp.dps = digits
+        self.entries = entries(self.mp)
+        self.arrays = array_functions(self.mp, self.each)
+
+    def value(self, root: Term, values: dict[str, Any], sizes: dict[str, int]) -> Any:
+        """The value of a formula as an array of mpmath's numbers."""
+        letters = dict(sizes)
+        order = postorder([root])
+        for t in order:
+            if t.op is SYMBOL:
+                if t.params["name"] not in values:
+                    raise FormulaError(f"no value was given for {t.params['name']!r}")
+                letters.update(zip(t.shape, shape_of(values[t.params["name"]]), strict=True))
+        image: dict[Term, Any] = {}
+        with np.errstate(all="ignore"):
+            for t in order:
+                image[t] = self._term(t, [image[a] for a in t.args], values, letters)
+        shape = tuple(size_value(s, letters) for s in root.shape)
+        out = np.asarray(image[root])
+        out = out if out.dtype.kind in "ObB" or root.dtype is None or root.dtype.kind in "iu" else self.exact(out)
+        return np.broadcast_to(out, shape)
+
+    def _term(self, t: Term, args: list[Any], values: dict[str, Any], letters: dict[str, int]) -> Any:
+        if t.op is SYMBOL:
+            return self.exact(values[t.params["name"]])
+        if t.op is SIZE:
+            return letters[t.params["name"]]
+        if t.op is NUMBER:
+            return self._number(t.params["value"])
+        return self.apply(t.op, args, concrete(t.op, t.params, letters))
+
+    def exact(self, value: Any) -> Any:
+        """An array of exactly the floats of another; integers and truth values stay NumPy's."""
+        value = np.asarray(value)
+        if value.dtype.kind in "biuO":
+            return value
+        wide = value.astype(complex if value.dtype.kind == "c" else float)
+        return np.frompyfunc(self.mp.convert, 1, 1)(wide.astype(object))
+
+    def _number(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return +self.mp.pi
+        if isinstance(value, Fraction):
+            return self.mp.mpf(value.numerator) / value.denominator
+        return self.mp.convert(value) if isinstance(value, (float, complex)) else value
+
+    def each(self, name: str, *args: Any, **params: Any) -> Any:
+        """An entrywise function on arrays."""
+        f = self.entries[name]
+        call: Callable[..., Any] = (lambda *x: f(*x, **params)) if params else f
+        out = np.frompyfunc(call, len(args), 1)(*(np.asarray(a, object) for a in args))
+        first = next(iter(np.asarray(out, object).flat), None)
+        return np.asarray(out, bool) if isinstance(first, bool) else np.asarray(out, object)
+
+    def apply(self, op: Op, args: list[Any], params: dict[str, Any]) -> Any:
+        """An op on arrays of exact numbers."""
+        name = op.name
+        if name in self.entries:
+            return self.each(name, *args, **params)
+        try:
+            if name in self.arrays:
+                return self.arrays[name](*args, **params)
+            if op.define is not None:
+                return self._defined(op, args, params)
+            if name in MOVERS or all(np.asarray(a).dtype != object for a in args):
+                return op.kernel(*map(np.asarray, args), **params)
+        except (TypeError, NotImplementedError) as error:
+            raise FormulaError(f"{name}{tuple(map(np.shape, args))} has no value in many digits: {error}") from None
+        except ZeroDivisionError as error:
+            raise np.linalg.LinAlgError(f"{name}: {error}") from None
+        raise FormulaError(f"{name} has no value in many digits; compute it before, and take the result for a symbol.")
+
+    def _defined(self, op: Op, args: list[Any], params: dict[str, Any]) -> Any:
+        """An op that says what it is in terms of others."""
+        assert op.define is not None
+        names = [f"a{k}" for k in range(len(args))]
+        arrays = [np.asarray(a) for a in args]
+        made = op.define(*(symbol(n, a.shape, _dtype(a)) for n, a in zip(names, arrays, strict=True)), **params)
+        return self.value(as_term(made), dict(zip(names, arrays, strict=True)), {})

@@ -1,0 +1,42 @@
+"""Values and gradients of the tape at any number of digits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symgrad.errors import ArgumentError, AutogradError, FormulaError
+from symgrad.formula.digits.evaluating import evalf as evaluated
+from symgrad.tape.formula import read
+from symgrad.tape.origin import origin_of
+from symgrad.tape.record import Recorded
+from symgrad.tape.versions import renewed
+
+
+def evalf(tensor: Any, n: int) -> Any:
+    """The value of a tensor to ``n`` digits, see :meth:`symgrad.Tensor.evalf`."""
+    if not isinstance(n, int) or n < 1:
+        raise ArgumentError(f"evalf({n!r}): the number of digits is a whole number of at least 1.")
+    reading, term = read(tensor)
+    origin = origin_of(tensor)
+    since = (
+        min((passed.began for passed, _ in origin), default=0) if origin else getattr(tensor._node, "sequence_nr", 0)
+    )
+    values = {}
+    for name, leaf in reading.sources.items():
+        values[name] = _value(name, leaf)
+        if since and renewed(leaf if isinstance(leaf, Recorded) else leaf.ref(), since):
+            raise AutogradError(
+                f"evalf: {name} was changed after it was used, so the value cannot be computed again. Ask before the "
+                "change, or run the program again."
+            )
+    return evaluated(term, values, {letter: size for size, letter in reading.letters.items()}, n)
+
+
+def _value(name: str, leaf: Any) -> Any:
+    if isinstance(leaf, Recorded):
+        return leaf._value
+    alive = leaf.ref()
+    value = leaf.kept if alive is None else alive._value
+    if value is None:
+        raise FormulaError(f"the constant {name} of shape {leaf.shape} is gone; keep a reference to it.")
+    return value

@@ -1,0 +1,94 @@
+"""Values and gradients at many digits: every op, programs, deep graphs, and what is refused."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+import sympy as sp
+
+import symgrad as sg
+from symgrad.errors import ArgumentError, AutogradError, FormulaError
+from symgrad.formula.digits.evaluating import Digits
+from symgrad.formula.term import as_term, symbol
+from symgrad.op import TABLE
+from tests.optable import laws
+from tests.optable.samples import cases, make_case, ops
+
+INEXACT = {"nextafter"}
+"""The next float is a matter of floats."""
+
+
+@pytest.mark.parametrize("name", sorted({op.name for op in ops()} - INEXACT - {"full", "eye"}))
+def test_every_op_has_digits_that_round_to_its_value(name):
+    for complex_too, dtype in ((False, np.float64), (True, np.complex128)):
+        for k in [k for known, k in cases(complex_too) if known == name]:
+            args, params = make_case(name, k, dtype=dtype)
+            op = TABLE[name]
+            symbols = [
+                symbol(f"x{i}", np.shape(a), a.dtype) if laws.is_data(a) else a for i, a in enumerate(args)
+            ]  # fmt: skip
+            values = {f"x{i}": a for i, a in enumerate(args)}
+            want = np.asarray(laws.run_kernel(op, args, params))
+            got = Digits(25).value(as_term(op(*symbols, **params)), values, {})
+            laws.close(np.asarray(got).astype(want.dtype), want, 1e-9, f"{name} {k}")
+
+
+def test_digits_of_values_and_gradients():
+    x = sg.tensor(0.7, requires_grad=True, dtype=sg.float64)
+    y = sg.exp(sg.sin(x)) / x
+    y.backward()
+    with mpmath.workdps(60):
+        at = mpmath.mpf(0.7)
+        value = mpmath.exp(mpmath.sin(at)) / at
+        slope = value * (mpmath.cos(at) - 1 / at)
+        assert abs(mpmath.mpf(str(y.evalf(50))) - value) < mpmath.mpf(10) ** -49
+        assert abs(mpmath.mpf(str(x.grad.evalf(50))) - slope) < mpmath.mpf(10) ** -48
+    (g,) = sg.autograd.grad(x**3, x, create_graph=True)
+    assert abs(g.evalf(40) - 3 * sp.Rational(0.7) ** 2) < 1e-39
+
+
+def test_digits_of_arrays_and_kinds_of_numbers():
+    A = sg.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+    (A @ A).inverse().sum().backward()
+    found = A.grad.evalf(30)
+    assert found.shape == (2, 2)
+    assert isinstance(found[0, 0], sp.Float)
+    np.testing.assert_allclose(found.astype(float), A.grad.numpy(), rtol=1e-4)
+    assert sg.tensor([0.1, np.inf, np.nan]).double().evalf(20)[1:].tolist() == [sp.oo, sp.nan]
+    assert str((sg.tensor(1j) ** 2).evalf(20)) in ("-1.0000000000000000000", "-1.0000000000000000000 + 0.e-20*I")
+    assert sg.tensor([1, 2]).evalf(20).tolist() == [1, 2]
+    assert (A > 2).evalf(20).tolist() == [[False, False], [True, True]]
+    assert str(sg.formula(lambda x: sg.log(x), (), wrt="x").evalf(20, x=3.0)) == "0.33333333333333333333"
+
+
+def test_cancellation_costs_no_digits():
+    x = sg.tensor(1e-20, requires_grad=True, dtype=sg.float64)
+    y = (1 - sg.cos(x)) / x**2
+    assert y.item() == 0
+    assert str(y.evalf(30)) == "0.500000000000000000000000000000"
+
+
+def test_deep_graphs_have_digits():
+    x = sg.tensor(1.5, requires_grad=True, dtype=sg.float64)
+    y = x
+    for _ in range(5000):
+        y = y * 1 + 2.0**-60
+    assert abs(y.evalf(40) - sp.Rational(3, 2) - sp.Rational(5000, 2**60)) < 1e-38
+
+
+def test_what_has_no_digits_is_refused():
+    x = sg.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    with sg.no_grad():
+        x += 1
+    with pytest.raises(AutogradError, match="x was changed after it was used"):
+        y.evalf()
+    z = x * 3
+    x.data = sg.tensor([5.0, 5.0])
+    with pytest.raises(AutogradError, match="x was changed"):
+        z.evalf()
+    with pytest.raises(FormulaError, match="nextafter"):
+        sg.nextafter(x, x + 1).evalf()
+    with pytest.raises(ArgumentError, match="whole number"):
+        x.evalf(0)
