@@ -65,14 +65,15 @@ class Extra:
     given      a ``.grad`` that no pass made, though passes were added to it
     grad_dtype ``(dtype,)`` that gradients of this leaf are cast to, ``(None,)`` for any; None for the leaf's own
     inference  made in inference mode; such a tensor only ``claims`` to require grad, since nothing records it
+    renewed    the creation number at which ``.data`` was last set, 0 if never
     strides    of a tensor without entries: those that the NumPy array had which it came from
     undetermined  a constant (``eye``, ``ones`` …) made without a dtype: it has the default one until it meets a finer
     """
 
     __slots__ = (
         "accumulate", "came", "claims", "counted", "counts", "detached", "former", "given", "grad", "grad_dtype",
-        "hooks", "inference", "metadata", "name", "origin", "origin_at", "post", "recipe", "retains", "score", "site",
-        "source", "strides", "structure", "undetermined", "view", "views",
+        "hooks", "inference", "metadata", "name", "origin", "origin_at", "post", "recipe", "renewed", "retains",
+        "score", "site", "source", "strides", "structure", "undetermined", "view", "views",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -94,6 +95,7 @@ class Extra:
         self.origin_at = 0
         self.post: dict[int, Any] = {}
         self.recipe: Any = None
+        self.renewed = 0
         self.retains = False
         self.score: Any = None
         self.site: Any = None

@@ -190,22 +190,24 @@ def parted() -> bool:
     return _parted
 
 
-def note_replaced(old: Any, place: Any, new: Any) -> None:
-    """Remember that the tensor at ``place`` has other data now: who saved it as an operand reads that, as in torch."""
+def note_replaced(old: Any, place: Any, new: Any) -> int:
+    """Remember that the tensor at ``place`` has other data now: who saved it as an operand reads that, as in torch.
+
+    Returns the creation number of the change.
+    """
     global _parted
-    key, _parted = id(old), True
-    _replaced[key] = Replaced(
-        weakref.ref(old, lambda _: _replaced.pop(key, None)), weakref.ref(place), new, next(sequence)
-    )
+    key, now, _parted = id(old), next(sequence), True
+    _replaced[key] = Replaced(weakref.ref(old, lambda _: _replaced.pop(key, None)), weakref.ref(place), new, now)
+    return now
 
 
 def renewed(tensor: Any, since: int) -> bool:
     """Whether a tensor was changed in place, or given other data, after a creation number; False where it is gone."""
     if tensor is None:
         return False
-    if any(changed_since(array, since) for array in _instead(tensor._value)):
+    if tensor._extra is not None and tensor._extra.renewed > since:
         return True
-    return any(r.when > since and r.place() is tensor for r in _replaced.values())
+    return any(changed_since(array, since) for array in _instead(tensor._value))
 
 
 def catch_up(node: Node) -> None:

@@ -168,7 +168,7 @@ class Tensor(Shown, Writes, Gradients):
             place = self._extra.source or self
         former, extra = self._array(), self.more()
         counted, self._value = changes(former), apart(new._array())
-        note_replaced(former, place, self._value)
+        extra.renewed = note_replaced(former, place, self._value)
         extra.counted += counted
         extra.former = (*extra.former, weakref.ref(former))[-8:]
 
