@@ -75,6 +75,10 @@ class GradcheckError(AutogradError):
     """``gradcheck`` found a derivative that differs from differences of the function."""
 
 
+class ConflictingChecks(ArgumentError, AssertionError):
+    """The flags of a check contradict each other, or leave nothing to check."""
+
+
 class UnsteadyOutput(SymgradError, AssertionError):
     """A function under check changes the shape or dtype of what it returns when its input moves a little."""
 

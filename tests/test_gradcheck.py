@@ -115,6 +115,7 @@ def test_leaving_the_graph_is_found():
     assert gradcheck(lambda x: sg.ones(2), (leaf([1.0]),))
 
 
+@pytest.mark.filterwarnings("ignore:Backwards compatibility")
 def test_undefined_gradients():
     class Needs(Function):
         @staticmethod

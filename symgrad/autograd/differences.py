@@ -246,6 +246,7 @@ class Subject:
             try:
                 found = grad(outs, leaves, seeds, allow_unused=True)
             except Exception as error:
+                self._warn_undefined()
                 raise GradcheckError(
                     "Expected backward function to handle undefined output grads. Please look at 'Notes about "
                     f"undefined output gradients'; it raised {type(error).__name__}: {error}. (A custom Function "
@@ -253,10 +254,21 @@ class Subject:
                 ) from error
             for k, g in zip(self.checked, found, strict=True):
                 if g is not None and np.any(g._value != 0):
+                    self._warn_undefined()
                     raise GradcheckError(
                         "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
                         f"Please look at 'Notes about undefined output gradients'; {self.name(k)} got {g._value}."
                     )
+
+    @staticmethod
+    def _warn_undefined() -> None:
+        warnings.warn(
+            "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it "
+            "may break existing callers of this function. If this is true for you, you can call this function with "
+            '"check_undefined_grad=False" to disable the feature',
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 class _Undefined(Function):

@@ -117,3 +117,10 @@ def _opened(level: int | None, name: str) -> int:
             f"({name} was called{'' if level is None else f' with level {level}'})."
         )
     return _LEVEL.tag
+
+
+def __getattr__(name: str) -> int:
+    """torch's name for the number of the open level, -1 where there is none."""
+    if name == "_current_level":
+        return -1 if _LEVEL.tag is None else 0
+    raise AttributeError(f"module 'symgrad.autograd.forward_ad' has no attribute {name!r}")

@@ -15,7 +15,7 @@ import numpy as np
 from symgrad.autograd import forward_ad
 from symgrad.autograd.differences import Subject, new_leaf, place, random_values, tensors_of, worst
 from symgrad.autograd.sweeps import grad
-from symgrad.errors import ArgumentError, FormulaError, GradcheckError
+from symgrad.errors import ConflictingChecks, FormulaError, GradcheckError
 from symgrad.tape import dual
 from symgrad.tape.dual import Dual
 from symgrad.tape.modes import enable_grad
@@ -55,11 +55,11 @@ def gradcheck(
     True
     """
     if not check_forward_ad and not check_backward_ad:
-        raise ArgumentError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+        raise ConflictingChecks("Expected at least one of check_forward_ad or check_backward_ad to be True")
     if check_batched_grad and not check_backward_ad:
-        raise ArgumentError("Setting check_batched_grad=True requires check_backward_ad to be True")
+        raise ConflictingChecks("Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
-        raise ArgumentError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+        raise ConflictingChecks("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     row = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
     subject = Subject(func, tuple(row), eps)
     try:
@@ -68,10 +68,13 @@ def gradcheck(
         if not subject.tracked:
             return subject.check_constant()
         check = _Fast(subject, atol, rtol) if fast_mode else _Slow(subject, atol, rtol)
-        if check_forward_ad:
-            check.forward(check_batched_forward_grad)
         if check_backward_ad:
             check.backward()
+        if check_forward_ad:
+            check.forward(check_batched_forward_grad)
+            if check_undefined_grad:
+                _check_undefined_forward(subject)
+        if check_backward_ad:
             subject.check_repeatable(nondet_tol)
             if check_batched_grad:
                 subject.check_batched()
@@ -114,17 +117,24 @@ def gradgradcheck(
     True
     """
     if not check_fwd_over_rev and not check_rev_over_rev:
-        raise ArgumentError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+        raise ConflictingChecks("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    for name, wanted in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):
+        if wanted and not check_rev_over_rev:
+            raise ConflictingChecks(f"Setting {name}=True requires check_rev_over_rev to be True")
     row = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     if grad_outputs is None:
         seeds = _random_cotangents(func, row, gen_non_contig_grad_outputs)
     else:
         seeds = tuple(grad_outputs) if isinstance(grad_outputs, (tuple, list)) else (grad_outputs,)
     count = len(seeds)
+    required = [isinstance(x, Recorded) and x._requires_grad for x in row + seeds]
 
     def gradient(*args: Any) -> Any:
         given, cotangents = args[: len(args) - count], args[len(args) - count :]
         if any(isinstance(x, Dual) for x in args):
+            for x, needed in zip(args, required, strict=True):
+                if needed:  # forward mode is checked on inputs that do not require grad
+                    x.requires_grad_()
             return _moved_gradient(func, given, cotangents)
         with enable_grad():
             outputs = tensors_of(func(*given), tracked=True)
@@ -243,10 +253,11 @@ class _Slow:
                 _check_batched_forward(subject, k)
 
     def _compare(self, j: int, k: int, analytic: Any, words: str) -> None:
-        for part, (a, n) in enumerate(zip(analytic, self.numeric[k][j], strict=True)):
+        parts = list(zip(analytic, self.numeric[k][j], ("real", "imaginary"), strict=False))
+        for a, n, part in reversed(parts):
             close = np.isclose(a, n, self.rtol, self.atol)
             if not close.all():
-                prefix = "While considering the imaginary part of complex outputs only, " if part else ""
+                prefix = f"While considering the {part} part of complex outputs only, " if len(parts) > 1 else ""
                 raise GradcheckError(self._message(j, k, a, n, close, prefix + words))
 
     def _message(self, j: int, k: int, a: Any, n: Any, close: Any, words: str) -> str:
@@ -267,10 +278,17 @@ class _Slow:
 
 def _pushed(subject: Subject, k: int, direction: Any) -> list[Any]:
     """The derivative of all outputs along a direction, by forward mode."""
-    leaves = subject.leaves()
+    standing = {i: np.zeros_like(subject.inputs[i]._value) for i in subject.checked}
+    return _run_along(subject, standing | {k: direction})
+
+
+def _run_along(subject: Subject, directions: dict[int, Any]) -> list[Any]:
+    """The derivatives of all outputs where some inputs move; as in torch, none of those under check requires grad."""
+    row = [x.detach() if i in subject.checked else x for i, x in enumerate(subject.leaves())]
     with forward_ad.dual_level(), enable_grad():
-        tangent = plain(Tensor, np.asarray(direction, subject.inputs[k].dtype)[()])
-        row = [forward_ad.make_dual(x, tangent) if i == k else x for i, x in enumerate(leaves)]
+        for i, direction in directions.items():
+            tangent = plain(Tensor, np.array(direction, subject.inputs[i].dtype)[()])
+            row[i] = forward_ad.make_dual(row[i], tangent)
         found = subject.func(*row)
         outs = found if isinstance(found, (tuple, list)) else (found,)
         pairs = [forward_ad.unpack_dual(o) for o in outs if hasattr(o, "raw_shape")]
@@ -278,6 +296,21 @@ def _pushed(subject: Subject, k: int, direction: Any) -> list[Any]:
             np.zeros(p.raw_shape, p.dtype) if t is None else np.array(getattr(t, "_value", t), p.dtype)
             for p, t in pairs
         ]
+
+
+def _check_undefined_forward(subject: Subject) -> None:
+    """An input without tangent counts as one whose tangent is zero."""
+    rng = np.random.default_rng(3)
+    moves = {k: random_values(rng, subject.inputs[k]._value.shape, subject.inputs[k].dtype) for k in subject.checked}
+    for k in subject.checked:
+        others = {i: move for i, move in moves.items() if i != k}
+        zero = _run_along(subject, others | {k: np.zeros_like(moves[k])})
+        for j, (a, b) in enumerate(zip(zero, _run_along(subject, others), strict=True)):
+            if not np.allclose(a, b):
+                raise GradcheckError(
+                    f"Mismatch in tangent values for output with index: {j} when input: {k} has an undefined tangent "
+                    f"value. Got: {a} for zeros, but expected: {b}, as without tangent"
+                )
 
 
 def _check_batched_forward(subject: Subject, k: int) -> None:

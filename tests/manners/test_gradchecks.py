@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")  # torch's own
+
 
 def leaf(t, *shape, dtype=None):
     size = int(np.prod(shape))
@@ -70,7 +72,6 @@ def test_gradcheck_check_no_differentiable_outputs(t, fast_mode):
 
 
 @BOTH_MODES
-@pytest.mark.filterwarnings("ignore:Backwards compatibility")
 def test_gradcheck_undefined_grad(t, fast_mode):
     """A backward that takes no None for a gradient is found out, unless the check is switched off."""
 
@@ -94,7 +95,8 @@ def test_gradcheck_undefined_grad(t, fast_mode):
         return lambda x: sum(Pair.apply(x)) if not careful else Pair.apply(x)
 
     x = leaf(t, 3)
-    with pytest.raises(RuntimeError, match="Expected backward function to handle undefined output grads"):
+    refused = pytest.raises(RuntimeError, match="Expected backward function to handle undefined output grads")
+    with pytest.warns(UserWarning, match="New undefined gradient support checking feature"), refused:
         t.autograd.gradcheck(pair(False), (x,), fast_mode=fast_mode)
     assert t.autograd.gradcheck(pair(True), (x,), fast_mode=fast_mode)
 
@@ -161,3 +163,116 @@ def test_gradcheck_custom_error(t):
         with pytest.raises(RuntimeError, match="not my day") as caught:
             t.autograd.gradcheck(fails, (x,), raise_exception=raise_exception)
         assert not isinstance(caught.value, GradcheckError)
+
+
+def doubled(t, forward_fails=False, backward_fails=False, calls=None):
+    """Twice its first argument, and the second one as a copy; each derivative fails on request."""
+
+    class Doubled(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            if t.autograd.forward_ad._current_level >= 0:
+                assert not x.requires_grad
+                assert not y.requires_grad
+            return x * 2, y.clone()
+
+        @staticmethod
+        def backward(ctx, g, h):
+            if backward_fails:
+                raise RuntimeError("no way back")
+            return g * 2, h
+
+        @staticmethod
+        def jvp(ctx, v, w):
+            if forward_fails:
+                raise RuntimeError("no way forward")
+            if calls is not None:
+                calls.append(1)
+            return v * 2, w.clone()
+
+    return Doubled.apply
+
+
+@BOTH_MODES
+def test_gradcheck_check_forward_or_backward_only(t, fast_mode):
+    """What is not to be checked is not run; of two failures that of backward is told."""
+    x, y = leaf(t, 2), leaf(t, 2)
+
+    def check(forward, backward, *fail):
+        modes = {"check_forward_ad": forward, "check_backward_ad": backward, "check_undefined_grad": backward}
+        return t.autograd.gradcheck(doubled(t, *fail), (x, y), fast_mode=fast_mode, **modes)
+
+    assert check(True, True)
+    assert check(True, False, False, True)
+    assert check(False, True, True, False)
+    for forward, fails, words in ((True, (True, False), "no way forward"), (True, (True, True), "no way back")):
+        with pytest.raises(RuntimeError, match=words):
+            check(forward, True, *fails)
+    with pytest.raises(AssertionError, match="Expected at least one of check_forward_ad or check_backward_ad"):
+        check(False, False)
+
+
+def test_gradcheck_contradicting_flags(t):
+    """Flags that ask for what other flags leave out."""
+    x = leaf(t, 2)
+    with pytest.raises(AssertionError, match="check_batched_grad=True requires check_backward_ad"):
+        t.autograd.gradcheck(t.sin, (x,), check_forward_ad=True, check_backward_ad=False, check_batched_grad=True)
+    with pytest.raises(AssertionError, match="check_batched_forward_grad=True requires check_forward_ad"):
+        t.autograd.gradcheck(t.sin, (x,), check_batched_forward_grad=True)
+    with pytest.raises(AssertionError, match="check_undefined_grad=True requires check_rev_over_rev"):
+        t.autograd.gradgradcheck(t.sin, (x,), check_fwd_over_rev=True, check_rev_over_rev=False)
+
+
+def test_gradcheck_forward_ad_respects_requires_grad(t):
+    """Inputs that require grad move, one after the other and without requiring it; once more without a tangent."""
+    calls = []
+    only_forward = {"check_forward_ad": True, "check_backward_ad": False, "check_batched_grad": False}
+    for inputs, undefined, count in (
+        ((leaf(t, 1), leaf(t, 1)), False, 2),
+        ((leaf(t, 1), leaf(t, 1)), True, 6),
+        ((leaf(t, 1), leaf(t, 1).detach()), True, 2),
+    ):
+        calls.clear()
+        assert t.autograd.gradcheck(
+            doubled(t, calls=calls),
+            inputs,
+            check_undefined_grad=undefined,
+            check_batched_forward_grad=False,
+            **only_forward,
+        )
+        assert len(calls) == count
+
+
+def test_gradcheck_undefined_tangents(t):
+    """A jvp that takes a missing tangent for something else than zeros is found out."""
+
+    class Careless(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.set_materialize_grads(False)
+            return x + y
+
+        @staticmethod
+        def jvp(ctx, v, w):
+            return v * 3 if w is None else w * 3 if v is None else v + w
+
+    with pytest.raises(RuntimeError, match="tangent value"):
+        t.autograd.gradcheck(
+            Careless.apply, (leaf(t, 2), leaf(t, 2)), check_forward_ad=True, check_backward_ad=False, fast_mode=True
+        )
+
+
+def test_gradcheck_parts_of_complex_outputs(t):
+    """The imaginary part of a complex output is told first, then the real one, each as what it is."""
+    z = t.tensor([1 + 2j, -1j], dtype=t.complex128, requires_grad=True)
+    x = leaf(t, 2)
+    for words, made, point in (
+        ("imaginary part of complex outputs only, J", function(t, lambda z: z * 1, lambda g, z: g * 1.5), z),
+        (
+            "real part of complex outputs only, J",
+            function(t, lambda x: x * (1 + 1j), lambda g, x: 2 * g.real + g.imag),
+            x,
+        ),
+    ):
+        with pytest.raises(RuntimeError, match=words):
+            t.autograd.gradcheck(made, (point,), check_undefined_grad=False)
