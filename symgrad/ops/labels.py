@@ -392,7 +392,10 @@ _OTHERWISE: dict[str, Any] = {
     "hardshrink": "HardshrinkBackward0",
 }
 
-_COPIES = "as_strided diagonal expand permute split_with_sizes squeeze t transpose unbind unfold unsqueeze view"
+_COPIES = """
+    alias as_strided diagonal expand permute select slice split split_with_sizes squeeze t transpose unbind unfold
+    unsqueeze view
+"""
 
 LABELS: dict[str, Any] = {
     f"{space}.{name}" if space else name: _named_alike(space, name)

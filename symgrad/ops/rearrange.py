@@ -15,7 +15,7 @@ import numpy as np
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, broadcast_shapes, front, lookup, primitive, shape_of
 from symgrad.ops.indexing import getitem, index_select
-from symgrad.ops.linalg import diag_embed, diagonal
+from symgrad.ops.linalg import diag_embed
 from symgrad.ops.naming import inplace
 from symgrad.ops.reductions import sum_op
 from symgrad.ops.shaping import (
@@ -27,16 +27,12 @@ from symgrad.ops.shaping import (
     expand_op,
     flip,
     narrow,
-    permute,
     repeat,
     reshape,
     size_args,
     split,
-    squeeze,
     stack,
-    t,
     transpose,
-    unbind,
     unsqueeze,
 )
 
@@ -373,23 +369,3 @@ def sum_to_size(input: Any, *size: Any) -> Any:
 def diagflat(input: Any, offset: int = 0) -> Any:
     """All entries on the ``offset``-th diagonal of a square matrix."""
     return diag_embed(reshape(input, -1), offset)
-
-
-def _copied(call: Any, name: str) -> None:
-    front(f"{name}_copy", method=name == "narrow")(call)
-
-
-for _call, _name in (
-    (permute, "permute"),
-    (transpose, "transpose"),
-    (t, "t"),
-    (squeeze, "squeeze"),
-    (unsqueeze, "unsqueeze"),
-    (expand, "expand"),
-    (narrow, "narrow"),
-    (diagonal, "diagonal"),
-    (split_with_sizes, "split_with_sizes"),
-    (unbind, "unbind"),
-    (reshape, "view"),
-):
-    _copied(_call, _name)

@@ -489,7 +489,7 @@ def windowed(x: Any, dim: int, size: int, step: int = 1, dilation: int = 1) -> A
     return windows_op(x, dim=dim, size=size, step=step, dilation=dilation)
 
 
-@front("unfold", "unfold_copy", op=windows_op)
+@front("unfold", op=windows_op)
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """Windows of ``size`` entries along an axis, every ``step``-th, with a new last axis inside them."""
     if not shape_of(input):

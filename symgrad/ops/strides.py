@@ -80,7 +80,7 @@ def _found(x: Any, strides: Sequence[int], start: int, wanted: Any) -> tuple[Any
     return first[near], known[near] == wanted
 
 
-@front("as_strided", "as_strided_copy")
+@front("as_strided")
 def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Any:
     """The entries at the places ``storage_offset`` + Σ i_k · ``stride``_k of the memory that ``input`` lies in.
 

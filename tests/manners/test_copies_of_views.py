@@ -1,0 +1,81 @@
+"""What functions named ``..._copy`` give: the entries of a view, in memory of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+CALLS = {
+    "alias": ((3, 4), ()),
+    "as_strided": ((3, 4), ((2, 2), (4, 2))),
+    "detach": ((3, 4), ()),
+    "diagonal": ((3, 4), (1,)),
+    "expand": ((3, 1), ((3, 4),)),
+    "narrow": ((3, 4), (1, 1, 2)),
+    "permute": ((2, 3, 4), ((2, 0, 1),)),
+    "select": ((3, 4), (1, 2)),
+    "slice": ((3, 4), (1, 0, 4, 2)),
+    "split": ((3, 4), (2, 1)),
+    "split_with_sizes": ((3, 4), ((1, 2),)),
+    "squeeze": ((3, 1, 4), ()),
+    "t": ((3, 4), ()),
+    "transpose": ((2, 3, 4), (0, 2)),
+    "unbind": ((3, 4), (1,)),
+    "unfold": ((5, 2), (0, 3, 2)),
+    "unsqueeze": ((3, 4), (1,)),
+    "view": ((3, 4), ((4, 3),)),
+    "view_as_real": ((2, 3), ()),
+}
+VIEWS = {
+    "alias": lambda t, x: x,
+    "detach": lambda t, x: x.detach(),
+    "expand": lambda t, x, size: x.expand(size),
+    "unfold": lambda t, x, *args: x.unfold(*args),
+    "slice": lambda t, x, dim, start, end, step: x[:, start:end:step],
+    "view": lambda t, x, size: x.view(size),
+}
+
+
+def several(found):
+    return list(found) if isinstance(found, (tuple, list)) else [found]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_copy_has_memory_of_its_own(t, name):
+    shape, args = CALLS[name]
+    count = t.ones(shape).numel()
+    x = t.arange(float(count)).view(shape)
+    if name == "view_as_real":
+        x = x * (1 + 2j)
+    before = x.clone()
+    view = VIEWS.get(name, lambda t, x, *args: getattr(t, name)(x, *args))
+    shown, copies = several(view(t, x, *args)), several(getattr(t, f"{name}_copy")(x, *args))
+    assert len(shown) == len(copies)
+    for a, b in zip(shown, copies, strict=True):
+        assert t.equal(a, b)
+        assert b.is_contiguous()
+        assert not b._is_view()
+        b.zero_()
+    assert t.equal(x, before)
+
+
+@pytest.mark.parametrize("name", [n for n in CALLS if n not in ("alias", "detach", "view_as_real")])
+def test_a_copy_has_the_gradient_of_the_view(t, name):
+    shape, args = CALLS[name]
+    x = t.ones(shape, requires_grad=True)
+    parts = several(getattr(t, f"{name}_copy")(x, *args))
+    assert parts[0].grad_fn is not None
+    seeds = [t.arange(1.0, p.numel() + 1).view(p.shape) for p in parts]
+    (found,) = t.autograd.grad(parts, x, seeds)
+    view = VIEWS.get(name, lambda t, x, *args: getattr(t, name)(x, *args))
+    (wanted,) = t.autograd.grad(several(view(t, x, *args)), x, seeds)
+    assert t.equal(found, wanted)
+
+
+def test_copies_into_given_tensors(t):
+    x = t.arange(4.0)
+    outs = t.empty(2), t.empty(2)
+    t.split_copy(x, 2, out=outs)
+    assert [o.tolist() for o in outs] == [[0, 1], [2, 3]]
+    out = t.empty(2, 2)
+    t.t_copy(x.view(2, 2), out=out)
+    assert out.tolist() == [[0, 2], [1, 3]]
