@@ -29,7 +29,10 @@ def mH(x: Any) -> Any:
 @front("adjoint")
 def _conjugate_transpose(input: Any) -> Any:
     """Conjugate transpose of the last two axes: ``x.mH``."""
-    return mH(input)
+    ndim = len(shape_of(input))
+    if ndim == 1:
+        raise ShapeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return mH(input) if ndim else conj(input)
 
 
 adjoint: Op = primitive(

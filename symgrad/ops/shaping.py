@@ -198,7 +198,7 @@ def permute(input: Any, *dims: Any) -> Any:
     return permute_op(input, dims=order)
 
 
-@front("transpose", "swapaxes", "swapdims", op=permute_op)
+@front("transpose", "swapdims", op=permute_op)
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
     """Two axes exchanged.
 
@@ -214,6 +214,12 @@ def transpose(input: Any, dim0: int, dim1: int) -> Any:
     if ndim:
         order[a], order[b] = order[b], order[a]
     return permute_op(input, dims=tuple(order))
+
+
+@front("swapaxes", op=permute_op)
+def _swapaxes(input: Any, axis0: int, axis1: int) -> Any:
+    """Two axes exchanged, as :func:`transpose` does."""
+    return transpose(input, axis0, axis1)
 
 
 @front("movedim", "moveaxis", op=permute_op)

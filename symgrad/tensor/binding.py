@@ -29,6 +29,7 @@ from symgrad.tape.record import Recorded
 from symgrad.tape.versions import Memory, kept, storage
 from symgrad.tape.views import conjugate_view, inferred, of_its_own, one_of_several
 from symgrad.tensor.docstrings import illustrate
+from symgrad.tensor.turned import read_as
 
 _BINARY = {
     "add": "add",
@@ -366,10 +367,13 @@ def _has_copied(made: Any, given: Any) -> bool:
 
 
 def _viewing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that gives a view or refuses."""
+    """A function that gives a view or refuses; of a dtype it reads the memory in that."""
 
     @functools.wraps(function)
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:
+        dtype = args[0] if len(args) == 1 else kwargs.get("dtype")
+        if isinstance(dtype, np.dtype):
+            return read_as(input, dtype)
         made = function(input, *args, **kwargs)
         if isinstance(made, Recorded) and _has_copied(made._value, input._array()):
             raise ShapeError(

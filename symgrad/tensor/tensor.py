@@ -16,7 +16,6 @@ from symgrad.op import lookup
 from symgrad.ops.indexing import getitem
 from symgrad.ops.places import check_fits
 from symgrad.ops.reductions import cast
-from symgrad.ops.shaping import permute
 from symgrad.tape import record
 from symgrad.tape.inplace import inplace, resize, views_follow
 from symgrad.tape.modes import MODE
@@ -30,10 +29,11 @@ from symgrad.tape.writing import WHOLE, filled, fills, put, refused, without_one
 from symgrad.tensor.binding import bind
 from symgrad.tensor.gradients import Gradients
 from symgrad.tensor.shown import Shown
+from symgrad.tensor.turned import Turned
 from symgrad.tensor.writes import Writes
 
 
-class Tensor(Shown, Writes, Gradients):
+class Tensor(Shown, Turned, Writes, Gradients):
     """A value with an optional history: number, formula and gradient of one array.
 
     Made by :func:`symgrad.tensor` and by every operation on tensors.  Attributes follow ``torch.Tensor``.
@@ -408,43 +408,7 @@ class Tensor(Shown, Writes, Gradients):
         """The tensor's entries where ``condition`` holds, those of ``other`` elsewhere."""
         return FUNCTIONS["where"](condition, self, other)
 
-    def adjoint(self) -> Any:
-        """Conjugate transpose of the last two axes."""
-        return self.mH
-
-    # -------------------------------------------------------------------------------------- views of shape
-
-    @property
-    def T(self) -> Any:
-        """The axes in reverse order."""
-        return permute(self, *reversed(range(self.ndim)))
-
-    @property
-    def mT(self) -> Any:
-        """The last two axes exchanged."""
-        return FUNCTIONS["transpose"](self, -2, -1)
-
-    @property
-    def H(self) -> Any:
-        """Conjugate transpose of a matrix."""
-        return self.mH if self.ndim else self
-
-    @property
-    def mH(self) -> Any:
-        """Conjugate transpose of the last two axes."""
-        return FUNCTIONS["conj"](self.mT)
-
-    @property
-    def real(self) -> Any:
-        """Real part."""
-        return lookup("real")(self) if self.dtype.kind == "c" else self
-
-    @property
-    def imag(self) -> Any:
-        """Imaginary part of a complex tensor."""
-        if self.dtype.kind != "c":
-            raise DtypeError("imag is not implemented for tensors with non-complex dtypes.")
-        return lookup("imag")(self)
+    # -------------------------------------------------------------------------------------- other dtypes
 
     def full_like(self, value: Any) -> Tensor:
         """A constant tensor of this shape and dtype, which formulas show as its number."""

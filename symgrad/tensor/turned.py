@@ -1,0 +1,103 @@
+"""Transposes, parts of complex numbers, and memory read in another dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad.dtypes import torch_name
+from symgrad.errors import DtypeError, ShapeError
+from symgrad.op import lookup
+from symgrad.ops.shaping import permute
+from symgrad.tape.record import Recorded
+
+
+class Turned(Recorded):
+    """The part of a tensor that shows its entries, or their parts, in another order."""
+
+    __slots__ = ()
+
+    @property
+    def T(self) -> Any:
+        """The axes in reverse order."""
+        return permute(self, *reversed(range(self._value.ndim)))
+
+    @property
+    def mT(self) -> Any:
+        """The last two axes exchanged."""
+        return self._exchanged("tensor.mT is only supported on matrices or batches of matrices.")
+
+    @property
+    def H(self) -> Any:
+        """Conjugate transpose of a matrix."""
+        words = "tensor.H is only supported on matrices (2-D tensors)."
+        if (ndim := self._value.ndim) > 2:
+            raise ShapeError(f"{words} Got {ndim}-D tensor. For batches of matrices, consider using tensor.mH")
+        return self._exchanged(words).conj()
+
+    @property
+    def mH(self) -> Any:
+        """Conjugate transpose of the last two axes."""
+        return self._exchanged("tensor.mH is only supported on matrices or batches of matrices.").conj()
+
+    def _exchanged(self, words: str) -> Any:
+        tensor: Any = self
+        if tensor.ndim == 1:
+            raise ShapeError(f"{words} Got 1-D tensor.")
+        return tensor.transpose(-2, -1) if tensor.ndim else tensor
+
+    @property
+    def real(self) -> Any:
+        """Real part; what is assigned to it is written into the tensor."""
+        return lookup("real")(self) if self._value.dtype.kind == "c" else self
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real.copy_(value)
+
+    @property
+    def imag(self) -> Any:
+        """Imaginary part of a complex tensor; what is assigned to it is written into the tensor."""
+        if self._value.dtype.kind != "c":
+            raise DtypeError("imag is not implemented for tensors with non-complex dtypes.")
+        return lookup("imag")(self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag.copy_(value)
+
+
+def read_as(x: Any, dtype: np.dtype[Any]) -> Any:
+    """The memory of ``x`` read in another dtype (``x.view(dtype)``), without history."""
+    made = x.detach()
+    array = x._array()
+    if x.is_conj() or x.is_neg():
+        raise DtypeError("torch.Tensor.view is not supported for conjugate view tensors when converting dtypes")
+    if dtype.itemsize != array.itemsize:
+        _check_sizes(x, array.dtype, dtype)
+    made._value = array.view(dtype) if array.size else np.empty(_width(array, dtype), dtype)
+    return made
+
+
+def _width(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> tuple[int, ...]:
+    rows: tuple[int, ...] = array.shape[:-1]
+    return (*rows, array.shape[-1] * array.itemsize // dtype.itemsize)
+
+
+def _check_sizes(x: Any, of: np.dtype[Any], to: np.dtype[Any]) -> None:
+    """Raise torch's errors where entries of another width do not fit into the rows of ``x``."""
+    ends = f"to view {torch_name(of)} as {torch_name(to)} (different element sizes), but got"
+    shape, strides = x.raw_shape, x.stride()
+    if not shape:
+        raise ShapeError(f"self.dim() cannot be 0 {ends.partition(',')[0]}")
+    if strides[-1] != 1:
+        raise ShapeError(f"self.stride(-1) must be 1 {ends} {strides[-1]}")
+    ratio = to.itemsize // of.itemsize
+    if not ratio:
+        return
+    checked = {"size(-1)": shape[-1], "storage_offset()": x.storage_offset()}
+    checked |= {f"stride({k})": step for k, step in enumerate(strides[:-1])}
+    for what, number in checked.items():
+        if number % ratio:
+            raise ShapeError(f"self.{what} must be divisible by {ratio} {ends} {number}")
