@@ -40,6 +40,13 @@ inplace("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims")
 
 # ------------------------------------------------------------------------------------------ turning
 
+
+@front("swapaxes", op=lookup("permute"))
+def _swapaxes(input: Any, axis0: int, axis1: int) -> Any:
+    """Two axes exchanged, as :func:`transpose` does."""
+    return transpose(input, axis0, axis1)
+
+
 roll_op: Op = primitive(
     "roll",
     lambda x, shifts, dims: np.roll(x, shifts, dims),

@@ -216,12 +216,6 @@ def transpose(input: Any, dim0: int, dim1: int) -> Any:
     return permute_op(input, dims=tuple(order))
 
 
-@front("swapaxes", op=permute_op)
-def _swapaxes(input: Any, axis0: int, axis1: int) -> Any:
-    """Two axes exchanged, as :func:`transpose` does."""
-    return transpose(input, axis0, axis1)
-
-
 @front("movedim", "moveaxis", op=permute_op)
 def movedim(input: Any, source: Any, destination: Any) -> Any:
     """Axes moved to new places, the others keeping their order."""
