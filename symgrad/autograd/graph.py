@@ -23,9 +23,10 @@ from symgrad.autograd.saving import (
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.ops.cotangents import product_name
 from symgrad.tape import graph as tape
-from symgrad.tape.graph import Labelled, NodeExtra, Slices
+from symgrad.tape.graph import Labelled, Slices
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.record import Recorded, plain
+from symgrad.tape.siblings import output_number, siblings_of, whole_of
 from symgrad.tape.views import count_change, out_of_reach
 from symgrad.tensor import Tensor
 
@@ -93,7 +94,7 @@ class GradFn:
     @property
     def metadata(self) -> dict[str, Any]:
         """A dictionary for the user's own notes."""
-        extra = self.node.more()
+        extra = whole_of(self.node).more()
         if extra.metadata is None:
             extra.metadata = {}
         return extra.metadata
@@ -108,13 +109,13 @@ class GradFn:
         """Call ``hook(grad_inputs, grad_outputs)`` after this node ran; its result, if any, replaces grad_inputs."""
         from symgrad.autograd.hooks import Handle
 
-        return Handle(self.node.more().post, hook)
+        return Handle(whole_of(self.node).more().post, hook)
 
     def register_prehook(self, hook: Any) -> Any:
         """Call ``hook(grad_outputs)`` before this node runs; its result replaces them."""
         from symgrad.autograd.hooks import Handle
 
-        return Handle(self.node.more().pre, hook)
+        return Handle(whole_of(self.node).more().pre, hook)
 
     @property
     def formula(self) -> dict[str, Any]:
@@ -148,10 +149,10 @@ class GradFn:
         return f"<{self.name()} object at {hex(id(self))}>"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, GradFn) and self.node is other.node
+        return isinstance(other, GradFn) and whole_of(self.node) is whole_of(other.node)
 
     def __hash__(self) -> int:
-        return hash(self.node)
+        return hash(whole_of(self.node))
 
 
 @Node.register
@@ -275,11 +276,11 @@ def handle(node: tape.Node) -> GradFn:
     """The one :class:`GradFn` of a node."""
     if node.op.name == "output":
         node = node.args[0]
-    extra: NodeExtra = node.more()
-    found = extra.handle() if extra.handle is not None else None
+    keeper = siblings_of(node) or node.more()
+    found: GradFn | None = keeper.handle() if keeper.handle is not None else None
     if found is None:
         found = class_named(node_name(node))(node)
-        extra.handle = weakref.ref(found)
+        keeper.handle = weakref.ref(found)
     return found
 
 
@@ -311,8 +312,7 @@ def _edges(row: tuple[Any, ...]) -> tuple[tuple[Any, int], ...]:
 
 def _edge(place: Any) -> tuple[Any, int]:
     if isinstance(place, tape.Node):
-        number = place.params["index"] if place.op.name == "output" and place.params else 0
-        return handle(place), number
+        return handle(place), output_number(place)
     if place is None or (isinstance(place, Recorded) and out_of_reach(place)):
         return None, 0
     return (accumulator(place) if isinstance(place, Recorded) else _inner(place)), 0
@@ -391,7 +391,10 @@ def tensor_at(edge: GradientEdge) -> Any:
     if not isinstance(edge.node, GradFn):
         raise ArgumentError(f"a GradientEdge holds a node of the graph, not {type(edge.node).__name__}.")
     place = edge.node.node if edge.ownership_token is None else edge.ownership_token
-    if place.dtype is None:
+    whole = siblings_of(place)
+    if whole is not None:
+        place = whole.nodes[edge.output_nr]()
+    elif place.dtype is None:
         place = (place.params or {})["run"].place(edge.output_nr)
     if place is None:
         raise AutogradError(

@@ -15,6 +15,7 @@ from symgrad.tape.graph import Node, Parts
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.origin import Origin
 from symgrad.tape.record import Recorded, plain
+from symgrad.tape.siblings import Siblings, siblings_of
 
 _numbers = itertools.count()
 
@@ -127,14 +128,14 @@ def _check(hook: Any, new: Any, old: Any) -> None:
         )
 
 
-def run_post_hooks(node: Node, results: list[Any], g: Any, cls: type, origin: Origin) -> list[Any]:
+def run_post_hooks(node: Node | Siblings, results: list[Any], g: Any, cls: type, origin: Origin) -> list[Any]:
     """The hooks that run after a node: they see and may replace the gradients of its inputs."""
     extra = node.extra
     if g is None and any(r is not None and np.any(getattr(r, "_value", r)) for r in results):
         origin.known = False  # a custom function that no gradient reached gave one all the same: formulas have none
     if extra is None or not extra.post:
         return results
-    recorded = isinstance(g, Recorded)
+    recorded = isinstance(g, Recorded) or (isinstance(node, Siblings) and isinstance(_first(g), Recorded))
     for hook in list(extra.post.values()):
         shown = tuple(as_tensor(r, cls) for r in results)
         answer = hook(shown, _outgoing(node, g, cls))
@@ -145,17 +146,29 @@ def run_post_hooks(node: Node, results: list[Any], g: Any, cls: type, origin: Or
     return results
 
 
-def _outgoing(node: Node, g: Any, cls: type) -> tuple[Any, ...]:
+def _first(g: Any) -> Any:
+    """One of the gradients of several outputs."""
+    return next(iter(g.parts.values()), None)
+
+
+def _outgoing(node: Node | Siblings, g: Any, cls: type) -> tuple[Any, ...]:
     """The gradients of a node's outputs, as its hooks see them."""
     if not _several(node):
         return (as_tensor(g, cls),)
     parts = {} if g is None else g.parts
-    return tuple(as_tensor(parts.get(k), cls) for k in range(len((node.params or {})["run"].outputs)))
+    return tuple(as_tensor(parts.get(k), cls) for k in range(count_outputs(node)))
 
 
-def _several(node: Node) -> bool:
-    """Whether a node belongs to a custom function with several outputs."""
-    return node.dtype is None and node.op.kind == "function"
+def count_outputs(node: Node | Siblings) -> int:
+    """How many outputs a node has in the eyes of users."""
+    if isinstance(node, Siblings):
+        return len(node.nodes)
+    return len((node.params or {})["run"].outputs) if _several(node) else 1
+
+
+def _several(node: Node | Siblings) -> bool:
+    """Whether a node is that of a function with several outputs."""
+    return isinstance(node, Siblings) or (node.dtype is None and node.op.kind == "function")
 
 
 def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> Handle:
@@ -164,14 +177,21 @@ def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> Handle:
         raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
     if not callable(hook):
         raise ArgumentError(f"register_hook() takes a function of the gradient, not {type(hook).__name__}.")
-    table = tensor.more().hooks if tensor._node is None else tensor._node.more().hooks
-    return Handle(table, hook)
+    return Handle((tensor if tensor._node is None else _awake(tensor._node)).more().hooks, hook)
+
+
+def _awake(node: Node) -> Node:
+    """A node something waits for: those that are outputs with it in torch are told of its gradient, too."""
+    whole = siblings_of(node)
+    if whole is not None:
+        whole.wake()
+    return node
 
 
 def retain(tensor: Any) -> None:
     """``retain_grad`` of a non-leaf."""
     tensor.more().retains = True
-    tensor._node.more().retained = weakref.ref(tensor)
+    _awake(tensor._node).more().retained = weakref.ref(tensor)
 
 
 def call_tensor_hook(hook: Callable[[Any], Any], g: Any, cls: type) -> tuple[Any, bool]:
@@ -208,7 +228,7 @@ def run_node_hooks(node: Node, g: Any, cls: type, origin: Origin) -> Any:
     return g
 
 
-def run_pre_hooks(node: Node, g: Any, cls: type, origin: Origin) -> Any:
+def run_pre_hooks(node: Node | Siblings, g: Any, cls: type, origin: Origin) -> Any:
     """The hooks that run right before a node: they see and may replace the gradients of its outputs."""
     extra = node.extra
     if extra is None:

@@ -16,6 +16,7 @@ from symgrad.autograd.hooks import (
     accumulated,
     as_tensor,
     call_tensor_hook,
+    count_outputs,
     prepared,
     replaced,
     run_node_hooks,
@@ -37,6 +38,7 @@ from symgrad.tape.modes import enable_grad, is_grad_enabled, no_grad
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.origin import Origin, attach, settle
 from symgrad.tape.record import Recorded, plain, recorded
+from symgrad.tape.siblings import siblings_of, together
 from symgrad.tape.threads import nested
 from symgrad.tape.versions import note_change
 from symgrad.tape.views import out_of_reach
@@ -226,8 +228,9 @@ def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
 
     Raises ``TypeError`` for a number of gradients that is not that of the outputs.
     """
+    whole = siblings_of(node)
     several = node.op.kind == "function" and node.dtype is None
-    count = len((node.params or {})["run"].outputs) if several else 1
+    count = count_outputs(node if whole is None else whole)
     if len(gradients) != count:
         raise ArgumentError(f"expected {count} arguments, got {len(gradients)} instead")
     for g in gradients:
@@ -238,7 +241,9 @@ def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
     g = Parts({k: part for k, part in enumerate(row) if part is not None}) if several else row[0]
     sweep = Sweep((), None, keep, True, wrap_saved, passed, passed, passed, passed)
     with np.errstate(all="ignore"):
-        if isinstance(node.args, Labelled) and node.args.inputs is not None:
+        if whole is not None:
+            results = together(sweep, whole, dict(enumerate(row)))[1]
+        elif isinstance(node.args, Labelled) and node.args.inputs is not None:
             results = sweep.whole(node, g, node.args.inputs)
         else:
             made = sweep.contributions(node, node.mask, g, None)[0]

@@ -29,6 +29,7 @@ from symgrad.tape.modes import no_grad
 from symgrad.tape.narrow import rounding_once
 from symgrad.tape.observers import PackedRow, running, unpacked
 from symgrad.tape.overlap import OVERLAP
+from symgrad.tape.siblings import run_member, siblings_of, tell_missing
 from symgrad.tape.versions import any_changes, catch_up, check_saved, fresh
 from symgrad.tape.views import out_of_reach
 
@@ -111,6 +112,7 @@ class Sweep:
         self.masks: dict[Node, int] = {}
         self.eager_leaves = False
         self.done = 0
+        self.told: set[Any] = set()  # wholes of siblings whose hooks have run
         self.current: Any = None
         self.callbacks: list[Callable[[], Any]] = []
         self.calls: list[Any] = []  # of a recorded sweep: what functions of the user took and gave
@@ -201,7 +203,7 @@ class Sweep:
             self._count(nodes)
         with np.errstate(all="ignore"), running(self):
             for root, seed in self.roots:
-                self._add(root, seed)
+                self.give(root, seed)
             if self.wanted is not None and len(self.roots) == 1:
                 self._hooks_alone(*self.roots[0])
             try:
@@ -239,7 +241,8 @@ class Sweep:
             return edge in self.leaves
         if self._node_set is None:
             self._node_set = set(self.nodes)
-        return edge in self._node_set
+        whole = siblings_of(edge)
+        return edge in self._node_set if whole is None else not self._node_set.isdisjoint(whole.alive())
 
     def _finish_leaves(self) -> None:
         for leaf in self.leaves:
@@ -265,7 +268,8 @@ class Sweep:
         self.current = leaf
         self.found[leaf] = self.finish_leaf(leaf, g.value if g.__class__ is Masked else g)
 
-    def _add(self, target: Any, g: Any) -> None:
+    def give(self, target: Any, g: Any) -> None:
+        """Add to the gradient of a node or leaf."""
         before = self.grads.get(target)
         if before is None:
             self.grads[target] = g
@@ -422,7 +426,11 @@ class Sweep:
         """A node with hooks, structural zeros, a wanted gradient, or a recorded sweep."""
         self.current = node
         if node.dtype is None:
-            self._tell_missing(node, g)
+            tell_missing(self, node, g)
+        whole = siblings_of(node)
+        if whole is not None and not self.inside and whole.watched():
+            run_member(self, whole, node, g)
+            return
         zeros: Masked | None = None
         if g.__class__ is Masked:
             g, zeros = g.value, g
@@ -436,25 +444,18 @@ class Sweep:
             ends = node.op.name == "output" and not self.masks.get(node.args[0], node.args[0].mask)
             self.found[node] = came if bits and not ends and not self.run_wanted else g
         if bits or self.run_wanted:
-            self._run_node(node, bits, g, zeros)
-
-    def _tell_missing(self, node: Node, g: Any) -> None:
-        """Hooks on those of a function's several outputs that have no gradient are called all the same, with None."""
-        reached = () if g is None else g.parts
-        for k, ref in sorted(node.params["run"].places.items()):  # type: ignore[index]
-            place = ref()
-            if place is not None and k not in reached and place.extra is not None and place.extra.hooks:
-                self.run_hooks(place, None)
+            self.run_node(node, bits, g, zeros)
 
     def _unreached(self, node: Node) -> None:
         """A custom function all of whose gradients are missing runs all the same and may say that they are zero."""
         if node.params and "run" in node.params:
             self.current = node
-            self._tell_missing(node, None)
+            tell_missing(self, node, None)
             node.more()  # so that what it gives is seen, as that of a node with hooks is
-            self._run_node(node, self.masks.get(node, node.mask), None, None)
+            self.run_node(node, self.masks.get(node, node.mask), None, None)
 
-    def _run_node(self, node: Node, bits: int, g: Any, zeros: Masked | None) -> None:
+    def run_node(self, node: Node, bits: int, g: Any, zeros: Masked | None) -> None:
+        """Run a node whose gradient is complete: the hooks before it, its rules, the hooks after it."""
         if node.extra is not None:
             hooked = self.run_pre_hooks(node, g)
             if hooked is not g:
@@ -480,7 +481,7 @@ class Sweep:
             if c is not None:
                 if c is before and (zeros is not None or node.op.structural is not None):
                     c = self._structural(node, i, c, g, zeros, inputs, inner.get(i))
-                self._add(node.args[i], c)
+                self.give(node.args[i], c)
 
     def _run_whole(self, node: Node, inputs: Sequence[Any], g: Any, zeros: Masked | None) -> None:
         """A composite function whose hooks see what it gives to its inputs; nothing is left for its inner nodes."""
@@ -488,7 +489,7 @@ class Sweep:
         results = self.whole(node, g if zeros is None else zeros, places)
         for place, c in zip(places, self.run_post_hooks(node, results, g), strict=True):
             if place is not None and c is not None:
-                self._add(place, c)
+                self.give(place, c)
 
     def whole(self, node: Node, g: Any, places: Sequence[Any]) -> list[Any]:
         """What a composite function that ends at ``node`` gives to its inputs at ``places``, None for those not asked.

@@ -100,11 +100,13 @@ class Labelled(tuple[Any, ...]):
     role    what a change of a view made the node: "put" where the changed part was put back into its base, "change" for
             the operation itself, "overlap" for one on a view that shows entries twice; "scaling" for a product with a
             number that is part of a function, "empty" for strides that read nothing; else empty
+    siblings  of one output of several: the whole that it belongs to (:mod:`symgrad.tape.siblings`)
     """
 
     label: Any
     origin: Any = None
     role: str = ""
+    siblings: Any = None
     inputs: tuple[Any, ...] | None
     kept: tuple[Any, ...]
 
@@ -114,7 +116,7 @@ class Labelled(tuple[Any, ...]):
         before = node.args
         node.args = made = cls(before)
         if isinstance(before, cls):
-            made.role, kept = before.role, before.kept + kept
+            made.role, made.siblings, kept = before.role, before.siblings, before.kept + kept
         made.label, made.inputs, made.kept = label, inputs, kept
 
     @classmethod

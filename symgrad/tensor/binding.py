@@ -26,6 +26,7 @@ from symgrad.tape.inplace import reshape_inplace
 from symgrad.tape.modes import MODE
 from symgrad.tape.outputs import into
 from symgrad.tape.record import Recorded
+from symgrad.tape.siblings import join
 from symgrad.tape.versions import Memory, kept, storage
 from symgrad.tape.views import conjugate_view, inferred, of_its_own, one_of_several
 from symgrad.tensor.docstrings import illustrate
@@ -65,6 +66,25 @@ _RESHAPE = ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims", "a
 """Methods whose in-place form changes the shape and no memory."""
 _SEVERAL = {"unbind": "Unbind", "split": "Split", "split_with_sizes": "SplitWithSizes", "chunk": "Split"}
 """Functions that return several views, and torch's name of their node."""
+_TOGETHER = (
+    *_SEVERAL,
+    "unsafe_split",
+    "unsafe_split_with_sizes",
+    "unsafe_chunk",
+    "std_mean",
+    "var_mean",
+    "aminmax",
+    "slogdet",
+    "qr",
+    "linalg.eig",
+    "linalg.eigh",
+    "linalg.lstsq",
+    "linalg.lu",
+    "linalg.qr",
+    "linalg.slogdet",
+    "linalg.svd",
+)
+"""Functions whose results are the outputs of one node in torch."""
 _NUMBERS = (bool, int, float, complex)
 _OF_NUMBERS = ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide")
 """Functions that make a tensor of two numbers."""
@@ -243,6 +263,19 @@ def _several(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _joining(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose results are the outputs of one node in torch."""
+    if name not in _TOGETHER:
+        return function
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        made = function(*args, **kwargs)
+        return join(made) if isinstance(made, tuple) else made
+
+    return call
+
+
 def _copying(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function made of views whose result is none."""
 
@@ -416,6 +449,7 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
             call = _viewing(call)
         if name in _SEVERAL:
             call = _several(_SEVERAL[name], call)
+        call = _joining(name, call)
         if entry.function:
             functions[name] = with_out(name, _of_numbers(call) if name in _OF_NUMBERS else call)
         if entry.method and name not in cls.__dict__:
@@ -453,6 +487,7 @@ def _bind_spaces(cls: type) -> None:
         }
         names = {name: f"{space}.{name}" for name in whole}
         members.update({name: _rewriting(names[name], _labelling(names[name], whole[name])) for name in names})
+        members.update({name: _joining(names[name], members[name]) for name in names})
         if space in _WITH_OUT:
             members.update({name: with_out(f"{space}_{name}", call) for name, call in members.items()})
         else:

@@ -21,6 +21,7 @@ from symgrad.tape.inplace import inplace, resize, views_follow
 from symgrad.tape.modes import MODE
 from symgrad.tape.overlap import overlaps, same_place
 from symgrad.tape.record import plain
+from symgrad.tape.siblings import output_number
 from symgrad.tape.subscripts import parted, plain_index, writable
 from symgrad.tape.versions import apart, changes, note_detached, note_replaced
 from symgrad.tape.views import base_of, inferred, out_of_reach, shows_temporary, view_of
@@ -128,8 +129,7 @@ class Tensor(Shown, Turned, Writes, Gradients):
     @property
     def output_nr(self) -> int:
         """Which output of ``grad_fn`` this tensor is."""
-        node = self._node
-        return node.params["index"] if node is not None and node.params and node.op.name == "output" else 0
+        return 0 if self._node is None or self._node.op is None else output_number(self._node)
 
     @property
     def volatile(self) -> bool:
