@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.kernels import elementwise as kernels
+from symgrad.kernels import products
 
 VECTOR = 32
 """Bytes of a vector register: entries that torch adds at the same time."""
@@ -214,13 +215,13 @@ def matmul(a: Any, b: Any) -> Any:
     """The matrix product; small ones add the products in turn, each rounded, as torch's library does."""
     inner = a.shape[-1]
     if inner < 2 or a.size * (b.shape[-1] if b.ndim > 1 else 1) > _SMALL:
-        return np.matmul(a, b)
+        return products.matmul(a, b)
     if a.ndim == 1 and b.ndim == 1:
         return _dot(a * b) if inner <= PARTS else np.matmul(a, b)
     left, right = a[None] if a.ndim == 1 else a, b[:, None] if b.ndim == 1 else b
     if left.shape[-1] != right.shape[-2]:
         return np.matmul(a, b)
-    out = np.add.accumulate(left[..., :, :, None] * right[..., None, :, :], -2)[..., -1, :]
+    out = np.add.accumulate(left[..., :, :, None] * right[..., None, :, :], -2)[..., -1, :] + 0
     out = out[..., 0, :] if a.ndim == 1 else out
     return np.array(out[..., 0] if b.ndim == 1 else out, order="C")
 

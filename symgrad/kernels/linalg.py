@@ -100,3 +100,23 @@ def solve_triangular(a: Any, b: Any, upper: bool, unit: bool) -> Any:
                 row = row - triangle[..., k, i, None] * rows[i]
             rows[k] = row / triangle[..., k, k, None]
     return np.stack([rows[k] for k in range(count)], -2)
+
+
+def det(x: Any) -> Any:
+    """The determinant; of a few rows the product of the pivots that elimination of the transpose finds, as in torch."""
+    n = x.shape[-1]
+    if x.ndim != 2 or n > 4 or x.shape[0] != n or x.dtype != np.float64 or not np.isfinite(x).all():
+        return np.linalg.det(x)
+    rows, out = x.T.tolist(), 1.0
+    for k in range(n):
+        best = max(range(k, n), key=lambda i: abs(rows[i][k]))
+        if best != k:
+            rows[k], rows[best], out = rows[best], rows[k], -out
+        pivot, upper = rows[k][k], rows[k][k + 1 :]
+        for i in range(k + 1, n if pivot else 0):
+            # The reciprocal is taken once for several rows; the last one is divided.
+            factor = rows[i][k] / pivot if k == n - 2 else rows[i][k] * (1 / pivot)
+            rows[i][k + 1 :] = [y - factor * z for y, z in zip(rows[i][k + 1 :], upper, strict=True)]
+    for k in range(n):
+        out *= rows[k][k]
+    return np.float64(out)

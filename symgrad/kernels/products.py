@@ -152,3 +152,10 @@ def adjugate_moved(x: Any, g: Any) -> Any:
     moved = -turned * rest
     moved[..., range(n), range(n)] = (rest @ np.diagonal(turned, 0, -2, -1)[..., None])[..., 0]
     return np.conj(sign)[..., None, None] * (u @ moved @ vh)
+
+
+def matmul(a: Any, b: Any) -> Any:
+    """The matrix product; of a column and a row entry by entry, so that zeros keep their signs, as in torch."""
+    if a.ndim == b.ndim == 2 and a.shape[1] == b.shape[0] == 1 < min(len(a), b.shape[1]) and a.dtype.kind == "f":
+        return a * b
+    return np.matmul(a, b)

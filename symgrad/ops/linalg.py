@@ -96,9 +96,9 @@ def _folded(a: Any, b: Any) -> tuple[int, ...]:
 
 matmul_op: Op = multilinear(
     "matmul",
-    np.matmul,
+    kernels.matmul,
     _matmul_spec,
-    single=single.real(single.matmul, np.matmul),
+    single=single.real(single.matmul, kernels.matmul),
     refuses="b",
     infer=_matmul_shape,
     node=_matmul_node,

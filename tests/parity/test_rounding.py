@@ -139,3 +139,22 @@ def test_every_number_of_float16(name: str, few: bool) -> None:
     for x in np.split(some, 30) if few else [numbers]:
         for got, want in zip(*(derivatives(t, call, order, "float16", x) for t in (sg, torch)), strict=True):
             np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    "shapes", [((3, 1), (1, 4)), ((1, 1), (1, 4)), ((3, 1), (1, 1)), ((3, 2), (2, 4)), ((3, 1), (1,))]
+)
+def test_the_signs_of_zeros_in_products(shapes, dtype):
+    def signs(t):
+        a, b = t.zeros(shapes[0], dtype=getattr(t, dtype)), -t.ones(shapes[1], dtype=getattr(t, dtype))
+        return t.signbit(a @ b).tolist()
+
+    assert signs(sg) == signs(torch)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_small_determinants_to_the_last_digit(n):
+    values = np.random.default_rng(n).normal(size=(50, n, n)).round(3)
+    for x in (*values, *(values @ values.mT + 2 * np.eye(n)), np.full((n, n), 2.25) + 2 * np.eye(n)):
+        assert sg.linalg.det(sg.tensor(x)).item() == torch.linalg.det(torch.tensor(x)).item()
