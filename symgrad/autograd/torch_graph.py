@@ -141,6 +141,9 @@ class Answering:
         node, edges = label.changed, [(arg, None if p is None else p) for arg, p in inputs(label.changed)]
         part = self.step("AsStrided", [whole], node.shape)
         inner = Answering(node, self.step("Clone", [part], node.shape), edges, self.recorded, self.number)
+        now = None if label.part is None else label.part()
+        if now is not None:  # where the operation reads its result, it does so as what the part is now
+            inner.letters["r"] = Value(now, node.shape, node.dtype)
         inner.row = rule(node, edges)
         answer = inner.answer
         if node.op.kind == "function" and self.called is not None:
@@ -195,9 +198,11 @@ class Answering:
         made = Value(node, shape, dtype)
         made.count = count
         if word in VIEWS:
-            made.owner, made.view, made.dense = args[0].owner, True, args[0].dense and word in IN_ORDER
+            layout = self._laid_out(word, args[0], shape)
+            in_order = layout is not None and layout.flags.c_contiguous
+            made.owner, made.view, made.dense = args[0].owner, True, args[0].dense and (word in IN_ORDER or in_order)
             made.count, made.empty = args[0].count + count, args[0].empty
-            made.spread = _laid_out(word, args[0], shape)
+            made.spread = None if in_order else layout
         elif word in ("Mul", "Mul:1", "Div") and name_of(self.node) != "MvBackward0":
             made.empty = any(arg.empty for arg in args)
         return made
@@ -210,6 +215,20 @@ class Answering:
         made = self.step("ReshapeAlias", [given], shape, count)
         made.spread, made.dense = spread, False
         return made
+
+    def _laid_out(self, word: str, given: Value, shape: Any) -> Any:
+        """An array laid out like a view of an array; None where it is not known."""
+        moved, dims = _MOVED.get(word), None if self.node.__class__ is Step else (self.node.params or {}).get("dims")
+        if word in ("Permute", "T", "Transpose") and dims is not None and len(dims) == len(shape):
+            back = np.argsort(dims)
+            moved = lambda layout, _: layout.transpose(back)  # noqa: E731
+        if moved is None:
+            return None
+        try:
+            layout = moved(np.empty(given.shape, bool) if given.spread is None else given.spread, shape)
+        except ValueError:
+            return None
+        return layout if layout.shape == tuple(shape) else None
 
     def _has_axes(self, value: Value) -> bool:
         """Whether a result has kept the axes that were reduced, or never had any."""
@@ -229,8 +248,9 @@ class Answering:
             return shape_of(self.node.args[0])
         if part.shape == "i":
             index = None if self.node.__class__ is Step else (self.node.params or {}).get("index")
-            if index is not None and len(self.node.args) == 2:  # else its places are operands, too
-                return np.broadcast_to(False, shape_of(self.node))[index.value].shape
+            if index is not None:
+                places = [np.zeros(shape_of(arg), int) for arg in self.node.args[2:]]
+                return np.broadcast_to(False, shape_of(self.node))[index.filled(places)].shape
         if part.shape in self.letters:
             return self.letters[part.shape].shape
         if self.target is not None:
@@ -276,17 +296,6 @@ def broadcast(shapes: list[Any]) -> Any:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         return max(shapes, key=len)
-
-
-def _laid_out(word: str, given: Value, shape: Any) -> Any:
-    """An array laid out like a view of an array; None where that is row by row, or not known."""
-    if word not in _MOVED:
-        return None
-    try:
-        layout = _MOVED[word](np.empty(given.shape, bool) if given.spread is None else given.spread, shape)
-    except ValueError:
-        return None
-    return None if layout.shape != tuple(shape) or layout.flags.c_contiguous else layout
 
 
 _MOVED: dict[str, Callable[[Any, Any], Any]] = {

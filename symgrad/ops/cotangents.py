@@ -94,11 +94,14 @@ _BY_SHAPE: dict[str, Callable[[Any], str | None]] = {
     "AsStridedBackward0": _empty("Zeros@t()+1"),
     "CummaxBackward0": _empty("x"),
     "CumminBackward0": _empty("x"),
+    "LogcumsumexpBackward0": lambda node: (
+        "Exp(Add(Flip(Logcumsumexp(Flip(Sub(Log(g'),r)))),x))'" if node.dtype.kind == "c" else None
+    ),
     "LinalgDetBackward0": lambda node: (
         "Expand@t(Unsqueeze@t(Unsqueeze@t(g)))" if node.args[0].raw_shape[-1] == 1 else None
     ),
 }
-"""Answers that go by the shape, by the node's name."""
+"""Answers that go by the shape or the dtype, by the node's name."""
 
 
 def _of_all(node: Any) -> bool:
@@ -219,7 +222,8 @@ def lowered(node: Any, name: str) -> tuple[str, tuple[Any, ...]] | None:
     elif op == "einsum" and name in _EINSUMS and getattr(node.args, "inputs", None):
         text, shapes = _einsum(params["inputs"], params["output"], node)
     elif op in ("real", "imag"):
-        text = "Select(ViewAsReal(x))"
+        given = "ViewAsReal(Conj(x))" if shows_conjugate(node.args[0]) else "ViewAsReal(x)"
+        text = f"Select(NegView({given}))" if op == "imag" and "Conj" in given else f"Select({given})"
     elif op == "ndtr" and name == "MulBackward1":
         text = "Mul:1(Add:1(Erf(Mul:1(x))))"
     elif name in _BROADCAST and getattr(node.args, "inputs", None):
@@ -227,6 +231,15 @@ def lowered(node: Any, name: str) -> tuple[str, tuple[Any, ...]] | None:
     elif op == "outer":
         text, shapes = "Mul(View@0(x),y)", ((*node.args[0].raw_shape, 1),)
     return None if text is None else (text, shapes)
+
+
+def shows_conjugate(place: Any) -> bool:
+    """Whether the result of a node is a conjugate that torch did not compute yet, or a view of one."""
+    turned = False
+    while getattr(place, "op", None) is not None and (place.op.name == "conj" or place.op.view is not None):
+        turned ^= place.op.name == "conj"
+        place = place.args[0]
+    return turned
 
 
 def _broadcast(name: str, node: Any) -> tuple[str | None, tuple[Any, ...]]:

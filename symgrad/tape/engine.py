@@ -247,8 +247,15 @@ class Sweep:
     def _finish_leaves(self) -> None:
         for leaf in self.leaves:
             g = self.grads.pop(leaf, None)
-            if g is not None:
-                self._finish(leaf, g)
+            try:
+                if g is not None:
+                    self._finish(leaf, g)
+            except Exception:  # when the last of its parts had come in, in torch
+                self.done = max(
+                    (k for k, node in enumerate(self.nodes) if any(a is leaf for a in node.args)), default=0
+                )
+                self._finish_complete(self.nodes)
+                raise
 
     def _finish_complete(self, nodes: list[Node]) -> None:
         """After an error: the leaves whose gradient was complete by then have it, as in torch."""

@@ -147,18 +147,20 @@ class Slices(str):
 
     base     where the base stood before: a node, a leaf, or None for a constant
     changed  the node of the change, whose first argument is the part as it was
+    part     a reference to the node of the part as it is now
     """
 
-    __slots__ = ("base", "changed")
+    __slots__ = ("base", "changed", "part")
 
     base: Any
     changed: Node
+    part: Any
 
     @classmethod
     def of(cls, base: Any, changed: Node) -> Slices:
         """torch's name for the node, and what it was made of."""
         made = cls("CopySlices")
-        made.base, made.changed = base, changed
+        made.base, made.changed, made.part = base, changed, None
         return made
 
 

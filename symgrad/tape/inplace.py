@@ -94,11 +94,13 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
         with inference_mode():
             inplace(tensor, op, args, kwargs, even)
         raise AutogradError(INFERENCE)
+    view = view_of(tensor)
+    known = tensor if view is None else view.base
     root, view = base_of(tensor), view_of(tensor)
     recording = not MODE.exceptional or MODE.local.enabled
     chain = [] if view is None else view.chain()
-    source = tensor
-    if view is not None and _hooked(tensor._node, len(chain)):
+    source, uncovered = tensor, root is not known
+    if view is not None and (uncovered or _hooked(tensor._node, len(chain))):
         source = _cut(root, chain)  # torch leaves the hooks of a view that is changed with what it was
     called = getattr(op, "__name__", "")
     apart, even = called in _APART, even or called in ("masked_fill", "index_fill")
@@ -138,6 +140,8 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
         observed(node)
     _rebase(root, whole, new._requires_grad or root._requires_grad, fresh)
     _refresh(root)
+    if view is not None:
+        root._node.args.label.part = weakref.ref(tensor._node)
     return tensor
 
 

@@ -21,8 +21,14 @@ OVERLAP = (
 
 
 def meets(a: Any, b: Any, apart: bool) -> bool:
-    """Whether two arrays share memory without being the same part of it; torch asks of dense ones only."""
-    if not a.size or not b.size or storage(a) is not storage(b) or not (_dense(a) and _dense(b)):
+    """Whether two arrays share memory without being the same part of it; torch asks of dense ones only.
+
+    It copies conjugates first.
+    """
+    owner = storage(a)
+    if not a.size or not b.size or owner is not storage(b) or memory(owner) is not owner:
+        return False
+    if not (_dense(a) and _dense(b)):
         return False
     ends = [np.lib.array_utils.byte_bounds(x) for x in (a, b)]
     if ends[0] == ends[1]:

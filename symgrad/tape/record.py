@@ -39,7 +39,7 @@ from symgrad.tape.layout import arranged, laid_out
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import NODES, observed
 from symgrad.tape.sizes import Measure, Size
-from symgrad.tape.versions import kept, note_scalar, storage
+from symgrad.tape.versions import Given, note_scalar, storage
 from symgrad.tape.views import View, inferred, note_view
 from symgrad.tape.watch import WATCH, note_constant
 
@@ -411,8 +411,8 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
 def _keep_originals(node: Node, args: Any, values: Any) -> None:
     """Note the operands of which a cast copy was saved: torch saves them as they were given, and they may change."""
     late = [
-        kept(arg)
-        for arg, value, saved in zip(args, values, node.saved[1:], strict=False)
+        Given(arg, k)
+        for k, (arg, value, saved) in enumerate(zip(args, values, node.saved[1:], strict=False), 1)
         if saved is not None and isinstance(arg, Recorded) and saved is value is not arg._value
     ]
     if late:

@@ -216,8 +216,13 @@ def catch_up(node: Node) -> None:
         return
     if node.op.kind == "function":  # which knows itself where its operands stand
         return
-    places = (None, *node.args)
-    now = [by_now(value, place, node.sequence_nr) for value, place in zip(node.saved, places, strict=False)]
+    places, since = (None, *node.args), node.sequence_nr
+    now = [by_now(value, place, since) for value, place in zip(node.saved, places, strict=False)]
+    for given in node.args.kept if node.args.__class__ is Labelled else ():
+        if given.__class__ is Given and (array := given.array()) is not None:
+            other = by_now(array, places[given.position], since)
+            if other is not array or changed_since(array, since):
+                now[given.position] = other.astype(node.saved[given.position].dtype)[()]
     if any(a is not b for a, b in zip(now, node.saved, strict=True)):
         node.saved = tuple(now)
 
@@ -252,6 +257,21 @@ def kept(tensor: Any) -> Any:
     """A reference to the memory of a tensor, for :attr:`Labelled.kept`: it need not live on to be found unchanged."""
     value = getattr(tensor, "_value", None)
     return weakref.ref(storage(value)) if isinstance(value, np.ndarray) else lambda: value
+
+
+class Given:
+    """A reference to the memory of an operand of which a cast copy was saved, at ``position`` of the saved values."""
+
+    __slots__ = ("array", "position", "ref")
+
+    def __init__(self, tensor: Any, position: int):
+        self.ref, self.position = kept(tensor), position
+        array = tensor._value
+        self.array = weakref.ref(array) if isinstance(array, np.ndarray) else lambda: array
+
+    def __call__(self) -> Any:
+        """The memory, while it lives."""
+        return self.ref()
 
 
 class Memory:

@@ -50,3 +50,15 @@ def test_backward_objects_to_what_was_counted(program, saver):
 def test_a_conjugate_that_changes_its_shape_counts_with_what_it_shows(made, change):
     program = f"x = t.tensor([[2 + 0.5j]])\nv = {made}\n{change}"
     alike(program, "(v._version, x._version, v.tolist(), v.shape)")
+
+
+@pytest.mark.parametrize("made", ["x * f + x * y + t.atan2(x, y)", "x * f / i", "x.to(t.complex128) * y[:1] - f / x"])
+@pytest.mark.parametrize(
+    "program",
+    ["f.data = f.data * 2", "f.data.mul_(2)", "y.data.mul_(2)", "i.data = i * 2", "y[:1].data.zero_()", "f.mul_(2)",
+     "y.data = y.data * 2\ny.data.mul_(3)"],
+)  # fmt: skip
+def test_operands_that_were_cast_are_read_as_they_were_given(made, program):
+    start = "f, y, i = t.tensor(2.0), t.tensor([2.0, 3.0]), t.tensor([[1], [2]])\n"
+    program = f"{start}z = ({made}).abs().sum()\n{program}\nz.backward()"
+    alike(START + program, "None if x.grad is None else x.grad.tolist()")

@@ -50,3 +50,28 @@ def test_one_entry_is_the_commonest_and_the_first_whatever_its_dtype(name, value
 @pytest.mark.parametrize("norm", ["x.norm()", "x.norm(dim=-1)", "x.norm(dim=0)"])
 def test_versions_of_norms_of_inference_tensors(sizes, norm):
     alike(f"with t.inference_mode(): x = t.ones({sizes})\ny = {norm}", "y._version")
+
+
+@pytest.mark.parametrize(
+    "view", ["x.permute(0)", "x[None].squeeze(0)", "x.view(3)", "x.unsqueeze(1).transpose(0, 1)[0]", "x"]
+)
+@pytest.mark.parametrize("late", ["z", "z + (w * 2).sum()", "z + u.sum() + (w * v.sum()).sum()"])
+def test_zeros_without_entries_reach_leaves_through_views(view, late):
+    program = f"""
+x, w, u = (t.full((3,), 0.5, requires_grad=True) for _ in range(3))
+v = {view}
+y = (v.sgn() * 0.5).sum()
+y.backward(retain_graph=True)
+z = w.exp().sum() + y.mean() + x.sin().sum()
+({late}).backward()
+"""
+    alike(program, "[None if a.grad is None else (a.grad + 0).tolist() for a in (x, w, u)]")
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["v.index_add_(0, t.tensor([0]), v[:1])", "v.add_(v[:1])", "v[1:].copy_(v[:1])",
+     "x.index_add_(0, t.tensor([0]), v[:1])", "x.index_add_(0, t.tensor([0]), x[:1])"],
+)  # fmt: skip
+def test_a_conjugate_is_copied_before_what_it_shows_changes(change):
+    alike(f"x = t.tensor([1 + 2j, 3 - 1j])\nv = x.conj()\n{change}", "(x.tolist(), v.tolist())")
