@@ -19,7 +19,7 @@ from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import Op, shape_of
 from symgrad.tape.dual import Dual
-from symgrad.tape.engine import SECOND_TIME
+from symgrad.tape.freed import SECOND_TIME
 from symgrad.tape.graph import FREED, Labelled, Node, Parts, sequence
 from symgrad.tape.inplace import follow, refuse
 from symgrad.tape.modes import MODE, is_grad_enabled, no_grad

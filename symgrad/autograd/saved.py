@@ -10,7 +10,7 @@ import numpy as np
 from symgrad.autograd.saving import saved_tensors_hooks
 from symgrad.autograd.sweeps import wrap_saved
 from symgrad.errors import AutogradError
-from symgrad.tape.engine import SECOND_TIME
+from symgrad.tape.freed import SECOND_TIME
 from symgrad.tape.graph import FREED, Labelled, Node
 from symgrad.tape.observers import Packed, PackedRow, unpacked
 

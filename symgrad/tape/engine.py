@@ -16,7 +16,7 @@ import numpy as np
 
 from symgrad.dtypes import NARROW, torch_name, widened
 from symgrad.errors import AutogradError, DtypeError
-from symgrad.op import FROM, is_complex
+from symgrad.op import is_complex
 from symgrad.ops.answers import full_name
 from symgrad.ops.fitting import fit, unbroadcast
 from symgrad.ops.reductions import cast_op
@@ -24,6 +24,7 @@ from symgrad.ops.select import beside, guard, where_op
 from symgrad.ops.shaping import expand_op
 from symgrad.ops.still import still
 from symgrad.partials import same
+from symgrad.tape.freed import nothing_saved
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped, landing
 from symgrad.tape.modes import no_grad
 from symgrad.tape.narrow import rounding_once
@@ -35,34 +36,6 @@ from symgrad.tape.views import out_of_reach
 
 _age = attrgetter("sequence_nr")
 _BLOCK = 4096
-
-SECOND_TIME = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
-    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
-    "after calling backward."
-)
-
-
-def nothing_saved(node: Node) -> tuple[Any, ...]:
-    """The saved values of a node that was freed: none where its rules read none, else torch's error."""
-    count = len(node.args)
-    if isinstance(node.args, Labelled):
-        if node.args.role == "put" or node.args.kept:
-            raise AutogradError(SECOND_TIME)
-        if node.args.role == "scaling":
-            return (None, *(arg if isinstance(arg, (int, float, complex)) else None for arg in node.args))
-    if node.op.kind == "function":
-        run = (node.params or {}).get("run")
-        reads = run is not None and bool(run.ctx._kinds)
-    else:
-        op = node.op
-        found = op.needs(node.mask)[0]
-        reads = any(p >= -1 or (p == -2 and count > 0) or (p <= -3 and count > max(1, FROM - p)) for p in found)
-        reads = reads or (op.keeps is not None and op.keeps(**(node.params or {})))
-    if reads:
-        raise AutogradError(SECOND_TIME)
-    return (None,) * (count + 1)
 
 
 def _tracked(args: tuple[Any, ...], mask: int) -> tuple[Any, ...]:
