@@ -9,6 +9,7 @@ from symgrad.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from symgrad.autograd.function import Function
 from symgrad.autograd.gradcheck import gradcheck, gradgradcheck
 from symgrad.autograd.jacobians import jacobian, wirtinger
+from symgrad.autograd.saved import SavedTensor
 from symgrad.autograd.sweeps import backward, grad
 from symgrad.autograd.variable import Variable
 from symgrad.tape import modes as grad_mode
@@ -25,6 +26,7 @@ from symgrad.tape.modes import (
 
 __all__ = [
     "Function",
+    "SavedTensor",
     "Variable",
     "anomaly_mode",
     "backward",

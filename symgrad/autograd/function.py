@@ -23,13 +23,22 @@ from symgrad.tape.freed import SECOND_TIME
 from symgrad.tape.graph import FREED, Labelled, Node, Parts, sequence
 from symgrad.tape.inplace import follow, refuse
 from symgrad.tape.modes import MODE, is_grad_enabled, no_grad
-from symgrad.tape.observers import NODES, PackedRow, observed, unpacked
+from symgrad.tape.observers import NODES, Packed, PackedRow, observed
 from symgrad.tape.record import INFERENCE_SAVED, Recorded, as_leaves, plain, traced
 from symgrad.tape.versions import by_now
 from symgrad.tape.views import count_change, inferred, out_of_reach, view_of
 from symgrad.tensor import Tensor
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+
+
+class _Spent(tuple[Any, ...]):
+    """Stands for the saved values of a function that gave them away for good."""
+
+    __slots__ = ()
+
+
+SPENT = _Spent()
 
 
 class FunctionCtx:
@@ -91,10 +100,24 @@ class FunctionCtx:
             return self.to_save
         if node.saved is FREED:
             raise AutogradError(SECOND_TIME)
-        return tuple(
-            _unpack(node, kind, place, value)
-            for (kind, place), value in zip(self._kinds, unpacked(node.saved), strict=True)
+        if node.saved is SPENT:
+            raise AutogradError(
+                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+                "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+            )
+        found = tuple(
+            _unpack(node, kind, place, value) for (kind, place), value in zip(self._kinds, node.saved, strict=True)
         )
+        if node.params["run"].signature.function.clear_saved_tensors_on_access:  # type: ignore[index]
+            node.saved, self._kinds = SPENT, ()
+        return found
+
+    def shown(self, node: Node, k: int, value: Any) -> Any:
+        """Saved value ``k`` as pack hooks see it: leaves themselves, results where they stand nowhere."""
+        kind, place = self._kinds[k]
+        if value is None:
+            return None
+        return plain(Tensor, value) if kind in ("output", "fixed") else _unpack(node, kind, place, value)
 
     def let_go(self, k: int) -> None:
         """Saved value ``k`` is kept by a hook in its own way: the tensor itself need not stay."""
@@ -119,6 +142,10 @@ class FunctionCtx:
 
 def _unpack(node: Node, kind: str, place: Any, value: Any) -> Any:
     """A saved value as a tensor that stands where it stood in the graph."""
+    if value.__class__ is Packed:
+        if kind == "kept":
+            return value.tensor()
+        value = value.value()
     if kind == "kept":
         return place if place is not None or value is None else plain(Tensor, value)
     if kind not in ("output", "fixed"):
@@ -326,6 +353,9 @@ class Function:
     def jvp(ctx: Any, *tangents: Any) -> Any:
         """Tangents of the outputs from those of the arguments; where it is missing, ``backward`` is transposed."""
         raise NotImplementedError(NO_JVP)
+
+    clear_saved_tensors_on_access = False
+    """Whether ``ctx.saved_tensors`` gives what it holds away: nothing but the caller keeps it then, and once only."""
 
     vjp = backward
     _backward_cls = _BackwardClass()

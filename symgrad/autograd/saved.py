@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.saving import saved_tensors_hooks
+from symgrad.autograd.saving import saved_tensors_hooks, shown_saved
 from symgrad.autograd.sweeps import wrap_saved
-from symgrad.errors import AutogradError
+from symgrad.errors import ArgumentError, AutogradError
+from symgrad.op import FROM
 from symgrad.tape.freed import SECOND_TIME
 from symgrad.tape.graph import FREED, Labelled, Node
 from symgrad.tape.observers import Packed, PackedRow, unpacked
@@ -17,21 +20,46 @@ from symgrad.tape.observers import Packed, PackedRow, unpacked
 _PLACES = {"result": 0, "output": 0, "self": 1, "input": 1, "other": 2, "exponent": 2, "mat2": 2, "weight": 2}
 """torch's names of what is saved: the result, the first argument, the second one."""
 
+_SIZES = re.compile(r"(\w+)_sym_(sizes|numel|argsize_(minus_)?(\d+))")
+"""torch's names of the sizes of what is saved."""
+
 
 class SavedTensor:
-    """One saved value of a node, as ``_raw_saved_<name>`` gives it."""
+    """One saved value of a node, as ``_raw_saved_<name>`` gives it.
+
+    >>> import symgrad as sg
+    >>> x = sg.tensor([1.0, 2.0], requires_grad=True)
+    >>> y = x.exp()
+    >>> y.grad_fn._raw_saved_result.register_hooks(lambda t: t * 2, lambda t: t / 2)
+    >>> y.grad_fn._saved_result
+    tensor([2.7183, 7.3891], grad_fn=<ExpBackward0>)
+    """
 
     __slots__ = ("_node", "_place")
+    _node: Node
+    _place: int
 
-    def __init__(self, node: Node, place: int):
-        self._node = node
-        self._place = place
+    def __init__(self) -> None:
+        raise AutogradError("Trying to create a SavedTensor object from Python is forbidden.")
 
-    def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
-        """Keep what ``pack_hook(tensor)`` gives instead of the value; ``unpack_hook`` makes a tensor of it again.
+    @classmethod
+    def of(cls, node: Node, place: int) -> SavedTensor:
+        """What ``node`` saved at a place."""
+        made = cls.__new__(cls)
+        made._node, made._place = node, place
+        return made
 
-        Raises ``RuntimeError`` where the value was freed or has hooks already.
+    def register_hooks(self, *hooks: Callable[[Any], Any]) -> None:
+        """``register_hooks(pack_hook, unpack_hook)``: keep what ``pack_hook(tensor)`` gives instead of the value.
+
+        ``unpack_hook`` makes a tensor of it again.  Raises ``RuntimeError`` where the value was freed, is None or has
+        hooks already.
         """
+        if len(hooks) != 2 or not all(map(callable, hooks)):
+            raise ArgumentError(
+                "register_hooks(): incompatible function arguments. It takes two functions, pack_hook and unpack_hook, "
+                f"but got ({', '.join(type(hook).__name__ for hook in hooks)})"
+            )
         node, place = self._node, self._place
         if node.saved is FREED:
             raise AutogradError(
@@ -41,16 +69,35 @@ class SavedTensor:
                 "backward."
             )
         row = list(node.saved)
+        if row[place] is None:
+            raise AutogradError("Calling register_hooks on a saved tensor with value None is forbidden")
         if row[place].__class__ is Packed:
             raise AutogradError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
                 "hooks is allowed at a time."
             )
-        row[place] = saved_tensors_hooks(pack_hook, unpack_hook).packed(row[place])
+        row[place] = saved_tensors_hooks(*hooks).packed(shown_saved(node)[place])
         node.saved, node.rules = PackedRow(row), None
         run = (node.params or {}).get("run")
         if run is not None:
             run.ctx.let_go(place)
+
+    @property
+    def data(self) -> Any:
+        """What is kept: what the pack hook gave, else the tensor."""
+        kept = _alive(self._node)[self._place]
+        return kept.held if kept.__class__ is Packed else None if kept is None else shown_saved(self._node)[self._place]
+
+    @property
+    def unpack_hook(self) -> Any:
+        """The function that makes a tensor of it; None where none was set."""
+        kept = _alive(self._node)[self._place]
+        return kept.hooks.unpack_hook if kept.__class__ is Packed else None
+
+    def unpack(self) -> Any:
+        """The tensor that backward would read."""
+        kept = _alive(self._node)[self._place]
+        return kept.tensor() if kept.__class__ is Packed else self.data
 
 
 def saved_attribute(node: Node, name: str) -> Any:
@@ -62,9 +109,11 @@ def saved_attribute(node: Node, name: str) -> Any:
     if node.op.kind == "function":
         if name != "_raw_saved_tensors":
             raise KeyError(name)
-        return tuple(SavedTensor(node, k) for k in range(len(_alive(node))))
-    if isinstance(node.args, Labelled) and node.args.inputs is not None:
+        return tuple(SavedTensor.of(node, k) for k in range(len(_alive(node))))
+    if isinstance(node.args, Labelled) and node.args.inputs is not None and not _one_step(node, node.args.inputs):
         raise KeyError(name)
+    if not raw and (size := _SIZES.fullmatch(label)) is not None:
+        return _size(node, *size.groups())
     if node.params and label in node.params and not raw:
         return node.params[label]
     place = _PLACES[label]
@@ -73,17 +122,42 @@ def saved_attribute(node: Node, name: str) -> Any:
     number = node.args[place - 1] if place else None
     if isinstance(number, (int, float, complex)) and not raw:
         return number
-    if place - 1 not in node.op.needs(node.mask)[0]:
-        raise KeyError(name)
-    if raw and node.saved is FREED:
-        return SavedTensor(node, place)
-    saved = _alive(node)
-    if not isinstance(saved[place], (np.ndarray, np.generic, Packed)):
+    if not _reads(node.op.needs((1 << len(node.args)) - 1)[0], place - 1):
         raise KeyError(name)
     if raw:
-        return SavedTensor(node, place)
+        return SavedTensor.of(node, place)
+    saved = _alive(node)
+    if saved[place] is None:
+        return None  # the gradients that are wanted do not need it
+    if not isinstance(saved[place], (np.ndarray, np.generic, Packed)):
+        raise KeyError(name)
     alone = type(saved)(v if k == place else None for k, v in enumerate(saved))
     return wrap_saved(node, unpacked(alone))[place]
+
+
+def _one_step(node: Node, inputs: tuple[Any, ...]) -> bool:
+    """Whether a function that ends at ``node`` has no other step, so that it was given what the node was given."""
+    given = [arg for arg in node.args if hasattr(arg, "raw_shape")]
+    return len(given) == len(inputs) and all(i is None or i is arg for i, arg in zip(inputs, given, strict=True))
+
+
+def _size(node: Node, label: str, what: str, minus: str | None, k: str | None) -> Any:
+    """The shape of what is saved as ``label``, its number of entries, or one of its sizes."""
+    place = _PLACES[label]
+    of = node if not place else node.args[place - 1] if place <= len(node.args) else None
+    shape = getattr(of, "raw_shape", None)
+    if shape is None:
+        raise KeyError(label)
+    if k is None:
+        return tuple(shape) if what == "sizes" else math.prod(shape)
+    return shape[-int(k) if minus else int(k)]
+
+
+def _reads(needs: tuple[int, ...], position: int) -> bool:
+    """Whether what an op needs (see :meth:`symgrad.op.Op.needs`) covers the output (-1) or an argument."""
+    if position in needs or position < 0:
+        return position in needs
+    return any(p == -2 or (FROM < p < -2 and p != -3 - position) or (p <= FROM and position >= FROM - p) for p in needs)
 
 
 def _alive(node: Node) -> Any:

@@ -18,6 +18,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.tape import observers
+from symgrad.tape.graph import Node
 from symgrad.tape.modes import no_grad
 from symgrad.tape.observers import Packed, PackedRow
 from symgrad.tape.record import Recorded, plain, scalarised
@@ -53,11 +54,40 @@ def _pack_node(node: Any) -> None:
     hook = hooks[-1]
     _LOCAL.busy = True
     try:
-        node.saved = PackedRow(hook.packed(v) if isinstance(v, (np.ndarray, np.generic)) else v for v in node.saved)
+        node.saved = PackedRow(
+            hook.packed(shown) if isinstance(v, (np.ndarray, np.generic)) else v
+            for v, shown in zip(node.saved, shown_saved(node), strict=True)
+        )
     finally:
         _LOCAL.busy = False
     # Only the general path of the engine unpacks.
     node.rules = None
+
+
+def shown_saved(node: Any) -> list[Any]:
+    """What a node has just saved, as pack hooks see it: leaves themselves, and other values where they stand.
+
+    Results stand nowhere, since a hook that keeps one would keep the node that keeps what the hook keeps.
+    """
+    run = (node.params or {}).get("run")
+    if run is not None:
+        return [run.ctx.shown(node, k, value) for k, value in enumerate(node.saved)]
+    row = [_standing(None, node.saved[0])]
+    return row + [_standing(arg, value) for arg, value in zip(node.args, node.saved[1:], strict=True)]
+
+
+def _standing(arg: Any, value: Any) -> Any:
+    """A saved value as a tensor at the place of the argument that it is of."""
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return value
+    if hasattr(arg, "ref"):
+        arg = arg.ref()  # a constant, while anybody holds it
+    if isinstance(arg, Tensor) and (arg._value is value or (not value.ndim and arg._value == value)):
+        return arg
+    made = plain(Tensor, value)
+    if isinstance(arg, Node):
+        made._node, made._requires_grad = arg, arg.mask != 0
+    return made
 
 
 class saved_tensors_hooks:  # noqa: N801  (torch's name)
@@ -82,9 +112,9 @@ class saved_tensors_hooks:  # noqa: N801  (torch's name)
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
-    def packed(self, value: Any) -> Packed:
-        """One saved value after the pack hook."""
-        shown = plain(Tensor, value)
+    def packed(self, shown: Any) -> Packed:
+        """One saved value, shown as a tensor, after the pack hook."""
+        value = shown._value
         before = changes(value), shown._version
         with no_grad():
             held = self.pack_hook(shown)
@@ -95,9 +125,10 @@ class saved_tensors_hooks:  # noqa: N801  (torch's name)
                 "issue if you need to perform in-place operations on the input to a pack hook. "
                 f"(a value of shape {tuple(value.shape)}; give back a changed copy instead)"
             )
-        return Packed(held, self._unpacked)
+        return Packed(held, self)
 
-    def _unpacked(self, held: Any) -> Any:
+    def tensor(self, held: Any) -> Any:
+        """What the unpack hook makes of what the pack hook gave.  Raises ``TypeError`` where it is no tensor."""
         with no_grad():
             found = self.unpack_hook(held)
         if not isinstance(found, Recorded):
@@ -105,6 +136,10 @@ class saved_tensors_hooks:  # noqa: N801  (torch's name)
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                 f"{type(found).__name__}; turn it into one with symgrad.tensor()"
             )
+        return found
+
+    def value(self, found: Any) -> Any:
+        """The value of that tensor, as the rules read it."""
         return scalarised(found._value)
 
     def __enter__(self) -> Self:

@@ -111,13 +111,21 @@ def running(sweep: Any) -> Iterator[None]:
 
 
 class Packed:
-    """A saved value as a pack hook left it, and how it becomes a value again."""
+    """A saved value as a pack hook left it, and how it becomes a tensor and a value again."""
 
-    __slots__ = ("__weakref__", "held", "unpack")
+    __slots__ = ("__weakref__", "held", "hooks")
 
-    def __init__(self, held: Any, unpack: Callable[[Any], Any]):
+    def __init__(self, held: Any, hooks: Any):
         self.held = held
-        self.unpack = unpack
+        self.hooks = hooks
+
+    def tensor(self) -> Any:
+        """What the unpack hook makes of it."""
+        return self.hooks.tensor(self.held)
+
+    def value(self) -> Any:
+        """The value of that, as the rules read it."""
+        return self.hooks.value(self.tensor())
 
 
 class PackedRow(tuple):  # type: ignore[type-arg]
@@ -130,4 +138,4 @@ def unpacked(saved: Any) -> Any:
     """Saved values as the rules read them."""
     if saved.__class__ is not PackedRow:
         return saved
-    return tuple(v.unpack(v.held) if v.__class__ is Packed else v for v in saved)
+    return tuple(v.value() if v.__class__ is Packed else v for v in saved)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import weakref
 
 import pytest
 
@@ -345,3 +346,135 @@ def test_saved_variable_packing_unpacking_did_not_save_original_with_hooks(t):
     assert y.grad_fn._saved_result.tolist() == (y * 2).tolist()
     y.sum().backward()
     assert x.grad.tolist() == (y * 2).tolist()
+
+
+# ---------------------------------------------------------------------------------------------- one saved value
+
+
+def test_get_data_and_hooks_from_raw_saved_variable(t):
+    """A saved value shows what is kept and the hook that turns it back: a leaf is kept itself, a result is not."""
+    x = leaf(t, [1.0, 2.0])
+    with hooks(t, same, same):
+        y = x**2
+    z = y.exp()
+    kept = y.grad_fn._raw_saved_self
+    assert kept.data is x
+    assert kept.unpack_hook is same
+    result = z.grad_fn._raw_saved_result
+    assert result.data is not z
+    assert result.data.tolist() == z.tolist()
+    assert result.unpack_hook is None
+    assert isinstance(result, t.autograd.SavedTensor)
+    with pytest.raises(RuntimeError, match="Trying to create a SavedTensor object from Python is forbidden"):
+        t.autograd.SavedTensor()
+
+
+def test_saved_tensor_register_hooks_refuses(t):
+    """Hooks are two functions of a value that is there."""
+
+    class Pair(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x, None)
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    x = leaf(t, [1.0])
+    some, nothing = Pair.apply(x).grad_fn._raw_saved_tensors
+    with pytest.raises(RuntimeError, match="with value None is forbidden"):
+        nothing.register_hooks(same, same)
+    for wrong in ((same,), (1, 1)):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            some.register_hooks(*wrong)
+    product = x.detach() * x
+    assert product.grad_fn._saved_other is None  # the gradient of x does not read x
+    with pytest.raises(RuntimeError, match="with value None is forbidden"):
+        product.grad_fn._raw_saved_other.register_hooks(same, same)
+
+
+def test_pack_hooks_see_leaves_themselves(t):
+    """So a hook can leave parameters and constants where they are; other values stand where they stood."""
+    x, constant = leaf(t, [1.0, 2.0]), t.ones(2, dtype=t.float64)
+    parameter, inner = t.nn.Parameter(t.ones(2, dtype=t.float64)), x * 3
+    seen = []
+
+    def pack(v):
+        seen.append(v)
+        return v
+
+    with hooks(t, pack, same):
+        x * constant
+        parameter * x
+        inner * constant.requires_grad_()
+    assert seen[0] is constant
+    assert {id(v) for v in seen[1:3]} == {id(parameter), id(x)}
+    (middle,) = [v for v in seen[3:] if v is not constant]
+    assert middle.grad_fn is inner.grad_fn
+
+
+def test_checkpointing_without_reentrant_saved_object_identity(t):
+    """What an unpack hook gives for a constant is what ``saved_tensors`` shows."""
+
+    class Scaled(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, by):
+            ctx.save_for_backward(by)
+            return x * by
+
+        @staticmethod
+        def backward(ctx, g):
+            (by,) = ctx.saved_tensors
+            seen.append(by)
+            return g * by, None
+
+    seen = []
+    x, by = leaf(t, [1.0, 2.0]), t.tensor([3.0, 4.0], dtype=t.float64)
+    with hooks(t, same, same):
+        y = Scaled.apply(x, by)
+    y.sum().backward()
+    t.utils.checkpoint.checkpoint(Scaled.apply, x, by, use_reentrant=False).sum().backward()
+    assert [v is by for v in seen] == [True, True]
+
+
+def test_clear_saved_tensors_on_access(t):
+    """A function may have what it saved given away: the first to ask holds it alone, a second one is refused."""
+    alive = []
+
+    class Once(t.autograd.Function):
+        clear_saved_tensors_on_access = True
+
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            ref = weakref.ref(x)
+            del x
+            alive.append(ref() is not None)
+            with pytest.raises(RuntimeError, match="saved_tensors can only be accessed once"):
+                _ = ctx.saved_tensors
+            return g
+
+    x = leaf(t, [1.0, 2.0])
+    y = Once.apply(x.clone())
+    y.sum().backward(retain_graph=True)
+    assert alive == [False]
+    with pytest.raises(RuntimeError, match="can only be accessed once"):
+        y.sum().backward()
+
+
+def test_grad_fn_sizes(t):
+    """Sizes of what a node was given, under torch's names; functions of one step show what they saved."""
+    x = t.tensor([[0.5, 0.25, 0.125]] * 2, dtype=t.float64, requires_grad=True)
+    assert x.mean().grad_fn._saved_self_sym_sizes == (2, 3)
+    assert x.mean().grad_fn._saved_self_sym_numel == 6
+    soft = x.softmax(1)
+    assert soft.grad_fn._saved_result.tolist() == soft.tolist()
+    assert (x @ x.T).grad_fn._saved_mat2_sym_sizes == (3, 2)
+    assert (x @ x.T).grad_fn._saved_mat2.tolist() == x.T.tolist()
