@@ -95,6 +95,8 @@ def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
                 v = single(x)
             else:
                 return apply(cls, op, (input,), {})
+            if len(shape) > 1 and v.strides != x.strides:
+                v = arranged(v, (x,))
         if plans is None:
             plans = _plans(op, 1)
         mask, rules, reads, keep_out, keep_x = plans[1 if input._requires_grad else 0]

@@ -17,10 +17,11 @@ def laid_out(layout: str | None, out: Any) -> Any:
 def arranged(out: Any, operands: Any) -> Any:
     """The result of an op entry by entry in torch's layout: the first operand that tells two axes apart orders them.
 
-    NumPy orders them row by row where operands disagree.
+    NumPy orders them row by row where operands disagree, and some kernels put axes along which the one operand is
+    repeated inside.
     """
     strides = [_strides(x, out.shape) for x in operands if isinstance(x, np.ndarray) and x.ndim > 1]
-    if len(strides) < 2 or all(x.flags.c_contiguous for x in operands if isinstance(x, np.ndarray)):
+    if all(x.flags.c_contiguous for x in operands if isinstance(x, np.ndarray)):
         return out
     inward = [k for k in reversed(range(out.ndim)) if out.shape[k] > 1]  # the axis of the shortest step comes first
     for i in range(1, len(inward)):

@@ -72,3 +72,26 @@ def test_places_outside() -> None:
     for t in (torch, sg):
         with pytest.raises(RuntimeError, match=r"out of bounds for storage of size 16"):
             t.ones(2, 2).as_strided((2, 2), (2, 200))
+
+
+SINGLES = ["exp", "tanh", "sqrt", "abs", "relu", "lgamma", "sign", "isnan", "logical_not", "neg"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("name", SINGLES)
+def test_results_of_what_is_repeated_lie_row_by_row(name: str, dtype: str) -> None:
+    def answers(t: Any) -> list[Any]:
+        x = (t.arange(24.0) / 24).to(getattr(t, dtype)).view(4, 6)
+        shown = [
+            x.T,
+            x.expand(2, 4, 6),
+            x[:, 1:3],
+            x[:1].expand(4, 6),
+            x.T.expand(2, 6, 4),
+            x.view(2, 2, 6).permute(2, 0, 1),
+        ]
+        return [getattr(t, name)(part).stride() for part in shown]
+
+    assert answers(sg) == answers(torch)
+    repeated = sg.arange(3.0).to(getattr(sg, dtype)).expand(2, 3)
+    assert getattr(sg, name)(repeated).view(6).shape == (6,)
