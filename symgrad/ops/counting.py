@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, AutogradError
+from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.op import front, refusal, shape_of
 from symgrad.ops.scatter import scatter_add
 from symgrad.ops.still import values_of
@@ -52,8 +52,19 @@ def unravel_index(indices: Any, shape: Any) -> Any:
     >>> unravel_index(np.array([5]), (2, 3))
     (array([1]), array([2]))
     """
-    sizes = (shape,) if isinstance(shape, int) else tuple(map(int, shape))
-    return tuple(_indices(indices, row) for row in np.unravel_index(values_of(indices), sizes))
+    values = values_of(indices)
+    if values.dtype.kind not in "iu":
+        raise DtypeError(f"expected 'indices' to be integer dtype, but got {values.dtype}")
+    if not isinstance(shape, (int, tuple, list)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    for size in sizes:
+        if not hasattr(size, "__index__"):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(size)}")
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    steps = np.cumprod((1, *sizes[:0:-1]))[::-1]
+    return tuple(_indices(indices, values // step % size) for size, step in zip(sizes, steps, strict=True))
 
 
 @front("bincount")

@@ -105,7 +105,8 @@ argmax_of_pool_op: Op = _arg("argmax_of_pool", kernels.argmax_of_pool, None)
 def _arg_front(op: Op) -> Any:
     def call(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         if dim is None:
-            return op(reshape(input, -1), dim=0, keepdim=False)
+            found = op(reshape(input, -1), dim=0, keepdim=False)
+            return reshape(found, (1,) * len(shape_of(input))) if keepdim else found
         axis = axis_of(dim, len(shape_of(input)))
         if not shape_of(input):
             return reshape_op(op(reshape_op(input, shape=(1,)), dim=0, keepdim=False), shape=())
@@ -118,6 +119,22 @@ def _arg_front(op: Op) -> Any:
 
 argmax = _arg_front(argmax_op)
 argmin = _arg_front(argmin_op)
+
+
+class Ends(tuple):  # type: ignore[type-arg]
+    """The pair (min, max) that ``aminmax`` returns."""
+
+    __slots__ = ()
+
+    @property
+    def min(self) -> Any:
+        """The least values."""
+        return self[0]
+
+    @property
+    def max(self) -> Any:
+        """The greatest values."""
+        return self[1]
 
 
 class Extremes(tuple):  # type: ignore[type-arg]

@@ -430,10 +430,11 @@ def take_along(x: Any, index: Any, dim: int) -> Any:
 
 
 @front("gather", op=gather_op)
-def gather(input: Any, dim: int, index: Any) -> Any:
+def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     """Entries of ``input`` along ``dim`` picked by ``index``, which may be smaller in the other axes (as torch).
 
-    ``index`` holds integers and has as many axes as ``input``; the result has its shape.
+    ``index`` holds integers and has as many axes as ``input``; the result has its shape.  Gradients are dense, also
+    where ``sparse_grad`` asks for others.
 
     >>> import symgrad as sg
     >>> sg.gather(sg.tensor([[1.0, 2.0], [3.0, 4.0]]), 1, sg.tensor([[1], [0]]))
@@ -490,7 +491,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
         raise ShapeError("index_select(): self indexing axis dim should be positive")
     axis = axis_of(dim, len(shape))
     check_places(index, input, axis, "index_select(): ")
-    return getitem(input, (slice(None),) * axis + (index,))
+    return getitem(input, (slice(None),) * axis + (index if picks else reshape(index, 1),))
 
 
 @front("masked_select", op=getitem_op)

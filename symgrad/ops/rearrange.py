@@ -126,8 +126,15 @@ def tile(input: Any, *dims: Any) -> Any:
 
 
 @front("repeat_interleave")
-def repeat_interleave(input: Any, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Any:
-    """Every entry of the axis ``dim`` ``repeats`` times in a row; ``repeats`` may differ from entry to entry."""
+def repeat_interleave(
+    input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Any:
+    """Every entry of the axis ``dim`` ``repeats`` times in a row; ``repeats`` may differ from entry to entry.
+
+    Of one vector of ``repeats`` alone: the places 0, 1, …, each as often as it says.
+    """
+    if repeats is None:
+        input, repeats = np.arange(shape_of(input)[0]), input
     if dim is None:
         input, dim = reshape(input, -1), 0
     axis = axis_of(dim, len(shape_of(input)))
@@ -274,8 +281,9 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     _vector(input)
     n = shape_of(input)[0]
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = np.array(list(choose(range(n), r)), np.int64).reshape(-1, r)
-    return getitem(input, rows) if r else getitem(input, np.zeros(0, np.int64))
+    if not r:
+        return getitem(input, np.zeros(0, np.int64))
+    return getitem(input, np.array(list(choose(range(n), r)), np.int64).reshape(-1, r))
 
 
 @front("broadcast_tensors", method=False)

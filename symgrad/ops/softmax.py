@@ -77,7 +77,7 @@ log_softmax_op: Op = primitive(
 
 
 @front("softmax", op=softmax_op)
-def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+def softmax(input: Any, dim: int, dtype: Any = None) -> Any:
     """e^x / Σ e^x along the axis ``dim``."""
     if dtype is not None:
         input = cast(input, dtype)
@@ -85,7 +85,7 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
 
 
 @front("log_softmax", op=log_softmax_op)
-def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+def log_softmax(input: Any, dim: int, dtype: Any = None) -> Any:
     """x - log Σ e^x along the axis ``dim``, without overflow."""
     if dtype is not None:
         input = cast(input, dtype)

@@ -17,7 +17,7 @@ from symgrad.op import Op, front, is_complex, primitive, refusal, refusing, shap
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import real
 from symgrad.ops.elementwise import ceil, floor
-from symgrad.ops.extremes import Extremes, amax, amin, check_entries, shared_by_ties
+from symgrad.ops.extremes import Ends, Extremes, amax, amin, check_entries, shared_by_ties
 from symgrad.ops.indexing import gather_op
 from symgrad.ops.reductions import sum_op
 from symgrad.ops.select import isnan, where
@@ -303,10 +303,11 @@ cummax, cummin = _running("cummax", argcummax_op), _running("cummin", argcummin_
 
 
 @front("aminmax")
-def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> tuple[Any, Any]:
+def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Ends:
     """The pair (min, max) of all entries or along ``dim``; ties share the gradient equally."""
     if dim is None and 0 in shape_of(input):
         raise ShapeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
     if dim is None and keepdim:
         dim = tuple(range(len(shape_of(input))))  # type: ignore[assignment]
-    return amin(input, () if dim is None else dim, keepdim), amax(input, () if dim is None else dim, keepdim)
+    axes = () if dim is None else dim
+    return Ends((amin(input, axes, keepdim), amax(input, axes, keepdim)))

@@ -26,6 +26,8 @@ def into(out: Any, name: str, function: Callable[..., Any], args: Any, kwargs: A
         )
     if name in _APART:
         _check_apart(targets, args)
+    if name in _IN_ITS_DTYPE and not several and isinstance(getattr(out, "dtype", None), np.dtype):
+        kwargs = {"dtype": out.dtype} | kwargs
     new = function(*args, **kwargs)
     if not several:
         _check_dtype(name, new, out)
@@ -71,12 +73,16 @@ _WORDS = {name: words for words, names in _EXACT.items() for name in names.split
 _APART = ("cat", "concat", "concatenate", "cross", "gather", "index_select", "kthvalue", "linalg_cross",
           "masked_select", "take", "take_along_dim")  # fmt: skip
 """Functions whose ``out=`` may not lie in the memory of an argument."""
+_IN_ITS_DTYPE = ("cumprod", "cumsum", "mean", "prod", "sum")
+"""Functions that compute in the dtype of ``out=``."""
 
 
 def _check_dtype(name: str, new: Any, target: Any) -> None:
     """Raise torch's error for a place of another dtype, where the function does not convert its result."""
     words = _WORDS.get(name)
     if words is None or not (hasattr(new, "_value") and hasattr(target, "_value")) or new.dtype == target.dtype:
+        return
+    if name in ("all", "any") and target.dtype == np.uint8:
         return
     dtypes = (new.dtype, target.dtype)
     (of, given), (of_c, given_c) = map(torch_name, dtypes), map(c_name, dtypes)

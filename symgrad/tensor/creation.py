@@ -172,7 +172,7 @@ def asarray(
 ) -> Tensor:
     """A tensor of ``obj``, sharing its memory where that is possible; ``copy`` forces a copy, or (False) forbids one.
 
-    Without ``requires_grad`` the result has no history.
+    A tensor of the dtype is its own array.  With ``requires_grad`` the result is a leaf.
 
     >>> asarray([1, 2])
     tensor([1, 2])
@@ -181,7 +181,7 @@ def asarray(
     alone = not isinstance(obj, (Tensor, np.ndarray)) or (dtype is not None and found.dtype != obj.dtype)
     if copy is False and alone:
         raise ArgumentError(f"can't alias arbitrary sequence into a tensor: {type(obj).__name__} has to be copied.")
-    made = found.detach() if requires_grad or not found.requires_grad else found
+    made = found.detach() if requires_grad else found
     made = made.clone() if copy and not alone else made
     return made.requires_grad_() if requires_grad else made
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import operator
 from typing import Any
 
 import numpy as np
 
 from symgrad import dtypes, op
 from symgrad.devices import CPU, accept, channels_last, channels_last_3d, contiguous_format, on_cpu, strided
+from symgrad.errors import ArgumentError
 from symgrad.ops.shaping import axis_of
 from symgrad.tape.record import Recorded, plain, scalarised
 from symgrad.tape.sizes import Size
@@ -344,7 +346,10 @@ def broadcast_shapes(*shapes: Any) -> Shape:
     >>> broadcast_shapes((2, 1), (3,))
     torch.Size([2, 3])
     """
-    return Shape(op.broadcast_shapes(*((s,) if isinstance(s, int) else tuple(map(int, s)) for s in shapes)))
+    for s in shapes:
+        if not isinstance(s, (int, tuple, list)):
+            raise ArgumentError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {s}")
+    return Shape(op.broadcast_shapes(*((s,) if isinstance(s, int) else tuple(map(operator.index, s)) for s in shapes)))
 
 
 def get_device(input: Any) -> int:

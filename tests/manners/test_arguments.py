@@ -1,0 +1,94 @@
+"""Arguments and results that are seldom used, and say what torch says."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def test_the_ends_have_names(t):
+    x = t.tensor([[3.0, 1.0], [2.0, 5.0]], requires_grad=True)
+    both = t.aminmax(x)
+    assert (both.min.item(), both.max.item()) == (1, 5)
+    rows = x.aminmax(dim=1, keepdim=True)
+    assert rows.max.tolist() == [[3], [5]]
+    low, high = rows
+    (high - low).sum().backward()
+    assert x.grad.tolist() == [[1, -1], [-1, 1]]
+
+
+def test_the_place_of_the_extreme_keeps_all_axes(t):
+    x = t.tensor([[3.0, 1.0], [2.0, 5.0]])
+    assert t.argmin(x, keepdim=True).tolist() == [[1]]
+    assert x.argmax(dim=None, keepdim=True).tolist() == [[3]]
+
+
+def test_places_as_often_as_they_say(t):
+    assert t.repeat_interleave(t.tensor([1, 0, 2])).tolist() == [0, 2, 2]
+
+
+def test_what_is_chosen_or_joined_of_nothing(t):
+    assert t.combinations(t.tensor([1.0, 2.0]), 0).shape == (0,)
+    assert t.combinations(t.tensor([1.0, 2.0]), 3).shape == (0, 3)
+
+
+def test_gradients_of_gathered_entries(t):
+    x = t.ones(2, 2, requires_grad=True)
+    t.gather(x, 1, t.tensor([[0], [0]]), sparse_grad=False).sum().backward()
+    assert x.grad.tolist() == [[1, 0], [1, 0]]
+
+
+def test_one_place_selects_one_slice(t):
+    x = t.ones(2, 3, requires_grad=True)
+    row = x.index_select(0, t.tensor(1))
+    assert row.shape == (1, 3)
+    row.sum().backward()
+    assert x.grad.tolist() == [[0, 0, 0], [1, 1, 1]]
+    assert t.ones(2).index_select(0, t.tensor(1)).shape == (1,)
+    assert t.tensor(2.0).index_select(0, t.tensor([0])).shape == t.tensor(2.0).index_select(0, t.tensor(0)).shape == ()
+
+
+def test_places_along_the_axes(t):
+    assert [p.tolist() for p in t.unravel_index(t.tensor([5, 7]), (2, 3))] == [[1, 0], [2, 1]]
+    with pytest.raises(TypeError, match="expected 'indices' to be integer"):
+        t.unravel_index(t.tensor(0.5), (2, 2))
+    with pytest.raises(TypeError, match="expected 'shape' to be int or sequence of ints"):
+        t.unravel_index(t.tensor([1]), t.tensor([1, 2]))
+    with pytest.raises(TypeError, match="expected 'shape' sequence to only contain ints"):
+        t.unravel_index(t.tensor([1]), (1, 2.0))
+    with pytest.raises(ValueError, match=r"'shape' cannot have negative values, but got \(2, -3\)"):
+        t.unravel_index(t.tensor(0), (2, -3))
+
+
+def test_shapes_of_whole_numbers(t):
+    with pytest.raises(RuntimeError, match="Input shapes should be of type ints"):
+        t.broadcast_shapes(1.5)
+    with pytest.raises(TypeError):
+        t.broadcast_shapes((1.5, 2))
+
+
+def test_a_tensor_is_an_array_already(t):
+    x = t.ones(2)
+    assert t.asarray(x) is x
+    assert t.asarray(x, copy=True) is not x
+
+
+def test_the_dtype_of_a_softmax(t):
+    x = t.tensor([0.0, 0.0])
+    assert t.softmax(x, 0, t.float64).dtype == t.log_softmax(x, 0, t.float64).dtype == t.float64
+
+
+SUMS = {"sum": 5, "prod": 6, "cumsum": [2, 5], "cumprod": [2, 6], "mean": 2.5}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_are_taken_in_the_dtype_of_the_place(t, name):
+    out = t.empty(0, dtype=t.float64 if name == "mean" else t.int32)
+    getattr(t, name)(t.tensor([2.0, 3.0]), 0, out=out)
+    assert out.tolist() == SUMS[name]
+
+
+@pytest.mark.parametrize("name", ["all", "any"])
+def test_truths_as_bytes(t, name):
+    out = t.empty(0, dtype=t.uint8)
+    getattr(t, name)(t.tensor([True, True]), 0, out=out)
+    assert out.item() == 1
