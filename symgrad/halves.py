@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import single
+from symgrad import kernels, single
 from symgrad.dtypes import widened
 
 _LANES = 32
@@ -40,7 +40,7 @@ def in_vectors(vectors: Callable[[Any], Any], rest: Callable[[Any], Any]) -> Cal
 
 def once(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel of float32, rounded once."""
-    return lambda x: kernel(widened(x)).astype(x.dtype)
+    return lambda *xs: kernel(*map(widened, xs)).astype(xs[-1].dtype)
 
 
 def sigmoid_slope(g: Any, y: Any) -> Any:
@@ -73,23 +73,29 @@ def by_divisor(g: Any, x: Any, y: Any) -> Any:
     return (-r(widened(g) * widened(x)) * r(inverse * inverse)).astype(y.dtype)
 
 
-def erf(x: Any) -> Any:
-    """The error function by formula 7.1.26 of Abramowitz and Stegun, in float32."""
-    return _erf(widened(x)).astype(x.dtype)
+erf = once(single.erf_by_fraction)
+"""The error function by torch's approximation."""
 
 
-def _erf(x: Any) -> Any:
-    t = 1 / single.product_plus(np.abs(x), np.float32(0.3275911), np.float32(1))
-    r = np.float32(1.061405429)
-    for coefficient in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
-        r = single.product_plus(t, r, np.float32(coefficient))
-    return np.copysign(single.product_plus(-single._exp(-(x * x)) * t, r, np.float32(1)), x)
+def _gelu(x: Any) -> Any:
+    return x * np.float32(0.5) * (1 + single.rounded(kernels.erf)(x * np.float32(math.sqrt(0.5))))
+
+
+def _gelu_slope(g: Any, x: Any) -> Any:
+    density = np.float32(1 / math.sqrt(2 * math.pi)) * single._exp(np.float32(-0.5) * x * x)
+    below = np.float32(0.5) * (1 + single.rounded(kernels.erf)(x * np.float32(math.sqrt(0.5))))
+    return g * (below + x * density)
+
+
+gelu, gelu_slope = once(_gelu), once(_gelu_slope)
 
 
 def ndtr(x: Any) -> Any:
     """(1 + erf(x/√2))/2, rounded after every step."""
     r = _rounding(x)
-    return (r(1 + r(_erf(r(widened(x) * np.float32(math.sqrt(0.5)))))) * np.float32(0.5)).astype(x.dtype)
+    return (r(1 + r(single.erf_by_fraction(r(widened(x) * np.float32(math.sqrt(0.5)))))) * np.float32(0.5)).astype(
+        x.dtype
+    )
 
 
 def _times_log(name: str) -> Callable[[Any, Any], Any]:

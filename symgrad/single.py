@@ -318,6 +318,7 @@ def _kept(e: Any, dim: int) -> Any:
 
 
 _exp, _log, _log1p, _sin, _cos = map(rounded, (np.exp, np.log, np.log1p, np.sin, np.cos))
+_tanh, _expm1 = map(rounded, (np.tanh, np.expm1))
 
 
 def sigmoid(x: Any) -> Any:
@@ -360,6 +361,67 @@ def slope_from_tail(g: Any, x: Any, tail: Any) -> Any:
         np.where(x < 0, np.float32(1), np.float32(0))
         - np.where(x < 0, np.float32(1), np.float32(-1)) * (tail / (1 + tail))
     )
+
+
+def erf_by_fraction(x: Any) -> Any:
+    """The error function by formula 7.1.26 of Abramowitz and Stegun."""
+    t = 1 / product_plus(np.abs(x), np.float32(0.3275911), np.float32(1))
+    r = np.float32(1.061405429)
+    for coefficient in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
+        r = product_plus(t, r, np.float32(coefficient))
+    return np.copysign(product_plus(-_exp(-(x * x)) * t, r, np.float32(1)), x)
+
+
+_HALF, _ROOT = np.float32(0.5), np.float32(math.sqrt(0.5))
+
+
+def gelu(x: Any) -> Any:
+    """x (1 + erf(x/√2))/2, the sum rounded once."""
+    middle = x * _HALF
+    return product_plus(erf_by_fraction(x * _ROOT), middle, middle)
+
+
+def gelu_slope(g: Any, x: Any) -> Any:
+    """g times the slope of gelu."""
+    t = x * _ROOT
+    density = t * np.float32(1 / math.sqrt(math.pi)) * _exp(-(t * t))
+    return g * product_plus(erf_by_fraction(t), _HALF, density + _HALF)
+
+
+def gelu_by_tanh(x: Any) -> Any:
+    """gelu with tanh in place of the error function."""
+    return _HALF * x * (1 + _tanh(_bow(x)))
+
+
+def _bow(x: Any) -> Any:
+    return np.float32(math.sqrt(2 / math.pi)) * product_plus(x * x * x, np.float32(0.044715), x)
+
+
+def gelu_by_tanh_slope(g: Any, x: Any) -> Any:
+    """g times the slope of gelu_by_tanh."""
+    t = _tanh(_bow(x))
+    steep = product_plus(x * x, np.float32(3) * np.float32(0.044715), np.float32(1))
+    inner = _HALF * x * product_plus(-t, t, np.float32(1)) * (np.float32(math.sqrt(2 / math.pi)) * steep)
+    return g * (_HALF * (1 + t) + inner)
+
+
+def mish(x: Any) -> Any:
+    """x tanh(log(1 + e^x)), every step rounded."""
+    with np.errstate(over="ignore"):
+        return x * _tanh(_log1p(_exp(x)))
+
+
+def elu(x: Any, alpha: Any, scale: Any, divisor: Any) -> Any:
+    """scale x above 0, scale alpha (e^(x/divisor) - 1) below; the factors first."""
+    low = _expm1(np.minimum(x, np.float32(0)) * np.float32(1 / divisor)) * np.float32(scale * alpha)
+    return np.where(x < 0, low, x * np.float32(scale))[()]
+
+
+def elu_slope(g: Any, x: Any, alpha: Any, scale: Any, divisor: Any) -> Any:
+    """g times the slope of elu, at 0 that from below."""
+    inner = np.float32(1 / divisor)
+    low = g * inner * np.float32(scale * alpha) * _exp(np.minimum(x, np.float32(0)) * inner)
+    return np.where(x > 0, g * np.float32(scale), low)[()]
 
 
 def sinc(x: Any) -> Any:

@@ -5,6 +5,7 @@ from symgrad.kernels.elementwise import *  # noqa: F403
 from symgrad.kernels.gamma import *  # noqa: F403
 from symgrad.kernels.index import *  # noqa: F403
 from symgrad.kernels.linalg import *  # noqa: F403
+from symgrad.kernels.neurons import *  # noqa: F403
 from symgrad.kernels.orthogonal import *  # noqa: F403
 from symgrad.kernels.products import *  # noqa: F403
 from symgrad.kernels.rounding import *  # noqa: F403

@@ -8,19 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels, single
 from symgrad.errors import ArgumentError
-from symgrad.op import Op, elementwise, front, shape_of
-from symgrad.ops import fits
-from symgrad.ops.constants import PI, exact
-from symgrad.ops.elementwise import exp, expm1, logsigmoid, sigmoid, sqrt, tanh
+from symgrad.op import front, shape_of
+from symgrad.ops import fits, neurons
+from symgrad.ops.constants import exact
+from symgrad.ops.elementwise import logsigmoid, sigmoid, tanh
 from symgrad.ops.elementwise import softplus as softplus_op
 from symgrad.ops.naming import INPLACE, within, written
 from symgrad.ops.refusals import kind_of
-from symgrad.ops.select import abs_, by_pieces, relu, sign, where
+from symgrad.ops.select import abs_, by_pieces, relu, where
 from symgrad.ops.shaping import axis_of, chunk, reshape
 from symgrad.ops.softmax import log_softmax, softmax
-from symgrad.ops.special import erf
 from symgrad.ops.still import values_of
 
 
@@ -84,42 +82,25 @@ def hardsigmoid(input: Any) -> Any:
 @_activation()
 def hardswish(input: Any) -> Any:
     """x · hardsigmoid(x)."""
-    return where(input <= -3, 0, where(input >= 3, input, input * (input + 3) / 6))
-
-
-bent: Op = elementwise(
-    "bent",
-    np.expm1,
-    lambda out, x: exp(x),
-    public=(),
-    single=single.smooth(np.expm1),
-    define=lambda x: expm1(x),
-    spelled=True,
-    domain="real",
-    doc="e^x - 1 with e^x itself for a slope, where expm1 takes its result and 1.",
-)
+    return neurons.hardswish(input)
 
 
 @_activation()
 def elu(input: Any, alpha: float = 1.0) -> Any:
     """x above 0, alpha (e^x - 1) below."""
-    # At 0 the slope is that from below and its own slope that from above, here and in the next two: so torch.
-    line = input if alpha == 1 else where(input > 0, input, alpha * input)
-    return where(input >= 0, line, alpha * bent(where(input >= 0, 0, input)))
+    return neurons.elu(input, alpha, 1, 1)
 
 
 @_activation()
 def celu(input: Any, alpha: float = 1.0) -> Any:
     """x above 0, alpha (e^(x/alpha) - 1) below."""
-    return where(input >= 0, input, alpha * bent(where(input >= 0, 0, input) / alpha))
+    return neurons.elu(input, alpha, 1, alpha)
 
 
 @_activation()
 def selu(input: Any) -> Any:
     """The self-normalising scale times elu (Klambauer et al. 2017)."""
-    scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
-    line = where(input > 0, scale * input, scale * alpha * input)
-    return where(input >= 0, line, scale * alpha * bent(where(input >= 0, 0, input)))
+    return neurons.elu(input, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1)
 
 
 @_activation()
@@ -150,48 +131,26 @@ def threshold(input: Any, threshold: float, value: float) -> Any:
     return by_pieces(where(input <= threshold, value, input), input)
 
 
-silu_op: Op = elementwise(
-    "silu",
-    kernels.gated_by_itself,
-    lambda out, x: sigmoid(x) * (1 + x * (1 - sigmoid(x))),
-    public=(),
-    dtypes="float",
-    single=single.real(lambda x: single.gated(x, x), kernels.gated_by_itself),
-    define=lambda x: x * sigmoid(x),
-    spelled=True,
-    domain="real",
-    doc="x times the logistic function of x.",
-)
-
-
-def _silu_vjp(g: Any, out: Any, x: Any) -> Any:
-    s = sigmoid(x)
-    return g * s * (1 + x * (1 - s))
-
-
-silu_op.vjps = silu_op.jvps = (_silu_vjp,)
-
-
 @_activation("silu")
 def silu(input: Any) -> Any:
     """x · sigmoid(x)."""
-    return silu_op(input)
+    return neurons.silu(input)
 
 
 @_activation("mish")
 def mish(input: Any) -> Any:
     """x · tanh(softplus(x))."""
-    return input * tanh(softplus_op(input))
+    return neurons.mish(input)
 
 
 @within("nn.functional")
 def gelu(input: Any, approximate: str = "none") -> Any:
     """x · Φ(x) with the normal distribution function, or its tanh approximation."""
     if approximate == "tanh":
-        return input / 2 * (1 + tanh(sqrt(2 / PI) * (input + 0.044715 * input**3)))
+        return neurons.gelu_by_tanh(input)
     if approximate != "none":
         raise ArgumentError(f"approximate argument must be either none or tanh, not {approximate!r}.")
-    return input / 2 * (1 + erf(input / sqrt(exact(2))))
+    return neurons.gelu(input)
 
 
 @within("nn.functional")
@@ -231,7 +190,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """x moved towards 0 by lambd, 0 within it."""
     if lambd < 0:
         raise ArgumentError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    return by_pieces(where(abs_(input) <= lambd, 0, input - sign(input) * lambd), input)
+    return by_pieces(neurons.softshrink(input, lambd), input)
 
 
 @front("prelu")

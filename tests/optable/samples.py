@@ -321,6 +321,9 @@ SAMPLES: dict[str, list[Sample]] = {
         lambda make: ((make("real", "n", "m"), make("real", "m"), 2), {}),
         lambda make: ((make("real", "n"), make("real", "n"), make("real", "n")), {}),
     ],
+    "elu": [lambda make: ((make("real", "n"), 0.7, 1, 1), {}), lambda make: ((make("real", "n"), 2, 1.5, 2), {})],
+    "elu_slope": [lambda make: ((make("real", "n"), make("real", "n"), 2, 1.5, 2), {})],
+    "softshrink": [lambda make: ((make("real", "n"), 0.3), {})],
     "portion": [lambda make: ((make("real", "n"), 2, 3), {})],
     "std_slope": [lambda make: ((make("real", "n"), make("positive", "n"), 3), {})],
     "matrix_power": [
@@ -560,6 +563,7 @@ REAL_ONLY = frozenset(
     "bessel_y bessel_k bessel_ke chebyshev_polynomial_t gegenbauer_polynomial laguerre_polynomial hermite_polynomial_h "
     "hermite_polynomial_he gammainc gammaincc zeta argmax_of_pool "
     "ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine "
+    "gelu gelu_slope gelu_by_tanh gelu_by_tanh_slope mish hardswish hardswish_slope elu elu_slope softshrink "
     "scatter_others chosen complex lambertw log_odds ndtr log_ndtr inverse_mills erfcx erfinv copysign fmod nextafter "
     "surprise xlog1py erfcx_tail signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg "
     "bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift gcd lcm "

@@ -109,6 +109,12 @@ HALVES: dict[str, tuple[int, Callable[[Any, Any], Any]]] = {
     "xlogy": (2, lambda t, x: t.xlogy(t.full_like(x, 3), x)),
     "xlog1py": (2, lambda t, x: t.special.xlog1py(t.full_like(x, 3), x)),
     "logaddexp": (1, lambda t, x: t.logaddexp(x, t.ones_like(x))),
+    "elu": (2, lambda t, x: t.nn.functional.elu(x, 0.7)),
+    "selu": (2, lambda t, x: t.nn.functional.selu(x)),
+    "celu": (2, lambda t, x: t.nn.functional.celu(x)),
+    "silu": (2, lambda t, x: t.nn.functional.silu(x)),
+    "hardswish": (2, lambda t, x: t.nn.functional.hardswish(x)),
+    "softshrink": (1, lambda t, x: t.nn.functional.softshrink(x, 0.1)),
 }
 """Functions of one variable, and up to which derivative they agree in half precision."""
 

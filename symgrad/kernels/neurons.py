@@ -1,0 +1,65 @@
+"""NumPy kernels of activation functions and their slopes.  Every function stands alone."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from symgrad.kernels.elementwise import erf, softplus
+
+
+def gelu(x: Any) -> Any:
+    """x times the normal distribution function."""
+    return x / 2 * (1 + erf(x / math.sqrt(2)))
+
+
+def gelu_slope(g: Any, x: Any) -> Any:
+    """g times the slope of gelu."""
+    density = np.exp(x * x / -2) / math.sqrt(2 * math.pi)
+    return g * ((1 + erf(x / math.sqrt(2))) / 2 + x * density)
+
+
+def gelu_by_tanh(x: Any) -> Any:
+    """x times (1 + tanh(√(2/π) (x + 0.044715 x³)))/2."""
+    return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def gelu_by_tanh_slope(g: Any, x: Any) -> Any:
+    """g times the slope of gelu_by_tanh."""
+    root = math.sqrt(2 / math.pi)
+    t = np.tanh(root * (x + 0.044715 * x**3))
+    return g * ((1 + t) / 2 + x / 2 * (1 - t * t) * (root * (1 + 3 * 0.044715 * x * x)))
+
+
+def mish(x: Any) -> Any:
+    """x tanh(log(1 + e^x))."""
+    return x * np.tanh(softplus(x))
+
+
+def hardswish(x: Any) -> Any:
+    """x times x + 3, which is limited to [0, 6], over 6."""
+    return x * np.minimum(np.maximum(x + 3, 0), 6) / 6
+
+
+def hardswish_slope(g: Any, x: Any) -> Any:
+    """0 up to -3, g from 3 on, g (x/3 + 1/2) between."""
+    half = np.result_type(x).type(0.5)
+    return np.where(x <= -3, 0 * half, np.where(x >= 3, g, g * (x / 3 + half)))[()]
+
+
+def elu(x: Any, alpha: Any, scale: Any, divisor: Any) -> Any:
+    """scale x above 0, scale alpha (e^(x/divisor) - 1) below."""
+    return np.where(x < 0, np.expm1(np.minimum(x, 0) / divisor) * (scale * alpha), x * scale)[()]
+
+
+def elu_slope(g: Any, x: Any, alpha: Any, scale: Any, divisor: Any) -> Any:
+    """g times the slope of elu, at 0 that from below."""
+    low = g * (scale * alpha / divisor) * np.exp(np.minimum(x, 0) / divisor)
+    return np.where(x > 0, g * scale, low)[()]
+
+
+def softshrink(x: Any, by: Any) -> Any:
+    """x moved towards 0 by a number, 0 within it."""
+    return np.where(x > by, x - by, np.where(x < -by, x + by, x * 0))[()]

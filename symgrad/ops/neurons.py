@@ -1,0 +1,243 @@
+"""Activation functions that torch computes in one step, and their slopes.
+
+Formulas and programs never hold these ops; they hold what the ops mean.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad import halves, kernels, single
+from symgrad.op import Op, elementwise
+from symgrad.ops.arithmetic import static_number
+from symgrad.ops.constants import PI, exact
+from symgrad.ops.elementwise import exp, expm1, sigmoid, softplus, sqrt, tanh
+from symgrad.ops.select import abs_, logical_not, masked, sign, where
+from symgrad.ops.special import erf
+
+
+def _neuron(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
+    """An op that formulas spell out; numbers among its operands are constants."""
+    return elementwise(
+        name, kernel, *partials, **{"public": (), "spelled": True, "domain": "real", "refuses": "c", **fields}
+    )
+
+
+bent: Op = _neuron(
+    "bent",
+    np.expm1,
+    lambda out, x: exp(x),
+    single=single.smooth(np.expm1),
+    refuses="",
+    define=lambda x: expm1(x),
+    doc="e^x - 1 with e^x itself for a slope, where expm1 takes its result and 1.",
+)
+
+
+# ------------------------------------------------------------------------------------------ gates
+
+
+def _density(x: Any) -> Any:
+    return exp(-(x**2) / 2) / sqrt(exact(2) * PI)
+
+
+def _below(x: Any) -> Any:
+    return (1 + erf(x / sqrt(exact(2)))) / 2
+
+
+gelu: Op = _neuron(
+    "gelu",
+    kernels.gelu,
+    lambda out, x: _below(x) + x * _density(x),
+    single=single.gelu,
+    half=halves.gelu,
+    dtypes="float",
+    define=lambda x: x / 2 * (1 + erf(x / sqrt(exact(2)))),
+    doc="x times the normal distribution function.",
+)
+gelu_slope: Op = _neuron(
+    "gelu_slope",
+    kernels.gelu_slope,
+    lambda out, g, x: _below(x) + x * _density(x),
+    lambda out, g, x: g * _density(x) * (2 - x**2),
+    single=single.gelu_slope,
+    half=halves.gelu_slope,
+    define=lambda g, x: g * (_below(x) + x * _density(x)),
+    doc="A cotangent times the slope of gelu.",
+)
+gelu.vjps = gelu.jvps = (lambda g, out, x: gelu_slope(g, x),)
+gelu_slope.vjps = gelu_slope.jvps = (lambda c, out, g, x: gelu_slope(c, x), gelu_slope.vjps[1])
+
+
+def _bow(x: Any) -> Any:
+    return sqrt(2 / PI) * (x + 0.044715 * x**3)
+
+
+gelu_by_tanh: Op = _neuron(
+    "gelu_by_tanh",
+    kernels.gelu_by_tanh,
+    lambda out, x: _rise(x),
+    dtypes="float",
+    single=single.gelu_by_tanh,
+    define=lambda x: x / 2 * (1 + tanh(_bow(x))),
+    doc="gelu with tanh in place of the error function.",
+)
+
+
+def _rise(x: Any) -> Any:
+    t = tanh(_bow(x))
+    return (1 + t) / 2 + x / 2 * (1 - t * t) * (sqrt(2 / PI) * (1 + 3 * 0.044715 * x**2))
+
+
+gelu_by_tanh_slope: Op = _neuron(
+    "gelu_by_tanh_slope",
+    kernels.gelu_by_tanh_slope,
+    lambda out, g, x: _rise(x),
+    lambda out, g, x: g * _second_rise(x),
+    single=single.gelu_by_tanh_slope,
+    define=lambda g, x: g * _rise(x),
+    doc="A cotangent times the slope of gelu_by_tanh.",
+)
+
+
+def _second_rise(x: Any) -> Any:
+    t = tanh(_bow(x))
+    bow = sqrt(2 / PI) * (1 + 3 * 0.044715 * x**2)
+    return (1 - t * t) * (bow + x / 2 * (6 * 0.044715 * sqrt(2 / PI) * x - 2 * t * bow**2))
+
+
+gelu_by_tanh.vjps = gelu_by_tanh.jvps = (lambda g, out, x: gelu_by_tanh_slope(g, x),)
+gelu_by_tanh_slope.vjps = gelu_by_tanh_slope.jvps = (
+    lambda c, out, g, x: gelu_by_tanh_slope(c, x),
+    gelu_by_tanh_slope.vjps[1],
+)
+
+
+silu: Op = _neuron(
+    "silu",
+    kernels.gated_by_itself,
+    lambda out, x: sigmoid(x) * (1 + x * (1 - sigmoid(x))),
+    dtypes="float",
+    refuses="",
+    single=single.real(lambda x: single.gated(x, x), kernels.gated_by_itself),
+    define=lambda x: x * sigmoid(x),
+    once="unrecorded",
+    doc="x times the logistic function of x.",
+)
+
+
+def _silu_vjp(g: Any, out: Any, x: Any) -> Any:
+    s = sigmoid(x)
+    return g * s * (1 + x * (1 - s))
+
+
+silu.vjps = silu.jvps = (_silu_vjp,)
+
+
+def _mish_slope(out: Any, x: Any) -> Any:
+    t = tanh(softplus(x))
+    return t + x * sigmoid(x) * (1 - t * t)
+
+
+mish: Op = _neuron(
+    "mish",
+    kernels.mish,
+    _mish_slope,
+    dtypes="float",
+    single=single.mish,
+    define=lambda x: x * tanh(softplus(x)),
+    once="unrecorded",
+    doc="x times tanh of its softplus.",
+)
+
+
+# ------------------------------------------------------------------------------------------ pieces
+
+hardswish: Op = _neuron(
+    "hardswish",
+    kernels.hardswish,
+    lambda out, x: hardswish_slope(1, x),
+    dtypes="float",
+    define=lambda x: where(x <= -3, 0, where(x >= 3, x, x * (x + 3) / 6)),
+    doc="x times x/6 + 1/2, which is limited to [0, 1].",
+)
+hardswish_slope: Op = _neuron(
+    "hardswish_slope",
+    kernels.hardswish_slope,
+    lambda out, g, x: hardswish_slope(1, x),
+    lambda out, g, x: masked(g / 3, (x > -3) & (x < 3)),
+    define=lambda g, x: where(x <= -3, 0, where(x >= 3, g, g * (x / 3 + exact(1) / 2))),
+    doc="A cotangent times the slope of hardswish.",
+)
+hardswish.vjps = hardswish.jvps = (lambda g, out, x: hardswish_slope(g, x),)
+hardswish_slope.vjps = hardswish_slope.jvps = (
+    lambda c, out, g, x: hardswish_slope(c, x),
+    lambda c, out, g, x: masked(c * g / 3, (x > -3) & (x < 3)),
+)
+
+
+def _elu(x: Any, alpha: Any, scale: Any, divisor: Any) -> Any:
+    # At 0 the slope is that from below and its own slope that from above: so torch.
+    low = static_number(alpha) if static_number(scale) == 1 else static_number(scale) * static_number(alpha)
+    line = x if static_number(scale) == 1 else scale * x
+    if static_number(divisor) == 1 != low:
+        line = where(x > 0, line, low * x)
+    below = where(x >= 0, 0, x)
+    return where(x >= 0, line, low * bent(below if static_number(divisor) == 1 else below / divisor))
+
+
+elu: Op = _neuron(
+    "elu",
+    kernels.elu,
+    lambda out, x, alpha, scale, divisor: elu_slope(1, x, alpha, scale, divisor),
+    None,
+    None,
+    None,
+    single=single.elu,
+    dtypes="float",
+    define=_elu,
+    doc="scale x above 0, scale alpha (e^(x/divisor) - 1) below.",
+)
+elu_slope: Op = _neuron(
+    "elu_slope",
+    kernels.elu_slope,
+    lambda out, g, x, alpha, scale, divisor: elu_slope(1, x, alpha, scale, divisor),
+    lambda out, g, x, alpha, scale, divisor: masked(
+        elu_slope(g / divisor, x, alpha, scale, divisor), logical_not(x >= 0)
+    ),
+    None,
+    None,
+    None,
+    single=single.elu_slope,
+    define=lambda g, x, alpha, scale, divisor: where(
+        x > 0, scale * g, scale * alpha / divisor * g * exp(where(x > 0, 0, x) / divisor)
+    ),
+    doc="A cotangent times the slope of elu.",
+)
+elu.vjps = elu.jvps = (
+    lambda g, out, x, alpha, scale, divisor: elu_slope(g, x, alpha, scale, divisor),
+    None,
+    None,
+    None,
+)
+elu_slope.vjps = elu_slope.jvps = (
+    lambda c, out, g, x, alpha, scale, divisor: elu_slope(c, x, alpha, scale, divisor),
+    lambda c, out, g, x, alpha, scale, divisor: masked(
+        elu_slope(c * g / divisor, x, alpha, scale, divisor), logical_not(x >= 0)
+    ),
+    None,
+    None,
+    None,
+)
+softshrink: Op = _neuron(
+    "softshrink",
+    kernels.softshrink,
+    lambda out, x, by: logical_not(abs_(x) <= by),
+    None,
+    dtypes="float",
+    define=lambda x, by: where(abs_(x) <= by, 0, x - sign(x) * by),
+    doc="x moved towards 0 by a number, 0 within it.",
+)
+softshrink.vjps = softshrink.jvps = (lambda g, out, x, by: masked(g, logical_not(abs_(x) <= by)), None)
