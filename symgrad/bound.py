@@ -13,7 +13,7 @@ from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError
 from symgrad.op import lookup
 from symgrad.tape import containers
-from symgrad.tape.dual import Dual
+from symgrad.tape.dual import Dual, faced
 from symgrad.tape.modes import MODE, enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad
 from symgrad.tape.record import Recorded, plain, recorded
 from symgrad.tape.watch import WATCH, watching
@@ -40,6 +40,7 @@ def watched() -> bool:
 
 def as_tensor(value: Any, name: str) -> Any:
     """A tensor of an argument; Python numbers become double precision, since precision is what derivatives need."""
+    value = faced(value)
     if isinstance(value, (Recorded, Dual)):
         return value
     if isinstance(value, NUMBERS):
@@ -198,6 +199,7 @@ def results(output: Any, api: str) -> tuple[list[Any], Any]:
 
 def as_result(value: Any) -> Any:
     """A tensor of what a function gave."""
+    value = faced(value)
     return value if isinstance(value, (Recorded, Dual)) else plain(Tensor, np.asarray(value)[()])
 
 

@@ -41,6 +41,7 @@ from symgrad.tape.dual import Dual
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
+from symgrad.tensor.moving import settle
 
 __all__ = [
     "grad",
@@ -352,9 +353,13 @@ def jvp(
         tangent = as_tensor(move, f"tangent {k}")
         row.append(dual.make_dual(primal, fit(tangent, shape_of(tangent), primal.dtype), tag))
     args = containers.unflatten(structure, iter(row))
-    result, aux = run(func, args, {}, has_aux, _JVP)
-    leaves, out_structure = results(result, _JVP)
-    pairs = [dual.parts(leaf, tag) for leaf in leaves]
+    try:
+        result, aux = run(func, args, {}, has_aux, _JVP)
+        leaves, out_structure = results(result, _JVP)
+        pairs = [dual.parts(leaf, tag) for leaf in leaves]
+        aux = containers.tree_map(lambda a: dual.parts(a, tag)[0], aux)
+    finally:
+        settle(tag)
     if strict and any(t is None for _, t in pairs):
         raise AutogradError(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
@@ -363,7 +368,6 @@ def jvp(
     out = containers.unflatten(out_structure, iter([as_result(p) for p, _ in pairs]))
     moved = [plain(Tensor, np.zeros(shape_of(p), p.dtype)[()]) if t is None else as_result(t) for p, t in pairs]
     pushed = containers.unflatten(out_structure, iter(moved))
-    aux = containers.tree_map(lambda a: dual.parts(a, tag)[0], aux)
     return (out, pushed, aux) if has_aux else (out, pushed)
 
 

@@ -399,7 +399,8 @@ def carrier_of(cls: type) -> Carrier | None:
     try:
         return _CARRIERS[cls]
     except KeyError:
-        found = next((carrier for base, carrier in _BASES if issubclass(cls, base)), None)
+        known = dict(_BASES)
+        found = next((known[base] for base in cls.__mro__ if base in known), None)
         _CARRIERS[cls] = found
         return found
 

@@ -15,6 +15,7 @@ from symgrad.tape import dual
 from symgrad.tape.dual import Dual
 from symgrad.tape.record import Recorded
 from symgrad.tape.threads import ThreadState
+from symgrad.tensor.moving import settle
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
@@ -52,6 +53,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
         raise AutogradError(
             f"Trying to exit a forward AD level that was not the last one that was created (level {level}, open is 0)."
         )
+    settle(_LEVEL.tag)
     _LEVEL.tag = None
 
 
@@ -79,6 +81,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     Raises ``RuntimeError`` outside of a level and for another shape or dtype, ``ArgumentError`` for integers.
     """
     tag = _opened(level, "make_dual")
+    tensor, tangent = dual.faced(tensor), dual.faced(tangent)
     for value, what in ((tensor, "primal"), (tangent, "tangent")):
         if not isinstance(value, (Recorded, Dual)):
             raise ArgumentError(f"make_dual() takes tensors, but its {what} is {type(value).__name__}.")
@@ -102,6 +105,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     """``(primal, tangent)`` of a value of the open level; the tangent is None where there is none."""
+    tensor = dual.faced(tensor)
     if level not in (None, 0):
         raise AutogradError(f"there is no forward AD level {level}; the open one is 0.")
     if isinstance(tensor, Dual) and tensor.tag != _LEVEL.tag:

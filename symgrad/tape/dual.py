@@ -234,7 +234,24 @@ class Dual:
         return lookup("logical_not")(self)
 
     def __repr__(self) -> str:
-        return f"Dual(primal={self.primal!r}, tangent={self.tangent!r})"
+        return self._text()
+
+    def _text(self, more: tuple[str, ...] = ()) -> str:
+        """The primal's text with the tangent at its end, and ``more`` to be said of it."""
+        suffixes = (
+            () if self.tangent is None else (f"tangent={self.tangent}",)
+        )  # torch formats it: a number without brackets
+        shown = getattr(self.primal, "_text", None)
+        return f"Dual({self.primal!r}, {', '.join(suffixes)})" if shown is None else shown((*suffixes, *more))
+
+
+class TensorType(type):
+    """The class of the class of tensors: duals answer what tensors answer, so that they count as tensors."""
+
+    tensor: type | None = None
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance) or (cls is TensorType.tensor and instance.__class__ is Dual)
 
 
 def new_tag() -> int:
@@ -251,8 +268,18 @@ def make_dual(primal: Any, tangent: Any, tag: int) -> Dual:
     return Dual(primal, tangent, tag)
 
 
+FACES: list[type] = []
+"""Classes of tensors that stand for duals; filled in from above."""
+
+
+def faced(value: Any) -> Any:
+    """The dual that a tensor stands for, or the value itself."""
+    return value.__dict__["dual"] if value.__class__ in FACES else value
+
+
 def parts(value: Any, tag: int) -> tuple[Any, Any]:
     """``(primal, tangent)`` with respect to a tag; the tangent is None where the value does not depend on it."""
+    value = faced(value)
     if isinstance(value, Dual) and value.tag == tag:
         return value.primal, value.tangent
     return value, None

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.errors import AutogradError
 from symgrad.op import FRONTS, carrier_of, lookup, shape_of
 from symgrad.ops.indexing import static_index
 from symgrad.tape.putting import put_into
@@ -18,7 +19,8 @@ from symgrad.tape.putting import put_into
 _FACTS = """is_complex is_floating_point is_signed is_conj is_neg is_contiguous is_cuda is_meta is_inference
 is_quantized is_sparse is_pinned is_shared is_nonzero is_same_size device layout itemsize nbytes nelement ndimension
 element_size stride storage_offset data_ptr get_device data grad grad_fn backward register_hook retain_grad retains_grad
-output_nr name new new_empty new_full new_ones new_tensor new_zeros bool byte char short int long tolist"""
+output_nr name _version _is_view _base new new_empty
+new_full new_ones new_tensor new_zeros bool byte char short int long tolist"""
 FACTS = frozenset(_FACTS.split())
 """What a dual answers as its primal does: facts about it, and new values that do not move."""
 
@@ -66,6 +68,11 @@ def put(tangent: Any, part: Any, chain: tuple[Any, ...]) -> Any:
 def overwrite(dual: Any, value: Any) -> Any:
     """The dual with ``value`` in its place: a dual of the same derivative, or something that stands still."""
     same = value.__class__ is dual.__class__ and value.tag == dual.tag
+    if value.__class__ is dual.__class__ and value.tag > dual.tag:
+        raise AutogradError(
+            "a value of an outer forward derivative cannot be changed in place by one of an inner derivative, of which "
+            "it knows nothing; make a new tensor instead: by cat, stack, where or index_put."
+        )
     primal, tangent = (value.primal, value.tangent) if same else (value, None)
     shape = tuple(shape_of(dual.primal))
     if tangent is None:
@@ -90,6 +97,8 @@ def change(name: str) -> Callable[..., Any] | None:
         return lambda dual, *args: dual.become(getattr(dual, name)(*args))
     if name == "requires_grad":
         return _require
+    if name == "detach":
+        return _detach
     if name == "fill_diagonal":
         return _fill_diagonal
     entry = FRONTS.get(name)
@@ -105,6 +114,12 @@ def unchanged(dual: Any) -> Any:
 
 def _require(dual: Any, requires_grad: bool = True) -> Any:
     dual.primal.requires_grad_(requires_grad)
+    return dual
+
+
+def _detach(dual: Any) -> Any:
+    dual.primal.detach_()
+    dual.place, dual.chain = Place(None), ()  # it stands still from now on
     return dual
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from symgrad.dtypes import torch_name
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import Op, lookup
+from symgrad.tape.dual import Dual
 from symgrad.tape.graph import Labelled, Node, sequence
 from symgrad.tape.mirrors import memory, reflect
 from symgrad.tape.modes import MODE, inference_mode
@@ -116,6 +117,8 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
             new = op(source, *args, **kwargs)
     else:
         new = op(source, *args, **kwargs)
+    if new.__class__ is Dual:
+        return MOVED[0](tensor, new)
     value = _fitting(tensor, new)
     target = writable(tensor._array(), even)  # its own memory, even where the base has another since ``.data`` was set
     leaf = root._requires_grad and root._node is None
@@ -158,6 +161,10 @@ def _hooked(node: Any, length: int) -> bool:
 
 _APART = ("index_add", "index_copy", "index_reduce", "scatter", "scatter_add", "scatter_reduce")
 """In-place operations whose source may not even be the tensor itself."""
+
+
+MOVED: list[Callable[[Any, Any], Any]] = []
+"""How a tensor is changed by a value that moves along a tangent; filled in from above."""
 
 
 CHANGES: list[Callable[[Any], None]] = []

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import c_name, torch_name
-from symgrad.errors import ArgumentError, AutogradError, DtypeError
+from symgrad.errors import ArgumentError, AutogradError, DtypeError, UnsupportedMode
+from symgrad.tape.dual import Dual, faced
 from symgrad.tape.inplace import inplace
 from symgrad.tape.modes import MODE
 from symgrad.tape.overlap import PARTIAL, meets
@@ -23,6 +24,10 @@ def into(out: Any, name: str, function: Callable[..., Any], args: Any, kwargs: A
         raise AutogradError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
+        )
+    if any(faced(a).__class__ is Dual for a in (*args, *kwargs.values(), *targets)):
+        raise UnsupportedMode(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
         )
     if name in _APART:
         _check_apart(targets, args)

@@ -9,6 +9,7 @@ import numpy as np
 from symgrad.errors import AutogradError
 from symgrad.op import lookup, shape_of
 from symgrad.ops.indexing import index_steps, is_whole, static_index
+from symgrad.tape.dual import Dual
 from symgrad.tape.graph import Labelled
 from symgrad.tape.inplace import LEAF
 from symgrad.tape.record import Recorded
@@ -23,7 +24,7 @@ def put(x: Any, value: Any, index: Any, node: str, places: tuple[Any, ...] = ())
     """A copy of ``x`` with ``x[index] = value``, whose node has torch's name for what was written."""
     partly = node in _PARTS
     made = lookup("index_put")(x, value, *(places if partly else ()), index=index if partly else WHOLE)
-    if made._node is not None:
+    if made.__class__ is not Dual and made._node is not None:
         Labelled.on(made._node, node)
         if node == "CopySlices":
             Labelled.cast(made._node, "put")

@@ -20,6 +20,7 @@ from symgrad.kernels import kept_order
 from symgrad.op import shape_of
 from symgrad.ops.constants import named_pi
 from symgrad.ops.shaping import size_args
+from symgrad.tape.dualwrites import memory
 from symgrad.tape.names import check_name
 from symgrad.tape.outputs import into
 from symgrad.tape.record import call_site, plain
@@ -96,7 +97,7 @@ def tensor(
 
 def _as_array(data: Any, dtype: Any) -> Any:
     if isinstance(data, Tensor):
-        data = data._value
+        data = memory(data)
     if isinstance(data, (list, tuple)):
         found: set[Any] = set()
         data = _listed(data, found)
@@ -142,7 +143,7 @@ def _listed(data: Sequence[Any], found: set[Any]) -> Sequence[Any]:
         if isinstance(item, (list, tuple)):
             item = _listed(item, found)
         elif isinstance(item, Tensor):
-            item = item._value
+            item = memory(item)
             found.add(item.dtype)
         else:
             plain_number = isinstance(item, (bool, int, float, complex)) and not isinstance(item, np.generic)
@@ -247,7 +248,7 @@ def variable(data: Any, requires_grad: bool = False, volatile: Any = None, **opt
             "volatile was removed and now has no effect. Use `with no_grad():` instead", UserWarning, stacklevel=2
         )
     base = data if isinstance(data, Tensor) else tensor(data, **options)
-    made = plain(Tensor, base._value)
+    made = plain(Tensor, memory(base))
     made.more().site = call_site(1)
     return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
 

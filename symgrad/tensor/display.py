@@ -196,8 +196,8 @@ def _suffixes(t: Any, values: Any) -> list[str]:
     return found
 
 
-def tensor_text(t: Any) -> str:
-    """``repr`` of a tensor.
+def tensor_text(t: Any, more: tuple[str, ...] = ()) -> str:
+    """``repr`` of a tensor, with ``more`` to be said at its end.
 
     >>> import symgrad as sg
     >>> sg.tensor([[1.0, 2.5], [3.0, 4.0]], requires_grad=True)
@@ -211,7 +211,7 @@ def tensor_text(t: Any) -> str:
     prefix = "tensor(" if name == "Tensor" else f"{name}("
     text = prefix + array_text(values, len(prefix))
     last = len(text) - text.rfind("\n") + 1
-    for suffix in _suffixes(t, values):
+    for suffix in (*_suffixes(t, values), *more):
         length = len(suffix) + (len("torch.") if suffix.startswith("dtype=") else 0)
         if last + length + 2 > _options["linewidth"]:
             text += ",\n" + " " * len(prefix) + suffix

@@ -12,6 +12,7 @@ from symgrad import dtypes, op
 from symgrad.devices import CPU, accept, channels_last, channels_last_3d, contiguous_format, on_cpu, strided
 from symgrad.errors import ArgumentError
 from symgrad.ops.shaping import axis_of
+from symgrad.tape.dual import Dual
 from symgrad.tape.record import Recorded, plain, scalarised
 from symgrad.tape.sizes import Size
 from symgrad.tape.versions import storage
@@ -297,7 +298,7 @@ def _made(name: str, like: Any, args: Any, options: Any) -> Any:
 
 def is_tensor(obj: Any) -> bool:
     """Whether ``obj`` is a tensor."""
-    return isinstance(obj, Facts)
+    return isinstance(obj, (Facts, Dual))
 
 
 def is_floating_point(input: Any) -> bool:

@@ -17,10 +17,12 @@ from symgrad.ops.indexing import getitem
 from symgrad.ops.places import check_fits
 from symgrad.ops.reductions import cast
 from symgrad.tape import record
+from symgrad.tape.dual import TensorType
+from symgrad.tape.dualwrites import memory
 from symgrad.tape.inplace import inplace, resize, views_follow
 from symgrad.tape.modes import MODE
 from symgrad.tape.overlap import overlaps, same_place
-from symgrad.tape.record import plain
+from symgrad.tape.record import Recorded, plain
 from symgrad.tape.siblings import output_number
 from symgrad.tape.subscripts import parted, plain_index, writable
 from symgrad.tape.versions import apart, changes, note_detached, note_replaced
@@ -34,7 +36,7 @@ from symgrad.tensor.turned import Turned
 from symgrad.tensor.writes import Writes
 
 
-class Tensor(Shown, Turned, Writes, Gradients):
+class Tensor(Shown, Turned, Writes, Gradients, metaclass=TensorType):
     """A value with an optional history: number, formula and gradient of one array.
 
     Made by :func:`symgrad.tensor` and by every operation on tensors.  Attributes follow ``torch.Tensor``.
@@ -304,7 +306,7 @@ class Tensor(Shown, Turned, Writes, Gradients):
         return iter(FUNCTIONS["unbind"](self))
 
     def __contains__(self, item: Any) -> bool:
-        other = item._value if isinstance(item, Tensor) else item
+        other = memory(item) if isinstance(item, Tensor) else item
         if WATCH.count or self._node is not None or self._requires_grad:
             note_read(self, "in")
         return bool(np.any(self._value == other))
@@ -371,7 +373,7 @@ class Tensor(Shown, Turned, Writes, Gradients):
     def copy_(self, source: Any) -> Tensor:
         """Copy another tensor's values into this one, cast to its dtype."""
         value, mine = symgrad.ops.shaping.expand(source, self._value.shape), self._array()
-        itself = overlaps(mine) and isinstance(source, Tensor) and same_place(mine, source._array())
+        itself = overlaps(mine) and isinstance(source, Recorded) and same_place(mine, source._array())
         if getattr(value, "dtype", None) != self.dtype:
             value = cast(value, self.dtype)
         return inplace(self, lambda x, _: put(x, value, WHOLE, "CopyBackwards"), (source,), {}, itself)  # type: ignore[no-any-return]
@@ -478,9 +480,12 @@ class Tensor(Shown, Turned, Writes, Gradients):
         backward(self, gradient, retain_graph, create_graph, inputs=inputs, **legacy)
 
     def __repr__(self) -> str:
+        return self._text()
+
+    def _text(self, more: tuple[str, ...] = ()) -> str:
         from symgrad.tensor.display import tensor_text
 
-        return tensor_text(self)
+        return tensor_text(self, more)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         from symgrad.tape.pickling import reduce_tensor
@@ -500,5 +505,6 @@ class Tensor(Shown, Turned, Writes, Gradients):
         return deep_copy(self, memo)
 
 
+TensorType.tensor = Tensor
 FUNCTIONS: dict[str, Callable[..., Any]] = bind(Tensor)
 """Public functions by name, as they appear in the ``symgrad`` namespace."""
