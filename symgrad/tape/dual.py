@@ -238,9 +238,7 @@ class Dual:
 
     def _text(self, more: tuple[str, ...] = ()) -> str:
         """The primal's text with the tangent at its end, and ``more`` to be said of it."""
-        suffixes = (
-            () if self.tangent is None else (f"tangent={self.tangent}",)
-        )  # torch formats it: a number without brackets
+        suffixes = () if self.tangent is None else (f"tangent={self.tangent}",)
         shown = getattr(self.primal, "_text", None)
         return f"Dual({self.primal!r}, {', '.join(suffixes)})" if shown is None else shown((*suffixes, *more))
 

@@ -312,7 +312,9 @@ class Tensor(Shown, Turned, Writes, Gradients, metaclass=TensorType):
         return bool(np.any(self._value == other))
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec and not self.ndim else format(str(self), spec)
+        if self.ndim or self.__class__ is not Tensor:
+            return format(str(self), spec)
+        return format(self.item() if spec else self._value.item(), spec)
 
     # -------------------------------------------------------------------------------------- indexing and in-place
 

@@ -79,6 +79,19 @@ def test_repr_of_special_values(values):
             assert repr(symgrad.tensor(pair)) == same(repr(torch.tensor(pair)))
 
 
+@pytest.mark.parametrize("value", [7.0, 0.1, 1e-9, float("nan"), 3, True, 1 + 2j, [1.5, 2.0]])
+def test_formatted(value):
+    """A number in a text stands there without brackets, whatever it depends on."""
+    texts = []
+    for t in (symgrad, torch):
+        x = t.tensor(value)
+        texts.append([f"{x}", f"{x!r}", str(x), format(x)])
+        if not x.ndim and x.is_floating_point():
+            y = x.requires_grad_() * 2
+            texts[-1] += [f"{y}", f"{y:.2f}", f"{y:>12}", format(y)]
+    assert texts[0] == texts[1]
+
+
 def test_repr_with_a_long_suffix():
     for n in range(1, 12):
         array = np.linspace(0.5, 1.5, n)
