@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,12 @@ from symgrad.tape.observers import Packed, PackedRow, unpacked
 
 _PLACES = {"result": 0, "output": 0, "self": 1, "input": 1, "other": 2, "exponent": 2, "mat2": 2, "weight": 2}
 """torch's names of what is saved: the result, the first argument, the second one."""
+
+_SPELLED = {"scales": "scale_factor", "maxnorm": "max_norm"}
+"""torch's names of what is saved of settings, where its functions call them otherwise."""
+
+_PER_AXIS = ("stride", "padding", "dilation", "kernel_size")
+"""Settings of convolutions and pools that a number gives for all axes."""
 
 _SIZES = re.compile(r"(\w+)_sym_(sizes|numel|argsize_(minus_)?(\d+))")
 """torch's names of the sizes of what is saved."""
@@ -110,10 +118,16 @@ def saved_attribute(node: Node, name: str) -> Any:
         if name != "_raw_saved_tensors":
             raise KeyError(name)
         return tuple(SavedTensor.of(node, k) for k in range(len(_alive(node))))
-    if isinstance(node.args, Labelled) and node.args.inputs is not None and not _one_step(node, node.args.inputs):
-        raise KeyError(name)
+    if isinstance(node.args, Labelled) and node.args.inputs is not None:
+        if node.args.given is not None and not raw:
+            with suppress(KeyError):
+                return _setting(node, label, *_was_given(node.args))
+        if not _one_step(node, node.args.inputs):
+            raise KeyError(name)
     if not raw and (size := _SIZES.fullmatch(label)) is not None:
-        return _size(node, *size.groups())
+        of, *what = size.groups()
+        place = _PLACES[of]
+        return _size(node if not place else node.args[place - 1] if place <= len(node.args) else None, *what)
     if node.params and label in node.params and not raw:
         return node.params[label]
     place = _PLACES[label]
@@ -135,19 +149,46 @@ def saved_attribute(node: Node, name: str) -> Any:
     return wrap_saved(node, unpacked(alone))[place]
 
 
+def _setting(node: Node, label: str, given: dict[str, Any], edges: dict[str, Any]) -> Any:
+    """What the function that ends at ``node`` was given as ``label``, or a size of it, in torch's form."""
+    if (size := _SIZES.fullmatch(label)) is not None:
+        of, *what = size.groups()
+        return _size(edges["input" if of == "self" and of not in edges else of], *what)
+    if label == "output_size":
+        return node.shape[2:]
+    found = given[_SPELLED.get(label, label)]
+    if found is ...:
+        raise KeyError(label)
+    if label == "reduction":
+        return ("none", "mean", "sum").index(found)
+    if label in _PER_AXIS and not isinstance(found, (tuple, list)):
+        first = next(iter(edges.values()), None)
+        return () if found is None else (found,) * (len(getattr(first, "raw_shape", node.shape)) - 2)
+    if label == "align_corners":
+        return bool(found)
+    return tuple(found) if isinstance(found, list) else found
+
+
+def _was_given(args: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arguments of the function whose label ``args`` bears, by name, and where those that are tensors stand."""
+    function, row, named = args.given
+    bound = inspect.signature(function).bind(*row, **named)
+    bound.apply_defaults()
+    tensors = [name for name, value in bound.arguments.items() if value is ...]
+    return bound.arguments, dict(zip(tensors, args.inputs, strict=True)) if len(tensors) == len(args.inputs) else {}
+
+
 def _one_step(node: Node, inputs: tuple[Any, ...]) -> bool:
     """Whether a function that ends at ``node`` has no other step, so that it was given what the node was given."""
     given = [arg for arg in node.args if hasattr(arg, "raw_shape")]
     return len(given) == len(inputs) and all(i is None or i is arg for i, arg in zip(inputs, given, strict=True))
 
 
-def _size(node: Node, label: str, what: str, minus: str | None, k: str | None) -> Any:
-    """The shape of what is saved as ``label``, its number of entries, or one of its sizes."""
-    place = _PLACES[label]
-    of = node if not place else node.args[place - 1] if place <= len(node.args) else None
+def _size(of: Any, what: str, minus: str | None, k: str | None) -> Any:
+    """The shape of what is saved, its number of entries, or one of its sizes."""
     shape = getattr(of, "raw_shape", None)
     if shape is None:
-        raise KeyError(label)
+        raise KeyError(what)
     if k is None:
         return tuple(shape) if what == "sizes" else math.prod(shape)
     return shape[-int(k) if minus else int(k)]

@@ -101,12 +101,14 @@ class Labelled(tuple[Any, ...]):
             the operation itself, "overlap" for one on a view that shows entries twice; "scaling" for a product with a
             number that is part of a function, "empty" for strides that read nothing; else empty
     siblings  of one output of several: the whole that it belongs to (:mod:`symgrad.tape.siblings`)
+    given   the function and what it was given, with ``...`` for tensors: ``(function, arguments, arguments by name)``
     """
 
     label: Any
     origin: Any = None
     role: str = ""
     siblings: Any = None
+    given: Any = None
     inputs: tuple[Any, ...] | None
     kept: tuple[Any, ...]
 
@@ -117,6 +119,7 @@ class Labelled(tuple[Any, ...]):
         node.args = made = cls(before)
         if isinstance(before, cls):
             made.role, made.siblings, kept = before.role, before.siblings, before.kept + kept
+            made.given = before.given
         made.label, made.inputs, made.kept = label, inputs, kept
 
     @classmethod

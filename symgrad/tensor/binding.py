@@ -338,11 +338,26 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
                         places = positions(*args, **kwargs) if callable(positions) else positions
                         needed = tuple(_needed(k, args, out) for k in places if k is None or k < len(args))
                         Labelled.on(out._node, text, inputs, needed)
+                        out._node.args.given = (function, *_settings(args, kwargs))  # type: ignore[attr-defined]
                         if name in SCALING:
                             _scaled_by_numbers(out._node, inputs)
         return made
 
     return call
+
+
+_SETTINGS = (int, float, complex, bool, str, type(None))
+
+
+def _settings(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What a function was given besides tensors, which stand as ``...``."""
+    return tuple(map(_setting, args)), {key: _setting(a) for key, a in kwargs.items()}
+
+
+def _setting(given: Any) -> Any:
+    if given.__class__ in _SETTINGS:
+        return given
+    return given if given.__class__ in (tuple, list) and all(a.__class__ in _SETTINGS for a in given) else ...
 
 
 def _rewriting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -478,3 +478,29 @@ def test_grad_fn_sizes(t):
     assert soft.grad_fn._saved_result.tolist() == soft.tolist()
     assert (x @ x.T).grad_fn._saved_mat2_sym_sizes == (3, 2)
     assert (x @ x.T).grad_fn._saved_mat2.tolist() == x.T.tolist()
+
+
+def test_grad_fn_settings(t):
+    """What a function was told, also one of several steps, in torch's form; numbers of what it was given."""
+    functional = t.nn.functional
+    row, image = t.ones(1, 1, 4, requires_grad=True), t.ones(1, 1, 3, 3, requires_grad=True)
+    plain, square = t.full((2, 2), 0.5, requires_grad=True), t.ones(1, 2, 2, requires_grad=True)
+    leaky = functional.leaky_relu(plain, 0.25).grad_fn
+    assert leaky._saved_negative_slope == 0.25
+    assert t.div(plain, 2.0, rounding_mode="trunc").grad_fn._saved_rounding_mode == "trunc"
+    assert t.logit(plain).grad_fn._saved_eps is None
+    assert t.logit(plain, 0.5).grad_fn._saved_eps == 0.5
+    for number in (1.0, 1, False):
+        assert type(functional.threshold(plain, number, number).grad_fn._saved_threshold) is type(number)
+    longer = functional.interpolate(row, 8, mode="linear").grad_fn
+    assert (longer._saved_output_size, longer._saved_align_corners, longer._saved_scales) == ((8,), False, None)
+    assert functional.interpolate(row, scale_factor=0.5, mode="linear").grad_fn._saved_scales == 0.5
+    unfolded = functional.unfold(image, 3).grad_fn
+    assert (unfolded._saved_kernel_size, unfolded._saved_self_sym_argsize_minus_1) == ((3, 3), 3)
+    assert t.addbmm(plain, square, square).grad_fn._saved_batch1_sym_argsize_1 == 2
+    assert functional.mse_loss(plain, t.zeros(2, 2)).grad_fn._saved_reduction == 1
+    assert functional.nll_loss(plain, t.tensor([0, 1])).grad_fn._saved_weight is None
+    assert plain.as_strided((3,), (1,), 1).grad_fn._saved_storage_offset == 1
+    assert plain.as_strided((3,), (1,)).grad_fn._saved_storage_offset is None
+    with pytest.raises(AttributeError, match="_saved_nothing"):
+        _ = leaky._saved_nothing
