@@ -203,6 +203,8 @@ class Answering:
             made.owner, made.view, made.dense = args[0].owner, True, args[0].dense and (word in IN_ORDER or in_order)
             made.count, made.empty = args[0].count + count, args[0].empty
             made.spread = None if in_order else layout
+            if word == "ViewAsComplex" and not made.dense:  # of a copy
+                made.owner, made.dense, made.count, made.spread = None, True, count, None
         elif word in ("Mul", "Mul:1", "Div") and name_of(self.node) != "MvBackward0":
             made.empty = any(arg.empty for arg in args)
         return made

@@ -133,7 +133,7 @@ UnsafeView IndexFill:1 MaskedScatterBackward Clone
 VIEWS = frozenset(_VIEWS.split())
 """Words whose result is a view of their first argument."""
 
-IN_ORDER = frozenset(["View", "Unsqueeze", "Squeeze", "Squeeze:1", "Squeeze:2", "Conj"])
+IN_ORDER = frozenset(["View", "Unsqueeze", "Squeeze", "Squeeze:1", "Squeeze:2", "Conj", "ViewAsReal", "ViewAsComplex"])
 """Those that leave the entries in order."""
 
 SHAPED = VIEWS | frozenset(_SHAPED.split())

@@ -453,7 +453,8 @@ that gives them; -1 is the result, -2 what was made of the first argument in its
 such as places.  Backward objects when they were
 changed, and to a second pass once they were freed."""
 
-COMPUTING = ("dist", "nn.functional.mse_loss", "nn.functional.smooth_l1_loss", "nn.functional.huber_loss")
+_LOSSES = ("nn.functional.mse_loss", "nn.functional.smooth_l1_loss", "nn.functional.huber_loss")
+COMPUTING = ("dist", "addcmul", "addcdiv", *_LOSSES)
 """Functions of several ops that compute with every tensor among their arguments, also those that are no floats."""
 
 SCALING = ("add", "add_", "sub", "sub_", "subtract", "lerp")

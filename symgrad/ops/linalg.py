@@ -91,7 +91,7 @@ def _folded(a: Any, b: Any) -> tuple[int, ...]:
     """The batch that torch folds into the rows of a matrix, where it has to be copied for that."""
     if a.ndim > 2 >= b.ndim:
         return () if a.flags.c_contiguous else (0,)
-    return (1,) if a.ndim == 2 < b.ndim and not b.swapaxes(-1, -2).flags.c_contiguous else ()
+    return (1,) if a.ndim <= 2 < b.ndim and not b.swapaxes(-1, -2).flags.c_contiguous else ()
 
 
 matmul_op: Op = multilinear(

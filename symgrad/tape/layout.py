@@ -10,7 +10,7 @@ import numpy as np
 def laid_out(layout: str | None, out: Any) -> Any:
     """A result in torch's layout in memory, which is row by row where an op's entry does not say otherwise."""
     if layout == "columns":
-        return np.ascontiguousarray(out.swapaxes(-1, -2)).swapaxes(-1, -2)
+        return np.array(out.swapaxes(-1, -2), order="C").swapaxes(-1, -2)  # a copy: with steps of its own along ones
     return out if out.flags.c_contiguous else np.ascontiguousarray(out)
 
 

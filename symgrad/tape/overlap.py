@@ -95,7 +95,11 @@ class Others:
     def apart(self, arg: Any, owner: Any) -> Any:
         """The argument, or its twin with an array of its own on the same memory."""
         value = getattr(arg, "_value", None)
-        if not isinstance(value, np.ndarray) or memory(value) is not owner or (arg._requires_grad and not arg._node):
+        if not isinstance(value, np.ndarray) or memory(value) is not owner:
+            return arg
+        if arg._requires_grad and not arg._node:  # a leaf, which is its own place in the graph
+            arg._value = value[...]
+            self.values.append(arg._value)
             return arg
         twin = blank(arg)
         twin._value, twin._node, twin._requires_grad, twin._extra = (

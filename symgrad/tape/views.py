@@ -175,6 +175,7 @@ def shows_temporary(node: Any) -> bool:
 def _uncover(tensor: Any) -> None:
     """Make the tensor that ``tensor`` is a view of in torch, and let its views be views of that."""
     base, node = blank(tensor), twin(tensor._node)
+    node.sequence_nr = tensor._node.sequence_nr  # what it saved was saved then
     before = tensor._node.args
     Labelled.on(node, temporary(tensor._node), *((before.inputs, before.kept) if before.__class__ is Labelled else ()))
     base._value, base._node, base._requires_grad, base._extra = tensor._array()[...], node, tensor._requires_grad, None
