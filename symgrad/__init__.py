@@ -60,6 +60,7 @@ from symgrad.dtypes import (
     uint8,
 )
 from symgrad.ops.kinks import conventions
+from symgrad.tape import dual
 from symgrad.tensor import FUNCTIONS, Tensor, creation, facts, legacy, ranges
 from symgrad.tensor.facts import Shape as Size
 
@@ -98,6 +99,16 @@ _ABSENT = {
 _TYPES = {"bool": bool_, "float": float32, "int": int32}
 """torch's dtypes that share a name with Python's types: found as attributes, and not in the way of code below."""
 _MODULES = ("cuda", "fft", "func", "linalg", "masked", "nn", "sparse", "special", "testing", "utils")
+
+
+def _transposed(*call: Any) -> Any:
+    """What forward mode asks of an op without a tangent rule; the functions of functions are loaded only then."""
+    from symgrad.func import transposed
+
+    return transposed(*call)
+
+
+dual._TRANSPOSE.append(_transposed)
 
 _ROOMS = (creation, facts, legacy, random, ranges, switches)
 globals().update(FUNCTIONS)

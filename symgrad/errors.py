@@ -15,6 +15,10 @@ class AutogradError(SymgradError, RuntimeError):
     """A backward pass was asked for something it cannot give (torch raises ``RuntimeError``)."""
 
 
+class UnsupportedDerivative(AutogradError, NotImplementedError):
+    """A derivative that is known to exist and is not there (torch raises ``NotImplementedError``)."""
+
+
 class ShapeError(SymgradError, RuntimeError, ValueError):
     """Shapes that do not fit together (NumPy raises ``ValueError``, torch ``RuntimeError``)."""
 

@@ -435,7 +435,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     return shown, push
 
 
-def _transposed(op: Op, i: int, tangent: Any, out: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def transposed(op: Op, i: int, tangent: Any, out: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The tangent of an op without a tangent rule: its vjp, linear in the cotangent, is transposed on the tape."""
 
     def pulled(cotangent: Any) -> Any:
@@ -446,6 +446,3 @@ def _transposed(op: Op, i: int, tangent: Any, out: Any, inputs: tuple[Any, ...],
     with steepest():
         _, back = vjp(pulled, probe)
         return back(tangent)[0]
-
-
-dual._TRANSPOSE.append(_transposed)

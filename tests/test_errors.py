@@ -93,7 +93,7 @@ def test_unused_input():
 
 def test_gradient_of_another_shape():
     x = leaf(3)
-    raised(RuntimeError, lambda: (x * 2).backward(sg.ones(4)), "(4,)", "(3,)")
+    raised(RuntimeError, lambda: (x * 2).backward(sg.ones(4)), "torch.Size([4])", "torch.Size([3])")
 
 
 def test_integers_have_no_gradient():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -157,3 +160,16 @@ def test_a_jvp_is_checked():
     nested = lambda t: sg.func.jvp(Twice.apply, (t,), (t,))[1]  # noqa: E731
     with pytest.raises(RuntimeError, match="not inside of another forward derivative"):
         sg.func.jvp(nested, (x,), (x,))
+
+
+def test_ops_without_tangent_rule_in_a_fresh_process():
+    """The transposition that they need is found though nobody has used the functions of functions."""
+    code = """
+import symgrad as sg
+forward = sg.autograd.forward_ad
+with forward.dual_level():
+    moved = sg.linalg.vector_norm(forward.make_dual(sg.tensor([3.0, 4.0]), sg.tensor([1.0, 0.0])))
+    print(forward.unpack_dual(moved).tangent.item())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip()[:6] in ("0.6", "0.6000"), done.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import weakref
 from collections.abc import Callable, Sequence
@@ -12,15 +11,17 @@ import numpy as np
 
 from symgrad.autograd.graph import class_named
 from symgrad.autograd.handed import attached, check_dirty, unrecorded
+from symgrad.autograd.once import ONCE as ONCE
+from symgrad.autograd.once import once_differentiable as once_differentiable
 from symgrad.autograd.pushforward import NO_JVP, pushed
 from symgrad.autograd.sweeps import at_leaf
 from symgrad.autograd.symbolic import FunctionOp, Signature, node_op
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError
-from symgrad.op import Op, shape_of
+from symgrad.op import shape_of
 from symgrad.tape.dual import Dual
 from symgrad.tape.freed import SECOND_TIME
-from symgrad.tape.graph import FREED, Labelled, Node, Parts, sequence
+from symgrad.tape.graph import FREED, Node, Parts, new_node
 from symgrad.tape.inplace import follow, refuse
 from symgrad.tape.modes import MODE, is_grad_enabled, no_grad
 from symgrad.tape.observers import NODES, Packed, PackedRow, observed
@@ -30,6 +31,11 @@ from symgrad.tape.views import count_change, inferred, out_of_reach, view_of
 from symgrad.tensor import Tensor
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+
+LEGACY = (
+    "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+    "with static forward method ({0}.forward), and call {0}.apply(...)."
+)
 
 
 class _Spent(tuple[Any, ...]):
@@ -274,16 +280,8 @@ def _output_symbolic(reading: Any, node: Node, args: tuple[Any, ...]) -> Any:
 OUTPUT = FunctionOp("output", _output_pull, _output_symbolic)
 
 
-def _node(op: Op, args: tuple[Any, ...], params: dict[str, Any], mask: int, shape: Any, dtype: Any, saved: Any) -> Node:
-    node = Node()
-    node.op, node.args, node.params, node.mask = op, args, params, mask
-    node.shape, node.dtype, node.saved = shape, dtype, saved
-    node.rules, node.extra, node.sequence_nr = None, None, next(sequence)
-    return node
-
-
 def _output_node(node: Node, index: int, value: Any) -> Node:
-    return _node(OUTPUT, (node,), {"index": index}, 1 if node.mask else 0, value.shape, value.dtype, (None, None))
+    return new_node(OUTPUT, (node,), {"index": index}, 1 if node.mask else 0, value.shape, value.dtype, (None, None))
 
 
 # ---------------------------------------------------------------------------------------------- the base class
@@ -325,11 +323,18 @@ class Function:
     """
 
     def __init__(self, *_: Any, **__: Any) -> None:
-        _refuse_legacy(type(self))
-        raise AutogradError(
-            f"{type(self).__name__} should not be instantiated. Methods on autograd functions are all static, so you "
-            f"should invoke them on the class itself: use {type(self).__name__}.apply(...)."
+        import warnings
+
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
+            f"invoke them on the class itself: use {type(self).__name__}.apply(...).",
+            DeprecationWarning,
+            stacklevel=2,
         )
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        """Raise: instances do nothing."""
+        raise AutogradError(LEGACY.format(type(self).__name__))
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -358,6 +363,16 @@ class Function:
     """Whether ``ctx.saved_tensors`` gives what it holds away: nothing but the caller keeps it then, and once only."""
 
     vjp = backward
+    generate_vmap_rule = False
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """torch's rule for batches; :func:`symgrad.func.vmap` runs the examples one by one and asks for none."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
+        )
+
     _backward_cls = _BackwardClass()
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -440,10 +455,7 @@ def _refuse_legacy(cls: type[Function]) -> None:
     if cls.__dict__.get("forward").__class__ is not staticmethod and not isinstance(
         inspect.getattr_static(cls, "forward"), (staticmethod, classmethod)
     ):
-        raise AutogradError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
-            f"function with static forward method ({cls.__name__}.forward)."
-        )
+        raise AutogradError(LEGACY.format(cls.__name__))
 
 
 def has_setup(cls: type[Function]) -> bool:
@@ -497,7 +509,7 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
     run.unreached = tuple(k for k, a in enumerate(args) if isinstance(a, Recorded) and out_of_reach(a))
     first = outputs[0]
     single = not several and isinstance(first, Recorded)
-    node = _node(
+    node = new_node(
         node_op(cls), tuple(t.edge() for t in tensors), {"run": run}, mask, first._value.shape if single else (),
         first.dtype if single else None, (),
     )  # fmt: skip
@@ -546,45 +558,3 @@ def _pack(ctx: FunctionCtx, inputs: list[Any], outputs: Sequence[Any], several: 
         values.append(None if t is None else t._value)
     ctx._kinds = tuple(kinds)
     return tuple(values)
-
-
-# ---------------------------------------------------------------------------------------------- once only
-
-
-def _refuse(i: int, g: Any, *_: Any) -> Any:  # noqa: ARG001  (the rule's signature)
-    raise AutogradError("trying to differentiate twice a function that was marked with @once_differentiable")
-
-
-def _as_is(reading: Any, node: Node, args: tuple[Any, ...]) -> Any:  # noqa: ARG001  (the hook's signature)
-    return args[0]
-
-
-ONCE = FunctionOp("once_differentiable_error", _refuse, _as_is)
-
-
-def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator for a ``backward`` that may not be differentiated: a second derivative is an error, never wrong."""
-
-    @functools.wraps(backward)
-    def wrapped(ctx: Any, *grads: Any) -> Any:
-        with no_grad():
-            results = backward(ctx, *grads)
-        if not is_grad_enabled() or not any(isinstance(g, Recorded) and g._requires_grad for g in grads):
-            return results
-        rows = results if isinstance(results, tuple) else (results,)
-        marked = tuple(_marked(r) for r in rows)
-        return marked if isinstance(results, tuple) else marked[0]
-
-    return wrapped
-
-
-def _marked(result: Any) -> Any:
-    if not isinstance(result, Recorded) or not is_floating(result._value.dtype):
-        return result
-    made = plain(Tensor, result._value)
-    leaf = plain(Tensor, result._value)
-    leaf._requires_grad = True
-    made._node = _node(ONCE, (leaf,), {}, 1, result._value.shape, result._value.dtype, (None, None))
-    Labelled.on(made._node, "Error")
-    made._requires_grad = True
-    return made

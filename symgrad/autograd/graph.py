@@ -20,6 +20,7 @@ from symgrad.autograd.saving import (
     save_on_disk,
     saved_tensors_hooks,
 )
+from symgrad.devices import CPU
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.ops.cotangents import product_name
 from symgrad.tape import graph as tape
@@ -64,6 +65,20 @@ class Node(abc.ABC):
     @abc.abstractmethod
     def name(self) -> str:
         """torch's name of the node, such as ``AddBackward0``."""
+
+
+class InputMetadata(NamedTuple):
+    """The shape, dtype and device of a gradient that a node takes."""
+
+    shape: list[int]
+    dtype: Any
+    device: Any = CPU
+    is_nested_tensor: bool = False
+    is_cpp_nested_tensor: bool = False
+
+
+def _looks(place: Any) -> InputMetadata:
+    return InputMetadata(list(place.raw_shape), place.dtype)
 
 
 @Node.register
@@ -124,6 +139,19 @@ class GradFn:
 
         return local_formula(self.node)
 
+    requires_grad = True
+
+    @property
+    def _input_metadata(self) -> list[InputMetadata]:
+        """What a gradient of each output looks like."""
+        whole = siblings_of(self.node)
+        if whole is not None:
+            return [InputMetadata(list(shape), dtype) for shape, dtype in whole.looks]
+        if self.node.dtype is None:
+            rows = (row or ((), None) for row in self.node.params["run"].outputs)  # type: ignore[index]
+            return [InputMetadata(list(shape), dtype) for shape, dtype in rows]
+        return [_looks(self.node)]
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("_saved_", "_raw_saved_")):
             from symgrad.autograd.saved import saved_attribute
@@ -133,7 +161,7 @@ class GradFn:
         run = (self.node.params or {}).get("run")
         if run is None or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(run.ctx, name)
+        return run.signature.function if name == "_forward_cls" else getattr(run.ctx, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         run = None if name == "node" else (self.node.params or {}).get("run")
@@ -195,6 +223,12 @@ class AccumulateGrad:
 
     __slots__ = ("__weakref__", "variable")
     next_functions: tuple[Any, ...] = ()
+    requires_grad = True
+
+    @property
+    def _input_metadata(self) -> list[InputMetadata]:
+        """What the gradient looks like."""
+        return [_looks(self.variable)]
 
     def register_hook(self, hook: Any) -> Any:
         """Call ``hook((), (grad,))`` after the gradient was added to the leaf."""

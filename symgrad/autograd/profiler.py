@@ -40,13 +40,16 @@ class FunctionEvent:
     """One measured call; times in microseconds.
 
     ``phase`` is ``"forward"`` or ``"backward"`` for numeric work, else empty.  ``self_cpu_time_total`` is the time
-    without that of calls inside which were measured themselves.
+    without that of calls inside which were measured themselves; ``depth`` says in how many measured calls it lay.
     """
 
-    __slots__ = ("_inside", "end", "input_shapes", "kind", "name", "phase", "start", "thread")
+    __slots__ = ("_inside", "depth", "end", "input_shapes", "kind", "name", "phase", "start", "thread")
 
-    def __init__(self, name: str, kind: str, phase: str, input_shapes: tuple[Any, ...]):
+    count = 1
+
+    def __init__(self, name: str, kind: str, phase: str, input_shapes: tuple[Any, ...], depth: int = 0):
         self.name = name
+        self.depth = depth
         self.kind = kind
         self.phase = phase
         self.input_shapes = input_shapes
@@ -54,6 +57,11 @@ class FunctionEvent:
         self.start = time.perf_counter_ns()
         self.end = self.start
         self._inside = 0
+
+    @property
+    def key(self) -> str:
+        """The name, under which calls are added up."""
+        return self.name
 
     @property
     def cpu_time_total(self) -> float:
@@ -80,8 +88,8 @@ _OPEN = _Open()
 @contextmanager
 def _event(name: str, kind: str, phase: str = "", shapes: tuple[Any, ...] = ()) -> Iterator[None]:
     """Measure what runs inside, for every active profile."""
-    made = FunctionEvent(name, kind, phase, shapes)
     stack = _OPEN.stack
+    made = FunctionEvent(name, kind, phase, shapes, len(stack))
     stack.append(made)
     try:
         yield
@@ -147,11 +155,19 @@ def _uninstall(one: profile) -> None:
 # ---------------------------------------------------------------------------------------------- what users see
 
 
+_OPTIONS = {
+    "acc_events", "custom_trace_id", "experimental_config", "profile_memory", "use_cpu", "use_cuda", "use_device",
+    "use_kineto", "with_flops", "with_modules", "with_stack",
+}  # fmt: skip
+"""Options of torch's profile: other devices, other recorders, and more to be recorded."""
+
+
 class profile:  # noqa: N801  (torch's name)
     """Context that measures every operation inside.
 
     ``record_shapes`` keeps the shapes of arguments, for ``key_averages(group_by_input_shape=True)``; ``enabled=False``
-    makes it do nothing.  Afterwards ``key_averages()`` gives the table and ``export_chrome_trace`` the time line.
+    makes it do nothing; torch's other options are taken and have no meaning here.  Afterwards ``key_averages()`` gives
+    the table and ``export_chrome_trace`` the time line.
 
     >>> import symgrad as sg
     >>> x = sg.ones(3, requires_grad=True)
@@ -161,7 +177,10 @@ class profile:  # noqa: N801  (torch's name)
     [('mul', 1), ('sum', 1)]
     """
 
-    def __init__(self, enabled: bool = True, *, record_shapes: bool = False):
+    def __init__(self, enabled: bool = True, *, record_shapes: bool = False, **options: Any):
+        unknown = options.keys() - _OPTIONS
+        if unknown:
+            raise ArgumentError(f"profile() got unexpected arguments {sorted(unknown)}")
         self.enabled = enabled
         self.record_shapes = record_shapes
         self.entered = False
@@ -212,9 +231,9 @@ class profile:  # noqa: N801  (torch's name)
             total.add(event)
         return total
 
-    def table(self, sort_by: str | None = None, row_limit: int = 100) -> str:
-        """The table of all calls, one row each."""
-        return EventList([Averages.of(event) for event in self._finished()]).table(sort_by, row_limit)
+    def table(self, sort_by: str | None = None, row_limit: int = 100, **options: Any) -> str:
+        """The table of all calls, one row each; options as those of :meth:`EventList.table`."""
+        return self.function_events.table(sort_by, row_limit, **options)
 
     @property
     def self_cpu_time_total(self) -> float:
@@ -295,13 +314,24 @@ _SORTS: dict[str, Callable[[Averages], Any]] = {
 class EventList(list[Any]):
     """Measured calls, or rows of a table of them."""
 
-    def table(self, sort_by: str | None = None, row_limit: int = 100, max_name_column_width: int = 55) -> str:
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int = 75,  # noqa: ARG002  (torch's signature)
+        max_name_column_width: int = 55,
+        max_shapes_column_width: int = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+    ) -> str:
         """The rows as text, the largest first by ``sort_by``; below them the time of each kind of work.
 
         ``sort_by`` is one of ``cpu_time_total``, ``self_cpu_time_total``, ``cpu_time``, ``count``, ``key``, ``kind``;
-        ``row_limit=-1`` shows all rows.
+        ``row_limit=-1`` shows all rows; ``header`` stands above them; ``top_level_events_only`` leaves out calls that
+        were measured inside of others.
         """
-        rows = [row if isinstance(row, Averages) else Averages.of(row) for row in self]
+        shown = [row for row in self if not (top_level_events_only and row.__class__ is FunctionEvent and row.depth)]
+        rows = [row if isinstance(row, Averages) else Averages.of(row) for row in shown]
         if sort_by is not None:
             if sort_by not in _SORTS:
                 raise ArgumentError(f"table() cannot sort by {sort_by!r}; it can by {', '.join(_SORTS)}.")
@@ -319,11 +349,11 @@ class EventList(list[Any]):
                 _time(row.cpu_time_total),
                 _time(row.cpu_time),
                 str(row.count),
-                *([str([list(s) for s in row.input_shapes])] if shaped else []),
+                *([_shortened(str([list(s) for s in row.input_shapes]), max_shapes_column_width)] if shaped else []),
             ]
             for row in (rows if row_limit < 0 else rows[:row_limit])
         ]
-        return "\n".join([*_aligned(heads, cells), *_totals(rows, whole)])
+        return "\n".join([*([header] if header else []), *_aligned(heads, cells), *_totals(rows, whole)])
 
     def __str__(self) -> str:
         return self.table()

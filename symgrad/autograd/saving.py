@@ -10,7 +10,8 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -150,8 +151,22 @@ class saved_tensors_hooks:  # noqa: N801  (torch's name)
         return self
 
     def __exit__(self, *error: object) -> None:
-        observers.unobserve(_pack_node)
         _LOCAL.hooks.pop()
+        observers.unobserve(_pack_node)
+
+
+@contextmanager
+def hooks_as_they_are() -> Iterator[None]:
+    """Undo what runs inside to the hooks of this thread: what a pass enters or leaves is over with the pass."""
+    before = tuple(_LOCAL.hooks)
+    try:
+        yield
+    finally:
+        for _ in range(len(before) - len(_LOCAL.hooks)):
+            observers.observe(_pack_node)
+        for _ in range(len(_LOCAL.hooks) - len(before)):
+            observers.unobserve(_pack_node)
+        _LOCAL.hooks[:] = before
 
 
 class disable_saved_tensors_hooks:  # noqa: N801  (torch's name)

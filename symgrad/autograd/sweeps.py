@@ -25,6 +25,7 @@ from symgrad.autograd.hooks import (
 )
 from symgrad.autograd.profiler import ACTIVE, watch_sweep
 from symgrad.autograd.rescue import Rescue
+from symgrad.autograd.saving import hooks_as_they_are
 from symgrad.autograd.shown import name_gradient, name_inside, refuse_nothing
 from symgrad.autograd.stochastic import awaits_reward, reinforced
 from symgrad.errors import ArgumentError, AutogradError
@@ -219,7 +220,7 @@ def _run(
 
 
 def _in_mode(sweep: Sweep) -> None:
-    with enable_grad() if sweep.create_graph else no_grad():
+    with enable_grad() if sweep.create_graph else no_grad(), hooks_as_they_are():
         sweep.run()
 
 
@@ -402,7 +403,7 @@ def _copied(g: Any) -> Any:
     made = lookup("clone")(g)
     made.more().counted = 1  # torch copies it into memory made for it
     if made._node is not None:
-        Labelled.on(made._node, "CopyBackwards")
+        Labelled.on(made._node, "CopyBackwards", (None, made._node.args[0]))
     return made
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from symgrad import kernels
-from symgrad.errors import AutogradError
+from symgrad.errors import UnsupportedDerivative
 from symgrad.op import Op, elementwise
 from symgrad.ops.elementwise import exp, log
 from symgrad.ops.naming import inplace, within
@@ -18,7 +18,7 @@ from symgrad.ops.special import lgamma
 
 def _absent(name: str) -> Callable[..., Any]:
     def partial(out: Any, a: Any, x: Any) -> Any:
-        raise AutogradError(
+        raise UnsupportedDerivative(
             f"the derivative for {name!r} is not implemented: {name.partition(':')[0]} can be differentiated by its "
             "second argument only; detach() the first, or do not let it require grad."
         )

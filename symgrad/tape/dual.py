@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import complex64, complex128, float16, float32, float64, is_floating
-from symgrad.errors import ArgumentError, AutogradError
+from symgrad.errors import ArgumentError, AutogradError, UnsupportedDerivative
 from symgrad.op import FRONTS, Op, carrier_of, lookup, register_carrier, shape_of
 from symgrad.ops.shaping import expand_op
 from symgrad.tape import dualwrites
@@ -314,13 +314,23 @@ def _pushed(op: Op, i: int, tangent: Any, out: Any, inputs: tuple[Any, ...], par
     inputs = tuple(
         np.asarray(x) if isinstance(x, (list, tuple)) else float(x) if isinstance(x, Fraction) else x for x in inputs
     )
+    if op.underived:
+        raise UnsupportedDerivative(
+            f"Trying to use forward AD with aten::{op.name} that does not support it; {op.underived}"
+        )
     rules = op.jvps
-    with np.errstate(all="ignore"):
-        if callable(rules):
-            return rules(i, tangent, out, *inputs, **params)
-        if rules is not None and rules[i] is not None:
-            return rules[i](tangent, out, *inputs, **params)
-        return _TRANSPOSE[0](op, i, tangent, out, inputs, params)
+    try:
+        with np.errstate(all="ignore"):
+            if callable(rules):
+                return rules(i, tangent, out, *inputs, **params)
+            if rules is not None and rules[i] is not None:
+                return rules[i](tangent, out, *inputs, **params)
+            return _TRANSPOSE[0](op, i, tangent, out, inputs, params)
+    except UnsupportedDerivative as error:
+        raise UnsupportedDerivative(
+            f"Trying to use forward AD with {op.name} that does not support it because it has not been implemented "
+            f"yet: {error}"
+        ) from None
 
 
 _TRANSPOSE: list[Callable[..., Any]] = []

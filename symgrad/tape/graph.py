@@ -74,6 +74,15 @@ class Node:
         return self.extra
 
 
+def new_node(op: Op, args: Any, params: dict[str, Any], mask: int, shape: Any, dtype: Any, saved: Any) -> Node:
+    """A node that is younger than all others, without hooks; sweeps take it with care."""
+    node = Node()
+    node.op, node.args, node.params, node.mask = op, args, params, mask
+    node.shape, node.dtype, node.saved = shape, dtype, saved
+    node.rules, node.extra, node.sequence_nr = None, None, next(sequence)
+    return node
+
+
 def twin(node: Node) -> Node:
     """Another node that does the same: of its own time, without hooks and label."""
     made = Node.__new__(Node)

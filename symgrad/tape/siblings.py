@@ -17,12 +17,13 @@ from symgrad.tape.graph import Labelled, Masked, Node, NodeExtra, Parts
 class Siblings:
     """Nodes that are the outputs of one in torch, each while it lives; ``extra`` holds the hooks of the whole."""
 
-    __slots__ = ("__weakref__", "extra", "handle", "nodes")
+    __slots__ = ("__weakref__", "extra", "handle", "looks", "nodes")
 
     dtype = None
 
     def __init__(self, nodes: Sequence[Node]):
         self.nodes = [weakref.ref(node) for node in nodes]
+        self.looks = [(node.shape, node.dtype) for node in nodes]
         self.extra: NodeExtra | None = None
         self.handle: weakref.ref[Any] | None = None
         for node in nodes:

@@ -129,9 +129,10 @@ class Gradients(Recorded):
     @property
     def _backward_hooks(self) -> Any:
         """The hooks on this tensor by number; None where there are none."""
-        if self._node is None:
-            return None if self._extra is None else self._extra.hooks or None
-        return None if self._node.extra is None else self._node.extra.hooks or None
+        extra: Any = self._extra if self._node is None else self._node.extra
+        if extra is None or (not extra.hooks and extra.hooks.__class__ is dict):
+            return None
+        return extra.hooks
 
     @_backward_hooks.setter
     def _backward_hooks(self, hooks: Any) -> None:

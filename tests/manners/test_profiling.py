@@ -61,3 +61,20 @@ def test_profiler_aggregation_table(t):
     assert str(prof) == prof.table()
     assert "exp" in str(prof)
     assert "exp" in prof.key_averages().table(sort_by="cpu_time_total")
+
+
+def test_options(t):
+    """Other recorders may be asked for; a table may have a heading, and leave out what ran inside of something."""
+    with t.autograd.profiler.profile(
+        use_kineto=False, with_stack=False, profile_memory=False, record_shapes=True
+    ) as prof:
+        with t.autograd.profiler.record_function("whole"):
+            t.ones(3).exp()
+    table = prof.table(sort_by="self_cpu_time_total", row_limit=10, header="HEADING", top_level_events_only=True)
+    assert "HEADING" in table
+    assert "whole" in table
+    assert "exp" not in table
+    assert "exp" in prof.key_averages(group_by_input_shape=True).table(max_src_column_width=30, row_limit=-1)
+    assert [(e.key, e.count) for e in prof.function_events if e.name == "whole"] == [("whole", 1)]
+    with pytest.raises(TypeError):
+        t.autograd.profiler.profile(unheard_of=True)
