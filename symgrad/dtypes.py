@@ -152,6 +152,10 @@ class finfo:  # noqa: N801  (torch's name)
 
             limits = ml_dtypes.finfo(dtype)
         else:
+            if dtype.kind not in "fc":
+                raise TypeError(
+                    "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+                )
             limits = np.finfo(dtype)
         self.dtype = str(limits.dtype)
         self.bits, self.nmant = int(limits.bits), int(limits.nmant)

@@ -15,11 +15,10 @@ from symgrad import dtypes
 from symgrad.errors import AutogradError
 from symgrad.op import shape_of
 from symgrad.ops.noise import SOURCE, drawn
-from symgrad.ops.shaping import size_args
 from symgrad.streams import Generator
 from symgrad.tape.watch import WATCH, note_problem
 from symgrad.tensor import Tensor
-from symgrad.tensor.creation import filled, finished, like
+from symgrad.tensor.creation import filled, finished, like, whole_sizes
 
 __all__ = [
     "Generator",
@@ -150,7 +149,7 @@ def randint(
     low, high = int(low), int(high)
     if low >= high:
         raise AutogradError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    shape = tuple(int(s) for s in size_args((size,)))
+    shape = whole_sizes((size,))
     value = (drawn(generator).integers(high - low, shape) + low).astype(dtypes.as_dtype(dtype or dtypes.int64))
     return finished("randint", value, requires_grad, None, options)
 

@@ -173,6 +173,74 @@ def reshaped(sizes: Any, new: list[int], total: int) -> None:
         raise ShapeError(f"shape '{list(sizes)}' is invalid for input of size {total}")
 
 
+def whole(sizes: tuple[Any, ...]) -> None:
+    """Sizes and axes that are whole numbers."""
+    for k, size in enumerate(sizes):
+        if isinstance(size, float):
+            raise TypeError(f"argument 'size' must be tuple of ints, not float (element {k} is {size})")
+
+
+def expanded(old: tuple[Any, ...], new: list[Any]) -> None:
+    """At least as many axes as before, which keep their size or stretch from 1."""
+    offset = len(new) - len(old)
+    if offset < 0:
+        raise ShapeError(
+            f"expand(torch.FloatTensor{{{list(old)}}}, size={list(new)}): the number of sizes provided ({len(new)}) "
+            f"must be greater or equal to the number of dimensions in the tensor ({len(old)})"
+        )
+    for k, size in enumerate(new[:offset]):
+        if not isinstance(size, str) and size < 0:
+            raise ShapeError(
+                f"The expanded size of the tensor ({size}) isn't allowed in a leading, non-existing dimension {k}"
+            )
+    wrong = [k for k, size in enumerate(old) if size not in (1, new[offset + k])]
+    if wrong:
+        k = wrong[-1]
+        raise ShapeError(
+            f"The expanded size of the tensor ({new[offset + k]}) must match the existing size ({old[k]}) at "
+            f"non-singleton dimension {offset + k}.  Target sizes: {list(new)}.  Tensor sizes: {list(old)}"
+        )
+
+
+def parted(sizes: Any, total: int, dim: int) -> None:
+    """A size to part an axis by, or sizes of parts that make it up."""
+    if isinstance(sizes, int):
+        if sizes < 0:
+            raise ShapeError(f"split expects split_size be non-negative, but got split_size={sizes}")
+        if total and not sizes:
+            raise ShapeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {total}")
+        return
+    if isinstance(sizes, float):
+        raise TypeError("split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not float")
+    if any(size < 0 for size in sizes):
+        raise ShapeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}"
+        )
+    if sum(sizes) != total:
+        raise ShapeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {total} (input tensor's size at dimension {dim}), "
+            f"but got split_sizes={list(sizes)}"
+        )
+
+
+def permuted(order: tuple[int, ...], ndim: int) -> None:
+    """An order of all axes."""
+    if len(order) != ndim:
+        raise ShapeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(order)}"
+        )
+    if len(set(order)) < ndim:
+        raise ShapeError(f"permute(): duplicate dims are not allowed: {list(order)}.")
+
+
+def named_once(dims: Any) -> None:
+    """Axes of which none is named twice."""
+    for dim in dims:
+        if dims.count(dim) > 1:
+            raise ShapeError(f"dim {dim} appears multiple times in the list of dims")
+
+
 def moved(source: list[int], destination: list[int], src: list[int], dst: list[int]) -> None:
     """As many axes as places for them, each named once."""
     if len(src) != len(dst):

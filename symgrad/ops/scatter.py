@@ -484,7 +484,7 @@ def windowed(x: Any, dim: int, size: int, step: int = 1, dilation: int = 1) -> A
     have = shape_of(x)[dim]
     if (size - 1) * dilation + 1 > have:
         raise ShapeError(
-            f"A window of {(size - 1) * dilation + 1} entries does not fit into axis {dim} of size {have}."
+            f"maximum size for tensor at dimension {dim} is {have} but size is {(size - 1) * dilation + 1}"
         )
     return windows_op(x, dim=dim, size=size, step=step, dilation=dilation)
 
@@ -496,6 +496,10 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
         flat = reshape(input, 1)
         return getitem(flat, slice(0, size)) if size <= 1 else windowed(flat, 0, size, step)
     axis = axis_of(dimension, len(shape_of(input)))
+    if size < 0:
+        raise ShapeError(f"size is {size} but must be >= 0")
+    if step < 1:
+        raise ShapeError(f"step is {step} but must be > 0")
     if not size:
         kept = (shape_of(input)[axis] // step) + 1
         return getitem(input, (*(slice(None),) * axis, np.zeros((kept, 0), np.int64)))

@@ -33,7 +33,8 @@ def shape_text(shape: Sequence[Any]) -> str:
 def size_args(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     """``f(2, 3)`` and ``f((2, 3))`` alike."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
-        return tuple(sizes[0])
+        sizes = tuple(sizes[0])
+    fits.whole(sizes)
     return sizes
 
 
@@ -124,6 +125,7 @@ def squeeze(input: Any, dim: Any = None) -> Any:
     """
     shape = shape_of(input)
     dims = range(len(shape)) if dim is None else [axis_of(d, len(shape)) for d in np.atleast_1d(dim)]
+    fits.named_once(dims)
     drop = {d for d in dims if len(shape) and shape[d] == 1}
     return squeeze_op(input, dim=tuple(sorted(drop)))
 
@@ -193,8 +195,7 @@ def permute(input: Any, *dims: Any) -> Any:
     """Axes in the order ``dims``."""
     ndim = len(shape_of(input))
     order = tuple(axis_of(d, ndim) for d in size_args(dims))
-    if sorted(order) != list(range(ndim)):
-        raise ShapeError(f"permute(dims): {size_args(dims)} is not an order of the {ndim} axes of {shape_of(input)}.")
+    fits.permuted(order, ndim)
     return permute_op(input, dims=order)
 
 
@@ -279,11 +280,7 @@ def expand(input: Any, *sizes: Any) -> Any:
     for k, size in enumerate(old):
         if offset >= 0 and new[offset + k] == -1:
             new[offset + k] = size
-        if offset < 0 or size not in (1, new[offset + k]):
-            raise ShapeError(
-                f"The expanded size {tuple(new)} does not fit the existing size {tuple(old)}: every axis must keep its "
-                "size or stretch from 1, counted from the right."
-            )
+    fits.expanded(tuple(old), new)
     return input if tuple(new) == tuple(old) else expand_op(input, shape=tuple(new))
 
 
@@ -515,7 +512,7 @@ def select(input: Any, dim: int, index: int) -> Any:
     shape = shape_of(input)
     dim = axis_of(dim, len(shape))
     if not -shape[dim] <= index < shape[dim]:
-        raise IndexError(f"select(): index {index} out of range for tensor of size {tuple(shape)} at dimension {dim}")
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
     return select_op(input, dim=dim, index=index % shape[dim])
 
 
@@ -536,12 +533,9 @@ def split(input: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, .
         raise ShapeError("split expects at least a 1-dimensional tensor")
     total = shape[axis_of(dim, len(shape))]
     sizes = split_size_or_sections
+    fits.parted(sizes, total, dim)
     if isinstance(sizes, int):
-        if sizes < 0 or (total and not sizes):
-            raise ShapeError(f"split expects split_size be positive, but got split_size={sizes} for an axis of {total}")
         sizes = [min(sizes, total - k) for k in range(0, total, sizes)] if total else [0]
-    if sum(sizes) != total:
-        raise ShapeError(f"split expects sizes that add up to {total} (the size of axis {dim}), but got {list(sizes)}")
     starts = np.cumsum([0, *sizes])
     return tuple(narrow(input, dim, int(s), n) for s, n in zip(starts, sizes, strict=False))
 
@@ -588,7 +582,10 @@ def repeat(input: Any, *repeats: Any) -> Any:
     counts = size_args(repeats)
     old = shape_of(input)
     if len(counts) < len(old):
-        raise ShapeError(f"repeat({tuple(counts)}): needs a number for each of the {len(old)} axes of {tuple(old)}.")
+        raise ShapeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: "
+            f"repeat({tuple(counts)}) of {tuple(old)}."
+        )
     old = (1,) * (len(counts) - len(old)) + tuple(old)
     pairs = tuple(s for pair in zip(counts, old, strict=True) for s in pair)
     spread = expand(reshape(input, *(s for n in old for s in (1, n))), pairs)

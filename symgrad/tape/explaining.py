@@ -10,6 +10,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, OutOfBounds, ShapeError, SymgradError, UnsupportedDtype
 from symgrad.op import Op, refusal, shape_of
+from symgrad.ops import fits
 
 MISUSE = (AttributeError, TypeError, KeyError, IndexError, ValueError, ZeroDivisionError, UnboundLocalError)
 """Python's errors that arguments of a wrong kind cause somewhere inside of a function."""
@@ -92,16 +93,11 @@ def _misfit(given: list[int], how: str, wanted: list[int]) -> str:
     """torch's words for values that do not fit into a part: of a view, or of places that an array picks."""
     if how != "into":
         return f"shape mismatch: value tensor of shape {given} cannot be broadcast to indexing result of shape {wanted}"
-    if len(given) > len(wanted):
-        return (
-            f"expand(torch.FloatTensor{{{given}}}, size={wanted}): the number of sizes provided ({len(wanted)}) must "
-            f"be greater or equal to the number of dimensions in the tensor ({len(given)})"
-        )
-    axis = max(k for k in range(1, len(given) + 1) if given[-k] not in (1, wanted[-k]))
-    return (
-        f"The expanded size of the tensor ({wanted[-axis]}) must match the existing size ({given[-axis]}) at "
-        f"non-singleton dimension {len(wanted) - axis}.  Target sizes: {wanted}.  Tensor sizes: {given}"
-    )
+    try:
+        fits.expanded(tuple(given), wanted)
+    except ShapeError as error:
+        return str(error)
+    return f"values of shape {given} do not fit into a part of shape {wanted}"
 
 
 _WORDS = {

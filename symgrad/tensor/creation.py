@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
@@ -266,6 +267,15 @@ def legacy_value(data: tuple[Any, ...]) -> Any:
     return np.array(_as_array(data[0] if data else [], None), dtypes.get_default_dtype())
 
 
+def whole_sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
+    """The sizes of a tensor to make; raises torch's errors for others than numbers from 0 on."""
+    shape = tuple(operator.index(s) for s in size_args(size))
+    for s in shape:
+        if s < 0:
+            raise ShapeError(f"Trying to create tensor with negative dimension {s}: {list(shape)}")
+    return shape
+
+
 def filled(name: str, fill: Callable[[Any, Any], Any], doc: str, value: Any = None) -> Callable[..., Tensor]:
     """A factory of tensors of a given size: ``fill(shape, dtype)`` makes the array."""
 
@@ -277,7 +287,7 @@ def filled(name: str, fill: Callable[[Any, Any], Any], doc: str, value: Any = No
         _depth: int = 2,
         **options: Any,
     ) -> Tensor:
-        shape = tuple(int(s) for s in size_args((options.pop("size"),) if "size" in options else size))
+        shape = whole_sizes((options.pop("size"),) if "size" in options else size)
         array = fill(shape, dtypes.as_dtype(dtype or dtypes.get_default_dtype()))
         recipe = _constant(array, value)
         return finished(make.__name__, array, requires_grad, name, options, recipe, _depth, dtype is None)
@@ -339,7 +349,9 @@ def full(
     **options: Unpack[Options],
 ) -> Tensor:
     """One value everywhere."""
-    shape = tuple(size) if isinstance(size, (tuple, list)) else (size,)
+    shape = whole_sizes((size,))
+    if isinstance(fill_value, str):
+        raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not str")
     fill_value = getattr(fill_value, "_value", fill_value)
     kind = fill_value.dtype if hasattr(fill_value, "dtype") else dtypes.for_python_number(fill_value)
     array = _full(shape, fill_value, dtypes.as_dtype(dtype or kind))

@@ -384,7 +384,10 @@ def iinfo(dtype: Any) -> Any:
     >>> iinfo(np.int8).max
     127
     """
-    return np.iinfo(dtypes.as_dtype(dtype))
+    of = dtypes.as_dtype(dtype)
+    if of.kind not in "iu":
+        raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.finfo'")
+    return np.iinfo(of)
 
 
 def can_cast(from_: Any, to: Any) -> bool:

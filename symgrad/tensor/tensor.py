@@ -313,7 +313,7 @@ class Tensor(Shown, Turned, Writes, Gradients, metaclass=TensorType):
 
     def __format__(self, spec: str) -> str:
         if self.ndim or self.__class__ is not Tensor:
-            return format(str(self), spec)
+            return object.__format__(self, spec)
         return format(self.item() if spec else self._value.item(), spec)
 
     # -------------------------------------------------------------------------------------- indexing and in-place

@@ -136,3 +136,53 @@ def test_old_types_as_types(t):
     assert x.type(t.LongTensor).tolist() == [1, -2]
     assert x.type("torch.DoubleTensor").dtype == t.float64
     assert x.type(t.float16).dtype == t.float16
+
+
+SIZES = {
+    "parts that do not make up the axis": lambda t: t.ones(7, 4).split([3, 3], 0),
+    "a part of no size": lambda t: t.ones(7, 4).split(0),
+    "a part of a negative size": lambda t: t.ones(7, 4).split(-1),
+    "parts of negative sizes": lambda t: t.ones(7, 4).split([-1, 8]),
+    "a part of a broken size": lambda t: t.ones(7, 4).split(2.5),
+    "a new axis of any size": lambda t: t.ones(5).expand(-1, -1),
+    "a size that does not stretch": lambda t: t.ones(5).expand(4),
+    "too few sizes": lambda t: t.ones(1, 8, 1).expand(8, 1),
+    "a size inside that does not stretch": lambda t: t.ones(1, 8, 1).expand(2, 3, 1),
+    "a negative size": lambda t: t.ones(5).expand(2, -5),
+    "an axis squeezed twice": lambda t: t.ones(2, 1, 3).squeeze((1, 1)),
+    "too few axes": lambda t: t.ones(7, 4).permute(0),
+    "an axis twice": lambda t: t.ones(7, 4).permute(0, 0),
+    "an entry that is not there": lambda t: t.ones(7, 4).select(0, 9),
+    "a window that is too wide": lambda t: t.ones(7, 4).unfold(0, 9, 1),
+    "a window that does not move": lambda t: t.ones(7, 4).unfold(0, 2, 0),
+    "a window of a negative size": lambda t: t.ones(7, 4).unfold(0, -1, 1),
+    "too few repetitions": lambda t: t.ones(7, 4).repeat(2),
+    "a format of several entries": lambda t: f"{t.ones(2):.2f}",
+    "limits of integers": lambda t: t.finfo(t.int32),
+    "limits of floating numbers": lambda t: t.iinfo(t.float32),
+    "a random negative size": lambda t: t.rand(-1),
+    "a text as value": lambda t: t.full((2,), "a"),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_sizes_that_do_not_fit(name: str) -> None:
+    errors = []
+    for t in (torch, sg):
+        with pytest.raises(Exception) as caught:  # noqa: PT011
+            SIZES[name](t)
+        errors.append(caught.value)
+    assert isinstance(errors[1], type(errors[0]))
+    assert str(errors[0]).partition(". ")[0][:100].rstrip(".") in str(errors[1])
+
+
+@pytest.mark.parametrize("name", ["zeros", "ones", "empty", "rand", "randn"])
+def test_broken_and_negative_sizes(name: str) -> None:
+    for t in (torch, sg):
+        with pytest.raises(RuntimeError):
+            getattr(t, name)(2, -1)
+        for size in (1.5, "a"):
+            with pytest.raises(TypeError):
+                getattr(t, name)(size)
+    with pytest.raises(TypeError):
+        sg.ones(7, 4).view(2.0, 14)
