@@ -14,7 +14,7 @@ from symgrad.ops import fits, neurons
 from symgrad.ops.constants import exact
 from symgrad.ops.elementwise import logsigmoid, sigmoid, tanh
 from symgrad.ops.elementwise import softplus as softplus_op
-from symgrad.ops.naming import INPLACE, within, written
+from symgrad.ops.naming import INPLACE, with_inplace, within, written
 from symgrad.ops.refusals import kind_of
 from symgrad.ops.select import abs_, by_pieces, relu, where
 from symgrad.ops.shaping import axis_of, chunk, reshape
@@ -31,6 +31,8 @@ def _activation(*names: str, method: bool = False) -> Callable[[Callable[..., An
         @functools.wraps(call)
         def function(input: Any, *args: Any, inplace: bool = False, **options: Any) -> Any:
             return written(input, call, *args, **options) if inplace else call(input, *args, **options)
+
+        function.__signature__ = with_inplace(call)  # type: ignore[attr-defined]
 
         def overwrite(input: Any, *args: Any, **options: Any) -> Any:
             return written(input, call, *args, **options)
@@ -110,7 +112,9 @@ def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
 
 
 @_activation("rrelu")
-def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None) -> Any:
+def rrelu(
+    input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, *, generator: Any = None
+) -> Any:
     """leaky_relu with a slope drawn for every entry that is not positive while training, the mean slope otherwise."""
     if lower > upper:
         raise ArgumentError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")

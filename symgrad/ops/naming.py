@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -37,3 +39,27 @@ def written(x: Any, call: Callable[..., Any], *args: Any, **options: Any) -> Any
     """``call(x, …)`` put back into ``x``: what ``inplace=True`` means.  Arrays and formulas cannot be written to."""
     write = getattr(x, "_inplace", None)
     return call(x, *args, **options) if write is None else write(call, *args, **options)
+
+
+def with_inplace(call: Callable[..., Any]) -> inspect.Signature:
+    """The signature of ``call`` with ``inplace`` behind its positional arguments, as in torch."""
+    signature = inspect.signature(call)
+    named = list(signature.parameters.values())
+    places = [p for p in named if p.kind is p.POSITIONAL_OR_KEYWORD]
+    switch = inspect.Parameter("inplace", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=False, annotation="bool")
+    return signature.replace(parameters=[*places, switch, *(p for p in named if p.kind is p.KEYWORD_ONLY)])
+
+
+def by_name(call: Callable[..., Any]) -> Callable[..., Any]:
+    """``call`` with an ``inplace`` that is given by position passed on by name; other functions as they are."""
+    names = [p.name for p in inspect.signature(call).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    if names[-1:] != ["inplace"]:
+        return call
+
+    @functools.wraps(call)
+    def function(*args: Any, **options: Any) -> Any:
+        if len(args) == len(names):
+            return call(*args[:-1], inplace=args[-1], **options)
+        return call(*args, **options)
+
+    return function

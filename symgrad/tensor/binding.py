@@ -16,7 +16,7 @@ from symgrad.ops.arithmetic import over_tensor
 from symgrad.ops.bits import inverted
 from symgrad.ops.indexing import getitem
 from symgrad.ops.labels import COMPUTING, KEPT, LABELS, SCALING
-from symgrad.ops.naming import INPLACE, SPACES
+from symgrad.ops.naming import INPLACE, SPACES, by_name
 from symgrad.ops.rewrites import OF_FUNCTIONS
 from symgrad.tape import fast, record
 from symgrad.tape.explaining import MISUSE, misused
@@ -346,12 +346,13 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-_SETTINGS = (int, float, complex, bool, str, type(None))
+_SETTINGS = frozenset((int, float, complex, bool, str, type(None)))
 
 
 def _settings(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """What a function was given besides tensors, which stand as ``...``."""
-    return tuple(map(_setting, args)), {key: _setting(a) for key, a in kwargs.items()}
+    named = {key: _setting(a) for key, a in kwargs.items()} if kwargs else kwargs
+    return tuple([a if a.__class__ in _SETTINGS else _setting(a) for a in args]), named
 
 
 def _setting(given: Any) -> Any:
@@ -503,6 +504,8 @@ def _bind_spaces(cls: type) -> None:
         names = {name: f"{space}.{name}" for name in whole}
         members.update({name: _rewriting(names[name], _labelling(names[name], whole[name])) for name in names})
         members.update({name: _joining(names[name], members[name]) for name in names})
+        if space == "nn.functional":
+            members.update({name: by_name(members[name]) for name in names})
         if space in _WITH_OUT:
             members.update({name: with_out(f"{space}_{name}", call) for name, call in members.items()})
         else:

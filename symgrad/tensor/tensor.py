@@ -164,7 +164,9 @@ class Tensor(Shown, Turned, Writes, Gradients, metaclass=TensorType):
             raise ArgumentError("Variable data has to be a tensor, but got NoneType")
         new = value if isinstance(value, Tensor) else plain(Tensor, np.asarray(value))
         if self._requires_grad and not dtypes.is_floating(new.dtype):
-            raise DtypeError(f"data of dtype {new.dtype} cannot replace that of a tensor that requires grad")
+            raise DtypeError(
+                f"data set to a tensor that requires gradients must be floating point or complex dtype, not {new.dtype}"
+            )
         place: Any = self if self._node is None else self._node
         if not self._requires_grad and self._node is None and self._extra is not None:
             place = self._extra.source or self

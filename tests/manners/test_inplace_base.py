@@ -321,3 +321,29 @@ def test_copy_(t, dtype):
     (target * 2).sum().backward()
     assert source.grad.dtype == t.float32
     assert values(source.grad) == [2.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("relu", ()),
+        ("leaky_relu", (0.1,)),
+        ("elu", (1.0,)),
+        ("hardtanh", (-1.0, 1.0)),
+        ("silu", ()),
+        ("threshold", (0.0, 0.0)),
+        ("rrelu", (0.1, 0.2, False)),
+        ("dropout", (0.5, False)),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_inplace_by_position(t, name, settings):
+    """Activations take ``inplace`` as their last argument, also without its name."""
+    function = getattr(t.nn.functional, name)
+    x = t.tensor([-2.0, 0.5, 3.0], requires_grad=True)
+    changed = x * 1
+    made = function(changed, *settings, True)
+    assert made is changed
+    assert made.tolist() == function(x, *settings).tolist() == function(x * 1, *settings, inplace=True).tolist()
+    made.sum().backward()
+    assert x.grad.tolist() == pytest.approx(t.autograd.grad(function(x, *settings).sum(), x)[0].tolist())
