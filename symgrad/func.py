@@ -351,7 +351,10 @@ def jvp(
         if not is_floating(primal.dtype):
             raise ArgumentError(f"primal {k} has dtype {primal.dtype}; derivatives need a floating or complex dtype.")
         tangent = as_tensor(move, f"tangent {k}")
-        row.append(dual.make_dual(primal, fit(tangent, shape_of(tangent), primal.dtype), tag))
+        tangent = fit(tangent, shape_of(tangent), primal.dtype)
+        if isinstance(tangent, Tensor) and tangent.requires_grad and tangent.is_leaf:
+            tangent = tangent.clone()  # a custom function may change it in place
+        row.append(dual.make_dual(primal, tangent, tag))
     args = containers.unflatten(structure, iter(row))
     try:
         result, aux = run(func, args, {}, has_aux, _JVP)

@@ -279,3 +279,70 @@ def test_inner_transforms_leave_no_grad_behind():
     assert grad(lambda q: (grad(lambda v: (v**3 * q).sum())(v) * w).sum())(q).requires_grad
     (_, given) = grad(lambda q: (q.sum(), q), has_aux=True)(q)
     assert not given.requires_grad
+
+
+class Handed(sg.autograd.Function):
+    """Gives its argument back, and keeps it or what it gave."""
+
+    kept = "nothing"
+
+    @staticmethod
+    def forward(x):
+        return x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        keep = ctx.save_for_forward if Handed.kept.startswith("forward") else ctx.save_for_backward
+        if Handed.kept != "nothing":
+            keep(output if Handed.kept.endswith("output") else inputs[0])
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+    @staticmethod
+    def jvp(ctx, t):
+        return t.view_as(t)
+
+
+@pytest.mark.parametrize("kept", ["nothing", "input", "output", "forward input", "forward output"])
+def test_an_input_that_is_given_back_is_not_kept(kept, monkeypatch):
+    monkeypatch.setattr(Handed, "kept", kept)
+    x = sg.tensor(2.0)
+    calls = (
+        lambda: grad(lambda x: Handed.apply(x * 3))(x),
+        lambda: jvp(Handed.apply, (x,), (sg.tensor(6.0),))[1],
+        lambda: 3 * Handed.apply(x),
+    )
+    for call in calls:
+        if kept == "nothing":
+            assert call().item() == 6.0
+        else:
+            with pytest.raises(RuntimeError, match="An input that has been returned as-is as output is being saved"):
+                call()
+
+
+def test_custom_functions_on_tensors_that_came_to_move():
+    def f(x):
+        moving = sg.zeros(2)
+        moving.copy_(x)
+        return Cube.apply(moving)
+
+    x = sg.tensor([1.0, 2.0])
+    close(jvp(f, (x,), (sg.ones(2),))[1], [3.0, 12.0], rtol=1e-6)
+    tangent = sg.ones(2, requires_grad=True)
+    (found,) = sg.autograd.grad(jvp(lambda x: x.clone().mul_(x), (x,), (tangent,))[1].sum(), tangent)
+    close(found, [2.0, 4.0], rtol=1e-6)
+
+
+class Cube(sg.autograd.Function):
+    """Its own derivative, of either kind."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_forward(x)
+        return x**3
+
+    @staticmethod
+    def jvp(ctx, t):
+        return 3 * ctx.saved_tensors[0] ** 2 * t

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.graph import class_named
-from symgrad.autograd.handed import attached, check_dirty, unrecorded
+from symgrad.autograd.handed import attached, check_dirty, check_kept, unrecorded
 from symgrad.autograd.once import ONCE as ONCE
 from symgrad.autograd.once import once_differentiable as once_differentiable
 from symgrad.autograd.pushforward import NO_JVP, pushed
@@ -19,7 +19,7 @@ from symgrad.autograd.symbolic import FunctionOp, Signature, node_op
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
-from symgrad.tape.dual import Dual
+from symgrad.tape.dual import Dual, faced
 from symgrad.tape.freed import SECOND_TIME
 from symgrad.tape.graph import FREED, Node, Parts, new_node
 from symgrad.tape.inplace import follow, refuse
@@ -392,6 +392,7 @@ class Function:
         _refuse_legacy(cls)
         if named:
             args = _in_order(cls, args, named)
+        args = tuple(map(faced, args))
         if any(isinstance(a, Dual) for a in args):
             return pushed(cls, args, lambda primals, moving: _applied(cls, primals, moving))
         return _applied(cls, args)[1]
@@ -412,6 +413,8 @@ def _run(cls: type[Function], args: tuple[Any, ...], moving: Sequence[bool]) -> 
         ctx.needs_input_grad = tuple(a or b for a, b in zip(ctx.needs_input_grad, moving, strict=True))
     with no_grad():
         returned = run_forward(cls, ctx, args)
+    if has_setup(cls):
+        check_kept(ctx, args, returned)
     if moving:
         marked = {id(t) for t in ctx.non_differentiable}
         outputs = returned if isinstance(returned, tuple) else (returned,)

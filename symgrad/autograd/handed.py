@@ -21,6 +21,18 @@ _STRAY = (
 )
 
 
+def check_kept(ctx: Any, inputs: Sequence[Any], returned: Any) -> None:
+    """Raise torch's error where ``setup_context`` keeps an input that is an output as it is."""
+    outputs = returned if isinstance(returned, tuple) else (returned,)
+    same = {id(x) for x in inputs if isinstance(x, Recorded)} & set(map(id, outputs)) - set(map(id, ctx.dirty_tensors))
+    if same and any(id(t) in same for t in (*ctx.to_save, *(ctx.saved_for_forward or ()))):
+        raise AutogradError(
+            "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
+            "override setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or "
+            "setup ctx inside the forward function itself."
+        )
+
+
 def check_dirty(dirty: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
     """Look at the tensors that ``mark_dirty`` was told of.
 

@@ -109,7 +109,8 @@ def change(name: str) -> Callable[..., Any] | None:
 
 def unchanged(dual: Any) -> Any:
     """The dual as it is before a change, for what is recorded about the change."""
-    return dual.clone() if dual.requires_grad else dual
+    recorded = dual.requires_grad or getattr(dual.tangent, "requires_grad", False)
+    return dual.clone() if recorded else dual
 
 
 def _require(dual: Any, requires_grad: bool = True) -> Any:
