@@ -15,7 +15,7 @@ import numpy as np
 from symgrad.errors import SymgradError
 from symgrad.formula.derive import Derivation
 from symgrad.formula.stable import CANDIDATES, respelled
-from symgrad.formula.term import Term, evaluate, postorder, symbol
+from symgrad.formula.term import Term, evaluate, postorder, rebuilt, symbol
 from symgrad.tape.formula import Reading, nodes_below
 from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded
@@ -80,12 +80,23 @@ class _Program:
         values = self.values if recorded else {k: _value(v) for k, v in self.values.items()}
         try:
             found = Derivation(self.outputs, self.seeds, [target]).adjoints.get(target)
-            return None if found is None else evaluate(found, values, self._sizes())
+            return None if found is None else evaluate(_respelled(found), values, self._sizes())
         except SymgradError:
             return None
 
     def _sizes(self) -> dict[str, int]:
         return {letter: n for n, letter in self.reading.letters.items()}
+
+
+def _respelled(root: Term) -> Term:
+    """The same with values, too, in the spellings that do not overflow."""
+
+    def change(term: Term, args: tuple[Any, ...]) -> Any:
+        same = term if all(a is b for a, b in zip(args, term.args, strict=True)) else term.op(*args, **term.params)
+        other = respelled(same)
+        return same if other is None else other[0]
+
+    return rebuilt([root], change)[0]  # type: ignore[no-any-return]
 
 
 def _value(item: Any) -> Any:

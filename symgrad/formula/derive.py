@@ -26,9 +26,12 @@ def depends_on(order: Sequence[Term], targets: set[Term]) -> set[Term]:
 
 
 class Derivation:
-    """One reverse sweep: adjoints of every term between the outputs and the targets."""
+    """One reverse sweep: adjoints of every term between the outputs and the targets.
 
-    def __init__(self, outputs: Sequence[Term], seeds: Sequence[Term], targets: Sequence[Term]):
+    ``ends``: targets are taken for independent, so that nothing goes on below one of them to another.
+    """
+
+    def __init__(self, outputs: Sequence[Term], seeds: Sequence[Term], targets: Sequence[Term], ends: bool = False):
         self.adjoints: dict[Term, Term] = {}
         self.structural: set[Term] = set()
         order = postorder(outputs)
@@ -41,7 +44,9 @@ class Derivation:
             if term in useful and term in self.pending:
                 g = self._total(term)
                 self.adjoints[term] = g
-                if (term not in self.targets or term.args) and not self._pushed_past(term, g, useful):
+                if term in self.targets and (ends or not term.args):
+                    continue
+                if not self._pushed_past(term, g, useful):
                     self._push(term, g, useful)
 
     def _total(self, term: Term) -> Term:
@@ -59,7 +64,7 @@ class Derivation:
         if found is None or not self.targets.isdisjoint(between(term, found[1])):
             return False
         bases = [b for b in found[1] if b in useful]
-        inner = Derivation([found[0]], [g], bases)
+        inner = Derivation([found[0]], [g], bases, ends=True)
         for base in dict.fromkeys(bases):
             if base in inner.adjoints:
                 self.pending.setdefault(base, []).append(inner.adjoints[base])

@@ -2,8 +2,8 @@
 
 ``log1p(exp(x))`` at 1000 has the derivative 1, but the chain rule finds 0 · inf; ``sqrt(x*x + y*y)`` at the origin
 finds inf · 0.  In such places the same value has another spelling in the op table, whose rule is right everywhere:
-softplus, logsumexp, the norms.  :func:`respelled` finds it, and the reverse sweep differentiates that one.  Nothing
-else changes: values are computed as the program says.
+softplus, the logistic function, tanh, softmax, logsumexp, the norms.  :func:`respelled` finds it, and the reverse sweep
+differentiates that one.  Nothing else changes: values are computed as the program says.
 
 Patterns after Blanchard, Higham and Higham, "Accurately computing the log-sum-exp and softmax functions" (2021).
 """
@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from symgrad.dtypes import is_real_floating
-from symgrad.formula.term import Term
+from symgrad.formula.term import Term, number
 from symgrad.op import lookup
 from symgrad.ops.products import QUOTIENTS, made_of
 
@@ -36,45 +36,116 @@ def _made(name: str, base: Term, **params: Any) -> Found:
     return lookup(name)(base, **params), [base]
 
 
-def _plus_one(term: Term) -> Term | None:
-    """``u`` of ``1 + u``."""
-    if term.op.name != "add":
+ZERO = number(0)
+
+
+def _real(term: Term) -> bool:
+    return term.dtype is not None and is_real_floating(term.dtype)
+
+
+def _exponent(term: Term) -> Term | None:
+    """u of eᵘ for real u; 1 is e⁰."""
+    if term.op.name == "exp":
+        return term.args[0] if _real(term) else None
+    return ZERO if term.number == 1 else None
+
+
+def _pair(term: Term, op: str) -> tuple[Term, Term] | None:
+    """u and v of eᵘ + eᵛ or eᵘ - eᵛ, one of which may be 1."""
+    if term.op.name != op:
         return None
-    a, b = term.args
-    return b if a.number == 1 else a if b.number == 1 else None
+    u, v = map(_exponent, term.args)
+    return None if u is None or v is None or u is v is ZERO else (u, v)
 
 
-def _exponent(term: Term | None) -> Term | None:
-    return term.args[0] if term is not None and term.op.name == "exp" else None
+def _minus(u: Term, v: Term) -> Term:
+    """u - v, of which one may be 0."""
+    if v is ZERO:
+        return u
+    if u is not ZERO:
+        return u - v  # type: ignore[operator,no-any-return]
+    return v.args[0] if v.op.name == "neg" else -v
+
+
+def _found(term: Term, *bases: Term) -> Found:
+    """The bases are the terms themselves, without a minus in front, and not 0."""
+    plain = (b.args[0] if b.op.name == "neg" else b for b in bases)
+    return term, [b for b in dict.fromkeys(plain) if b is not ZERO]
 
 
 def _log1p(term: Term) -> Found | None:
     """log(1 + eᵘ) = softplus(u)."""
     u = _exponent(term.args[0])
-    return None if u is None else _made("softplus", u)
+    return None if u is None or u is ZERO else _made("softplus", u)
 
 
 def _log(term: Term) -> Found | None:
-    """log(1 + eᵘ), log Σeᵘ, log σ(u), log softmax(u)."""
+    """log eᵘ, log(eᵘ + eᵛ), log Σeᵘ, log cosh u, and logarithms of what is σ(u) or softmax(u)."""
     (x,) = term.args
-    if x.op.name == "sigmoid":
-        return _made("logsigmoid", x.args[0])
-    if x.op.name == "softmax":
-        return _made("log_softmax", x.args[0], **x.params)
-    if x.op.name == "sum":
-        u = _exponent(x.args[0])
-        return None if u is None else _made("logsumexp", u, **x.params)
-    u = _exponent(_plus_one(x))
-    return None if u is None else _made("softplus", u)
+    name = x.op.name
+    if not _real(x):
+        return None
+    if name == "exp":
+        return _found(x.args[0], x.args[0])
+    if (pair := _pair(x, "add")) is not None:
+        u, v = pair
+        one = v if u is ZERO else u
+        return _found(lookup("softplus")(one) if ZERO in pair else lookup("logaddexp")(u, v), u, v)
+    if name == "sum" and x.args[0].op.name == "exp":
+        return _made("logsumexp", x.args[0].args[0], **x.params)
+    if name == "cosh":
+        return _found(lookup("logaddexp")(x.args[0], -x.args[0]) - lookup("log")(number(2)), x.args[0])
+    if name == "sub" and x.args[0].number == 1:
+        odds = _odds(x.args[1])
+        return None if odds is None else _found(lookup("logsigmoid")(-odds), odds)
+    inner = _quotient(x) if name in ("div", "reciprocal") else None
+    spelling, bases = inner or (x, list(x.args))
+    if spelling.op.name == "sigmoid":
+        return _found(lookup("logsigmoid")(spelling.args[0]), *bases)
+    if spelling.op.name != "softmax":
+        return None
+    return _found(lookup("log_softmax")(spelling.args[0], **spelling.params), *bases)
+
+
+def _odds(term: Term) -> Term | None:
+    """u of σ(u)."""
+    return term.args[0] if term.op.name == "sigmoid" else None
 
 
 def _quotient(term: Term) -> Found | None:
-    """1/(1 + eᵘ) = σ(-u)."""
-    top, below = term.args if term.op.name == "div" else (None, term.args[0])
-    u = _exponent(_plus_one(below))
-    if u is None or (top is not None and top.number != 1):
+    """Quotients by eᵘ + eᵛ, by its square, and by Σeᵘ: with σ, tanh and softmax nothing overflows."""
+    top, below = term.args if term.op.name == "div" else (number(1), term.args[0])
+    squared = _square_root(below)
+    pair = _pair(below if squared is None else squared, "add")
+    if pair is None:
+        return _share(top, below)
+    u, v = pair
+    sigmoid = lookup("sigmoid")
+    of = _exponent(top)
+    if of is not None and of in pair:
+        other = v if of is u else u
+        share = sigmoid(_minus(of, other))
+        if squared is None:
+            return _found(share, u, v)
+        return _found(share * sigmoid(_minus(other, of)), u, v) if other is ZERO else None
+    minus = _pair(top, "sub")
+    if minus is not None and squared is None and set(minus) == set(pair):
+        return _found(lookup("tanh")(lookup("div")(_minus(*minus), 2)), u, v)
+    if ZERO not in pair:
         return None
-    return (lookup("sigmoid")(u.args[0]), [u.args[0]]) if u.op.name == "neg" else (lookup("sigmoid")(-u), [u])
+    share = sigmoid(-v if u is ZERO else -u) if squared is None else sigmoid(-v if u is ZERO else -u) ** 2
+    return _found(top * share, u, v, top)
+
+
+def _share(top: Term, below: Term) -> Found | None:
+    """eᵘ / Σeᵘ = softmax(u)."""
+    while below.op.name in ("unsqueeze", "expand"):
+        below = below.args[0]
+    if below.op.name != "sum" or below.args[0] is not top or _exponent(top) is None or len(below.params["dim"]) != 1:
+        return None
+    if not below.params["keepdim"] and top.ndim > 1:
+        return None
+    return _made("softmax", top.args[0], dim=below.params["dim"][0])
 
 
 def _root(term: Term) -> Found | None:
@@ -119,7 +190,7 @@ def _square_root(term: Term) -> Term | None:
         or (name == "mul" and term.args[0] is term.args[1])
     ):
         x = term.args[0]
-        return x if x.number is None and x.dtype is not None and is_real_floating(x.dtype) else None
+        return x if x.number is None and _real(x) else None
     return None
 
 
@@ -141,8 +212,8 @@ _PATTERNS: dict[str, Callable[[Term], Found | None]] = {
     "pow": _root,
     **dict.fromkeys(QUOTIENTS, _divided),
 }
-CANDIDATES = frozenset(_PATTERNS)
-"""Names of the ops that a pattern may end in."""
+CANDIDATES = frozenset(_PATTERNS) | {"scaled_reciprocal"}
+"""Names of the ops that a pattern may end in, on the tape, too: 1/x is a step of its own there."""
 
 
 def between(term: Term, bases: Sequence[Term]) -> list[Term]:

@@ -1,0 +1,101 @@
+"""Derivatives that the chain rule loses far out: naive formulas at points where their parts overflow."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+POINTS = np.array([-12589.0, -1000.0, -745.0, -40.0, -1.0, 0.25, 3.0, 40.0, 709.9, 1000.0, 12589.0])
+
+
+def sigmoid(x):
+    return 1 / (1 + mpmath.exp(-x))
+
+
+NAIVE = {
+    "log1p(e^x)": (lambda x: sg.log1p(sg.exp(x)), sigmoid),
+    "log(e^x + 1)": (lambda x: sg.log(sg.exp(x) + 1), sigmoid),
+    "log(1 + e^-x)": (lambda x: sg.log(1 + sg.exp(-x)), lambda x: -sigmoid(-x)),
+    "1 / (1 + e^-x)": (lambda x: 1 / (1 + sg.exp(-x)), lambda x: sigmoid(x) * sigmoid(-x)),
+    "1 / (1 + e^x)": (lambda x: 1 / (1 + sg.exp(x)), lambda x: -sigmoid(x) * sigmoid(-x)),
+    "reciprocal": (lambda x: (1 + sg.exp(-x)).reciprocal(), lambda x: sigmoid(x) * sigmoid(-x)),
+    "e^x / (1 + e^x)": (lambda x: sg.exp(x) / (1 + sg.exp(x)), lambda x: sigmoid(x) * sigmoid(-x)),
+    "e^x / (1 + e^x)²": (
+        lambda x: sg.exp(x) / (1 + sg.exp(x)) ** 2,
+        lambda x: sigmoid(x) * sigmoid(-x) * (1 - 2 * sigmoid(x)),
+    ),
+    "-log(1 / (1 + e^-x))": (lambda x: -sg.log(1 / (1 + sg.exp(-x))), lambda x: -sigmoid(-x)),
+    "-log(1 - σ(x))": (lambda x: -sg.log(1 - sg.sigmoid(x)), sigmoid),
+    "x / (1 + e^-x)": (lambda x: x / (1 + sg.exp(-x)), lambda x: sigmoid(x) + x * sigmoid(x) * sigmoid(-x)),
+    "softplus²": (lambda x: sg.log1p(sg.exp(x)) ** 2, lambda x: 2 * mpmath.log1p(mpmath.exp(x)) * sigmoid(x)),
+    "tanh": (lambda x: (sg.exp(x) - sg.exp(-x)) / (sg.exp(x) + sg.exp(-x)), lambda x: mpmath.sech(x) ** 2),
+    "tanh of 2x": (lambda x: (sg.exp(2 * x) - 1) / (sg.exp(2 * x) + 1), lambda x: mpmath.sech(x) ** 2),
+    "-tanh": (lambda x: (1 - sg.exp(2 * x)) / (1 + sg.exp(2 * x)), lambda x: -(mpmath.sech(x) ** 2)),
+    "log cosh": (lambda x: sg.log(sg.cosh(x)), mpmath.tanh),
+    "log(e^x + e^-x)": (lambda x: sg.log(sg.exp(x) + sg.exp(-x)), mpmath.tanh),
+    "log(e^x + e^2x)": (lambda x: sg.log(sg.exp(x) + sg.exp(2 * x)), lambda x: 1 + sigmoid(x)),
+    "log e^-x²": (lambda x: sg.log(sg.exp(-x * x)), lambda x: -2 * x),
+    "e^x / (e^x + e^-2x)": (
+        lambda x: sg.exp(x) / (sg.exp(x) + sg.exp(-2 * x)),
+        lambda x: 3 * sigmoid(3 * x) * sigmoid(-3 * x),
+    ),
+    "its logarithm": (
+        lambda x: sg.log(sg.exp(x) / (sg.exp(x) + sg.exp(-2 * x))),
+        lambda x: 3 * sigmoid(-3 * x),
+    ),
+    "-e^2x and e^x": (
+        lambda x: (sg.exp(x) - sg.exp(2 * x)) / (sg.exp(2 * x) + sg.exp(x)),
+        lambda x: -(mpmath.sech(x / 2) ** 2) / 2,
+    ),
+}
+
+
+@pytest.mark.parametrize(("naive", "slope"), NAIVE.values(), ids=NAIVE)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_naive_formulas_have_their_derivatives_far_out(naive, slope, dtype):
+    x = sg.tensor(POINTS.astype(dtype), requires_grad=True)
+    with np.errstate(all="ignore"):
+        naive(x).sum().backward()
+        alone = sg.tensor(POINTS[0].astype(dtype), requires_grad=True)
+        naive(alone).backward()
+    with mpmath.workdps(40):
+        want = np.array([float(slope(mpmath.mpf(float(p)))) for p in x.detach().numpy()])
+    tolerance = 1e-12 if dtype is np.float64 else 1e-5
+    np.testing.assert_allclose(x.grad.numpy(), want, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(alone.grad.numpy(), want[0], rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_shares_of_exponentials(keep):
+    u = np.array([-2000.0, 0.0, 1000.0, 1001.0])
+    x = sg.tensor(u, requires_grad=True)
+    weights = sg.tensor([1.0, 2.0, 3.0, -1.0])
+    with np.errstate(all="ignore"):
+        (g,) = sg.autograd.grad((sg.exp(x) / sg.exp(x).sum(0, keepdim=keep) * weights).sum(), x)
+        (logs,) = sg.autograd.grad((sg.log(sg.exp(x) / sg.exp(x).sum(0, keepdim=keep)) * weights).sum(), x)
+    (want,) = sg.autograd.grad((x.softmax(0) * weights).sum(), x)
+    np.testing.assert_allclose(g.numpy(), want.numpy(), rtol=1e-12)
+    (want,) = sg.autograd.grad((x.log_softmax(0) * weights).sum(), x)
+    np.testing.assert_allclose(logs.numpy(), want.numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: sg.sqrt(x * x + (2 * x) * (2 * x)),
+        lambda x: sg.log(sg.exp(x) + sg.exp(sg.sin(x))),
+        lambda x: sg.exp(x) / (sg.exp(x) + sg.exp(x * x)),
+        lambda x: x**2 / (1 + sg.exp(x * x)),
+        lambda x: sg.sqrt(x**2 + sg.sin(x) ** 2 + x.exp() ** 2),
+        lambda x: (sg.exp(-x) - sg.exp(x**3)) / (sg.exp(-x) + sg.exp(x**3)),
+    ],
+    ids=range(6),
+)
+def test_parts_that_depend_on_each_other_count_once(program):
+    x = sg.tensor([0.3, -0.7, 1.2], requires_grad=True, dtype=sg.float64, name="x")
+    (g,) = sg.autograd.grad(program(x).sum(), x)
+    got = sg.formula(g).evaluate(x=x.detach().numpy())
+    np.testing.assert_allclose(got, g.numpy(), rtol=1e-12)
