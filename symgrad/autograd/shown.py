@@ -126,15 +126,17 @@ CHANGES.append(refuse_nothing)
 class GradientLabel:
     """The label of a recorded pass's result: what torch's node would be called, found out when it is asked.
 
-    own  what the node was called before that, None for the name of its op
+    own   what the node was called before that, None for the name of its op
+    twin  the node that it stands beside: what the user's code gave, which nobody else may hold
     """
 
-    __slots__ = ("edge", "origin", "own")
+    __slots__ = ("edge", "origin", "own", "twin")
 
-    def __init__(self, origin: Origin, edge: Any, own: Any = None):
+    def __init__(self, origin: Origin, edge: Any, own: Any = None, twin: Any = None):
         self.origin = origin
         self.edge = edge
         self.own = own
+        self.twin = twin
 
     def __call__(self, node: Node) -> str:
         """The name, which is the node's own where the gradient was passed on as it came."""
@@ -156,7 +158,7 @@ def name_gradient(gradient: Any, origin: Origin, edge: Any) -> Any:
     Where one gradient is the result for two places, or what the user's code gave further up, torch's have nodes of
     their own, and so has what this gives.
     """
-    label = _label(gradient._node)
+    label, first = _label(gradient._node), gradient._node
     if label is None:
         given = [_taker(*at) for at, node in origin.given.items() if node is gradient._node]
         if given and given[0] is not edge:
@@ -166,12 +168,13 @@ def name_gradient(gradient: Any, origin: Origin, edge: Any) -> Any:
     else:
         return gradient
     node, before = gradient._node, gradient._node.args
+    first = None if first is node else first
     if gradient._extra is not None:
         gradient._extra.counted = 0  # what the rules here did is not what torch's do
     if before.__class__ is Labelled:
-        Labelled.on(node, GradientLabel(origin, edge, before.label), before.inputs, before.kept)
+        Labelled.on(node, GradientLabel(origin, edge, before.label, first), before.inputs, before.kept)
     else:
-        Labelled.on(node, GradientLabel(origin, edge))
+        Labelled.on(node, GradientLabel(origin, edge, None, first))
     node.args.origin = origin
     return gradient
 

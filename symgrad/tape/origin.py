@@ -6,6 +6,7 @@ a formula is asked for, once per pass for all its leaves.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,7 +36,8 @@ class Origin:
         self.recorded = False
         self.began = next(sequence)
         self.calls: list[Any] = []  # while a recorded pass runs: what the user's code in it took and gave
-        self.given: dict[Any, Any] = {}  # afterwards: the edges of what it gave
+        # Afterwards: the edges of what it gave, which know the pass and so must not be kept by it.
+        self.given: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()
         self.cache: dict[Any, Any] = {}
         self.replaced: dict[Any, list[Any]] = {}  # by edge: the hooks that put another gradient in place
         self.convention = in_force()  # at kinks: the formula is read later, and must say what the number said

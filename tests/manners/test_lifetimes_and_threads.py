@@ -163,3 +163,36 @@ def test_python_thread_in_middle(t):
     # x² + 1, then (x² + 1) x + 1 in the threads; ((x² + 1) x + 1) x here
     assert first == [2 * v + 3 * v**2 + 1 for v in (2.0, 3.0)]
     assert x.grad.tolist() == [a + 4 * v**3 + 2 * v + 1 for a, v in zip(first, (2.0, 3.0), strict=True)]
+
+
+def test_gradients_through_functions_keep_nothing_alive(t):
+    """Nor does a recorded gradient that a custom Function or a hook gave: the graph goes with its last reference."""
+
+    class Square(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * 2 * x
+
+    class Marker:
+        pass
+
+    def use():
+        x = leaf(t, [1.0, 2.0])
+        y = Square.apply(x)
+        y.register_hook(lambda g: g * 2)
+        marker = y.grad_fn.metadata["mine"] = Marker()
+        (slope,) = t.autograd.grad(y.sum(), x, create_graph=True)
+        assert slope.tolist() == [4.0, 8.0]
+        return weakref.ref(marker)
+
+    gc.disable()
+    try:
+        assert use()() is None
+    finally:
+        gc.enable()
