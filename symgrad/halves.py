@@ -25,15 +25,19 @@ def _rounding(x: Any) -> Callable[[Any], Any]:
     return lambda value: value.astype(dtype).astype(np.float32)
 
 
-def in_vectors(vectors: Callable[[Any], Any], rest: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A kernel of neighbouring entries in vectors, and another one of what is left of them."""
+def in_vectors(vectors: Callable[..., Any], rest: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel of neighbouring entries in vectors, and another one of what is left of them; numbers are for both."""
 
-    def run(x: Any) -> Any:
-        whole = x.size // _LANES * _LANES if isinstance(x, np.ndarray) and x.flags.c_contiguous else 0
+    def run(*xs: Any) -> Any:
+        arrays = [x for x in xs if hasattr(x, "dtype")]
+        shape = arrays[0].shape
+        alike = all(isinstance(x, np.ndarray) and x.flags.c_contiguous and x.shape == shape for x in arrays)
+        whole = arrays[0].size // _LANES * _LANES if alike else 0
         if not whole:
-            return rest(x)
-        flat = x.reshape(-1)
-        return np.concatenate([vectors(flat[:whole]), rest(flat[whole:])]).reshape(x.shape)
+            return rest(*xs)
+        flat = [x.reshape(-1) if hasattr(x, "dtype") else x for x in xs]
+        parts = [[x[part] if hasattr(x, "dtype") else x for x in flat] for part in (slice(whole), slice(whole, None))]
+        return np.concatenate([vectors(*parts[0]), rest(*parts[1])]).reshape(shape)
 
     return run
 
@@ -58,6 +62,24 @@ def _rsqrt(x: Any) -> Any:
 
 rsqrt = in_vectors(once(lambda x: 1 / np.sqrt(x)), _rsqrt)
 """1/√x; the root is rounded where torch takes entry by entry."""
+
+
+def div(x: Any, y: Any) -> Any:
+    """x / y; a number x is rounded first."""
+    dtype = x.dtype if hasattr(x, "dtype") else y.dtype
+    top = widened(x if hasattr(x, "dtype") else np.asarray(x).astype(dtype)[()])
+    return (top / widened(y)).astype(dtype)
+
+
+def _plus_multiple(x: Any, y: Any, number: Any) -> Any:
+    r = _rounding(x)
+    return (widened(x) + r(widened(y) * widened(x.dtype.type(number)))).astype(x.dtype)
+
+
+plus_multiple = in_vectors(
+    lambda x, y, number: (widened(x) + widened(y) * widened(x.dtype.type(number))).astype(x.dtype), _plus_multiple
+)
+"""x + number · y with the number rounded, and the product where torch takes entry by entry."""
 
 
 def scaled_reciprocal(y: Any, number: Any) -> Any:

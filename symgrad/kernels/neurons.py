@@ -39,8 +39,8 @@ def mish(x: Any) -> Any:
 
 
 def hardswish(x: Any) -> Any:
-    """x times x + 3, which is limited to [0, 6], over 6."""
-    return x * np.minimum(np.maximum(x + 3, 0), 6) / 6
+    """x times x + 3, which is limited to [0, 6], over 6; 0 also at -inf."""
+    return np.maximum(x, -3) * np.minimum(np.maximum(x + 3, 0), 6) / 6
 
 
 def hardswish_slope(g: Any, x: Any) -> Any:

@@ -15,6 +15,16 @@ def addcmul(c: Any, x: Any, y: Any, value: Any) -> Any:
     return _product_plus(x if value.__class__ is int and value == 1 else x * value, y, c)
 
 
+def plus_multiple(x: Any, y: Any, number: Any) -> Any:
+    """x + number · y."""
+    return x + y * number
+
+
+def addcdiv(c: Any, x: Any, y: Any, value: Any) -> Any:
+    """c + value x / y."""
+    return c + (x if value.__class__ is int and value == 1 else x * value) / y
+
+
 def lerp(x: Any, y: Any, weight: Any) -> Any:
     """x + weight (y - x), or the same from y where that is nearer."""
     near = np.abs(weight) < 0.5

@@ -91,6 +91,7 @@ div: Op = elementwise(
     over(lambda out, x, y: y),
     lambda out, x, y: -(x / y) / y,
     public=(),
+    half=halves.div,
     code=_infix("/"),
     factor=True,
     dtypes="float",
@@ -200,6 +201,7 @@ power: Op = elementwise(
     _pow_exponent,
     saves=(-1,),
     public=("pow",),
+    rounds=True,
     refuses="b",
     refuses_back=refusals.base_of_power,
     code=_power_code,
@@ -286,10 +288,13 @@ def sub_scaled(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 def _with_multiple(op: Op, input: Any, other: Any, alpha: Any) -> Any:
     """``op(input, alpha * other)``; real floats are added to the product before it is rounded."""
-    from symgrad.ops.fused import addcmul, fits
+    from symgrad.ops.fused import addcmul, fits, plus_multiple
 
-    if fits(input, other) and not isinstance(alpha, complex) and not is_narrow(promote(input, other)):
-        return addcmul(input, other, alpha if op is add else -alpha, 1)
+    if fits(input, other) and not isinstance(alpha, complex):
+        number = alpha if op is add else -alpha
+        if is_narrow(promote(input, other)):
+            return plus_multiple(input, other, number)
+        return addcmul(input, other, number, 1)
     return op(input, _scaled(input, other, alpha))
 
 

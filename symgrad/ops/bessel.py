@@ -219,6 +219,15 @@ ndtr: Op = _special(
     latex=r"\Phi\left({0}\right)",
     doc="Standard normal distribution function.",
 )
+
+
+def _ndtr_vjp(g: Any, out: Any, x: Any) -> Any:
+    # torch's steps: of (1 + erf(x/√2))/2.
+    root = 1 / sqrt(exact(2))
+    return 2 / sqrt(PI) * exp(-((x * root) ** 2)) * (g / 2) * root
+
+
+ndtr.vjps = ndtr.jvps = (_ndtr_vjp,)
 log_ndtr: Op = _special(
     "log_ndtr",
     kernels.log_ndtr,

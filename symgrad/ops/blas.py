@@ -101,6 +101,8 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         # torch's derivative divides the value by tensor2 in the dtype of tensor2.
         words = f"result type Float can't be cast to the desired output type {torch_name(tensor2.dtype)}"
         return input + times(barred(tensor1 / tensor2, tensor1, words=words), value)
+    if fused.fits(input, tensor1, tensor2):
+        return fused.addcdiv(input, tensor1, tensor2, value)
     return input + times(tensor1, value) / tensor2
 
 

@@ -349,6 +349,10 @@ logsigmoid_slope.vjps = logsigmoid_slope.jvps = (lambda c, out, g, x: logsigmoid
 logsigmoid.vjps = logsigmoid.jvps = (lambda g, out, x: logsigmoid_slope(g, x),)
 acosh.vjps = (lambda g, out, x: g * rsqrt(x * x - 1),)
 acosh.jvps = (lambda g, out, x: acosh.vjps[0](g, out, x) if not is_complex(x) else g / (sqrt(x - 1) * sqrt(x + 1)),)
+rsqrt.vjps = rsqrt.jvps = (lambda g, out, x: -(g / 2) * power(out, 3),)
+asin.vjps = asin.jvps = (lambda g, out, x: g * rsqrt(1 - x * x),)
+acos.vjps = acos.jvps = (lambda g, out, x: g * -rsqrt(1 - x * x),)
+asinh.vjps = asinh.jvps = (lambda g, out, x: g * rsqrt(x**2 + 1),)
 exp2.vjps = exp2.jvps = (lambda g, out, x: g * out * log(exact(2)),)
 sigmoid_slope: Op = _elementwise(
     "sigmoid_slope",

@@ -53,6 +53,7 @@ fmod = _extra(
     np.fmod,
     1,
     lambda out, x, y: -div_trunc(x, y),
+    rounds=True,
     dtypes=None,
     refuses="bc",
     domain="nonzero",

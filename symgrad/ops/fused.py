@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad import kernels, single
+from symgrad import halves, kernels, single
 from symgrad.dtypes import is_floating
 from symgrad.op import Op, elementwise
-from symgrad.ops.arithmetic import ratio, static_number
+from symgrad.ops.arithmetic import div, ratio, static_number
 
 
 def fits(*xs: Any) -> bool:
@@ -41,6 +41,39 @@ addcmul: Op = elementwise(
     spelled=True,
     domain="real",
     doc="input + value · x · y, the sum rounded once.",
+)
+plus_multiple: Op = elementwise(
+    "plus_multiple",
+    kernels.plus_multiple,
+    1,
+    lambda out, x, y, number: number,
+    None,
+    public=(),
+    half=halves.plus_multiple,
+    define=_plus,
+    spelled=True,
+    domain="real",
+    doc="x + number · y of half precision, in torch's steps.",
+)
+plus_multiple.vjps = plus_multiple.jvps = (plus_multiple.vjps[0], lambda g, out, x, y, number: g * number, None)
+addcdiv: Op = elementwise(
+    "addcdiv",
+    kernels.addcdiv,
+    1,
+    lambda out, input, x, y, value: value / y,
+    lambda out, input, x, y, value: -value * x / (y * y),
+    None,
+    public=(),
+    define=lambda input, x, y, value: input + times(x, value) / y,
+    spelled=True,
+    domain="nonzero",
+    doc="input + value · x / y, rounded once.",
+)
+addcdiv.vjps = addcdiv.jvps = (
+    addcdiv.vjps[0],
+    lambda g, out, input, x, y, value: g * div(value, y),
+    lambda g, out, input, x, y, value: -g * (times(x, value) / (y * y)),
+    None,
 )
 lerp: Op = elementwise(
     "lerp",

@@ -324,6 +324,9 @@ SAMPLES: dict[str, list[Sample]] = {
     "elu": [lambda make: ((make("real", "n"), 0.7, 1, 1), {}), lambda make: ((make("real", "n"), 2, 1.5, 2), {})],
     "elu_slope": [lambda make: ((make("real", "n"), make("real", "n"), 2, 1.5, 2), {})],
     "softshrink": [lambda make: ((make("real", "n"), 0.3), {})],
+    "plus_multiple": [lambda make: ((make("real", "n", "m"), make("real", "m"), 0.3), {})],
+    "addcdiv": [lambda make: ((make("real", "n"), make("real", "n"), make("nonzero", "n"), 0.3), {})],
+    "scaled_reciprocal": [lambda make: ((make("nonzero", "n"), 3), {})],
     "portion": [lambda make: ((make("real", "n"), 2, 3), {})],
     "std_slope": [lambda make: ((make("real", "n"), make("positive", "n"), 3), {})],
     "matrix_power": [

