@@ -300,7 +300,8 @@ class _Replay:
             self.places[place, "hook"], self.places[place] = flow.node, self._given(place, "hook")
         else:
             self.places[place] = flow.node
-            taken = stolen or (flow.held == 1 and flow.dense and not flow.empty)
+            odd = getattr(place, "_extra", None) is not None and place._extra.strides is not None
+            taken = stolen or (flow.held == 1 and flow.dense and not flow.empty and not odd)
             self.shown[place] = _named(flow.node), flow.counted() if taken else 1
 
     def _number(self) -> tuple[int, int]:

@@ -385,13 +385,8 @@ detach: Op = elementwise(
 )
 
 
-def copied(x: Any) -> Any:
-    """A copy that lies in memory as ``x`` does, or row by row where entries of ``x`` share memory."""
-    return np.array(x, order=kernels.kept_order(x))[()]
-
-
 clone: Op = elementwise(
-    "clone", copied, 1, code=lambda x: f"np.copy({x})", copy=True, domain=_ALL, doc="A copy with history."
+    "clone", kernels.copied, 1, code=lambda x: f"np.copy({x})", copy=True, domain=_ALL, doc="A copy with history."
 )
 
 

@@ -153,7 +153,7 @@ def cast(x: Any, dtype: Any) -> Any:
 
 cast_op: Op = primitive(
     "cast",
-    lambda x, dtype: np.asarray(x).astype(dtype, order=kernels.kept_order(x))[()],
+    kernels.copied,
     (lambda g, out, like, *, dtype: g,),
     jvp=(lambda t, out, like, *, dtype: cast_op(t, dtype=dtype),),
     infer=lambda shape, dtype: shape,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import symgrad as sg
@@ -86,5 +87,66 @@ def test_gradients_that_views_turned(view: str) -> None:
         v = x.view_as(x)
         out = (eval(view, {"x": v}) ** 4).mean()  # noqa: S307
         return [type(g.grad_fn).__name__ for g in t.autograd.grad(out, [x, v], create_graph=True)]
+
+    assert names(sg) == names(torch)
+
+
+STALE = {
+    "a leaf through its twin": "v = x.detach(); v.addcmul_(x, x); out = (v * v).sum()",
+    "not its own product": "v = x.detach(); v.mul_(x); out = (v * v).sum()",
+    "a factor of an einsum": "v = x * 2; p = t.einsum('ij,ij->', v, v)[None]; v.mul_(2); p[0:1].zero_(); out = p.sum()",
+    "a factor with a base": "v = x * 2; out = t.einsum('ij,ij->', v, v); b = out._base; v.mul_(2)",
+    "a folded batch": "b = t.stack([x, x]); out = x[0].matmul(b).sum(); b.fill_(0.5)",
+    "a batch that is not folded": "b = t.stack([x, x]); out = x[0].detach().matmul(b).sum(); b.fill_(0.5)",
+    "a batch turned round": "b = t.stack([x, x]).mT; out = x[0].matmul(b).sum(); b.fill_(0.5)",
+}
+
+
+@pytest.mark.parametrize("name", STALE)
+def test_what_is_stale(name: str) -> None:
+    def answer(t: Any) -> Any:
+        env = {"t": t, "x": t.ones(2, 2, requires_grad=True)}
+        exec(STALE[name], env)  # noqa: S102
+        try:
+            env["out"].backward()
+        except RuntimeError as error:
+            return str(error)[:60]
+        return env["x"].grad.tolist()
+
+    assert answer(sg) == answer(torch)
+
+
+@pytest.mark.parametrize(
+    "result",
+    ["t.view_as_real(w).sum()", "t.view_as_real(w).exp().sum()", "w.real.sum()", "w.imag.exp().sum()", "w.abs().sum()",
+     "(w[:0] + w[:0].sin()).abs().sum() + w[0].real", "t.addcmul(i, i, r, value=0.5).sum()"],
+)  # fmt: skip
+def test_versions_of_first_gradients(result: str) -> None:
+    def versions(t: Any) -> Any:
+        w, r = t.tensor([1 + 2j, 3], requires_grad=True), t.tensor([1.5, 2], requires_grad=True)
+        eval(result, {"t": t, "w": w, "r": r, "i": t.tensor([2, 3])}).backward()  # noqa: S307
+        return [None if leaf.grad is None else leaf.grad._version for leaf in (w, r)]
+
+    assert versions(sg) == versions(torch)
+
+
+@pytest.mark.parametrize("result", ["x.maximum(x * 2)", "x.sin()", "x + x.sin()"])
+def test_versions_of_gradients_of_nothing_from_numpy(result: str) -> None:
+    def version(t: Any) -> Any:
+        x = t.tensor(np.array([[], []]), requires_grad=True)
+        eval(result, {"x": x}).sum().backward()  # noqa: S307
+        return x.grad._version
+
+    assert version(sg) == version(torch)
+
+
+@pytest.mark.parametrize("function", ["addcmul", "addcdiv"])
+@pytest.mark.parametrize("arguments", ["i, i, r", "r, i, r", "r, r, r", "i, r, r"])
+def test_whole_numbers_among_the_arguments_have_no_gradient(function: str, arguments: str) -> None:
+    def names(t: Any) -> Any:
+        r, i = t.tensor([1.5, 2], requires_grad=True), t.tensor([2, 3])
+        out = eval(f"t.{function}({arguments}, value=0.5)", {"t": t, "r": r, "i": i})  # noqa: S307
+        (g,) = t.autograd.grad((out**3).sum(), r, create_graph=True)
+        return type(out.grad_fn).__name__, type(g.grad_fn).__name__, g.shape
 
     assert names(sg) == names(torch)

@@ -62,3 +62,22 @@ def test_copies_with_axes_of_one(copy: str, made: str) -> None:
         return [s for s, n in zip(y.stride(), y.shape, strict=True) if n > 1], y.is_contiguous(), y.mT.is_contiguous()
 
     assert answers(sg) == answers(torch)
+
+
+@pytest.mark.parametrize("copy", ["x.clone()", "x.double()", "x.bool()", "x.half()"])
+@pytest.mark.parametrize(
+    "made", ["t.ones(1, 3)[:, :1]", "t.ones(2, 1, 3).diagonal()", "t.ones(3)[::3]", "t.ones(3)[None]", "t.ones(2, 1)"]
+)
+def test_steps_along_axes_of_one(copy: str, made: str) -> None:
+    def answers(t: Any) -> Any:
+        return eval(copy, {"x": eval(made, {"t": t})}).stride()  # noqa: S307
+
+    assert answers(sg) == answers(torch)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_solutions_lie_column_by_column(n: int) -> None:
+    def answers(t: Any) -> Any:
+        return t.linalg.solve(t.eye(3), t.ones(3, n)).stride(), t.linalg.inv(t.eye(n)).stride()
+
+    assert answers(sg) == answers(torch)
