@@ -1,6 +1,7 @@
 """NumPy kernels longer than one expression.  Every function stands alone: an exported file can carry its source."""
 
 from symgrad.kernels.bessel import *  # noqa: F403
+from symgrad.kernels.copies import *  # noqa: F403
 from symgrad.kernels.elementwise import *  # noqa: F403
 from symgrad.kernels.gamma import *  # noqa: F403
 from symgrad.kernels.index import *  # noqa: F403

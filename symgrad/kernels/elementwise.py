@@ -11,25 +11,6 @@ from typing import Any
 import numpy as np
 
 
-def kept_order(x: Any) -> Any:
-    """NumPy's word for how a copy lies in memory: as ``x`` does, or row by row where entries of ``x`` share memory."""
-    strides = getattr(x, "strides", ())
-    repeated = 0 in strides and any(step == 0 and size > 1 for step, size in zip(strides, x.shape, strict=True))
-    return "C" if repeated else "K"
-
-
-def copied(x: Any, dtype: Any = None) -> Any:
-    """A copy that lies in memory as ``x`` does, along axes of one too, or row by row where entries share memory."""
-    x = np.asarray(x)
-    out = np.array(x, dtype, order=kept_order(x))
-    if 1 in x.shape:
-        steps = tuple(step // x.itemsize * out.itemsize for step in x.strides)
-        alike = (size == 1 or own == step for size, own, step in zip(x.shape, out.strides, steps, strict=True))
-        if steps != out.strides and all(alike):
-            out = np.lib.stride_tricks.as_strided(out, strides=steps)
-    return out[()]
-
-
 def sigmoid(x: Any) -> Any:
     """1/(1 + e^-x), accurate in both tails; an overflowing e^-x is the right 0 and does not warn."""
     with np.errstate(over="ignore"):
