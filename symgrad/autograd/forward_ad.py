@@ -41,7 +41,7 @@ def enter_dual_level() -> int:
             "Nested forward mode AD is not supported at the moment: a dual level is open already; use "
             "symgrad.func.jvp, which nests"
         )
-    _LEVEL.tag = dual.new_tag()
+    _LEVEL.tag = dual.open_level()
     return 0
 
 
@@ -54,6 +54,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
             f"Trying to exit a forward AD level that was not the last one that was created (level {level}, open is 0)."
         )
     settle(_LEVEL.tag)
+    dual.close_level(_LEVEL.tag)
     _LEVEL.tag = None
 
 
@@ -88,7 +89,12 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     for value, what in ((tensor, "primal"), (tangent, "tangent")):
         if not is_floating(value.dtype):
             raise ArgumentError(f"Expected {what} to be floating point or complex, but got: {value.dtype}")
-    primal, _ = dual.parts(tensor, tag)
+    if any(dual.parts(value, tag)[1] is not None for value in (tensor, tangent)):
+        raise AutogradError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
+            "supported."
+        )
+    primal = _viewed(tensor)
     if tuple(shape_of(primal)) != tuple(shape_of(tangent)):
         raise AutogradError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
@@ -100,7 +106,14 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             f"Trying to set a forward gradient of dtype {tangent.dtype} for a tensor of dtype {primal.dtype}; cast one "
             "of them with .to()."
         )
-    return dual.make_dual(primal, tangent, tag)
+    made = dual.make_dual(primal, tangent, tag)
+    made.place.given = isinstance(tangent, Recorded)
+    return made
+
+
+def _viewed(primal: Any) -> Any:
+    """A primal as duals show it: a view that does not move."""
+    return primal if isinstance(primal, Dual) else primal.view_as(primal)
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
@@ -111,7 +124,8 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     if isinstance(tensor, Dual) and tensor.tag != _LEVEL.tag:
         # Its level was left, or it belongs to a jvp around this level.
         return UnpackedDualTensor(tensor.primal if _LEVEL.tag is None else tensor, None)
-    return UnpackedDualTensor(*dual.parts(tensor, -1 if _LEVEL.tag is None else _LEVEL.tag))
+    primal, tangent = dual.parts(tensor, -1 if _LEVEL.tag is None else _LEVEL.tag)
+    return UnpackedDualTensor(primal if tangent is None else _viewed(primal), tangent)
 
 
 def _opened(level: int | None, name: str) -> int:

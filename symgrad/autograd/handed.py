@@ -155,5 +155,5 @@ def _check_view(out: Any, tangent: Any, primals: Sequence[Any], tangents: Sequen
             "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
         )
     if isinstance(tangents[shown], Recorded) and _base(tangent) is not _base(tangents[shown]):
-        which = "the given grad input" if view_of(primals[shown]) is None else "the same base as the given grad input"
+        which = "the given grad input" if view_of(tangents[shown]) is None else "the same base as the given grad input"
         raise AutogradError(f"A custom Function is returning a view but the jvp is not returning a view of {which}.")

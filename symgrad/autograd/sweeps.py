@@ -23,6 +23,7 @@ from symgrad.autograd.hooks import (
     run_post_hooks,
     run_pre_hooks,
 )
+from symgrad.autograd.moved import moved_gradients
 from symgrad.autograd.profiler import ACTIVE, watch_sweep
 from symgrad.autograd.rescue import Rescue
 from symgrad.autograd.saving import hooks_as_they_are
@@ -32,6 +33,7 @@ from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import lookup, shape_of
 from symgrad.ops.kinks import turned
 from symgrad.ops.reductions import cast
+from symgrad.tape.dual import Dual, faced
 from symgrad.tape.engine import Sweep, passed
 from symgrad.tape.graph import Labelled, Node, Parts
 from symgrad.tape.inplace import Invalid
@@ -57,7 +59,7 @@ NO_GRAD = "element {} of tensors does not require grad and does not have a grad_
 
 
 def _sequence(value: Any) -> tuple[Any, ...]:
-    if isinstance(value, (Recorded, GradientEdge, np.ndarray, str)) or not isinstance(value, Iterable):
+    if isinstance(value, (Recorded, Dual, GradientEdge, np.ndarray, str)) or not isinstance(value, Iterable):
         return (value,)
     return tuple(value.values() if isinstance(value, dict) else value)
 
@@ -444,11 +446,16 @@ def grad(
         return _batched(outs, targets, gradients, retain_graph, create_graph, allow_unused, materialize_grads)
     if len(gradients) != len(outs):
         raise AutogradError(f"got {len(outs)} tensors and {len(gradients)} gradients")
+    keep = create_graph if retain_graph is None else retain_graph
+    if any(isinstance(faced(x), Dual) for x in (*outs, *targets, *gradients)):
+        options = {
+            "create_graph": create_graph, "allow_unused": allow_unused, "materialize_grads": materialize_grads,
+        }  # fmt: skip
+        return moved_gradients(grad, outs, asked, gradients, keep, options)
     _check(outs)
     _check_targets(targets)
     if WATCH.count and WATCH.local.stack:
-        create_graph = True  # a tracer needs the pass on the tape
-    keep = create_graph if retain_graph is None else retain_graph
+        create_graph = keep = True  # a tracer needs the pass on the tape
     seeds = _seeds(outs, gradients, create_graph)
     origin = Origin(outs, gradients)
     wanted = [_root(t) for t in targets]

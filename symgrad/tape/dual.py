@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import weakref
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -25,10 +26,27 @@ from symgrad.tape.dualwrites import Place
 _TAGS = itertools.count(1)
 
 
+BY_HAND: dict[int, weakref.WeakValueDictionary[int, Dual]] = {}
+"""The duals of levels that are open, by tag: the user holds their tangents, and may change them in place."""
+
+
+def open_level() -> int:
+    """The tag of a derivative made by hand: no two duals of it share a tangent."""
+    tag = new_tag()
+    BY_HAND[tag] = weakref.WeakValueDictionary()
+    return tag
+
+
+def close_level(tag: int) -> None:
+    """The duals of a level that is left stand still."""
+    for made in list(BY_HAND.pop(tag).values()):
+        made.place, made.chain, made._cut = Place(None), (), None
+
+
 class Dual:
     """A primal value and the tangent it moves along; attributes and methods as those of a tensor."""
 
-    __slots__ = ("_cut", "chain", "place", "primal", "seen", "tag")
+    __slots__ = ("__weakref__", "_cut", "chain", "place", "primal", "seen", "tag")
     __array_ufunc__ = None
     __hash__ = object.__hash__
 
@@ -36,6 +54,8 @@ class Dual:
         self.primal = primal
         self.tag = tag
         self.place = Place(tangent)
+        if tag in BY_HAND:
+            BY_HAND[tag][id(self)] = self
         self.chain: tuple[tuple[Op, dict[str, Any]], ...] = ()  # of a view: the ops that cut it
         self.seen = -1
 
@@ -51,8 +71,8 @@ class Dual:
 
     def move(self, tangent: Any) -> None:
         """Change the tangent, also for the views of this dual and for the one that this is a view of."""
-        self.place.tangent = dualwrites.put(self.place.tangent, tangent, self.chain)
-        self.place.changes += 1
+        if self.place.tangent is not None:  # the level is open
+            self.place.write(dualwrites.put(self.place.tangent, tangent, self.chain))
 
     def become(self, view: Dual) -> Dual:
         """Stand for another view of the same memory from now on."""
@@ -209,6 +229,9 @@ class Dual:
     def __bool__(self) -> bool:
         return bool(self.primal)
 
+    def __format__(self, spec: str) -> str:
+        return format(str(self) if self.ndim else self.primal, spec)
+
     def __float__(self) -> float:
         return float(self.primal)
 
@@ -306,6 +329,8 @@ def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     if op.view is not None and dualwrites.share_memory(out, primals[0]):
         made._cut, made.place, made.chain = total, args[0].place, (*args[0].chain, (op, params))
         made.seen = made.place.changes
+    elif tag in BY_HAND and any(t is not None and dualwrites.share_memory(total, t) for _, t in pairs):
+        made.place.tangent = lookup("clone")(total)
     return made
 
 

@@ -26,13 +26,25 @@ FACTS = frozenset(_FACTS.split())
 
 
 class Place:
-    """Where the tangent of a dual and of all its views is kept, and how often it changed."""
+    """Where the tangent of a dual and of all its views is kept, and how often it changed.
 
-    __slots__ = ("changes", "tangent")
+    given  whether it is a tensor that the user gave, which is changed in place then
+    """
 
-    def __init__(self, tangent: Any):
+    __slots__ = ("changes", "given", "tangent")
+
+    def __init__(self, tangent: Any, given: bool = False):
         self.tangent = tangent
         self.changes = 0
+        self.given = given
+
+    def write(self, tangent: Any) -> None:
+        """Another tangent from now on."""
+        if self.given:
+            self.tangent.copy_(tangent)
+        else:
+            self.tangent = tangent
+        self.changes += 1
 
 
 def memory(value: Any) -> Any:

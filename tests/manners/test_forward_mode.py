@@ -1,0 +1,225 @@
+"""Forward mode by hand: duals are tensors, and a tensor that a dual is written into is one."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def leaf(t, values, requires_grad=False):
+    return t.tensor(values, dtype=t.float64, requires_grad=requires_grad)
+
+
+def duals(t):
+    """The module of duals, and a dual with its primal and its tangent."""
+    forward = t.autograd.forward_ad
+    x, v = leaf(t, [1.0, 2.0]), leaf(t, [1.0, -1.0])
+    return forward, x, v
+
+
+def moved(forward, value):
+    """Primal and tangent in numbers."""
+    primal, tangent = forward.unpack_dual(value)
+    return primal.tolist(), None if tangent is None else tangent.tolist()
+
+
+def test_a_dual_is_a_tensor(t):
+    """It is a view of its primal, answers what tensors answer, and prints what it moves along."""
+    forward, x, v = duals(t)
+    with forward.dual_level():
+        d = forward.make_dual(x, v)
+        for value in (d, d * d, d[0], d.reshape(2, 1)):
+            assert isinstance(value, t.Tensor)
+        assert d._is_view()
+        assert d._base is x
+        assert d._version == x._version == 0
+        assert d.data_ptr() == x.data_ptr()
+        assert "tangent=tensor([ 1., -1.]" in str(d)
+        assert "tangent=" not in str(x)
+        assert "tangent=" not in str(forward.unpack_dual(d).primal)
+        assert f"{d[0]}" == "1.0"
+        assert forward.unpack_dual(d).tangent is v
+        assert forward.unpack_dual(d).primal is not forward.unpack_dual(d).primal
+        assert not forward.unpack_dual(d.detach()).tangent
+    d *= 2
+    assert "tangent=" not in str(d)
+    assert forward.unpack_dual(d).tangent is None
+    assert x.tolist() == [2.0, 4.0]
+
+
+def test_a_dual_of_a_leaf_is_a_view_of_it(t):
+    forward, _, v = duals(t)
+    x = leaf(t, [1.0, 2.0], requires_grad=True)
+    with forward.dual_level():
+        d = forward.make_dual(x, v)
+        assert d.grad_fn.name() == "ViewBackward0"
+        with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-p"):
+            d.mul_(2)
+
+
+def test_one_tangent_per_level(t):
+    forward, x, v = duals(t)
+    with forward.dual_level():
+        d = forward.make_dual(x, v)
+        for primal, tangent in ((d, v), (x, d)):
+            with pytest.raises(RuntimeError, match="has a forward gradient at the same level"):
+                forward.make_dual(primal, tangent)
+
+
+def test_changes_in_place_reach_the_tangent_given(t):
+    """The tangent that the user gave is itself changed; the primal changes beneath the dual, and not the other way."""
+    forward, x, v = duals(t)
+    with forward.dual_level():
+        d = forward.make_dual(x, v)
+        d *= 2
+        assert (x.tolist(), v.tolist()) == ([2.0, 4.0], [2.0, -2.0])
+        d[0] = 5.0
+        assert (x.tolist(), v.tolist()) == ([5.0, 4.0], [0.0, -2.0])
+        assert forward.unpack_dual(x).tangent is None
+        shifted = d + 1
+        v *= 3
+        assert moved(forward, d) == ([5.0, 4.0], [0.0, -6.0])
+        assert moved(forward, shifted) == ([6.0, 5.0], [0.0, -2.0])
+        fixed = forward.make_dual(leaf(t, [1.0]), leaf(t, [1.0], requires_grad=True))
+        with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place"):
+            fixed.mul_(2)
+
+
+def test_a_tensor_begins_to_move(t):
+    """With its base and all of its views, those made before as well; tensors that only share the memory do not."""
+    forward, x, v = duals(t)
+    with forward.dual_level():
+        d = forward.make_dual(x, v)
+        base = t.zeros(2, 2, dtype=t.float64)
+        turned, corner, apart = base.t(), base[1, 1], base.detach()
+        turned[0].add_(d)
+        assert moved(forward, base) == ([[1.0, 0.0], [2.0, 0.0]], [[1.0, 0.0], [-1.0, 0.0]])
+        base += base.t().clone()
+        corner.copy_(d[1] * 3)
+        assert moved(forward, turned) == ([[2.0, 2.0], [2.0, 6.0]], [[2.0, -1.0], [-1.0, -3.0]])
+        assert moved(forward, apart)[1] is None
+        wide = t.zeros(1, 3, 2, dtype=t.float64).copy_(d)
+        assert moved(forward, wide[0, 2]) == ([1.0, 2.0], [1.0, -1.0])
+        wide.unsqueeze_(0).zero_()
+        assert moved(forward, wide[0, 0, 1]) == ([0.0, 0.0], [0.0, 0.0])
+        with t.no_grad():
+            weight = leaf(t, [0.0, 0.0], requires_grad=True).copy_(d)
+        assert forward.unpack_dual(weight).tangent.tolist() == [1.0, -1.0]
+        base.detach_()
+        assert moved(forward, base)[1] is None
+    assert all("tangent" not in str(value) for value in (base, turned, corner, wide, weight))
+
+
+def test_what_may_not_be_written_into(t):
+    forward, x, v = duals(t)
+    with forward.dual_level():
+        d = forward.make_dual(x, v)
+        for into, value in ((x, d), (d, x)):
+            with pytest.raises(RuntimeError, match="forward AD with add_out that does not support it because it is an"):
+                t.add(value, value, out=into)
+
+
+def test_gradients_inside_of_a_level_move(t):
+    """The gradient of what moves along v moves along the product of the Hessian and v."""
+    forward, _, v = duals(t)
+    x = leaf(t, [1.0, 2.0], requires_grad=True)
+    with forward.dual_level():
+        d = forward.make_dual(x, v)
+        y = (d**3).sum()
+        (plain,) = t.autograd.grad(y, x, retain_graph=True)
+        assert moved(forward, plain) == ([3.0, 12.0], [6.0, -12.0])
+        (first,) = t.autograd.grad(y, d, create_graph=True)
+        assert forward.unpack_dual(first).tangent.requires_grad
+        assert moved(forward, t.autograd.grad(first.sum(), x)[0]) == ([6.0, 12.0], [6.0, -6.0])
+        (pulled,) = t.autograd.grad(d * d, x, forward.make_dual(v, v), retain_graph=True)
+        assert moved(forward, pulled) == ([2.0, -4.0], [4.0, -2.0])
+        y.backward()
+        assert moved(forward, x.grad) == ([3.0, 12.0], None)
+        outside = t.func.grad(lambda z: (z * z).sum())(d)
+        assert isinstance(outside, t.Tensor)
+        assert moved(forward, outside) == ([2.0, 4.0], [2.0, -2.0])
+        (product,) = t.func.vjp(lambda z: z * d, t.ones_like(v))[1](v)
+        assert moved(forward, product) == ([1.0, -2.0], [1.0, 1.0])
+        mixed = t.func.grad(lambda z: (z * z * d).sum())(t.ones_like(v))
+        assert moved(forward, mixed) == ([2.0, 4.0], [2.0, -2.0])
+
+
+def test_functions_of_ones_own_in_a_level(t):
+    class Square(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.x = x
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * ctx.x * g
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            return 2 * ctx.x * tangent
+
+    forward, x, v = duals(t)
+    with forward.dual_level():
+        y = Square.apply(forward.make_dual(x, v))
+        assert isinstance(y, t.Tensor)
+        assert moved(forward, y) == ([1.0, 4.0], [2.0, -4.0])
+
+
+def test_a_level_in_inference_mode(t):
+    forward = t.autograd.forward_ad
+    with t.inference_mode(), forward.dual_level():
+        x = t.ones(2)
+        d = forward.make_dual(x, t.ones(2))
+        assert not d._is_view()
+        d += 1
+        assert d.tolist() == x.tolist() == [2.0, 2.0]
+
+
+def test_a_level_keeps_nothing(t):
+    """What moved is let go of with the last reference, or when the level is left."""
+    forward = t.autograd.forward_ad
+    gc.disable()
+    try:
+        with forward.dual_level():
+            x, v = t.ones(2), t.ones(2)
+            d = forward.make_dual(x, v) * 2
+            seen = weakref.ref(d)
+            del d
+            assert seen() is None
+            buffer = t.zeros(2)
+            buffer.add_(forward.make_dual(x, v))
+            tangent = weakref.ref(forward.unpack_dual(buffer).tangent)
+        assert tangent() is None
+    finally:
+        gc.enable()
+
+
+def test_results_written_into_a_new_tensor(t):
+    """A function that fills a tensor of its own has the derivative of one that does not."""
+
+    def filled(x):
+        out = t.zeros(4, dtype=t.float64)
+        out[0] = x.sin()
+        out[1:3] = t.stack([x, x * x])
+        row = out[2:]
+        out *= x
+        row += x
+        row[1].mul_(x)
+        return out.clone()
+
+    def plain(x):
+        return t.stack([x * x.sin(), x * x, x**3 + x, x * x])
+
+    x, one = leaf(t, 2.0), leaf(t, 1.0)
+    for got, want in zip(t.func.jvp(filled, (x,), (one,)), t.func.jvp(plain, (x,), (one,)), strict=True):
+        assert t.allclose(got, want)
+    weight = leaf(t, 2.0, requires_grad=True)
+    slope = t.func.jvp(lambda x: filled(x).sum(), (weight,), (one,))[1]
+    (second,) = t.autograd.grad(slope, weight)
+    (want,) = t.autograd.grad(t.func.jvp(lambda x: plain(x).sum(), (weight,), (one,))[1], weight)
+    assert t.allclose(second, want)
