@@ -45,6 +45,25 @@ class Steps(str):
         return made
 
 
+class Arranged(str):
+    """The label of a result whose inputs stand in another ``order``; some of them are ``steps`` inside of the function.
+
+    A step is ``(path, name)``: where it is found below the node of the result, and what it is called.
+    """
+
+    __slots__ = ("order", "steps")
+
+    order: tuple[int, ...]
+    steps: dict[int, tuple[tuple[int, ...], str]]
+
+    @classmethod
+    def of(cls, name: str, order: tuple[int, ...], steps: dict[int, tuple[tuple[int, ...], str]]) -> Arranged:
+        """The name of the whole, its inputs by their numbers among the arguments, and the steps among them."""
+        made = cls(name)
+        made.order, made.steps = order, steps
+        return made
+
+
 def _array(x: Any) -> bool:
     return hasattr(x, "dtype")
 
@@ -257,8 +276,10 @@ def _linear(out: Any, input: Any, weight: Any, bias: Any = None) -> str | None:
     rank = len(shape_of(input))
     if len(shape_of(weight)) == 1 or rank == 1:
         return None
+    if rank == 2 and bias is None:
+        return Arranged.of("MmBackward0", (0, 1), {1: ((1,), "TBackward0")})
     if rank == 2:
-        return None if bias is None else "AddmmBackward0"
+        return Arranged.of("AddmmBackward0", (2, 0, 1), {1: ((0, 1), "TBackward0")})
     return "UnsafeViewBackward0" if bias is None else Temporary.of("ViewBackward0", "AddmmBackward0")
 
 
@@ -380,6 +401,9 @@ _OTHERWISE: dict[str, Any] = {
     "nn.functional.cross_entropy": _cross_entropy,
     "nn.functional.nll_loss": _nll,
     "nn.functional.linear": _linear,
+    "nn.functional.embedding": "EmbeddingBackward0",
+    "nn.functional.embedding_bag": "EmbeddingBagBackward0",
+    "nn.functional.rms_norm": "MulBackward0",
     "nn.functional.prelu": "PreluKernelBackward0",
     "nn.functional.relu6": "HardtanhBackward0",
     "nn.functional.selu": "EluBackward0",

@@ -15,7 +15,7 @@ from symgrad.op import FRONTS, Op, lookup, register_carrier
 from symgrad.ops.arithmetic import over_tensor
 from symgrad.ops.bits import inverted
 from symgrad.ops.indexing import getitem
-from symgrad.ops.labels import COMPUTING, KEPT, LABELS, SCALING
+from symgrad.ops.labels import COMPUTING, KEPT, LABELS, SCALING, Arranged
 from symgrad.ops.naming import INPLACE, SPACES, by_name
 from symgrad.ops.rewrites import OF_FUNCTIONS
 from symgrad.tape import fast, record
@@ -337,7 +337,8 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
                     if text is not None:
                         places = positions(*args, **kwargs) if callable(positions) else positions
                         needed = tuple(_needed(k, args, out) for k in places if k is None or k < len(args))
-                        Labelled.on(out._node, text, inputs, needed)
+                        places_in_order = _arranged(text, out._node, inputs) if isinstance(text, Arranged) else inputs
+                        Labelled.on(out._node, text, places_in_order, needed)
                         out._node.args.given = (function, *_settings(args, kwargs))  # type: ignore[attr-defined]
                         if name in SCALING:
                             _scaled_by_numbers(out._node, inputs)
@@ -359,6 +360,19 @@ def _setting(given: Any) -> Any:
     if given.__class__ in _SETTINGS:
         return given
     return given if given.__class__ in (tuple, list) and all(a.__class__ in _SETTINGS for a in given) else ...
+
+
+def _arranged(label: Arranged, whole: Node, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The inputs of a whole as its label orders them, with the steps inside of it that have nodes of their own."""
+    row = list(inputs)
+    for k, (path, name) in label.steps.items():
+        step: Any = whole
+        for i in path:
+            step = step.args[i] if step.__class__ is Node and i < len(step.args) else None
+        if step.__class__ is Node and row[k] is not None:
+            Labelled.on(step, name)
+            row[k] = step
+    return tuple(row[k] for k in label.order)
 
 
 def _rewriting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -124,3 +124,48 @@ def test_names_are_found_however_arguments_are_given(name):
 def test_arguments_by_name(t):
     assert type(t.diagflat(t.ones(2, requires_grad=True), offset=1).grad_fn).__name__ == "DiagEmbedBackward0"
     assert type(t.adjoint(input=t.ones(2, 2, requires_grad=True)).grad_fn).__name__ == "TransposeBackward0"
+
+
+def test_linear_layer(t):
+    """A linear layer is torch's product with a sum, of the bias, the input and the turned weight, in this order."""
+    x, w, b = (t.ones(*size, requires_grad=True) for size in ((2, 3), (4, 3), (4,)))
+    node = t.nn.functional.linear(x, w, b).grad_fn
+    (bias, _), (leaf, _), (turned, _) = node.next_functions
+    assert [edge.name().rpartition("::")[2] for edge in (node, turned)] == ["AddmmBackward0", "TBackward0"]
+    assert (bias.variable is b, leaf.variable is x, turned.next_functions[0][0].variable is w) == (True, True, True)
+    seen = []
+    node.register_hook(lambda gi, go: seen.append([tuple(g.shape) for g in gi]))
+    for name, edge in (("b", bias), ("w", turned.next_functions[0][0]), ("x", leaf), ("t", turned)):
+        edge.register_prehook(lambda gs, name=name: seen.append(name))
+    t.nn.functional.linear(x, w).sum().backward()
+    y = t.nn.functional.linear(x, w)
+    assert y.grad_fn.name() == "MmBackward0"
+    assert y.grad_fn.next_functions[1][0].name() == "TBackward0"
+    constant = t.nn.functional.linear(x.detach(), w, b.detach()).grad_fn
+    assert [edge and edge.name() for edge, _ in constant.next_functions] == [None, None, "TBackward0"]
+
+
+def test_order_of_a_linear_layer(t):
+    """Hooks on all of its nodes run in torch's order, and see the gradients of its inputs."""
+    x, w, b = (t.ones(*size, requires_grad=True) for size in ((2, 3), (4, 3), (4,)))
+    y = t.nn.functional.linear(x * 1, w, b)
+    seen = []
+    node = y.grad_fn
+    (bias, _), (scaled, _), (turned, _) = node.next_functions
+    node.register_hook(lambda gi, go: seen.append([tuple(g.shape) for g in gi]))
+    for name, edge in (("b", bias), ("x", scaled), ("t", turned)):
+        edge.register_prehook(lambda gs, name=name: seen.append(name))
+    w.register_hook(lambda g: seen.append("w"))
+    y.sum().backward()
+    assert seen == [[(4,), (2, 3), (3, 4)], "b", "t", "w", "x"]
+    assert w.grad.tolist() == [[2.0] * 3] * 4
+
+
+def test_names_of_layers(t):
+    """Layers that torch has one node for."""
+    functional, table = t.nn.functional, t.ones(4, 3, requires_grad=True)
+    picked = functional.embedding(t.tensor([0, 2]), table)
+    assert picked.grad_fn.name() == "EmbeddingBackward0"
+    assert picked.grad_fn.next_functions[0][0].variable is table
+    assert functional.embedding_bag(t.tensor([[0, 2]]), table).grad_fn.name() == "EmbeddingBagBackward0"
+    assert functional.rms_norm(table, (3,)).grad_fn.name() == "MulBackward0"
