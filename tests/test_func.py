@@ -346,3 +346,29 @@ class Cube(sg.autograd.Function):
     @staticmethod
     def jvp(ctx, t):
         return 3 * ctx.saved_tensors[0] ** 2 * t
+
+
+# ------------------------------------------------------------------------------------------ formulas
+
+
+def test_results_come_with_their_formulas():
+    x, v = sg.tensor([1.0, 2.0]), sg.tensor([1.0, -1.0], name="v")
+    functional = sg.autograd.functional
+
+    def cubes(x):
+        return (x**3).sum()
+
+    found, expr = functional.hessian(cubes, x, return_expr=True)
+    assert found.tolist() == [[6.0, 0.0], [0.0, 12.0]]
+    assert str(expr) == "6*diag(x)"
+    (value, product), (value_expr, product_expr) = functional.hvp(cubes, x, v, return_expr=True)
+    assert (value.item(), product.tolist()) == (9.0, [6.0, -12.0])
+    assert (str(value_expr), str(product_expr)) == ("sum(x**3)", "6*v*x")
+    for name in ("vjp", "vhp", "jvp"):
+        made = getattr(functional, name)(cubes, x, None if name == "vjp" else v, return_expr=True)[1]
+        assert {"vjp": "3*x**2", "vhp": "6*v*x", "jvp": "3*(v @ x**2)"}[name] == str(made[1])
+    (by_a, by_b), exprs = functional.jacobian(lambda a, b: a * b, (x, x.clone()), return_expr=True)
+    assert by_a.shape == by_b.shape == (2, 2)
+    assert isinstance(exprs, tuple)
+    assert {str(s) for e in exprs for s in e.free_symbols} <= {"x", "b", "a", "n"}
+    assert functional.jacobian(cubes, x).tolist() == [3.0, 12.0]

@@ -1,7 +1,12 @@
-"""Jacobians, Hessians and their products with vectors, of functions of tensors: ``torch.autograd.functional``."""
+"""Jacobians, Hessians and their products with vectors, of functions of tensors: ``torch.autograd.functional``.
+
+All of them take ``return_expr=True`` and then give ``(results, formulas)``, SymPy expressions in the same nesting.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -72,7 +77,7 @@ def _leaf(x: Any) -> Any:
     """A leaf of its own with the value of a tensor, which formulas call by that tensor's name."""
     made = x.detach().requires_grad_()
     extra = made.more()
-    extra.name = name_of(x)
+    extra.name, extra.site = name_of(x), None
     extra.structure = None if x._extra is None else x._extra.structure
     return made
 
@@ -134,6 +139,48 @@ def _vectors(v: Any, like: tuple[Any, ...], several: bool, name: str, of: str) -
     return row
 
 
+def _with_formulas(function: Callable[..., Any], several: bool) -> Callable[..., Any]:
+    """``function`` with ``return_expr``: its results, and their formulas in the same nesting.
+
+    ``several``: it gives the values of the user's function, too, before their derivatives.
+    """
+
+    @functools.wraps(function)
+    def call(func: Callable[..., Any], inputs: Any, *args: Any, return_expr: bool = False, **kwargs: Any) -> Any:
+        if not return_expr:
+            return function(func, inputs, *args, **kwargs)
+        values: list[Any] = []
+
+        def watched(*row: Any) -> Any:
+            for x, parameter in zip(row, _parameters(func, len(row)), strict=True):
+                if isinstance(x, Recorded) and name_of(x) is None:
+                    x.more().name = parameter
+            values.append(func(*row))
+            return values[0]
+
+        found = function(watched, inputs, *args, **kwargs)
+        return found, _exprs((values[0], found[1]) if several else found)
+
+    signature = inspect.signature(function)
+    added = inspect.Parameter("return_expr", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool")
+    call.__signature__ = signature.replace(parameters=[*signature.parameters.values(), added])  # type: ignore[attr-defined]
+    return call
+
+
+def _parameters(func: Callable[..., Any], count: int) -> list[str | None]:
+    """The names that a function calls its arguments by, None where it tells none."""
+    try:
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        names = [p.name for p in inspect.signature(func).parameters.values() if p.kind in kinds]
+    except (TypeError, ValueError):
+        names = []
+    return [*names, *(None,) * count][:count]
+
+
+def _exprs(value: Any) -> Any:
+    return tuple(map(_exprs, value)) if isinstance(value, tuple) else value.expr
+
+
 _OF_INPUT = "the input to the user-provided function is"
 _OF_OUTPUT = "the user-provided function returns"
 
@@ -187,12 +234,15 @@ def jacobian(
 ) -> Any:
     """The Jacobian of ``func`` at ``inputs``, of shape (output axes, input axes); nested tuples for several of them.
 
-    ``vectorize`` and ``strategy`` choose how torch computes it and do not change the result.
+    ``vectorize`` and ``strategy`` choose how torch computes it and do not change the result.  With ``return_expr=True``
+    the formula comes along, as a SymPy expression.
 
     >>> import symgrad as sg
     >>> jacobian(lambda x: x * x, sg.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
+    >>> jacobian(lambda x: x * x, sg.tensor([1.0, 2.0]), return_expr=True)[1]
+    2*diag(x)
     """
     if strategy not in ("reverse-mode", "forward-mode"):
         raise ArgumentError(f'Expected strategy to be either "forward-mode" or "reverse-mode", not {strategy!r}.')
@@ -269,7 +319,12 @@ def hessian(
 
 
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """``(output, vᵀH)``: the product of a vector with the Hessian of a scalar function."""
+    """``(output, vᵀH)``: the product of a vector with the Hessian of a scalar function.
+
+    >>> import symgrad as sg
+    >>> vhp(lambda x: (x**3).sum(), sg.tensor([1.0, 2.0]), sg.tensor([1.0, 1.0]))
+    (tensor(9.), tensor([ 6., 12.]))
+    """
     with enable_grad():
         row, several, outputs, many = _call(_scalar(func, "vhp"), inputs, "vhp", create_graph, strict)
         vectors = _vectors(v, row, several, "vhp", _OF_INPUT)
@@ -305,3 +360,7 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         found = tuple(_zeros(x) if g is None else g for g, x in zip(pushed, row, strict=True))
         _demand(found, _HESSIAN, strict and create_graph)
     return _out(outputs, many, create_graph), _out(found, several, create_graph)
+
+
+vjp, jvp, vhp, hvp = (_with_formulas(f, True) for f in (vjp, jvp, vhp, hvp))
+jacobian, hessian = (_with_formulas(f, False) for f in (jacobian, hessian))
