@@ -12,7 +12,17 @@ from symgrad.op import Op, elementwise, front, primitive, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import conj
 from symgrad.ops.contraction import contract
-from symgrad.ops.reductions import along, axes_of, cast, int_to_long, keep, reduce_code, reduced_shape, sum_op
+from symgrad.ops.reductions import (
+    along,
+    axes_of,
+    cast,
+    int_to_long,
+    keep,
+    kept_whole,
+    reduce_code,
+    reduced_shape,
+    sum_op,
+)
 from symgrad.ops.refusals import kind_of
 from symgrad.ops.select import ne, where
 from symgrad.ops.shaping import ones_like, reshape, unsqueeze_op
@@ -181,5 +191,5 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
         return clone(input)  # whose derivative does not depend on it
     if dim is None:
         flat = input if ndim == 1 else reshape(input, -1)
-        return prod_op(flat, dim=0, keepdim=False)
-    return along(prod_op, input, dim, keepdim=keepdim)
+        return kept_whole(prod_op(flat, dim=0, keepdim=False), dtype)
+    return kept_whole(along(prod_op, input, dim, keepdim=keepdim), dtype)

@@ -143,7 +143,13 @@ def sum_(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     """
     if dtype is not None:
         input = cast(input, dtype)
-    return sum_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
+    return kept_whole(sum_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim), dtype)
+
+
+def kept_whole(total: Any, dtype: Any) -> Any:
+    """A sum or product of integers, which are widened, in the dtype of integers or truths that was asked for."""
+    narrow = dtype is not None and as_dtype(dtype).kind in "bui" and as_dtype(dtype) != np.int64
+    return cast(total, dtype) if narrow else total
 
 
 def cast(x: Any, dtype: Any) -> Any:

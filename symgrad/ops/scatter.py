@@ -147,8 +147,9 @@ scatter_combine_op: Op = primitive(
 
 def _like_source(x: Any, src: Any) -> Any:
     """A source in the dtype of what it is written to; numbers too, where that is no floating one."""
-    if isinstance(src, (int, float)) and x.dtype is not None and x.dtype.kind in "bui":
+    if isinstance(src, (int, float, complex)) and x.dtype is not None and x.dtype.kind in "bui":
         check_fits(src, x.dtype)
+        src = src.real if isinstance(src, complex) and x.dtype.kind != "b" else src
         return bool(src) if x.dtype.kind == "b" else int(np.asarray(int(src)).astype(x.dtype))
     return src if not hasattr(src, "dtype") or src.dtype == x.dtype else cast(src, x.dtype)
 

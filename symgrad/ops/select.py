@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import result_type
+from symgrad.dtypes import for_python_number, result_type
 from symgrad.errors import ArgumentError
-from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish
+from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, lookup, primitive, publish
 from symgrad.ops.arithmetic import closed, ratio
 from symgrad.ops.complex import conj, real
 from symgrad.ops.kinks import at_kink
@@ -133,7 +133,14 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
         return nonzero(condition, as_tuple=True)
     if input is None or other is None:
         raise ArgumentError("where() needs a condition and two values: where(condition, input, other).")
-    return where_op(condition, input, other)
+    found = where_op(condition, input, other)
+    if isinstance(input, _NUMBERS) and isinstance(other, _NUMBERS) and hasattr(condition, "requires_grad"):
+        dtype = result_type(for_python_number(input), for_python_number(other))
+        return found if found.dtype == dtype else lookup("cast")(found, dtype=dtype.name)
+    return found
+
+
+_NUMBERS = (bool, int, float, complex)
 
 
 def _guarded(out: Any, x: Any, keep: Any) -> Any:

@@ -396,7 +396,7 @@ def can_cast(from_: Any, to: Any) -> bool:
     >>> can_cast(np.int64, np.float32), can_cast(np.float32, np.int64)
     (True, False)
     """
-    rank = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+    rank = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}  # bfloat16 is of the kind V
     return rank[dtypes.as_dtype(from_).kind] <= rank[dtypes.as_dtype(to).kind]
 
 

@@ -92,3 +92,36 @@ def test_truths_as_bytes(t, name):
     out = t.empty(0, dtype=t.uint8)
     getattr(t, name)(t.tensor([True, True]), 0, out=out)
     assert out.item() == 1
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "nansum"])
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "bool", "int64"])
+def test_sums_of_integers_in_a_dtype_asked_for(t, name, dtype):
+    dtype = getattr(t, dtype)
+    found = getattr(t, name)(t.tensor([[1.0, 0.0], [2.0, 3.0]]), 0, dtype=dtype)
+    assert found.dtype == dtype
+    whole = {"prod": [2, 0]}.get(name, [3, 3])
+    assert found.tolist() == (whole if dtype != t.bool else [bool(k) for k in whole])
+
+
+CHOICES = [
+    ((1, 2.5), "float32"),
+    ((1.5, 2.5), "float32"),
+    ((1, 2), "int64"),
+    ((True, 2.5), "float32"),
+    ((1, 2j), "complex64"),
+]
+
+
+@pytest.mark.parametrize(("numbers", "dtype"), CHOICES, ids=str)
+def test_a_choice_of_two_numbers_has_the_default_dtype(t, numbers, dtype):
+    chosen = t.where(t.tensor([True, False]), *numbers)
+    assert chosen.dtype == getattr(t, dtype)
+    assert chosen.tolist() == list(numbers)
+
+
+def test_truths_filled_with_complex_numbers(t):
+    x, mask = t.tensor([False, False]), t.tensor([True, False])
+    assert x.masked_fill(mask, 1j).tolist() == [True, False]
+    assert t.can_cast(t.bfloat16, t.float32)
+    assert not t.can_cast(t.bfloat16, t.int64)
