@@ -21,7 +21,9 @@ from symgrad.errors import ArgumentError, AutogradError, UnsupportedDerivative
 from symgrad.op import FRONTS, Op, carrier_of, lookup, register_carrier, shape_of
 from symgrad.ops.shaping import expand_op
 from symgrad.tape import dualwrites
+from symgrad.tape.dualwrites import FACES as FACES
 from symgrad.tape.dualwrites import Place
+from symgrad.tape.dualwrites import faced as faced
 
 _TAGS = itertools.count(1)
 
@@ -287,15 +289,6 @@ def make_dual(primal: Any, tangent: Any, tag: int) -> Dual:
             f"a tangent has the shape of its primal: {tuple(shape_of(tangent))} given for {tuple(shape_of(primal))}."
         )
     return Dual(primal, tangent, tag)
-
-
-FACES: list[type] = []
-"""Classes of tensors that stand for duals; filled in from above."""
-
-
-def faced(value: Any) -> Any:
-    """The dual that a tensor stands for, or the value itself."""
-    return value.__dict__["dual"] if value.__class__ in FACES else value
 
 
 def parts(value: Any, tag: int) -> tuple[Any, Any]:

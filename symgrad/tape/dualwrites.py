@@ -47,6 +47,15 @@ class Place:
         self.changes += 1
 
 
+FACES: list[type] = []
+"""Classes of tensors that stand for duals; filled in from above."""
+
+
+def faced(value: Any) -> Any:
+    """The dual that a tensor stands for, or the value itself."""
+    return value.__dict__["dual"] if value.__class__ in FACES else value
+
+
 def memory(value: Any) -> Any:
     """The array under a value, whatever carries it; None under a formula."""
     while not isinstance(value, (np.ndarray, np.generic)):
@@ -79,6 +88,7 @@ def put(tangent: Any, part: Any, chain: tuple[Any, ...]) -> Any:
 
 def overwrite(dual: Any, value: Any) -> Any:
     """The dual with ``value`` in its place: a dual of the same derivative, or something that stands still."""
+    value = faced(value)
     same = value.__class__ is dual.__class__ and value.tag == dual.tag
     if value.__class__ is dual.__class__ and value.tag > dual.tag:
         raise AutogradError(
@@ -88,7 +98,8 @@ def overwrite(dual: Any, value: Any) -> Any:
     primal, tangent = (value.primal, value.tangent) if same else (value, None)
     shape = tuple(shape_of(dual.primal))
     if tangent is None:
-        tangent = np.zeros(shape, dual.dtype)[()]
+        zeros = getattr(dual.primal, "new_zeros", None)
+        tangent = np.zeros(shape, dual.dtype)[()] if zeros is None else zeros(shape)
     if tuple(shape_of(tangent)) != shape:
         tangent = lookup("expand")(tangent, shape=shape)
     if tangent.dtype != dual.dtype:
@@ -119,10 +130,14 @@ def change(name: str) -> Callable[..., Any] | None:
     return lambda dual, *args, **options: overwrite(dual, getattr(unchanged(dual), name)(*args, **options))
 
 
+def recorded(dual: Any) -> bool:
+    """Whether the tape follows the primal or the tangent."""
+    return bool(dual.requires_grad or getattr(dual.tangent, "requires_grad", False))
+
+
 def unchanged(dual: Any) -> Any:
     """The dual as it is before a change, for what is recorded about the change."""
-    recorded = dual.requires_grad or getattr(dual.tangent, "requires_grad", False)
-    return dual.clone() if recorded else dual
+    return dual.clone() if recorded(dual) else dual
 
 
 def _require(dual: Any, requires_grad: bool = True) -> Any:

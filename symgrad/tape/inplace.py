@@ -18,7 +18,9 @@ import numpy as np
 from symgrad.dtypes import torch_name
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import Op, lookup
+from symgrad.tape import dualwrites
 from symgrad.tape.dual import Dual
+from symgrad.tape.dualwrites import faced
 from symgrad.tape.graph import Labelled, Node, sequence
 from symgrad.tape.mirrors import memory, reflect
 from symgrad.tape.modes import MODE, inference_mode
@@ -103,6 +105,8 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     source, uncovered = tensor, root is not known
     if view is not None and (uncovered or _hooked(tensor._node, len(chain))):
         source = _cut(root, chain)  # torch leaves the hooks of a view that is changed with what it was
+    if any(faced(a).__class__ is Dual and dualwrites.recorded(faced(a)) for a in args):
+        source = tensor.clone()  # what is recorded about the change is the value before it
     called = getattr(op, "__name__", "")
     apart, even = called in _APART, even or called in ("masked_fill", "index_fill")
     for arg in () if called == "masked_fill" else (*args, *kwargs.values()):  # whose value is read at once

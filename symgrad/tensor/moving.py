@@ -89,7 +89,7 @@ def moved(tensor: Any, value: Dual) -> Any:
         )
     twins = {id(t): _twin(t) for t in family}
     _repoint(twins.values(), twins)
-    whole = Dual(twins[id(root)], np.zeros_like(root._value)[()], value.tag)
+    whole = Dual(twins[id(root)], plain(Tensor, np.zeros_like(root._value)[()]), value.tag)
     for t in family:
         dual, view = whole, view_of(t)
         if view is not None:

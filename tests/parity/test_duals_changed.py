@@ -256,6 +256,32 @@ def test_gradients_of_what_came_to_move():
         np.testing.assert_allclose(got, want)
 
 
+def test_what_came_to_move_among_itself():
+    """It is written into others like it, and what it was before a change is what counts for the gradient."""
+    rows = []
+    for t in (sg, torch):
+        forward = t.autograd.forward_ad
+        w = t.tensor([1.0, 2.0, 3.0], dtype=t.float64, requires_grad=True)
+        one = t.ones(3, dtype=t.float64)
+        with forward.dual_level():
+            x = forward.make_dual(t.tensor(X[0]), t.tensor(D)[0] * w)
+            a, b, c, d = (one * k for k in (2, 3, 4, 5))
+            a.mul_(x).add_(1)
+            b.copy_(a)
+            c.sin_().mul_(b)
+            d[...] = c
+            x.mul_(d)
+            a.zero_()
+            found = [forward.unpack_dual(value) for value in (a, b, c, d, x)]
+            assert all(isinstance(tangent, t.Tensor) for _, tangent in found)
+            total = sum((p * tangent).sum() for p, tangent in found)
+            rows.append([total.detach().numpy(), t.autograd.grad(total, w)[0].numpy()])
+            rows[-1] += [p.detach().numpy() for pair in found for p in pair]
+        rows[-1] += [value.numpy() for value in (a, b.detach(), c.detach(), d.detach())]
+    for got, want in zip(*rows, strict=True):
+        np.testing.assert_allclose(got, want)
+
+
 def test_questions_to_a_dual():
     """What a level's values answer: versions, detachment, and their text."""
     texts = []
