@@ -498,16 +498,16 @@ class Sweep:
         rules = op.vjps if callable(op.vjps) else self._rules(node, saved)
         inputs = self.wrap(node, saved) if self.create_graph else saved
         through = zeros if op.kind == "elementwise" else None
-        results: list[Any] = []
+        results: list[Any] = [None] * len(node.args)
         inner: dict[int, Any] = {}
-        for i in range(len(node.args)):
+        # torch finds the gradient of the second operand first: a second pass adds up in the order of what came to be.
+        pair = self.create_graph and len(results) == 2 and op.kind == "elementwise"
+        for i in (1, 0) if pair else range(len(results)):
             if bits >> i & 1:
                 c = self._contribution(node, rules, i, g, inputs, node.params, through)
                 if c.__class__ is Masked:
                     inner[i], c = c.inner, c.value
-                results.append(c)
-            else:
-                results.append(None)
+                results[i] = c
         if self.create_graph and op.kind == "function" and op.name != "output":
             taken = g.parts.items() if g.__class__ is Parts else ((0, g),)
             self.calls.append((node, taken, enumerate(results)))

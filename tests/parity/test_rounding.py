@@ -173,3 +173,26 @@ def test_small_determinants_to_the_last_digit(n):
     values = np.random.default_rng(n).normal(size=(50, n, n)).round(3)
     for x in (*values, *(values @ values.mT + 2 * np.eye(n)), np.full((n, n), 2.25) + 2 * np.eye(n)):
         assert sg.linalg.det(sg.tensor(x)).item() == torch.linalg.det(torch.tensor(x)).item()
+
+
+SECONDS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "a quotient": lambda t, a, b: a * b / (a + b * b + 3),
+    "a quotient of itself": lambda t, a, b: a / (a * a + b),
+    "softsign": lambda t, a, b: t.nn.functional.softsign(a) * b,
+    "a product of quotients": lambda t, a, b: (a * b).tanh() * (a / (b * b + 1)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("name", SECONDS)
+def test_second_derivatives_add_up_in_torchs_order(name: str, dtype: str) -> None:
+    rng = np.random.default_rng(13)
+    for _ in range(10):
+        arrays, found = [rng.normal(0, 1, (3, 3)) for _ in range(2)], []
+        for t in (sg, torch):
+            leaves = [t.tensor(a, dtype=getattr(t, dtype), requires_grad=True) for a in arrays]
+            out = SECONDS[name](t, *leaves)
+            first = t.autograd.grad(out, leaves, t.ones_like(out), create_graph=True)
+            found.append([x.numpy() for x in t.autograd.grad(first, leaves, list(map(t.ones_like, first)))])
+        for got, want in zip(*found, strict=True):
+            np.testing.assert_array_equal(got, want)
