@@ -307,6 +307,8 @@ def backward(
     taken = set(map(id, seeds))  # arrays that belong to somebody; the next leaf that gets one takes a copy
 
     def finish(leaf: Any, g: Any) -> Any:
+        if g is None:
+            return _leaf_hooks(leaf, None, origin)
         g = _leaf_hooks(leaf, turned(rescue(leaf, g)), origin)
         if leaf.requires_grad and (allowed is None or id(leaf) in allowed):
             extra = leaf._extra
@@ -345,7 +347,7 @@ def _legacy(retain_graph: Any, grad_tensors: Any, grad_variables: Any, legacy: d
 def _leaf_hooks(leaf: Any, g: Any, origin: Origin) -> Any:
     extra = leaf._extra
     if extra is not None:
-        if extra.grad_dtype is not None and g.dtype != (wanted := leaf._landing() or g.dtype):
+        if extra.grad_dtype is not None and g is not None and g.dtype != (wanted := leaf._landing() or g.dtype):
             g = cast(g, wanted)
         for hook in list(extra.hooks.values()):
             # The hook may keep its tensor, so a leaf with hooks gets an array of its own.
@@ -464,7 +466,7 @@ def grad(
     rescue = Rescue(outs, seeds)
 
     def finish(leaf: Any, g: Any) -> Any:
-        return _leaf_hooks(leaf, turned(rescue(leaf, g)), origin)
+        return _leaf_hooks(leaf, None if g is None else turned(rescue(leaf, g)), origin)
 
     reachable = [edge for edge, t in zip(wanted, targets, strict=True) if not out_of_reach(t)]
     sweep = _run(outs, seeds, reachable, keep, create_graph, origin, finish)

@@ -30,7 +30,7 @@ from symgrad.tape.modes import no_grad
 from symgrad.tape.narrow import rounding_once
 from symgrad.tape.observers import PackedRow, running, unpacked
 from symgrad.tape.overlap import OVERLAP
-from symgrad.tape.siblings import run_member, siblings_of, tell_missing
+from symgrad.tape.siblings import hear_nothing, run_member, siblings_of, tell_missing
 from symgrad.tape.versions import any_changes, catch_up, check_saved, fresh
 from symgrad.tape.views import out_of_reach
 
@@ -185,6 +185,8 @@ class Sweep:
                 self._finish_complete(nodes)
                 raise
             self._finish_leaves()
+            if self.eager_leaves:  # some of them have hooks
+                self._tell_leaves()
             self.current = None
             for callback in self.callbacks:  # which may add further ones
                 callback()
@@ -229,6 +231,12 @@ class Sweep:
                 )
                 self._finish_complete(self.nodes)
                 raise
+
+    def _tell_leaves(self) -> None:
+        """The hooks of leaves that no gradient reached are called all the same, with None."""
+        for leaf in self.leaves:
+            if leaf not in self.found and leaf.has_hooks() and not out_of_reach(leaf):
+                self.finish_leaf(leaf, None)
 
     def _finish_complete(self, nodes: list[Node]) -> None:
         """After an error: the leaves whose gradient was complete by then have it, as in torch."""
@@ -302,7 +310,7 @@ class Sweep:
         for node in nodes:
             g = take(node, None)
             if g is None:
-                if node.op.kind == "function":
+                if node.op.kind == "function" or node.extra is not None:
                     self._unreached(node)
                 continue
             rules = node.rules
@@ -427,9 +435,16 @@ class Sweep:
             self.run_node(node, bits, g, zeros)
 
     def _unreached(self, node: Node) -> None:
-        """A custom function all of whose gradients are missing runs all the same and may say that they are zero."""
-        if node.params and "run" in node.params:
-            self.current = node
+        """A custom function all of whose gradients are missing runs all the same and may say that they are zero.
+
+        Of other nodes the hooks are told, with None.
+        """
+        self.current = node
+        if node.op.kind != "function":
+            hear_nothing(self, node)
+        elif node.params and "run" in node.params:
+            if node.dtype is not None:
+                self.run_hooks(node, None)
             tell_missing(self, node, None)
             node.more()  # so that what it gives is seen, as that of a node with hooks is
             self.run_node(node, self.masks.get(node, node.mask), None, None)

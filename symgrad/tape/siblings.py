@@ -159,6 +159,16 @@ def together(sweep: Any, whole: Siblings, grads: dict[int, Any]) -> tuple[list[A
     return places, totals
 
 
+def hear_nothing(sweep: Any, node: Node) -> None:
+    """Hooks of a node that no gradient reached are called all the same, with None; they cannot replace it."""
+    if node.extra is None or siblings_of(node) is not None:
+        return
+    sweep.run_hooks(node, None)
+    sweep.run_pre_hooks(node, None)
+    if node.extra.post:
+        sweep.run_post_hooks(node, [None for arg in node.args if hasattr(arg, "raw_shape")], None)
+
+
 def tell_missing(sweep: Any, node: Node, g: Any) -> None:
     """Hooks on those of a custom function's outputs that have no gradient are called all the same, with None."""
     reached = () if g is None else g.parts

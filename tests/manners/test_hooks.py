@@ -286,3 +286,37 @@ def test_tensor_hooks_inplace_over_view(t):
     (view + other * 3).sum().backward()
     assert left_behind == []
     assert called == [3.0]
+
+
+def test_hooks_where_no_gradient_comes(t):
+    """Where a function gives None, hooks on the way further down are called with None, in the order of the pass."""
+
+    class Nothing(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            return None
+
+    heard = []
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    z = y.exp()
+    for name, place in (("x", x), ("y", y), ("z", z)):
+        place.register_hook(lambda g, name=name: heard.append((name, g)))
+    z.grad_fn.register_prehook(lambda given: heard.append(("before", *given)))
+    z.grad_fn.register_hook(lambda made, given: heard.append(("after", *made, *given)))
+    Nothing.apply(z).sum().backward()
+    assert heard == [("z", None), ("before", None), ("after", None, None), ("y", None), ("x", None)]
+    assert x.grad is None
+    heard.clear()
+    y = x * 2
+    y.register_hook(lambda g: heard.append(g.tolist()))
+    (Nothing.apply(y) + y).sum().backward()  # something reaches it all the same
+    assert heard[0] == [1.0, 1.0]
+    y = x * 2
+    y.register_hook(lambda g: t.ones(2))
+    with pytest.raises(RuntimeError, match="can't replace a None gradient with a non-None value"):
+        Nothing.apply(y).sum().backward()
