@@ -26,7 +26,7 @@ _CALLS = """
 [0.5, -1.5, 2.0], 0 : softmax log_softmax softmin cumsum cumprod logcumsumexp cummax cummin normalize
 [0.5, -1.5, 2.0], 1 : hsplit
 [0.5, -1.5, 2.0], 2 : chunk unsafe_chunk split unsafe_split kthvalue float_power repeat repeat_interleave tile topk
-[0.5, -1.5, 2.0], 2 : tensor_split
+[0.5, -1.5, 2.0], 2 : tensor_split split_copy
 [0.5, -1.5, 2.0], 0.5 : quantile nanquantile
 [0.5, -1.5, 2.0], 1.0 : fill dist
 [0.5, -1.5, 2.0], (1, 2) : split_with_sizes unsafe_split_with_sizes split_with_sizes_copy
@@ -35,9 +35,10 @@ _CALLS = """
 [0.5, -1.5, 2.0], (3,) : layer_norm rms_norm
 [0.5, -1.5, 2.0], (3,), (1,), 0 : as_strided as_strided_copy
 [0.5, -1.5, 2.0], [9.0, 8.0], (2,), (1,) : as_strided_scatter
-[0.5, -1.5, 2.0], 0, 1 : select roll
-[0.5, -1.5, 2.0], 0, 1, 2 : narrow narrow_copy
-[0.5, -1.5, 2.0], 0 : unsqueeze_
+[0.5, -1.5, 2.0], 0, 1 : select select_copy roll
+[0.5, -1.5, 2.0], 0, 1, 2 : narrow narrow_copy slice_copy
+[0.5, -1.5, 2.0], 0 : unsqueeze_ unsqueeze_copy
+[0.5, -1.5, 2.0], (3, 1) : view_copy
 [0.5, 1.5, 2.0], 1 : polygamma_
 [0.5, -1.5, 2.0], 0, 2, 1 : unfold unfold_copy Tensor.unfold
 [0.5, -1.5, 2.0], 0, [2, 0] : index_select gather
@@ -171,8 +172,8 @@ _CALLS = """
 [[[0.5, -1.5]], [[2.0, 1.0]]], 2 : tensorinv
 "ij,j->i", [[2.0, 1.0], [1.0, 3.0]], [1.0, 2.0] : einsum
 [True, False, True], [0.5, -1.5, 2.0], 0.0 : where
-[1 + 2j, 3 - 1j] : view_as_real conj conj_physical resolve_conj real imag angle
-[[1.0, 2.0], [3.0, -1.0]] : view_as_complex
+[1 + 2j, 3 - 1j] : view_as_real view_as_real_copy conj conj_physical resolve_conj real imag angle
+[[1.0, 2.0], [3.0, -1.0]] : view_as_complex view_as_complex_copy
 [1.0, 3.0, 5.0], [2.0, 4.0] : searchsorted
 [2.0, 4.0], [1.0, 3.0, 5.0] : bucketize
 [0.5, -1.5], 1.0, 2.0 : normal_ uniform_
