@@ -36,12 +36,27 @@ class MovingTensor(Tensor):
             return object.__getattribute__(self, name)
         dual = faced(self)
         found = getattr(dual, name)
+        if name == "_base":
+            return _standing(dual, found)
         if name.endswith("_") and callable(found):
             return _itself(self, found)
         return found
 
     def __setitem__(self, index: Any, value: Any) -> None:
         faced(self)[index] = value
+
+
+def _standing(dual: Dual, primal: Any) -> Any:
+    """What stands for the base of a view that moves: a tensor, or where nobody holds that any more a dual."""
+    for ref in _OPEN[dual.tag]:
+        tensor = ref()
+        if tensor is not None and faced(tensor).primal is primal:
+            return tensor
+    if primal is None:
+        return None
+    whole = Dual(primal, None, dual.tag)
+    whole.place = dual.place
+    return whole
 
 
 def _itself(tensor: Any, change: Callable[..., Any]) -> Callable[..., Any]:
@@ -144,7 +159,9 @@ def settle(tag: int) -> None:
         else:
             t.__class__ = Tensor
             instead[id(primal)] = _become(t, primal)
-    _repoint(instead.values(), instead)
+    views = (view_of(t) for t in instead.values())
+    bases = {id(view.base): view.base for view in views if view is not None}  # which nobody else may hold
+    _repoint({**bases, **{id(t): t for t in instead.values()}}.values(), instead)
 
 
 MOVED.append(moved)

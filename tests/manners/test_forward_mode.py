@@ -114,6 +114,29 @@ def test_a_tensor_begins_to_move(t):
     assert all("tangent" not in str(value) for value in (base, turned, corner, wide, weight))
 
 
+def test_a_view_whose_base_nobody_holds(t):
+    """It moves in one level after the other, and tells its base, which moves, too."""
+    forward = t.autograd.forward_ad
+    view = t.zeros(2, 2, dtype=t.float64).t()
+    for k in (1.0, 2.0):
+        with forward.dual_level():
+            view[0].copy_(forward.make_dual(leaf(t, [k, k]), leaf(t, [1.0, k])))
+            assert moved(forward, view) == ([[k, k], [0.0, 0.0]], [[1.0, k], [0.0, 0.0]])
+            assert moved(forward, view._base) == ([[k, 0.0], [k, 0.0]], [[1.0, 0.0], [k, 0.0]])
+            view[0].mul_(2)
+            assert moved(forward, view._base)[1] == [[2.0, 0.0], [2 * k, 0.0]]
+        assert moved(forward, view)[1] is None
+    base = view._base
+    view.add_(1)
+    assert base.tolist() == [[5.0, 1.0], [5.0, 1.0]]
+    held = t.zeros(2)
+    part = held[:1]
+    with forward.dual_level():
+        part.copy_(forward.make_dual(t.ones(1), t.ones(1)))
+        assert part._base is held
+    assert part._base is held
+
+
 def test_what_may_not_be_written_into(t):
     forward, x, v = duals(t)
     with forward.dual_level():
