@@ -184,7 +184,7 @@ def _check(outputs: Sequence[Any]) -> None:
 
 def _check_targets(targets: Sequence[Any]) -> None:
     for k, t in enumerate(targets):
-        if not isinstance(t, Recorded) or not t._requires_grad:
+        if not isinstance(t, Recorded) or not t.requires_grad:  # type: ignore[attr-defined]
             raise AutogradError(
                 "One of the differentiated Tensors does not require grad "
                 f"(input {k}; call requires_grad_() on it before the computation)"

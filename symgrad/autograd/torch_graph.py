@@ -276,6 +276,8 @@ class Answering:
         if is_complex(have) and is_real_floating(wanted):
             value = self.step("ViewAsReal", [value], value.shape)
             value = self.step("Select", [value], value.shape)
+            parts = np.empty((*value.shape, 2), bool)[..., 0]
+            value.dense, value.spread = parts.flags.c_contiguous, None if parts.flags.c_contiguous else parts
         shape = tuple(target.raw_shape)
         if tuple(value.shape) != shape and broadcast([value.shape, shape]) == tuple(value.shape):
             lead = len(value.shape) > len(shape) and shape

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import is_floating
-from symgrad.errors import DtypeError, ShapeError
+from symgrad.errors import AutogradError, DtypeError, ShapeError
 from symgrad.op import FRONTS, Op, lookup, register_carrier
 from symgrad.ops.arithmetic import over_tensor
 from symgrad.ops.bits import inverted
@@ -398,6 +398,8 @@ def _needed(k: int | None, args: tuple[Any, ...], out: Any) -> Callable[[], Any]
     if k is None:
         return lambda: None
     tensor = args[k] if k >= 0 else args[0] if k == -2 else out
+    if MODE.inferred and inferred(tensor) and tensor.dtype.kind in "fc":
+        raise AutogradError(record.INFERENCE_SAVED)
     value = getattr(tensor, "_value", None)
     itself = k >= 0 and (not isinstance(value, np.ndarray) or storage(value) is value)
     return kept(tensor) if itself else Memory(kept(tensor))

@@ -150,3 +150,17 @@ def test_whole_numbers_among_the_arguments_have_no_gradient(function: str, argum
         return type(out.grad_fn).__name__, type(g.grad_fn).__name__, g.shape
 
     assert names(sg) == names(torch)
+
+
+@pytest.mark.parametrize("sizes", [(), (1,), (3, 1), (3, 2)])
+@pytest.mark.parametrize("result", ["(v * c).abs().sum()", "v.to(t.complex128).imag.tanh().sum()"])
+def test_real_parts_of_complex_gradients_lie_apart(sizes: Any, result: str) -> None:
+    def facts(t: Any) -> Any:
+        x = t.full(sizes, 2.0, dtype=t.float64, requires_grad=True)
+        env = {"t": t, "v": x.view(sizes), "c": t.full(sizes, 2j, dtype=t.complex128)}
+        out = eval(result, env)  # noqa: S307
+        names = [type(g.grad_fn).__name__ for g in t.autograd.grad(out, [x, env["v"]], create_graph=True)]
+        out.backward()
+        return names, x.grad._version
+
+    assert facts(sg) == facts(torch)
