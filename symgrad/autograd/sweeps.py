@@ -308,7 +308,11 @@ def backward(
 
     def finish(leaf: Any, g: Any) -> Any:
         if g is None:
-            return _leaf_hooks(leaf, None, origin)
+            _leaf_hooks(leaf, None, origin)
+            if allowed is None or id(leaf) in allowed:
+                prepared(leaf, None, Tensor, origin)
+                accumulated(leaf, None, Tensor)
+            return None
         g = _leaf_hooks(leaf, turned(rescue(leaf, g)), origin)
         if leaf.requires_grad and (allowed is None or id(leaf) in allowed):
             extra = leaf._extra

@@ -161,12 +161,22 @@ def together(sweep: Any, whole: Siblings, grads: dict[int, Any]) -> tuple[list[A
 
 def hear_nothing(sweep: Any, node: Node) -> None:
     """Hooks of a node that no gradient reached are called all the same, with None; they cannot replace it."""
-    if node.extra is None or siblings_of(node) is not None:
+    whole = siblings_of(node)
+    members = [node] if whole is None else whole.alive()
+    if node.extra is None or whole in sweep.told or any(member in sweep.grads for member in members):
         return
-    sweep.run_hooks(node, None)
-    sweep.run_pre_hooks(node, None)
-    if node.extra.post:
-        sweep.run_post_hooks(node, [None for arg in node.args if hasattr(arg, "raw_shape")], None)
+    for member in members:
+        if member.extra is not None:
+            sweep.run_hooks(member, None)
+    if whole is not None:
+        sweep.told.add(whole)
+    shown, g = (node, None) if whole is None else (whole, Parts({}))
+    if shown.extra is None or not (sweep.run_wanted or sweep.masks.get(node, node.mask)):
+        return
+    sweep.run_pre_hooks(shown, g)
+    if shown.extra.post:
+        inputs = node.args.inputs if node.args.__class__ is Labelled else None
+        sweep.run_post_hooks(shown, [None] * len(node.args if inputs is None else inputs), g)
 
 
 def tell_missing(sweep: Any, node: Node, g: Any) -> None:
