@@ -16,15 +16,13 @@ from symgrad.op import front, shape_of
 from symgrad.ops.constants import PI
 from symgrad.ops.elementwise import log
 from symgrad.ops.indexing import gather
-from symgrad.ops.naming import inplace, within, written
+from symgrad.ops.naming import within, written
 from symgrad.ops.reductions import sum_
 from symgrad.ops.scans import cumsum
 from symgrad.ops.select import beside
 from symgrad.ops.softmax import softmax
 from symgrad.ops.still import still, values_of
 from symgrad.streams import Generator, NumpyNumbers, TorchNumbers
-
-inplace("bernoulli")
 
 SOURCE: list[Callable[[], Any]] = [Generator]
 """Where random numbers come from without ``generator=``; the maker of random tensors puts its own here."""

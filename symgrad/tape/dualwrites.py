@@ -19,8 +19,8 @@ from symgrad.tape.putting import put_into
 _FACTS = """is_complex is_floating_point is_signed is_conj is_neg is_contiguous is_cuda is_meta is_inference
 is_quantized is_sparse is_pinned is_shared is_nonzero is_same_size device layout itemsize nbytes nelement ndimension
 element_size stride storage_offset data_ptr get_device data grad grad_fn backward register_hook retain_grad retains_grad
-output_nr name _version _is_view _base new new_empty
-new_full new_ones new_tensor new_zeros bool byte char short int long tolist"""
+output_nr name _version _is_view _base new new_empty new_empty_strided
+new_full new_ones new_tensor new_zeros numpy type untyped_storage bool byte char short int long tolist"""
 FACTS = frozenset(_FACTS.split())
 """What a dual answers as its primal does: facts about it, and new values that do not move."""
 
@@ -122,6 +122,8 @@ def change(name: str) -> Callable[..., Any] | None:
         return _require
     if name == "detach":
         return _detach
+    if name in _DRAWS:
+        return _drawing(name)
     if name == "fill_diagonal":
         return _fill_diagonal
     entry = FRONTS.get(name)
@@ -143,6 +145,19 @@ def unchanged(dual: Any) -> Any:
 def _require(dual: Any, requires_grad: bool = True) -> Any:
     dual.primal.requires_grad_(requires_grad)
     return dual
+
+
+_DRAWS = ("bernoulli", "cauchy", "exponential", "geometric", "log_normal", "normal", "random", "uniform")
+
+
+def _drawing(name: str) -> Callable[..., Any]:
+    """Random numbers in place of the value: they do not move."""
+
+    def draw(dual: Any, *args: Any, **options: Any) -> Any:
+        getattr(dual.primal, f"{name}_")(*args, **options)
+        return overwrite(dual, dual.primal)
+
+    return draw
 
 
 def _detach(dual: Any) -> Any:

@@ -51,6 +51,23 @@ class Writes(Recorded):
         values = drawn(generator).uniform(self._value.shape, self._value.dtype)
         return self._drawn(values * (b - a) + a, "UniformBackward0")
 
+    def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Any:
+        """1 with probability ``p`` (a number, or a tensor of one for every entry) and 0 else, in place.
+
+        >>> import symgrad as sg
+        >>> sg.empty(2).bernoulli_(sg.tensor([0.0, 1.0]))
+        tensor([0., 1.])
+        """
+        chances = np.broadcast_to(p._value, self._value.shape) if isinstance(p, Recorded) else p
+        if not np.all((np.asarray(chances) >= 0) & (np.asarray(chances) <= 1)):
+            raise AutogradError(
+                "Expected p_in >= 0 && p_in <= 1 to be true, but got false."
+                if isinstance(p, Recorded)
+                else f"bernoulli_ expects p to be in [0, 1], but got p={p}"
+            )
+        values = drawn(generator).bernoulli(chances, self._value.shape)
+        return self._drawn(values, f"BernoulliBackward{1 if isinstance(p, Recorded) else 2}")
+
     def exponential_(self, lambd: float = 1.0, *, generator: Any = None) -> Any:
         """Exponential samples of rate ``lambd`` in place."""
         if lambd <= 0:

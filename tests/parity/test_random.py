@@ -37,11 +37,14 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "normal": lambda t: t.normal(t.tensor(X[0, 0]), t.tensor(np.abs(X[0, 1]))),
     "normal of numbers": lambda t: t.normal(1.5, 0.5, (2, 3), dtype=t.float64),
     "bernoulli": lambda t: t.bernoulli(t.tensor(np.abs(X))),
+    "bernoulli in place, of chances": lambda t: t.tensor(X).bernoulli_(t.tensor(np.abs(X))),
     "rrelu": lambda t: t.nn.functional.rrelu(t.tensor(X), training=True),
     "fractional_max_pool2d": lambda t: t.nn.functional.fractional_max_pool2d(t.tensor(X), 2, (3, 4)),
     "svd_lowrank": lambda t: t.svd_lowrank(t.tensor(X[0, 0]), 3)[1],
 }
 MASKS: dict[str, Callable[[Any], Any]] = {
+    "bernoulli in place": lambda t: t.tensor(X * 5).bernoulli_(),
+    "bernoulli in place, of a number": lambda t: t.tensor(X).bernoulli_(0.3),
     "dropout": lambda t: t.nn.functional.dropout(t.tensor(X), 0.3),
     "dropout2d": lambda t: t.nn.functional.dropout2d(t.tensor(X), 0.3),
     "dropout2d of signals": lambda t: t.nn.functional.dropout2d(t.tensor(X[0]), 0.3),
@@ -94,3 +97,14 @@ def test_torchs_generators() -> None:
     torch.manual_seed(7)
     ours = sg.nn.functional.dropout(x, 0.3, generator=torch.default_generator)
     assert np.array_equal(ours.numpy(), theirs.numpy())
+
+
+def test_bernoulli_in_place_asks_for_a_probability() -> None:
+    for t in (sg, torch):
+        with pytest.raises(RuntimeError, match="bernoulli_ expects p to be in .0, 1., but got p=1.5"):
+            t.ones(2).bernoulli_(1.5)
+        with pytest.raises(RuntimeError, match="Expected p_in >= 0 && p_in <= 1 to be true, but got false"):
+            t.ones(2).bernoulli_(t.tensor([0.5, 2.0]))
+        x = t.ones(2, requires_grad=True) * 3
+        assert x.bernoulli_().grad_fn.name() == "BernoulliBackward2"
+        assert x.bernoulli_(t.tensor([0.5, 0.0])).grad_fn.name() == "BernoulliBackward1"
