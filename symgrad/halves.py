@@ -6,14 +6,16 @@ torch computes otherwise: rounded after every step, or with other steps.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from symgrad import kernels, single
+from symgrad import single
 from symgrad.dtypes import widened
+from symgrad.kernels import elementwise as kernels
 
 _LANES = 32
 """Entries of two vector registers, which torch computes at a time."""
@@ -163,3 +165,57 @@ def gated(x: Any, gate: Any) -> Any:
     r = _rounding(x)
     with np.errstate(over="ignore"):
         return (widened(x) / r(1 + r(single._exp(-widened(gate))))).astype(x.dtype)
+
+
+def squared_error(x: Any, y: Any) -> Any:
+    """(x - y)², the difference rounded."""
+    d = _rounding(x)(widened(x) - widened(y))
+    return (d * d).astype(x.dtype)
+
+
+# ------------------------------------------------------------------------------------------ along axes
+
+
+def shifted_exp(x: Any, y: Any) -> Any:
+    """e^(x - y), the difference rounded, and 0 where both are -inf."""
+    dtype = x.dtype
+    y = np.where(y == -np.inf, np.float32(0), widened(y))
+    return single._exp((widened(x) - y).astype(dtype).astype(np.float32)).astype(dtype)[()]
+
+
+def logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """log Σ e^x, shifted by the maximum, rounded after every step."""
+    r, wide = _rounding(x), widened(x)
+    top = kernels._largest(wide, dim)
+    top = np.where(np.isfinite(top), top, np.float32(0))
+    with np.errstate(divide="ignore"):
+        out = (r(single._log(r(single.total(r(single._exp(r(wide - top))), dim, True)))) + top).astype(x.dtype)
+    return out if keepdim else np.squeeze(out, dim)[()]
+
+
+def softmax(x: Any, dim: int) -> Any:
+    """e^x / Σ e^x along one axis; e^x is rounded in between but along the last one."""
+    wide = widened(x)
+    if not x.size or dim % x.ndim == x.ndim - 1:
+        return single.softmax(wide, dim).astype(x.dtype)
+    e = single._exp(wide - kernels._largest(wide, dim))
+    return (_rounding(x)(e) / single._kept(e, dim)).astype(x.dtype)
+
+
+def log_softmax(x: Any, dim: int) -> Any:
+    """x - log Σ e^x along one axis; along the last one the sum and its logarithm are rounded."""
+    wide = widened(x)
+    if not x.size or dim % x.ndim != x.ndim - 1:
+        return single.log_softmax(wide, dim).astype(x.dtype)
+    r, y = _rounding(x), wide - kernels._largest(wide, dim)
+    return (y - r(single._log(r(single._kept(single._exp(y), dim))))).astype(x.dtype)
+
+
+def prod(x: Any, dim: int, keepdim: bool = False) -> Any:
+    """The product along an axis, in turn and rounded after every step; a long one in float32."""
+    wide = widened(np.asarray(x))
+    if not wide.ndim or not 1 < wide.shape[dim] < 2 * _LANES:
+        return wide.prod(dim, keepdims=keepdim).astype(x.dtype)
+    r, rows = _rounding(x), np.moveaxis(wide, dim, 0)
+    out = functools.reduce(lambda a, b: r(a * b), rows).astype(x.dtype)
+    return np.expand_dims(out, dim) if keepdim else out[()]

@@ -242,6 +242,7 @@ squared_error: Op = elementwise(
     lambda out, x, y: 2 * (x - y),
     lambda out, x, y: -2 * (x - y),
     public=(),
+    half=halves.squared_error,
     node="MseLoss",
     domain=_ALL,
     define=lambda x, y: (x - y) ** 2,

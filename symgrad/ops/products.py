@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels
+from symgrad import halves, kernels
 from symgrad.dtypes import as_dtype
 from symgrad.op import Op, elementwise, front, primitive, shape_of
 from symgrad.ops.arithmetic import clone
@@ -171,6 +171,7 @@ prod_op: Op = primitive(
             keep(g, (dim,), keepdim) * conj(prod_divided_op(out, x, dim=dim, keepdim=keepdim))
         ),
     ),
+    half=halves.prod,
     infer=lambda shape, dim, keepdim: reduced_shape(shape, dim=(dim,), keepdim=keepdim),
     result=int_to_long,
     domain="real",

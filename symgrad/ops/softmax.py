@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad import kernels, single
+from symgrad import halves, kernels, single
 from symgrad.op import Op, elementwise, front, primitive, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import conj
@@ -19,6 +19,7 @@ shifted_exp: Op = elementwise(
     lambda out, x, y: out,
     lambda out, x, y: -out,
     single=single.shifted_exp,
+    half=halves.shifted_exp,
     public=(),
     define=lambda x, y: exp(x - y),
     domain="real",
@@ -32,6 +33,7 @@ logsumexp_op: Op = primitive(
     dtypes="float",
     domain="real",
     single=single.logsumexp,
+    half=halves.logsumexp,
     doc="log Σ e^x over axes, without overflow.",
 )
 
@@ -56,6 +58,7 @@ softmax_op: Op = primitive(
     refuses="buic",
     domain="real",
     single=single.softmax,
+    half=halves.softmax,
     fused=("SoftmaxBackwardData", -1),
     once="always",
     doc="e^x / Σ e^x along an axis.",
@@ -70,6 +73,7 @@ log_softmax_op: Op = primitive(
     refuses="buic",
     domain="real",
     single=single.log_softmax,
+    half=halves.log_softmax,
     fused=("LogSoftmaxBackwardData", -1),
     once="always",
     doc="x - log Σ e^x along an axis.",
