@@ -39,7 +39,7 @@ def any_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     >>> sg.any(np.array([[0, 1], [0, 0]]), 1)
     array([ True, False])
     """
-    return any_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
+    return any_op(input, dim=_asked(dim, len(shape_of(input))), keepdim=keepdim)
 
 
 @front("all", op=all_op)
@@ -51,7 +51,12 @@ def all_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     >>> sg.all(np.array([[0, 1], [1, 1]]), 1)
     array([False,  True])
     """
-    return all_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
+    return all_op(input, dim=_asked(dim, len(shape_of(input))), keepdim=keepdim)
+
+
+def _asked(dim: Any, ndim: int) -> tuple[int, ...]:
+    """The axes to look along; where none is listed every entry answers for itself, as in torch and NumPy."""
+    return () if isinstance(dim, (tuple, list)) and not dim else axes_of(dim, ndim)
 
 
 isin_op: Op = primitive(

@@ -93,7 +93,8 @@ def count_nonzero(input: Any, dim: Any = None) -> Any:
     >>> int(count_nonzero(np.array([0.0, 2.0, 3.0])))
     2
     """
-    axes = tuple(range(len(shape_of(input)))) if dim is None else dim
+    whole = dim is None or (isinstance(dim, (tuple, list)) and not dim)
+    axes = tuple(range(len(shape_of(input)))) if whole else dim
     return sum_op(cast_op(ne(input, 0), dtype="int64"), dim=_axes(axes, len(shape_of(input))), keepdim=False)
 
 

@@ -125,3 +125,11 @@ def test_truths_filled_with_complex_numbers(t):
     assert x.masked_fill(mask, 1j).tolist() == [True, False]
     assert t.can_cast(t.bfloat16, t.float32)
     assert not t.can_cast(t.bfloat16, t.int64)
+
+
+def test_no_axes_are_none_or_all(t):
+    x = t.tensor([[0.0, 2.0], [3.0, 0.0]])
+    for name in ("any", "all"):
+        assert getattr(t, name)(x, dim=()).tolist() == [[False, True], [True, False]]
+    assert t.count_nonzero(x, dim=()).item() == 2
+    assert t.sum(x, dim=()).item() == 5
