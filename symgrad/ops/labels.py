@@ -82,10 +82,8 @@ def _clamp(out: Any, input: Any, min: Any = None, max: Any = None) -> str:
     return f"ClampBackward{int(not (_array(min) or _array(max)))}"
 
 
-def _div(out: Any, input: Any, other: Any, *, rounding_mode: Any = None) -> str | None:
-    if rounding_mode is None:
-        return None
-    return f"DivBackward{2 if _array(other) else 3}" if _array(input) else None
+def _div(out: Any, input: Any, other: Any, **mode: Any) -> str | None:
+    return "DivBackward2" if "rounding_mode" in mode and _array(input) else None
 
 
 def _scaled(name: str) -> Any:

@@ -487,7 +487,9 @@ def test_grad_fn_settings(t):
     plain, square = t.full((2, 2), 0.5, requires_grad=True), t.ones(1, 2, 2, requires_grad=True)
     leaky = functional.leaky_relu(plain, 0.25).grad_fn
     assert leaky._saved_negative_slope == 0.25
-    assert t.div(plain, 2.0, rounding_mode="trunc").grad_fn._saved_rounding_mode == "trunc"
+    for mode in ("trunc", None):
+        divided = t.div(plain, 2.0, rounding_mode=mode).grad_fn
+        assert (divided.name(), divided._saved_rounding_mode) == ("DivBackward2", mode)
     assert t.logit(plain).grad_fn._saved_eps is None
     assert t.logit(plain, 0.5).grad_fn._saved_eps == 0.5
     for number in (1.0, 1, False):
