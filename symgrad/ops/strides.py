@@ -61,7 +61,7 @@ def _checked(x: Any, size: Sequence[int], stride: Sequence[int], offset: int) ->
     if offset < 0:
         raise ArgumentError(f"Tensor: invalid storage offset {offset}")
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    memory = x.untyped_storage() if hasattr(x, "untyped_storage") else x
+    memory = np.asarray(x.untyped_storage()) if hasattr(x, "untyped_storage") else x
     if 0 not in size and last >= math.prod(shape_of(memory)):
         width = x.dtype.itemsize
         raise ShapeError(
@@ -107,7 +107,7 @@ def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_o
     found = getitem(reshape(input, -1), places)
     if inside.all():
         return found
-    return where_op(inside, found, input.untyped_storage().ravel(order="K")[wanted])
+    return where_op(inside, found, np.asarray(input.storage())[wanted])
 
 
 @front("as_strided_scatter")

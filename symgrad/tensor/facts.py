@@ -17,6 +17,7 @@ from symgrad.tape.record import Recorded, plain, scalarised
 from symgrad.tape.sizes import Size
 from symgrad.tape.versions import storage
 from symgrad.tape.views import inferred
+from symgrad.tensor.storage import Storage
 
 __all__ = [
     "broadcast_shapes",
@@ -207,8 +208,23 @@ class Facts(Recorded):
         return int(self._array().ctypes.data)
 
     def untyped_storage(self) -> Any:
-        """The array that owns the memory."""
-        return storage(self._array())
+        """The array that owns the memory.
+
+        >>> import symgrad as sg
+        >>> x = sg.ones(2, 3)
+        >>> x[1].untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+        True
+        """
+        return storage(self._array()).view(Storage)
+
+    def storage(self) -> Any:
+        """All entries of the memory, one after the other.
+
+        >>> import symgrad as sg
+        >>> len(sg.ones(2, 3)[0].storage())
+        6
+        """
+        return self.untyped_storage().ravel(order="K")
 
     def type_as(self, other: Any) -> Any:
         """In the dtype of another tensor."""

@@ -349,3 +349,14 @@ def test_new_of_a_size(t):
     assert list(x.new(x[0].size()).shape) == []
     assert x.new((3, 2)).tolist() == [3, 2]
     assert x.new(size).dtype == t.int64
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+def test_where_memory_lies(t):
+    """Tensors that share memory have storages at one address; a storage has all entries of the memory."""
+    x = t.zeros(2, 3)
+    for shared in (x, x[1], x.t(), x.detach(), x.view(-1)[2:]):
+        assert shared.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+        assert shared.storage().data_ptr() == x.data_ptr()
+        assert len(shared.storage()) == 6
+    assert x.clone().untyped_storage().data_ptr() != x.untyped_storage().data_ptr()
