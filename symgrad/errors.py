@@ -89,3 +89,7 @@ class UnsteadyOutput(SymgradError, AssertionError):
 
 class SymgradWarning(UserWarning):
     """Base of the library's warnings."""
+
+
+class IllPosedDerivative(SymgradWarning):
+    """A derivative that hardly any digit is left of: eigenvalues that meet, whose vectors have no derivative."""

@@ -19,6 +19,7 @@ from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.complex import conj, real
 from symgrad.ops.extremes import amax, amin
+from symgrad.ops.gaps import heed_gaps
 from symgrad.ops.linalg import (
     check_square,
     cholesky,
@@ -115,7 +116,9 @@ def _eigenvectors_vjp(g: Any, out: Any, x: Any) -> Any:
     # The columns have norm 1: what moves them along themselves is taken away.
     inside = mH(out) @ g
     free = inside - mH(out) @ (out * unsqueeze(real(diagonal(inside, 0, -2, -1)), -2))
-    return solve(mH(out), _eig_middle(free, eigvals_op(x)) @ mH(out))
+    values = eigvals_op(x)
+    heed_gaps(values, free, "eigen")
+    return solve(mH(out), _eig_middle(free, values) @ mH(out))
 
 
 eigvals_op: Op = primitive(

@@ -12,6 +12,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.arithmetic import clone
+from symgrad.ops.gaps import heed_gaps
 from symgrad.ops.linalg import check_square, diag_embed, diagonal, inv, mH
 from symgrad.ops.products import eye_op, identity_mask
 from symgrad.ops.select import where
@@ -56,8 +57,9 @@ def _gaps(values: Any) -> Any:
 
 
 def _eigh_vectors_vjp(g: Any, out: Any, x: Any) -> Any:
-    turned = mH(out) @ g
-    inside = _gaps(eigvalsh_op(x)) * (turned - mH(turned)) / 2
+    turned, values = mH(out) @ g, eigvalsh_op(x)
+    heed_gaps(values, turned - mH(turned), "eigen")
+    inside = _gaps(values) * (turned - mH(turned)) / 2
     return out @ inside @ mH(out)
 
 
@@ -96,6 +98,7 @@ def _turned(g: Any, vectors: Any, values: Any) -> tuple[Any, Any]:
     """What turns singular vectors against each other, over the gaps of squared values, and what turns their phase."""
     inside = mH(vectors) @ g
     skew = inside - mH(inside)
+    heed_gaps(values, skew, "singular ")
     square = values * values
     ndim = len(shape_of(values))
     gaps = unsqueeze_op(square, dim=ndim - 1) - unsqueeze_op(square, dim=ndim)
