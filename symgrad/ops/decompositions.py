@@ -19,7 +19,7 @@ from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.complex import conj, real
 from symgrad.ops.extremes import amax, amin
-from symgrad.ops.gaps import heed_gaps
+from symgrad.ops.gaps import over_gaps
 from symgrad.ops.linalg import (
     check_square,
     cholesky,
@@ -32,7 +32,7 @@ from symgrad.ops.linalg import (
     tril_op,
 )
 from symgrad.ops.naming import within
-from symgrad.ops.products import eye_op, identity_mask
+from symgrad.ops.products import eye_op
 from symgrad.ops.reductions import cast, mean, norm, norm_op, sum_
 from symgrad.ops.select import where
 from symgrad.ops.shaping import axis_of, cat, expand, flip, movedim, mT, narrow, reshape, squeeze, unsqueeze
@@ -100,13 +100,6 @@ def _complex_of(dtype: Any, *_: Any) -> Any:
     return np.result_type(dtype, np.complex64)
 
 
-def _eig_middle(left: Any, values: Any) -> Any:
-    """Entries off the diagonal over the conjugated gaps, zeros on it."""
-    gaps = unsqueeze(values, -2) - unsqueeze(values, -1)
-    eye = identity_mask(values, len(shape_of(values)) - 1)
-    return where(eye, 0, left / conj(where(eye, 1, gaps)))
-
-
 def _eigenvalues_vjp(g: Any, out: Any, x: Any) -> Any:
     vectors = eig_vectors_op(x)
     return solve(mH(vectors), unsqueeze(g, -1) * mH(vectors))
@@ -116,9 +109,7 @@ def _eigenvectors_vjp(g: Any, out: Any, x: Any) -> Any:
     # The columns have norm 1: what moves them along themselves is taken away.
     inside = mH(out) @ g
     free = inside - mH(out) @ (out * unsqueeze(real(diagonal(inside, 0, -2, -1)), -2))
-    values = eigvals_op(x)
-    heed_gaps(values, free, "eigen")
-    return solve(mH(out), _eig_middle(free, values) @ mH(out))
+    return solve(mH(out), over_gaps(free, eigvals_op(x)) @ mH(out))
 
 
 eigvals_op: Op = primitive(

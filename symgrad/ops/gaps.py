@@ -9,6 +9,11 @@ import numpy as np
 
 from symgrad.dtypes import finfo
 from symgrad.errors import IllPosedDerivative
+from symgrad.op import shape_of
+from symgrad.ops.complex import conj
+from symgrad.ops.products import identity_mask
+from symgrad.ops.select import where
+from symgrad.ops.shaping import unsqueeze
 
 _LOST = 1e3
 """Rounding errors of eigenvalues that a gap must be wide: below, not three digits of the derivative are left."""
@@ -33,11 +38,19 @@ def heed_gaps(values: Any, turned: Any, what: str) -> None:
         return
     *batch, i, j = (int(k) for k in np.argwhere(near)[np.argmin(gaps[near])])
     gap = float(gaps[(*batch, i, j)])
-    where = f" of matrix {batch}" if batch else ""
+    place = f" of matrix {batch}" if batch else ""
     warnings.warn(
-        f"The derivative of {what}vectors is ill-posed: {what}values {min(i, j)} and {max(i, j)}{where} differ by "
+        f"The derivative of {what}vectors is ill-posed: {what}values {min(i, j)} and {max(i, j)}{place} differ by "
         f"{gap:.2g} (the largest is {float(scale[(*batch, 0, 0)]):.2g}), and it divides by that. Use a function that "
         "does not depend on the choice of vectors in their plane, or separate the values.",
         IllPosedDerivative,
         stacklevel=2,
     )
+
+
+def over_gaps(turned: Any, values: Any) -> Any:
+    """Entries off the diagonal over the conjugated gaps of eigenvalues, zeros on it."""
+    heed_gaps(values, turned, "eigen")
+    gaps = unsqueeze(values, -2) - unsqueeze(values, -1)
+    eye = identity_mask(values, len(shape_of(values)) - 1)
+    return where(eye, 0, turned / conj(where(eye, 1, gaps)))
