@@ -408,7 +408,7 @@ def _remember_birth(gradient: Any) -> None:
 
 def _copied(g: Any) -> Any:
     """A recorded gradient for a leaf: it may be a view of others, or spread over fewer entries than it shows."""
-    made = lookup("clone")(g)
+    made = lookup("clone")(g if isinstance(g, Recorded) else plain(Tensor, g))  # zeros of no history
     made.more().counted = 1  # torch copies it into memory made for it
     if made._node is not None:
         Labelled.on(made._node, "CopyBackwards", (None, made._node.args[0]))

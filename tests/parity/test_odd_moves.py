@@ -100,3 +100,9 @@ with t.inference_mode(): v, i = t.ones(3) * 2, t.tensor([0, 1, 2])
 y = {result}
 """
     alike(program, "'y' in dir() and type(y.grad_fn).__name__")
+
+
+@pytest.mark.parametrize("result", ["t.cat([x, x])", "t.stack([x, x])", "x.repeat(2)"])
+def test_recorded_passes_to_leaves_without_entries(result):
+    program = f"x = t.tensor([], requires_grad=True)\n{result}.sin().sum().backward(create_graph=True)"
+    alike(program, "(x.grad.tolist(), x.grad.shape)")
