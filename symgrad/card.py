@@ -166,7 +166,7 @@ def example(op: Op) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 def _worked(op: Op) -> list[tuple[str, str | None]]:
     args, params = example(op)
-    names = ["x", "y", "z", "w"][: len(args)]
+    names = ["x", "y", "z", "w", "v"][: len(args)]
     with np.errstate(all="ignore"):
         value = op.kernel(*args, **params)
     shown = ", ".join([*map(_value, args), *(f"{k}={_value(v)}" for k, v in params.items())])

@@ -227,7 +227,7 @@ def _arguments(place: str, function: Callable[..., Any]) -> str | None:
             return _calls()[key]
     front = FRONTS.get(name.removesuffix("_"))
     op = TABLE.get(name) if front is None else front.call
-    if isinstance(op, Op) and op.kind != "leaf":
+    if isinstance(op, Op) and op.kind != "leaf" and not op.spelled:
         values, params = arguments_of(op)
         if not params:
             return ", ".join(f"[{np.asarray(value).tolist()!r}]" for value in values)

@@ -180,7 +180,8 @@ hardswish_slope.vjps = hardswish_slope.jvps = (
 
 def _elu(x: Any, alpha: Any, scale: Any, divisor: Any) -> Any:
     # At 0 the slope is that from below and its own slope that from above: so torch.
-    low = static_number(alpha) if static_number(scale) == 1 else static_number(scale) * static_number(alpha)
+    numbers = static_number(alpha), static_number(scale)
+    low = alpha * scale if None in numbers else numbers[0] if numbers[1] == 1 else numbers[1] * numbers[0]
     line = x if static_number(scale) == 1 else scale * x
     if static_number(divisor) == 1 != low:
         line = where(x > 0, line, low * x)
