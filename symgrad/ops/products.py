@@ -24,7 +24,7 @@ from symgrad.ops.reductions import (
     sum_op,
 )
 from symgrad.ops.refusals import kind_of
-from symgrad.ops.select import ne, where
+from symgrad.ops.select import guard, ne, where
 from symgrad.ops.shaping import ones_like, reshape, unsqueeze_op
 
 prod_others_op: Op = primitive(
@@ -74,7 +74,7 @@ divided_where: Op = elementwise(
     lambda out, x, y, keep: -divided_where(out, y, keep),
     None,
     public=(),
-    define=lambda x, y, keep: where(keep, x / y, 0),
+    define=lambda x, y, keep: guard(x / y, keep),
     domain=("real", "nonzero", "bool"),
     condition=2,
     doc="x / y, and 0 where keep does not hold: what a product has no part in where it cannot be divided.",
