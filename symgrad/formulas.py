@@ -149,7 +149,7 @@ class Formula:
         """The same to ``n`` digits: a SymPy number, or a NumPy array of them.
 
         >>> import symgrad as sg
-        >>> sg.formula("sqrt(x)").evalf(30, x=2.0)
+        >>> sg.formula("sqrt(x)", shapes={"x": ()}).evalf(30, x=2.0)
         1.41421356237309504880168872421
         """
         from symgrad.formula.digits.evaluating import evalf

@@ -168,7 +168,7 @@ hardswish_slope: Op = _neuron(
     kernels.hardswish_slope,
     lambda out, g, x: hardswish_slope(1, x),
     lambda out, g, x: masked(g / 3, (x > -3) & (x < 3)),
-    define=lambda g, x: where(x <= -3, 0, where(x >= 3, g, g * (x / 3 + exact(1) / 2))),
+    define=lambda g, x: g * where(x <= -3, 0, where(x >= 3, 1, x / 3 + exact(1) / 2)),
     doc="A cotangent times the slope of hardswish.",
 )
 hardswish.vjps = hardswish.jvps = (lambda g, out, x: hardswish_slope(g, x),)
@@ -178,10 +178,15 @@ hardswish_slope.vjps = hardswish_slope.jvps = (
 )
 
 
+def _low(alpha: Any, scale: Any) -> Any:
+    """scale alpha, one number where both are."""
+    numbers = static_number(alpha), static_number(scale)
+    return alpha * scale if None in numbers else numbers[0] if numbers[1] == 1 else numbers[1] * numbers[0]
+
+
 def _elu(x: Any, alpha: Any, scale: Any, divisor: Any) -> Any:
     # At 0 the slope is that from below and its own slope that from above: so torch.
-    numbers = static_number(alpha), static_number(scale)
-    low = alpha * scale if None in numbers else numbers[0] if numbers[1] == 1 else numbers[1] * numbers[0]
+    low = _low(alpha, scale)
     line = x if static_number(scale) == 1 else scale * x
     if static_number(divisor) == 1 != low:
         line = where(x > 0, line, low * x)
@@ -205,15 +210,13 @@ elu_slope: Op = _neuron(
     "elu_slope",
     kernels.elu_slope,
     lambda out, g, x, alpha, scale, divisor: elu_slope(1, x, alpha, scale, divisor),
-    lambda out, g, x, alpha, scale, divisor: masked(
-        elu_slope(g / divisor, x, alpha, scale, divisor), logical_not(x >= 0)
-    ),
+    lambda out, g, x, alpha, scale, divisor: where(x >= 0, 0, elu_slope(g / divisor, x, alpha, scale, divisor)),
     None,
     None,
     None,
     single=single.elu_slope,
     define=lambda g, x, alpha, scale, divisor: where(
-        x > 0, scale * g, scale * alpha / divisor * g * exp(where(x > 0, 0, x) / divisor)
+        x > 0, scale * g, _low(alpha, scale) / divisor * g * exp(where(x > 0, 0, x) / divisor)
     ),
     doc="A cotangent times the slope of elu.",
 )
@@ -225,9 +228,7 @@ elu.vjps = elu.jvps = (
 )
 elu_slope.vjps = elu_slope.jvps = (
     lambda c, out, g, x, alpha, scale, divisor: elu_slope(c, x, alpha, scale, divisor),
-    lambda c, out, g, x, alpha, scale, divisor: masked(
-        elu_slope(c * g / divisor, x, alpha, scale, divisor), logical_not(x >= 0)
-    ),
+    lambda c, out, g, x, alpha, scale, divisor: where(x >= 0, 0, elu_slope(c * g / divisor, x, alpha, scale, divisor)),
     None,
     None,
     None,

@@ -76,7 +76,7 @@ class Gradients(Recorded):
         >>> x.grad_dtype = sg.float64
         >>> (x * x).sum().backward()
         >>> x.grad
-        tensor([2., 4.], dtype=torch.float64)
+        tensor([2., 4.], dtype=float64)
         """
         if self._node is not None and self._requires_grad:
             raise AutogradError("grad_dtype can only be accessed on leaf tensors.")

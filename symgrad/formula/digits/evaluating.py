@@ -93,7 +93,10 @@ class Digits:
             if t.op is SYMBOL:
                 if t.params["name"] not in values:
                     raise FormulaError(f"no value was given for {t.params['name']!r}")
-                letters.update(zip(t.shape, shape_of(values[t.params["name"]]), strict=True))
+                given = shape_of(values[t.params["name"]])
+                if len(given) != len(t.shape):
+                    raise FormulaError(f"{t.params['name']!r} has {len(t.shape)} axes, its value has shape {given}")
+                letters.update(zip(t.shape, given, strict=True))
         image: dict[Term, Any] = {}
         with np.errstate(all="ignore"):
             for t in order:
