@@ -221,3 +221,13 @@ def test_half_precision_along_axes(name: str, dtype: str, shape: tuple[int, ...]
         for got, want in zip(*(derivatives(t, ALONG[name], 1, dtype, x) for t in (sg, torch)), strict=True):
             differing, entries = differing + np.sum(got != want), entries + got.size
     assert differing <= 0.02 * entries  # the exponentials of torch's vectors are not always rounded once
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "float16"])
+def test_multiples_of_whole_numbers(kind):
+    """Whole numbers beside floats are taken in the dtype of the floats before they are multiplied."""
+    found = []
+    for t in (sg, torch):
+        x, k = t.tensor([1.0, 2.0, 3.0], dtype=getattr(t, kind)), t.tensor([0, -2, 3])
+        found.append([t.addcmul(x, *pair, value=0.1).tolist() for pair in ((k, k), (k, x), (x, k))])
+    assert found[0] == found[1]
