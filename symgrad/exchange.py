@@ -15,6 +15,7 @@ from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, evaluate, postorder
 from symgrad.op import Op, shape_of
 from symgrad.ops.constants import PI, exact
 from symgrad.ops.sizes import size_value
+from symgrad.tape.formal import Formal
 from symgrad.tape.record import Recorded
 from symgrad.tape.sizes import Size
 
@@ -95,6 +96,8 @@ class SympyFunction:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """The value for arrays, numbers, tensors or terms, by position or by name."""
+        if any(isinstance(v, Formal) for v in (*args, *named.values())):
+            return Formal(self(*map(_bare, args), **{name: _bare(v) for name, v in named.items()}))
         try:
             bound = self.__signature__.bind(*args, **named)
         except TypeError as error:
@@ -151,6 +154,10 @@ class SympyFunction:
 
 
 _ENTRYWISE = ("where", "cast", "abs", "sign", "logical_not", "logical_and", "logical_or")
+
+
+def _bare(value: Any) -> Any:
+    return value.term if isinstance(value, Formal) else value
 
 
 def _value(value: Any, name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from symgrad.autograd.handed import attached, check_dirty, check_kept, unrecorde
 from symgrad.autograd.once import ONCE as ONCE
 from symgrad.autograd.once import once_differentiable as once_differentiable
 from symgrad.autograd.pushforward import NO_JVP, pushed
+from symgrad.autograd.stated import Point, rule_of
 from symgrad.autograd.sweeps import at_leaf
 from symgrad.autograd.symbolic import FunctionOp, Signature, node_op
 from symgrad.dtypes import is_floating
@@ -170,7 +171,7 @@ def _unpack(node: Node, kind: str, place: Any, value: Any) -> Any:
 class Run:
     """One application of a function: its context, how it was called, and the gradients of the pass under way."""
 
-    __slots__ = ("ctx", "outputs", "passed", "pending", "places", "signature", "unreached")
+    __slots__ = ("ctx", "outputs", "passed", "pending", "places", "point", "signature", "unreached")
 
     def __init__(self, signature: Signature, ctx: FunctionCtx, outputs: tuple[Any, ...]):
         self.signature = signature
@@ -180,6 +181,7 @@ class Run:
         self.pending: tuple[Any, dict[int, Any]] | None = None
         self.places: dict[int, weakref.ref[Node]] = {}
         self.unreached: tuple[int, ...] = ()  # arguments that require grad only as their base does
+        self.point: Point | None = None  # what a function with a symbolic rule was applied to
 
     def place(self, k: int) -> Node | None:
         """Where output ``k`` of several stands in the graph, while anybody holds it."""
@@ -189,10 +191,11 @@ class Run:
         # The places in the graph that the context saved are written by the node's own record.
         kinds = tuple((kind, None) for kind, _ in self.ctx._kinds)
         own = {k: v for k, v in vars(self.ctx).items() if k not in ("_node", "_kinds")}
-        return (self.signature, own, kinds, self.outputs)
+        return (self.signature, own, kinds, self.outputs, None if self.point is None else self.point.values)
 
     def __setstate__(self, state: Any) -> None:
-        self.signature, own, kinds, self.outputs = state
+        self.signature, own, kinds, self.outputs, values = state
+        self.point = None if values is None else Point(values)
         self.ctx, self.passed, self.pending, self.places, self.unreached = FunctionCtx(), (), None, {}, ()
         vars(self.ctx).update(own)
         self.ctx._kinds = kinds
@@ -202,8 +205,8 @@ class Run:
         import copy
 
         made = Run.__new__(Run)
-        signature, own, kinds, outputs = self.__getstate__()
-        made.__setstate__((signature, copy.deepcopy(own, memo), kinds, outputs))
+        signature, own, kinds, outputs, values = self.__getstate__()
+        made.__setstate__((signature, copy.deepcopy(own, memo), kinds, outputs, copy.deepcopy(values, memo)))
         return made
 
     def gradient(self, i: int, g: Any) -> Any:
@@ -300,7 +303,9 @@ class Function:
     ``forward`` may leave out ``ctx`` when a static ``setup_context(ctx, inputs, output)`` is defined.  ``backward``
     gets one gradient per output and returns one per argument of ``apply`` (None for those that have none).  The formula
     of a result comes from running ``forward`` on formulas, that of its gradient from running ``backward`` on them;
-    where one of them needs values, its formula is an opaque function of that name.
+    where one of them needs values, its formula is an opaque function of that name, or what a static ``symbolic`` says:
+    it gets the arguments of ``apply``, with formulas for tensors, and returns the formula of the result (a tuple where
+    there are several, None where it has no formula).  ``FormulaError`` where that is not what ``forward`` gave.
 
     >>> import symgrad as sg
     >>> class Cube(sg.autograd.Function):
@@ -358,6 +363,9 @@ class Function:
     def jvp(ctx: Any, *tangents: Any) -> Any:
         """Tangents of the outputs from those of the arguments; where it is missing, ``backward`` is transposed."""
         raise NotImplementedError(NO_JVP)
+
+    symbolic: ClassVar[Callable[..., Any] | None] = None
+    """The formula of the function, where a subclass states one: a static ``symbolic`` of the arguments of ``apply``."""
 
     clear_saved_tensors_on_access = False
     """Whether ``ctx.saved_tensors`` gives what it holds away: nothing but the caller keeps it then, and once only."""
@@ -509,6 +517,8 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
             for o in outputs
         ),
     )
+    if rule_of(cls) is not None:
+        run.point = Point(tuple(t._value for t in tensors))
     run.unreached = tuple(k for k, a in enumerate(args) if isinstance(a, Recorded) and out_of_reach(a))
     first = outputs[0]
     single = not several and isinstance(first, Recorded)

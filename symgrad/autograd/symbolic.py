@@ -1,9 +1,10 @@
 """Formulas of custom functions.
 
-A function's value is the term ``f(arguments)``.  Where ``forward`` can be run on formulas the term's op says so in
-``define``, and formulas show what stands inside; where not, it stays a function with a name.  Its derivative is always
-the user's ``backward`` run on formulas, never the derivative of ``forward``: the two need not agree, and the number
-comes from ``backward``.  Where that cannot be run either, the derivative is an opaque function too.
+A function's value is the term ``f(arguments)``.  Where the user states a rule (``symbolic``), or ``forward`` can be run
+on formulas, the term's op says so in ``define``, and formulas show what stands inside; where not, it stays a function
+with a name.  Its derivative is the user's ``backward`` run on formulas, never the derivative of ``forward``: the two
+need not agree, and the number comes from ``backward``.  Where that cannot be run, it is the derivative of the rule, if
+``backward`` gives the same number at the recorded point, and else an opaque function too.
 """
 
 from __future__ import annotations
@@ -12,13 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.autograd.stated import as_recorded, pull, rule_of, stated
 from symgrad.errors import FormulaError
-from symgrad.formula.term import Term, as_term, make
+from symgrad.formula.term import Term, as_term, make, substitute, symbol
 from symgrad.op import Op
 from symgrad.tape.formal import Formal, formula_of
 from symgrad.tape.graph import Node
 from symgrad.tape.modes import no_grad
 from symgrad.tape.record import Recorded, plain
+
+_KEPT = 32
+"""How many formulas of one call are kept."""
 
 
 class _Here:
@@ -157,6 +162,13 @@ def _ops(function: Any) -> dict[str, Op]:
             "opaque": FunctionOp(
                 name, _pull_term, None, function, "opaque", kernel=_forward_kernel, size_params=("shape",)
             ),
+            "ruled": FunctionOp(
+                name, _pull_ruled, None, function, "ruled", kernel=_forward_kernel, define=_define,
+                size_params=("shape",),
+            ),
+            "ruled outputs": FunctionOp(
+                name, _pull_ruled, None, function, "ruled outputs", kernel=_forward_kernel, size_params=("shape",)
+            ),
             "derivative": FunctionOp(
                 f"{name}Backward", _pull_opaque, None, function, "derivative", kernel=_backward_kernel,
                 size_params=("shape",),
@@ -179,17 +191,40 @@ def _pull_number(i: int, g: Any, *_: Any, run: Any) -> Any:
 
 
 def _symbolic(reading: Any, node: Node, args: tuple[Term, ...]) -> Term:
-    """The term of a node: with its inside where ``forward`` runs on formulas and gives what it gave."""
-    signature = node.params["run"].signature  # type: ignore[index]
+    """The term of a node: with its inside where it has a rule, or ``forward`` run on formulas gives what it gave."""
+    run = node.params["run"]  # type: ignore[index]
+    signature = run.signature
     several = signature.count is not None
     shape, dtype = (), np.dtype(float)
     if not several:
         shape, dtype = reading.shape(node.shape), node.dtype
     params = {"signature": signature, "shape": shape, "dtype": dtype.name}
-    inside = forward_formula(signature, args)
     ops = _ops(signature.function)
-    known = inside is not None and (several or (inside[1].term.shape == shape and inside[1].term.dtype == dtype))
-    return make(ops["term" if known and not several else "opaque"], args, params, shape, dtype)
+    role = "opaque"
+    if _rule(signature, args) is not None:
+        run.point.prove(signature)
+        role = "ruled" if run.point.agrees(signature) else "opaque" if several else "term"
+        role += " outputs" if several and role == "ruled" else ""
+    elif not several:
+        inside = forward_formula(signature, args)
+        if inside is not None and inside[1].term.shape == shape and inside[1].term.dtype == dtype:
+            role = "term"
+    made = make(ops[role], args, params, shape, dtype)
+    if made.op.define is not None:
+        made.op.define(*args, **params)  # a rule of another shape is told here
+    return made
+
+
+def _rule(signature: Signature, args: tuple[Term, ...]) -> tuple[Term | None, ...] | None:
+    """What the user's rule says the outputs are, if there is one."""
+    if rule_of(signature.function) is None:
+        return None
+    key = ("symbolic", args)
+    if key not in signature.cache:
+        if len(signature.cache) > _KEPT:
+            signature.cache.clear()
+        signature.cache[key] = stated(signature, args)
+    return signature.cache[key]  # type: ignore[no-any-return]
 
 
 def forward_formula(signature: Signature, args: tuple[Term, ...]) -> Any:
@@ -211,11 +246,24 @@ def forward_formula(signature: Signature, args: tuple[Term, ...]) -> Any:
     return signature.cache[args]
 
 
-def _define(*args: Any, signature: Signature, index: int | None = None, **_: Any) -> Any:
-    found = forward_formula(signature, args)
+def _define(*args: Any, signature: Signature, shape: Any, dtype: Any, index: int | None = None) -> Any:
+    found = _output_formula(signature, args, index, shape, np.dtype(dtype))
     if found is None:
         raise FormulaError(f"{signature.function.__name__} has no formula for these arguments")
-    return (found[1] if index is None else found[1][index]).term
+    return found
+
+
+def _output_formula(signature: Signature, args: tuple[Term, ...], index: int | None, shape: Any, dtype: Any) -> Any:
+    """The formula of one output, by the rule or by ``forward``; None where neither knows it."""
+    row = _rule(signature, args)
+    if row is not None:
+        term = row[index or 0]
+        return None if term is None else as_recorded(term, shape, dtype, signature.function.__name__)
+    inside = forward_formula(signature, args)
+    if inside is None:
+        return None
+    found = (inside[1] if index is None else inside[1][index]).term
+    return found if found.shape == shape and found.dtype == dtype else None
 
 
 def _forward_kernel(*values: Any, signature: Signature, **_: Any) -> Any:
@@ -240,8 +288,8 @@ def _pull_output(i: int, g: Any, *_: Any, index: int, **__: Any) -> Any:  # noqa
     return make(PARTS, (as_term(g),), {"index": index}, (), None)
 
 
-def _define_output(whole: Any, *, index: int, **_: Any) -> Any:
-    return _define(*whole.args, signature=whole.params["signature"], index=index)
+def _define_output(whole: Any, **params: Any) -> Any:
+    return _define(*whole.args, signature=whole.params["signature"], **params)
 
 
 OUTPUT_TERM = FunctionOp(
@@ -260,9 +308,8 @@ PARTS = FunctionOp("parts", _no_kernel, infer=lambda *_, **__: (), result=None)
 
 def output_term(whole: Term, index: int, shape: tuple[Any, ...], dtype: Any) -> Term:
     """One output of a function with several."""
-    inside = forward_formula(whole.params["signature"], whole.args)
-    known = inside is not None and inside[1][index].term.shape == shape and inside[1][index].term.dtype == dtype
-    op = OUTPUT_TERM if known else OPAQUE_OUTPUT
+    known = _output_formula(whole.params["signature"], whole.args, index, shape, dtype)
+    op = OPAQUE_OUTPUT if known is None else OUTPUT_TERM
     return make(op, (whole,), {"index": index, "shape": shape, "dtype": dtype.name}, shape, dtype)
 
 
@@ -285,11 +332,7 @@ def _collected(g: Term) -> dict[int, Term]:
 
 def _pull_term(i: int, g: Any, _: Any, *args: Any, signature: Signature, **__: Any) -> Any:
     """The user's ``backward`` on formulas; an opaque function where that is not possible."""
-    key = ("backward", g, args)
-    inside = forward_formula(signature, args)
-    if key not in signature.cache:
-        signature.cache[key] = None if inside is None else formula_of(lambda: _backward(signature, inside, g))
-    rows = signature.cache[key]
+    rows = _backward_formula(signature, args, g)
     if rows is not None:
         found = rows[i]
         return found.term if isinstance(found, Formal) else found
@@ -300,6 +343,34 @@ def _pull_term(i: int, g: Any, _: Any, *args: Any, signature: Signature, **__: A
     else:
         seeds = (g,)
     return make(_ops(signature.function)["derivative"], (*seeds, *args), params, args[i].shape, args[i].dtype)
+
+
+def _pull_ruled(i: int, g: Any, _: Any, *args: Any, signature: Signature, **params: Any) -> Any:
+    """The user's ``backward`` on formulas; the derivative of the rule where that is not possible."""
+    if _backward_formula(signature, args, g) is not None:
+        return _pull_term(i, g, _, *args, signature=signature, **params)
+    key = ("rule", g, args)
+    if key not in signature.cache:
+        symbols = tuple(symbol(f"_argument{k}", a.shape, a.dtype) for k, a in enumerate(args))
+        row = stated(signature, symbols)
+        assert row is not None
+        if signature.count is None:
+            seeds = {0: g}
+            row = (as_recorded(row[0], g.shape, g.dtype, ""),)  # type: ignore[arg-type]
+        else:
+            seeds = _collected(g)
+        gradients = pull([row[k] for k in seeds], list(seeds.values()), symbols)  # type: ignore[misc]
+        signature.cache[key] = substitute(gradients, dict(zip(symbols, args, strict=True)))
+    return signature.cache[key][i]
+
+
+def _backward_formula(signature: Signature, args: tuple[Term, ...], g: Term) -> Any:
+    """The answers of ``backward`` run on formulas; None where it needs values, or ``forward`` does before it."""
+    key = ("backward", g, args)
+    if key not in signature.cache:
+        inside = forward_formula(signature, args)
+        signature.cache[key] = None if inside is None else formula_of(lambda: _backward(signature, inside, g))
+    return signature.cache[key]
 
 
 def _backward(signature: Signature, inside: Any, g: Term) -> tuple[Any, ...]:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import is_floating
-from symgrad.formula.term import NUMBER, SIZE, Term, constant_value, full, make, number, rebuilt
+from symgrad.errors import CompileError
+from symgrad.formula.term import NUMBER, SIZE, Term, constant_value, full, make, number, postorder, rebuilt
 from symgrad.op import broadcast_shapes, lookup
 from symgrad.ops.contraction import einsum_op
 from symgrad.ops.shaping import squeeze_op, unsqueeze_op
@@ -29,10 +30,34 @@ def optimise(outputs: Sequence[Term], derived: bool = False) -> list[Term]:
     ``derived`` programs are nobody's order of operations, so products in them may also be regrouped where that is
     cheaper (:func:`_regrouped`).
     """
-    found = rebuilt(outputs, _changed)
+    found = rebuilt(_opened(outputs), _changed)
     if derived:
         found = rebuilt(found, _regrouped)
     return rebuilt(found, _changed)
+
+
+def _opened(outputs: Sequence[Term]) -> list[Term]:
+    """Custom functions as what they are made of: a program does not call what it cannot carry along."""
+
+    def change(term: Term, args: tuple[Any, ...]) -> Term:
+        known = term.op.kind == "function" and term.op.define is not None
+        return term.op.define(*args, **term.params) if known else _rebuilt(term, args)  # type: ignore[misc]
+
+    found = rebuilt(outputs, change)
+    for term in postorder(found):
+        if term.op.kind == "function":
+            raise CompileError(
+                f"{term.op.name}() cannot be compiled: what it computes is not known, since it needs values and states "
+                "no formula. Give the custom function a static method symbolic(*args) that returns its formula, or "
+                "write it with tensor operations only."
+            )
+    return found
+
+
+def _rebuilt(term: Term, args: tuple[Any, ...]) -> Term:
+    if all(a is b for a, b in zip(args, term.args, strict=True)):
+        return term
+    return make(term.op, args, term.params, term.shape, term.dtype)
 
 
 def _regrouped(term: Term, args: tuple[Any, ...]) -> Term:
@@ -54,9 +79,7 @@ def _regrouped(term: Term, args: tuple[Any, ...]) -> Term:
                 and not is_weak(a)
             ):
                 return make(b.op, (a, b.args[1]), {}, term.shape, term.dtype)
-    if all(a is b for a, b in zip(args, term.args, strict=True)):
-        return term
-    return make(term.op, args, term.params, term.shape, term.dtype)
+    return _rebuilt(term, args)
 
 
 def _changed(term: Term, args: tuple[Any, ...]) -> Term:
@@ -75,9 +98,7 @@ def _changed(term: Term, args: tuple[Any, ...]) -> Term:
         short = rule(term, args)
         if short is not None:
             return short
-    if all(a is b for a, b in zip(args, term.args, strict=True)):
-        return term
-    return make(term.op, args, term.params, term.shape, term.dtype)
+    return _rebuilt(term, args)
 
 
 def same_place(made: Term, like: Term) -> Term:
