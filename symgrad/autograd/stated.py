@@ -52,8 +52,8 @@ def stated(signature: Any, args: tuple[Term, ...]) -> tuple[Term | None, ...] | 
     except Exception as error:  # anything a user's function may raise when it meets a formula
         raise FormulaError(
             f"{name} cannot be run on formulas: {str(error).rstrip('.')}. It gets one formula for every tensor and "
-            "makes its answer of them with symgrad's functions: where() instead of if, no values. It may return None for "
-            "arguments for which there is no formula."
+            "makes its answer of them with symgrad's functions: where() instead of if, no values. It may return None "
+            "for arguments for which there is no formula."
         ) from error
     if found is None:
         return None
