@@ -199,6 +199,8 @@ def of_its_own(made: Any) -> Any:
     """The result of a function that torch lets copy, with memory of its own even where NumPy gave a view."""
     extra = made._extra
     if extra is not None and extra.view is not None:
+        views = extra.view.base._extra.views
+        del views[next(k for k in reversed(range(len(views))) if views[k]() is made)]
         made._value, extra.view = made._value.copy(), None
     elif extra is not None and extra.inference and not MODE.local.inference:
         made._value, extra.inference = made._value.copy(), False
