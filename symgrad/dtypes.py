@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import DtypeError
+from symgrad.errors import DtypeError, NumberTooLarge
 
 float16 = np.dtype(np.float16)
 float32 = np.dtype(np.float32)
@@ -228,6 +228,16 @@ def for_python_number(value: complex | float | bool) -> np.dtype[Any]:
     return complex128 if _default == float64 else complex64
 
 
+def as_python_number(scalar: Any) -> complex | float | int:
+    """The Python number that a NumPy scalar counts as beside tensors, as in torch, which takes bools for floats here.
+
+    >>> as_python_number(np.float64(2.5)), as_python_number(np.uint8(3)), as_python_number(np.bool_(True))
+    (2.5, 3, 1.0)
+    """
+    kind = scalar.dtype.kind
+    return int(scalar) if kind in "iu" else complex(scalar) if kind == "c" else float(scalar)
+
+
 def weak_with(value: complex | float | bool, dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of an operation between an array of ``dtype`` and a Python number."""
     if value.__class__ is float and dtype.kind == "f":
@@ -250,7 +260,9 @@ def narrowed(values: Any, dtype: np.dtype[Any]) -> Any:
     """
     wide, ends = np.asarray(values), np.iinfo(dtype)
     least = -ends.max if dtype.kind == "u" else ends.min
-    if wide.dtype.kind == "O" or wide.min(initial=0) < least or wide.max(initial=0) > ends.max:
+    if wide.dtype.kind == "O":
+        raise NumberTooLarge(f"Overflow when unpacking long long: {values!r:.60} has more than 64 bits")
+    if wide.min(initial=0) < least or wide.max(initial=0) > ends.max:
         raise DtypeError(f"value cannot be converted to type {dtype} without overflow: it has {ends.min} to {ends.max}")
     return wide.astype(dtype)
 

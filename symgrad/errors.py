@@ -35,6 +35,10 @@ class UnsupportedDtype(DtypeError, NotImplementedError):
     """A dtype for which an operation has no kernel (torch raises ``NotImplementedError``)."""
 
 
+class NumberTooLarge(DtypeError, OverflowError, ValueError):
+    """A whole number of more than 64 bits (torch raises one or the other)."""
+
+
 class DeviceError(SymgradError, RuntimeError, AssertionError):
     """Another device than the CPU was asked for (torch raises one or the other)."""
 

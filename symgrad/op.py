@@ -290,8 +290,9 @@ def choosing(kernel: Rule, single: Rule) -> Rule:
 def by_kind(refuses: str | dict[str, str] | None) -> dict[str, str]:
     """What an op refuses, with one dtype kind to a key; empty words stand for the common ones."""
     if refuses is None or isinstance(refuses, str):
-        return dict.fromkeys(refuses or "", "")
-    return {kind: words for kinds, words in refuses.items() for kind in kinds}
+        refuses = {refuses or "": ""}
+    kinds = {kind: words for kinds, words in refuses.items() for kind in kinds}
+    return kinds | {"V": kinds["f"]} if "f" in kinds else kinds  # NumPy does not know bfloat16 for a float
 
 
 def refusal(name: str, words: str, dtype: Any) -> SymgradError:

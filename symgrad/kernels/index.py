@@ -72,16 +72,26 @@ def windows_sum(g: Any, dim: int, step: int, dilation: int, size: int) -> Any:
     return out
 
 
+def _as_integers(x: Any, y: Any) -> tuple[Any, Any]:
+    """Both as arrays: a number takes the dtype of the other, modulo what that can hold."""
+    if not hasattr(x, "dtype"):
+        x = np.asarray(x).astype(getattr(y, "dtype", np.int64))
+    return x, y if hasattr(y, "dtype") else np.asarray(y).astype(x.dtype)
+
+
 def left_shift(x: Any, y: Any) -> Any:
     """The bits of integers ``y`` places up; 0 where that is more places than there are, or a negative number."""
+    x, y = _as_integers(x, y)
     bits = np.result_type(x, y).itemsize * 8
     return np.where((y < 0) | (y >= bits), 0, np.left_shift(x, np.clip(y, 0, bits - 1)))[()]
 
 
 def right_shift(x: Any, y: Any) -> Any:
     """The bits of integers ``y`` places down; the sign alone where that is more places than there are."""
+    x, y = _as_integers(x, y)
     bits = np.result_type(x, y).itemsize * 8
-    return np.right_shift(x, np.where((y < 0) | (y >= bits), bits - 1, y))
+    moved = np.right_shift(x, np.where((y < 0) | (y >= bits), bits - 1, y))
+    return np.where((y < 0) | (y >= bits), 0, moved)[()] if x.dtype.kind == "u" else moved
 
 
 def argmax_of_pool(x: Any, dim: int, keepdim: bool) -> Any:

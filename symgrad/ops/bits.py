@@ -23,7 +23,7 @@ def _bits(name: str, kernel: Callable[..., Any], arity: int, doc: str, public: b
         kernel,
         *[None] * arity,
         public=public,
-        refuses="fc",
+        refuses="bfc" if public else "fc",
         domain="integer",
         doc=f"{doc}; no derivative.",
         **fields,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import halves, kernels
-from symgrad.dtypes import finfo, result_type
+from symgrad.dtypes import finfo, is_narrow, result_type
 from symgrad.errors import DtypeError, ShapeError
 from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish, shape_of
 from symgrad.ops import fits, refusals
@@ -185,8 +185,10 @@ def frexp(input: Any) -> Frexp:
 
 @front("ldexp")
 def ldexp(input: Any, other: Any) -> Any:
-    """input · 2^other."""
-    return input * exp2(other)
+    """input · 2^other, in half precision where the input is and ``other`` counts in integers."""
+    made = input * exp2(other)
+    narrow = is_narrow(getattr(input, "dtype", None)) and getattr(getattr(other, "dtype", None), "kind", "f") in "bui"
+    return cast(made, input.dtype) if narrow else made
 
 
 @front("float_power")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import torch_name
-from symgrad.errors import DtypeError, OutOfBounds, ShapeError
+from symgrad.errors import DtypeError, NumberTooLarge, OutOfBounds, ShapeError
 from symgrad.op import shape_of
 from symgrad.ops.predicates import any_
 from symgrad.ops.reductions import size
@@ -119,18 +119,23 @@ def check_number(name: str, value: Any, dtype: Any) -> None:
     number = array_of(value) if not isinstance(value, (float, complex)) else np.asarray(value)
     if number is None or dtype is None:
         return
-    check_fits(number[()], dtype)
+    fitted(number[()], dtype)
 
 
 _C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t"}
 _C_NAMES |= {"float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double"}
 
 
-def check_fits(number: Any, dtype: np.dtype[Any]) -> None:
-    """Raise where a number is none of a dtype; a negative one wraps where the dtype has no signs."""
+def fitted(number: Any, dtype: np.dtype[Any]) -> Any:
+    """A number that a dtype has, real for one of real numbers; raises torch's errors for others.
+
+    A negative one wraps where the dtype has no signs.
+    """
+    if isinstance(number, int) and not -(2**63) <= number < 2**64:
+        raise NumberTooLarge(f"Overflow when unpacking long long: {number} has more than 64 bits")
     kind, lost = dtype.kind, False
     if kind in "bc":
-        return
+        return number
     if isinstance(number, (complex, np.complexfloating)):
         number, lost = number.real, bool(number.imag)
     if kind in "iu":
@@ -142,3 +147,4 @@ def check_fits(number: Any, dtype: np.dtype[Any]) -> None:
     if lost:
         shown = _C_NAMES.get(dtype.name, dtype.name)
         raise DtypeError(f"value cannot be converted to type {shown} without overflow: it is {number}")
+    return number

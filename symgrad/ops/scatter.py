@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import torch_name
+from symgrad.dtypes import as_python_number, torch_name
 from symgrad.errors import ArgumentError, DtypeError, OutOfBounds, ShapeError
 from symgrad.op import Op, broadcast_shapes, front, primitive, shape_of
 from symgrad.ops.arithmetic import div_rounded
@@ -28,13 +28,13 @@ from symgrad.ops.indexing import (
 )
 from symgrad.ops.naming import inplace
 from symgrad.ops.places import (
-    check_fits,
     check_integers,
     check_mask,
     check_number,
     check_places,
     check_same_dtype,
     check_scatter,
+    fitted,
 )
 from symgrad.ops.products import identity_mask
 from symgrad.ops.reductions import cast, cast_op, sum_op
@@ -147,9 +147,9 @@ scatter_combine_op: Op = primitive(
 
 def _like_source(x: Any, src: Any) -> Any:
     """A source in the dtype of what it is written to; numbers too, where that is no floating one."""
+    src = as_python_number(src) if isinstance(src, np.generic) else src
     if isinstance(src, (int, float, complex)) and x.dtype is not None and x.dtype.kind in "bui":
-        check_fits(src, x.dtype)
-        src = src.real if isinstance(src, complex) and x.dtype.kind != "b" else src
+        src = fitted(src, x.dtype)
         return bool(src) if x.dtype.kind == "b" else int(np.asarray(int(src)).astype(x.dtype))
     return src if not hasattr(src, "dtype") or src.dtype == x.dtype else cast(src, x.dtype)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import for_python_number, result_type
+from symgrad.dtypes import as_python_number, for_python_number, result_type
 from symgrad.errors import ArgumentError
 from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, lookup, primitive, publish
 from symgrad.ops.arithmetic import closed, ratio
@@ -133,6 +133,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
         return nonzero(condition, as_tuple=True)
     if input is None or other is None:
         raise ArgumentError("where() needs a condition and two values: where(condition, input, other).")
+    input, other = (as_python_number(x) if isinstance(x, np.generic) else x for x in (input, other))
     found = where_op(condition, input, other)
     if isinstance(input, _NUMBERS) and isinstance(other, _NUMBERS) and hasattr(condition, "requires_grad"):
         dtype = result_type(for_python_number(input), for_python_number(other))

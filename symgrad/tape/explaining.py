@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import NARROW, result_type, weak_with
 from symgrad.errors import ArgumentError, OutOfBounds, ShapeError, SymgradError, UnsupportedDtype
 from symgrad.op import Op, refusal, shape_of
 from symgrad.ops import fits
@@ -41,6 +44,21 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def refused(op: Op, values: Sequence[Any]) -> SymgradError | None:
+    """torch's error where the operands' common dtype is one that the op refuses."""
+    table = op.refuses
+    if "?" in table and any(getattr(v, "dtype", None) == np.bool_ or v is True or v is False for v in values):
+        return refusal(op.name, table["?"], np.dtype(bool))
+    found = [v.dtype for v in values if hasattr(v, "dtype")]
+    if not found:
+        return None
+    dtype = found[0] if op.kind == "primitive" else functools.reduce(result_type, found)
+    if op.kind == "elementwise":
+        dtype = functools.reduce(lambda d, v: weak_with(v, d), (v for v in values if not hasattr(v, "dtype")), dtype)
+    kind = "h" if "h" in table and dtype.char in NARROW else dtype.kind
+    return refusal(op.name, table[kind], dtype) if kind in table else None
+
+
 def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:
     """The library's words for an error that NumPy raised inside a kernel."""
     if isinstance(error, (ShapeError, ArgumentError)):
@@ -56,9 +74,9 @@ def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:
                     f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
                     f"{dim}: {op.name}({named}). Reshape, unsqueeze or transpose one of them so that the axes line up."
                 )
+    if wrong := refused(op, args):
+        return wrong
     dtypes = [getattr(a, "dtype", None) for a in args]
-    if "?" in op.refuses and bool in dtypes:
-        return refusal(op.name, op.refuses["?"], np.dtype(bool))
     if isinstance(error, TypeError) and any(d is not None and d.kind == "c" for d in dtypes):
         return UnsupportedDtype(f'"{op.name}_cpu" not implemented for complex numbers: {op.name}({named})')
     if "zero-size array" in str(error) or "empty sequence" in str(error):

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import sys
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
@@ -17,22 +16,23 @@ import numpy as np
 from symgrad.dtypes import (
     NARROW,
     SINGLE,
+    as_python_number,
     float32,
     float64,
     get_default_dtype,
     int64,
     is_floating,
+    is_number,
     promote,
-    result_type,
     weak_with,
     wrapped,
 )
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.kernels import kept_order
-from symgrad.op import FROM, Op, lookup, refusal, shape_of
+from symgrad.op import FROM, Op, lookup, shape_of
 from symgrad.ops.constants import Constant, NamedFloat
 from symgrad.ops.rewrites import OF_OPS, rewrites
-from symgrad.tape.explaining import explain
+from symgrad.tape.explaining import explain, refused
 from symgrad.tape.graph import Labelled, Node, Source, sequence
 from symgrad.tape.inplace import Invalid
 from symgrad.tape.layout import arranged, laid_out
@@ -213,17 +213,15 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
             if arg._requires_grad and op.differentiable(i):
                 mask |= 1 << i
             keep = keep or traced(arg)
-        elif isinstance(arg, (Constant, Fraction, NamedFloat, Measure)):
-            values.append(float(arg))
-        elif isinstance(arg, Size):
-            values.append(int(arg))
-        elif isinstance(arg, (list, tuple)):
-            values.append(np.asarray(arg))
-        else:
+        elif arg.__class__ is float or arg.__class__ is int:
             values.append(arg)
+        else:
+            values.append(_of_constant(op, arg))
+            if isinstance(arg, np.generic) and values[i] is not arg:
+                args = (*args[:i], values[i], *args[i + 1 :])
     _reject_strangers(op, values)
-    if op.refuses:
-        _reject_dtypes(op, values)
+    if op.refuses and (wrong := refused(op, values)):
+        raise wrong
     if op.factor:
         args = _determined(args, values)
     values = _promoted(op, values)
@@ -246,6 +244,19 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     if shared and cuts and not (MODE.inferred and inferred(args[0])):
         note_view(args[0], made, op, params)
     return made
+
+
+def _of_constant(op: Op, arg: Any) -> Any:
+    """What an op computes with where an argument is no tensor; NumPy's scalars count as Python's numbers."""
+    if isinstance(arg, (Constant, Fraction, NamedFloat, Measure)):
+        return float(arg)
+    if isinstance(arg, Size):
+        return int(arg)
+    if isinstance(arg, (list, tuple)):
+        return np.asarray(arg)
+    if isinstance(arg, np.generic) and (op.kind != "primitive" or op.together) and is_number(arg.dtype):
+        return as_python_number(arg)
+    return arg
 
 
 def _determined(args: tuple[Any, ...], values: list[Any]) -> tuple[Any, ...]:
@@ -468,22 +479,6 @@ def _reject_strangers(op: Op, values: list[Any]) -> None:
             raise ArgumentError(
                 f"{op.name}() takes tensors, arrays and numbers, not {type(value).__name__} ({value!r:.60})."
             )
-
-
-def _reject_dtypes(op: Op, values: list[Any]) -> None:
-    """Raise torch's error where the operands' common dtype is one that the op refuses."""
-    table = op.refuses
-    if "?" in table and any(getattr(v, "dtype", None) == np.bool_ or v is True or v is False for v in values):
-        raise refusal(op.name, table["?"], np.dtype(bool))
-    found = [v.dtype for v in values if hasattr(v, "dtype")]
-    if not found:
-        return
-    dtype = found[0] if op.kind == "primitive" else functools.reduce(result_type, found)
-    if op.kind == "elementwise":
-        dtype = functools.reduce(lambda d, v: weak_with(v, d), (v for v in values if not hasattr(v, "dtype")), dtype)
-    kind = "h" if "h" in table and dtype.char in NARROW else dtype.kind
-    if kind in table:
-        raise refusal(op.name, table[kind], dtype)
 
 
 def _cast(value: Any, dtype: Any) -> Any:

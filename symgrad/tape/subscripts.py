@@ -9,7 +9,7 @@ import numpy as np
 
 from symgrad.dtypes import torch_name
 from symgrad.ops.indexing import byte_mask
-from symgrad.ops.places import check_fits
+from symgrad.ops.places import fitted
 from symgrad.tape.record import Recorded
 from symgrad.tape.watch import WATCH, note_read
 
@@ -142,7 +142,7 @@ def writable(value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         if dtype == np.float16 and not isinstance(value, complex):
             with np.errstate(over="ignore"):
                 return np.asarray(value, dtype)
-        check_fits(value, dtype)
+        value = fitted(value, dtype)
     found = np.asarray(value)
     if found.dtype.kind in "OSUmM":
         raise TypeError(f"can't assign a {type(value).__name__} to a torch.{torch_name(dtype)}Tensor")

@@ -20,6 +20,7 @@ from symgrad.formula.structures import known_structure
 from symgrad.kernels import kept_order
 from symgrad.op import shape_of
 from symgrad.ops.constants import named_pi
+from symgrad.ops.places import fitted
 from symgrad.ops.shaping import size_args
 from symgrad.tape.dualwrites import memory
 from symgrad.tape.names import check_name
@@ -82,7 +83,7 @@ def tensor(
     tensor([1., 2.], requires_grad=True)
     """
     accept("tensor", options)
-    value = _as_array(data, dtype)
+    value = value_of_data(data, dtype)
     made = plain(Tensor, value)
     if name is not None or structure is not None:
         extra = made.more()
@@ -96,9 +97,14 @@ def tensor(
     return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
 
 
-def _as_array(data: Any, dtype: Any) -> Any:
+def value_of_data(data: Any, dtype: Any) -> Any:
+    """A new array, or NumPy scalar, of numbers, nested lists, arrays or tensors; by torch's rules without a dtype."""
     if isinstance(data, Tensor):
         data = memory(data)
+    if isinstance(data, np.generic) and dtype is not None:
+        data = dtypes.as_python_number(data)
+    if data is None or isinstance(data, str) or getattr(getattr(data, "dtype", None), "kind", "") in tuple("OSU"):
+        raise _no_array(data)
     if isinstance(data, (list, tuple)):
         found: set[Any] = set()
         data = _listed(data, found)
@@ -152,6 +158,7 @@ def _listed(data: Sequence[Any], found: set[Any]) -> Sequence[Any]:
             if not dtypes.is_number(dtype):
                 raise _no_array(item)
             found.add(dtype)
+            item = dtypes.as_python_number(item) if isinstance(item, np.generic) else item
         rows.append(item)
     return rows
 
@@ -264,7 +271,7 @@ def legacy_value(data: tuple[Any, ...]) -> Any:
         raise ArgumentError(
             f"Tensor(): data must be a sequence (got {type(data[0]).__name__}); use tensor() for a number"
         )
-    return np.array(_as_array(data[0] if data else [], None), dtypes.get_default_dtype())
+    return np.array(value_of_data(data[0] if data else [], None), dtypes.get_default_dtype())
 
 
 def whole_sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
@@ -333,7 +340,19 @@ ones = filled("ones", np.ones, "Ones of a shape.", 1)
 empty = filled("empty", np.zeros, "Room for a shape (zeros, so that nothing is undefined).")
 
 
+def _number(factory: str, value: Any) -> Any:
+    """A value to fill with: a Python number, or that of a tensor."""
+    if isinstance(value, np.generic):
+        return dtypes.as_python_number(value)
+    value = getattr(value, "_value", value)
+    if not hasattr(value, "dtype") and not isinstance(value, (int, float, complex)):
+        raise TypeError(f"{factory}(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")
+    return value
+
+
 def _full(shape: Any, value: Any, dtype: Any) -> Any:
+    if isinstance(value, (int, float, complex)):
+        value = fitted(value, dtype)
     if dtype.kind in "ui" and isinstance(value, int):
         value = dtypes.narrowed(value, dtype)
     return np.full(shape, value, dtype)
@@ -350,9 +369,7 @@ def full(
 ) -> Tensor:
     """One value everywhere."""
     shape = whole_sizes((size,))
-    if isinstance(fill_value, str):
-        raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not str")
-    fill_value = getattr(fill_value, "_value", fill_value)
+    fill_value = _number("full", fill_value)
     kind = fill_value.dtype if hasattr(fill_value, "dtype") else dtypes.for_python_number(fill_value)
     array = _full(shape, fill_value, dtypes.as_dtype(dtype or kind))
     return finished("full", array, requires_grad, name, options, _constant(array, fill_value), 2, dtype is None)
@@ -453,6 +470,6 @@ def full_like(
     input: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Unpack[Options]
 ) -> Tensor:
     """One value everywhere, in the shape and dtype of ``input``."""
-    fill_value = getattr(fill_value, "_value", fill_value)
+    fill_value = _number("full_like", fill_value)
     array = _laid_like(_full(shape_of(input), fill_value, dtypes.as_dtype(dtype or input.dtype)), input)
     return finished("full_like", array, requires_grad, None, options, _constant(array, fill_value))

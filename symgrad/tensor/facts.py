@@ -13,7 +13,7 @@ from symgrad.devices import CPU, accept, channels_last, channels_last_3d, contig
 from symgrad.errors import ArgumentError
 from symgrad.ops.shaping import axis_of
 from symgrad.tape.dual import Dual
-from symgrad.tape.record import Recorded, plain, scalarised
+from symgrad.tape.record import Recorded, plain
 from symgrad.tape.sizes import Size
 from symgrad.tape.versions import storage
 from symgrad.tape.views import inferred
@@ -259,8 +259,9 @@ class Facts(Recorded):
     def new_tensor(self, data: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any) -> Any:
         """A new leaf from numbers or an array, in the dtype of this tensor unless ``dtype`` is given."""
         accept("new_tensor", options)  # type: ignore[arg-type]
-        data = getattr(data, "_value", data)
-        made = plain(type(self), scalarised(np.array(data, dtypes.as_dtype(dtype or self.dtype))))
+        from symgrad.tensor.creation import value_of_data
+
+        made = plain(type(self), value_of_data(data, dtype or self.dtype))
         return made.requires_grad_() if requires_grad else made
 
     def new_zeros(self, *size: Any, **options: Any) -> Any:
@@ -432,7 +433,9 @@ def result_type(tensor1: Any, tensor2: Any) -> np.dtype[Any]:
     >>> result_type(sg.ones(2, dtype=sg.int64), 1.5)
     dtype('float32')
     """
-    values = [getattr(x, "_value", x) for x in (tensor1, tensor2)]
+    values = [
+        dtypes.as_python_number(x) if isinstance(x, np.generic) else getattr(x, "_value", x) for x in (tensor1, tensor2)
+    ]
     arrays = [v for v in values if hasattr(v, "dtype")]
     if len(arrays) == 2:
         return dtypes.promote(*arrays)

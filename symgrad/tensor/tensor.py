@@ -14,7 +14,7 @@ from symgrad.devices import is_device_name, on_cpu
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.op import lookup
 from symgrad.ops.indexing import getitem
-from symgrad.ops.places import check_fits
+from symgrad.ops.places import fitted
 from symgrad.ops.reductions import cast
 from symgrad.tape import record
 from symgrad.tape.dual import TensorType
@@ -369,8 +369,9 @@ class Tensor(Shown, Turned, Writes, Gradients, metaclass=TensorType):
             raise AutogradError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
             )
+        value = dtypes.as_python_number(value) if isinstance(value, np.generic) else value
         if isinstance(value, (int, float, complex)):
-            check_fits(value, self.dtype)
+            value = fitted(value, self.dtype)
         node = f"FillBackward{2 + isinstance(value, Tensor)}"
         return self._filled(value, node)  # type: ignore[no-any-return]
 
