@@ -152,7 +152,7 @@ class Formula:
         >>> sg.formula("sqrt(x)", shapes={"x": ()}).evalf(30, x=2.0)
         1.41421356237309504880168872421
         """
-        from symgrad.formula.digits.evaluating import evalf
+        from symgrad.formula.digits import evalf
 
         given = {name: np.asarray(value)[()] for name, value in values.items()}
         return evalf(self.term, {**self.constants, **given}, n=n)

@@ -60,6 +60,9 @@ class Op:
     spelled     formulas hold the definition in place of the op
     code        ``(*argument texts, **params) -> text``; None means "call the kernel as a helper function"
     sympy       name of the SymPy function, for elementwise ops that SymPy has
+    digits      the op in many digits: a function ``(mp, *numbers, **params)`` in the arithmetic of a context of mpmath,
+                of arrays where the op is not elementwise; "kernel" where the kernel takes any numbers (those of views
+                and multilinear ops do), "order" where it only asks which are larger; None: as defined, or as in SymPy
     latex       format text with ``{0}``, ``{1}`` … for the LaTeX printer, where it is not the SymPy function's
     dtypes      "float": integers and bool become the default dtype first; "number": bool becomes int64
     refuses     dtypes that the op has no kernel for: their kinds (NumPy's letters, "b" bool, "u" and "i" integers, "f"
@@ -131,6 +134,7 @@ class Op:
     structural: Callable[..., Any] | None
     underived: str | None
     sympy: str | None
+    digits: Rule | str | None
     latex: str | None
     node: Any
     domain: Any

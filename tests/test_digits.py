@@ -9,7 +9,7 @@ import sympy as sp
 
 import symgrad as sg
 from symgrad.errors import ArgumentError, AutogradError, FormulaError
-from symgrad.formula.digits.evaluating import Digits
+from symgrad.formula.digits import Digits
 from symgrad.formula.term import as_term, symbol
 from symgrad.op import TABLE
 from tests.optable import laws
@@ -92,3 +92,9 @@ def test_what_has_no_digits_is_refused():
         sg.nextafter(x, x + 1).evalf()
     with pytest.raises(ArgumentError, match="whole number"):
         x.evalf(0)
+
+
+def test_poles_are_infinite():
+    x = sg.tensor([0.0], requires_grad=True, dtype=sg.float64)
+    assert sg.special.modified_bessel_k0(x).evalf(20).tolist() == [sp.oo]
+    assert sg.special.scaled_modified_bessel_k1(x).evalf(20).tolist() == [sp.oo]

@@ -15,7 +15,7 @@ import numpy as np
 
 from symgrad.errors import FormulaError, ShapeError, SymgradError
 from symgrad.formula.derive import Derivation
-from symgrad.formula.digits.evaluating import evalf
+from symgrad.formula.digits import evalf
 from symgrad.formula.term import Term, as_term, evaluate, symbol
 from symgrad.op import is_complex, lookup
 from symgrad.tape.formal import Formal

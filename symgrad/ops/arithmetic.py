@@ -10,6 +10,7 @@ import numpy as np
 
 from symgrad import halves, kernels, single
 from symgrad.dtypes import is_narrow, promote
+from symgrad.kernels import digits
 from symgrad.op import Op, elementwise, front, is_complex
 from symgrad.ops import refusals
 from symgrad.ops.constants import PI, exact
@@ -58,7 +59,16 @@ def static_number(value: Any) -> Any:
 
 
 add: Op = elementwise(
-    "add", operator.add, 1, 1, public=(), code=_infix("+"), rounds=True, domain=_ALL, doc="x + y, with broadcasting."
+    "add",
+    operator.add,
+    1,
+    1,
+    public=(),
+    code=_infix("+"),
+    rounds=True,
+    domain=_ALL,
+    digits="kernel",
+    doc="x + y, with broadcasting.",
 )
 sub: Op = elementwise(
     "sub",
@@ -70,6 +80,7 @@ sub: Op = elementwise(
     rounds=True,
     refuses={"?": refusals.NO_DIFFERENCE},
     domain=_ALL,
+    digits="kernel",
     doc="x - y, with broadcasting.",
 )
 mul: Op = elementwise(
@@ -81,6 +92,7 @@ mul: Op = elementwise(
     code=_infix("*"),
     factor=True,
     domain=_ALL,
+    digits="kernel",
     doc="x * y entry by entry, with broadcasting.",
 )
 
@@ -96,6 +108,7 @@ div: Op = elementwise(
     factor=True,
     dtypes="float",
     domain="nonzero",
+    digits=digits.div,
     doc="x / y entry by entry, with broadcasting.",
 )
 by_divisor: Op = elementwise(
@@ -150,6 +163,7 @@ neg: Op = elementwise(
     code=lambda x: f"-{closed(x)}",
     refuses={"b": refusals.NO_NEGATIVE},
     domain=_ALL,
+    digits="kernel",
     doc="-x.",
 )
 
@@ -206,6 +220,7 @@ power: Op = elementwise(
     refuses_back=refusals.base_of_power,
     code=_power_code,
     domain="positive",
+    digits=digits.power,
     doc="x to the power y; x**0 has derivative 0 at x = 0, as torch.",
 )
 
@@ -268,6 +283,7 @@ ratio: Op = elementwise(
     domain="nonzero",
     kinks=(0,),
     latex=r"\frac{{{0}}}{{{1}}}",
+    digits=lambda mp, x, y: digits.div(mp, x, y) if y != 0 else mp.mpf(0),
     doc="x / y, and 0 where y is 0: the min-norm choice in derivatives of norms, which have none themselves there.",
 )
 
@@ -334,7 +350,7 @@ def _integral(x: Any) -> bool:
     return isinstance(x, int) if dtype is None else dtype.kind in "bui"
 
 
-def _rounded_quotient(name: str, kernel: Any, doc: str) -> Op:
+def _rounded_quotient(name: str, kernel: Any, in_digits: Any, doc: str) -> Op:
     return elementwise(
         name,
         kernel,
@@ -345,12 +361,15 @@ def _rounded_quotient(name: str, kernel: Any, doc: str) -> Op:
         node="DivBackward1",
         refuses="bc",
         domain="nonzero",
+        digits=in_digits,
         doc=doc,
     )
 
 
-div_floor: Op = _rounded_quotient("div_floor", np.floor_divide, "x / y rounded down; derivative 0.")
-div_trunc: Op = _rounded_quotient("div_trunc", kernels.div_trunc, "x / y rounded towards 0; derivative 0.")
+div_floor: Op = _rounded_quotient("div_floor", np.floor_divide, digits.div_floor, "x / y rounded down; derivative 0.")
+div_trunc: Op = _rounded_quotient(
+    "div_trunc", kernels.div_trunc, digits.div_trunc, "x / y rounded towards 0; derivative 0."
+)
 floor_divide: Op = elementwise(
     "floor_divide",
     np.floor_divide,
@@ -360,6 +379,7 @@ floor_divide: Op = elementwise(
     code=lambda x, y: f"{closed(x)} // {closed(y)}",
     refuses="bc",
     domain="nonzero",
+    digits=digits.div_floor,
     doc="Quotient rounded down; as in torch without a derivative, which div with rounding_mode has.",
 )
 remainder: Op = elementwise(
@@ -372,6 +392,7 @@ remainder: Op = elementwise(
     rounds=True,
     refuses="bc",
     domain="nonzero",
+    digits=lambda mp, x, y: x - y * digits.div_floor(mp, x, y),
     doc="x - y * floor(x/y), with the sign of y.",
 )
 detach: Op = elementwise(
@@ -382,12 +403,20 @@ detach: Op = elementwise(
     code=lambda x: x,
     shares=True,
     domain=_ALL,
+    digits="kernel",
     doc="The same values, as a constant.",
 )
 
 
 clone: Op = elementwise(
-    "clone", kernels.copied, 1, code=lambda x: f"np.copy({x})", copy=True, domain=_ALL, doc="A copy with history."
+    "clone",
+    kernels.copied,
+    1,
+    code=lambda x: f"np.copy({x})",
+    copy=True,
+    domain=_ALL,
+    digits="kernel",
+    doc="A copy with history.",
 )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from symgrad import halves, kernels, single
 from symgrad.errors import ArgumentError
+from symgrad.kernels import digits
 from symgrad.op import Op, elementwise, front, primitive
 from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import exp, log, sqrt
@@ -25,6 +26,7 @@ def _order(
     by_result: bool = False,
     domain: str = "off-zero",
     define: Any = None,
+    in_digits: Any = None,
 ) -> Op:
     rule = (lambda g, out, x, *, n: g * slope(out, x, n)) if by_result else (lambda g, out, x, *, n: g * slope(x, n))
     return primitive(
@@ -37,6 +39,7 @@ def _order(
         domain=domain,
         layout="kept",
         define=define,
+        digits=in_digits and digits.by_entry(in_digits),
         latex=latex,
         doc=doc,
     )
@@ -84,6 +87,7 @@ bessel_j = _order(
     _bessel_j_slope,
     r"J_{{{n}}}\left({0}\right)",
     "Bessel function of the first kind, integer order n >= 0.",
+    in_digits=lambda mp, x, n: mp.besselj(n, x),
 )
 bessel_y = _order(
     "bessel_y",
@@ -92,6 +96,7 @@ bessel_y = _order(
     r"Y_{{{n}}}\left({0}\right)",
     "Bessel function of the second kind, integer order n >= 0, x > 0.",
     domain="positive",
+    in_digits=lambda mp, x, n: mp.bessely(n, x),
 )
 bessel_k = _order(
     "bessel_k",
@@ -100,6 +105,7 @@ bessel_k = _order(
     r"K_{{{n}}}\left({0}\right)",
     "Modified Bessel function of the second kind, integer order n >= 0, x > 0.",
     domain="positive",
+    in_digits=lambda mp, x, n: mp.besselk(n, x) if x != 0 else mp.inf,
 )
 bessel_ke = _order(
     "bessel_ke",
@@ -109,6 +115,7 @@ bessel_ke = _order(
     "e^x times the modified Bessel function of the second kind, integer order n >= 0, x > 0.",
     True,
     "positive",
+    in_digits=lambda mp, x, n: mp.exp(x) * mp.besselk(n, x) if x != 0 else mp.inf,
 )
 bessel_i = _order(
     "bessel_i",
@@ -116,6 +123,7 @@ bessel_i = _order(
     _bessel_i_slope,
     r"I_{{{n}}}\left({0}\right)",
     "Modified Bessel function of the first kind, integer order n >= 0.",
+    in_digits=lambda mp, x, n: mp.besseli(n, x),
 )
 bessel_ie = _order(
     "bessel_ie",
@@ -217,6 +225,7 @@ ndtr: Op = _special(
     copies=True,
     domain="real",
     latex=r"\Phi\left({0}\right)",
+    digits=digits.ndtr,
     doc="Standard normal distribution function.",
 )
 
@@ -234,6 +243,7 @@ log_ndtr: Op = _special(
     lambda out, x: inverse_mills(x),
     domain="real",
     latex=r"\log\Phi\left({0}\right)",
+    digits=lambda mp, x: mp.log(digits.ndtr(mp, x)),
     doc="log of the standard normal distribution function, accurate far to the left.",
 )
 inverse_mills: Op = elementwise(
@@ -253,6 +263,7 @@ ndtri: Op = _special(
     lambda out, x: sqrt(exact(2) * PI) * exp(out**2 / 2),
     domain="probability",
     latex=r"\Phi^{{-1}}\left({0}\right)",
+    digits=lambda mp, p: mp.sqrt(2) * digits.erfinv(mp, 2 * p - 1),
     doc="Standard normal quantile: the inverse of ndtr.",
 )
 erfcx: Op = _special(
@@ -282,6 +293,7 @@ erfinv: Op = elementwise(
     sympy="erfinv",
     domain="unit",
     latex=r"\operatorname{{erf}}^{{-1}}\left({0}\right)",
+    digits=digits.erfinv,
     doc="Inverse of the error function, on (-1, 1).",
 )
 within("special")(erfinv)

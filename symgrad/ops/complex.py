@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.kernels import digits
 from symgrad.op import Op, front, is_complex, primitive, publish
 
 
@@ -33,6 +34,7 @@ conj_op: Op = primitive(
     domain="real",
     latex=r"\overline{{{0}}}",
     retaken=True,
+    digits=digits.by_entry(lambda mp, x: mp.conj(x)),
     doc="Complex conjugate; the input itself for real dtypes.",
 )
 
@@ -62,6 +64,7 @@ real_op: Op = primitive(
     domain="real",
     latex=r"\operatorname{{Re}}\left({0}\right)",
     view=np.real,
+    digits=digits.by_entry(lambda mp, x: mp.re(x)),
     doc="Real part.",
 )
 
@@ -84,6 +87,7 @@ imag: Op = publish(
         domain="real",
         latex=r"\operatorname{{Im}}\left({0}\right)",
         view=np.imag,
+        digits=digits.by_entry(lambda mp, x: mp.im(x)),
         doc="Imaginary part.",
     ),
     method=False,

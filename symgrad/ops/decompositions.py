@@ -16,6 +16,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, ShapeError
+from symgrad.kernels import digits
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.complex import conj, real
 from symgrad.ops.extremes import amax, amin
@@ -122,6 +123,7 @@ eigvals_op: Op = primitive(
     dtypes="float",
     domain="distinct",
     refuses={"h": "linalg_eig_out_cpu"},
+    digits=digits.by_matrix(digits.eigvals),
     doc="Eigenvalues of square matrices, complex, in LAPACK's order.",
 )
 eig_vectors_op: Op = primitive(
@@ -133,6 +135,7 @@ eig_vectors_op: Op = primitive(
     node="LinalgEig",
     dtypes="float",
     domain="distinct",
+    digits=digits.by_matrix(digits.eig_vectors),
     doc="Eigenvectors of square matrices, as columns of norm 1.",
 )
 
@@ -216,6 +219,7 @@ qr_q_op: Op = primitive(
     domain="tall",
     latex=r"\operatorname{{Q}}\left({0}\right)",
     refuses={"h": "geqrf_cpu"},
+    digits=digits.by_matrix(digits.qr_q),
     doc="Orthonormal factor of the reduced QR decomposition of matrices with at least as many rows as columns.",
 )
 qr_r_op: Op = primitive(
@@ -228,6 +232,7 @@ qr_r_op: Op = primitive(
     domain="tall",
     latex=r"\operatorname{{R}}\left({0}\right)",
     refuses={"h": "geqrf_cpu"},
+    digits=digits.by_matrix(digits.qr_r),
     doc="Triangular factor of the reduced QR decomposition of matrices with at least as many rows as columns.",
 )
 
@@ -368,6 +373,7 @@ pinv_op: Op = primitive(
     domain="matrix",
     latex=r"{0}^{{+}}",
     refuses={"h": "linalg.pinv: Low precision dtypes not supported. Got {dtype}"},
+    digits=digits.by_matrix(digits.pinv),
     doc="Moore-Penrose pseudo-inverse of matrices, at constant rank.",
 )
 

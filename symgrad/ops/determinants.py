@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels, single
+from symgrad.kernels import digits
 from symgrad.op import Op, elementwise, front, is_complex, primitive, shape_of
 from symgrad.ops.complex import conj, imag
 from symgrad.ops.contraction import einsum
@@ -84,6 +85,7 @@ nonsingular_op: Op = elementwise(
     public=(),
     result=lambda dtype: np.dtype(bool),
     domain="real",
+    digits=lambda mp, x: x != 0,
     doc="Whether a matrix of this determinant is far enough from singular ones to be inverted; no derivative.",
 )
 det_divided_op: Op = primitive(
@@ -154,6 +156,7 @@ det_op: Op = primitive(
     domain="invertible",
     single=single.real(single.det, np.linalg.det),
     code=lambda x: f"np.linalg.det({x})",
+    digits=digits.by_matrix(digits.det),
     doc="Determinant of square matrices.",
 )
 
@@ -175,6 +178,7 @@ logdet_op: Op = primitive(
     dtypes="float",
     refuses=_refusals_of("logdet"),
     domain="positive-definite",
+    digits=digits.by_matrix(digits.logdet),
     doc="log det of square matrices; nan for a negative determinant.",
 )
 logabsdet_op: Op = primitive(
@@ -188,6 +192,7 @@ logabsdet_op: Op = primitive(
     refuses=_refusals_of("linalg.slogdet"),
     domain="invertible",
     latex=r"\log\left|\det\left({0}\right)\right|",
+    digits=digits.by_matrix(digits.logabsdet),
     doc="log|det| of square matrices.",
 )
 slogdet_sign_op: Op = primitive(
@@ -200,6 +205,7 @@ slogdet_sign_op: Op = primitive(
     refuses=_refusals_of("linalg.slogdet"),
     domain="invertible",
     latex=r"\operatorname{{sign}}\det\left({0}\right)",
+    digits=digits.by_matrix(digits.slogdet_sign),
     doc="Sign (complex: phase) of the determinant.",
 )
 

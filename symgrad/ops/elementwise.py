@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import halves, kernels, single
+from symgrad.kernels import digits
 from symgrad.op import Op, is_complex
 from symgrad.op import elementwise as _elementwise
 from symgrad.ops import refusals
@@ -50,6 +51,7 @@ expm1: Op = _smooth(
     domain="real",
     define=lambda x: exp(x) - 1,
     single=smooth(np.expm1),
+    digits=lambda mp, x: mp.expm1(x),
     doc="e**x - 1.",
 )
 log: Op = _smooth(
@@ -60,6 +62,7 @@ log: Op = _smooth(
     domain="positive",
     kinks=(0,),
     single=smooth(np.log),
+    digits=digits.log,
     doc="Natural logarithm.",
 )
 log2: Op = _smooth(
@@ -91,6 +94,7 @@ log1p: Op = _smooth(
     domain="positive",
     define=lambda x: log(1 + x),
     single=smooth(np.log1p),
+    digits=lambda mp, x: -mp.inf if x == -1 else mp.log1p(x),
     doc="log(1 + x).",
 )
 sqrt: Op = _smooth(
@@ -113,7 +117,15 @@ rsqrt: Op = _smooth(
     define=lambda x: 1 / sqrt(x),
     doc="1/sqrt(x).",
 )
-cbrt: Op = _smooth("cbrt", np.cbrt, lambda out, x: 1 / (3 * out * out), sympy=None, domain="positive", doc="Cube root.")
+cbrt: Op = _smooth(
+    "cbrt",
+    np.cbrt,
+    lambda out, x: 1 / (3 * out * out),
+    sympy=None,
+    domain="positive",
+    digits=lambda mp, x: mp.cbrt(x),
+    doc="Cube root.",
+)
 
 sin: Op = _smooth(
     "sin",
@@ -262,6 +274,7 @@ sigmoid: Op = _smooth(
     latex=r"\sigma\left({0}\right)",
     fused=("SigmoidBackward", -1),
     single=single.real(single.sigmoid, kernels.sigmoid),
+    digits=lambda mp, x: 1 / (1 + mp.exp(-x)),
     doc="The logistic function 1/(1 + e^-x).",
 )
 gated: Op = _elementwise(
@@ -292,6 +305,7 @@ softplus: Op = _smooth(
     latex=r"\operatorname{{softplus}}\left({0}\right)",
     fused=("SoftplusBackward", 0),
     single=single.softplus,
+    digits=digits.softplus,
     doc="log(1 + e^x) without overflow.",
 )
 softplus_slope: Op = _elementwise(
@@ -323,6 +337,7 @@ logsigmoid: Op = _smooth(
     latex=r"\log\sigma\left({0}\right)",
     fused=("LogSigmoidBackward", 0),
     single=single.logsigmoid,
+    digits=lambda mp, x: -digits.softplus(mp, -x),
     doc="log of the logistic function.",
 )
 logsigmoid_slope: Op = _elementwise(
@@ -403,8 +418,14 @@ tanh.vjps = tanh.jvps = (lambda g, out, x: tanh_slope.on(g, out),)
 
 floor: Op = _flat("floor", np.floor, sympy="floor", doc="Largest integer not above x; derivative 0.")
 ceil: Op = _flat("ceil", np.ceil, sympy="ceiling", doc="Smallest integer not below x; derivative 0.")
-round_: Op = _flat("round", kernels.nearest, public=("round",), doc="Nearest integer, halves to even; derivative 0.")
-trunc: Op = _flat("trunc", np.trunc, public=("trunc", "fix"), doc="Integer part; derivative 0.")
+round_: Op = _flat(
+    "round",
+    kernels.nearest,
+    public=("round",),
+    digits=lambda mp, x: mp.nint(x),
+    doc="Nearest integer, halves to even; derivative 0.",
+)
+trunc: Op = _flat("trunc", np.trunc, public=("trunc", "fix"), digits=digits.trunc, doc="Integer part; derivative 0.")
 frac: Op = _elementwise(
     "frac",
     lambda x: x - np.trunc(x),
@@ -412,5 +433,6 @@ frac: Op = _elementwise(
     code=lambda x: f"{x} - np.trunc({x})",
     refuses="buic",
     domain="off-integer",
+    digits=lambda mp, x: x - digits.trunc(mp, x),
     doc="Fractional part, with the sign of x.",
 )

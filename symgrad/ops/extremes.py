@@ -55,6 +55,7 @@ def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
         refuses="c",
         domain="real",
         kinks=("ties",),
+        digits="kernel",
         code=reduce_code(numpy_name),
         doc=f"{name} over axes; ties share the gradient equally.",
     )
@@ -93,6 +94,7 @@ def _arg(name: str, kernel: Any, code: Any) -> Op:
             "c": f"{name}(): does not support complex input",
         },
         domain="real",
+        digits="order",
         doc=f"{name} along an axis; no derivative.",
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 from symgrad import halves, kernels
 from symgrad.dtypes import finfo, is_narrow, result_type
 from symgrad.errors import DtypeError, ShapeError
+from symgrad.kernels import digits
 from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish, shape_of
 from symgrad.ops import fits, refusals
 from symgrad.ops.arithmetic import div_trunc, power, ratio, sub_scaled
@@ -46,6 +47,7 @@ copysign = _extra(
     refuses="c",
     domain="off-zero",
     kinks=(0,),
+    digits=lambda mp, x, y: -abs(x) if y < 0 else abs(x),
     doc="|x| with the sign of y; derivative 0 at x = 0.",
 )
 fmod = _extra(
@@ -57,6 +59,7 @@ fmod = _extra(
     dtypes=None,
     refuses="bc",
     domain="nonzero",
+    digits=lambda mp, x, y: x - y * digits.div_trunc(mp, x, y),
     doc="x - y * trunc(x/y), with the sign of x.",
 )
 nextafter = _extra(
@@ -77,6 +80,7 @@ signbit = _extra(
     result=lambda *_: np.dtype(bool),
     refuses="c",
     domain="real",
+    digits=lambda mp, x: x < 0,
     doc="Whether the sign bit is set; no derivative.",
 )
 heaviside = _extra(
@@ -86,6 +90,7 @@ heaviside = _extra(
     lambda out, x, y: where(eq(x, 0), 1, 0),
     dtypes=None,
     domain="off-zero",
+    digits=lambda mp, x, y: mp.mpf(0) if x < 0 else y if x == 0 else mp.mpf(1),
     doc="0 below 0, y at 0, 1 above; derivative 0, and that of y at 0.",
 )
 
@@ -100,6 +105,7 @@ def _nan_aware(name: str, kernel: Any, wins: Any) -> Op:
         refuses={"c": f"{name} not implemented for complex tensors."},
         domain="real",
         kinks=("x = y",),
+        digits=lambda mp, x, y: x if y != y or wins(x, y) else y,
         doc=f"The {'larger' if name == 'fmax' else 'smaller'} entry, numbers before nan; a tie gives x the gradient.",
     )
     return by_parts(op)
@@ -115,6 +121,7 @@ logaddexp2 = _extra(
     refuses="buic",
     refuses_back=refusals.differences,
     domain="real",
+    digits=lambda mp, x, y: mp.log(mp.power(2, x) + mp.power(2, y), 2),
     doc="log2(2^x + 2^y) without overflow.",
 )
 deg2rad = _extra(
@@ -146,6 +153,7 @@ mantissa_op: Op = primitive(
     node="Frexp",
     code=lambda x: f"np.frexp({x})[0]",
     domain="off-zero",
+    digits=digits.by_entry(lambda mp, x: mp.frexp(x)[0]),
     doc="The mantissa m of x = m · 2^e with |m| in [1/2, 1).",
 )
 exponent_op: Op = primitive(
@@ -157,6 +165,7 @@ exponent_op: Op = primitive(
     node="Frexp",
     code=lambda x: f"np.frexp({x})[1]",
     domain="off-zero",
+    digits=digits.by_entry(lambda mp, x: mp.frexp(x)[1]),
     doc="The exponent e of x = m · 2^e; no derivative.",
 )
 
@@ -261,6 +270,7 @@ angle_op: Op = primitive(
     dtypes="float",
     domain="off-zero",
     layout="kept",
+    digits=digits.by_entry(lambda mp, x: mp.arg(x)),
     doc="The angle of a complex number; 0 or π for real ones, derivative 0 there and at 0.",
 )
 
@@ -311,6 +321,7 @@ complex_op: Op = primitive(
     refuses="c",
     domain="real",
     define=lambda x, y: x + 1j * y,
+    digits=digits.complex_of,
     doc="x + iy, part by part: an infinite part leaves the other what it is.",
 )
 view_as_real_op: Op = primitive(
@@ -323,6 +334,7 @@ view_as_real_op: Op = primitive(
     view=kernels.parts_of_complex,
     retaken=True,
     domain="real",
+    digits=digits.parts_of_complex,
     doc="Real and imaginary parts along a new last axis.",
 )
 view_as_complex_op: Op = primitive(
@@ -335,6 +347,7 @@ view_as_complex_op: Op = primitive(
     view=kernels.complex_of_parts,
     retaken=True,
     domain="real",
+    digits=lambda mp, x: digits.complex_of(mp, x[..., 0], x[..., 1]),
     doc="The last axis, of size 2, read as real and imaginary part.",
 )
 

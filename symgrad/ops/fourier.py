@@ -9,6 +9,7 @@ import numpy as np
 
 from symgrad.dtypes import get_default_dtype
 from symgrad.errors import ArgumentError, ShapeError
+from symgrad.kernels import digits
 from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.complex import conj, real
 from symgrad.ops.naming import within
@@ -39,6 +40,7 @@ fourier_op: Op = primitive(
     node="FftC2C",
     code=_code,
     domain="real",
+    digits=digits.fourier,
     doc="Discrete Fourier transform of complex arrays along axes, or its inverse.",
 )
 

@@ -40,6 +40,7 @@ gammainc: Op = elementwise(
     dtypes="float",
     domain="positive",
     latex=r"P\left({0}, {1}\right)",
+    digits=lambda mp, a, x: mp.gammainc(a, 0, x, regularized=True),
     doc="Regularised lower incomplete gamma function P(a, x), the distribution function of the gamma distribution.",
 )
 gammaincc: Op = elementwise(
@@ -51,6 +52,7 @@ gammaincc: Op = elementwise(
     dtypes="float",
     domain="positive",
     latex=r"Q\left({0}, {1}\right)",
+    digits=lambda mp, a, x: mp.gammainc(a, x, mp.inf, regularized=True),
     doc="Regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).",
 )
 zeta: Op = elementwise(

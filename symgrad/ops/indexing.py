@@ -283,6 +283,7 @@ getitem_op: Op = primitive(
     domain="real",
     view=_indexed_view,
     keeps=lambda index: index.fancy,
+    digits="kernel",
     doc="x[index]: basic, fancy and boolean indexing; arrays of places that are no constants are operands.",
 )
 put_op: Op = primitive(
@@ -296,6 +297,7 @@ put_op: Op = primitive(
     node=lambda *_, index, shape: _put_node(shape, index),
     code=lambda g, *places, index, shape: f"put({g}, np.s_[{index.text(places)}], {shape_text(shape)})",
     domain="real",
+    digits="kernel",
     doc="Zeros with values added at an index: the transpose of getitem.",
 )
 
@@ -397,6 +399,7 @@ gather_op: Op = primitive(
     result=lambda x, index, dim: x,
     code=lambda x, index, dim: f"np.take_along_axis({x}, {index}, {dim})",
     domain="real",
+    digits="kernel",
     doc="Entries along an axis, picked by an index array.",
 )
 
@@ -412,6 +415,7 @@ scatter_op: Op = primitive(
     node="ScatterAdd",
     code=lambda g, index, dim, shape: f"scatter({g}, {index}, {dim}, {shape_text(shape)})",
     domain="real",
+    digits="kernel",
     doc="Zeros with values added along an axis by an index array: the transpose of gather.",
 )
 
@@ -470,6 +474,7 @@ one_hot_op: Op = primitive(
     size_params=("classes",),
     domain="index",
     latex=r"\operatorname{{onehot}}\left({0}\right)",
+    digits="kernel",
     doc="A new last axis with a 1 at the index; no derivative.",
 )
 
@@ -522,5 +527,6 @@ index_put_op: Op = primitive(
     node="CopySlices",
     code=lambda x, value, *places, index: f"index_put({x}, {value}, np.s_[{index.text(places)}])",
     domain="real",
+    digits="kernel",
     doc="A copy of x with x[index] = value.",
 )

@@ -9,6 +9,7 @@ import numpy as np
 
 from symgrad import kernels, single
 from symgrad.errors import ArgumentError, ShapeError
+from symgrad.kernels import digits
 from symgrad.op import Op, Spec, broadcast_shapes, front, multilinear, primitive, shape_of
 from symgrad.ops import fits
 from symgrad.ops.arithmetic import closed
@@ -44,6 +45,7 @@ adjoint: Op = primitive(
     code=lambda x: f"np.conj(np.swapaxes({x}, -1, -2))",
     define=lambda x: conj(mT(x)),
     domain="real",
+    digits="kernel",
     doc="Conjugate transpose of the last two axes, as formulas write it.",
 )
 """Xᴴ as one op: programs run a transpose and a conjugate, texts of formulas show this one."""
@@ -366,6 +368,7 @@ inv_op: Op = primitive(
     code=lambda x: f"np.linalg.inv({x})",
     layout="columns",
     refuses={"h": "linalg.inv: Low precision dtypes not supported. Got {dtype}"},
+    digits=digits.by_matrix(digits.inv),
     doc="Inverse of square matrices.",
 )
 solve_op: Op = primitive(
@@ -386,6 +389,7 @@ solve_op: Op = primitive(
     together=True,
     layout="columns",
     refuses={"h": "lu_cpu"},
+    digits=digits.by_matrix(digits.solve),
     doc="Solution x of A x = b.",
 )
 
@@ -463,6 +467,7 @@ cholesky_op: Op = primitive(
     code=lambda x: f"np.linalg.cholesky({x})",
     layout="columns",
     refuses={"h": "cholesky_cpu"},
+    digits=digits.by_matrix(digits.cholesky),
     doc="Lower triangular L with A = L Lᴴ (Murray 2016 for the derivative).",
 )
 
@@ -489,6 +494,7 @@ def _triangle(name: str, kernel: Any, lower: bool) -> Op:
         infer=lambda shape, k: shape,
         domain="real",
         code=lambda x, k: f"np.{name}({x}, {k})",
+        digits="kernel",
         doc=f"The {'lower' if lower else 'upper'} triangle of matrices, zeros elsewhere.",
     )
     return op

@@ -11,11 +11,12 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError
+from symgrad.kernels import digits
 from symgrad.op import Op, primitive
 from symgrad.ops.naming import within
 
 
-def _family(name: str, kernel: Any, slope: Callable[..., Any], latex: str, doc: str) -> Op:
+def _family(name: str, kernel: Any, slope: Callable[..., Any], latex: str, in_digits: Any, doc: str) -> Op:
     return primitive(
         name,
         kernel,
@@ -25,6 +26,7 @@ def _family(name: str, kernel: Any, slope: Callable[..., Any], latex: str, doc: 
         dtypes="float",
         domain="real",
         latex=latex,
+        digits=digits.by_entry(in_digits),
         doc=doc,
     )
 
@@ -34,6 +36,7 @@ chebyshev_t: Op = _family(
     kernels.chebyshev_t,
     lambda x, n: n * gegenbauer(x, n=n - 1, a=1.0),
     r"T_{{{n}}}\left({0}\right)",
+    lambda mp, x, n: mp.chebyt(n, x),
     "Chebyshev polynomial of the first kind, cos(n arccos x).",
 )
 gegenbauer: Op = _family(
@@ -41,6 +44,7 @@ gegenbauer: Op = _family(
     kernels.gegenbauer,
     lambda x, n, a: 2 * a * gegenbauer(x, n=n - 1, a=a + 1),
     r"C_{{{n}}}^{{({a})}}\left({0}\right)",
+    lambda mp, x, n, a: mp.gegenbauer(n, a, x) if n >= 0 else mp.mpf(0),
     "Gegenbauer polynomial: of the second Chebyshev kind for a = 1, Legendre's for a = 1/2.",
 )
 laguerre: Op = _family(
@@ -48,6 +52,7 @@ laguerre: Op = _family(
     kernels.laguerre,
     lambda x, n, a: -laguerre(x, n=n - 1, a=a + 1),
     r"L_{{{n}}}^{{({a})}}\left({0}\right)",
+    lambda mp, x, n, a: mp.laguerre(n, a, x) if n >= 0 else mp.mpf(0),
     "Laguerre polynomial; a = 0 is the plain one.",
 )
 hermite: Op = _family(
@@ -55,6 +60,7 @@ hermite: Op = _family(
     kernels.hermite,
     lambda x, n: 2 * n * hermite(x, n=n - 1),
     r"H_{{{n}}}\left({0}\right)",
+    lambda mp, x, n: mp.hermite(n, x) if n >= 0 else mp.mpf(0),
     "Hermite polynomial of the physicists, orthogonal under e^(-x²).",
 )
 hermite_prob: Op = _family(
@@ -62,6 +68,7 @@ hermite_prob: Op = _family(
     kernels.hermite_prob,
     lambda x, n: n * hermite_prob(x, n=n - 1),
     r"\mathit{{He}}_{{{n}}}\left({0}\right)",
+    lambda mp, x, n: mp.power(2, -mp.mpf(n) / 2) * mp.hermite(n, x / mp.sqrt(2)) if n >= 0 else mp.mpf(0),
     "Hermite polynomial of probability theory, orthogonal under e^(-x²/2).",
 )
 

@@ -38,6 +38,7 @@ pad_op: Op = primitive(
     node="ConstantPadNd",
     code=lambda x, widths, value: f"np.pad({x}, {widths}, constant_values={value!r})",
     domain="real",
+    digits="kernel",
     doc="A constant border.",
 )
 

@@ -22,6 +22,7 @@ def _truth(name: str, kernel: Any, doc: str) -> Op:
         infer=reduced_shape,
         result=lambda dtype, **_: dtype if dtype == np.uint8 else np.dtype(bool),
         domain="real",
+        digits="kernel",
         doc=doc,
     )
 
@@ -67,6 +68,7 @@ isin_op: Op = primitive(
     result=lambda *_: np.dtype(bool),
     domain="real",
     code=lambda x, among: f"np.isin({x}, {among})",
+    digits="kernel",
     doc="Whether each entry of x occurs among others; no derivative.",
 )
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from symgrad import halves, kernels
 from symgrad.dtypes import as_dtype
+from symgrad.kernels import digits
 from symgrad.op import Op, elementwise, front, primitive, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import conj
@@ -33,6 +34,7 @@ prod_others_op: Op = primitive(
     (lambda g, out, x, *, dim: _prod_others_vjp(g, x, dim),),
     infer=lambda shape, dim: shape,
     domain="real",
+    digits=digits.prod_others,
     doc="Product of all other entries along an axis.",
 )
 
@@ -65,6 +67,7 @@ divisible_op: Op = primitive(
     infer=lambda out, x: (),
     result=lambda out, x: np.dtype(bool),
     domain="real",
+    digits=lambda mp, out, x: np.bool_(np.all(np.not_equal(x, 0))),
     doc="Whether products may be divided by their factors: none is zero, none over- or underflowed; no derivative.",
 )
 divided_where: Op = elementwise(
@@ -161,6 +164,7 @@ eye_op: Op = primitive(
     size_params=("n",),
     code=lambda n, dtype: f'np.eye({n}, dtype="{dtype}")',
     domain="real",
+    digits=lambda mp, n, dtype: np.eye(n, dtype=int),
     doc="The identity matrix.",
 )
 prod_op: Op = primitive(
@@ -177,6 +181,7 @@ prod_op: Op = primitive(
     domain="real",
     node=lambda shape, dim, keepdim: f"ProdBackward{int(keepdim or len(shape) > 1)}",
     code=reduce_code("np.prod"),
+    digits="kernel",
     doc="Product over an axis; right at zeros.",
 )
 

@@ -55,6 +55,7 @@ roll_op: Op = primitive(
     infer=lambda shape, shifts, dims: shape,
     code=lambda x, shifts, dims: f"np.roll({x}, {shifts}, {dims})",
     domain="real",
+    digits="kernel",
     doc="Entries moved along axes; what leaves at one end enters at the other.",
 )
 

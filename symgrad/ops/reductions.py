@@ -11,6 +11,7 @@ import numpy as np
 from symgrad import kernels, single
 from symgrad.dtypes import as_dtype, torch_name
 from symgrad.errors import ArgumentError, AutogradError
+from symgrad.kernels import digits
 from symgrad.op import Op, Spec, front, multilinear, primitive, shape_of
 from symgrad.ops.arithmetic import ratio
 from symgrad.ops.fused import portion, std_slope
@@ -169,6 +170,7 @@ cast_op: Op = primitive(
     domain="real",
     layout="kept",
     copy=True,
+    digits=digits.cast,
     doc="The same values in another dtype; the engine casts the cotangent back.",
 )
 
@@ -230,6 +232,7 @@ var_op: Op = primitive(
     refuses={"bui": "std and var only support floating point and complex dtypes"},
     domain="real",
     single=rounded(kernels.var),
+    digits=digits.var,
     doc="Variance over axes: squared deviations over (n - correction).",
 )
 
@@ -261,6 +264,7 @@ std_op: Op = primitive(
     refuses={"bui": "std and var only support floating point and complex dtypes"},
     domain="real",
     single=rounded(_std_kernel),
+    digits=digits.std,
     doc="Standard deviation over axes; derivative 0 where all entries are equal.",
 )
 
@@ -323,6 +327,7 @@ norm_op: Op = primitive(
     refuses={"bui": "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {dtype}"},
     domain="real",
     single=single.norm,
+    digits=digits.norm,
     doc="Vector p-norm over axes; derivative 0 at the zero vector.",
 )
 

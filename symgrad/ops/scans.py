@@ -8,6 +8,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
+from symgrad.kernels import digits
 from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import conj, real
@@ -38,6 +39,7 @@ cumsum_op: Op = primitive(
     code=lambda x, dim: f"np.cumsum({x}, {dim})",
     domain="real",
     single=rounded(_cumsum_kernel),
+    digits="kernel",
     doc="Cumulative sum along an axis.",
 )
 
@@ -204,6 +206,7 @@ cumprod_op: Op = primitive(
     code=lambda x, dim: f"np.cumprod({x}, {dim})",
     domain="real",
     single=rounded(_cumprod_kernel),
+    digits="kernel",
     doc="Running product along an axis; right at zeros.",
 )
 
@@ -224,6 +227,7 @@ logcumsumexp_op: Op = primitive(
     refuses="bui",
     domain="real",
     single=rounded(kernels.logcumsumexp),
+    digits=digits.logcumsumexp,
     doc="log of the running sum of e^x along an axis, without overflow.",
 )
 

@@ -69,6 +69,7 @@ scatter_set_op: Op = primitive(
     result=lambda x, src, index, dim: x,
     code=lambda x, src, index, dim: f"scatter_set({x}, {src}, {index}, {dim})",
     domain="real",
+    digits="kernel",
     doc="A copy with values written along an axis by an index array.",
 )
 
@@ -110,6 +111,7 @@ scatter_others_op: Op = primitive(
     infer=lambda x, src, index, **_: src,
     result=lambda x, src, index, **_: src,
     domain="real",
+    digits="kernel",
     doc="For every source of a scattered product the product of all else at its place; right at zeros.",
 )
 
@@ -141,6 +143,7 @@ scatter_combine_op: Op = primitive(
     node="ScatterReduce",
     domain="real",
     kinks=("ties",),
+    digits="kernel",
     doc="A copy with values combined in along an axis by an index array: amax, amin or prod; ties share the gradient.",
 )
 
@@ -460,6 +463,7 @@ windows_op: Op = primitive(
     node="Unfold",
     code=lambda x, dim, size, step, dilation: f"windows({x}, {dim}, {size}, {step}, {dilation})",
     domain="real",
+    digits="kernel",
     doc="Sliding windows along an axis; a new last axis runs inside them.",
 )
 windows_sum_op: Op = primitive(
@@ -476,6 +480,7 @@ windows_sum_op: Op = primitive(
     node="UnfoldBackward",
     code=lambda g, dim, step, dilation, size: f"windows_sum({g}, {dim}, {step}, {dilation}, {size})",
     domain="real",
+    digits="kernel",
     doc="Windows added back at their places: the transpose of windows.",
 )
 

@@ -26,6 +26,7 @@ searchsorted_op: Op = primitive(
     infer=lambda _, values, **__: values,
     result=lambda *_, right, dtype: np.dtype(dtype),
     domain="real",
+    digits="kernel",
     doc="Where values would be put into sorted rows to keep them sorted; no derivative.",
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import as_python_number, for_python_number, result_type
 from symgrad.errors import ArgumentError
+from symgrad.kernels import digits
 from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, lookup, primitive, publish
 from symgrad.ops.arithmetic import closed, ratio
 from symgrad.ops.complex import conj, real
@@ -33,6 +35,7 @@ def _compare(name: str, kernel: Any, sign: str, *aliases: str, refuses: str = "c
         code=lambda x, y: f"{closed(x)} {sign} {closed(y)}",
         refuses=refuses,
         domain="real",
+        digits=lambda mp, x, y: getattr(operator, name)(x, y),
         doc=f"x {sign} y entry by entry; no derivative.",
     )
 
@@ -52,19 +55,21 @@ tied: Op = elementwise(
     result=_bool,
     code=lambda x, y: f"({closed(x)} == {closed(y)}) | (({closed(x)} != {closed(x)}) & ({closed(y)} != {closed(y)}))",
     domain="real",
+    digits=lambda mp, x, y: x == y or (x != x and y != y),
     doc="x == y entry by entry, where nan is equal to nan; no derivative.",
 )
 
 
-def _logical(name: str, kernel: Any, arity: int, *aliases: str, refuses: Any = None) -> Op:
+def _logical(name: str, kernel: Any, arity: int, in_digits: Any = None, refuses: Any = None) -> Op:
     return elementwise(
         name,
         kernel,
         *[None] * arity,
-        public=(name, *aliases),
+        public=(name,),
         result=_bool,
         refuses=refuses,
         domain="bool",
+        digits=in_digits or (lambda mp, *x: bool(kernel(*map(bool, x)))),
         doc=f"{name}; no derivative.",
     )
 
@@ -73,12 +78,16 @@ logical_and: Op = _logical("logical_and", np.logical_and, 2)
 logical_or: Op = _logical("logical_or", np.logical_or, 2)
 logical_xor: Op = _logical("logical_xor", np.logical_xor, 2)
 logical_not: Op = _logical("logical_not", np.logical_not, 1)
-isnan: Op = _logical("isnan", np.isnan, 1)
-isinf: Op = _logical("isinf", np.isinf, 1)
-isfinite: Op = _logical("isfinite", np.isfinite, 1)
-isreal: Op = _logical("isreal", np.isreal, 1)
-isposinf: Op = _logical("isposinf", np.isposinf, 1, refuses={"c": "isposinf does not support complex inputs."})
-isneginf: Op = _logical("isneginf", np.isneginf, 1, refuses={"c": "isneginf does not support complex inputs."})
+isnan: Op = _logical("isnan", np.isnan, 1, lambda mp, x: mp.isnan(x))
+isinf: Op = _logical("isinf", np.isinf, 1, lambda mp, x: mp.isinf(x))
+isfinite: Op = _logical("isfinite", np.isfinite, 1, lambda mp, x: mp.isfinite(x))
+isreal: Op = _logical("isreal", np.isreal, 1, lambda mp, x: mp.im(x) == 0)
+isposinf: Op = _logical(
+    "isposinf", np.isposinf, 1, lambda mp, x: x == mp.inf, refuses={"c": "isposinf does not support complex inputs."}
+)
+isneginf: Op = _logical(
+    "isneginf", np.isneginf, 1, lambda mp, x: x == -mp.inf, refuses={"c": "isneginf does not support complex inputs."}
+)
 
 
 def _keep(i: int, condition: Any, *_: Any) -> Any:
@@ -111,6 +120,7 @@ where_op: Op = primitive(
     condition=0,
     together=True,
     layout="kept",
+    digits="kernel",
     doc="x where the condition holds, else y; the branch not taken contributes a structural zero.",
 )
 
@@ -167,6 +177,7 @@ guard: Op = elementwise(
     domain=("real", "bool"),
     latex="{0}",
     condition=1,
+    digits="kernel",
     doc="x, and 0 where keep does not hold: points that a rule excepts, at which x has no value of its own.",
 )
 guard.vjps = guard.conj_vjps = guard.jvps = (_guard_vjp, None)
@@ -205,6 +216,7 @@ defined: Op = elementwise(
     code=lambda x, keep: f"np.where({keep}, {x}, np.nan)",
     domain=("real", "bool"),
     latex="{0}",
+    digits=lambda mp, x, keep: x if keep else mp.nan,
     doc="x, and nan where keep does not hold: a slope outside of the domain of its function, as a constant.",
 )
 defined.vjps = defined.conj_vjps = defined.jvps = (lambda g, out, likex, keep: guard(g, keep), None)
@@ -229,6 +241,7 @@ real_sign: Op = elementwise(
     refuses="c",
     domain="off-zero",
     kinks=(0,),
+    digits=digits.sign,
     doc="-1, 0 or 1; derivative 0.",
 )
 complex_sign: Op = primitive(
@@ -240,6 +253,7 @@ complex_sign: Op = primitive(
     domain="off-zero",
     kinks=(0,),
     layout="kept",
+    digits=digits.by_entry(digits.sign),
     doc="x/|x| of complex x, 0 at 0.",
 )
 
@@ -267,6 +281,7 @@ abs_: Op = publish(
         domain="off-zero",
         kinks=(0,),
         layout="kept",
+        digits=digits.by_entry(lambda mp, x: abs(x)),
         doc="Absolute value; derivative 0 at 0.",
     ),
     "abs",
@@ -318,6 +333,7 @@ relu: Op = by_parts(
         kinks=(0,),
         fused=("ThresholdBackward", -1),
         latex=r"\operatorname{{relu}}\left({0}\right)",
+        digits=lambda mp, x: digits.larger(mp, x, mp.mpf(0)),
         doc="max(x, 0); derivative 0 at 0.",
     )
 )
@@ -330,6 +346,7 @@ step: Op = elementwise(
     domain="off-zero",
     kinks=(0,),
     latex=r"\mathbf{{1}}_{{{0} > {1}}}",
+    digits=lambda mp, x, y: mp.mpf(0 if x < y else 0.5 if x == y else 1),
     doc="0 where x < y, 1/2 where equal, 1 elsewhere.",
 )
 maximum: Op = by_parts(
@@ -343,6 +360,7 @@ maximum: Op = by_parts(
         sympy="Max",
         domain="real",
         kinks=("x = y",),
+        digits=digits.larger,
         doc="The larger entry; a tie shares the gradient equally.",
     )
 )
@@ -357,6 +375,7 @@ minimum: Op = by_parts(
         sympy="Min",
         domain="real",
         kinks=("x = y",),
+        digits=digits.smaller,
         doc="The smaller entry; a tie shares the gradient equally.",
     )
 )
@@ -374,6 +393,7 @@ clamp_op: Op = by_parts(
         domain="real",
         kinks=("x = lo", "x = hi"),
         latex=r"\operatorname{{clip}}\left({0}, {1}, {2}\right)",
+        digits=lambda mp, x, lo, hi: digits.smaller(mp, digits.larger(mp, x, lo), hi),
         doc="x limited to [lo, hi]; derivative 1 at the bounds.",
     )
 )
@@ -388,6 +408,7 @@ clamp_min: Op = by_parts(
         sympy="Max",
         domain="real",
         kinks=("x = lo",),
+        digits=digits.larger,
         doc="x limited from below; derivative 1 at the bound.",
     )
 )
@@ -402,6 +423,7 @@ clamp_max: Op = by_parts(
         sympy="Min",
         domain="real",
         kinks=("x = hi",),
+        digits=digits.smaller,
         doc="x limited from above; derivative 1 at the bound.",
     )
 )

@@ -299,6 +299,7 @@ full_op: Op = primitive(
     size_params=("shape",),
     code=lambda shape, value, dtype: f'np.full({shape_text(shape)}, {value}, "{dtype}")',
     domain="real",
+    digits=lambda mp, shape, value, dtype: np.full(shape, value, object),
     doc="A constant array.",
 )
 
@@ -345,6 +346,7 @@ concat_op: Op = primitive(
     code=lambda *xs, dim: f"np.concatenate(({', '.join(xs)},), {dim})",
     domain="real",
     together=True,
+    digits="kernel",
     doc="Arrays joined along an axis.",
 )
 
@@ -385,6 +387,7 @@ embed_op: Op = primitive(
     size_params=("start", "size"),
     node="SliceBackwardBackward0",
     domain="real",
+    digits="kernel",
     doc="Zeros with the input in a range of an axis: the transpose of narrow.",
 )
 
@@ -484,6 +487,7 @@ stack_op: Op = primitive(
     code=lambda *xs, dim: f"np.stack(({', '.join(xs)},), {dim})",
     domain="real",
     together=True,
+    digits="kernel",
     doc="Arrays joined along a new axis.",
 )
 
@@ -563,6 +567,7 @@ flip_op: Op = primitive(
     code=lambda x, dims: f"np.flip({x}, {dims})",
     domain="real",
     layout="kept",
+    digits="kernel",
     doc="Axes in reverse order.",
 )
 

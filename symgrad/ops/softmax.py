@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad import halves, kernels, single
+from symgrad.kernels import digits
 from symgrad.op import Op, elementwise, front, primitive, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import conj
@@ -34,6 +35,7 @@ logsumexp_op: Op = primitive(
     domain="real",
     single=single.logsumexp,
     half=halves.logsumexp,
+    digits=digits.logsumexp,
     doc="log Σ e^x over axes, without overflow.",
 )
 
@@ -61,6 +63,7 @@ softmax_op: Op = primitive(
     half=halves.softmax,
     fused=("SoftmaxBackwardData", -1),
     once="always",
+    digits=digits.softmax,
     doc="e^x / Σ e^x along an axis.",
 )
 log_softmax_op: Op = primitive(

@@ -13,6 +13,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
+from symgrad.kernels import digits
 from symgrad.op import Op, front, is_complex, primitive, refusal, refusing, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import real
@@ -36,6 +37,7 @@ def _order(name: str, kernel: Any, doc: str, refuses: Any = "c", infer: Any = la
         result=lambda *_, **__: _LONG,
         refuses=refuses,
         domain="real",
+        digits="order",
         doc=doc,
     )
 
@@ -160,6 +162,7 @@ middle_op: Op = primitive(
     domain="real",
     kinks=("ties",),
     node=lambda shape, skip_nan: "NanmedianBackward0" if skip_nan else "MedianBackward0",
+    digits=digits.middle,
     doc="The lower median of a vector; ties share the gradient equally.",
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad import halves, kernels, single
+from symgrad.kernels import digits
 from symgrad.op import Op, elementwise, primitive
 from symgrad.ops.constants import PI
 from symgrad.ops.elementwise import exp, log, log1p, sqrt
@@ -42,6 +43,7 @@ lgamma: Op = _special(
     sympy="loggamma",
     domain="positive",
     latex=r"\log\Gamma\left({0}\right)",
+    digits=lambda mp, x: mp.re(mp.loggamma(x)),
     doc="log|Γ(x)|.",
 )
 digamma: Op = _special(
@@ -66,6 +68,7 @@ polygamma_op: Op = primitive(
     latex=r"\psi^{{({n})}}\left({0}\right)",
     single=single.polygamma,
     layout="kept",
+    digits=digits.by_entry(lambda mp, x, n: mp.psi(n, x)),
     doc="n-th derivative of the digamma function, x > 0.",
 )
 xlogy: Op = _special(
@@ -101,6 +104,7 @@ sinc: Op = _special(
     domain="real",
     latex=r"\operatorname{{sinc}}\left({0}\right)",
     single=single.real(single.sinc, kernels.sinc),
+    digits=lambda mp, x: mp.sincpi(x),
     doc="sin(πx)/(πx), and 1 at 0.",
 )
 dsinc: Op = _special(
@@ -112,6 +116,7 @@ dsinc: Op = _special(
     domain="real",
     latex=r"\operatorname{{sinc}}'\left({0}\right)",
     single=single.real(single.dsinc, kernels.dsinc),
+    digits=digits.dsinc,
     doc="Derivative of sinc; 0 at 0.",
 )
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
+from symgrad.kernels import digits
 from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.gaps import heed_gaps
@@ -44,6 +45,7 @@ eigvalsh_op: Op = primitive(
     code=lambda x: f"np.linalg.eigvalsh({x})",
     latex=r"\lambda\left({0}\right)",
     refuses={"h": "linalg_eigh_cpu"},
+    digits=digits.by_matrix(digits.eigvalsh),
     doc="Eigenvalues of symmetric (Hermitian) matrices in ascending order.",
 )
 
@@ -73,6 +75,7 @@ eigh_vectors_op: Op = primitive(
     domain="symmetric",
     latex=r"\operatorname{{eigvec}}\left({0}\right)",
     refuses={"h": "linalg_eigh_cpu"},
+    digits=digits.by_matrix(digits.eigh_vectors),
     doc="Eigenvectors of symmetric matrices, as columns.",
 )
 
@@ -90,6 +93,7 @@ svdvals_op: Op = primitive(
     code=lambda x, k: f"np.linalg.svd({x}, compute_uv=False)",
     latex=r"\sigma\left({0}\right)",
     refuses={"h": "linalg_svd_cpu"},
+    digits=digits.by_matrix(digits.svdvals),
     doc="Singular values in descending order.",
 )
 
@@ -140,6 +144,7 @@ svd_u_op: Op = primitive(
     domain="matrix",
     latex=r"\operatorname{{U}}\left({0}\right)",
     refuses={"h": "linalg_svd_cpu"},
+    digits=digits.by_matrix(digits.svd_u),
     doc="Left singular vectors, as columns.",
 )
 svd_vh_op: Op = primitive(
@@ -154,6 +159,7 @@ svd_vh_op: Op = primitive(
     domain="matrix",
     latex=r"\operatorname{{V}}\left({0}\right)^{{\top}}",
     refuses={"h": "linalg_svd_cpu"},
+    digits=digits.by_matrix(digits.svd_vh),
     doc="Right singular vectors, as conjugated rows.",
 )
 
@@ -167,6 +173,7 @@ matrix_exp_op: Op = primitive(
     dtypes="float",
     domain="square",
     latex=r"e^{{{0}}}",
+    digits=digits.by_matrix(digits.matrix_exp),
     doc="The matrix exponential.",
 )
 
@@ -195,6 +202,7 @@ matrix_exp_frechet_op: Op = primitive(
     dtypes="float",
     domain="square",
     latex=r"\mathrm{{L}}_{{\exp}}\left({0}, {1}\right)",
+    digits=digits.by_matrix(digits.matrix_exp_frechet),
     doc="The derivative of the matrix exponential along a direction.",
 )
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
+from symgrad.kernels import digits
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.decompositions import _named, _wrapped, solve_triangular
 from symgrad.ops.indexing import gather_op
@@ -26,6 +27,7 @@ lu_order_op: Op = primitive(
     infer=lambda shape: shape[:-1],
     result=lambda dtype: np.dtype(np.int64),
     domain="distinct",
+    digits=digits.by_matrix(digits.lu_order),
     doc="The order of rows that elimination with partial pivoting chooses; no derivative.",
 )
 
@@ -52,6 +54,7 @@ lu_op: Op = primitive(
     domain="distinct",
     latex=r"\operatorname{{LU}}\left({0}\right)",
     refuses={"h": "lu_cpu"},
+    digits=digits.by_matrix(digits.lu),
     doc="L and U of square matrices without pivoting, in one array.",
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad.errors import ArgumentError, AutogradError, FormulaError
-from symgrad.formula.digits.evaluating import evalf as evaluated
+from symgrad.formula.digits import evalf as evaluated
 from symgrad.tape.formula import read
 from symgrad.tape.origin import origin_of
 from symgrad.tape.record import Recorded

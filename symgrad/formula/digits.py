@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import FormulaError
-from symgrad.formula.digits.arrays import MOVERS, array_functions
-from symgrad.formula.digits.entries import entries
-from symgrad.formula.digits.matrices import is_complex
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, as_term, concrete, postorder, symbol
+from symgrad.kernels.digits import by_entry, is_complex, ranks
 from symgrad.op import Op, shape_of
 from symgrad.ops.sizes import size_value
 
@@ -74,6 +72,29 @@ def _dtype(array: Any) -> Any:
     return array.dtype if array.dtype != object else complex if is_complex(array) else float
 
 
+def in_digits(op: Op) -> Callable[..., Any] | None:
+    """What an entry says of itself in mpmath's numbers, as a function ``(mp, *arrays, **params)``; None if nothing."""
+    said = op.digits
+    if callable(said):
+        return by_entry(said) if op.kind == "elementwise" else said
+    if said is None and op.define is not None:
+        return None
+    if said == "order":
+        return lambda mp, *arrays, **params: op.kernel(*map(ranks, arrays), **params)
+    if said == "kernel" and op.kind == "elementwise":  # entries may be Python's integers, which have no largest one
+        return lambda mp, *arrays, **params: np.asarray(
+            op.kernel(*(np.asarray(a, object) for a in arrays), **params), object
+        )
+    if said == "kernel" or op.kind == "multilinear" or op.view is not None:
+        return lambda mp, *arrays, **params: op.kernel(*map(np.asarray, arrays), **params)
+    if op.sympy is not None:
+        from sympy.utilities.lambdify import MPMATH_TRANSLATIONS
+
+        name = MPMATH_TRANSLATIONS.get(op.sympy, op.sympy)
+        return by_entry(lambda mp, *x: getattr(mp, name)(*x))
+    return None
+
+
 class Digits:
     """One walk at one precision."""
 
@@ -82,8 +103,6 @@ class Digits:
 
         self.mp: Any = mpmath.MPContext()
         self.mp.dps = digits
-        self.entries = entries(self.mp)
-        self.arrays = array_functions(self.mp, self.each)
 
     def value(self, root: Term, values: dict[str, Any], sizes: dict[str, int]) -> Any:
         """The value of a formula as an array of mpmath's numbers."""
@@ -130,31 +149,23 @@ class Digits:
             return self.mp.mpf(value.numerator) / value.denominator
         return self.mp.convert(value) if isinstance(value, (float, complex)) else value
 
-    def each(self, name: str, *args: Any, **params: Any) -> Any:
-        """An entrywise function on arrays."""
-        f = self.entries[name]
-        call: Callable[..., Any] = (lambda *x: f(*x, **params)) if params else f
-        out = np.frompyfunc(call, len(args), 1)(*(np.asarray(a, object) for a in args))
-        first = next(iter(np.asarray(out, object).flat), None)
-        return np.asarray(out, bool) if isinstance(first, bool) else np.asarray(out, object)
-
     def apply(self, op: Op, args: list[Any], params: dict[str, Any]) -> Any:
         """An op on arrays of exact numbers."""
-        name = op.name
-        if name in self.entries:
-            return self.each(name, *args, **params)
+        call = in_digits(op)
         try:
-            if name in self.arrays:
-                return self.arrays[name](*args, **params)
+            if call is not None:
+                return call(self.mp, *args, **params)
             if op.define is not None:
                 return self._defined(op, args, params)
-            if name in MOVERS or all(np.asarray(a).dtype != object for a in args):
+            if all(np.asarray(a).dtype != object for a in args):
                 return op.kernel(*map(np.asarray, args), **params)
         except (TypeError, NotImplementedError) as error:
-            raise FormulaError(f"{name}{tuple(map(np.shape, args))} has no value in many digits: {error}") from None
+            raise FormulaError(f"{op.name}{tuple(map(np.shape, args))} has no value in many digits: {error}") from None
         except ZeroDivisionError as error:
-            raise np.linalg.LinAlgError(f"{name}: {error}") from None
-        raise FormulaError(f"{name} has no value in many digits; compute it before, and take the result for a symbol.")
+            raise np.linalg.LinAlgError(f"{op.name}: {error}") from None
+        raise FormulaError(
+            f"{op.name} has no value in many digits; compute it before, and take the result for a symbol."
+        )
 
     def _defined(self, op: Op, args: list[Any], params: dict[str, Any]) -> Any:
         """An op that says what it is in terms of others."""

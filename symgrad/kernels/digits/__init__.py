@@ -1,0 +1,8 @@
+"""Kernels in mpmath's numbers, for values of any number of digits, where an entry of the op table needs a function.
+
+Each is ``(mp, *numbers, **params)`` in the arithmetic of ``mp``, a context of mpmath.
+"""
+
+from symgrad.kernels.digits.arrays import *  # noqa: F403
+from symgrad.kernels.digits.matrices import *  # noqa: F403
+from symgrad.kernels.digits.numbers import *  # noqa: F403

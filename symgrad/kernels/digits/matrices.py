@@ -1,0 +1,226 @@
+"""Functions of matrices in mpmath's numbers, with the order, signs and phases that LAPACK chooses."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.kernels.digits.numbers import Numbers
+
+__all__ = [
+    "by_matrix",
+    "cholesky",
+    "det",
+    "eig_vectors",
+    "eigh_vectors",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "is_complex",
+    "logabsdet",
+    "logdet",
+    "lu",
+    "lu_order",
+    "matrix_exp",
+    "matrix_exp_frechet",
+    "pinv",
+    "qr_q",
+    "qr_r",
+    "slogdet_sign",
+    "solve",
+    "svd_u",
+    "svd_vh",
+    "svdvals",
+]
+
+
+def is_complex(x: Any) -> bool:
+    """Whether some entry is complex."""
+    return any(hasattr(v, "_mpc_") for v in x.flat)
+
+
+def nearest(x: Any) -> Any:
+    """The nearest doubles, for choices of sign and order that are LAPACK's."""
+    return x.astype(complex if is_complex(x) else float)
+
+
+def hermitian(a: Any) -> Any:
+    """The matrix whose lower half alone is read."""
+    return np.tril(a) + np.conj(np.tril(a, -1)).T
+
+
+def array(m: Any) -> Any:
+    """An array of a matrix of mpmath."""
+    return np.array(m.tolist(), dtype=object).reshape(m.rows, m.cols)
+
+
+def by_matrix(f: Numbers) -> Numbers:
+    """``f`` on every matrix of stacks of them."""
+
+    def call(mp: Any, *stacks: Any, **params: Any) -> Any:
+        arrays = [np.asarray(x, object) for x in stacks]
+        lead = np.broadcast_shapes(*(x.shape[:-2] for x in arrays))
+        full = [np.broadcast_to(x, lead + x.shape[-2:]) for x in arrays]
+        out: Any = None
+        for k in np.ndindex(lead):
+            made = np.asarray(f(mp, *(x[k] for x in full), **params))
+            if out is None:
+                out = np.empty(lead + made.shape, made.dtype)
+            out[k] = made[()]
+        return out
+
+    return call
+
+
+def of(mp: Any, x: Any) -> Any:
+    """A matrix of mpmath."""
+    return mp.matrix([[mp.convert(v) for v in row] for row in x.tolist()])
+
+
+def inv(mp: Any, a: Any) -> Any:
+    """A⁻¹."""
+    return array(mp.inverse(of(mp, a)))
+
+
+def solve(mp: Any, a: Any, b: Any) -> Any:
+    """A⁻¹ B."""
+    return inv(mp, a) @ b
+
+
+def det(mp: Any, a: Any) -> Any:
+    """The determinant."""
+    return mp.det(of(mp, a)) if len(a) else mp.mpf(1)
+
+
+def logdet(mp: Any, a: Any) -> Any:
+    """Its logarithm; nan where it is negative."""
+    d = mp.re(det(mp, a))
+    return mp.log(d) if d > 0 else -mp.inf if d == 0 else mp.nan
+
+
+def logabsdet(mp: Any, a: Any) -> Any:
+    """The logarithm of its size."""
+    d = abs(det(mp, a))
+    return mp.log(d) if d else -mp.inf
+
+
+def slogdet_sign(mp: Any, a: Any) -> Any:
+    """Its sign or phase."""
+    return mp.sign(det(mp, a))
+
+
+def cholesky(mp: Any, a: Any) -> Any:
+    """The lower factor."""
+    return array(mp.cholesky(of(mp, hermitian(a))))
+
+
+def matrix_exp(mp: Any, a: Any) -> Any:
+    """e^A."""
+    return array(mp.expm(of(mp, a)))
+
+
+def matrix_exp_frechet(mp: Any, a: Any, e: Any) -> Any:
+    """The derivative of e^A in the direction E, a block of the exponential of [[A, E], [0, A]]."""
+    n = len(a)
+    return matrix_exp(mp, np.block([[a, e], [np.full((n, n), mp.mpf(0)), a]]))[:n, n:]
+
+
+def turned(mp: Any, kernel: Any, found: Any, x: Any, axis: int) -> Any:
+    """Vectors (columns for axis 0, rows for 1) with the signs or phases of those that the kernel gives, LAPACK's."""
+    meets = np.sum(found * np.conj(kernel(nearest(x))), axis=axis, keepdims=True)
+    return found * np.frompyfunc(lambda v: mp.conj(mp.sign(v)), 1, 1)(meets)
+
+
+def eigh(mp: Any, a: Any) -> Any:
+    """Eigenvalues in ascending order, and eigenvectors."""
+    return (mp.eighe if is_complex(a) else mp.eigsy)(of(mp, hermitian(a)))
+
+
+def eigvalsh(mp: Any, a: Any) -> Any:
+    """Eigenvalues of a Hermitian matrix."""
+    return np.array(list(eigh(mp, a)[0]), object)
+
+
+def eigh_vectors(mp: Any, a: Any) -> Any:
+    """Its eigenvectors."""
+    return turned(mp, kernels.eigh_vectors, array(eigh(mp, a)[1]), a, 0)
+
+
+def svd(mp: Any, a: Any, k: int) -> Any:
+    """U, the singular values, and Vᴴ."""
+    if k > min(a.shape):
+        raise NotImplementedError("full matrices are not unique")
+    return (mp.svd_c if is_complex(a) else mp.svd_r)(of(mp, a))
+
+
+def svdvals(mp: Any, a: Any, k: int) -> Any:
+    """The singular values."""
+    return np.array(list(svd(mp, a, k)[1]), object)
+
+
+def svd_u(mp: Any, a: Any, k: int) -> Any:
+    """The left singular vectors."""
+    return turned(mp, kernels.svd_u, array(svd(mp, a, k)[0]), a, 0)
+
+
+def svd_vh(mp: Any, a: Any, k: int) -> Any:
+    """The right ones."""
+    return turned(mp, kernels.svd_vh, array(svd(mp, a, k)[2]), a, 1)
+
+
+def eig(mp: Any, a: Any) -> Any:
+    """Eigenvalues in LAPACK's order, and eigenvectors."""
+    values, vectors = mp.eig(of(mp, a))
+    left, order = list(range(len(a))), []
+    for like in kernels.eigvals(nearest(a)):
+        order.append(min(left, key=lambda k, like=like: abs(values[k] - complex(like))))  # type: ignore[misc]
+        left.remove(order[-1])
+    return np.array([mp.mpc(values[k]) for k in order], object), array(vectors)[:, order]
+
+
+def eigvals(mp: Any, a: Any) -> Any:
+    """The eigenvalues."""
+    return eig(mp, a)[0]
+
+
+def eig_vectors(mp: Any, a: Any) -> Any:
+    """The eigenvectors, of length 1."""
+    found = eig(mp, a)[1]
+    sizes = np.array([mp.norm(list(column)) for column in found.T], object)
+    return turned(mp, kernels.eig_vectors, found / sizes, a, 0)
+
+
+def pinv(mp: Any, a: Any, **_: Any) -> Any:
+    """The pseudo-inverse, of the rank that doubles show."""
+    values = np.linalg.svd(nearest(a), compute_uv=False)
+    rank = int((values > 1e-13 * max(a.shape) * values.max(initial=0)).sum())
+    u, s, vh = svd(mp, a, min(a.shape))
+    sizes = np.array([s[k] for k in range(rank)], object).reshape(rank, 1)
+    return np.conj(array(vh)[:rank]).T @ (np.conj(array(u)[:, :rank]).T / sizes)
+
+
+def lu(mp: Any, a: Any) -> Any:
+    """Both factors without pivoting, in one array."""
+    out = a.copy()
+    for k, row in itertools.combinations(range(len(a)), 2):
+        out[row, k] = out[row, k] / out[k, k]
+        out[row, k + 1 :] = out[row, k + 1 :] - out[row, k] * out[k, k + 1 :]
+    return out
+
+
+def lu_order(mp: Any, a: Any) -> Any:
+    """The order of rows of pivoting."""
+    return kernels.lu_order(nearest(a))
+
+
+def qr_q(mp: Any, a: Any) -> Any:
+    """Q of A = QR."""
+    return turned(mp, kernels.qr_q, array(mp.qr(of(mp, a), mode="skinny")[0]), a, 0)
+
+
+def qr_r(mp: Any, a: Any) -> Any:
+    """R."""
+    return np.conj(qr_q(mp, a)).T @ a
