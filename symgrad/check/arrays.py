@@ -73,13 +73,14 @@ def parameter_names(f: Callable[..., Any], count: int, names: Sequence[str] | No
     return [own[k] if k < len(own) else f"x{k + 1}" for k in range(count)]
 
 
-def given_gradients(grad: Any, args: Sequence[Any], argnums: int | Sequence[int] | None) -> tuple[list[Any], list[int]]:
+def given_gradients(
+    value: Any, args: Sequence[Any], argnums: int | Sequence[int] | None, names: Sequence[str]
+) -> tuple[list[Any], list[int]]:
     """The gradients under check as arrays, and which argument each belongs to.
 
     A tuple, or a list that holds arrays, is one gradient per argument; without ``argnums`` they belong to the first
     floating-point arguments.
     """
-    value = grad(*args) if callable(grad) else grad
     several = isinstance(value, tuple) or (
         isinstance(value, list) and any(hasattr(v, "dtype") and getattr(v, "ndim", 0) for v in value)
     )
@@ -87,10 +88,7 @@ def given_gradients(grad: Any, args: Sequence[Any], argnums: int | Sequence[int]
     if argnums is None:
         floating = [k for k, arg in enumerate(args) if is_differentiable(arg)]
         if len(floating) < len(gradients):
-            raise ArgumentError(
-                f"{len(gradients)} gradients were given, but only {len(floating)} of the {len(args)} arguments are "
-                "floating-point arrays; say with argnums= which arguments they belong to."
-            )
+            raise ArgumentError(_too_many(len(gradients), len(floating), args, names))
         positions = floating[: len(gradients)]
     else:
         positions = [argnums] if isinstance(argnums, int) else list(argnums)
@@ -107,7 +105,22 @@ def given_gradients(grad: Any, args: Sequence[Any], argnums: int | Sequence[int]
             )
         if not is_number(gradient.dtype):
             raise ArgumentError(
-                f"the gradient of argument {position} is {gradient.dtype}, not numbers: {gradient!r:.60}. If grad= "
-                "returned None, that argument got no gradient."
+                f"the gradient of {names[position]} is {gradient.dtype}, not numbers: {gradient!r:.60}. If grad= "
+                "returned None, that argument got no gradient: give zeros, or leave it out with argnums=."
             )
     return gradients, [p % len(args) for p in positions]
+
+
+def _too_many(given: int, floating: int, args: Sequence[Any], names: Sequence[str]) -> str:
+    """What to say of more gradients than arguments that can have one: mostly whole numbers, or a value beside."""
+    known = {0: "no argument is a floating-point array", 1: "only one argument is a floating-point array"}
+    text = f"{given} gradient{' was' if given == 1 else 's were'} given, but "
+    text += known.get(floating, f"only {floating} arguments are floating-point arrays")
+    whole = [
+        f"{name} is {as_array(arg).dtype}"
+        for name, arg in zip(names, args, strict=True)
+        if not callable(arg) and not isinstance(arg, str) and as_array(arg).dtype.kind in "iub"
+    ]
+    if whole:
+        return f"{text} ({', '.join(whole)}: pass floats, 1.0 for 1, where you want a gradient)."
+    return f"{text}; say with argnums= which arguments they belong to. A value beside the gradient is not part of it."

@@ -15,9 +15,10 @@ import numpy as np
 from symgrad.check import surgery
 from symgrad.check.constants import constant_name
 from symgrad.check.elsewhere import elsewhere
-from symgrad.check.oracle import Exact, Subject
-from symgrad.check.report import ArgumentReport, Diagnosis, number_text
+from symgrad.check.oracle import Exact
+from symgrad.check.report import ArgumentReport, Diagnosis, number_text, two_texts
 from symgrad.check.shapes import explain_shape
+from symgrad.check.subject import Subject
 
 
 @dataclass
@@ -183,7 +184,7 @@ def _few_entries(case: Case) -> Diagnosis | None:
         return None
     if count == 1:
         index = tuple(int(k) for k in np.argwhere(wrong)[0])
-        given, exact = number_text(case.c[index]), number_text(case.g[index])
+        given, exact = two_texts(case.c[index], case.g[index])
         return Diagnosis(
             "entry",
             f"Only {_place(case.name, index)} is wrong: {given} instead of {exact}.",

@@ -13,17 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd import grad as tape_grad
-from symgrad.check.arrays import as_array, epsilon, is_array_like, wide
-from symgrad.check.blackbox import central_difference, gradient_of_black_box
+from symgrad.check.arrays import as_array, epsilon
+from symgrad.check.blackbox import gradient_of_black_box, one_sided_slopes
+from symgrad.check.calling import double_precision
+from symgrad.check.subject import Subject, tape_gradients
+from symgrad.check.trust import agrees_on_symmetric_matrices, agrees_with_values
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError
-from symgrad.tape.modes import no_grad
-from symgrad.tape.record import Recorded, plain
-from symgrad.tensor import Tensor
+from symgrad.ops.kinks import conventions
+from symgrad.tape.record import Recorded
 
 ULPS = 32
 """How many times its natural rounding error an honest gradient may be off: room for another order of summation."""
+
+MOST_KINKS = 1000
+"""Entries of a black box that are looked at from both sides."""
 
 
 @dataclass
@@ -33,6 +37,7 @@ class Exact:
     gradients  exact gradients in double precision, one per argument under check
     tolerance  how far each entry of an honest gradient may be off
     low, high  the span of each entry over the pieces that meet at the point, where ``f`` has a kink there
+    symmetric  the arguments (by position) that count as symmetric matrices, since ``f`` reads one triangle of them
     output     the result of ``f`` as a tensor with its graph, None for a black box
     leaves     the arguments under check as tensors of that graph
     """
@@ -43,45 +48,10 @@ class Exact:
     tolerance: list[Any]
     low: list[Any] = field(default_factory=list)
     high: list[Any] = field(default_factory=list)
+    symmetric: list[int] = field(default_factory=list)
     output: Any = None
     leaves: list[Any] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-
-
-class Subject:
-    """``f`` at one point: its arguments in double precision, and which of them are under check."""
-
-    def __init__(self, f: Callable[..., Any], args: Sequence[Any], positions: Sequence[int], names: Sequence[str]):
-        self.f = f
-        self.positions = list(positions)
-        self.names = list(names)
-        self.data = [k for k, a in enumerate(args) if is_array_like(a)]
-        self.args = [wide(as_array(a)) if k in self.data else a for k, a in enumerate(args)]
-        self.dtypes = [as_array(args[k]).dtype for k in self.positions]
-
-    def moved(self, moves: dict[int, Any]) -> list[Any]:
-        """The arguments with ``moves`` added to some of them."""
-        return [a + moves[k] if k in moves else a for k, a in enumerate(self.args)]
-
-    def trace(self, args: Sequence[Any]) -> tuple[Any, list[Any]]:
-        """The result of ``f`` on named tensors, and the leaves under check."""
-        values = [self._leaf(k, a) if k in self.data else a for k, a in enumerate(args)]
-        return self.f(*values), [values[k] for k in self.positions]
-
-    def _leaf(self, k: int, array: Any) -> Any:
-        made = plain(Tensor, np.array(array)[()])
-        made.more().name = self.names[k]
-        return made.requires_grad_() if k in self.positions else made
-
-    def on_tensors(self, args: Sequence[Any]) -> Any:
-        """The value of ``f`` computed with tensors that record nothing."""
-        with no_grad():
-            out = self.f(*(plain(Tensor, np.array(a)[()]) if k in self.data else a for k, a in enumerate(args)))
-        return as_array(out)[()]
-
-    def on_arrays(self, args: Sequence[Any]) -> Any:
-        """The value of ``f`` computed with plain arrays."""
-        return as_array(self.f(*(np.array(a)[()] if k in self.data else a for k, a in enumerate(args))))[()]
 
 
 def exact_gradient(subject: Subject, given: Sequence[Any]) -> Exact:
@@ -89,28 +59,42 @@ def exact_gradient(subject: Subject, given: Sequence[Any]) -> Exact:
     try:
         with np.errstate(all="ignore"):
             output, leaves = subject.trace(subject.args)
-        reason = "" if isinstance(output, Recorded) else f"f gave a {type(output).__name__}, which has no history"
     except Exception as error:  # noqa: BLE001  (whatever f does with a tensor; it may still run on arrays)
         said = " ".join(str(error).split())
         reason = f"f does not run on symgrad tensors ({type(error).__name__}: {said:.60}{'…' * (len(said) > 60)})"
-        output = None
-        try:
-            with np.errstate(all="ignore"):
-                subject.on_arrays(subject.args)
-        except Exception:  # noqa: BLE001
-            raise error from None
-    if reason:
-        return _black_box(subject, given, subject.on_arrays, reason)
+        return _off_the_tape(subject, given, reason, error)
+    if not isinstance(output, Recorded):
+        reason = f"f gave a {type(output).__name__}, which has no history"
+        return _off_the_tape(subject, given, reason, None)
     _require_scalar(output)
     _require_deterministic(output._value, subject.on_tensors(subject.args))
-    gradients = _tape_gradients(output, leaves)
-    if not _agrees_with_values(subject, gradients):
-        reason = "f leaves the tape on the way (float(), .item(), .data, .detach() or plain NumPy on values)"
-        return _black_box(subject, given, subject.on_tensors, reason)
+    gradients = tape_gradients(output, leaves)
+    symmetric: list[int] = []
+    if not agrees_with_values(subject, gradients):
+        symmetric = agrees_on_symmetric_matrices(subject, gradients)
+        if not symmetric:
+            reason = "f leaves the tape on the way (float(), .item(), .data, .detach() or plain NumPy on values)"
+            return _black_box(subject, given, subject.on_tensors, reason)
     found = Exact("the exact derivative, from the recorded operations", output._value, gradients, [])
-    found.output, found.leaves = output, leaves
+    found.output, found.leaves, found.symmetric = output, leaves, symmetric
     _set_tolerances(subject, found, given)
     return found
+
+
+def _off_the_tape(subject: Subject, given: Sequence[Any], reason: str, refused: Exception | None) -> Exact:
+    """The gradient of a function that runs on arrays only: its own library's, in double precision where it can."""
+    try:
+        with np.errstate(all="ignore"), double_precision():
+            subject.on_own(subject.args)
+    except Exception as error:  # noqa: BLE001  (parameters in single precision, say, do not meet double arguments)
+        try:
+            with np.errstate(all="ignore"):
+                subject.on_own_as_given(subject.args)
+        except Exception:  # noqa: BLE001
+            raise (error if refused is None or subject.is_foreign else refused) from None
+        return _black_box(subject, given, subject.on_own_as_given, reason)
+    with double_precision():
+        return _black_box(subject, given, subject.on_own, reason)
 
 
 def _require_scalar(output: Any) -> None:
@@ -133,66 +117,30 @@ def _require_deterministic(value: Any, again: Any) -> None:
         )
 
 
-def _tape_gradients(output: Any, leaves: Sequence[Any]) -> list[Any]:
-    if not output._requires_grad:
-        return [np.zeros_like(as_array(leaf)) for leaf in leaves]
-    found = tape_grad(output, leaves, retain_graph=True, allow_unused=True, materialize_grads=True)
-    return [np.asarray(g._value) for g in found]
-
-
 def _black_box(subject: Subject, given: Sequence[Any], run: Callable[[Sequence[Any]], Any], reason: str) -> Exact:
     value = run(subject.args)
     _require_scalar(value)
     _require_deterministic(value, run(subject.args))
-    method, gradients, errors = gradient_of_black_box(run, subject.args, subject.positions)
+    computed = epsilon(as_array(value).dtype)
+    method, gradients, errors = gradient_of_black_box(run, subject.args, subject.positions, computed)
     found = Exact(method, value, gradients, [], notes=[f"{reason}; it was treated as a black box"])
-    found.low, found.high = gradients, gradients
-    for g, error, c, dtype in zip(gradients, errors, given, subject.dtypes, strict=True):
-        eps = epsilon(c.dtype, dtype)
-        found.tolerance.append(4 * error + ULPS * eps * (np.abs(g) + _largest(g)))
-    return found
-
-
-# ---------------------------------------------------------------------------------------------- trust in the tape
-
-
-def _agrees_with_values(subject: Subject, gradients: Sequence[Any]) -> bool:
-    """Whether the tape's gradient predicts how ``f``'s values move along a direction, here or close by.
-
-    "Close by" clears points that sit on a kink, where the difference quotient takes the mean of two pieces.
-    """
-    rng = np.random.default_rng(0)
-    for attempt in range(2):
-        moves = {k: _nudge(subject.args[k], rng) * 1e-3 * attempt for k in subject.positions}
-        args = subject.moved(moves)
-        if attempt:
-            output, leaves = subject.trace(args)
-            gradients = _tape_gradients(output, leaves)
-        direction = {k: _nudge(args[k], rng) for k in subject.positions}
-        slope = sum(
-            float(np.sum(np.real(np.conj(g) * direction[k])))
-            for k, g in zip(subject.positions, gradients, strict=True)
-        )  # fmt: skip
-        measured, error = central_difference(
-            lambda t, args=args, direction=direction: subject.on_tensors(  # type: ignore[misc]
-                [a + t * direction[k] if k in direction else a for k, a in enumerate(args)]
-            )
+    if computed > np.finfo(np.float64).eps:
+        found.notes.append(
+            f"f computes in {as_array(value).dtype}, and its differences are known to few digits; give it arguments "
+            "(and parameters) in float64 for a sharper check"
         )
-        scale = sum(float(np.sum(np.abs(g * direction[k]))) for k, g in zip(subject.positions, gradients, strict=True))
-        if not np.isfinite(measured) or not np.isfinite(slope):
-            return True
-        if abs(slope - measured) <= 20 * error + 1e-5 * scale + 1e-12:
-            return True
-    return False
-
-
-def _nudge(array: Any, rng: np.random.Generator) -> Any:
-    """A random direction of the size of the array's entries."""
-    size = np.where(array == 0, 1.0, np.abs(array))
-    noise = rng.uniform(0.5, 1, array.shape) * rng.choice([-1.0, 1.0], array.shape)
-    if array.dtype.kind == "c":
-        noise = noise * np.exp(1j * rng.uniform(0, 6, array.shape))
-    return size * noise
+    for g, error, c, dtype in zip(gradients, errors, given, subject.dtypes, strict=True):
+        eps = max(epsilon(c.dtype, dtype), computed)
+        found.tolerance.append(4 * error + ULPS * eps * (np.abs(g) + _largest(g)))
+    for k, g, c, tolerance in zip(subject.positions, gradients, given, found.tolerance, strict=True):
+        low, high = np.real(g).copy(), np.real(g).copy()
+        if c.shape == g.shape and g.dtype.kind == "f":
+            for index in np.argwhere(~(np.abs(c - g) <= tolerance))[:MOST_KINKS]:
+                place = tuple(index)
+                low[place], high[place] = one_sided_slopes(run, subject.args, k, place, computed) or (g[place],) * 2
+        found.low.append(low)
+        found.high.append(high)
+    return found
 
 
 # ---------------------------------------------------------------------------------------------- tolerance
@@ -208,6 +156,7 @@ def _set_tolerances(subject: Subject, found: Exact, given: Sequence[Any]) -> Non
     eps = [epsilon(c.dtype, dtype) for c, dtype in zip(given, subject.dtypes, strict=True)]
     near = _moved_gradients(subject, max(eps), 4)
     far = _moved_gradients(subject, 16 * max(eps), 2)
+    chosen = _other_conventions(subject)
     for i, g in enumerate(found.gradients):
         moved = np.max([np.abs(s[i] - g) for s in near], axis=0) if near else np.zeros(g.shape)
         moved_far = np.max([np.abs(s[i] - g) for s in far], axis=0) if far else np.zeros(g.shape)
@@ -215,9 +164,22 @@ def _set_tolerances(subject: Subject, found: Exact, given: Sequence[Any]) -> Non
         # Noise grows with the size of the move; a jump does not.  What jumps is a kink, and no excuse for an error.
         jump = (moved > np.sqrt(eps[i]) * _largest(g)) & (moved_far < 4 * moved)
         found.tolerance.append(ULPS * (np.where(jump | ~np.isfinite(moved), 0, moved) + floor))
-        samples = [g, *(s[i] for s in near + far)]
+        jump |= np.any([np.abs(s[i] - g) > np.sqrt(eps[i]) * _largest(s[i]) for s in chosen], axis=0)
+        samples = [g, *(s[i] for s in near + far + chosen)]
         found.low.append(np.where(jump, np.min(np.real(samples), axis=0), np.real(g)))
         found.high.append(np.where(jump, np.max(np.real(samples), axis=0), np.real(g)))
+
+
+def _other_conventions(subject: Subject) -> list[list[Any]]:
+    """Exact gradients at the point with all kinks seen from the left, and from the right."""
+    found = []
+    for side in ("left", "right"):
+        with np.errstate(all="ignore"), conventions(side):
+            output, leaves = subject.trace(subject.args)
+            gradients = tape_gradients(output, leaves)
+        if all(np.isfinite(g).all() for g in gradients):
+            found.append(gradients)
+    return found
 
 
 def _moved_gradients(subject: Subject, eps: float, count: int) -> list[list[Any]]:
@@ -233,5 +195,5 @@ def _moved_gradients(subject: Subject, eps: float, count: int) -> list[list[Any]
                 moves[k] = eps * size * rng.choice([-1.0, 1.0], array.shape)
         with np.errstate(all="ignore"):
             output, leaves = subject.trace(subject.moved(moves))
-            found.append(_tape_gradients(output, leaves))
+            found.append(tape_gradients(output, leaves))
     return found

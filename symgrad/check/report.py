@@ -152,7 +152,8 @@ def _page(report: Report, a: ArgumentReport) -> list[str]:
 
 def _count(a: ArgumentReport) -> str:
     size = int(a.exact.size)
-    width = float(np.max(a.tolerance)) if size else 0.0
+    finite = a.tolerance[np.isfinite(a.tolerance)]
+    width = float(np.max(finite)) if finite.size else 0.0
     right = "all" if size > 1 else "the only one"
     text = f"{right} of {size} agree" if size > 1 else "the only one agrees"
     if not a.ok:
@@ -165,13 +166,24 @@ def _worst(a: ArgumentReport) -> str:
     place = f"{a.name}[{', '.join(map(str, index))}]" if index else a.name
     given, exact = a.given[a.worst], a.exact[a.worst]
     ratio = a.ratio
-    text = f"{place}: given {number_text(given)}, exact {number_text(exact)}"
+    text = "{}: given {}, exact {}".format(place, *two_texts(given, exact))
     return text if ratio is None or not np.isfinite(ratio) else f"{text}, ratio {number_text(ratio)}"
 
 
-def number_text(value: Any) -> str:
-    """A number for reading: as many digits as tell two different values apart at a glance."""
-    return f"{complex(value):.9g}" if isinstance(value, (complex, np.complexfloating)) else f"{float(value):.9g}"
+def number_text(value: Any, digits: int = 9) -> str:
+    """A number for reading; what is nearly one is told by how far it is from it."""
+    if isinstance(value, (complex, np.complexfloating)):
+        return f"{complex(value):.{digits}g}"
+    text = f"{float(value):.{digits}g}"
+    away = float(value) - 1
+    return f"1 {'-' if away < 0 else '+'} {abs(away):.3g}" if text == "1" and away else text
+
+
+def two_texts(a: Any, b: Any) -> tuple[str, str]:
+    """Two numbers with as many digits as tell them apart."""
+    form = complex if any(isinstance(v, (complex, np.complexfloating)) for v in (a, b)) else float
+    digits = next((n for n in range(9, 17) if f"{form(a):.{n}g}" != f"{form(b):.{n}g}"), 17)
+    return f"{form(a):.{digits}g}", f"{form(b):.{digits}g}"
 
 
 def _formula_rows(a: ArgumentReport) -> list[str]:

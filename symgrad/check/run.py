@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.arrays import given_gradients, parameter_names
 from symgrad.check.diagnosis import Case, diagnose
 from symgrad.check.formulas import formula_texts
-from symgrad.check.oracle import Exact, Subject, exact_gradient
+from symgrad.check.nested import take_apart
+from symgrad.check.oracle import Exact, exact_gradient
 from symgrad.check.report import ArgumentReport, Report
+from symgrad.check.retry import second_look
+from symgrad.check.subject import Subject
+from symgrad.check.trust import symmetrised
 from symgrad.errors import ArgumentError
 
 
@@ -26,9 +29,11 @@ def check(
     """Compare the gradient ``grad`` of the scalar function ``f`` at ``args`` with the exact one.
 
     ``grad`` is a function of the same arguments, or its result: one array, or a tuple of arrays for several
-    arguments (NumPy, torch, JAX, nested lists).  ``argnums`` says which arguments it belongs to (default: the first
-    floating-point ones), ``names`` what the arguments are called in formulas (default: the parameters of ``f``).  The
-    tolerance follows from the dtypes and from the conditioning of ``f`` at the point; ``rtol`` widens it.
+    arguments (NumPy, torch, JAX, nested lists).  Arguments may be dicts, dataclasses or lists of arrays; their gradient
+    has the same structure.  ``f`` may be a function of this library, of NumPy, torch or JAX.  ``argnums`` says which
+    arguments the gradient belongs to (default: the first floating-point ones), ``names`` what the arguments are called
+    in formulas (default: the parameters of ``f``).  The tolerance follows from the dtypes and from the conditioning of
+    ``f`` at the point; ``rtol`` widens it.
 
     Returns a :class:`Report`: true if the gradient is right; printed, it names the wrong entry, the ratio, the
     probable mistake and the exact formula.  Raises ``ArgumentError`` when ``f`` is not scalar or not deterministic.
@@ -42,40 +47,45 @@ def check(
     """
     if not callable(f):
         raise ArgumentError(f"check() takes the function first, not {type(f).__name__}: check(f, grad, *args).")
-    args = tuple(np.asarray(a) if isinstance(a, list) else a for a in args)
-    given, positions = given_gradients(grad, args, argnums)
-    called = parameter_names(f, len(args), names)
-    subject = Subject(f, args, positions, called)
-    exact = exact_gradient(subject, given)
-    arguments = []
-    for i, k in enumerate(positions):
-        argument = _compare(exact, i, called[k], given[i], rtol)
+    given = take_apart(f, grad, args, argnums, names)
+    subject = Subject(given.f, given.args, given.positions, given.names)
+    exact = exact_gradient(subject, given.gradients)
+    arguments = [
+        _compare(exact, i, given.names[k], given.gradients[i], rtol, k in exact.symmetric)
+        for i, k in enumerate(given.positions)
+    ]
+    for i, argument in enumerate(arguments):
         if argument.wrong or argument.given.shape != argument.exact.shape:
-            case = Case(argument, i, subject, exact)
-            argument.diagnosis = diagnose(case)
+            argument.diagnosis = second_look(subject, given, arguments, i) or diagnose(
+                Case(argument, i, subject, exact)
+            )
             argument.formulas = formula_texts(exact, i)
-        arguments.append(argument)
     label = getattr(f, "__name__", type(f).__name__)
     return Report("f" if label == "<lambda>" else label, exact.method, exact.value, arguments, exact.notes)
 
 
-def _compare(exact: Exact, i: int, name: str, given: Any, rtol: float | None) -> ArgumentReport:
+def _compare(exact: Exact, i: int, name: str, given: Any, rtol: float | None, symmetric: bool) -> ArgumentReport:
     g = exact.gradients[i]
     tolerance = exact.tolerance[i]
     if rtol is not None:
         tolerance = np.maximum(tolerance, rtol * np.abs(g))
     if given.shape != g.shape:
         return ArgumentReport(name, given, g, tolerance, 0, None, None)
-    with np.errstate(all="ignore"):
-        off = np.abs(given - g) / np.where(tolerance > 0, tolerance, np.finfo(float).tiny)
-    off = np.where((given == g) | (np.isnan(given) & np.isnan(g)), 0, np.where(np.isnan(off), np.inf, off))
     notes = []
-    inside = (np.real(given) >= exact.low[i] - tolerance) & (np.real(given) <= exact.high[i] + tolerance)
+    compared = given
+    if symmetric:
+        compared = symmetrised(given)
+        notes.append(f"f reads one triangle of {name} only: the gradient is that for symmetric {name}")
+    with np.errstate(all="ignore"):
+        off = np.abs(compared - g) / np.where(tolerance > 0, tolerance, np.finfo(float).tiny)
+        inside = (np.real(given) >= exact.low[i] - tolerance) & (np.real(given) <= exact.high[i] + tolerance)
+    off = np.where((compared == g) | (np.isnan(given) & np.isnan(g)), 0, np.where(np.isnan(off), np.inf, off))
     kinks = (off > 1) & (exact.low[i] < exact.high[i]) & inside
     if kinks.any():
+        count = int(kinks.sum())
         notes.append(
-            f"{int(kinks.sum())} entries sit on a kink of f, where the given value is another valid subgradient than "
-            "symgrad's; that is a convention, not an error"
+            f"{count} entr{'y sits' if count == 1 else 'ies sit'} on a kink of f, where the given value is another "
+            "valid subgradient than symgrad's; that is a convention, not an error"
         )
         off = np.where(kinks, 0, off)
     wrong = int((off > 1).sum())

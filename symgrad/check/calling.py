@@ -1,0 +1,43 @@
+"""Calling functions of other libraries: with arrays of their own kind, in double precision where they can."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from symgrad.tape.record import Recorded
+
+
+def is_torch(value: Any) -> bool:
+    """Whether a value is a tensor of torch."""
+    return hasattr(value, "detach") and hasattr(value, "cpu") and not isinstance(value, Recorded)
+
+
+def is_jax(value: Any) -> bool:
+    """Whether a value is an array of JAX."""
+    return hasattr(value, "dtype") and type(value).__module__.partition(".")[0] in ("jax", "jaxlib")
+
+
+def like(original: Any, array: Any) -> Any:
+    """A copy of ``array`` as the library of ``original`` holds it; a NumPy array for other libraries."""
+    if is_torch(original):
+        return sys.modules["torch"].from_numpy(np.array(array))
+    if is_jax(original):
+        return sys.modules["jax"].numpy.asarray(array)
+    return np.array(array)[()]
+
+
+@contextmanager
+def double_precision() -> Iterator[None]:
+    """JAX computes in double precision inside, where it is loaded; it does not unless asked."""
+    jax = sys.modules.get("jax")
+    switch = getattr(jax, "enable_x64", getattr(getattr(jax, "experimental", None), "enable_x64", None))
+    if switch is None:
+        yield
+        return
+    with switch(True):
+        yield

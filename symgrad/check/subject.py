@@ -1,0 +1,79 @@
+"""A function at one point, and the ways to run it: on the tape, on tensors that record nothing, on its own arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.autograd import grad as tape_grad
+from symgrad.check.arrays import as_array, is_array_like, wide
+from symgrad.check.calling import is_jax, is_torch, like
+from symgrad.tape.modes import no_grad
+from symgrad.tape.record import plain
+from symgrad.tensor import Tensor
+
+
+class Subject:
+    """``f`` at one point: its arguments in double precision, and which of them are under check."""
+
+    def __init__(self, f: Callable[..., Any], args: Sequence[Any], positions: Sequence[int], names: Sequence[str]):
+        self.f = f
+        self.positions = list(positions)
+        self.names = list(names)
+        self.data = [k for k, a in enumerate(args) if is_array_like(a)]
+        self.originals = list(args)
+        self.args = [wide(as_array(a)) if k in self.data else a for k, a in enumerate(args)]
+        self.dtypes = [as_array(args[k]).dtype for k in self.positions]
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether arguments come from another library than NumPy and this one."""
+        return any(is_torch(a) or is_jax(a) for a in self.originals)
+
+    def moved(self, moves: dict[int, Any]) -> list[Any]:
+        """The arguments with ``moves`` added to some of them."""
+        return [a + moves[k] if k in moves else a for k, a in enumerate(self.args)]
+
+    def trace(self, args: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """The result of ``f`` on named tensors, and the leaves under check."""
+        values = [self._leaf(k, a) if k in self.data else a for k, a in enumerate(args)]
+        return self.f(*values), [values[k] for k in self.positions]
+
+    def _leaf(self, k: int, array: Any) -> Any:
+        made = plain(Tensor, np.array(array)[()])
+        made.more().name = self.names[k]
+        return made.requires_grad_() if k in self.positions else made
+
+    def on_tensors(self, args: Sequence[Any]) -> Any:
+        """The value of ``f`` computed with tensors that record nothing."""
+        with no_grad():
+            out = self.f(*(plain(Tensor, np.array(a)[()]) if k in self.data else a for k, a in enumerate(args)))
+        return as_array(out)[()]
+
+    def on_own(self, args: Sequence[Any]) -> Any:
+        """The value of ``f`` computed with arrays of the library that each argument came from."""
+        return as_array(self.f(*self.in_own_kind(args)))[()]
+
+    def on_own_as_given(self, args: Sequence[Any]) -> Any:
+        """The same in the precision of the arguments that were given."""
+        return self.on_own(
+            [a.astype(as_array(self.originals[k]).dtype) if k in self.data else a for k, a in enumerate(args)]
+        )
+
+    def given_args(self) -> list[Any]:
+        """Copies of the arguments as they were given."""
+        return [like(a, as_array(a)) if k in self.data else a for k, a in enumerate(self.originals)]
+
+    def in_own_kind(self, args: Sequence[Any]) -> list[Any]:
+        """Copies of arguments as arrays of the library that each came from."""
+        return [like(self.originals[k], a) if k in self.data else a for k, a in enumerate(args)]
+
+
+def tape_gradients(output: Any, leaves: Sequence[Any]) -> list[Any]:
+    """The gradients of a scalar result with respect to leaves; zeros where nothing leads to them."""
+    if not output._requires_grad:
+        return [np.zeros_like(as_array(leaf)) for leaf in leaves]
+    found = tape_grad(output, leaves, retain_graph=True, allow_unused=True, materialize_grads=True)
+    return [np.asarray(g._value) for g in found]
