@@ -46,6 +46,7 @@ _EXAMPLES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "expand": ((_VECTOR,), {"shape": (3, 2)}),
     "full": ((), {"shape": (2,), "value": 1, "dtype": "float64"}),
     "eye": ((), {"n": 2, "dtype": "float64"}),
+    "arange": ((), {"n": 3, "dtype": "int64"}),
     "cat": ((_VECTOR, _VECTOR), {"dim": 0}),
     "stack": ((_VECTOR, _VECTOR), {"dim": 0}),
     "narrow": ((_VECTOR,), {"dim": 0, "start": 1, "length": 1}),

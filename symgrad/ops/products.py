@@ -167,6 +167,18 @@ eye_op: Op = primitive(
     digits=lambda mp, n, dtype: np.eye(n, dtype=int),
     doc="The identity matrix.",
 )
+arange_op: Op = primitive(
+    "arange",
+    lambda *, n, dtype: np.arange(n, dtype=dtype),
+    (),
+    infer=lambda n, dtype: (n,),
+    result=lambda n, dtype: as_dtype(dtype),
+    size_params=("n",),
+    code=lambda n, dtype: f'np.arange({n}, dtype="{dtype}")',
+    domain="index",
+    digits=lambda mp, n, dtype: np.arange(n),
+    doc="The whole numbers from 0 on: the places along an axis.",
+)
 prod_op: Op = primitive(
     "prod",
     lambda x, dim, keepdim: np.prod(x, dim, np.int64 if x.dtype.kind in "bui" else None, keepdims=keepdim),

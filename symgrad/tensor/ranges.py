@@ -71,7 +71,10 @@ def arange(
     value = np.arange(start, end, step)
     if kind.kind in "ui" and value.dtype.kind == "f":  # torch rounds the ends, and not every number
         value = int(start) + int(step) * np.arange(len(value))
-    return finished("arange", value.astype(kind), requires_grad, name, options)
+    value = value.astype(kind)
+    places = kind == np.int64 and len(value) > 1 and (start, step) == (0, 1)
+    recipe = ("arange", {"n": len(value), "dtype": "int64"}) if places else None
+    return finished("arange", value, requires_grad, name, options, recipe)
 
 
 def linspace(

@@ -340,6 +340,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "xlog1py": [_many(("real", "n", "m"), ("positive", "n", "m")), _many(("real", "n", "m"), ("positive", "m"))],
     "full": [lambda make: ((), {"shape": make.shape("n", "m"), "value": 2, "dtype": make.dtype.name})],
     "eye": [lambda make: ((), {"n": make.size("n"), "dtype": make.dtype.name})],
+    "arange": [lambda make: ((), {"n": make.size("n"), "dtype": "int64"})],
     "reshape": [
         _one("real", "n", "m", shape=lambda make: (make.size("n") * make.size("m"),)),
         _one("real", "n", "m", "q", shape=lambda make: (make.size("n"), make.size("m") * make.size("q"))),
@@ -562,7 +563,7 @@ REAL_ONLY = frozenset(
     "floor ceil round trunc frac one_hot gt ge "
     "lt le logical_and logical_or logical_xor logical_not relu step "
     "maximum minimum clamp clamp_min clamp_max amax amin "
-    "sign argmax argmin softmax log_softmax erf erfc lgamma digamma polygamma xlogy sinc dsinc shifted_exp eye full "
+    "sign argmax argmin softmax log_softmax erf erfc lgamma digamma polygamma xlogy sinc dsinc shifted_exp eye arange full "
     "bessel_y bessel_k bessel_ke chebyshev_polynomial_t gegenbauer_polynomial laguerre_polynomial hermite_polynomial_h "
     "hermite_polynomial_he gammainc gammaincc zeta argmax_of_pool "
     "ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine "

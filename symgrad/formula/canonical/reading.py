@@ -161,6 +161,14 @@ def _read_size(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
     return Form([Product(coef, factors, ())], ())
 
 
+def _read_one_hot(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """One label after the other is the identity."""
+    (labels,) = term.args
+    if labels.op.name != "arange" or labels.params["n"] != term.params["classes"] or term.dtype == bool:
+        return None
+    return run.form_of(lookup("eye")(n=term.params["classes"], dtype="float64"))
+
+
 def _read_frechet(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
     """The derivative of e^A in a direction that commutes with A, such as cI, A⁻¹ and e^A, is e^A times it."""
     matrix, direction = args
@@ -288,6 +296,7 @@ READERS: dict[str, Reader] = {
     "size": _read_size,
     "full": _read_full,
     "eye": _read_eye,
+    "one_hot": _read_one_hot,
     "cast": _read_cast,
     "clone": _read_clone,
     "beside": _read_beside,

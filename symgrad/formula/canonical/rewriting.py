@@ -18,7 +18,7 @@ from symgrad.formula.canonical.meetings import without_root
 from symgrad.formula.canonical.normal import Factor, Form, Product, plain_power, size_factors
 from symgrad.formula.canonical.numerals import with_whole_parts
 from symgrad.formula.canonical.powers import gathered_powers, powers_of_logs, roots_of_products
-from symgrad.formula.canonical.slices import entries_of_others
+from symgrad.formula.canonical.slices import entries_of_others, sums_of_placed
 from symgrad.formula.canonical.spectra import orthogonal_axes, without_singular_vectors, without_spectra
 from symgrad.formula.canonical.triangles import without_cholesky
 from symgrad.formula.term import Term
@@ -381,7 +381,7 @@ _REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"cosh", "cos", "tanh", "tan"}), _quotients),
     (frozenset({"inv"}), without_inverses),
     (frozenset({"inv", "cholesky"}), without_cholesky),
-    (frozenset({"put"}), _alone(entries_of_others)),
+    (frozenset({"put"}), lambda p, run: sums_of_placed(entries_of_others(p), run)),
     (frozenset({"matrix_exp_frechet"}), adjoint_directions),
     (frozenset({"softmax"}), _alone(_probabilities)),
 )

@@ -71,7 +71,7 @@ _REDUCTIONS = frozenset({"norm", "logsumexp", "amax", "amin", "prod", "std", "ar
 """Primitives with ``keepdim``, which is written as an axis of its own."""
 
 _LINEAR = LINEAR | {"reshape", "real", "imag", "fourier"}
-"""Linear ops of one array: real factors in front are pulled out."""
+"""Ops that are linear in their first argument: real factors in front are pulled out."""
 
 
 @functools.lru_cache(maxsize=256)
@@ -385,13 +385,12 @@ class Canonicaliser:
 
     def _primitive(self, term: Term, args: Sequence[Form]) -> Form:
         op, params = term.op, term.params
-        if op.name in _LINEAR and len(args) == 1:
+        if op.name in _LINEAR:
             p = self.product(args[0])
             scalars = [f for f in p.factors if not f.labels and f.base.dtype is not None and f.base.dtype.kind != "c"]
             rest = Product(1, [f for f in p.factors if f not in scalars], p.out)
-            inner = self.linear(
-                op, self._like(term.args[0], Form([rest], args[0].shape)), Form([rest], args[0].shape), params
-            )
+            form = Form([rest], args[0].shape)
+            inner = self.linear(op, self._like(term.args[0], form), form, params, term.args[1:])
             return self.times(Form([Product(p.coef, scalars, (), p.decimal)] if p.coef else (), ()), inner)
         if op.name in _REDUCTIONS:
             return self._reduced(term, args[0])
@@ -410,13 +409,13 @@ class Canonicaliser:
         inner = self._applied(term.op, [argument], params if keep is None else {**params, "keepdim": False})
         return inner.spread([k for k in range(term.ndim) if k not in dims], term.shape) if keep else inner
 
-    def linear(self, op: Op, argument: Term, form: Form, params: dict[str, Any]) -> Form:
-        """A linear op of one array, which remembers its argument for sums; one change of shape stands for several."""
+    def linear(self, op: Op, argument: Term, form: Form, params: dict[str, Any], places: Sequence[Term] = ()) -> Form:
+        """A linear op of an array; without operands as places it remembers it; one change of shape is all of them."""
         while op.name == "reshape" and keeps_order(argument):
             argument = argument.args[0]
             form = self.form_of(argument)
-        made = op(argument, **params)
-        if made.op is op:
+        made = op(argument, *(self._like(a, self.forms[a]) for a in places), **params)
+        if made.op is op and not places:
             self.arguments[made] = [form]
         return self.opaque(made)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.normal import Factor, Product
 from symgrad.formula.term import Term
 from symgrad.op import lookup
+
+if TYPE_CHECKING:
+    from symgrad.formula.canonical.simplify import Canonicaliser
 
 
 def entries_of_others(p: Product) -> Product:
@@ -19,6 +22,25 @@ def entries_of_others(p: Product) -> Product:
         others = [g for g in p.factors if g is not f]
         if any(x in g.labels for g in others):
             return entries_of_others(Product(p.coef, [_entry(g, x, place) for g in others], p.out, p.decimal))
+    return p
+
+
+def sums_of_placed(p: Product, run: Canonicaliser) -> Product:
+    """Σ put(v) = Σ v, always: every entry is added in one place."""
+    for f in p.factors:
+        if f.base.op.name != "put" or f.power != 1:
+            continue
+        others = {x for g in p.factors if g is not f for x in g.labels} | set(p.out)
+        value, *places = f.base.args
+        taken = lookup("getitem")(f.base, *places, index=f.base.params["index"])
+        if others & set(f.labels) or len(set(f.labels)) < len(f.labels) or taken.shape != value.shape:
+            continue
+        fresh = 1 + max([x for labels in (p.out, *(g.labels for g in p.factors)) for x in labels])
+        (inner,) = run.opaque(value).terms
+        (g,) = inner.factors or (None,)
+        if g is not None:
+            rest = [Factor(g.base, tuple(fresh + x for x in g.labels)) if h is f else h for h in p.factors]
+            return sums_of_placed(Product(p.coef * inner.coef, rest, p.out, p.decimal), run)
     return p
 
 

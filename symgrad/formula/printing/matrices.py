@@ -42,6 +42,20 @@ def _eye(w: Writer, t: Term) -> Piece | None:
     return w.identity(t.params["n"])
 
 
+@writes("arange")
+def _arange(w: Writer, t: Term) -> Piece | None:
+    return function("c", operator("arange"), str(t.params["n"])) if t.dtype == "int64" else None
+
+
+@writes("one_hot")
+def _one_hot(w: Writer, t: Term) -> Piece | None:
+    """The rows of the identity that labels name, which tell how many columns it has."""
+    if t.dtype is None or t.dtype.kind == "b":
+        return None
+    name = rf"{operator('onehot')}_{{{t.params['classes']}}}"
+    return function(kind_of(t.shape), name, text_of(exact(w, t.args[0])))
+
+
 @writes("permute")
 def _permute(w: Writer, t: Term) -> Piece | None:
     if t.ndim == 1:

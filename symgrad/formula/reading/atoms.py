@@ -186,6 +186,19 @@ def _identity(r: Any, _: str) -> Any:
     return Value("eye", number(1)) if size is None else Value("m", op("eye", n=size, dtype="float64"))
 
 
+def _one_hot(r: Any, _: str) -> Any:
+    r"""``\operatorname{onehot}_{n}(t)``: the rows of the identity that labels name."""
+    classes = _size(r)
+    return value_of(op("one_hot", r.plain(r.bracketed()), classes=classes, dtype="float64"))
+
+
+def _arange(r: Any, _: str) -> Any:
+    r.tokens.expect("(")
+    size = r.scrap()
+    r.tokens.expect(")")
+    return value_of(op("arange", n=size, dtype="int64"))
+
+
 def _gamma(r: Any, _: str) -> Any:
     """Γ as it is printed: e^(log Γ(x)), which is its absolute value; log Γ is read where the logarithm stands."""
     return entrywise(lambda x: op("exp", op("lgamma", x)), r.bracketed())
@@ -225,6 +238,8 @@ ATOMS: dict[str, Callable[[Any, str], Any]] = {
     r"\zeta": _zeta,
     r"\mathcal": _fourier,
     r"\Gamma": _gamma,
+    r"\operatorname{onehot}": _one_hot,
+    r"\operatorname{arange}": _arange,
     r"\pi": lambda r, _: Value("s", as_term(PI)),
     r"\infty": lambda r, _: scalar(math.inf),
     "I": _identity,
