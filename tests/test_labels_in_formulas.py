@@ -18,7 +18,8 @@ T = np.array([0, 2, 3, 1, 1])
 def test_labels_of_a_loss_are_rows_of_the_identity():
     text = sg.latex(lambda W, X, t: F.cross_entropy(X @ W, t), W, X, T, wrt="W")
     assert text == (
-        r"\frac{1}{n} X^{\top} \left(\operatorname{softmax}\left(X W\right) - \operatorname{onehot}_{p}\left(t\right)\right)"
+        r"\frac{1}{n} X^{\top} \left(\operatorname{softmax}\left(X W\right) - "
+        r"\operatorname{onehot}_{p}\left(t\right)\right)"
     )
 
 
