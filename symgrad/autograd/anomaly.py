@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.autograd.autopsy import Autopsy, Infinite, value_of
 from symgrad.autograd.graph import node_name
 from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError, SymgradError
@@ -91,9 +92,11 @@ def _switch(enabled: bool) -> None:
 class detect_anomaly:  # noqa: N801  (torch's name)
     """Context in which a nan in a backward pass is an error that names the forward operation and its line.
 
-    The error gives torch's words, the first wrong entry with what went into it, and the formula of the gradient; the
-    warning before it gives the stack of the forward call.  ``check_nan=False`` keeps the stacks (for errors raised by
-    backward itself) without looking for nan.
+    The error gives torch's words, the first wrong entry with what went into it, the operation and entry that it begins
+    at (an infinite gradient, or a value from before), the formula of the gradient there, the limit of the whole
+    derivative by that entry, and how to write it otherwise; its attribute ``autopsy`` has them as ``operation``,
+    ``index``, ``slope``, ``limit`` and ``rewrite``.  The warning before it gives the stack of the forward call.
+    ``check_nan=False`` keeps the stacks (for errors raised by backward itself) without looking for nan.
 
     >>> import symgrad as sg, warnings
     >>> warnings.simplefilter("ignore")
@@ -174,10 +177,25 @@ class CheckedSweep(Sweep):
             found = after(node, results, g)
             if ANOMALY.check_nan:
                 for i, c in enumerate(found):
-                    _check(node, i, c, g)
+                    self._look(node, i, c, g)
             return found
 
         self.run_post_hooks = checked
+        self.infinite: dict[Any, list[Infinite]] = {}  # by the place that an infinite gradient was given to
+
+    def _look(self, node: Node, i: int, c: Any, g: Any) -> None:
+        """Raise where a gradient is nan, and note where it is infinite: that may become one."""
+        value = value_of(c)
+        if not hasattr(value, "dtype") or value.dtype is None or not is_floating(value.dtype):
+            return
+        finite = np.isfinite(value)
+        if finite.all():
+            return
+        wrong = np.isnan(value)
+        if not wrong.any():
+            self.infinite.setdefault(node.args[i], []).append(Infinite(node, i, ~finite, value_of(g)))
+            return
+        raise _nan(self, node, i, wrong, g)
 
     def _run_block(self, nodes: Iterable[Node]) -> None:
         for node in nodes:
@@ -209,39 +227,59 @@ def _tell(texts: Iterable[str]) -> None:
             sys.stderr.write(text + "\n")
 
 
-def _check(node: Node, i: int, c: Any, g: Any) -> None:
-    value = c._value if isinstance(c, Recorded) else c
-    if not hasattr(value, "dtype") or value.dtype is None or not is_floating(value.dtype):
-        return
-    wrong = np.isnan(value)
-    if wrong.any():
-        raise AutogradError(
-            f"Function '{node_name(node)}' returned nan values in its {i}th output. "
-            + _details(node, i, value, wrong, g)
-        )
-
-
-def _details(node: Node, i: int, value: Any, wrong: Any, g: Any) -> str:
-    """The entry, what went into it, the line, and the formula."""
+def _nan(sweep: CheckedSweep, node: Node, i: int, wrong: Any, g: Any) -> AutogradError:
+    """The error of a nan: torch's words, the entry, where it begins, the formula, the limit, and what helps."""
     where = tuple(int(k) for k in np.argwhere(wrong)[0]) if wrong.ndim else ()
-    count = f"{int(wrong.sum())} of {wrong.size}"
+    first = np.zeros(wrong.shape, bool)
+    first[where] = True
+    found = Autopsy(sweep, node, i, first, g)
+    birth = found.birth
+    torchs = f"Function '{node_name(node)}' returned nan values in its {i}th output."
+    count = f"{int(wrong.sum())} of {wrong.size} entries"
     rows = [
-        f"The gradient of {node.op.name}() by {_argument(node, i)} is nan in {count} entries, first at {list(where)}:",
-        f"  {_went_in(node, where, value.shape, g)}",
+        f"{torchs} The gradient of {node.op.name}() by {_argument(node, i)} is nan in {count}, first at {list(where)}:",
+        f"  {_went_in(node, where, wrong.shape, g)}",
     ]
-    trace = _trace_of(node)
-    if trace is not None and trace.frames:
-        file, line, function = trace.frames[-1]
-        text = linecache.getline(file, line).strip()
-        rows.append(f'  created at File "{file}", line {line}, in {function}' + (f": {text}" if text else ""))
-    else:
-        rows.append("  the forward call ran outside of anomaly mode, so its line is not known")
-    rows.append(f"  formula: {_formula(node, i)}")
+    if birth.node is not node:
+        rows.append(
+            f"  It begins in {node_name(birth.node)}, at {list(birth.index)} of the result of {birth.node.op.name}(), "
+            + _BEGINS[birth.inf]
+        )
+    if inputs := ", ".join(f"{text} = {value}" for text, value in found.inputs()):
+        rows.append(f"  {birth.node.op.name}() was given there: {inputs}")
+    rows.append(f"  {_created(birth.node)}")
+    rows.append(f"  formula: {_formula(birth.node, birth.i)}")
+    if found.slope is not None and len(str(found.slope)) <= _LONG:
+        rows.append(f"  derivative of the whole by that entry: {found.slope}")
+    if found.limit is not None:
+        rows.append(f"  limit of the derivative there: {found.limit}")
+    if found.rewrite is not None:
+        rows.append(f"  rewrite: {found.rewrite}")
     rows.append(
-        "Keep the value out of the singular point (clamp it, or select with where() before this operation), or give "
-        "the operation another derivative there with a custom Function."
+        "Keep the value out of the singular point (clamp it, or select with where()), or give the operation another "
+        "derivative there with a custom Function."
     )
-    return "\n".join(rows)
+    error = AutogradError("\n".join(rows))
+    error.autopsy = found.findings  # type: ignore[attr-defined]
+    return error
+
+
+_BEGINS = {
+    "": "which gave nan.",
+    "gradient": "whose gradient is infinite there; times 0 it is nan.",
+    "value": "whose value is not finite there.",
+}
+_LONG = 200
+"""Longer expressions are not shown in an error."""
+
+
+def _created(node: Node) -> str:
+    trace = _trace_of(node)
+    if trace is None or not trace.frames:
+        return "the forward call ran outside of anomaly mode, so its line is not known"
+    file, line, function = trace.frames[-1]
+    text = linecache.getline(file, line).strip()
+    return f'created at File "{file}", line {line}, in {function}' + (f": {text}" if text else "")
 
 
 def _argument(node: Node, i: int) -> str:

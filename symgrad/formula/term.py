@@ -506,7 +506,17 @@ def evaluate(root: Term, values: dict[str, Any], sizes: dict[str, int] | None = 
     np.float64(6.0)
     """
     letters: dict[str, int] = dict(sizes or {})
-    terms = postorder([root])
+    out = images([root], values, letters)[root]
+    return (
+        np.broadcast_to(out, tuple(size_value(s, letters) for s in root.shape))
+        if shape_of(out) == () != root.shape
+        else out
+    )
+
+
+def images(roots: Iterable[Term], values: dict[str, Any], letters: dict[str, int]) -> dict[Term, Any]:
+    """The number of every term below the roots; the letters of the symbols' shapes go into ``letters``."""
+    terms = postorder(roots)
     for t in terms:
         if t.op is SYMBOL:
             if t.params["name"] not in values:
@@ -527,12 +537,7 @@ def evaluate(root: Term, values: dict[str, Any], sizes: dict[str, int] | None = 
     with np.errstate(all="ignore"):
         for t in terms:
             image[t] = _value(t, [image[a] for a in t.args], values, letters)
-    out = image[root]
-    return (
-        np.broadcast_to(out, tuple(size_value(s, letters) for s in root.shape))
-        if shape_of(out) == () != root.shape
-        else out
-    )
+    return image
 
 
 def _value(t: Term, args: list[Any], values: dict[str, Any], letters: dict[str, int]) -> Any:
