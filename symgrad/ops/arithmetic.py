@@ -300,14 +300,14 @@ def add_scaled(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 def sub_scaled(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input - alpha * other."""
     mask = np.bool_ in (getattr(input, "dtype", None), getattr(other, "dtype", None))
-    return sub(input, other) if mask or alpha == 1 else _with_multiple(sub, input, other, alpha)
+    return sub(input, other) if mask or (alpha == 1 and alpha is not True) else _with_multiple(sub, input, other, alpha)
 
 
 def _with_multiple(op: Op, input: Any, other: Any, alpha: Any) -> Any:
     """``op(input, alpha * other)``; real floats are added to the product before it is rounded."""
     from symgrad.ops.fused import addcmul, fits, plus_multiple
 
-    if fits(input, other) and not isinstance(alpha, complex):
+    if fits(input, other) and not isinstance(alpha, (complex, bool)):
         number = alpha if op is add else -alpha
         if is_narrow(promote(input, other)):
             return plus_multiple(input, other, number)

@@ -99,6 +99,11 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
 @refusing({"bui": "Integer division with addcdiv is no longer supported: use input + value * tensor1 / tensor2"})
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """input + value · tensor1 / tensor2."""
+    if kind_of(tensor1) in "bui" and kind_of(tensor2) in "bui":
+        raise DtypeError(
+            "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a true "
+            "division of tensor1 and tensor2. Divide first (input + value * torch.trunc(tensor1 / tensor2)), or cast."
+        )
     if kind_of(tensor2) in "bui" and kind_of(tensor1) in "fc":
         # torch's derivative divides the value by tensor2 in the dtype of tensor2.
         words = f"result type Float can't be cast to the desired output type {torch_name(tensor2.dtype)}"
@@ -214,6 +219,7 @@ def _cross(a: Any, b: Any, dim: int) -> Any:
 
 
 @front("cross")
+@refusing({"b": "cross"})
 def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     """The cross product along an axis of size 3 (the first such one by default)."""
     shape = broadcast_shapes(tuple(shape_of(input)), tuple(shape_of(other)))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
-from symgrad.op import front, refusal, shape_of
+from symgrad.op import front, refusal, refusing, shape_of
 from symgrad.ops.scatter import scatter_add
 from symgrad.ops.still import values_of
 
@@ -97,6 +97,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 
 @front("histc")
+@refusing({"b": "linspace_cpu"})
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     """How many entries lie in each of ``bins`` equal parts of [min, max] (of the range of the entries if both are 0).
 

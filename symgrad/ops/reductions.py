@@ -189,20 +189,23 @@ mean_op: Op = primitive(
 )
 
 
+def check_mean(name: str, which: str, dtype: np.dtype[Any]) -> None:
+    """Raise torch's error where a mean would have a dtype of whole numbers."""
+    if dtype.kind in "bui":
+        from symgrad.errors import DtypeError
+
+        raise DtypeError(
+            f"{name}(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
+            f"Got: {torch_name(dtype)}"
+        )
+
+
 @front("mean", op=mean_op)
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Mean over the axes ``dim`` (all by default).  Integer input needs ``dtype=``, as torch."""
     if dtype is not None:
         input = cast(input, dtype)
-    kind = getattr(input, "dtype", np.dtype(float)).kind
-    if kind in "bui":
-        from symgrad.errors import DtypeError
-
-        which = "Input" if dtype is None else "Optional"
-        raise DtypeError(
-            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
-            f"Got: {torch_name(input.dtype)}"
-        )
+    check_mean("mean", "Input" if dtype is None else "Optional", getattr(input, "dtype", np.dtype(float)))
     return mean_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from symgrad.dtypes import as_dtype, torch_name
+from symgrad.errors import DtypeError
 from symgrad.op import front, is_complex, refusal
-from symgrad.ops.reductions import mean, std, sum_, var
+from symgrad.ops.reductions import check_mean, mean, std, sum_, var
+from symgrad.ops.refusals import kind_of
 from symgrad.ops.select import isnan, where
 
 
@@ -25,6 +28,12 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
 @front("nanmean")
 def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Mean of the entries that are numbers."""
+    if dtype is not None:
+        check_mean("nanmean", "Optional", as_dtype(dtype))
+    if kind_of(input) in "bui":
+        raise DtypeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got {torch_name(input.dtype)}"
+        )
     return nansum(input, dim, keepdim, dtype=dtype) / sum_(~isnan(input), dim, keepdim)
 
 

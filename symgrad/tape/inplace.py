@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import torch_name
+from symgrad.dtypes import kind_order, torch_name
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import Op, lookup
 from symgrad.tape import dualwrites
@@ -212,8 +212,7 @@ def _fitting(tensor: Any, new: Any) -> Any:
         )
     if value.dtype == old.dtype:
         return value
-    kinds = value.dtype.kind + old.dtype.kind
-    if (kinds[0] == "c" != kinds[1]) or (kinds[0] == "f" and kinds[1] in "ui") or (kinds[0] != "b" == kinds[1]):
+    if kind_order(value.dtype) > kind_order(old.dtype):
         names = [torch_name(d) for d in (value.dtype, old.dtype)]
         raise DtypeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
     if new._node is not None:

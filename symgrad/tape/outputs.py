@@ -35,13 +35,16 @@ def into(out: Any, name: str, function: Callable[..., Any], args: Any, kwargs: A
         kwargs = {"dtype": out.dtype} | kwargs
     new = function(*args, **kwargs)
     if not several:
-        _check_dtype(name, new, out)
+        _check_dtype(name, new, out, args, kwargs)
+        if name in ("all", "any") and new.dtype != out.dtype:
+            new = new.to(out.dtype)
         return _written(out, new)
     if not isinstance(new, tuple) or len(new) != len(targets):
         count = len(new) if isinstance(new, tuple) else 1
         raise ArgumentError(f"{name}(): out= has {len(targets)} places, but there are {count} results.")
+    of_several = name if name in _WORDS else f"{name}_dim"
     for part, target in zip(new, targets, strict=True):
-        _check_dtype(name, part, target)
+        _check_dtype(of_several, part, target, args, kwargs)
     written = [_written(target, part) for target, part in zip(targets, new, strict=True)]
     return tuple(written) if new.__class__ is tuple else new.__class__(written)
 
@@ -52,6 +55,7 @@ _EXACT = {
         expand_copy gather heaviside histc index_add index_copy index_reduce inverse isin kthvalue log_softmax lu_solve
         lu_unpack matmul mm mode msort mv nanquantile narrow_copy nonzero norm ormqr permute_copy qr quantile renorm
         scatter scatter_add scatter_reduce searchsorted slice_scatter slogdet softmax sort split_with_sizes_copy
+        max_dim min_dim sum prod mean cumsum cumprod
         squeeze_copy svd t_copy take take_along_dim tensordot topk transpose_copy triangular_solve tril triu unbind_copy
         unfold_copy unsqueeze_copy vdot view_copy where
         linalg_cholesky linalg_cholesky_ex linalg_cross linalg_det linalg_eigh linalg_eigvalsh linalg_inv linalg_inv_ex
@@ -61,6 +65,7 @@ _EXACT = {
     """,
     "Found dtype {given} but expected {of}": """
         abs absolute bitwise_not ceil conj_physical fix floor frac nan_to_num neg negative round sgn sign trunc
+        clamp clip clamp_min clamp_max
         nn.functional_gelu nn.functional_hardshrink nn.functional_softplus nn.functional_softshrink
     """,
     "expected scalar_type {of} but found {given}": "cummax cummin diff logcumsumexp nn.functional_logsigmoid",
@@ -75,6 +80,8 @@ _EXACT = {
 }
 """Functions whose ``out=`` has the dtype of the result, as in torch, by what is said where it does not."""
 _WORDS = {name: words for words, names in _EXACT.items() for name in names.split()}
+_UNLESS_OF_TWO = ("clamp", "clip", "clamp_min", "clamp_max")
+"""Of these the ones whose result is converted where it is of several tensors."""
 _APART = ("cat", "concat", "concatenate", "cross", "gather", "index_select", "kthvalue", "linalg_cross",
           "masked_select", "take", "take_along_dim")  # fmt: skip
 """Functions whose ``out=`` may not lie in the memory of an argument."""
@@ -82,14 +89,20 @@ _IN_ITS_DTYPE = ("cumprod", "cumsum", "mean", "prod", "sum")
 """Functions that compute in the dtype of ``out=``."""
 
 
-def _check_dtype(name: str, new: Any, target: Any) -> None:
+def _check_dtype(name: str, new: Any, target: Any, args: Any, kwargs: Any) -> None:
     """Raise torch's error for a place of another dtype, where the function does not convert its result."""
     words = _WORDS.get(name)
-    if words is None or not (hasattr(new, "_value") and hasattr(target, "_value")) or new.dtype == target.dtype:
+    if words is None or not (hasattr(new, "_value") and hasattr(target, "_value")):
         return
-    if name in ("all", "any") and target.dtype == np.uint8:
+    operands = [x.dtype for x in (*args, *kwargs.values()) if hasattr(x, "_value")]
+    if name in _UNLESS_OF_TWO and len(operands) > 1:
         return
-    dtypes = (new.dtype, target.dtype)
+    expected = operands[0] if name in ("abs", "absolute") and operands else new.dtype
+    if expected == target.dtype or (name in ("all", "any") and target.dtype in (np.uint8, np.bool_)):
+        return
+    if expected != new.dtype and target.dtype.kind != "c":
+        return  # absolute values of complex numbers are converted to other real numbers, but not to complex ones
+    dtypes = (expected, target.dtype)
     (of, given), (of_c, given_c) = map(torch_name, dtypes), map(c_name, dtypes)
     raise DtypeError(words.format(name=name, of=of, given=given, of_c=of_c, given_c=given_c))
 

@@ -413,8 +413,7 @@ def can_cast(from_: Any, to: Any) -> bool:
     >>> can_cast(np.int64, np.float32), can_cast(np.float32, np.int64)
     (True, False)
     """
-    rank = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}  # bfloat16 is of the kind V
-    return rank[dtypes.as_dtype(from_).kind] <= rank[dtypes.as_dtype(to).kind]
+    return dtypes.kind_order(dtypes.as_dtype(from_)) <= dtypes.kind_order(dtypes.as_dtype(to))
 
 
 def promote_types(type1: Any, type2: Any) -> np.dtype[Any]:

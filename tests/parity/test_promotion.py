@@ -72,6 +72,8 @@ def outcome(t: Any, line: str, **given: Any) -> Any:
         made = eval(line, {"t": t, **given})
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         return type(error)
+    if isinstance(made, tuple):
+        return [(str(part.dtype).removeprefix("torch."), part.tolist()) for part in made]
     if not hasattr(made, "tolist"):
         return str(made).removeprefix("torch.")
     return str(made.dtype).removeprefix("torch."), made.tolist()
@@ -139,3 +141,74 @@ def test_numbers_become_entries_or_are_refused(dtype: str) -> None:
             continue  # torch has no answer of its own: it asks NumPy's float32 for an index
         theirs, ours = (outcome(t, line, s=s, d=getattr(t, dtype)) for t in (torch, symgrad))
         assert agree(line, ours, theirs), (line, s, theirs, ours)
+
+
+IN_PLACE = """
+x.add_(y)
+x.mul_(y)
+x.div_(y)
+x.pow_(y)
+x.atan2_(y)
+x.copysign_(y)
+x.floor_divide_(y)
+x.bitwise_or_(y)
+x.copy_(y)
+x.masked_fill_(x == 1, y[0])
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_results_go_in_place_where_their_kind_fits(dtype: str) -> None:
+    for line, other in itertools.product(IN_PLACE, DTYPES):
+        theirs, ours = (outcome(t, line, x=ones(t, dtype), y=ones(t, other)) for t in (torch, symgrad))
+        assert agree(line, ours, theirs), (line, other, theirs, ours)
+
+
+WITH_OUT = """
+t.abs(x, out=out)
+t.clamp(x, 0, 2, out=out)
+t.clamp(x, min=0, out=out)
+t.clamp(x, max=2, out=out)
+t.clamp(x, x, x, out=out)
+t.clamp_min(x, 0, out=out)
+t.any(x, 0, out=out)
+t.all(x, out=out)
+t.sum(x, 0, dtype=t.float64, out=out)
+t.max(x, 0, out=(out, t.zeros((), dtype=t.int64)))
+t.max(x, x, out=out)
+t.max(x, out=out)
+t.neg(x, out=out)
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float32", "complex64"])
+def test_the_dtype_of_out(dtype: str) -> None:
+    for line, other in itertools.product(WITH_OUT, DTYPES):
+        places = [
+            t.zeros(() if "0, out" in line or "t.a" in line else 3).to(getattr(t, other)) for t in (torch, symgrad)
+        ]
+        theirs, ours = (
+            outcome(t, line, x=ones(t, dtype), out=out) for t, out in zip((torch, symgrad), places, strict=True)
+        )
+        assert agree(line, ours, theirs), (line, other, theirs, ours)
+
+
+REFUSED = """
+t.sub(x, x, alpha=True)
+t.addcdiv(x, x.long(), x.long())
+t.addcdiv(x.long(), x.long(), x.long())
+t.nanmean(x.long())
+t.nanmean(x.bool(), 0)
+t.nanmean(x, 0, dtype=t.int64)
+t.histc(x.bool())
+t.linalg.cross(x.bool(), x.bool())
+t.cross(x.bool(), x.bool(), dim=0)
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_refused(line: str) -> None:
+    theirs, ours = (outcome(t, line, x=t.ones(3)) for t in (torch, symgrad))
+    assert isinstance(theirs, type)
+    assert isinstance(ours, type)
+    assert issubclass(ours, theirs)
