@@ -171,31 +171,17 @@ class CheckedSweep(Sweep):
 
     def __init__(self, *args: Any):
         super().__init__(*args)
-        after = self.run_post_hooks
+        after, roots = self.run_post_hooks, self.roots
+        infinite: dict[Any, list[Infinite]] = {}  # by the place that an infinite gradient was given to
 
         def checked(node: Node, results: list[Any], g: Any) -> list[Any]:
             found = after(node, results, g)
             if ANOMALY.check_nan:
                 for i, c in enumerate(found):
-                    self._look(node, i, c, g)
+                    _look(roots, infinite, node, i, c, g)
             return found
 
-        self.run_post_hooks = checked
-        self.infinite: dict[Any, list[Infinite]] = {}  # by the place that an infinite gradient was given to
-
-    def _look(self, node: Node, i: int, c: Any, g: Any) -> None:
-        """Raise where a gradient is nan, and note where it is infinite: that may become one."""
-        value = value_of(c)
-        if not hasattr(value, "dtype") or value.dtype is None or not is_floating(value.dtype):
-            return
-        finite = np.isfinite(value)
-        if finite.all():
-            return
-        wrong = np.isnan(value)
-        if not wrong.any():
-            self.infinite.setdefault(node.args[i], []).append(Infinite(node, i, ~finite, value_of(g)))
-            return
-        raise _nan(self, node, i, wrong, g)
+        self.run_post_hooks = checked  # which holds no sweep, so that the graph goes away with it
 
     def _run_block(self, nodes: Iterable[Node]) -> None:
         for node in nodes:
@@ -227,12 +213,26 @@ def _tell(texts: Iterable[str]) -> None:
             sys.stderr.write(text + "\n")
 
 
-def _nan(sweep: CheckedSweep, node: Node, i: int, wrong: Any, g: Any) -> AutogradError:
+def _look(roots: Any, infinite: dict[Any, list[Infinite]], node: Node, i: int, c: Any, g: Any) -> None:
+    """Raise where a gradient is nan, and note where it is infinite: that may become one."""
+    value = value_of(c)
+    if not hasattr(value, "dtype") or value.dtype is None or not is_floating(value.dtype):
+        return
+    finite = np.isfinite(value)
+    if finite.all():
+        return
+    wrong = np.isnan(value)
+    if wrong.any():
+        raise _nan(roots, infinite, node, i, wrong, g)
+    infinite.setdefault(node.args[i], []).append(Infinite(node, i, ~finite, value_of(g)))
+
+
+def _nan(roots: Any, infinite: dict[Any, list[Infinite]], node: Node, i: int, wrong: Any, g: Any) -> AutogradError:
     """The error of a nan: torch's words, the entry, where it begins, the formula, the limit, and what helps."""
     where = tuple(int(k) for k in np.argwhere(wrong)[0]) if wrong.ndim else ()
     first = np.zeros(wrong.shape, bool)
     first[where] = True
-    found = Autopsy(sweep, node, i, first, g)
+    found = Autopsy(roots, infinite, Infinite(node, i, first, value_of(g)))
     birth = found.birth
     torchs = f"Function '{node_name(node)}' returned nan values in its {i}th output."
     count = f"{int(wrong.sum())} of {wrong.size} entries"

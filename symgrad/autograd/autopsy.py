@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -81,17 +81,16 @@ class Findings:
 
 
 class Autopsy:
-    """What is found out about one nan: of the gradient that ``node`` gives to argument ``i``, at ``entries``.
+    """What is found out about one nan, which a pass from ``roots`` ``found``.
 
     ``birth`` is where it begins, ``slope`` the derivative of the whole program there, ``limit`` what that tends to,
     ``rewrite`` a spelling without the nan; None where they are not known.
     """
 
-    def __init__(self, sweep: Any, node: Node, i: int, entries: Any, g: Any):
-        self.roots = sweep.roots
+    def __init__(self, roots: Sequence[tuple[Any, Any]], infinite: dict[Any, list[Infinite]], found: Infinite):
+        self.roots = roots
         self.reading, self.values, self.images = self._read()
-        birth = self._followed(sweep.infinite, Infinite(node, i, entries, value_of(g)))
-        self.birth = self._before(birth)
+        self.birth = self._before(self._followed(infinite, found))
         self.slope: Any = None
         self.limit: str | None = None
         self.level: str | None = None  # what the value of the operation tends to
