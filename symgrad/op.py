@@ -58,6 +58,7 @@ class Op:
     define_symbolic  how a node of the tape becomes a term, for ops that are not in the table (custom functions)
     define      the op in terms of others, where the formula should show them (``mean`` is sum over size)
     spelled     formulas hold the definition in place of the op
+    expanded    formulas hold the op, and where they are read they show the definition
     code        ``(*argument texts, **params) -> text``; None means "call the kernel as a helper function"
     sympy       name of the SymPy function, for elementwise ops that SymPy has
     digits      the op in many digits: a function ``(mp, *numbers, **params)`` in the arithmetic of a context of mpmath,
@@ -70,7 +71,10 @@ class Op:
                 a bool operand even where the others widen it; see :func:`refusal`
     refuses_back  what the derivative refuses though the op does not: ``(i, *dtypes, **params) -> words or None``, with
                 the dtypes of the operands as given (None for a number) and ``i`` the one whose gradient is asked
+    numbers     what torch makes of a number among the operands, where no input of the node: a "setting"; "within", a
+                tensor that the node does not show; or "after", a tensor that a later step meets
     node        torch's node name (without ``Backward0``), or a function ``(*shapes, **params)`` giving it
+    node_by_numbers  torch's names where it depends on which operands are numbers: by these
     saves       positions (-1 the output) that are kept for the backward pass though no rule reads them: torch does,
                 and objects when they are changed; the output of tensors only, not of a number among them; a dict where
                 it depends on the operands whose gradients are asked: by these
@@ -85,6 +89,7 @@ class Op:
     structural  ``(i, *inputs) -> keep``: where the cotangent of input ``i`` is not a structural zero
     spare       positions (as in ``needs``) of values that the rules read only under another convention at kinks; they
                 find None there otherwise
+    parity      "odd" or "even" functions: f(-x) is -f(x) or f(x)
     domain      sampling interval per input, for the op-table test and the docs card
     kinks       points where the derivative jumps, for the docs card and the tests
     view        ``(array, **params)``: the memory of the array that the op shows, where its result is a view as in
@@ -131,12 +136,16 @@ class Op:
     size_params: tuple[str, ...] | None
     spare: tuple[int, ...] | None
     spelled: bool | None
+    expanded: bool | None
     structural: Callable[..., Any] | None
     underived: str | None
     sympy: str | None
     digits: Rule | str | None
     latex: str | None
+    numbers: str | None
     node: Any
+    node_by_numbers: dict[tuple[bool, ...], str] | None
+    parity: str | None
     domain: Any
     kinks: Any
     doc: str

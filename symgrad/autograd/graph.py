@@ -47,9 +47,6 @@ __all__ = [
     "saved_tensors_hooks",
 ]
 
-_NUMBERS_APART = ("pow", "clamp", "clamp_min", "clamp_max", "remainder", "sum", "getitem", "index_put")
-"""Ops whose number arguments are settings in torch, not inputs: they have no place in ``next_functions``."""
-
 
 def node_of(tensor: Any) -> Any:
     """``tensor.grad_fn``."""
@@ -274,9 +271,7 @@ def inputs(node: tape.Node) -> tuple[tuple[Any, Any], ...]:
         if node.args.label.__class__ is Slices:
             base, changed = node.args.label.base, node.args.label.changed
             return ((node if base is None else base, base), *inputs(changed)[1:])
-    if node.op.name == "step":
-        return ()  # torch chooses by a mask, which nothing flows through
-    apart = node.op.underived or node.op.name in _NUMBERS_APART
+    apart = node.op.underived or node.op.numbers in ("setting", "within")
     numbers = not apart and not (node.op.name == "sub" and not _tensor_like(node.args[0]))
     found = tuple(
         (arg, arg if node.mask >> i & 1 else None)
@@ -352,14 +347,6 @@ def _edge(place: Any) -> tuple[Any, int]:
     return (accumulator(place) if isinstance(place, Recorded) else _inner(place)), 0
 
 
-_NAMES_WITH_NUMBERS: dict[tuple[str, tuple[bool, ...]], str] = {
-    ("sub", (True, False)): "RsubBackward1",
-    ("pow", (False, False)): "PowBackward1",
-    ("pow", (True, False)): "PowBackward2",
-}
-"""Names that depend on which arguments are Python numbers."""
-
-
 def node_name(node: tape.Node, resolved: bool = False) -> str:
     """torch's name: the op's, or the label a composite or custom function gave.
 
@@ -372,8 +359,9 @@ def node_name(node: tape.Node, resolved: bool = False) -> str:
             return str(label) if isinstance(label, str) else label(node)
     if node.op.kind == "function":
         return f"{node.op.name}Backward"
-    numbers = tuple(not _tensor_like(a) for a in node.args)
-    known = product_name(node) if node.op.name == "matmul" else _NAMES_WITH_NUMBERS.get((node.op.name, numbers))
+    known = product_name(node) if node.op.name == "matmul" else None
+    if node.op.node_by_numbers:
+        known = node.op.node_by_numbers.get(tuple(not _tensor_like(a) for a in node.args))
     if known is not None:
         return known
     name = node.op.node

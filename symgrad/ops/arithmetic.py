@@ -81,6 +81,7 @@ sub: Op = elementwise(
     refuses={"?": refusals.NO_DIFFERENCE},
     domain=_ALL,
     digits="kernel",
+    node_by_numbers={(True, False): "RsubBackward1"},
     doc="x - y, with broadcasting.",
 )
 mul: Op = elementwise(
@@ -142,6 +143,7 @@ scaled_reciprocal: Op = elementwise(
     define=lambda y, number: number / y,
     spelled=True,
     domain="nonzero",
+    numbers="after",
     doc="number / y, in float32 and below as torch: from the rounded 1/y.",
 )
 scaled_reciprocal.vjps = scaled_reciprocal.jvps = (
@@ -221,6 +223,8 @@ power: Op = elementwise(
     code=_power_code,
     domain="positive",
     digits=digits.power,
+    numbers="setting",
+    node_by_numbers={(False, False): "PowBackward1", (True, False): "PowBackward2"},
     doc="x to the power y; x**0 has derivative 0 at x = 0, as torch.",
 )
 
@@ -249,6 +253,7 @@ square: Op = elementwise(
     dtypes="number",
     domain=_ALL,
     define=lambda x: x**2,
+    expanded=True,
     doc="x squared.",
 )
 squared_error: Op = elementwise(
@@ -271,6 +276,7 @@ reciprocal: Op = elementwise(
     dtypes="float",
     domain="nonzero",
     define=lambda x: 1 / x,
+    expanded=True,
     doc="1/x.",
 )
 ratio: Op = elementwise(
@@ -393,6 +399,7 @@ remainder: Op = elementwise(
     refuses="bc",
     domain="nonzero",
     digits=lambda mp, x, y: x - y * digits.div_floor(mp, x, y),
+    numbers="within",
     doc="x - y * floor(x/y), with the sign of y.",
 )
 detach: Op = elementwise(

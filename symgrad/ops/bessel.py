@@ -39,6 +39,7 @@ def _order(
         domain=domain,
         layout="kept",
         define=define,
+        expanded=define is not None,
         digits=in_digits and digits.by_entry(in_digits),
         latex=latex,
         doc=doc,
@@ -255,6 +256,7 @@ inverse_mills: Op = elementwise(
     dtypes="float",
     domain="real",
     define=lambda x: sqrt(2 / PI) / erfcx(-x / sqrt(exact(2))),
+    expanded=True,
     doc="Density over distribution function of the standard normal distribution: the derivative of log_ndtr.",
 )
 ndtri: Op = _special(
@@ -273,6 +275,7 @@ erfcx: Op = _special(
     domain="real",
     define=lambda x: exp(x**2) * erfc(x),
     latex=r"\operatorname{{erfcx}}\left({0}\right)",
+    expanded=True,
     doc="Scaled complementary error function e^(x²) erfc(x).",
 )
 erfcx_tail: Op = elementwise(
@@ -283,6 +286,7 @@ erfcx_tail: Op = elementwise(
     dtypes="float",
     domain="real",
     define=lambda x: 1 - sqrt(PI) * x * erfcx(x),
+    expanded=True,
     doc="1 - √π x erfcx(x), which is 1/(2x²) far out, where the difference has no digits.",
 )
 erfinv: Op = elementwise(

@@ -40,6 +40,7 @@ adjugate_op: Op = primitive(
     single=single.smooth(kernels.adjugate),
     refuses={"h": "lu_cpu"},
     latex=r"\operatorname{{adj}}\left({0}\right)",
+    expanded=True,
     doc="Transposed cofactors: det(X) X⁻¹, right for singular matrices too in value and in the derivatives of det.",
 )
 
@@ -76,6 +77,7 @@ adjugate_moved_op: Op = primitive(
     domain=("invertible", "real"),
     define=_as_moved,
     refuses={"h": "lu_cpu"},
+    expanded=True,
     doc="The pullback of the adjugate, right for singular matrices, too; its own derivative is that of regular ones.",
 )
 nonsingular_op: Op = elementwise(
@@ -99,6 +101,7 @@ det_divided_op: Op = primitive(
     define=lambda det, x: _divided(det, x),
     domain=("nonzero", "invertible"),
     refuses={"h": "lu_cpu"},
+    expanded=True,
     doc="A determinant times the inverse of its matrix, the transposed cofactors; the adjugate of singular matrices.",
 )
 
@@ -125,6 +128,7 @@ det_divided_twice_op: Op = primitive(
     define=lambda g, det, x: _divided_twice(g, det, x),
     domain=("real", "nonzero", "invertible"),
     refuses={"h": "lu_cpu"},
+    expanded=True,
     doc="The pullback of det·inverse to the matrix, where the determinant is a value of its own.",
 )
 

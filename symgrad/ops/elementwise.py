@@ -52,6 +52,7 @@ expm1: Op = _smooth(
     define=lambda x: exp(x) - 1,
     single=smooth(np.expm1),
     digits=lambda mp, x: mp.expm1(x),
+    expanded=True,
     doc="e**x - 1.",
 )
 log: Op = _smooth(
@@ -95,6 +96,7 @@ log1p: Op = _smooth(
     define=lambda x: log(1 + x),
     single=smooth(np.log1p),
     digits=lambda mp, x: -mp.inf if x == -1 else mp.log1p(x),
+    expanded=True,
     doc="log(1 + x).",
 )
 sqrt: Op = _smooth(
@@ -115,6 +117,7 @@ rsqrt: Op = _smooth(
     code=lambda x: f"1 / np.sqrt({x})",
     domain="positive",
     define=lambda x: 1 / sqrt(x),
+    expanded=True,
     doc="1/sqrt(x).",
 )
 cbrt: Op = _smooth(
@@ -134,6 +137,7 @@ sin: Op = _smooth(
     scalar=math.sin,
     domain="real",
     single=smooth(np.sin),
+    parity="odd",
     doc="Sine (radians).",
 )
 cos: Op = _smooth(
@@ -143,9 +147,12 @@ cos: Op = _smooth(
     scalar=math.cos,
     domain="real",
     single=smooth(np.cos),
+    parity="even",
     doc="Cosine (radians).",
 )
-tan: Op = _smooth("tan", np.tan, lambda out, x: 1 + out**2, scalar=math.tan, domain="unit", doc="Tangent (radians).")
+tan: Op = _smooth(
+    "tan", np.tan, lambda out, x: 1 + out**2, scalar=math.tan, domain="unit", parity="odd", doc="Tangent (radians)."
+)
 asin: Op = _smooth(
     "asin",
     np.arcsin,
@@ -153,6 +160,7 @@ asin: Op = _smooth(
     public=("asin", "arcsin"),
     domain="unit",
     single=smooth(np.arcsin),
+    parity="odd",
     doc="Inverse sine.",
 )
 acos: Op = _smooth(
@@ -164,10 +172,16 @@ acos: Op = _smooth(
     doc="Inverse cosine.",
 )
 atan: Op = _smooth(
-    "atan", np.arctan, over(lambda out, x: x * x + 1), public=("atan", "arctan"), domain="real", doc="Inverse tangent."
+    "atan",
+    np.arctan,
+    over(lambda out, x: x * x + 1),
+    public=("atan", "arctan"),
+    domain="real",
+    parity="odd",
+    doc="Inverse tangent.",
 )
-sinh: Op = _smooth("sinh", np.sinh, lambda out, x: cosh(x), domain="real", doc="Hyperbolic sine.")
-cosh: Op = _smooth("cosh", np.cosh, lambda out, x: sinh(x), domain="real", doc="Hyperbolic cosine.")
+sinh: Op = _smooth("sinh", np.sinh, lambda out, x: cosh(x), domain="real", parity="odd", doc="Hyperbolic sine.")
+cosh: Op = _smooth("cosh", np.cosh, lambda out, x: sinh(x), domain="real", parity="even", doc="Hyperbolic cosine.")
 tanh: Op = _smooth(
     "tanh",
     np.tanh,
@@ -176,6 +190,7 @@ tanh: Op = _smooth(
     fused=("TanhBackward", -1),
     domain="real",
     single=smooth(np.tanh),
+    parity="odd",
     doc="Hyperbolic tangent.",
 )
 asinh: Op = _smooth(
@@ -184,6 +199,7 @@ asinh: Op = _smooth(
     lambda out, x: 1 / sqrt(x**2 + 1),
     public=("asinh", "arcsinh"),
     domain="real",
+    parity="odd",
     doc="Inverse hyperbolic sine.",
 )
 acosh: Op = _smooth(
@@ -201,6 +217,7 @@ atanh: Op = _smooth(
     over(lambda out, x: 1 - x**2),
     public=("atanh", "arctanh"),
     domain="unit",
+    parity="odd",
     doc="Inverse hyperbolic tangent.",
 )
 
@@ -246,6 +263,7 @@ hypot: Op = _smooth(
     domain="off-zero",
     kinks=((0, 0),),
     define=lambda x, y: sqrt(x**2 + y**2),
+    expanded=True,
     doc="sqrt(x² + y²).",
 )
 hypot.vjps = hypot.jvps = (  # in torch's order
@@ -395,6 +413,7 @@ one_less_square: Op = _elementwise(
     code=lambda x: f"1 - {closed(x)} * {closed(x)}",
     define=lambda x: 1 - x * x,
     domain="real",
+    expanded=True,
     doc="1 - x²: the slope of tanh in its value, rounded once.",
 )
 tanh_slope: Op = _elementwise(

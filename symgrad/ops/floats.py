@@ -246,6 +246,7 @@ log_odds: Op = elementwise(
     refuses="c",
     domain="probability",
     define=lambda x: log(x / (1 - x)),
+    expanded=True,
     doc="log(x/(1 - x)); the derivative at 0 and 1 is infinite.",
 )
 
@@ -322,6 +323,7 @@ complex_op: Op = primitive(
     domain="real",
     define=lambda x, y: x + 1j * y,
     digits=digits.complex_of,
+    expanded=True,
     doc="x + iy, part by part: an infinite part leaves the other what it is.",
 )
 view_as_real_op: Op = primitive(

@@ -284,6 +284,7 @@ getitem_op: Op = primitive(
     view=_indexed_view,
     keeps=lambda index: index.fancy,
     digits="kernel",
+    numbers="within",
     doc="x[index]: basic, fancy and boolean indexing; arrays of places that are no constants are operands.",
 )
 put_op: Op = primitive(
@@ -528,5 +529,6 @@ index_put_op: Op = primitive(
     code=lambda x, value, *places, index: f"index_put({x}, {value}, np.s_[{index.text(places)}])",
     domain="real",
     digits="kernel",
+    numbers="within",
     doc="A copy of x with x[index] = value.",
 )

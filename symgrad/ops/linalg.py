@@ -46,6 +46,7 @@ adjoint: Op = primitive(
     define=lambda x: conj(mT(x)),
     domain="real",
     digits="kernel",
+    expanded=True,
     doc="Conjugate transpose of the last two axes, as formulas write it.",
 )
 """Xᴴ as one op: programs run a transpose and a conjugate, texts of formulas show this one."""
@@ -435,6 +436,7 @@ solve_triangular_op: Op = primitive(
     define=_triangular_define,
     together=True,
     refuses={"h": "triangular_solve_cpu"},
+    expanded=True,
     doc="Solution X of A X = B for a triangular A, of which only that triangle is read.",
 )
 

@@ -151,6 +151,7 @@ surprise: Op = elementwise(
     refuses="c",
     domain="probability",
     define=lambda p, t: -(t * _limited_log(p) + (1 - t) * _limited_log(1 - p)),
+    expanded=True,
     doc="-[t log p + (1 - t) log(1 - p)], with the logarithms limited to -100 from below.",
 )
 
@@ -440,6 +441,7 @@ chosen_op: Op = primitive(
     domain="real",
     define=lambda x, labels: sum_(_hot(labels, x) * x, -1),
     digits="kernel",
+    expanded=True,
     doc="The entry of every row that its label names; formulas show the sum over a one-hot row.",
 )
 

@@ -80,6 +80,7 @@ divided_where: Op = elementwise(
     define=lambda x, y, keep: guard(x / y, keep),
     domain=("real", "nonzero", "bool"),
     condition=2,
+    expanded=True,
     doc="x / y, and 0 where keep does not hold: what a product has no part in where it cannot be divided.",
 )
 prod_divided_op: Op = primitive(
@@ -92,6 +93,7 @@ prod_divided_op: Op = primitive(
     infer=lambda out, x, dim, keepdim: x,
     define=lambda out, x, *, dim, keepdim: _divided(out, x, dim, keepdim),
     domain="nonzero",
+    expanded=True,
     doc="A product over each of its factors, which is the product of the others; by these alone where one is zero.",
 )
 
@@ -122,6 +124,7 @@ prod_divided_twice_op: Op = primitive(
     infer=lambda g, out, x, dim, keepdim: x,
     define=lambda g, out, x, *, dim, keepdim: _divided_twice(g, out, x, dim, keepdim),
     domain="nonzero",
+    expanded=True,
     doc="The pullback of a product over each of its factors to these, where the product is a value of its own.",
 )
 

@@ -129,6 +129,7 @@ sum_op: Op = multilinear(
     result=int_to_long,
     node=overload("Sum"),
     code=reduce_code("np.sum"),
+    numbers="within",
     doc="Sum over axes.",
 )
 
@@ -185,6 +186,7 @@ mean_op: Op = primitive(
     define=lambda x, *, dim, keepdim: sum_op(x, dim=dim, keepdim=keepdim) / size(x, dim),
     domain="real",
     single=single.mean,
+    expanded=True,
     doc="Arithmetic mean over axes.",
 )
 
@@ -236,6 +238,7 @@ var_op: Op = primitive(
     domain="real",
     single=rounded(kernels.var),
     digits=digits.var,
+    expanded=True,
     doc="Variance over axes: squared deviations over (n - correction).",
 )
 

@@ -127,6 +127,7 @@ cumprod_divided_op: Op = primitive(
     infer=lambda g, out, x, dim: x,
     define=lambda g, out, x, *, dim: _divided(g, out, x, dim),
     domain="nonzero",
+    expanded=True,
     doc="The pullback of a running product: the sum of g_j · out_j from i on, over x_i; by products where one is zero.",
 )
 
@@ -153,6 +154,7 @@ cumprod_moved_op: Op = primitive(
         else where(divisible_op(out, x), out * cumsum_op(t / x, dim=dim), _moved(t, x, dim))
     ),
     domain="nonzero",
+    expanded=True,
     doc="The tangent of a running product, by way of the product where no factor is zero.",
 )
 cumprod_divided_twice_op: Op = primitive(
@@ -169,6 +171,7 @@ cumprod_divided_twice_op: Op = primitive(
     infer=lambda h, g, out, x, dim: x,
     define=lambda h, g, out, x, *, dim: _divided_twice(h, g, out, x, dim),
     domain="nonzero",
+    expanded=True,
     doc="The pullback of a running product's pullback to the factors, where the product is a value of its own.",
 )
 

@@ -190,6 +190,7 @@ masked: Op = elementwise(
     public=(),
     define=lambda x, keep: x * keep,
     domain=("real", "bool"),
+    expanded=True,
     doc="x · keep, and 0 where keep is 0 whatever x is: slopes by pieces, beside infinite cotangents.",
 )
 masked.vjps = masked.conj_vjps = masked.jvps = (lambda g, out, likex, keep: masked(g, keep), masked.vjps[1])
@@ -282,6 +283,7 @@ abs_: Op = publish(
         kinks=(0,),
         layout="kept",
         digits=digits.by_entry(lambda mp, x: abs(x)),
+        parity="even",
         doc="Absolute value; derivative 0 at 0.",
     ),
     "abs",
@@ -347,6 +349,7 @@ step: Op = elementwise(
     kinks=(0,),
     latex=r"\mathbf{{1}}_{{{0} > {1}}}",
     digits=lambda mp, x, y: mp.mpf(0 if x < y else 0.5 if x == y else 1),
+    numbers="setting",
     doc="0 where x < y, 1/2 where equal, 1 elsewhere.",
 )
 maximum: Op = by_parts(
@@ -394,6 +397,7 @@ clamp_op: Op = by_parts(
         kinks=("x = lo", "x = hi"),
         latex=r"\operatorname{{clip}}\left({0}, {1}, {2}\right)",
         digits=lambda mp, x, lo, hi: digits.smaller(mp, digits.larger(mp, x, lo), hi),
+        numbers="setting",
         doc="x limited to [lo, hi]; derivative 1 at the bounds.",
     )
 )
@@ -409,6 +413,7 @@ clamp_min: Op = by_parts(
         domain="real",
         kinks=("x = lo",),
         digits=digits.larger,
+        numbers="setting",
         doc="x limited from below; derivative 1 at the bound.",
     )
 )
@@ -424,6 +429,7 @@ clamp_max: Op = by_parts(
         domain="real",
         kinks=("x = hi",),
         digits=digits.smaller,
+        numbers="setting",
         doc="x limited from above; derivative 1 at the bound.",
     )
 )

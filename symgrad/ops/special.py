@@ -24,6 +24,7 @@ erf: Op = _special(
     sympy="erf",
     domain="real",
     latex=r"\operatorname{{erf}}\left({0}\right)",
+    parity="odd",
     doc="Error function.",
 )
 erfc: Op = _special(

@@ -242,6 +242,7 @@ matrix_power_op: Op = primitive(
     domain="invertible",
     define=lambda x, *, n: matrix_power(x, n),
     code=lambda x, *, n: f"np.linalg.matrix_power({x}, {n})",
+    expanded=True,
     doc="A square matrix multiplied n times with itself; formulas show products of equal matrices so.",
 )
 

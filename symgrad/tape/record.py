@@ -285,7 +285,7 @@ def _claimed(op: Op, args: tuple[Any, ...]) -> int:
     It does so for copies, and beside operands that are no inference tensors, which its numbers are not; those that stay
     numbers in torch are no operands.
     """
-    apart = op.name in ("pow", "scaled_reciprocal")
+    apart = op.numbers in ("setting", "after")
     others = [arg for arg in args if isinstance(arg, Recorded)] if apart else args
     if not MODE.local.enabled or (not op.copy and all(map(inferred, others))):
         return 0

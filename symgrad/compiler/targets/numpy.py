@@ -29,7 +29,6 @@ from symgrad.ops.sizes import size_value
 FRAME = "_lambdifygenerated"
 """The function name that lambdify writes; the program's own name replaces it."""
 
-_PROMOTED = ("where", "cat", "stack", "solve")
 _ARITHMETIC = {"add", "sub", "mul", "div", "neg", "pow", "floor_divide", "remainder"}
 _VIEWS = {
     "permute",
@@ -194,7 +193,7 @@ class Writer:
         """Argument texts with the casts that the library's promotion asks for and NumPy's would not do."""
         op = term.op
         first = 1 if op.name == "where" else 0
-        if op.kind == "primitive" and op.name not in _PROMOTED:
+        if op.kind == "primitive" and not op.together:
             if op.dtypes != "float" or term.args[0].dtype is None or is_floating(term.args[0].dtype):
                 return texts
             first, considered = 0, term.args[:1]

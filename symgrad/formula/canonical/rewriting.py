@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 Rewrite = Callable[[Product, "Canonicaliser"], Product]
 
-_ODD = frozenset({"sin", "tan", "tanh", "sinh", "asin", "atan", "asinh", "atanh", "erf"})
-_EVEN = frozenset({"cos", "cosh", "abs"})
-
 
 # ---------------------------------------------------------------------------------------------- products
 
@@ -430,10 +427,10 @@ def simpler_function(run: Canonicaliser, op: Op, args: Sequence[Form], shape: tu
         u = without_root(form.scaled(-1), run)
         if u is not None:
             return run.elementwise(lookup("ndtr"), [u], {}, u.shape).scaled(2)
-    if name in _ODD | _EVEN and form.terms and all(p.coef < 0 for p in form.terms):
+    if op.parity and form.terms and all(p.coef < 0 for p in form.terms):
         # f(-x) = -f(x) for odd and f(x) for even functions, always.
         found = run.elementwise(op, [form.scaled(-1)], {}, shape)
-        return found.scaled(-1) if name in _ODD else found
+        return found.scaled(-1) if op.parity == "odd" else found
     if name in ("abs", "sign") and len(form.terms) == 1 and form.terms[0].coef != 1 and form.terms[0].factors:
         # |cx| = |c||x| and sign(cx) = sign(c)sign(x), always.
         c = form.terms[0].coef

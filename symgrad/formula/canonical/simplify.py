@@ -58,17 +58,6 @@ from symgrad.formula.canonical.slices import keeps_order
 from symgrad.formula.structures import is_hermitian, is_symmetric
 from symgrad.formula.term import NUMBER, SYMBOL, Term, flatten, number, postorder
 from symgrad.op import Op, lookup
-from symgrad.ops.products import QUOTIENTS
-
-_EXPANDED = frozenset(
-    ("mean", "square", "reciprocal", "rsqrt", "adjugate", "matrix_power", "var", "hypot", "log1p", "expm1",
-     "solve_triangular", "chosen", "masked", "inverse_mills", "erfcx_tail", "one_less_square", "complex", "adjoint",
-     "erfcx", "bessel_ie", "log_odds", "surprise", "adjugate_moved", "divided_where", *QUOTIENTS)
-)  # fmt: skip
-"""Ops that formulas show by their definition."""
-
-_REDUCTIONS = frozenset({"norm", "logsumexp", "amax", "amin", "prod", "std", "argmax", "argmin", "var"})
-"""Primitives with ``keepdim``, which is written as an axis of its own."""
 
 _LINEAR = LINEAR | {"reshape", "real", "imag", "fourier"}
 """Ops that are linear in their first argument: real factors in front are pulled out."""
@@ -347,7 +336,7 @@ class Canonicaliser:
             found = reader(self, term, args)
             if found is not None:
                 return found
-        if (op.name in _EXPANDED or op.kind == "function") and op.define is not None:
+        if (op.expanded or op.kind == "function") and op.define is not None:
             return self._defined(term)
         if op.kind == "multilinear":
             return self._multilinear(term, args)
@@ -392,7 +381,7 @@ class Canonicaliser:
             form = Form([rest], args[0].shape)
             inner = self.linear(op, self._like(term.args[0], form), form, params, term.args[1:])
             return self.times(Form([Product(p.coef, scalars, (), p.decimal)] if p.coef else (), ()), inner)
-        if op.name in _REDUCTIONS:
+        if "keepdim" in params:  # which is written as an axis of its own
             return self._reduced(term, args[0])
         return self._applied(op, [self._like(t, a) for t, a in zip(term.args, args, strict=True)], params)
 

@@ -462,7 +462,7 @@ def _term(item: Any, args: list[Any], table: dict[str, Term]) -> Any:
         return args or number(item is sp.true)
     if isinstance(item, sp.Piecewise):
         return _piecewise(args)
-    name = _NAMES.get(type(item).__name__, getattr(item, "op_name", None) or type(item).__name__)
+    name = _op_name(item)
     if name not in _table() or isinstance(item, sp.core.function.AppliedUndef):
         from symgrad.formula.sympy.nodes import refused
 
@@ -538,10 +538,17 @@ def _whole(name: str, order: Term) -> int:
     return order.number
 
 
-_NAMES = {
-    "Abs": "abs", "ceiling": "ceil", "Max": "maximum", "Min": "minimum", "Mod": "remainder", "loggamma": "lgamma",
-    "re": "real", "im": "imag", "conjugate": "conj", "LambertW": "lambertw", "arg": "angle",
-}  # fmt: skip
+def _op_name(item: Any) -> str:
+    """The op of a SymPy function or head: as its entry says, or of the same name."""
+    name = type(item).__name__
+    if name in _NAMES:
+        return _NAMES[name]
+    said = (op.name for op in _table().values() if op.sympy == name)
+    return getattr(item, "op_name", None) or next(said, name)
+
+
+_NAMES = {"Mod": "remainder", "re": "real", "im": "imag", "conjugate": "conj", "arg": "angle"}
+"""SymPy's functions whose ops do not become them again."""
 _BACK: dict[str, Callable[[list[Any]], Any]] = {
     "Pow": _pow,
     "StrictGreaterThan": lambda a: lookup("gt")(*a),
