@@ -17,6 +17,7 @@ from symgrad.formula.printing.calls import (
     unit_vector,
     writes,
 )
+from symgrad.formula.printing.indices import index_notation, root_of_squares, sum_of_entries
 from symgrad.formula.printing.latex import Writer, kind_of
 from symgrad.formula.printing.pieces import ATOM, MUL, OPEN, POWER, Item, Piece, brackets, closed, text_of, transposed
 from symgrad.formula.structures import shows_symmetry
@@ -131,7 +132,9 @@ def _expand(w: Writer, t: Term) -> Piece | None:
 def _sum_over(w: Writer, t: Term) -> Piece | None:
     x, axes = t.args[0], t.params["dim"]
     a = w.operand(x)
-    if a.kind == "t" or kind_of(t.shape) == "t":
+    if a.kind == "t":
+        return sum_of_entries(w, t)
+    if kind_of(t.shape) == "t":
         return None
     if a.kind == "s":
         return a
@@ -273,7 +276,9 @@ def _norm(w: Writer, t: Term) -> Piece | None:
     x, p = t.args[0], t.params["p"]
     if x.ndim == 2 and p == 2 and t.params["dim"] in ((0,), (1,)) and not t.params["keepdim"]:
         return _norms(w, t)
-    if t.params["dim"] != tuple(range(x.ndim)) or x.ndim > 2 or not (p > 0 and (p == math.inf or p == int(p))):
+    if x.ndim > 2:
+        return root_of_squares(w, t)
+    if t.params["dim"] != tuple(range(x.ndim)) or not (p > 0 and (p == math.inf or p == int(p))):
         return None
     w.closing(x)
     a = w.operand(x)
@@ -349,8 +354,6 @@ def _indexed(w: Writer, t: Term, index: str) -> Piece:
 
 # ---------------------------------------------------------------------------------------------- index notation
 
-_LETTERS = "ijklabcdefghpqrsuvwxyzmnot"
-
 
 @writes("einsum")
 def _einsum(w: Writer, t: Term) -> Piece | None:
@@ -378,39 +381,3 @@ def _spread(w: Writer, t: Term) -> Piece | None:
         if label not in known:
             made = lookup("unsqueeze")(made, dim=axis)
     return w.write(lookup("expand")(made, shape=t.shape))
-
-
-def index_notation(w: Writer, t: Term) -> Piece:
-    """Sums over indices, with the free indices of the result on a bracket around it."""
-    inputs, output = t.params["inputs"], list(t.params["output"])
-    letters = iter(x for x in _LETTERS if not w.taken(x) and x not in w.sizes_of(t))
-    labels = dict.fromkeys([*output, *(x for row in inputs for x in row)])
-    name = {x: next(letters) for x in labels}
-    deltas, free = [], []
-    for k, x in enumerate(output):
-        if x in output[:k]:
-            extra = next(letters)
-            deltas.append(rf"\delta_{{{name[x]} {extra}}}")
-            free.append(extra)
-        else:
-            free.append(name[x])
-    factors, lead = [], Piece("s")
-    for arg, row in zip(t.args, inputs, strict=True):
-        a = exact(w, arg)
-        if not row:
-            lead = pieces.product(lead, a)
-            continue
-        lead = pieces.product(lead, Piece("s", coef=a.coef, top=a.top, bottom=a.bottom)) if a.kind != "s" else lead
-        text = a.core if a.kind != "s" else text_of(a)
-        plain = a.level == ATOM and "_" not in text and "^" not in text and not text.endswith(r"\right)")
-        factors.append((text if plain else rf"\left[{text}\right]") + f"_{{{' '.join(name[x] for x in row)}}}")
-    covered = set().union(*map(set, inputs))
-    if w.sized:
-        ones = [(name[x], n) for x, n in zip(output, t.shape, strict=True) if x not in covered]
-        factors += [rf"\left[\mathbf{{1}}_{{{n}}}\right]_{{{letter}}}" for letter, n in ones]
-    bound = [name[x] for x in labels if x not in output]
-    text = (rf"\sum_{{{' '.join(bound)}}} " if bound else "") + " ".join([*factors, *deltas])
-    if not output:
-        return pieces.product(lead, Piece("s", text, OPEN if bound else MUL))
-    made = Piece(kind_of(t.shape), rf"\left[{text}\right]_{{{' '.join(free)}}}")
-    return pieces.product(lead, made)

@@ -229,7 +229,9 @@ class _TexReader:
         found = self.juxtaposed()
         self.bound = before
         free = {x for _, row in found.operands for x in row} - set(letters)
-        return found if free or found.deltas else value_of(found.contracted(()))
+        if found.deltas:
+            return found
+        return found.summed(letters) if free else value_of(found.contracted(()))
 
     def subscript(self) -> tuple[str, ...]:
         """Index letters after ``_``."""
@@ -295,7 +297,7 @@ class _TexReader:
             return Value("m", op("matrix_power", base.term, n=whole))
         if base.kind == "eye" and exponent.term.number == -1:
             return Value("eye", op("div", 1, base.term))
-        if not entry and base.kind not in ("s", "o") and exponent.kind == "s":
+        if not entry and base.kind not in ("s", "o", "indexed") and exponent.kind == "s":
             raise tokens.error(
                 "a power of an array is written with \\odot; only ^{\\top} and whole powers of square matrices are "
                 "matrix powers here"

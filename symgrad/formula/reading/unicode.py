@@ -41,7 +41,7 @@ _SIGNS = {
     "¬": r"\neg", "∑": r"\sum", "∞": r"\infty", "…": r"\ldots", "⌊": r"\left\lfloor", "⌋": r"\right\rfloor",
     "⌈": r"\left\lceil", "⌉": r"\right\rceil", "⋮": r"\vdots", "′": "'", "√": r"\sqrt", "∛": r"\sqrt",
 }  # fmt: skip
-_OPENING = ("", " ", "(", "[", "{", "‖", "|", "∑", "−", "¬", "\n")
+_OPENING = ("", " ", "(", "[", "{", "‖", "|", "∑", "−", "¬", "/", "\n")
 _GREEK = {letter: rf"\{name}" for name, letter in GREEK_LETTERS.items()}
 _DECOMPOSED = re.compile(r"(\S+) diag\((\S+)\) (\S+)ᵀ\s+'\((\w+)\)'")
 """What singular vectors or eigenvectors are called."""

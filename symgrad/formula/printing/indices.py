@@ -1,0 +1,187 @@
+r"""Index notation: sums over indices, and the entries of arrays that matrix notation has no room for.
+
+A contraction is ``\left[\sum_{k} A_{i k} B_{k j}\right]_{i j}``.  An array of three or more axes that is made entry by
+entry of smaller ones is written by its entry: ``X_{i k} - Y_{j k}`` says what no broadcast can.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+
+from symgrad.formula.printing import pieces
+from symgrad.formula.printing.calls import exact
+from symgrad.formula.printing.latex import Writer, kind_of
+from symgrad.formula.printing.pieces import ATOM, MUL, OPEN, Piece, closed, text_of
+from symgrad.formula.term import Term, constant_value, number, symbol
+from symgrad.op import lookup
+
+_LETTERS = "ijklabcdefghpqrsuvwxyzmnot"
+
+LARGEST = 24
+"""Ops of an entry that is written out."""
+
+
+def _letters(w: Writer, t: Term) -> Iterator[str]:
+    """Letters for indices, which nothing around the term is called."""
+    return iter(x for x in _LETTERS if not w.taken(x) and x not in w.sizes_of(t))
+
+
+def index_notation(w: Writer, t: Term) -> Piece:
+    """Sums over indices, with the free indices of the result on a bracket around it."""
+    inputs, output = t.params["inputs"], list(t.params["output"])
+    letters = _letters(w, t)
+    labels = dict.fromkeys([*output, *(x for row in inputs for x in row)])
+    name = {x: next(letters) for x in labels}
+    deltas, free = [], []
+    for k, x in enumerate(output):
+        if x in output[:k]:
+            extra = next(letters)
+            deltas.append(rf"\delta_{{{name[x]} {extra}}}")
+            free.append(extra)
+        else:
+            free.append(name[x])
+    factors, lead = [], Piece("s")
+    for arg, row in zip(t.args, inputs, strict=True):
+        a = exact(w, arg)
+        if not row:
+            lead = pieces.product(lead, a)
+            continue
+        entry = entry_of(w, arg, [name[x] for x in row])
+        if entry is not None:
+            lead = pieces.product(lead, Piece("s", coef=entry.coef, top=entry.top, bottom=entry.bottom))
+            factors.append(closed((entry.core, entry.level), OPEN + 1))
+            continue
+        lead = pieces.product(lead, Piece("s", coef=a.coef, top=a.top, bottom=a.bottom)) if a.kind != "s" else lead
+        factors.append(_named(a.core if a.kind != "s" else text_of(a), a, [name[x] for x in row]))
+    covered = set().union(*map(set, inputs))
+    if w.sized:
+        ones = [(name[x], n) for x, n in zip(output, t.shape, strict=True) if x not in covered]
+        factors += [rf"\left[\mathbf{{1}}_{{{n}}}\right]_{{{letter}}}" for letter, n in ones]
+    bound = [name[x] for x in labels if x not in output]
+    text = (rf"\sum_{{{' '.join(bound)}}} " if bound else "") + " ".join([*factors, *deltas])
+    if not output:
+        return pieces.product(lead, Piece("s", text, OPEN if bound else MUL))
+    made = Piece(kind_of(t.shape), rf"\left[{text}\right]_{{{' '.join(free)}}}")
+    return pieces.product(lead, made)
+
+
+def _named(text: str, a: Piece, letters: Sequence[str]) -> str:
+    """The entry of an array of which the text is known."""
+    plain = a.level == ATOM and "_" not in text and "^" not in text and not text.endswith(r"\right)")
+    return (text if plain else rf"\left[{text}\right]") + f"_{{{' '.join(letters)}}}"
+
+
+def sum_of_entries(w: Writer, t: Term) -> Piece | None:
+    """The sum of an array of three or more axes over some of them, by its entries."""
+    return None if t.params["keepdim"] else _summed(w, t.args[0], t.params["dim"])
+
+
+def root_of_squares(w: Writer, t: Term) -> Piece | None:
+    """The norms along an axis of a real array of three or more axes, by its entries."""
+    (x,), dims = t.args, t.params["dim"]
+    if t.params["keepdim"] or t.params["p"] != 2 or x.dtype is None or x.dtype.kind == "c" or len(dims) == x.ndim:
+        return None
+    return _summed(w, lookup("pow")(x, 2), dims, root=True)
+
+
+def _summed(w: Writer, x: Term, dims: Sequence[int], root: bool = False) -> Piece | None:
+    letters = _letters(w, x)
+    name = [next(letters) for _ in range(x.ndim)]
+    entry = entry_of(w, x, name)
+    if entry is None:
+        return None
+    item = pieces.signed(entry)
+    text = rf"\sum_{{{' '.join(name[k] for k in dims)}}} {closed(item, MUL)}"
+    text = rf"\sqrt{{{text}}}" if root else text
+    free = [k for k in range(x.ndim) if k not in dims]
+    if not free:
+        return Piece("s", text, OPEN)
+    kind = kind_of(tuple(x.shape[k] for k in free))
+    return Piece(kind, rf"\left[{text}\right]_{{{' '.join(name[k] for k in free)}}}")
+
+
+def entry_of(w: Writer, t: Term, letters: Sequence[str]) -> Piece | None:
+    """The entry of an array of three or more axes as a scalar formula; None where there is no such text for it."""
+    if t.ndim < 3 or not _by_entry(t):
+        return None
+    made = _Entries(w).of(t, tuple(letters))
+    return None if made is None else w.write(made)
+
+
+class _Entries:
+    """Rewrites an array that is made entry by entry as the scalar term of its entry."""
+
+    def __init__(self, w: Writer):
+        self.w = w
+        self.left = LARGEST
+
+    def of(self, t: Term, letters: tuple[str, ...]) -> Term | None:
+        """The entry at some letters: the op on entries, the entry of what was broadcast, or that of an array."""
+        self.left -= 1
+        if self.left < 0:
+            return None
+        if not t.shape:
+            return t
+        value = constant_value(t)
+        if value is not None:
+            return number(value)
+        if t.ndim > 2 and _by_entry(t):
+            return self._through(t, letters)
+        if t.op.name == "einsum" and len(t.args) > 1:
+            return self._product(t, letters)
+        source = _broadcast(t, letters)
+        if source is not None:
+            return self.of(*source)
+        return self._entry(t, letters) if t.ndim <= 2 else None
+
+    def _through(self, t: Term, letters: tuple[str, ...]) -> Term | None:
+        args = []
+        for a in t.args:
+            own = letters[t.ndim - a.ndim :]
+            if a.shape != t.shape[t.ndim - a.ndim :]:
+                return None
+            made = self.of(a, own)
+            if made is None:
+                return None
+            args.append(made)
+        return t.op(*args, **t.params)  # type: ignore[no-any-return]
+
+    def _product(self, t: Term, letters: tuple[str, ...]) -> Term | None:
+        """The product of entries that a contraction without a sum is."""
+        output = t.params["output"]
+        name = dict(zip(output, letters, strict=True))
+        rows = t.params["inputs"]
+        if len(name) < len(output) or any(x not in name for row in rows for x in row):
+            return None
+        args = [self.of(a, tuple(name[x] for x in row)) for a, row in zip(t.args, rows, strict=True)]
+        return None if None in args else functools.reduce(lookup("mul"), args)
+
+    def _entry(self, t: Term, letters: tuple[str, ...]) -> Term:
+        """A number that is written as the entry of an array."""
+        w = self.w
+        made = symbol(f"{t.op.name} {id(t)} {' '.join(letters)}", (), t.dtype)
+        a = exact(w, t)
+        w.images[made] = Piece("s", _named(text_of(a), a if a.bare else a.replaced(level=MUL), letters))
+        return made
+
+
+def _by_entry(t: Term) -> bool:
+    """Whether an array is made entry by entry of its arguments."""
+    return t.op.kind == "elementwise" or t.op.name in ("abs", "sign", "where")
+
+
+def _broadcast(t: Term, letters: tuple[str, ...]) -> tuple[Term, tuple[str, ...]] | None:
+    """What an array with axes moved, repeated or added is made of, with the letters that are left."""
+    if t.op.name == "permute":
+        dims = t.params["dims"]
+        return t.args[0], tuple(letters[dims.index(k)] for k in range(t.ndim))
+    if t.op.name == "unsqueeze":
+        return t.args[0], letters[: t.params["dim"]] + letters[t.params["dim"] + 1 :]
+    if t.op.name == "expand" and t.args[0].shape == t.shape[t.ndim - t.args[0].ndim :]:
+        return t.args[0], letters[t.ndim - t.args[0].ndim :]
+    if t.op.name == "einsum" and len(t.args) == 1:
+        (row,), output = t.params["inputs"], t.params["output"]
+        if set(row) <= set(output) and len(set(output)) == len(output):
+            return t.args[0], tuple(letters[output.index(x)] for x in row)
+    return None
