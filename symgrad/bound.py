@@ -13,6 +13,7 @@ from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError
 from symgrad.op import lookup
 from symgrad.tape import containers
+from symgrad.tape.bundle import Bundle, apart
 from symgrad.tape.dual import Dual, faced
 from symgrad.tape.modes import MODE, enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad
 from symgrad.tape.record import Recorded, plain, recorded
@@ -52,14 +53,15 @@ def as_tensor(value: Any, name: str) -> Any:
     return plain(Tensor, value)
 
 
-def as_variable(tensor: Any, name: str, tie: bool) -> tuple[Any, Any]:
+def as_variable(tensor: Any, name: str, tie: bool, pulled: bool = True) -> tuple[Any, Any]:
     """A new variable with the value of ``tensor``, and what the function gets of it.
 
-    Where the tensor is tracked the variable is tied to it, so that derivatives nest; a dual keeps its tangent.
+    Where the tensor is tracked the variable is tied to it, so that derivatives nest; a dual keeps its tangent.  The
+    variable requires grad if derivatives by it are ``pulled`` back to it.
     """
     if isinstance(tensor, Dual):
-        base, shown = as_variable(as_tensor(tensor.primal, name), name, tie)
-        return base, Dual(shown, tensor.tangent, tensor.tag)
+        base, shown = as_variable(as_tensor(tensor.primal, name), name, tie, pulled)
+        return base, Dual(shown, apart(tensor.tangent) if pulled else tensor.tangent, tensor.tag)
     if not is_floating(tensor.dtype):
         raise ArgumentError(
             f"{name} has dtype {tensor.dtype}; derivatives need a floating or complex dtype (cast it with .double())."
@@ -70,7 +72,7 @@ def as_variable(tensor: Any, name: str, tie: bool) -> tuple[Any, Any]:
     made = plain(Tensor, tensor._value)
     extra = made.more()
     extra.name = tensor._extra.name if tensor._extra is not None and tensor._extra.name else name
-    made._requires_grad = True
+    made._requires_grad = pulled
     return made, made
 
 
@@ -95,26 +97,42 @@ def _numbers(argnums: Any, count: int) -> tuple[int, ...]:
 class Bound:
     """The arguments of one call: those differentiated by as new variables, the others as they are."""
 
-    def __init__(self, function: Callable[..., Any], args: Sequence[Any], argnums: Argnums, tie: bool = False):
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        argnums: Argnums,
+        tie: bool = False,
+        pulled: bool = True,
+    ):
         self.single = isinstance(argnums, int)
-        numbers = _numbers(argnums, len(args))
+        self.numbers = numbers = _numbers(argnums, len(args))
         names = tracing.argument_names(function, len(args))
         names += [f"x{k + 1}" for k in range(len(names), len(args))]
         self.tie = tie or watched()
         self.args = [containers.tree_map(_other, arg) for arg in args]
         self.variables: list[Any] = []
+        self.shown: list[Any] = []
         self.structures = []
         self.tracked = False
         for number in numbers:
             leaves, structure = containers.flatten(args[number])
             shown = []
             for leaf, name in zip(leaves, containers.paths(structure, names[number]), strict=True):
-                base, value = as_variable(as_tensor(leaf, f"argument {name}"), name, self.tie)
+                base, value = as_variable(as_tensor(leaf, f"argument {name}"), name, self.tie, pulled)
                 self.tracked = self.tracked or base._node is not None
                 self.variables.append(base)
                 shown.append(value)
+            self.shown += shown
             self.structures.append(structure)
             self.args[number] = containers.unflatten(structure, iter(shown))
+
+    def given(self, leaves: Sequence[Any]) -> list[Any]:
+        """The arguments of the call with others in place of what the function gets of the variables."""
+        row, args = iter(leaves), list(self.args)
+        for number, structure in zip(self.numbers, self.structures, strict=True):
+            args[number] = containers.unflatten(structure, row)
+        return args
 
     @contextmanager
     def closed(self) -> Iterator[None]:
@@ -207,6 +225,8 @@ def settled(value: Any) -> Any:
     """A result that nobody outside differentiates: its formula stays, its grad goes."""
     if isinstance(value, Dual):
         return Dual(settled(value.primal), settled(value.tangent), value.tag)
+    if isinstance(value, Bundle):
+        return value.on_parts(settled)
     if not isinstance(value, Recorded) or not value._requires_grad or value._node is None:
         return value
     made = plain(Tensor, value._value)
@@ -216,4 +236,6 @@ def settled(value: Any) -> Any:
 
 def flat_parts(out: Any) -> list[Any]:
     """The tensors that a result consists of: itself, or the primals and tangents of a dual."""
-    return [*flat_parts(out.primal), *flat_parts(out.tangent)] if isinstance(out, Dual) else [out]
+    if isinstance(out, Dual):
+        return [*flat_parts(out.primal), *flat_parts(out.tangent)]
+    return [part for row in out.parts() for part in flat_parts(row)] if isinstance(out, Bundle) else [out]

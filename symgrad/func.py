@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import autograd
+from symgrad.autograd.columns import pushed_columns
 from symgrad.autograd.jacobians import with_entries
 from symgrad.batching import vmap
 from symgrad.bound import (
@@ -29,6 +30,7 @@ from symgrad.bound import (
     settled,
     watched,
 )
+from symgrad.chances import drawing
 from symgrad.compiler.derivatives import transformed
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError
@@ -37,6 +39,7 @@ from symgrad.ops.fitting import fit
 from symgrad.ops.kinks import steepest
 from symgrad.ops.shaping import reshape, stack
 from symgrad.tape import containers, dual
+from symgrad.tape.bundle import Bundle, row_of
 from symgrad.tape.dual import Dual
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
@@ -63,6 +66,9 @@ __all__ = [
 
 def _pull(out: Any, variables: Sequence[Any], seed: Any, create: bool) -> list[Any]:
     """Cotangents of the variables from one result; the cotangent of a dual is a dual."""
+    if isinstance(out, Bundle):
+        rows = [_pull(row, variables, row_of(seed, out.tag, k), create) for k, row in enumerate(out.each())]
+        return [out.like(column) for column in zip(*rows, strict=True)]
     if isinstance(out, Dual):
         seed_primal, seed_tangent = dual.parts(seed, out.tag)
         primal = _pull(out.primal, variables, seed_primal, create)
@@ -75,6 +81,9 @@ def _pull(out: Any, variables: Sequence[Any], seed: Any, create: bool) -> list[A
         primal = _pull(out, variables, seed.primal, create)
         tangent = _pull(out, variables, seed.tangent, create)
         return [Dual(p, t, seed.tag) for p, t in zip(primal, tangent, strict=True)]
+    if isinstance(seed, Bundle):
+        rows = [_pull(out, variables, row, create) for row in seed.each()]
+        return [seed.like(column) for column in zip(*rows, strict=True)]
     found: Sequence[Any] = [None] * len(variables)
     if isinstance(out, Recorded) and out._requires_grad:
         seeds = None if seed is None else [as_tensor(seed, "the cotangent")]
@@ -215,15 +224,57 @@ def jacrev(
 def jacfwd(
     func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
-    """:func:`jacobian`, with torch's arguments: the function runs once, so random functions need no ``randomness``.
+    """:func:`jacobian` by forward mode: the function runs once, along all unit tangents of the arguments.
+
+    That is cheap where there are more outputs than inputs.  The Jacobian has the dtypes of the outputs.  Random
+    functions are refused unless ``randomness`` is ``"same"`` (all columns are those of one function) or ``"different"``
+    (every column has numbers of its own, from a run of its own).  Raises ``RuntimeError`` for complex arguments and
+    results, which have no one Jacobian.
 
     >>> import symgrad as sg
-    >>> sg.func.jacfwd(lambda x: x * x)(sg.tensor(3.0))
-    tensor(6.)
+    >>> sg.func.jacfwd(lambda x: x * x)(sg.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
     """
+    check_function(func, "jacfwd")
     if randomness not in ("error", "different", "same"):
         raise ArgumentError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
-    return jacobian(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def pushed(*args: Any, **kwargs: Any) -> Any:
+        with deriving():
+            bound = Bound(func, args, argnums, pulled=False)
+            _check_real(bound.variables, "input")
+            structures: list[Any] = []
+
+            def moved(row: list[Any]) -> tuple[list[Any], Any]:
+                with bound.closed(), drawing(randomness) as start:
+                    start()
+                    result, aux = run(func, bound.given(row), kwargs, has_aux, _JVP)
+                leaves, structure = results(result, _JVP)
+                _check_real(leaves, "output")
+                structures.append(structure)
+                return leaves, functools.partial(_mapped, aux)
+
+            found, aux = pushed_columns(moved, bound.shown, randomness != "different")
+        rows = iter([bound.nested(iter(blocks)) for blocks in found])
+        nested = containers.unflatten(structures[0], rows)
+        return (nested, aux) if has_aux else nested
+
+    return transformed(pushed, "jacobian", func, argnums, has_aux)
+
+
+def _mapped(tree: Any, function: Callable[[Any], Any]) -> Any:
+    return containers.tree_map(function, tree)
+
+
+def _check_real(values: Sequence[Any], what: str) -> None:
+    for k, value in enumerate(values):
+        if value.dtype.kind == "c":
+            raise AutogradError(
+                f"jacfwd: Expected all {what}s to be real but received complex tensor at flattened input idx: {k}; "
+                "sg.autograd.wirtinger gives both derivatives by a complex variable."
+            )
 
 
 def _rows(out: Any, variables: Sequence[Any], create: bool) -> list[Any]:
@@ -448,4 +499,4 @@ def transposed(op: Op, i: int, tangent: Any, out: Any, inputs: tuple[Any, ...], 
     probe = plain(Tensor, np.zeros(shape_of(out), out.dtype)[()])
     with steepest():
         _, back = vjp(pulled, probe)
-        return back(tangent)[0]
+        return tangent.map(lambda row: back(row)[0]) if isinstance(tangent, Bundle) else back(tangent)[0]

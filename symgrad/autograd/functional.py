@@ -12,10 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.autograd.columns import pushed_columns
 from symgrad.autograd.jacobians import with_entries
 from symgrad.autograd.sweeps import grad
 from symgrad.errors import ArgumentError, AutogradError
+from symgrad.op import shape_of
 from symgrad.ops.shaping import stack
+from symgrad.tape.bundle import apart
+from symgrad.tape.dual import Dual
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.names import name_of
 from symgrad.tape.record import Recorded, plain
@@ -57,7 +61,7 @@ def _tuple_of(value: Any, what: str, name: str) -> tuple[tuple[Any, ...], bool]:
     several = isinstance(value, tuple)
     row = value if several else (value,)
     for k, t in enumerate(row):
-        if not isinstance(t, Recorded):
+        if not isinstance(t, (Recorded, Dual)):
             part = f"the value at index {k}" if several else f"the given {what}"
             raise ArgumentError(
                 f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but {part} has type "
@@ -93,19 +97,19 @@ def _call(func: Callable[..., Any], inputs: Any, name: str, create_graph: bool, 
 def _demand(row: tuple[Any, ...], words: str, strict: bool) -> None:
     """In strict mode: every tensor of ``row`` has a history."""
     for i, t in enumerate(row):
-        if strict and not t._requires_grad:
+        if strict and not t.requires_grad:
             raise AutogradError(words.format(i=i))
 
 
 def _zeros(like: Any) -> Any:
-    return plain(Tensor, np.zeros_like(like._value)[()])
+    return plain(Tensor, np.zeros(shape_of(like), like.dtype)[()])
 
 
 def _gradients(
     outputs: Any, inputs: tuple[Any, ...], vectors: Any, create_graph: bool, strict: bool, words: str = _INDEPENDENT
 ) -> tuple[Any, ...]:
     """Gradients, zero where an output does not depend on an input (an error with ``strict``)."""
-    kept = [(o, v) for o, v in zip(outputs, vectors, strict=True) if o._requires_grad]
+    kept = [(o, v) for o, v in zip(outputs, vectors, strict=True) if o.requires_grad]
     found: Any = (None,) * len(inputs)
     if kept:
         found = grad([o for o, _ in kept], inputs, [v for _, v in kept], True, create_graph, allow_unused=True)
@@ -152,7 +156,8 @@ def _with_formulas(function: Callable[..., Any], several: bool) -> Callable[...,
         values: list[Any] = []
 
         def watched(*row: Any) -> Any:
-            for x, parameter in zip(row, _parameters(func, len(row)), strict=True):
+            for given, parameter in zip(row, _parameters(func, len(row)), strict=True):
+                x = given.primal if isinstance(given, Dual) else given
                 if isinstance(x, Recorded) and name_of(x) is None:
                     x.more().name = parameter
             values.append(func(*row))
@@ -234,8 +239,9 @@ def jacobian(
 ) -> Any:
     """The Jacobian of ``func`` at ``inputs``, of shape (output axes, input axes); nested tuples for several of them.
 
-    ``vectorize`` and ``strategy`` choose how torch computes it and do not change the result.  With ``return_expr=True``
-    the formula comes along, as a SymPy expression.
+    ``strategy="forward-mode"`` computes all columns in one run of ``func``, which is cheap where there are more outputs
+    than inputs; ``vectorize`` does not change the result.  With ``return_expr=True`` the formula comes along, as a
+    SymPy expression.
 
     >>> import symgrad as sg
     >>> jacobian(lambda x: x * x, sg.tensor([1.0, 2.0]))
@@ -248,11 +254,34 @@ def jacobian(
         raise ArgumentError(f'Expected strategy to be either "forward-mode" or "reverse-mode", not {strategy!r}.')
     if strict and vectorize:
         raise AutogradError("strict=True and vectorize=True are not supported together; leave one of them out.")
+    if strategy == "forward-mode":
+        return _pushed(func, inputs, strict)
     with enable_grad():
         row, several, outputs, many = _call(func, inputs, "jacobian", create_graph, strict)
         blocks = tuple(_rows(j, out, row, create_graph, strict) for j, out in enumerate(outputs))
     shaped = tuple(_out(block, several, create_graph) for block in blocks)
     return shaped if many else shaped[0]
+
+
+def _pushed(func: Callable[..., Any], inputs: Any, strict: bool) -> Any:
+    """The Jacobian by forward mode; it has a graph where the inputs have one."""
+    if strict:
+        raise AutogradError(
+            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported '
+            'together (yet). Please either set `strict=False` or `strategy="reverse-mode"`.'
+        )
+    row, several = _tuple_of(inputs, "inputs", "jacobian")
+    shown = [x.view(tuple(x.shape)) if x._requires_grad else _leaf(x).requires_grad_(False) for x in row]
+    many = [False]
+
+    def run(given: list[Any]) -> tuple[list[Any], Any]:
+        outputs, many[0] = _tuple_of(func(*given), "outputs of the user-provided function", "jacobian")
+        return list(outputs), lambda _: None
+
+    with enable_grad():
+        found, _ = pushed_columns(run, shown)
+    shaped = tuple(tuple(blocks) if several else blocks[0] for blocks in found)
+    return shaped if many[0] else shaped[0]
 
 
 def _rows(j: int, out: Any, inputs: tuple[Any, ...], create_graph: bool, strict: bool) -> tuple[Any, ...]:
@@ -281,7 +310,7 @@ def _scalar(func: Callable[..., Any], name: str) -> Callable[..., Any]:
         (out, *rest), _ = _tuple_of(func(*inputs), "outputs of the user-provided function", name)
         if rest:
             raise AutogradError(f"The function given to {name} should return a single Tensor")
-        if out._value.size != 1:
+        if out.numel() != 1:
             raise AutogradError(f"The Tensor returned by the function given to {name} should contain a single element")
         return out.reshape(())
 
@@ -307,7 +336,7 @@ def hessian(
     scalar = _scalar(func, "hessian")
 
     def gradient(*row: Any) -> Any:
-        row = tuple(x if x._requires_grad else x.requires_grad_() for x in row)
+        row = tuple(_pulled_apart(x) if x.requires_grad else _pulled_apart(x).requires_grad_() for x in row)
         out = scalar(*row)
         _demand((out,), _OUTPUTS, strict)
         found = _gradients((out,), row, (None,), True, False)
@@ -316,6 +345,11 @@ def hessian(
 
     found = jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
     return found if several else found[0]
+
+
+def _pulled_apart(x: Any) -> Any:
+    """An argument that backward passes will start from: where it moves along many tangents, they are kept apart."""
+    return Dual(x.primal, apart(x.tangent), x.tag) if isinstance(x, Dual) else x
 
 
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:

@@ -13,7 +13,7 @@ from symgrad.ops.complex import imag, real
 from symgrad.ops.kinks import steepest
 from symgrad.ops.shaping import reshape, stack
 from symgrad.tape.origin import Origin, attach
-from symgrad.tape.record import Recorded, plain
+from symgrad.tape.record import Recorded, plain, traced
 from symgrad.tensor import Tensor
 
 
@@ -50,7 +50,7 @@ def jacobian(outputs: Any, inputs: Any, *, create_graph: bool = False) -> Any:
 
 def with_entries(found: Any, outputs: Any, inputs: Any, pulled: str = "jacobian") -> Any:
     """``found``, which holds the derivatives of all entries of ``outputs``, with one closed formula for them."""
-    if not isinstance(outputs, Recorded) or not outputs._requires_grad or not isinstance(inputs, Recorded):
+    if not isinstance(outputs, Recorded) or not traced(outputs) or not isinstance(inputs, Recorded):
         return found
     origin = Origin([outputs], [None])
     origin.pulled = pulled

@@ -10,17 +10,19 @@ from __future__ import annotations
 import functools
 import itertools
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import complex64, complex128, float16, float32, float64, is_floating
+from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError, UnsupportedDerivative
-from symgrad.op import FRONTS, Op, carrier_of, lookup, register_carrier, shape_of
+from symgrad.op import Op, carrier_of, lookup, register_carrier, shape_of
 from symgrad.ops.shaping import expand_op
 from symgrad.tape import dualwrites
+from symgrad.tape.bundle import Bundle
+from symgrad.tape.carried import OPERATORS, Carried
 from symgrad.tape.dualwrites import FACES as FACES
 from symgrad.tape.dualwrites import Place
 from symgrad.tape.dualwrites import faced as faced
@@ -45,11 +47,10 @@ def close_level(tag: int) -> None:
         made.place, made.chain, made._cut = Place(None), (), None
 
 
-class Dual:
+class Dual(Carried):
     """A primal value and the tangent it moves along; attributes and methods as those of a tensor."""
 
     __slots__ = ("__weakref__", "_cut", "chain", "place", "primal", "seen", "tag")
-    __array_ufunc__ = None
     __hash__ = object.__hash__
 
     def __init__(self, primal: Any, tangent: Any, tag: int):
@@ -99,57 +100,18 @@ class Dual:
         return self.primal.dtype
 
     @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.raw_shape)
-
-    @property
     def requires_grad(self) -> bool:
         """Whether the tape follows the primal."""
         return bool(getattr(self.primal, "requires_grad", False))
-
-    def dim(self) -> int:
-        """Number of axes."""
-        return self.ndim
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one axis."""
         return self.shape if dim is None else self.shape[dim]
 
-    def numel(self) -> int:
-        """Number of entries."""
-        return int(np.prod(self.raw_shape, dtype=int))
-
     def sizes(self, dim: tuple[int, ...]) -> Any:
         """Number of entries along ``dim``."""
         sizes = getattr(self.primal, "sizes", None)
         return sizes(dim) if sizes is not None else int(np.prod([self.raw_shape[k] for k in dim], dtype=int))
-
-    def full_like(self, value: Any) -> Any:
-        """A constant of this shape and dtype."""
-        return np.full(self.raw_shape, value, self.dtype)[()]
-
-    @property
-    def T(self) -> Any:  # noqa: N802  (NumPy's name)
-        """The axes in reverse order."""
-        return lookup("permute")(self, dims=tuple(reversed(range(self.ndim))))
-
-    @property
-    def mT(self) -> Any:  # noqa: N802  (torch's name)
-        """The last two axes exchanged."""
-        from symgrad.ops.shaping import mT
-
-        return mT(self)
-
-    @property
-    def real(self) -> Any:
-        """Real part."""
-        return lookup("real")(self) if self.dtype.kind == "c" else self
-
-    @property
-    def imag(self) -> Any:
-        """Imaginary part."""
-        return lookup("imag")(self)
 
     @property
     def is_leaf(self) -> bool:
@@ -171,29 +133,6 @@ class Dual:
             return self
         return lookup("cast")(self, dtype=dtype)
 
-    def type_as(self, other: Any) -> Any:
-        """The dtype of another tensor."""
-        return self.to(other.dtype)
-
-    def contiguous(self, **_: Any) -> Any:
-        """The same."""
-        return self
-
-    def where(self, condition: Any, other: Any) -> Any:
-        """These entries where the condition holds, those of ``other`` elsewhere."""
-        return lookup("where")(condition, self, other)
-
-    def cpu(self) -> Any:
-        """The same: there is no other device."""
-        return self
-
-    @property
-    def mH(self) -> Any:  # noqa: N802  (torch's name)
-        """The last two axes exchanged, and conjugated."""
-        return lookup("conj")(self.mT)
-
-    H = mH
-
     def _inplace(self, op: Callable[..., Any], *args: Any, **options: Any) -> Any:
         return dualwrites.overwrite(self, op(dualwrites.unchanged(self), *args, **options))
 
@@ -214,19 +153,8 @@ class Dual:
     def __contains__(self, value: Any) -> bool:
         return value in self.primal
 
-    def __getitem__(self, index: Any) -> Any:
-        from symgrad.ops.indexing import getitem
-
-        return getitem(self, index)
-
     def __setitem__(self, index: Any, value: Any) -> None:
         dualwrites.set_entries(self, index, value)
-
-    def __len__(self) -> int:
-        return int(self.raw_shape[0])
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter([self[k] for k in range(len(self))])
 
     def __bool__(self) -> bool:
         return bool(self.primal)
@@ -245,18 +173,6 @@ class Dual:
             "a NumPy function was called on a value that forward mode follows, and its tangent would be lost; use the "
             "function of the same name in symgrad."
         )
-
-    def __neg__(self) -> Any:
-        return lookup("neg")(self)
-
-    def __pos__(self) -> Dual:
-        return self
-
-    def __abs__(self) -> Any:
-        return lookup("abs")(self)
-
-    def __invert__(self) -> Any:
-        return lookup("logical_not")(self)
 
     def __repr__(self) -> str:
         return self._text()
@@ -318,6 +234,8 @@ def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return out
     if tuple(shape_of(total)) != tuple(shape_of(out)):
         total = expand_op(total, shape=tuple(shape_of(out)))
+    if total.__class__ is Bundle and total.dtype != out.dtype:
+        total = total.to(out.dtype)  # a stack of numbers counts as an array where one of them is weak
     made = Dual(out, total, tag)
     if op.view is not None and dualwrites.share_memory(out, primals[0]):
         made._cut, made.place, made.chain = total, args[0].place, (*args[0].chain, (op, params))
@@ -358,19 +276,6 @@ _TRANSPOSE: list[Callable[..., Any]] = []
 register_carrier(Dual, 3, apply)
 
 
-# ---------------------------------------------------------------------------------------------- the methods of tensors
-
-
-_CASTS = {"half": float16, "float": float32, "double": float64, "cfloat": complex64, "cdouble": complex128}
-
-
-def _operator(name: str, reflected: bool = False) -> Callable[[Dual, Any], Any]:
-    def call(self: Dual, other: Any) -> Any:
-        return lookup(name)(other, self) if reflected else lookup(name)(self, other)
-
-    return call
-
-
 def _changing(name: str) -> Callable[[Dual, Any], Any]:
     def call(self: Dual, other: Any) -> Any:
         return dualwrites.overwrite(self, lookup(name)(dualwrites.unchanged(self), other))
@@ -378,37 +283,5 @@ def _changing(name: str) -> Callable[[Dual, Any], Any]:
     return call
 
 
-def _caster(dtype: Any) -> Callable[[Dual], Any]:
-    return lambda self: self.to(dtype)
-
-
-def _bind() -> None:
-    for name, dtype in _CASTS.items():
-        setattr(Dual, name, _caster(dtype))
-    for name, entry in FRONTS.items():
-        if entry.method and name not in Dual.__dict__:
-            setattr(Dual, name, entry.call if not isinstance(entry.call, Op) else _method(entry.call))
-    for name, op in {
-        "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "matmul",
-        "floordiv": "floor_divide", "mod": "remainder",
-    }.items():  # fmt: skip
-        setattr(Dual, f"__{name}__", _operator(op))
-        setattr(Dual, f"__r{name}__", _operator(op, reflected=True))
-        setattr(Dual, f"__i{name}__", _changing(op))
-    for name in ("lt", "le", "gt", "ge", "eq", "ne"):
-        setattr(Dual, f"__{name}__", _operator(name))
-    for name in ("and", "or", "xor"):
-        setattr(Dual, f"__{name}__", _operator(f"logical_{name}"))
-
-
-def _method(op: Op) -> Callable[..., Any]:
-    def call(*args: Any, **params: Any) -> Any:
-        return op(*args, **params)
-
-    call.__name__ = call.__qualname__ = op.name
-    call.__doc__ = op.doc
-    return call
-
-
-_bind()
-Dual.__hash__ = object.__hash__  # type: ignore[assignment,method-assign]
+for _name, _op in OPERATORS.items():
+    setattr(Dual, f"__i{_name}__", _changing(_op))

@@ -14,6 +14,7 @@ import numpy as np
 from symgrad.errors import AutogradError
 from symgrad.op import FRONTS, carrier_of, lookup, shape_of
 from symgrad.ops.indexing import static_index
+from symgrad.tape.bundle import Bundle
 from symgrad.tape.putting import put_into
 
 _FACTS = """is_complex is_floating_point is_signed is_conj is_neg is_contiguous is_cuda is_meta is_inference
@@ -61,7 +62,10 @@ def memory(value: Any) -> Any:
     while not isinstance(value, (np.ndarray, np.generic)):
         if value is None:
             return None
-        value = value.primal if hasattr(value, "primal") else getattr(value, "_value", None)
+        if value.__class__ is Bundle:
+            value = value.parts()[0]
+        else:
+            value = value.primal if hasattr(value, "primal") else getattr(value, "_value", None)
     return value
 
 

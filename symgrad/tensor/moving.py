@@ -16,6 +16,7 @@ import numpy as np
 from symgrad.errors import AutogradError
 from symgrad.op import Op, register_carrier
 from symgrad.tape import dualwrites
+from symgrad.tape.carried import Carried
 from symgrad.tape.dual import FACES, Dual, faced
 from symgrad.tape.inplace import MOVED
 from symgrad.tape.record import plain
@@ -76,7 +77,7 @@ def _forwarded(name: str) -> Callable[..., Any]:
 
 
 _OWN = ("__init__", "__hash__", "__getattr__", "__setitem__")
-for _name, _method in Dual.__dict__.items():
+for _name, _method in (Carried.__dict__ | Dual.__dict__).items():
     if _name.startswith("__") and callable(_method) and hasattr(Tensor, _name) and _name not in _OWN:
         setattr(MovingTensor, _name, _forwarded(_name))
 

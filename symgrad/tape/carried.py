@@ -1,0 +1,166 @@
+"""What flows through ops in place of a tensor: its methods, from the table.
+
+A class needs a shape (``raw_shape``), a ``dtype`` and ``to``; everything else is done by ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from symgrad.dtypes import complex64, complex128, float16, float32, float64
+from symgrad.op import FRONTS, Op, lookup
+
+OPERATORS = {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "matmul",
+    "floordiv": "floor_divide", "mod": "remainder",
+}  # fmt: skip
+"""The arithmetic operators and their ops."""
+
+
+class Carried:
+    """The base of carriers that stand for arrays."""
+
+    __slots__ = ()
+    __array_ufunc__ = None
+
+    to: Callable[..., Any]
+
+    @property
+    def raw_shape(self) -> tuple[int, ...]:
+        """The sizes as plain ints."""
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> Any:
+        """The NumPy dtype."""
+        raise NotImplementedError
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.raw_shape)
+
+    def dim(self) -> int:
+        """Number of axes."""
+        return self.ndim
+
+    def numel(self) -> int:
+        """Number of entries."""
+        return int(np.prod(self.raw_shape, dtype=int))
+
+    def full_like(self, value: Any) -> Any:
+        """A constant of this shape and dtype."""
+        return np.full(self.raw_shape, value, self.dtype)[()]
+
+    @property
+    def T(self) -> Any:  # noqa: N802  (NumPy's name)
+        """The axes in reverse order."""
+        return lookup("permute")(self, dims=tuple(reversed(range(self.ndim))))
+
+    @property
+    def mT(self) -> Any:  # noqa: N802  (torch's name)
+        """The last two axes exchanged."""
+        from symgrad.ops.shaping import mT
+
+        return mT(self)
+
+    @property
+    def real(self) -> Any:
+        """Real part."""
+        return lookup("real")(self) if self.dtype.kind == "c" else self
+
+    @property
+    def imag(self) -> Any:
+        """Imaginary part."""
+        return lookup("imag")(self)
+
+    def type_as(self, other: Any) -> Any:
+        """The dtype of another tensor."""
+        return self.to(other.dtype)
+
+    def contiguous(self, **_: Any) -> Any:
+        """The same."""
+        return self
+
+    def where(self, condition: Any, other: Any) -> Any:
+        """These entries where the condition holds, those of ``other`` elsewhere."""
+        return lookup("where")(condition, self, other)
+
+    def cpu(self) -> Any:
+        """The same: there is no other device."""
+        return self
+
+    @property
+    def mH(self) -> Any:  # noqa: N802  (torch's name)
+        """The last two axes exchanged, and conjugated."""
+        return lookup("conj")(self.mT)
+
+    H = mH
+
+    def __getitem__(self, index: Any) -> Any:
+        from symgrad.ops.indexing import getitem
+
+        return getitem(self, index)
+
+    def __len__(self) -> int:
+        return int(self.raw_shape[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self[k] for k in range(len(self))])
+
+    def __neg__(self) -> Any:
+        return lookup("neg")(self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return lookup("abs")(self)
+
+    def __invert__(self) -> Any:
+        return lookup("logical_not")(self)
+
+
+_CASTS = {"half": float16, "float": float32, "double": float64, "cfloat": complex64, "cdouble": complex128}
+
+
+def _operator(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    def call(self: Any, other: Any) -> Any:
+        return lookup(name)(other, self) if reflected else lookup(name)(self, other)
+
+    return call
+
+
+def _caster(dtype: Any) -> Callable[[Any], Any]:
+    return lambda self: self.to(dtype)
+
+
+def _bind() -> None:
+    for name, dtype in _CASTS.items():
+        setattr(Carried, name, _caster(dtype))
+    for name, entry in FRONTS.items():
+        if entry.method and name not in Carried.__dict__:
+            setattr(Carried, name, entry.call if not isinstance(entry.call, Op) else _method(entry.call))
+    for name, op in OPERATORS.items():
+        setattr(Carried, f"__{name}__", _operator(op))
+        setattr(Carried, f"__r{name}__", _operator(op, reflected=True))
+    for name in ("lt", "le", "gt", "ge", "eq", "ne"):
+        setattr(Carried, f"__{name}__", _operator(name))
+    for name in ("and", "or", "xor"):
+        setattr(Carried, f"__{name}__", _operator(f"logical_{name}"))
+
+
+def _method(op: Op) -> Callable[..., Any]:
+    def call(*args: Any, **params: Any) -> Any:
+        return op(*args, **params)
+
+    call.__name__ = call.__qualname__ = op.name
+    call.__doc__ = op.doc
+    return call
+
+
+_bind()
+Carried.__hash__ = object.__hash__  # type: ignore[method-assign]
