@@ -53,6 +53,11 @@ def test_jvp(name: str, k: int) -> None:
 
 
 @ALL
+def test_columns(name: str, k: int) -> None:
+    laws.columns_law(TABLE[name], make_case(name, k))
+
+
+@ALL
 def test_second_order(name: str, k: int) -> None:
     laws.second_order_law(TABLE[name], make_case(name, k))
 
@@ -92,6 +97,7 @@ def test_complex(name: str, k: int) -> None:
     laws.value_law(TABLE[name], case)
     laws.vjp_law(TABLE[name], case)
     laws.jvp_law(TABLE[name], case)
+    laws.columns_law(TABLE[name], case)
 
 
 @COMPLEX

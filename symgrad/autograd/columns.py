@@ -17,6 +17,7 @@ from symgrad.ops.shaping import movedim, split, squeeze
 from symgrad.tape import dual
 from symgrad.tape.bundle import Bundle, bundled
 from symgrad.tape.dual import Dual
+from symgrad.tape.modes import is_grad_enabled
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watch import watching
 from symgrad.tensor import Tensor
@@ -99,7 +100,7 @@ def _result(block: Any, out: Any, argument: Any) -> Any:
         return block
     if not isinstance(block, Recorded):
         block = plain(Tensor, block)
-    elif not block._requires_grad and watching() is None:
+    elif not (block._requires_grad and is_grad_enabled()) and watching() is None:
         block = plain(Tensor, block._value)
     real = out.dtype.kind != "c" != argument.dtype.kind
     return with_entries(block, out, argument) if real else block

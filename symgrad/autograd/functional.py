@@ -275,11 +275,11 @@ def _pushed(func: Callable[..., Any], inputs: Any, strict: bool) -> Any:
     many = [False]
 
     def run(given: list[Any]) -> tuple[list[Any], Any]:
-        outputs, many[0] = _tuple_of(func(*given), "outputs of the user-provided function", "jacobian")
+        with enable_grad():
+            outputs, many[0] = _tuple_of(func(*given), "outputs of the user-provided function", "jacobian")
         return list(outputs), lambda _: None
 
-    with enable_grad():
-        found, _ = pushed_columns(run, shown)
+    found, _ = pushed_columns(run, shown)
     shaped = tuple(tuple(blocks) if several else blocks[0] for blocks in found)
     return shaped if many[0] else shaped[0]
 

@@ -8,9 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from symgrad.errors import AutogradError
+import numpy as np
+
+from symgrad.op import shape_of
+from symgrad.tape import dual
 from symgrad.tape.bundle import Bundle, row_of
 from symgrad.tape.dual import Dual, faced
+from symgrad.tape.record import plain
+from symgrad.tensor import Tensor
 
 
 def moved_gradients(
@@ -23,21 +28,14 @@ def moved_gradients(
 ) -> tuple[Any, ...]:
     """What ``grad(outputs, targets, seeds, **options)`` gives where outputs or seeds move; its results do, too."""
     outputs, seeds = [faced(y) for y in outputs], [faced(s) for s in seeds]
-    tags = {x.tag for x in (*outputs, *seeds) if isinstance(x, Dual)}
-    if len(tags) > 1 or any(isinstance(_still(x), Dual) for x in (*outputs, *seeds, *targets)):
-        raise AutogradError(
-            "grad() follows one forward derivative at a time, and its outputs belong to several: use symgrad.func.grad "
-            "and symgrad.func.jvp, which nest"
-        )
-    parts = []
-    for y, s in zip(outputs, seeds, strict=True):
-        if isinstance(y, Dual):
-            parts.append((y.tangent, _still(s)))
-        if isinstance(s, Dual):
-            parts.append((_still(y), s.tangent))
+    tag = max(x.tag for x in (*outputs, *seeds, *map(faced, targets)) if isinstance(x, Dual))
+    pairs = [(dual.parts(y, tag), dual.parts(s, tag)) for y, s in zip(outputs, seeds, strict=True)]
+    parts = [(dy, s) for (_, dy), (s, _) in pairs if dy is not None]
+    parts += [(y, ds) for (y, _), (_, ds) in pairs if ds is not None]
     parts = [(y, s) for y, s in parts if getattr(y, "requires_grad", False)]
-    places = [_still(faced(t)) for t in targets]
-    found = grad([*map(_still, outputs)], places, [*map(_still, seeds)], retain_graph=keep or bool(parts), **options)
+    places = [dual.parts(t, tag)[0] for t in targets]
+    roots, given = [y for (y, _), _ in pairs], [s for _, (s, _) in pairs]
+    found = grad(roots, places, given, retain_graph=keep or bool(parts), **options)
     if not parts:
         return found
     further = {**options, "allow_unused": True, "materialize_grads": False}
@@ -46,12 +44,18 @@ def moved_gradients(
         parts = [(y, s) for y, s in parts if y.requires_grad]
         if not parts:
             return (None,) * len(places)
-        return grad([y for y, _ in parts], places, [s for _, s in parts], retain_graph=keep or not last, **further)
+        seeds = [plain(Tensor, s) if isinstance(s, (np.ndarray, np.generic)) else s for _, s in parts]
+        return grad([y for y, _ in parts], places, seeds, retain_graph=keep or not last, **further)
 
     moving = _each(parts, along)
-    return tuple(
-        g if g is None or move is None else Dual(g, move, min(tags)) for g, move in zip(found, moving, strict=True)
-    )
+    return tuple(_joined(g, move, tag) for g, move in zip(found, moving, strict=True))
+
+
+def _joined(g: Any, move: Any, tag: int) -> Any:
+    """A gradient that moves; one that is there only because it does is zero."""
+    if move is None:
+        return g
+    return Dual(plain(Tensor, np.zeros(shape_of(move), move.dtype)[()]) if g is None else g, move, tag)
 
 
 def _each(parts: list[tuple[Any, Any]], along: Callable[..., tuple[Any, ...]]) -> Sequence[Any]:
@@ -62,15 +66,4 @@ def _each(parts: list[tuple[Any, Any]], along: Callable[..., tuple[Any, ...]]) -
     tag, width = bundle.tag, bundle.width
     split = [[(row_of(y, tag, k), row_of(s, tag, k)) for y, s in parts] for k in range(width)]
     columns = zip(*(along(row, k == width - 1) for k, row in enumerate(split)), strict=True)
-    return [_filled(bundle, column) for column in columns]
-
-
-def _filled(bundle: Bundle, column: Sequence[Any]) -> Any:
-    """A column of gradients as a bundle, with zeros where there is none; None where there is none at all."""
-    like = next((g for g in column if g is not None), None)
-    return None if like is None else bundle.like([like * 0 if g is None else g for g in column])
-
-
-def _still(value: Any) -> Any:
-    """A value without its tangent."""
-    return value.primal if isinstance(value, Dual) else value
+    return [bundle.filled(column) for column in columns]

@@ -7,6 +7,8 @@ differentiated: what its author says the derivative is, counts.
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,9 @@ from symgrad.errors import AutogradError, SymgradError
 from symgrad.op import shape_of
 from symgrad.ops.kinks import steepest
 from symgrad.tape import dual
+from symgrad.tape.bundle import Bundle, row_of
 from symgrad.tape.dual import Dual
-from symgrad.tape.modes import enable_grad
+from symgrad.tape.modes import enable_grad, no_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
 
@@ -33,94 +36,194 @@ def pushed(function: Any, args: tuple[Any, ...], applied: Any) -> Any:
     """
     tag = max(a.tag for a in args if isinstance(a, Dual))
     pairs = [dual.parts(a, tag) for a in args]
-    if any(isinstance(part, Dual) for pair in pairs for part in pair):
-        raise AutogradError(
-            f"{function.__name__} is a custom Function, which forward mode can follow once, not inside of another "
-            "forward derivative; write it with symgrad's own functions, or use reverse mode for one of the two."
-        )
     primals = tuple(p if t is None else _tensor(p) for p, t in pairs)
-    ctx, returned = applied(primals, [t is not None for _, t in pairs])
+    moving = [t is not None for _, t in pairs]
+    outer = any(isinstance(p, Dual) for p in primals)
+    ctx, returned = inside(function, primals, moving) if outer else applied(primals, moving)
     outputs = returned if isinstance(returned, tuple) else (returned,)
-    tangents = [_tangent(ctx, p, t) for p, t in zip(primals, (t for _, t in pairs), strict=True)]
-    if _has_jvp(function):
-        look = followed(ctx, args, primals, tangents, tag)
-        moved = _by_jvp(function, ctx, tangents, outputs)
-        went_in = [look(k, out, t) for k, (out, t) in enumerate(zip(outputs, moved, strict=True))]
-    else:
-        moved = _by_backward(function, ctx, tangents, outputs)
-        went_in = [None] * len(outputs)
-    duals = tuple(
-        _moving(out, t, tag) if dual is None else dual for out, t, dual in zip(outputs, moved, went_in, strict=True)
-    )
+    push = _by_jvp if has_jvp(function) else _by_backward
+    tangents = [t for _, t in pairs]
+    duals = _of_rows(push(function, ctx, args, primals, outputs, tag), ctx, primals, tangents, outputs, tag)
     return duals if isinstance(returned, tuple) else duals[0]
 
 
-def _has_jvp(function: Any) -> bool:
+Push = Callable[[list[Any]], list[tuple[Any, Any]]]
+"""What takes tangents of the arguments to ``(tangent, dual that went in or None)`` of every output."""
+
+
+def _of_rows(
+    push: Push, ctx: Any, primals: Sequence[Any], tangents: list[Any], outputs: Sequence[Any], tag: int
+) -> tuple[Any, ...]:
+    """The outputs with their tangents; the tangents of bundles are pushed one after the other."""
+    bundle = next((t for t in tangents if isinstance(t, Bundle)), None)
+    if bundle is None:
+        found = push([_tangent(ctx, p, t) for p, t in zip(primals, tangents, strict=True)])
+        pairs = zip(outputs, found, strict=True)
+        return tuple(_moving(out, t, tag) if went_in is None else went_in for out, (t, went_in) in pairs)
+    rows = []
+    for k in range(bundle.width):
+        row = [row_of(t, bundle.tag, k) for t in tangents]
+        rows.append(push([_tangent(ctx, p, t) for p, t in zip(primals, row, strict=True)]))
+    duals = []
+    for out, column in zip(outputs, zip(*rows, strict=True), strict=True):
+        went_in = column[0][1]
+        if went_in is not None:
+            went_in.move(bundle.like([t for t, _ in column]))
+            duals.append(went_in)
+            continue
+        checked = [_moving(out, t, tag) for t, _ in column]
+        moved = bundle.filled([dual.parts(d, tag)[1] for d in checked])
+        duals.append(out if moved is None else Dual(out, moved, tag))
+    return tuple(duals)
+
+
+def has_jvp(function: Any) -> bool:
     """Whether the author wrote a ``jvp``."""
     from symgrad.autograd.function import Function
 
     return function.jvp is not Function.jvp
 
 
+def inside(function: Any, primals: tuple[Any, ...], moving: Sequence[bool]) -> tuple[Any, Any]:
+    """``(ctx, outputs)`` where the arguments move already, in a derivative around the one that is taken.
+
+    The outputs move as the function itself says.  What it saved moves as well, so that its ``jvp`` is followed: in
+    ``setup_context`` it saves duals; a ``forward`` that saves by itself runs once more, on values that stand still,
+    and its arguments and outputs among what it saved are replaced by those that move.
+    """
+    from symgrad.autograd.function import FunctionCtx, has_setup, run_forward
+
+    returned = function.apply(*primals)
+    outputs = returned if isinstance(returned, tuple) else (returned,)
+    ctx = FunctionCtx()
+    ctx.needs_input_grad = tuple(
+        m or bool(getattr(p, "requires_grad", False)) for p, m in zip(primals, moving, strict=True)
+    )
+    if has_setup(function):
+        bound = inspect.signature(function.forward).bind(*primals)
+        bound.apply_defaults()
+        function.setup_context(ctx, tuple(bound.args), returned)
+    else:
+        still = [_still(p) for p in primals]
+        with no_grad():
+            again = run_forward(function, ctx, still)
+        found = again if isinstance(again, tuple) else (again,)
+        _replace(ctx, {id(a): (a, b) for a, b in zip((*still, *found), (*primals, *outputs), strict=True)}, function)
+    if ctx.dirty_tensors:
+        raise AutogradError(
+            f"{function.__name__} changes its arguments in place, which forward mode can follow once, not inside of "
+            "another forward derivative; let it give new tensors instead."
+        )
+    marked = {id(t) for t in ctx.non_differentiable}
+    ctx.still = tuple(hasattr(o, "dtype") and (id(o) in marked or not is_floating(o.dtype)) for o in outputs)
+    return ctx, returned
+
+
+def _replace(ctx: Any, moving: dict[int, tuple[Any, Any]], function: Any) -> None:
+    """Put what moves in place of what stands still, by identity, in all that a context holds."""
+
+    def instead(value: Any, saved: bool) -> Any:
+        if id(value) in moving:
+            return moving[id(value)][1]
+        if saved and isinstance(value, Recorded) and is_floating(value._value.dtype):
+            raise AutogradError(
+                f"{function.__name__} saved a tensor that is neither an argument nor an output, so that a forward "
+                "derivative around another one cannot follow it; save arguments and outputs, or define setup_context."
+            )
+        return value
+
+    for name, value in vars(ctx).items():
+        if isinstance(value, tuple):
+            saved = name in ("to_save", "saved_for_forward")
+            setattr(ctx, name, tuple(instead(x, saved) for x in value))
+        else:
+            setattr(ctx, name, instead(value, name != "to_save"))
+
+
+def _still(value: Any) -> Any:
+    """A value without its tangents."""
+    while isinstance(value, Dual):
+        value = value.primal
+    return value
+
+
 def _tensor(value: Any) -> Any:
-    return value if isinstance(value, Recorded) else plain(Tensor, np.asarray(value)[()])
+    return value if isinstance(value, (Recorded, Dual)) else plain(Tensor, np.asarray(value)[()])
 
 
 def _tangent(ctx: Any, primal: Any, tangent: Any) -> Any:
     """The tangent of an argument as a tensor; one that stands still has zeros, and other things than tensors None."""
     if tangent is not None:
         return _tensor(tangent)
-    if isinstance(primal, Recorded) and is_floating(primal._value.dtype) and ctx.materialize_grads:
-        return plain(Tensor, np.zeros_like(primal._value)[()])
+    if hasattr(primal, "raw_shape") and is_floating(primal.dtype) and ctx.materialize_grads:
+        return plain(Tensor, np.zeros(shape_of(primal), primal.dtype)[()])
     return None
 
 
-def _by_jvp(function: Any, ctx: Any, tangents: list[Any], outputs: tuple[Any, ...]) -> list[Any]:
-    ctx.in_jvp = True
-    try:
-        returned = function.jvp(ctx, *tangents)
-    finally:
-        ctx.in_jvp = False
-    moved = list(returned) if isinstance(returned, tuple) else [returned]
-    if len(moved) != len(outputs):
-        raise AutogradError(
-            f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but "
-            f"got {len(moved)})"
-        )
-    return moved
+def _by_jvp(
+    function: Any, ctx: Any, args: Sequence[Any], primals: Sequence[Any], outputs: Sequence[Any], tag: int
+) -> Push:
+    """The author's ``jvp``."""
 
-
-def _by_backward(function: Any, ctx: Any, tangents: list[Any], outputs: tuple[Any, ...]) -> list[Any]:
-    """The transpose of ``backward``, applied to the tangents."""
-    with enable_grad(), steepest():
-        seeds = [plain(Tensor, np.ones_like(o._value)[()]) if isinstance(o, Recorded) else None for o in outputs]
-        wanted = [s.requires_grad_() for s in seeds if s is not None and is_floating(s.dtype)]
+    def push(tangents: list[Any]) -> list[tuple[Any, Any]]:
+        look = followed(ctx, args, primals, tangents, tag)
+        ctx.in_jvp = True
         try:
-            rows = function.backward(ctx, *seeds)
-            rows = rows if isinstance(rows, (tuple, list)) else (rows,)
-            pairs = [(r, t) for r, t in zip(rows, tangents, strict=False) if r is not None and t is not None]
-            if any(not isinstance(r, Recorded) or _hides(r) for r, _ in pairs):
-                raise AutogradError("what it returns does not follow from its arguments by operations on tensors")
-            pairs = [(r, t) for r, t in pairs if r._requires_grad]
-            found = iter(
-                grad([r for r, _ in pairs], wanted, [t for _, t in pairs], create_graph=True, allow_unused=True)
-                if pairs
-                else (None,) * len(wanted)
+            returned = function.jvp(ctx, *tangents)
+        finally:
+            ctx.in_jvp = False
+        moved = list(returned) if isinstance(returned, tuple) else [returned]
+        if len(moved) != len(outputs):
+            raise AutogradError(
+                f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but "
+                f"got {len(moved)})"
             )
-        except (SymgradError, NotImplementedError) as error:
-            raise NotImplementedError(
-                f"{NO_JVP} {function.__name__} has none, and its backward cannot be transposed: {error}"
-            ) from error
-    return [next(found) if s is not None and is_floating(s.dtype) else None for s in seeds]
+        return [(t, look(k, out, t)) for k, (out, t) in enumerate(zip(outputs, moved, strict=True))]
+
+    return push
+
+
+def _by_backward(function: Any, ctx: Any, _: Any, __: Any, outputs: Sequence[Any], ___: int) -> Push:
+    """The transpose of ``backward``, which runs once."""
+    seeds = [plain(Tensor, np.ones(shape_of(o), o.dtype)[()]) if hasattr(o, "raw_shape") else None for o in outputs]
+    with enable_grad():
+        wanted = [s.requires_grad_() for s in seeds if s is not None and is_floating(s.dtype)]
+    rows: list[Any] = []
+
+    def push(tangents: list[Any]) -> list[tuple[Any, Any]]:
+        with enable_grad(), steepest():
+            try:
+                if not rows:
+                    returned = function.backward(ctx, *seeds)
+                    rows.extend(returned if isinstance(returned, (tuple, list)) else (returned,))
+                found = iter(_transposed(rows, wanted, tangents))
+            except (SymgradError, NotImplementedError) as error:
+                raise NotImplementedError(
+                    f"{NO_JVP} {function.__name__} has none, and its backward cannot be transposed: {error}"
+                ) from error
+        return [(next(found) if s is not None and is_floating(s.dtype) else None, None) for s in seeds]
+
+    return push
+
+
+def _transposed(rows: Sequence[Any], wanted: Sequence[Any], tangents: Sequence[Any]) -> Sequence[Any]:
+    """The tangents of the outputs from those of the arguments, by what ``backward`` gave of cotangents to be found."""
+    pairs = [(r, t) for r, t in zip(rows, tangents, strict=False) if r is not None and t is not None]
+    if any(not isinstance(r, (Recorded, Dual)) or _hides(r) for r, _ in pairs):
+        raise AutogradError("what it returns does not follow from its arguments by operations on tensors")
+    pairs = [(r, t) for r, t in pairs if r.requires_grad]
+    if not pairs:
+        return (None,) * len(wanted)
+    return grad([r for r, _ in pairs], wanted, [t for _, t in pairs], create_graph=True, allow_unused=True)
 
 
 def _hides(row: Any) -> bool:
     """Whether a gradient that came from ones is not zero and yet not known to depend on them."""
-    return not row._requires_grad and bool(np.any(row._value))
+    return not row.requires_grad and bool(np.any(_still(row)._value))
 
 
 def _moving(out: Any, tangent: Any, tag: int) -> Any:
-    if tangent is None or not isinstance(out, Recorded):
+    if tangent is None or not isinstance(out, (Recorded, Dual)):
         return out
     if tuple(shape_of(tangent)) != tuple(shape_of(out)):
         raise AutogradError(

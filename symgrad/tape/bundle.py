@@ -76,6 +76,14 @@ class Bundle(Carried):
         made = Bundle(self.tag, None, rows)
         return made if self.rows is not None else Bundle(self.tag, made.stack())
 
+    def filled(self, rows: Sequence[Any]) -> Bundle | None:
+        """Other rows, with zeros for those that are None; None where all are."""
+        known = next((row for row in rows if row is not None), None)
+        if known is None:
+            return None
+        zeros = np.zeros(shape_of(known), known.dtype)[()]
+        return self.like([zeros if row is None else row for row in rows])
+
     def on_parts(self, function: Callable[[Any], Any]) -> Bundle:
         """The same with every part replaced."""
         if self.rows is None:

@@ -14,6 +14,8 @@ from symgrad import dtypes
 from symgrad.formula.derive import directional
 from symgrad.formula.term import Term, as_term, evaluate, symbol
 from symgrad.op import TABLE, Op
+from symgrad.tape import dual
+from symgrad.tape.bundle import Bundle, bundled
 from symgrad.tape.formula import Reading, read
 from tests.optable.samples import FIRST_FIXED, FRESH, SIZES, Case, make_case
 
@@ -188,6 +190,23 @@ def pushed(op: Op, args: tuple[Any, ...], params: dict[str, Any], i: int, t: Any
     """The tangent of the result when argument ``i`` moves along ``t``, in numbers."""
     _, moved = sg.func.jvp(lambda x: op(*args[:i], x, *args[i + 1 :], **params), (sg.tensor(args[i]),), (sg.tensor(t),))
     return moved.numpy(force=True)
+
+
+def columns_law(op: Op, case: Case) -> None:
+    """Many tangents at once move the result as each of them does alone."""
+    args, params = case
+    for i in differentiable(op, args):
+        rows = np.stack([weights(np.shape(args[i]), args[i].dtype, seed) for seed in (5, 6, 7)])
+        tag = dual.new_tag()
+        moving = dual.Dual(sg.tensor(args[i]), Bundle(tag, rows), tag)
+        out, moved = dual.parts(op(*args[:i], moving, *args[i + 1 :], **params), tag)
+        if moved is None:
+            continue
+        assert moved.shape == out.shape
+        assert moved.dtype == out.dtype
+        stack = bundled(moved, tag, len(rows))
+        got = np.asarray(getattr(stack, "_value", stack))
+        close(got, np.stack([pushed(op, args, params, i, row[()]) for row in rows]), 1e-12, f"{op.name}: argument {i}")
 
 
 def second_order_law(op: Op, case: Case, rtol: float = 1e-6) -> None:
