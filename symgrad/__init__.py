@@ -14,7 +14,6 @@ from typing import Any
 from numpy import dtype
 
 from symgrad import autograd, random, switches
-from symgrad import examples as examples
 from symgrad import interop as interop
 from symgrad.autograd import (
     enable_grad,
@@ -59,6 +58,7 @@ from symgrad.dtypes import (
     short,
     uint8,
 )
+from symgrad.guide import examples as examples
 from symgrad.ops.kinks import conventions
 from symgrad.tape import dual
 from symgrad.tensor import FUNCTIONS, Tensor, creation, facts, legacy, ranges
@@ -72,11 +72,11 @@ _LAZY = {
     "copy_graph": "symgrad.tape.pickling",
     "jit": "symgrad.compiler",
     "formula": "symgrad.formulas",
-    "derive": "symgrad.steps",
-    "element": "symgrad.elements",
-    "from_sympy": "symgrad.exchange",
-    "to_matexpr": "symgrad.exchange",
-    "explicit": "symgrad.elements",
+    "derive": "symgrad.formulas.steps",
+    "element": "symgrad.formulas.elements",
+    "from_sympy": "symgrad.formulas.exchange",
+    "to_matexpr": "symgrad.formulas.exchange",
+    "explicit": "symgrad.formulas.elements",
     "judge": "symgrad.judging",
     "latex": "symgrad.formulas",
     "load": "symgrad.tensor.storing",
@@ -103,7 +103,7 @@ _MODULES = ("cuda", "fft", "func", "linalg", "masked", "nn", "sparse", "special"
 
 def _transposed(*call: Any) -> Any:
     """What forward mode asks of an op without a tangent rule; the functions of functions are loaded only then."""
-    from symgrad.func import transposed
+    from symgrad.func.transforms import transposed
 
     return transposed(*call)
 

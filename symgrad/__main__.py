@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from symgrad.commands import add_commands
+from symgrad.guide.commands import add_commands
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -18,12 +18,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"symgrad {__version__}")
         return 0
     if options.command == "demo":
-        from symgrad.demo import run
+        from symgrad.guide.demo import run
 
         return run()
     if options.command == "op":
         return _card(options.name)
-    from symgrad.commands import run as run_command
+    from symgrad.guide.commands import run as run_command
 
     return run_command(options)
 
@@ -40,8 +40,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _card(name: str) -> int:
-    from symgrad.card import card
     from symgrad.errors import SymgradError
+    from symgrad.guide.card import card
 
     try:
         print(card(name))

@@ -13,9 +13,9 @@ import numpy as np
 
 from symgrad import dtypes
 from symgrad.errors import AutogradError
+from symgrad.kernels.streams import Generator
 from symgrad.op import shape_of
 from symgrad.ops.noise import SOURCE, drawn
-from symgrad.streams import Generator
 from symgrad.tape.watch import WATCH, note_problem
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import filled, finished, like, whole_sizes

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad import steps
 from symgrad.errors import ArgumentError, FormulaError, NameProblem
 from symgrad.formula.term import evaluate
+from symgrad.formulas import steps
 from symgrad.sources import source
 from tests.judging.textbook import TEXTBOOK
 

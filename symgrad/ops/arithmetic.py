@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import halves, kernels, single
+from symgrad import kernels
 from symgrad.dtypes import is_narrow, promote
-from symgrad.kernels import digits
 from symgrad.op import Op, elementwise, front, is_complex
+from symgrad.op.partials import first, over, second
 from symgrad.ops import refusals
 from symgrad.ops.constants import PI, exact
-from symgrad.partials import first, over, second
+from symgrad.precision import digits, halves, single
 
 _ALL = "real"
 

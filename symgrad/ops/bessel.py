@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad import halves, kernels, single
+from symgrad import kernels
 from symgrad.errors import ArgumentError
-from symgrad.kernels import digits
 from symgrad.op import Op, elementwise, front, primitive
 from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import exp, log, sqrt
 from symgrad.ops.naming import inplace, within
 from symgrad.ops.select import abs_, sign, where
 from symgrad.ops.special import erfc, lgamma, polygamma_op, sinc
+from symgrad.precision import digits, halves, single
 
 inplace("erfinv", "i0", "mvlgamma", "polygamma")
 

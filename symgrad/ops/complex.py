@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels import digits
 from symgrad.op import Op, front, is_complex, primitive, publish
+from symgrad.precision import digits
 
 
 def _same(shape: tuple[Any, ...], *_: Any, **__: Any) -> tuple[Any, ...]:

@@ -20,7 +20,7 @@ from symgrad.errors import ArgumentError, ShapeError
 from symgrad.kernels.elementwise import _delta
 from symgrad.op import Labels, Op, Rule, Spec, front, multilinear, shape_of
 from symgrad.ops.arithmetic import closed
-from symgrad.single import einsum_in_turn, matmul, summed
+from symgrad.precision.single import einsum_in_turn, matmul, summed
 
 
 def _axes_text(axes: Sequence[int]) -> str:

@@ -16,7 +16,6 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.kernels import digits
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.complex import conj, real
 from symgrad.ops.extremes import amax, amin
@@ -47,6 +46,7 @@ from symgrad.ops.spectral import (
     svdvals_op,
 )
 from symgrad.ops.still import values_of
+from symgrad.precision import digits
 
 
 def _linalg(call: Callable[..., Any]) -> Any:

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels, single
-from symgrad.kernels import digits
+from symgrad import kernels
 from symgrad.op import Op, elementwise, front, is_complex, primitive, shape_of
 from symgrad.ops.complex import conj, imag
 from symgrad.ops.contraction import einsum
@@ -15,6 +14,7 @@ from symgrad.ops.linalg import check_square, inv_op, matrix_front, mH
 from symgrad.ops.products import divided_where, made_of
 from symgrad.ops.select import where
 from symgrad.ops.shaping import ones_like, unsqueeze_op, zeros_like
+from symgrad.precision import digits, single
 
 
 def _det_vjp(g: Any, out: Any, x: Any) -> Any:

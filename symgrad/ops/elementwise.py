@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import halves, kernels, single
-from symgrad.kernels import digits
+from symgrad import kernels
 from symgrad.op import Op, is_complex
 from symgrad.op import elementwise as _elementwise
+from symgrad.op.partials import over
 from symgrad.ops import refusals
 from symgrad.ops.constants import exact, one
 from symgrad.ops.kinks import at_kink
-from symgrad.partials import over
-from symgrad.single import smooth
+from symgrad.precision import digits, halves, single
+from symgrad.precision.single import smooth
 
 
 def _smooth(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import halves, kernels
+from symgrad import kernels
 from symgrad.dtypes import finfo, is_narrow, result_type
 from symgrad.errors import DtypeError, ShapeError
-from symgrad.kernels import digits
 from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish, shape_of
 from symgrad.ops import fits, refusals
 from symgrad.ops.arithmetic import div_trunc, power, ratio, sub_scaled
@@ -22,6 +21,7 @@ from symgrad.ops.naming import inplace, within
 from symgrad.ops.reductions import cast
 from symgrad.ops.select import abs_, by_parts, clamp, defined, eq, isnan, masked, ne, where
 from symgrad.ops.shaping import reshape_op, zeros_like
+from symgrad.precision import digits, halves
 
 inplace(
     "copysign", "fmod", "fmax", "fmin", "nextafter", "ldexp", "float_power", "deg2rad", "rad2deg", "nan_to_num",

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad import halves, kernels, single
+from symgrad import kernels
 from symgrad.dtypes import is_floating
 from symgrad.op import Op, elementwise
 from symgrad.ops.arithmetic import div, ratio, static_number
+from symgrad.precision import halves, single
 
 
 def fits(*xs: Any) -> bool:

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels, single
+from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.kernels import digits
 from symgrad.op import Op, Spec, broadcast_shapes, front, multilinear, primitive, shape_of
 from symgrad.ops import fits
 from symgrad.ops.arithmetic import closed
@@ -20,6 +19,7 @@ from symgrad.ops.refusals import kind_of
 from symgrad.ops.rewrites import rewritten
 from symgrad.ops.shaping import axis_of, mT, ones_like, reshape, unsqueeze_op
 from symgrad.ops.sizes import product_size
+from symgrad.precision import digits, single
 
 
 def mH(x: Any) -> Any:

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import halves, kernels, single
+from symgrad import kernels
 from symgrad.op import Op, elementwise
 from symgrad.ops.arithmetic import static_number
 from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import exp, expm1, sigmoid, softplus, sqrt, tanh
 from symgrad.ops.select import abs_, logical_not, masked, sign, where
 from symgrad.ops.special import erf
+from symgrad.precision import halves, single
 
 
 def _neuron(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:

@@ -12,6 +12,7 @@ import numpy as np
 
 from symgrad.dtypes import get_default_dtype
 from symgrad.errors import ArgumentError, AutogradError
+from symgrad.kernels.streams import Generator, NumpyNumbers, TorchNumbers
 from symgrad.op import front, shape_of
 from symgrad.ops.constants import PI
 from symgrad.ops.elementwise import log
@@ -22,7 +23,6 @@ from symgrad.ops.scans import cumsum
 from symgrad.ops.select import beside
 from symgrad.ops.softmax import softmax
 from symgrad.ops.still import still, values_of
-from symgrad.streams import Generator, NumpyNumbers, TorchNumbers
 
 SOURCE: list[Callable[[], Any]] = [Generator]
 """Where random numbers come from without ``generator=``; the maker of random tensors puts its own here."""

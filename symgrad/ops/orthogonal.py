@@ -11,9 +11,9 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError
-from symgrad.kernels import digits
 from symgrad.op import Op, primitive
 from symgrad.ops.naming import within
+from symgrad.precision import digits
 
 
 def _family(name: str, kernel: Any, slope: Callable[..., Any], latex: str, in_digits: Any, doc: str) -> Op:

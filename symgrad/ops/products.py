@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import halves, kernels
+from symgrad import kernels
 from symgrad.dtypes import as_dtype
-from symgrad.kernels import digits
 from symgrad.op import Op, elementwise, front, primitive, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import conj
@@ -27,6 +26,7 @@ from symgrad.ops.reductions import (
 from symgrad.ops.refusals import kind_of
 from symgrad.ops.select import guard, ne, where
 from symgrad.ops.shaping import ones_like, reshape, unsqueeze_op
+from symgrad.precision import digits, halves
 
 prod_others_op: Op = primitive(
     "prod_others",

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels, single
+from symgrad import kernels
 from symgrad.dtypes import as_dtype, torch_name
 from symgrad.errors import ArgumentError, AutogradError
-from symgrad.kernels import digits
 from symgrad.op import Op, Spec, front, multilinear, primitive, shape_of
 from symgrad.ops.arithmetic import ratio
 from symgrad.ops.fused import portion, std_slope
 from symgrad.ops.kinks import at_kink
 from symgrad.ops.select import abs_, eq, guard, ne, sign, where
 from symgrad.ops.shaping import axis_of, expand_op, reshape_op, unsqueeze_op
-from symgrad.single import rounded
+from symgrad.precision import digits, single
+from symgrad.precision.single import rounded
 
 
 class Everything(tuple[int, ...]):

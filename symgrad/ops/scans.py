@@ -8,7 +8,6 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.kernels import digits
 from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import conj, real
@@ -20,7 +19,8 @@ from symgrad.ops.refusals import kind_of
 from symgrad.ops.select import eq, ge, where
 from symgrad.ops.shaping import axis_of, cat, flip, movedim, narrow, ones_like, unsqueeze_op
 from symgrad.ops.softmax import shifted_exp
-from symgrad.single import rounded
+from symgrad.precision import digits
+from symgrad.precision.single import rounded
 
 inplace("cumsum", "cumprod")
 

@@ -10,12 +10,12 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import as_python_number, for_python_number, result_type
 from symgrad.errors import ArgumentError
-from symgrad.kernels import digits
 from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, lookup, primitive, publish
 from symgrad.ops.arithmetic import closed, ratio
 from symgrad.ops.complex import conj, real
 from symgrad.ops.kinks import at_kink
 from symgrad.ops.refusals import two_kinds
+from symgrad.precision import digits
 
 _BOOL = np.dtype(bool)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad import halves, kernels, single
-from symgrad.kernels import digits
+from symgrad import kernels
 from symgrad.op import Op, elementwise, front, primitive, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import conj
@@ -13,6 +12,7 @@ from symgrad.ops.elementwise import exp
 from symgrad.ops.fused import addcmul
 from symgrad.ops.reductions import along, axes_of, cast, keep, reduced_shape, sum_op
 from symgrad.ops.refusals import kind_of
+from symgrad.precision import digits, halves, single
 
 shifted_exp: Op = elementwise(
     "shifted_exp",

@@ -13,7 +13,6 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
-from symgrad.kernels import digits
 from symgrad.op import Op, front, is_complex, primitive, refusal, refusing, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import real
@@ -24,6 +23,7 @@ from symgrad.ops.reductions import sum_op
 from symgrad.ops.select import isnan, where
 from symgrad.ops.shaping import axis_of, movedim, reshape, squeeze, unsqueeze
 from symgrad.ops.still import values_of
+from symgrad.precision import digits
 
 _LONG = np.dtype(np.int64)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad import halves, kernels, single
-from symgrad.kernels import digits
+from symgrad import kernels
 from symgrad.op import Op, elementwise, primitive
 from symgrad.ops.constants import PI
 from symgrad.ops.elementwise import exp, log, log1p, sqrt
 from symgrad.ops.naming import within
+from symgrad.precision import digits, halves, single
 
 
 def _special(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:

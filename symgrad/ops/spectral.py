@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.kernels import digits
 from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.gaps import heed_gaps
@@ -18,6 +17,7 @@ from symgrad.ops.linalg import check_square, diag_embed, diagonal, inv, mH
 from symgrad.ops.products import eye_op, identity_mask
 from symgrad.ops.select import where
 from symgrad.ops.shaping import concat_op, expand, narrow_op, unsqueeze_op, zeros_like
+from symgrad.precision import digits
 
 
 def _vectors_of(shape: tuple[Any, ...]) -> tuple[Any, ...]:

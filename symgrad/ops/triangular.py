@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.kernels import digits
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.decompositions import _named, _wrapped, solve_triangular
 from symgrad.ops.indexing import gather_op
@@ -19,6 +18,7 @@ from symgrad.ops.linalg import diag_embed, diagonal, mH, solve, tril_op, triu_op
 from symgrad.ops.naming import within
 from symgrad.ops.shaping import cat, expand, narrow, ones_like, unsqueeze
 from symgrad.ops.still import values_of
+from symgrad.precision import digits
 
 lu_order_op: Op = primitive(
     "lu_order",

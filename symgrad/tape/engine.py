@@ -17,13 +17,13 @@ import numpy as np
 from symgrad.dtypes import NARROW, torch_name, widened
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import is_complex
+from symgrad.op.partials import same
 from symgrad.ops.answers import full_name
 from symgrad.ops.fitting import fit, unbroadcast
 from symgrad.ops.reductions import cast_op
 from symgrad.ops.select import beside, guard, where_op
 from symgrad.ops.shaping import expand_op
 from symgrad.ops.still import still
-from symgrad.partials import same
 from symgrad.tape.freed import nothing_saved
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped, landing
 from symgrad.tape.modes import no_grad

@@ -38,7 +38,7 @@ _PLAIN = {
     "numpy.core.multiarray": _NUMPY,
     "numpy._core.multiarray": _NUMPY,
     "symgrad.nn.parameter": ("Parameter",),
-    "symgrad.op": ("lookup",),
+    "symgrad.op.record": ("lookup",),
     "symgrad.ops.reductions": ("Everything",),
     "symgrad.tape.pickling": ("_member", "restored"),
     "symgrad.tensor.facts": ("Shape",),

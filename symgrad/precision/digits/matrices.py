@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.kernels.digits.numbers import Numbers
+from symgrad.precision.digits.numbers import Numbers
 
 __all__ = [
     "by_matrix",

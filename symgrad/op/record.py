@@ -1,32 +1,20 @@
-"""The op record, its three factories, carrier dispatch and the registry.
-
-An op is one table entry.  Its derivative is written in the library's own ops, and an op looks once at what flows
-through it (the *carrier*): arrays run the NumPy kernel; any other carrier registers itself here with
-:func:`register_carrier` and is handed ``(op, args, params)``.  This file knows no carrier by name.
-
-Calling convention: array data is positional, static parameters are keyword-only.
-
-Rules.  ``op.vjps[i]`` is the pullback to input ``i``: ``rule(g, out, *inputs, **params)``; ``op.jvps[i]`` pushes a
-tangent of input ``i`` forward with the same signature.  What a rule *names* says what is kept for the backward pass:
-an argument it never reads is not saved, and one whose name starts with ``like`` is read for its shape and dtype only.
-"""
+"""The record of an op, and the table of them all."""
 
 from __future__ import annotations
 
-import dis
-import functools
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import SINGLE, float32, float64, is_narrow, result_type, torch_name, widened
-from symgrad.errors import ArgumentError, DtypeError, SymgradError, UnsupportedDtype
-from symgrad.partials import absent, negated, rules_of, same, times, times_conj, zeroed
+from symgrad.dtypes import SINGLE, float32, float64, is_narrow, widened
+from symgrad.errors import ArgumentError, SymgradError
+from symgrad.op.carriers import CARRIERS, Carrier, carrier_of, is_complex
+from symgrad.op.needs import KEEP, read_arguments
+from symgrad.op.refusals import by_kind
 
 _f64 = np.float64
 Rule = Callable[..., Any]
-F = TypeVar("F", bound=Callable[..., Any])
 Labels = tuple[int, ...]
 Spec = tuple[tuple[Labels, ...], Labels]
 
@@ -186,7 +174,7 @@ class Op:
         carrier = None
         for arg in args:
             try:
-                found = _CARRIERS[arg.__class__]
+                found = CARRIERS[arg.__class__]
             except KeyError:
                 found = carrier_of(arg.__class__)
             if found is not None and (carrier is None or found.rank > carrier.rank):
@@ -300,154 +288,7 @@ def choosing(kernel: Rule, single: Rule) -> Rule:
     return run
 
 
-def by_kind(refuses: str | dict[str, str] | None) -> dict[str, str]:
-    """What an op refuses, with one dtype kind to a key; empty words stand for the common ones."""
-    if refuses is None or isinstance(refuses, str):
-        refuses = {refuses or "": ""}
-    kinds = {kind: words for kinds, words in refuses.items() for kind in kinds}
-    return kinds | {"V": kinds["f"]} if "f" in kinds else kinds  # NumPy does not know bfloat16 for a float
-
-
-def refusal(name: str, words: str, dtype: Any) -> SymgradError:
-    """The error for a dtype that an operation refuses: torch's classes and words.
-
-    ``{dtype}`` in the words is replaced; without words it is a missing kernel, as it is where they are its one name.
-    """
-    if " " in words:
-        return DtypeError(words.format(dtype=torch_name(dtype)))
-    kernel = words or f"{name}_cpu"
-    return UnsupportedDtype(
-        f"\"{kernel}\" not implemented for '{torch_name(dtype)}'; cast the tensor with .to() or dtype="
-    )
-
-
-def refusing(refuses: str | dict[str, str]) -> Callable[[F], F]:
-    """Let a function made of ops refuse dtypes, as an op's ``refuses``: by the common dtype of its leading arrays."""
-    table = by_kind(refuses)
-
-    def publish(call: F) -> F:
-        @functools.wraps(call)
-        def checked(*args: Any, **kwargs: Any) -> Any:
-            found = [arg.dtype for arg in args if getattr(arg, "dtype", None) is not None]
-            if found:
-                dtype = functools.reduce(result_type, found)
-                if dtype.kind in table:
-                    raise refusal(call.__name__, table[dtype.kind], dtype)
-            return call(*args, **kwargs)
-
-        return checked  # type: ignore[return-value]
-
-    return publish
-
-
-FROM = -1000
-"""Positions from here down stand for all inputs from one on; see :meth:`Op.needs`."""
-
-
-class Keep:
-    """Whether values that rules read under some conventions only are saved, too."""
-
-    __slots__ = ("all",)
-
-    def __init__(self) -> None:
-        self.all = False
-
-
-KEEP = Keep()
-
-
-def read_arguments(rule: Rule, skip: int) -> tuple[set[int], set[int]]:
-    """Which of ``(out, *inputs)`` a rule reads, from its bytecode: (by value, by shape only).
-
-    ``skip`` arguments (the index, the cotangent) stand before ``out``.  ``*inputs`` counts as all of them, marked -2,
-    and after inputs with names of their own as the rest.
-    """
-    if rule is same or rule is negated or rule is zeroed:
-        return set(), set()
-    code = rule.__code__
-    names = code.co_varnames[: code.co_argcount]
-    reads = {
-        ins.argval
-        for ins in dis.get_instructions(code)
-        if ins.opname.startswith(("LOAD_FAST", "LOAD_CLOSURE", "LOAD_DEREF"))
-    }
-    flat = {name for read in reads for name in (read if isinstance(read, tuple) else (read,))}
-    saved: set[int] = set()
-    shaped: set[int] = set()
-    for position, name in enumerate(names[skip:], start=-1):
-        if name in flat:
-            (shaped if name.startswith("like") else saved).add(position)
-    if code.co_flags & 0x04:
-        star = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
-        if star in flat:
-            named = len(names) - skip - 1
-            (shaped if star.startswith("like") else saved).add(FROM - named if named > 0 else -2)
-    return saved, shaped
-
-
-# ---------------------------------------------------------------------------------------------- carriers
-
-
-class Carrier:
-    """What flows through ops: a class of values and the function that applies an op to them."""
-
-    __slots__ = ("apply", "rank")
-
-    def __init__(self, rank: int, apply: Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]):
-        self.rank = rank
-        self.apply = apply
-
-
-_CARRIERS: dict[type, Carrier | None] = {}
-_BASES: list[tuple[type, Carrier]] = []
-
-
-def register_carrier(cls: type, rank: int, apply: Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]) -> None:
-    """Let ``cls`` flow through every op; among several carriers in one call the highest rank decides."""
-    _BASES.append((cls, Carrier(rank, apply)))
-    _CARRIERS.clear()
-
-
-def carrier_of(cls: type) -> Carrier | None:
-    """The carrier of a class, or None for arrays and numbers."""
-    try:
-        return _CARRIERS[cls]
-    except KeyError:
-        known = dict(_BASES)
-        found = next((known[base] for base in cls.__mro__ if base in known), None)
-        _CARRIERS[cls] = found
-        return found
-
-
-def is_complex(*values: Any) -> bool:
-    """Whether any value has a complex dtype; numbers, and constants of formulas (which are weak), are looked at."""
-    for value in values:
-        dtype = getattr(value, "dtype", None)
-        if dtype is not None:
-            if dtype.kind == "c":
-                return True
-        elif isinstance(getattr(value, "number", value), complex):
-            return True
-    return False
-
-
-# ---------------------------------------------------------------------------------------------- registry
-
 TABLE: dict[str, Op] = {}
-FRONTS: dict[str, Front] = {}
-
-
-class Front:
-    """A public name: the function users call, and whether it is a tensor method and a function."""
-
-    __slots__ = ("call", "function", "method", "name", "op")
-
-    def __init__(self, name: str, call: Callable[..., Any], op: Op | None, method: bool, function: bool):
-        self.name = name
-        self.call = call
-        self.op = op
-        self.method = method
-        self.function = function
 
 
 def register(op: Op) -> Op:
@@ -467,134 +308,3 @@ def lookup(name: str) -> Op:
         hint = f" Did you mean {', '.join(near)}?" if near else ""
         raise ArgumentError(f"There is no op named {name!r} in the table.{hint}")
     return TABLE[name]
-
-
-def front(*names: str, op: Op | None = None, method: bool = True, function: bool = True) -> Callable[[F], F]:
-    """Publish a function under ``names`` (its own name when none is given) as function and tensor method."""
-
-    def publish(call: F) -> F:
-        public = with_numpy_names(call)
-        for name in names or (call.__name__.rstrip("_"),):
-            FRONTS[name] = Front(name, public, op, method, function)
-        return call
-
-    return publish
-
-
-def with_numpy_names(call: Callable[..., Any]) -> Callable[..., Any]:
-    """``call``, also taking ``axis=`` for ``dim=`` and ``keepdims=`` for ``keepdim=``, as torch's functions do."""
-    code = call.__code__
-    taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    if "dim" not in taken:
-        return call
-
-    @functools.wraps(call)
-    def either(*args: Any, **kwargs: Any) -> Any:
-        if "axis" in kwargs:
-            kwargs["dim"] = kwargs.pop("axis")
-        if "keepdims" in kwargs:
-            kwargs["keepdim"] = kwargs.pop("keepdims")
-        return call(*args, **kwargs)
-
-    return either
-
-
-def publish(op: Op, *names: str, method: bool = True, function: bool = True) -> Op:
-    """Publish the op itself, for ops whose call needs no reading of arguments."""
-    for name in names or (op.name,):
-        FRONTS[name] = Front(name, op, op, method, function)
-    return op
-
-
-# ---------------------------------------------------------------------------------------------- factories
-
-
-def elementwise(name: str, kernel: Rule, *partials: Any, public: Sequence[str] | bool = True, **fields: Any) -> Op:
-    """An op that acts entry by entry, with broadcasting.
-
-    ``partials`` give the derivative by each input as a function of ``(out, *inputs)`` written in ops; ``1`` and ``-1``
-    mean "passes through", None "no derivative", :func:`~symgrad.partials.over` a derivative by which one divides.  vjp,
-    jvp and the conjugation that complex gradients need follow.
-    """
-    fields.setdefault("infer", broadcast_shapes)
-    op = Op(name, "elementwise", kernel, rules_of(partials, times), partials=partials, **fields)
-    op.conj_vjps = rules_of(partials, times_conj)
-    if op.underived:
-        op.vjps = op.conj_vjps = (absent(name, op.underived),) * len(partials)
-    op.jvps = op.vjps
-    register(op)
-    if public:
-        publish(op, *(() if public is True else public))
-    return op
-
-
-def multilinear(name: str, kernel: Rule, einsum: Callable[..., Spec], **fields: Any) -> Op:
-    """An add-free product, sum, transpose, diagonal or broadcast, declared by its einsum; vjp and jvp follow.
-
-    ``einsum(*shapes, **params)`` gives the index labels of every input and of the output.  A label that stands twice
-    in the output means a delta, one that stands in no input means a broadcast.
-    """
-    from symgrad.ops.contraction import multilinear_jvp, multilinear_vjp
-
-    variadic = fields.pop("variadic", False)
-    fields.setdefault("domain", "real")
-    op = Op(name, "multilinear", kernel, (), einsum=einsum, **fields)
-    op.vjps = multilinear_vjp(op)
-    op.jvps = multilinear_jvp(op)
-    op.conj_vjps = op.vjps
-    op.variadic = variadic
-    return register(op)
-
-
-def primitive(name: str, kernel: Rule, vjp: Sequence[Rule | None] | Rule, **fields: Any) -> Op:
-    """Any other op: its vjp is one rule per input, or one function ``(i, g, out, *inputs)`` for variadic ops.
-
-    Without ``jvp`` forward mode transposes the vjp, which is linear in the cotangent.
-    """
-    jvp = fields.pop("jvp", None)
-    op = Op(name, "primitive", kernel, vjp, **fields)
-    op.jvps = jvp
-    return register(op)
-
-
-def broadcast_shapes(*shapes: tuple[Any, ...], **_: Any) -> tuple[Any, ...]:
-    """NumPy's broadcasting, on ints and size letters alike.
-
-    >>> broadcast_shapes(("n", "m"), ("m",), ())
-    ('n', 'm')
-    """
-    whole: tuple[Any, ...] = ()
-    for shape in shapes:
-        if shape and shape != whole:
-            if whole:
-                break
-            whole = shape
-    else:  # one shape, and scalars
-        return tuple(whole)
-    rank = max(map(len, shapes))
-    out: list[Any] = [1] * rank
-    for shape in shapes:
-        for axis, size in enumerate(shape, rank - len(shape)):
-            if size != 1:
-                if out[axis] != 1 and out[axis] != size:
-                    from symgrad.errors import ShapeError
-
-                    listed = ", ".join(str(tuple(s)).replace("'", "") for s in shapes)
-                    raise ShapeError(f"The shapes {listed} cannot be broadcast together (axis {axis - rank}).")
-                out[axis] = size
-    return tuple(out)
-
-
-def shape_of(x: Any) -> tuple[Any, ...]:
-    """The shape of any carrier, array or number.
-
-    Carriers may offer ``raw_shape`` where ``shape`` is made for users; NumPy's own function would look for an override.
-    """
-    shape = getattr(x, "raw_shape", None)
-    if shape is None:
-        shape = getattr(x, "shape", None)
-    if shape is not None:
-        return shape  # type: ignore[no-any-return]
-    if isinstance(x, (list, tuple)):
-        return (len(x), *shape_of(x[0])) if x else (0,)
-    return ()

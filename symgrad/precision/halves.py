@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import single
 from symgrad.dtypes import widened
 from symgrad.kernels import elementwise as kernels
+from symgrad.precision import single
 
 _LANES = 32
 """Entries of two vector registers, which torch computes at a time."""

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.shown import version_of
-from symgrad.chances import drawing
 from symgrad.errors import ArgumentError
+from symgrad.func.chances import drawing
 from symgrad.op import shape_of
 from symgrad.ops.shaping import stack
 from symgrad.tape import containers

@@ -140,7 +140,7 @@ def _head(name: str, wrt: tuple[str, ...]) -> str:
 
 
 def _derive(options: argparse.Namespace) -> int:
-    from symgrad.steps import derive
+    from symgrad.formulas.steps import derive
 
     found = derive(
         loaded(options.value), wrt=options.wrt, style=options.style, shapes=options.shapes, names=_chosen(options.names)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.kernels.digits.numbers import by_entry, div, log, power, trunc
+from symgrad.precision.digits.numbers import by_entry, div, log, power, trunc
 
 __all__ = [
     "cast",

@@ -3,6 +3,6 @@
 Each is ``(mp, *numbers, **params)`` in the arithmetic of ``mp``, a context of mpmath.
 """
 
-from symgrad.kernels.digits.arrays import *  # noqa: F403
-from symgrad.kernels.digits.matrices import *  # noqa: F403
-from symgrad.kernels.digits.numbers import *  # noqa: F403
+from symgrad.precision.digits.arrays import *  # noqa: F403
+from symgrad.precision.digits.matrices import *  # noqa: F403
+from symgrad.precision.digits.numbers import *  # noqa: F403

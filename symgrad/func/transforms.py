@@ -1,8 +1,4 @@
-"""Derivatives of functions, under the names of ``torch.func`` and JAX.
-
-The functions take tensors, arrays, numbers and nested tuples, lists and dicts of them, and give tensors.  They nest to
-any order, and ``symgrad.compile`` derives through them on formulas.
-"""
+"""Gradients, Jacobians and Hessians of functions, and their products with vectors."""
 
 from __future__ import annotations
 
@@ -15,8 +11,10 @@ import numpy as np
 from symgrad import autograd
 from symgrad.autograd.columns import pushed_columns
 from symgrad.autograd.jacobians import with_entries
-from symgrad.batching import vmap
-from symgrad.bound import (
+from symgrad.compiler.derivatives import transformed
+from symgrad.dtypes import is_floating
+from symgrad.errors import ArgumentError, AutogradError
+from symgrad.func.bound import (
     Argnums,
     Bound,
     as_result,
@@ -30,10 +28,7 @@ from symgrad.bound import (
     settled,
     watched,
 )
-from symgrad.chances import drawing
-from symgrad.compiler.derivatives import transformed
-from symgrad.dtypes import is_floating
-from symgrad.errors import ArgumentError, AutogradError
+from symgrad.func.chances import drawing
 from symgrad.op import Op, shape_of
 from symgrad.ops.fitting import fit
 from symgrad.ops.kinks import steepest
@@ -45,21 +40,6 @@ from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
 from symgrad.tensor.moving import settle
-
-__all__ = [
-    "grad",
-    "grad_and_value",
-    "hessian",
-    "jacfwd",
-    "jacobian",
-    "jacrev",
-    "jvp",
-    "linearize",
-    "value_and_grad",
-    "vjp",
-    "vmap",
-]
-
 
 # ---------------------------------------------------------------------------------------------- reverse mode
 

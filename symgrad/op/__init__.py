@@ -1,0 +1,48 @@
+"""Ops: their record, its three factories, what flows through them, and their public names.
+
+An op is one table entry.  Its derivative is written in the library's own ops, and an op looks once at what flows
+through it (the *carrier*): arrays run the NumPy kernel; any other carrier registers itself here with
+:func:`register_carrier` and is handed ``(op, args, params)``.  No carrier is known here by name.
+
+Calling convention: array data is positional, static parameters are keyword-only.
+
+Rules.  ``op.vjps[i]`` is the pullback to input ``i``: ``rule(g, out, *inputs, **params)``; ``op.jvps[i]`` pushes a
+tangent of input ``i`` forward with the same signature.  What a rule *names* says what is kept for the backward pass:
+an argument it never reads is not saved, and one whose name starts with ``like`` is read for its shape and dtype only.
+"""
+
+from symgrad.op.carriers import carrier_of, is_complex, register_carrier, shape_of
+from symgrad.op.factories import broadcast_shapes, elementwise, multilinear, primitive
+from symgrad.op.fronts import FRONTS, Front, front, publish, with_numpy_names
+from symgrad.op.needs import FROM, KEEP
+from symgrad.op.record import TABLE, Labels, Op, Rule, Spec, lookup, register, title
+from symgrad.op.refusals import by_kind, refusal, refusing
+
+__all__ = [
+    "FROM",
+    "FRONTS",
+    "KEEP",
+    "TABLE",
+    "Front",
+    "Labels",
+    "Op",
+    "Rule",
+    "Spec",
+    "broadcast_shapes",
+    "by_kind",
+    "carrier_of",
+    "elementwise",
+    "front",
+    "is_complex",
+    "lookup",
+    "multilinear",
+    "primitive",
+    "publish",
+    "refusal",
+    "refusing",
+    "register",
+    "register_carrier",
+    "shape_of",
+    "title",
+    "with_numpy_names",
+]

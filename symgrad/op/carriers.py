@@ -1,0 +1,69 @@
+"""What flows through ops: carriers register themselves here, and no op knows one by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from symgrad.op.record import Op
+
+
+class Carrier:
+    """What flows through ops: a class of values and the function that applies an op to them."""
+
+    __slots__ = ("apply", "rank")
+
+    def __init__(self, rank: int, apply: Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]):
+        self.rank = rank
+        self.apply = apply
+
+
+CARRIERS: dict[type, Carrier | None] = {}
+"""The carrier of every class that was met; None for arrays and numbers."""
+
+_BASES: list[tuple[type, Carrier]] = []
+
+
+def register_carrier(cls: type, rank: int, apply: Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]) -> None:
+    """Let ``cls`` flow through every op; among several carriers in one call the highest rank decides."""
+    _BASES.append((cls, Carrier(rank, apply)))
+    CARRIERS.clear()
+
+
+def carrier_of(cls: type) -> Carrier | None:
+    """The carrier of a class, or None for arrays and numbers."""
+    try:
+        return CARRIERS[cls]
+    except KeyError:
+        known = dict(_BASES)
+        found = next((known[base] for base in cls.__mro__ if base in known), None)
+        CARRIERS[cls] = found
+        return found
+
+
+def is_complex(*values: Any) -> bool:
+    """Whether any value has a complex dtype; numbers, and constants of formulas (which are weak), are looked at."""
+    for value in values:
+        dtype = getattr(value, "dtype", None)
+        if dtype is not None:
+            if dtype.kind == "c":
+                return True
+        elif isinstance(getattr(value, "number", value), complex):
+            return True
+    return False
+
+
+def shape_of(x: Any) -> tuple[Any, ...]:
+    """The shape of any carrier, array or number.
+
+    Carriers may offer ``raw_shape`` where ``shape`` is made for users; NumPy's own function would look for an override.
+    """
+    shape = getattr(x, "raw_shape", None)
+    if shape is None:
+        shape = getattr(x, "shape", None)
+    if shape is not None:
+        return shape  # type: ignore[no-any-return]
+    if isinstance(x, (list, tuple)):
+        return (len(x), *shape_of(x[0])) if x else (0,)
+    return ()

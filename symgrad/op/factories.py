@@ -1,0 +1,86 @@
+"""The three factories of entries: elementwise, multilinear and primitive ops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from symgrad.op.fronts import publish
+from symgrad.op.partials import absent, rules_of, times, times_conj
+from symgrad.op.record import Op, Rule, Spec, register
+
+
+def elementwise(name: str, kernel: Rule, *partials: Any, public: Sequence[str] | bool = True, **fields: Any) -> Op:
+    """An op that acts entry by entry, with broadcasting.
+
+    ``partials`` give the derivative by each input as a function of ``(out, *inputs)`` written in ops; ``1`` and ``-1``
+    mean "passes through", None "no derivative", ``over`` (of ``op.partials``) a derivative by which one divides.  vjp,
+    jvp and the conjugation that complex gradients need follow.
+    """
+    fields.setdefault("infer", broadcast_shapes)
+    op = Op(name, "elementwise", kernel, rules_of(partials, times), partials=partials, **fields)
+    op.conj_vjps = rules_of(partials, times_conj)
+    if op.underived:
+        op.vjps = op.conj_vjps = (absent(name, op.underived),) * len(partials)
+    op.jvps = op.vjps
+    register(op)
+    if public:
+        publish(op, *(() if public is True else public))
+    return op
+
+
+def multilinear(name: str, kernel: Rule, einsum: Callable[..., Spec], **fields: Any) -> Op:
+    """An add-free product, sum, transpose, diagonal or broadcast, declared by its einsum; vjp and jvp follow.
+
+    ``einsum(*shapes, **params)`` gives the index labels of every input and of the output.  A label that stands twice
+    in the output means a delta, one that stands in no input means a broadcast.
+    """
+    from symgrad.ops.contraction import multilinear_jvp, multilinear_vjp
+
+    variadic = fields.pop("variadic", False)
+    fields.setdefault("domain", "real")
+    op = Op(name, "multilinear", kernel, (), einsum=einsum, **fields)
+    op.vjps = multilinear_vjp(op)
+    op.jvps = multilinear_jvp(op)
+    op.conj_vjps = op.vjps
+    op.variadic = variadic
+    return register(op)
+
+
+def primitive(name: str, kernel: Rule, vjp: Sequence[Rule | None] | Rule, **fields: Any) -> Op:
+    """Any other op: its vjp is one rule per input, or one function ``(i, g, out, *inputs)`` for variadic ops.
+
+    Without ``jvp`` forward mode transposes the vjp, which is linear in the cotangent.
+    """
+    jvp = fields.pop("jvp", None)
+    op = Op(name, "primitive", kernel, vjp, **fields)
+    op.jvps = jvp
+    return register(op)
+
+
+def broadcast_shapes(*shapes: tuple[Any, ...], **_: Any) -> tuple[Any, ...]:
+    """NumPy's broadcasting, on ints and size letters alike.
+
+    >>> broadcast_shapes(("n", "m"), ("m",), ())
+    ('n', 'm')
+    """
+    whole: tuple[Any, ...] = ()
+    for shape in shapes:
+        if shape and shape != whole:
+            if whole:
+                break
+            whole = shape
+    else:  # one shape, and scalars
+        return tuple(whole)
+    rank = max(map(len, shapes))
+    out: list[Any] = [1] * rank
+    for shape in shapes:
+        for axis, size in enumerate(shape, rank - len(shape)):
+            if size != 1:
+                if out[axis] != 1 and out[axis] != size:
+                    from symgrad.errors import ShapeError
+
+                    listed = ", ".join(str(tuple(s)).replace("'", "") for s in shapes)
+                    raise ShapeError(f"The shapes {listed} cannot be broadcast together (axis {axis - rank}).")
+                out[axis] = size
+    return tuple(out)

@@ -1,0 +1,64 @@
+"""Public names: the functions that users call, as functions and as methods of tensors."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from symgrad.op.record import Op
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FRONTS: dict[str, Front] = {}
+
+
+class Front:
+    """A public name: the function users call, and whether it is a tensor method and a function."""
+
+    __slots__ = ("call", "function", "method", "name", "op")
+
+    def __init__(self, name: str, call: Callable[..., Any], op: Op | None, method: bool, function: bool):
+        self.name = name
+        self.call = call
+        self.op = op
+        self.method = method
+        self.function = function
+
+
+def front(*names: str, op: Op | None = None, method: bool = True, function: bool = True) -> Callable[[F], F]:
+    """Publish a function under ``names`` (its own name when none is given) as function and tensor method."""
+
+    def publish(call: F) -> F:
+        public = with_numpy_names(call)
+        for name in names or (call.__name__.rstrip("_"),):
+            FRONTS[name] = Front(name, public, op, method, function)
+        return call
+
+    return publish
+
+
+def with_numpy_names(call: Callable[..., Any]) -> Callable[..., Any]:
+    """``call``, also taking ``axis=`` for ``dim=`` and ``keepdims=`` for ``keepdim=``, as torch's functions do."""
+    code = call.__code__
+    taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if "dim" not in taken:
+        return call
+
+    @functools.wraps(call)
+    def either(*args: Any, **kwargs: Any) -> Any:
+        if "axis" in kwargs:
+            kwargs["dim"] = kwargs.pop("axis")
+        if "keepdims" in kwargs:
+            kwargs["keepdim"] = kwargs.pop("keepdims")
+        return call(*args, **kwargs)
+
+    return either
+
+
+def publish(op: Op, *names: str, method: bool = True, function: bool = True) -> Op:
+    """Publish the op itself, for ops whose call needs no reading of arguments."""
+    for name in names or (op.name,):
+        FRONTS[name] = Front(name, op, op, method, function)
+    return op
