@@ -9,6 +9,8 @@ import symgrad as sg
 from symgrad.formula.canonical.chains import identity
 from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.derive import directional, gradient, jacobian
+from symgrad.formula.printing.formats import spelled
+from symgrad.formula.printing.latex import latex
 from symgrad.formula.reading.text import parse_formula
 from symgrad.formula.reading.unicode import from_unicode
 from symgrad.formula.sympy.expressions import to_sympy
@@ -134,3 +136,18 @@ def test_fouriers_transform_has_a_text_in_every_format():
     f = sg.sum(sg.abs(sg.fft.fft(z * x)) ** 2)
     assert not whole(f, gradient(f, [x])[0])
     assert not whole(f, gradient(sg.sum(sg.real(sg.fft.ifft(z) * x)), [z])[0])
+
+
+@pytest.mark.parametrize(("above", "below"), [(3, -2), (0.9, -0.1), (2, 5), (-1, -4)])
+def test_the_slope_of_a_largest_multiple_asks_for_the_sign_of_the_difference(above, below):
+    """The pinball loss: which of c(y - q) and d(y - q) is greater is a matter of the sign of y - q alone."""
+    u = x - symbol("q")
+    made = sg.sum(sg.maximum(above * u, below * u))
+    (slope,) = gradient(made, [x])
+    assert not whole(made, slope)
+    assert "Heaviside(x - q)" in canonical_text(slope) or "Heaviside(q - x)" in canonical_text(slope)
+
+
+def canonical_text(term: Term) -> str:
+    """The formula as a line of Unicode."""
+    return spelled(latex(term), "unicode").replace("−", "-")

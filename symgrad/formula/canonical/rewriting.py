@@ -419,8 +419,10 @@ def simpler_function(run: Canonicaliser, op: Op, args: Sequence[Form], shape: tu
     if name == "step" and args[1].terms:
         # Heaviside's function is one of the difference, which may be short: τu > (τ - 1)u is u > 0.
         difference = run.settled(run.plus(args, (1, -1), shape))
-        if len(difference.terms) == 1:
-            return run.elementwise(op, [difference, Form((), shape)], {}, shape)
+        if 0 < len(difference.terms) <= max(len(a.terms) for a in args):
+            p = run.product(difference)
+            whole = Form([Product(1 if p.coef > 0 else -1, p.factors, p.out)], shape)
+            return run.elementwise(op, [whole, Form((), shape)], {}, shape)
     form = args[0]
     if name == "erfc" and form.terms and all(p.coef < 0 for p in form.terms):
         # erfc(-u/√2) = 2Φ(u), always.
