@@ -227,3 +227,81 @@ def test_functions_of_jax_are_checked_in_double_precision():
     assert not check(f, lambda p: {"w": 1.0001 * jax.grad(f)(p)["w"]}, p)
     kink = np.array([-1.0, 0.0, 2.0])
     assert check(lambda w: jnp.sum(jax.nn.relu(w)), jax.grad(lambda w: jnp.sum(jax.nn.relu(w))), kink)
+
+
+# ---------------------------------------------------------------------------------------------- custom functions
+
+
+def cube(*, backward=None, forward=None):
+    """A custom function x**3 whose backward is as given."""
+
+    class Cube(sg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3 if forward is None else forward(ctx, x)
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return (backward or (lambda g, x: 3 * g * x**2))(g, x)
+
+    return lambda x: Cube.apply(x).sum()
+
+
+def test_the_backward_of_a_custom_function_is_not_its_own_referee():
+    def one_entry(g, x):
+        h = (3 * g * x**2).clone()
+        h[2] *= 1.001
+        return h
+
+    x = RNG.normal(size=300)
+    report = check(cube(), sg.func.grad(cube()), x)
+    assert report.ok
+    assert report["x"].formula == "3*x**2"
+    assert "Cube" in str(report)
+    for backward, kind in ((one_entry, "entry"), (lambda g, x: 3 * g * x**2 * (1 + 1e-7), "factor")):
+        f = cube(backward=backward)
+        assert check(f, sg.func.grad(f), x).diagnosis.kind == kind
+
+
+def test_custom_functions_of_numpy_are_checked_by_their_values():
+    def by_numpy(ctx, x):
+        return sg.tensor(x.detach().numpy() ** 3)
+
+    def in_place(ctx, x):
+        ctx.mark_dirty(x)
+        return x.pow_(3)
+
+    f = cube(forward=by_numpy)
+    assert check(f, sg.func.grad(f), X)
+    assert not check(f, lambda x: 2 * x**2, X)
+    g = cube(forward=in_place)
+    assert check(lambda x: g(x * 1), lambda x: 3 * x**2, X)
+    report = check(g, lambda x: 3 * x**2, X)
+    assert report.ok, report
+    assert not check(g, lambda x: 3.1 * x**2, X)
+
+
+def test_a_straight_through_estimator_is_no_derivative():
+    f = cube(forward=lambda ctx, x: sg.round(x), backward=lambda g, x: g)
+    assert check(f, sg.func.grad(f), X).diagnosis is not None
+
+
+# ---------------------------------------------------------------------------------------------- what else is said
+
+
+def test_a_point_where_the_gradient_is_zero_proves_little():
+    report = check(lambda x: ((x - 1) ** 2).sum(), lambda x: 3 * (x - 1), np.ones(3))
+    assert report.ok
+    assert "check at another point" in str(report)
+
+
+def test_odd_results_and_calls_are_explained():
+    assert check(lambda x: (x**2).sum(keepdims=True), lambda x: 2 * x, X)
+    assert "empty" in str(check(lambda x: (x**2).sum(), lambda x: 2 * x, np.zeros(0)))
+    assert check(lambda x: (x**2).sum(), lambda x: 2 * x + 1j, X).diagnosis.kind == "complex part"
+    with pytest.raises(ArgumentError, match="f gave a tuple of 2"):
+        check(lambda x: ((x**2).sum(), x), lambda x: 2 * x, X)
+    with pytest.raises(ArgumentError, match="needs the point"):
+        check(lambda x: x.sum(), lambda x: 1)

@@ -11,6 +11,7 @@ import numpy as np
 
 from symgrad.autograd.graph import class_named
 from symgrad.autograd.handed import attached, check_dirty, check_kept, unrecorded
+from symgrad.autograd.lookthrough import met_functions
 from symgrad.autograd.once import ONCE as ONCE
 from symgrad.autograd.once import once_differentiable as once_differentiable
 from symgrad.autograd.pushforward import NO_JVP, pushed
@@ -401,6 +402,12 @@ class Function:
         if named:
             args = _in_order(cls, args, named)
         args = tuple(map(faced, args))
+        met = met_functions()
+        if met is not None:
+            met.append(cls.__name__)
+            ctx = FunctionCtx()
+            ctx.needs_input_grad = (True,) * len(args)
+            return run_forward(cls, ctx, args)
         if any(isinstance(a, Dual) for a in args):
             return pushed(cls, args, lambda primals, moving: _applied(cls, primals, moving))
         return _applied(cls, args)[1]

@@ -93,6 +93,17 @@ def _non_finite(case: Case) -> Diagnosis | None:
     )
 
 
+def _complex_for_real(case: Case) -> Diagnosis | None:
+    if case.c.dtype.kind != "c" or case.g.dtype.kind == "c" or not np.any(case.c.imag):
+        return None
+    rest = "the real part is right" if case.meets(case.c.real + 0j, case.g + 0j) else "the real part is wrong, too"
+    return Diagnosis(
+        "complex part",
+        f"The gradient is complex, but {case.name} is real; {rest}.",
+        "a real part to be taken: the gradient of a real variable is real",
+    )
+
+
 def _zero(case: Case) -> Diagnosis | None:
     if np.any(case.c):
         return None
@@ -374,6 +385,7 @@ def _precision(case: Case) -> Diagnosis | None:
 
 _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     _non_finite,
+    _complex_for_real,
     _zero,
     _swapped,
     _plain_factor,

@@ -16,7 +16,7 @@ import numpy as np
 from symgrad.check.arrays import as_array, epsilon
 from symgrad.check.blackbox import gradient_of_black_box, one_sided_slopes
 from symgrad.check.calling import double_precision
-from symgrad.check.subject import Subject, tape_gradients
+from symgrad.check.subject import Subject, scalar, tape_gradients
 from symgrad.check.trust import agrees_on_symmetric_matrices, agrees_with_values
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError
@@ -57,17 +57,20 @@ class Exact:
 def exact_gradient(subject: Subject, given: Sequence[Any]) -> Exact:
     """The exact gradient at the point, from the tape if ``f`` can be traced and from ``f``'s values if not."""
     try:
-        with np.errstate(all="ignore"):
-            output, leaves = subject.trace(subject.args)
+        output, leaves = subject.trace(subject.args)
     except Exception as error:  # noqa: BLE001  (whatever f does with a tensor; it may still run on arrays)
         said = " ".join(str(error).split())
-        reason = f"f does not run on symgrad tensors ({type(error).__name__}: {said:.60}{'…' * (len(said) > 60)})"
-        return _off_the_tape(subject, given, reason, error)
+        reason = f"({type(error).__name__}: {said:.60}{'…' * (len(said) > 60)})"
+        if subject.functions:
+            reason = f"the operations in {' and '.join(dict.fromkeys(subject.functions))} cannot be recorded {reason}"
+            return _black_box(subject, given, subject.on_tensors, reason)
+        return _off_the_tape(subject, given, f"f does not run on symgrad tensors {reason}", error)
+    value = _real(scalar(output))
     if not isinstance(output, Recorded):
         reason = f"f gave a {type(output).__name__}, which has no history"
         return _off_the_tape(subject, given, reason, None)
-    _require_scalar(output)
-    _require_deterministic(output._value, subject.on_tensors(subject.args))
+    functions = list(dict.fromkeys(subject.functions))
+    _require_deterministic(value, subject.on_tensors(subject.args))
     gradients = tape_gradients(output, leaves)
     symmetric: list[int] = []
     if not agrees_with_values(subject, gradients):
@@ -75,8 +78,11 @@ def exact_gradient(subject: Subject, given: Sequence[Any]) -> Exact:
         if not symmetric:
             reason = "f leaves the tape on the way (float(), .item(), .data, .detach() or plain NumPy on values)"
             return _black_box(subject, given, subject.on_tensors, reason)
-    found = Exact("the exact derivative, from the recorded operations", output._value, gradients, [])
+    found = Exact("the exact derivative, from the recorded operations", value, gradients, [])
     found.output, found.leaves, found.symmetric = output, leaves, symmetric
+    if functions:
+        names = " and ".join(functions)
+        found.notes.append(f"the derivative is that of forward in {names}, whose backward is not asked")
     _set_tolerances(subject, found, given)
     return found
 
@@ -97,16 +103,12 @@ def _off_the_tape(subject: Subject, given: Sequence[Any], reason: str, refused: 
         return _black_box(subject, given, subject.on_own, reason)
 
 
-def _require_scalar(output: Any) -> None:
-    if as_array(output).size != 1:
-        raise ArgumentError(
-            f"check() compares gradients of a scalar function, but f gave shape {as_array(output).shape}; reduce it "
-            "(sum, mean), or check lambda *args: (v * f(*args)).sum() for a fixed v."
-        )
-    if as_array(output).dtype.kind == "c":
+def _real(value: Any) -> Any:
+    if as_array(value).dtype.kind == "c":
         raise ArgumentError(
             "check() compares gradients of a real function, but f gave a complex number; check its abs()."
         )
+    return value
 
 
 def _require_deterministic(value: Any, again: Any) -> None:
@@ -118,8 +120,7 @@ def _require_deterministic(value: Any, again: Any) -> None:
 
 
 def _black_box(subject: Subject, given: Sequence[Any], run: Callable[[Sequence[Any]], Any], reason: str) -> Exact:
-    value = run(subject.args)
-    _require_scalar(value)
+    value = _real(run(subject.args))
     _require_deterministic(value, run(subject.args))
     computed = epsilon(as_array(value).dtype)
     method, gradients, errors = gradient_of_black_box(run, subject.args, subject.positions, computed)
@@ -174,7 +175,7 @@ def _other_conventions(subject: Subject) -> list[list[Any]]:
     """Exact gradients at the point with all kinks seen from the left, and from the right."""
     found = []
     for side in ("left", "right"):
-        with np.errstate(all="ignore"), conventions(side):
+        with conventions(side):
             output, leaves = subject.trace(subject.args)
             gradients = tape_gradients(output, leaves)
         if all(np.isfinite(g).all() for g in gradients):
@@ -193,7 +194,6 @@ def _moved_gradients(subject: Subject, eps: float, count: int) -> list[list[Any]
             if is_floating(array.dtype):
                 size = np.where(array == 0, max(_largest(array), 1.0), np.abs(array))
                 moves[k] = eps * size * rng.choice([-1.0, 1.0], array.shape)
-        with np.errstate(all="ignore"):
-            output, leaves = subject.trace(subject.moved(moves))
-            found.append(tape_gradients(output, leaves))
+        output, leaves = subject.trace(subject.moved(moves))
+        found.append(tape_gradients(output, leaves))
     return found

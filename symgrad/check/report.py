@@ -152,6 +152,8 @@ def _page(report: Report, a: ArgumentReport) -> list[str]:
 
 def _count(a: ArgumentReport) -> str:
     size = int(a.exact.size)
+    if not size:
+        return "none: the argument is empty"
     finite = a.tolerance[np.isfinite(a.tolerance)]
     width = float(np.max(finite)) if finite.size else 0.0
     right = "all" if size > 1 else "the only one"
@@ -174,7 +176,7 @@ def number_text(value: Any, digits: int = 9) -> str:
     """A number for reading; what is nearly one is told by how far it is from it."""
     if isinstance(value, (complex, np.complexfloating)):
         return f"{complex(value):.{digits}g}"
-    text = f"{float(value):.{digits}g}"
+    text = f"{float(value) + 0:.{digits}g}"  # no -0
     away = float(value) - 1
     return f"1 {'-' if away < 0 else '+'} {abs(away):.3g}" if text == "1" and away else text
 

@@ -30,10 +30,11 @@ def check(
 
     ``grad`` is a function of the same arguments, or its result: one array, or a tuple of arrays for several
     arguments (NumPy, torch, JAX, nested lists).  Arguments may be dicts, dataclasses or lists of arrays; their gradient
-    has the same structure.  ``f`` may be a function of this library, of NumPy, torch or JAX.  ``argnums`` says which
-    arguments the gradient belongs to (default: the first floating-point ones), ``names`` what the arguments are called
-    in formulas (default: the parameters of ``f``).  The tolerance follows from the dtypes and from the conditioning of
-    ``f`` at the point; ``rtol`` widens it.
+    has the same structure.  ``f`` may be a function of this library, of NumPy, torch or JAX; in a custom function it is
+    ``forward`` that counts, since ``backward`` may be wrong.  ``argnums`` says which arguments the gradient belongs to
+    (default: the first floating-point ones), ``names`` what the arguments are called in formulas (default: the
+    parameters of ``f``).  The tolerance follows from the dtypes and from the conditioning of ``f`` at the point;
+    ``rtol`` widens it.
 
     Returns a :class:`Report`: true if the gradient is right; printed, it names the wrong entry, the ratio, the
     probable mistake and the exact formula.  Raises ``ArgumentError`` when ``f`` is not scalar or not deterministic.
@@ -47,19 +48,23 @@ def check(
     """
     if not callable(f):
         raise ArgumentError(f"check() takes the function first, not {type(f).__name__}: check(f, grad, *args).")
+    if not args:
+        raise ArgumentError("check() needs the point at which to compare: check(f, grad, *args).")
     given = take_apart(f, grad, args, argnums, names)
     subject = Subject(given.f, given.args, given.positions, given.names)
-    exact = exact_gradient(subject, given.gradients)
+    with np.errstate(all="ignore"):
+        exact = exact_gradient(subject, given.gradients)
     arguments = [
         _compare(exact, i, given.names[k], given.gradients[i], rtol, k in exact.symmetric)
         for i, k in enumerate(given.positions)
     ]
     for i, argument in enumerate(arguments):
         if argument.wrong or argument.given.shape != argument.exact.shape:
-            argument.diagnosis = second_look(subject, given, arguments, i) or diagnose(
-                Case(argument, i, subject, exact)
-            )
-            argument.formulas = formula_texts(exact, i)
+            argument.diagnosis = second_look(subject, given, arguments, i)
+            argument.diagnosis = argument.diagnosis or diagnose(Case(argument, i, subject, exact))
+        argument.formulas = formula_texts(exact, i)
+    if any(g.size for g in exact.gradients) and not any(map(np.any, exact.gradients)):
+        exact.notes.append("the exact gradient is zero here, where many mistakes do not show; check at another point")
     label = getattr(f, "__name__", type(f).__name__)
     return Report("f" if label == "<lambda>" else label, exact.method, exact.value, arguments, exact.notes)
 

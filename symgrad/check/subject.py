@@ -8,15 +8,20 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd import grad as tape_grad
+from symgrad.autograd.lookthrough import looked_through
 from symgrad.check.arrays import as_array, is_array_like, wide
 from symgrad.check.calling import is_jax, is_torch, like
+from symgrad.errors import ArgumentError
 from symgrad.tape.modes import no_grad
 from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
 
 
 class Subject:
-    """``f`` at one point: its arguments in double precision, and which of them are under check."""
+    """``f`` at one point: its arguments in double precision, and which of them are under check.
+
+    ``functions`` are the names of the custom functions that the last trace has met.
+    """
 
     def __init__(self, f: Callable[..., Any], args: Sequence[Any], positions: Sequence[int], names: Sequence[str]):
         self.f = f
@@ -26,6 +31,7 @@ class Subject:
         self.originals = list(args)
         self.args = [wide(as_array(a)) if k in self.data else a for k, a in enumerate(args)]
         self.dtypes = [as_array(args[k]).dtype for k in self.positions]
+        self.functions: list[str] = []
 
     @property
     def is_foreign(self) -> bool:
@@ -37,9 +43,11 @@ class Subject:
         return [a + moves[k] if k in moves else a for k, a in enumerate(self.args)]
 
     def trace(self, args: Sequence[Any]) -> tuple[Any, list[Any]]:
-        """The result of ``f`` on named tensors, and the leaves under check."""
+        """The result of ``f`` on named tensors, and the leaves under check; custom functions are looked through."""
         values = [self._leaf(k, a) if k in self.data else a for k, a in enumerate(args)]
-        return self.f(*values), [values[k] for k in self.positions]
+        with np.errstate(all="ignore"), looked_through() as met:
+            self.functions = met
+            return self.f(*values), [values[k] for k in self.positions]
 
     def _leaf(self, k: int, array: Any) -> Any:
         made = plain(Tensor, np.array(array)[()])
@@ -50,11 +58,11 @@ class Subject:
         """The value of ``f`` computed with tensors that record nothing."""
         with no_grad():
             out = self.f(*(plain(Tensor, np.array(a)[()]) if k in self.data else a for k, a in enumerate(args)))
-        return as_array(out)[()]
+        return scalar(out)
 
     def on_own(self, args: Sequence[Any]) -> Any:
         """The value of ``f`` computed with arrays of the library that each argument came from."""
-        return as_array(self.f(*self.in_own_kind(args)))[()]
+        return scalar(self.f(*self.in_own_kind(args)))
 
     def on_own_as_given(self, args: Sequence[Any]) -> Any:
         """The same in the precision of the arguments that were given."""
@@ -69,6 +77,22 @@ class Subject:
     def in_own_kind(self, args: Sequence[Any]) -> list[Any]:
         """Copies of arguments as arrays of the library that each came from."""
         return [like(self.originals[k], a) if k in self.data else a for k, a in enumerate(args)]
+
+
+def scalar(out: Any) -> Any:
+    """The number that ``f`` gave; refuses several."""
+    if isinstance(out, (tuple, list)):
+        raise ArgumentError(
+            f"check() compares gradients of a scalar function, but f gave a {type(out).__name__} of {len(out)}; check "
+            "lambda *args: f(*args)[0], if that is the scalar."
+        )
+    value = as_array(out)
+    if value.size != 1:
+        raise ArgumentError(
+            f"check() compares gradients of a scalar function, but f gave shape {value.shape}; reduce it (sum, mean), "
+            "or check lambda *args: (v * f(*args)).sum() for a fixed v."
+        )
+    return value.reshape(())[()]
 
 
 def tape_gradients(output: Any, leaves: Sequence[Any]) -> list[Any]:

@@ -1,0 +1,28 @@
+"""Custom functions looked through: forward is recorded operation by operation, and backward is not asked.
+
+Whoever checks a gradient must not take it from the backward that is under check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_MET: ContextVar[list[str] | None] = ContextVar("custom functions that were looked through", default=None)
+
+
+@contextmanager
+def looked_through() -> Iterator[list[str]]:
+    """Inside, custom functions run their ``forward`` only; gives the list of their names as they are met."""
+    met: list[str] = []
+    token = _MET.set(met)
+    try:
+        yield met
+    finally:
+        _MET.reset(token)
+
+
+def met_functions() -> list[str] | None:
+    """Where to write the names of functions that are looked through; None where they are not."""
+    return _MET.get()
