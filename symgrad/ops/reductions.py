@@ -314,11 +314,12 @@ def _norm_vjp(g: Any, out: Any, x: Any, *, p: Any, dim: tuple[int, ...], keepdim
         return where(hit, g * sign(x) / sum_op(hit, dim=dim, keepdim=True), 0)
     size = abs_(x)
     if p < 1:
-        # The slope at 0 is infinite; the min-norm choice is 0, as torch.  Below 0 such an entry makes the norm 0.
-        return g * sign(x) * where(eq(x if p > 0 else out, 0), 0, ratio(size, out) ** (p - 1))
-    # Below 2 the slope has an infinite derivative at entries 0, which stays with them: powers first, then the ratio.
-    slope = ratio(size ** (p - 1), out ** (p - 1)) if p < 2 else ratio(size, out) ** (p - 1)
-    return g * sign(x) * slope
+        # The slope at 0 is infinite; the min-norm choice is 0, as torch.  In half precision few quotients are numbers.
+        return where(eq(x, 0), 0, sign(x) * size ** (p - 1)) * g * out ** (1 - p)
+    if p < 2:
+        # The slope has an infinite derivative at entries 0, which stays with them: powers first, then the ratio.
+        return sign(x) * size ** (p - 1) * ratio(g, out ** (p - 1))
+    return g * sign(x) * ratio(size, out) ** (p - 1)
 
 
 norm_op: Op = primitive(
