@@ -170,6 +170,14 @@ neg: Op = elementwise(
 )
 
 
+def in_dtype_of(result: Any, x: Any) -> Any:
+    """A real operand in the dtype of the result or its cotangent, where a rule of torch's casts it first."""
+    from symgrad.ops.reductions import cast
+
+    given, wide = getattr(x, "dtype", None), getattr(result, "dtype", None)
+    return x if given is None or wide is None or given == wide or wide.kind == "c" else cast(x, wide)
+
+
 def _pow_base(out: Any, x: Any, y: Any) -> Any:
     number = static_number(y)
     if number is None:
@@ -194,7 +202,7 @@ def _pow_exponent(out: Any, x: Any, y: Any) -> Any:
 
     # 0**y is a constant for y that are not negative.
     above = (real(y) >= 0) & eq(imag(y), 0) if is_complex(y) else y >= 0
-    return excepted(out * log(x), logical_not(eq(x, 0) & above))
+    return excepted(out * log(in_dtype_of(out, x)), logical_not(eq(x, 0) & above))
 
 
 def _power_code(x: str, y: str) -> str:
@@ -283,7 +291,7 @@ ratio: Op = elementwise(
     "ratio",
     kernels.ratio,
     over(lambda out, x, y: y),
-    lambda out, x, y: -(out / y),
+    lambda out, x, y: -(out * out) if x.__class__ is int and x == 1 else -(out / y),
     public=(),
     dtypes="float",
     domain="nonzero",

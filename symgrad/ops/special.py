@@ -6,6 +6,7 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.op import Op, elementwise, primitive
+from symgrad.ops.arithmetic import in_dtype_of
 from symgrad.ops.constants import PI
 from symgrad.ops.elementwise import exp, log, log1p, sqrt
 from symgrad.ops.naming import within
@@ -83,7 +84,10 @@ xlogy: Op = _special(
     define=lambda x, y: x * log(y),
     doc="x log y, and 0 where x is 0 and y a number.",
 )
-xlogy.vjps = xlogy.jvps = (xlogy.vjps[0], lambda g, out, x, y: g * x / y)
+xlogy.vjps = xlogy.jvps = (
+    lambda g, out, x, y: g * _log_or_zero(x, in_dtype_of(g, y)),
+    lambda g, out, x, y: g * x / y,
+)
 xlog1py: Op = _special(
     "xlog1py",
     kernels.xlog1py,
@@ -95,7 +99,10 @@ xlog1py: Op = _special(
     define=lambda x, y: x * log1p(y),
     doc="x log(1 + y), and 0 where x is 0 and y a number.",
 )
-xlog1py.vjps = xlog1py.jvps = (xlog1py.vjps[0], lambda g, out, x, y: g * x / (1 + y))
+xlog1py.vjps = xlog1py.jvps = (
+    lambda g, out, x, y: g * _log1p_or_zero(x, in_dtype_of(g, y)),
+    lambda g, out, x, y: g * x / (1 + y),
+)
 within("special")(xlog1py)
 sinc: Op = _special(
     "sinc",

@@ -27,7 +27,7 @@ from symgrad.ops.still import still
 from symgrad.tape.freed import nothing_saved
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped, landing
 from symgrad.tape.modes import no_grad
-from symgrad.tape.narrow import rounding_once
+from symgrad.tape.narrow import needs_torchs_dtypes, rounding_once
 from symgrad.tape.observers import PackedRow, running, unpacked
 from symgrad.tape.overlap import OVERLAP
 from symgrad.tape.siblings import hear_nothing, run_member, siblings_of, tell_missing
@@ -364,7 +364,7 @@ class Sweep:
         rule = functools.partial(rules, i) if callable(rules) else rules[i]
         if rule is None:
             return None
-        if not self.create_graph and node.op.kind != "function" and node.dtype.char in NARROW:
+        if not self.create_graph and node.op.kind != "function" and needs_torchs_dtypes(node, saved):
             c = self._in_narrow(node, rule, inner, saved, params or {})
         else:
             saved = self.arguments(node, saved)
@@ -384,7 +384,7 @@ class Sweep:
         return Masked(fitted, masked.keep, masked.zeroing, c if fitted is zeroed else None)
 
     def _in_narrow(self, node: Node, rule: Any, g: Any, saved: Any, params: dict[str, Any]) -> Any:
-        """A rule in float16 or bfloat16: every step is rounded, but where torch has one kernel for all of them."""
+        """A rule in torch's dtypes: in float16 every step is rounded, but where torch has one kernel for all of them."""
         op = node.op
         if op.once is not None:
             return rule(widened(g), *self.arguments(node, tuple(map(widened, saved))), **params)

@@ -406,9 +406,12 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
             edges.append(plain(cls, value).source())
         else:
             edges.append(arg)
-    made = recorded(cls, op, out, tuple(edges), values, params, mask)
     if cast and mask:
-        _keep_originals(made._node, args, values)
+        kept = _as_given(args, values) if op.kind == "elementwise" else values
+        made = recorded(cls, op, out, tuple(edges), kept, params, mask)
+        _keep_originals(made._node, args, kept)
+    else:
+        made = recorded(cls, op, out, tuple(edges), values, params, mask)
     if MODE.inferred and not MODE.local.closed:
         for arg, saved in zip(args, made._node.saved[1:], strict=False):
             if saved is not None and isinstance(arg, Recorded) and inferred(arg):
@@ -419,8 +422,17 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
     return made
 
 
+def _as_given(args: Any, values: Any) -> list[Any]:
+    """The operands as torch saves them: in their own dtype.  Of whole numbers the rules make fewer digits, so no."""
+    return [
+        arg._value if isinstance(arg, Recorded) and is_floating(arg._value.dtype) else value
+        for arg, value in zip(args, values, strict=True)
+    ]
+
+
 def _keep_originals(node: Node, args: Any, values: Any) -> None:
     """Note the operands of which a cast copy was saved: torch saves them as they were given, and they may change."""
+    Labelled.on(node, None)  # the mark of operands that differ in dtype
     late = [
         Given(arg, k)
         for k, (arg, value, saved) in enumerate(zip(args, values, node.saved[1:], strict=False), 1)
