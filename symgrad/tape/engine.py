@@ -384,7 +384,7 @@ class Sweep:
         return Masked(fitted, masked.keep, masked.zeroing, c if fitted is zeroed else None)
 
     def _in_narrow(self, node: Node, rule: Any, g: Any, saved: Any, params: dict[str, Any]) -> Any:
-        """A rule in torch's dtypes: in float16 every step is rounded, but where torch has one kernel for all of them."""
+        """A rule in torch's dtypes; half precision rounds every step, but where torch has one kernel for them."""
         op = node.op
         if op.once is not None:
             return rule(widened(g), *self.arguments(node, tuple(map(widened, saved))), **params)

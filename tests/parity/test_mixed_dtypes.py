@@ -28,7 +28,8 @@ ONLY_FIRST = ("atan2", "atan2 of the other", "a number without axes", "xlog1py")
 
 
 def gradients(t, call, narrow, wide, arrays, seconds):
-    a, b = (t.tensor(x, dtype=getattr(t, d), requires_grad=True) for x, d in zip(arrays[:2], (narrow, wide), strict=True))
+    dtypes = getattr(t, narrow), getattr(t, wide)
+    a, b = (t.tensor(x, dtype=d, requires_grad=True) for x, d in zip(arrays[:2], dtypes, strict=True))
     out = call(t, a, b)
     found = t.autograd.grad(out, [a, b], t.tensor(arrays[2], dtype=out.dtype), retain_graph=True)
     if seconds:
