@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from symgrad.autograd.function import Function
+from symgrad.autograd.shown import version_of
 from symgrad.autograd.sweeps import grad
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError, GradcheckError, UnsteadyOutput
@@ -53,6 +55,21 @@ def worst(values: Any) -> Any:
     return values[np.nan_to_num(np.abs(values), nan=np.inf).argmax()].item()
 
 
+@contextmanager
+def _moved_in_memory(x: Any, move: Any) -> Iterator[None]:
+    """The entries of a tensor moved where they lie, as by ``.data``: so do all that share its memory."""
+    kept = x._array()
+    if not kept.flags.writeable:
+        x._value = kept.copy()
+    entries, before = x._value, kept.copy()
+    entries[...] = before + move
+    try:
+        yield
+    finally:
+        entries[...] = before
+        x._value = kept
+
+
 class Subject:
     """A function at a point: its inputs under check and its outputs there."""
 
@@ -91,38 +108,29 @@ class Subject:
         name = self.inputs[k].name
         return f"input {k}" + (f" ({name})" if name else "")
 
-    def leaves(self, moves: dict[int, Any] | None = None) -> list[Any]:
-        """New leaves with the values of the inputs, some of them moved."""
-        row = []
-        for k, x in enumerate(self.inputs):
-            if not isinstance(x, Tensor):
-                row.append(x)
-                continue
-            value = np.array(x._value) if moves is None or k not in moves else x._value + moves[k]
-            made = new_leaf(np.asarray(value, x.dtype)[()], x._requires_grad)
-            if x.name:
-                made.more().name = x.name
-            row.append(made)
-        return row
-
     def _call(self) -> Any:
+        before = [version_of(self.inputs[k]) for k in self.checked]
         with enable_grad():
-            return self.func(*self.inputs)
+            found = self.func(*self.inputs)
+        self.changing = before != [version_of(self.inputs[k]) for k in self.checked]
+        return found
+
+    def given(self) -> list[Any]:
+        """What the function is called with: the inputs, or copies of those under check if it changes them in place."""
+        with enable_grad():
+            return [x.clone() if self.changing and k in self.checked else x for k, x in enumerate(self.inputs)]
 
     def trace(self) -> tuple[list[Any], list[Any]]:
-        """``(leaves under check, outputs)`` of a run of its own."""
-        leaves = self.leaves()
+        """``(inputs under check, outputs)`` of a run of its own."""
         with enable_grad():
-            # A function may change its arguments in place; what it is given is no leaf.
-            found = self.func(*(x.clone() if k in self.checked else x for k, x in enumerate(leaves)))
-        return [leaves[k] for k in self.checked], tensors_of(found, tracked=False)
+            found = self.func(*self.given())
+        return [self.inputs[k] for k in self.checked], tensors_of(found, tracked=False)
 
     def moved(self, k: int, move: Any) -> list[Any]:
         """The values of all outputs with input ``k`` moved."""
-        leaves = self.leaves({k: move})
-        with enable_grad():
-            found = self.func(*(x.clone() if i in self.checked else x for i, x in enumerate(leaves)))
-        return [np.array(o._value) for o in tensors_of(found, tracked=False)]
+        with _moved_in_memory(self.inputs[k], move), enable_grad():
+            found = self.func(*self.given())
+            return [np.array(o._value) for o in tensors_of(found, tracked=False)]
 
     def difference(self, k: int, direction: Any) -> list[Any]:
         """The derivative of all outputs along ``direction`` of input ``k``, by central differences."""

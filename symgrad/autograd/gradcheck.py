@@ -284,7 +284,7 @@ def _pushed(subject: Subject, k: int, direction: Any) -> list[Any]:
 
 def _run_along(subject: Subject, directions: dict[int, Any]) -> list[Any]:
     """The derivatives of all outputs where some inputs move; as in torch, none of those under check requires grad."""
-    row = [x.detach() if i in subject.checked else x for i, x in enumerate(subject.leaves())]
+    row = [x.detach() if i in subject.checked else x for i, x in enumerate(subject.given())]
     with forward_ad.dual_level(), enable_grad():
         for i, direction in directions.items():
             tangent = plain(Tensor, np.array(direction, subject.inputs[i].dtype)[()])

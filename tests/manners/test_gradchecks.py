@@ -276,3 +276,30 @@ def test_gradcheck_parts_of_complex_outputs(t):
     ):
         with pytest.raises(RuntimeError, match=words):
             t.autograd.gradcheck(made, (point,), check_undefined_grad=False)
+
+
+# ------------------------------------------------------------------------------------------ functions that know the input
+
+
+def test_inputs_are_perturbed_where_they_lie(t):
+    """A function that reaches its input by another way than its argument is seen through."""
+    x = t.tensor([0.5, 2.0], dtype=t.float64, requires_grad=True)
+    seen = set()
+
+    def watching(y):
+        seen.add(y is x and y.is_leaf)
+        return y * y
+
+    assert t.autograd.gradcheck(watching, (x,))
+    assert seen == {True}
+    assert t.autograd.gradcheck(lambda y: x * y, (x,))
+    assert t.autograd.gradgradcheck(lambda _: x * x * x, (x,))
+    array = np.array([1.0, 2.0])
+    leaf = t.from_numpy(array).requires_grad_()
+    with pytest.raises(RuntimeError, match="Jacobian mismatch for output 0 with respect to input 0"):
+        t.autograd.gradcheck(lambda y: y * t.from_numpy(array), (leaf,))
+    with pytest.raises(RuntimeError, match="Jacobian computed with forward mode mismatch"):
+        t.autograd.gradcheck(lambda y: x * y, (x,), check_forward_ad=True)
+    number = t.tensor(2.0, dtype=t.float64, requires_grad=True)
+    assert t.autograd.gradcheck(lambda y: number * y, (number,), fast_mode=True)
+    assert (x.tolist(), x._version, x.grad, array.tolist()) == ([0.5, 2.0], 0, None, [1.0, 2.0])
