@@ -278,7 +278,7 @@ def test_gradcheck_parts_of_complex_outputs(t):
             t.autograd.gradcheck(made, (point,), check_undefined_grad=False)
 
 
-# ------------------------------------------------------------------------------------------ functions that know the input
+# ------------------------------------------------------------------------------------------ other ways to the input
 
 
 def test_inputs_are_perturbed_where_they_lie(t):
