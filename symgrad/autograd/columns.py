@@ -12,8 +12,9 @@ import numpy as np
 
 from symgrad.autograd.jacobians import with_entries
 from symgrad.op import shape_of
+from symgrad.ops.joining import split
 from symgrad.ops.rearrange import unflatten
-from symgrad.ops.shaping import movedim, split, squeeze
+from symgrad.ops.shaping import movedim, squeeze
 from symgrad.tape import dual
 from symgrad.tape.bundle import Bundle, bundled
 from symgrad.tape.dual import Dual

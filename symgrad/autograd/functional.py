@@ -17,7 +17,7 @@ from symgrad.autograd.jacobians import with_entries
 from symgrad.autograd.sweeps import grad
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
-from symgrad.ops.shaping import stack
+from symgrad.ops.joining import stack
 from symgrad.tape.bundle import apart
 from symgrad.tape.dual import Dual
 from symgrad.tape.modes import enable_grad

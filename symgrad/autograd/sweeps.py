@@ -514,7 +514,7 @@ def _result(g: Any, origin: Origin, target: Any) -> Any:
 def _batched(
     outs: Any, targets: Any, gradients: Any, retain_graph: Any, create_graph: bool, unused: Any, materialize: bool
 ) -> tuple[Any, ...]:
-    from symgrad.ops.shaping import stack
+    from symgrad.ops.joining import stack
 
     for k, (out, g) in enumerate(zip(outs, gradients, strict=True)):
         if g is not None and tuple(shape_of(g._value))[1:] != tuple(out._value.shape):

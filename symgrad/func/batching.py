@@ -16,7 +16,7 @@ from symgrad.autograd.shown import version_of
 from symgrad.errors import ArgumentError
 from symgrad.func.chances import drawing
 from symgrad.op import shape_of
-from symgrad.ops.shaping import stack
+from symgrad.ops.joining import stack
 from symgrad.tape import containers
 from symgrad.tape.dual import Dual
 from symgrad.tape.record import Recorded, plain

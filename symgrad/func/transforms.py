@@ -31,8 +31,9 @@ from symgrad.func.bound import (
 from symgrad.func.chances import drawing
 from symgrad.op import Op, shape_of
 from symgrad.ops.fitting import fit
+from symgrad.ops.joining import stack
 from symgrad.ops.kinks import steepest
-from symgrad.ops.shaping import reshape, stack
+from symgrad.ops.shaping import reshape
 from symgrad.tape import containers, dual
 from symgrad.tape.bundle import Bundle, row_of
 from symgrad.tape.dual import Dual

@@ -14,10 +14,11 @@ from symgrad.ops import fits, neurons
 from symgrad.ops.constants import exact
 from symgrad.ops.elementwise import logsigmoid, sigmoid, tanh
 from symgrad.ops.elementwise import softplus as softplus_op
+from symgrad.ops.joining import chunk
 from symgrad.ops.naming import INPLACE, with_inplace, within, written
 from symgrad.ops.refusals import kind_of
 from symgrad.ops.select import abs_, by_pieces, relu, where
-from symgrad.ops.shaping import axis_of, chunk, reshape
+from symgrad.ops.shaping import axis_of, reshape
 from symgrad.ops.softmax import log_softmax, softmax
 from symgrad.ops.still import values_of
 

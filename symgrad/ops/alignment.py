@@ -10,10 +10,11 @@ import numpy as np
 from symgrad.errors import ArgumentError
 from symgrad.op import front, shape_of
 from symgrad.ops.indexing import gather, getitem
+from symgrad.ops.joining import cat, stack
 from symgrad.ops.naming import within
 from symgrad.ops.reductions import mean, sum_
 from symgrad.ops.select import eq, where
-from symgrad.ops.shaping import cat, reshape, stack, unsqueeze
+from symgrad.ops.shaping import reshape, unsqueeze
 from symgrad.ops.softmax import logsumexp
 from symgrad.ops.still import values_of
 

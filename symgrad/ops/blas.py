@@ -18,13 +18,14 @@ from symgrad.ops.complex import conj, imag, real
 from symgrad.ops.contraction import einsum
 from symgrad.ops.elementwise import sqrt
 from symgrad.ops.fused import times
+from symgrad.ops.joining import stack, unbind
 from symgrad.ops.linalg import diag, inner, matmul, outer, tensordot
 from symgrad.ops.naming import inplace, within
 from symgrad.ops.places import array_of
 from symgrad.ops.reductions import axes_of, cast, mean, norm_op, sum_
 from symgrad.ops.refusals import TWO_KINDS, barred, kind_of
 from symgrad.ops.select import clamp, clamp_min, where
-from symgrad.ops.shaping import axis_of, expand, mT, stack, unbind, unsqueeze
+from symgrad.ops.shaping import axis_of, expand, mT, unsqueeze
 
 inplace("addmm", "addmv", "addr", "addbmm", "baddbmm", "addcmul", "addcdiv", "lerp", "renorm")
 

@@ -9,23 +9,11 @@ from typing import Any
 from symgrad.op import front, lookup, shape_of
 from symgrad.ops.floats import view_as_complex, view_as_real
 from symgrad.ops.indexing import getitem
+from symgrad.ops.joining import narrow, select, split, unbind
 from symgrad.ops.linalg import diagonal
 from symgrad.ops.rearrange import split_with_sizes
 from symgrad.ops.scatter import unfold
-from symgrad.ops.shaping import (
-    axis_of,
-    expand,
-    narrow,
-    permute,
-    reshape,
-    select,
-    split,
-    squeeze,
-    t,
-    transpose,
-    unbind,
-    unsqueeze,
-)
+from symgrad.ops.shaping import axis_of, expand, permute, reshape, squeeze, t, transpose, unsqueeze
 from symgrad.ops.still import still
 from symgrad.ops.strides import as_strided
 

@@ -20,6 +20,7 @@ from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.complex import conj, real
 from symgrad.ops.extremes import amax, amin
 from symgrad.ops.gaps import over_gaps
+from symgrad.ops.joining import cat, narrow
 from symgrad.ops.linalg import (
     check_square,
     cholesky,
@@ -35,7 +36,7 @@ from symgrad.ops.naming import within
 from symgrad.ops.products import eye_op
 from symgrad.ops.reductions import cast, mean, norm, norm_op, sum_
 from symgrad.ops.select import where
-from symgrad.ops.shaping import axis_of, cat, expand, flip, movedim, mT, narrow, reshape, squeeze, unsqueeze
+from symgrad.ops.shaping import axis_of, expand, flip, movedim, mT, reshape, squeeze, unsqueeze
 from symgrad.ops.spectral import (
     eigh_vectors_op,
     eigvalsh_op,

@@ -11,13 +11,14 @@ from symgrad.dtypes import get_default_dtype
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.complex import conj, real
+from symgrad.ops.joining import cat, narrow
 from symgrad.ops.naming import within
 from symgrad.ops.padding import pad, pad_axes
 from symgrad.ops.rearrange import roll
 from symgrad.ops.reductions import cast
 from symgrad.ops.refusals import kind_of
 from symgrad.ops.scatter import windowed, windows_sum_op
-from symgrad.ops.shaping import axis_of, cat, flip, narrow, reshape, squeeze, transpose, unsqueeze
+from symgrad.ops.shaping import axis_of, flip, reshape, squeeze, transpose, unsqueeze
 from symgrad.precision import digits
 
 _ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}

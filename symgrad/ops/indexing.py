@@ -16,8 +16,9 @@ from symgrad.errors import ShapeError
 from symgrad.op import Op, broadcast_shapes, carrier_of, front, primitive, shape_of
 from symgrad.ops import fits
 from symgrad.ops.arithmetic import closed
+from symgrad.ops.joining import narrow_op
 from symgrad.ops.places import check_integers, check_mask, check_places
-from symgrad.ops.shaping import axis_of, narrow_op, shape_text, zeros_like
+from symgrad.ops.shaping import axis_of, shape_text, zeros_like
 from symgrad.ops.sizes import total_size
 
 

@@ -14,13 +14,14 @@ from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
 from symgrad.op import front, shape_of
 from symgrad.ops.elementwise import floor
 from symgrad.ops.indexing import gather_op, index_select
+from symgrad.ops.joining import unbind
 from symgrad.ops.linalg import matmul
 from symgrad.ops.naming import within
 from symgrad.ops.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, along_axis
 from symgrad.ops.reductions import cast
 from symgrad.ops.refusals import kind_of
 from symgrad.ops.select import clamp, where
-from symgrad.ops.shaping import expand, mT, reshape, unbind, unsqueeze
+from symgrad.ops.shaping import expand, mT, reshape, unsqueeze
 from symgrad.ops.still import values_of
 
 

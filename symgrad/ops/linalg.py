@@ -250,7 +250,7 @@ def _diagonal_square(input: Any, offset: int) -> Any:
     square = contract((input,), (labels,), (*labels, n - 1), (*shape, shape[-1]))
     if not offset:
         return square
-    from symgrad.ops.shaping import embed_op
+    from symgrad.ops.joining import embed_op
 
     size = shape[-1] + abs(offset)
     rows = embed_op(square, dim=n - 1, start=max(-offset, 0), size=size)

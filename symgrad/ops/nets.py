@@ -17,6 +17,7 @@ from symgrad.ops.contraction import einsum
 from symgrad.ops.elementwise import rsqrt
 from symgrad.ops.extremes import amax
 from symgrad.ops.indexing import getitem, one_hot_op, put_op, static_index
+from symgrad.ops.joining import cat, stack
 from symgrad.ops.linalg import matmul
 from symgrad.ops.naming import within
 from symgrad.ops.noise import dropout
@@ -26,7 +27,7 @@ from symgrad.ops.reductions import cast, mean, norm, size, sum_, var
 from symgrad.ops.refusals import kind_of
 from symgrad.ops.scatter import windowed
 from symgrad.ops.select import clamp_min, eq, where
-from symgrad.ops.shaping import cat, mT, reshape, stack, t, transpose, unsqueeze
+from symgrad.ops.shaping import mT, reshape, t, transpose, unsqueeze
 from symgrad.ops.softmax import softmax
 from symgrad.ops.still import still, values_of
 

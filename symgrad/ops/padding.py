@@ -10,8 +10,9 @@ import numpy as np
 from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.arithmetic import clone
+from symgrad.ops.joining import cat, narrow, narrow_op
 from symgrad.ops.naming import within
-from symgrad.ops.shaping import cat, expand, flip, narrow, narrow_op
+from symgrad.ops.shaping import expand, flip
 
 
 def _cropped(g: Any, like: Any, widths: tuple[tuple[int, int], ...]) -> Any:

@@ -15,26 +15,11 @@ import numpy as np
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, broadcast_shapes, front, lookup, primitive, shape_of
 from symgrad.ops.indexing import getitem, index_select
+from symgrad.ops.joining import cat, chunk, embed_op, narrow, split, stack
 from symgrad.ops.linalg import diag_embed
 from symgrad.ops.naming import inplace
 from symgrad.ops.reductions import sum_op
-from symgrad.ops.shaping import (
-    axis_of,
-    cat,
-    chunk,
-    embed_op,
-    expand,
-    expand_op,
-    flip,
-    narrow,
-    repeat,
-    reshape,
-    size_args,
-    split,
-    stack,
-    transpose,
-    unsqueeze,
-)
+from symgrad.ops.shaping import axis_of, expand, expand_op, flip, repeat, reshape, size_args, transpose, unsqueeze
 
 inplace("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims")
 

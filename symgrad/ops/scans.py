@@ -12,12 +12,13 @@ from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import conj, real
 from symgrad.ops.indexing import getitem
+from symgrad.ops.joining import cat, narrow
 from symgrad.ops.naming import inplace
 from symgrad.ops.products import divided_where, divisible_op, made_of
 from symgrad.ops.reductions import along, axes_of, cast, int_to_long, sum_op
 from symgrad.ops.refusals import kind_of
 from symgrad.ops.select import eq, ge, where
-from symgrad.ops.shaping import axis_of, cat, flip, movedim, narrow, ones_like, unsqueeze_op
+from symgrad.ops.shaping import axis_of, flip, movedim, ones_like, unsqueeze_op
 from symgrad.ops.softmax import shifted_exp
 from symgrad.precision import digits
 from symgrad.precision.single import rounded

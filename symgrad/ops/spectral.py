@@ -13,10 +13,11 @@ from symgrad import kernels
 from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.gaps import heed_gaps
+from symgrad.ops.joining import concat_op, narrow_op
 from symgrad.ops.linalg import check_square, diag_embed, diagonal, inv, mH
 from symgrad.ops.products import eye_op, identity_mask
 from symgrad.ops.select import where
-from symgrad.ops.shaping import concat_op, expand, narrow_op, unsqueeze_op, zeros_like
+from symgrad.ops.shaping import expand, unsqueeze_op, zeros_like
 from symgrad.precision import digits
 
 

@@ -14,9 +14,10 @@ from symgrad import kernels
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.decompositions import _named, _wrapped, solve_triangular
 from symgrad.ops.indexing import gather_op
+from symgrad.ops.joining import cat, narrow
 from symgrad.ops.linalg import diag_embed, diagonal, mH, solve, tril_op, triu_op
 from symgrad.ops.naming import within
-from symgrad.ops.shaping import cat, expand, narrow, ones_like, unsqueeze
+from symgrad.ops.shaping import expand, ones_like, unsqueeze
 from symgrad.ops.still import values_of
 from symgrad.precision import digits
 
