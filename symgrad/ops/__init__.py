@@ -69,6 +69,7 @@ from symgrad.ops import (
     spectral,
     statistics,
     strides,
+    systems,
     triangular,
 )
 
@@ -122,5 +123,6 @@ __all__ = [
     "spectral",
     "statistics",
     "strides",
+    "systems",
     "triangular",
 ]

@@ -19,3 +19,10 @@ def values_of(x: Any) -> Any:
     array([1., 2.])
     """
     return np.asarray(still(x))
+
+
+def wrapped_like(like: Any, value: Any) -> Any:
+    """An array as the kind of value that ``like`` is."""
+    if not isinstance(value, (np.ndarray, np.generic)) or not hasattr(like, "new_tensor"):
+        return value
+    return like.new_tensor(value, dtype=value.dtype)

@@ -12,13 +12,13 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.op import Op, front, primitive, shape_of
-from symgrad.ops.decompositions import _named, _wrapped, solve_triangular
 from symgrad.ops.indexing import gather_op
 from symgrad.ops.joining import cat, narrow
 from symgrad.ops.linalg import diag_embed, diagonal, mH, solve, tril_op, triu_op
-from symgrad.ops.naming import within
+from symgrad.ops.naming import named, within
 from symgrad.ops.shaping import expand, ones_like, unsqueeze
-from symgrad.ops.still import values_of
+from symgrad.ops.still import values_of, wrapped_like
+from symgrad.ops.systems import solve_triangular
 from symgrad.precision import digits
 
 lu_order_op: Op = primitive(
@@ -70,7 +70,7 @@ def _factor(A: Any, pivot: bool) -> tuple[Any, Any]:
     """LU of matrices of any shape in one array, and the order of rows."""
     rows, columns = shape_of(A)[-2:]
     count = min(rows, columns)
-    order = lu_order_op(A) if pivot else _wrapped(A, np.broadcast_to(np.arange(rows), shape_of(A)[:-1]).copy())
+    order = lu_order_op(A) if pivot else wrapped_like(A, np.broadcast_to(np.arange(rows), shape_of(A)[:-1]).copy())
     x = _in_order(A, order)
     square = lu_op(narrow(narrow(x, -2, 0, count), -1, 0, count))
     if columns > count:
@@ -92,40 +92,40 @@ def _unpacked(packed: Any) -> tuple[Any, Any]:
 
 def _permutation(order: Any, like: Any) -> Any:
     """The matrix P with A = P L U."""
-    return _wrapped(like, np.swapaxes(np.eye(order.shape[-1], dtype=like.dtype)[order], -1, -2))
+    return wrapped_like(like, np.swapaxes(np.eye(order.shape[-1], dtype=like.dtype)[order], -1, -2))
 
 
 @within("linalg")
 def lu(A: Any, *, pivot: bool = True) -> tuple[Any, ...]:
     """P, L and U with A = P L U."""
     packed, order = _factor(A, pivot)
-    place = _permutation(values_of(order), A) if pivot else _wrapped(A, np.zeros(0, A.dtype))
-    return _named("P", "L", "U")((place, *_unpacked(packed)))
+    place = _permutation(values_of(order), A) if pivot else wrapped_like(A, np.zeros(0, A.dtype))
+    return named("P", "L", "U")((place, *_unpacked(packed)))
 
 
 def _pivots(A: Any, order: Any) -> Any:
-    return _wrapped(A, kernels.swaps_of(values_of(order), min(*shape_of(A)[-2:])))
+    return wrapped_like(A, kernels.swaps_of(values_of(order), min(*shape_of(A)[-2:])))
 
 
 @within("linalg")
 def lu_factor(A: Any, *, pivot: bool = True) -> tuple[Any, ...]:
     """L and U in one array, and LAPACK's pivots."""
     packed, order = _factor(A, pivot)
-    return _named("LU", "pivots")((packed, _pivots(A, order)))
+    return named("LU", "pivots")((packed, _pivots(A, order)))
 
 
 @within("linalg")
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> tuple[Any, ...]:
     """``lu_factor`` and the number of the first pivot that is 0, or 0 where none is."""
     found = lu_factor(A, pivot=pivot)
-    return _named("LU", "pivots", "info")((*found, _first_zero(found[0])))
+    return named("LU", "pivots", "info")((*found, _first_zero(found[0])))
 
 
 def _first_zero(packed: Any) -> Any:
     """The number (from 1) of the first pivot that is 0, and 0 where there is none."""
     zero = np.diagonal(values_of(packed), axis1=-2, axis2=-1) == 0
     place = np.argmax(zero, -1) if zero.shape[-1] else np.zeros(zero.shape[:-1])
-    return _wrapped(packed, np.where(zero.any(-1), place + 1, 0).astype(np.int32))
+    return wrapped_like(packed, np.where(zero.any(-1), place + 1, 0).astype(np.int32))
 
 
 @front("lu")
@@ -138,11 +138,11 @@ def old_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> tuple[Any, ..
 @front("lu_unpack", method=False)
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, ...]:
     """P, L and U from the results of ``lu_factor``."""
-    nothing = _wrapped(LU_data, np.zeros(0, LU_data.dtype))
+    nothing = wrapped_like(LU_data, np.zeros(0, LU_data.dtype))
     order = kernels.order_of(values_of(LU_pivots), shape_of(LU_data)[-2])
     place = _permutation(order, LU_data) if unpack_pivots else nothing
     parts = _unpacked(LU_data) if unpack_data else (nothing, nothing)
-    return _named("P", "L", "U")((place, *parts))
+    return named("P", "L", "U")((place, *parts))
 
 
 @within("linalg", "lu_solve")
