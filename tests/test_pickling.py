@@ -164,3 +164,106 @@ def test_sizes_pickle_as_ints_and_stay_sizes_in_a_graph():
     mean = x.sum() / rows
     assert str(through_pickle(mean).term) == str(mean.term)
     assert type(copy.deepcopy(rows)) is type(rows)
+
+
+SEVERAL = {
+    "unbind": lambda x: x.unbind(0),
+    "split": lambda x: x.split(1),
+    "var_mean": sg.var_mean,
+    "qr": sg.linalg.qr,
+    "svd": sg.linalg.svd,
+    "slogdet": lambda x: tuple(sg.linalg.slogdet(x)),
+}
+
+
+@COPIERS
+@pytest.mark.parametrize("name", SEVERAL)
+def test_outputs_of_one_node_stay_together(copied, name):
+    x = sg.tensor([[2.0, 1.0], [0.5, 3.0]], requires_grad=True, name="x")
+    outs = tuple(SEVERAL[name](x))
+    made = copied(outs)
+    assert [o.grad_fn.name() for o in made if o.requires_grad] == [o.grad_fn.name() for o in outs if o.requires_grad]
+    assert [o.output_nr for o in made] == [o.output_nr for o in outs]
+    live = [o for o in made if o.requires_grad]
+    assert all(o.grad_fn is live[0].grad_fn for o in live)
+    heard = []
+    live[0].grad_fn.register_hook(lambda gi, go: heard.append(len(go)))
+    sum(o.sum() for o in live).backward()
+    assert heard == [len(outs)]
+
+
+@COPIERS
+def test_an_output_whose_siblings_are_gone(copied):
+    x = sg.tensor([[2.0, 1.0], [0.5, 3.0]], requires_grad=True)
+    last = copied(x.unbind(0)[1])
+    assert (last.output_nr, last.grad_fn.name()) == (1, "UnbindBackward0")
+    heard = []
+    last.grad_fn.register_prehook(lambda go: heard.append([g is None for g in go]))
+    last.sum().backward()
+    assert heard == [[True, False]]
+
+
+def tripled(gi, go):
+    return tuple(None if g is None else 3 * g for g in gi)
+
+
+@COPIERS
+def test_hooks_on_the_node_of_several_outputs_go_along(copied):
+    x = sg.tensor([[2.0, 1.0], [0.5, 3.0]], requires_grad=True)
+    a, b = x.unbind(0)
+    a.grad_fn.register_hook(tripled)
+    x2, a2, b2 = copied((x, a, b))
+    (a2.sum() + 2 * b2.sum()).backward()
+    assert x2.grad.tolist() == [[3.0, 3.0], [6.0, 6.0]]
+
+
+def test_siblings_that_are_pickled_apart_stay_apart():
+    x = sg.tensor([[2.0, 1.0], [0.5, 3.0]], requires_grad=True)
+    a, b = x.unbind(0)
+    a, b = through_pickle(a), through_pickle(b)
+    assert (a.output_nr, b.output_nr) == (0, 1)
+    (a.sum() + b.sum()).backward()
+
+
+class Both(sg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2, x * x
+
+    @staticmethod
+    def backward(ctx, g, h):
+        return 2 * g + 2 * h * ctx.saved_tensors[0]
+
+
+@COPIERS
+def test_outputs_of_a_custom_function_stay_together(copied):
+    x = sg.tensor([1.0, 2.0], requires_grad=True)
+    x, a, b = copied((x, *Both.apply(x)))
+    assert (a.output_nr, b.output_nr) == (0, 1)
+    assert a.grad_fn is b.grad_fn
+    heard = []
+    b.register_hook(lambda g: heard.append(g))
+    a.sum().backward()
+    assert heard == [None] or heard[0].tolist() == [0.0, 0.0]
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def roles(node):
+    found, waiting = [], [node]
+    while waiting:
+        node = waiting.pop()
+        if hasattr(node, "sequence_nr"):
+            found.append(getattr(node.args, "role", ""))
+            waiting.extend(node.args)
+    return found
+
+
+@COPIERS
+def test_what_a_change_of_a_view_made_of_nodes_goes_along(copied):
+    base = sg.ones(3, requires_grad=True) * 1
+    base[:2].mul_(3)
+    made = copied(base)
+    assert set(roles(base._node)) > {""}
+    assert roles(made._node) == roles(base._node)
+    assert made.grad_fn.name() == base.grad_fn.name()

@@ -25,6 +25,7 @@ from symgrad.tape.graph import FREED, Labelled, Node, NodeExtra, Source, sequenc
 from symgrad.tape.observers import unpacked
 from symgrad.tape.origin import OWN, Origin, origin_of
 from symgrad.tape.record import Recorded
+from symgrad.tape.siblings import Siblings, siblings_of
 from symgrad.tape.sizes import Measure, Size
 
 _KINDS = (Recorded, Node, Source, Origin)
@@ -101,7 +102,7 @@ def _reached(roots: Iterable[Any], known: Any) -> list[Any]:
 def _parts(item: Any) -> list[Any]:
     """The graph objects that one object refers to."""
     if isinstance(item, Node):
-        below = [*item.args, *(getattr(item.args, "inputs", None) or ()), *_inside(item.params)]
+        below = [*item.args, *(getattr(item.args, "inputs", None) or ()), *_inside(item.params), *_together(item)]
     elif isinstance(item, Origin):
         below = [*item.roots, *item.seeds]
     elif isinstance(item, Source):
@@ -124,6 +125,15 @@ def _inside(params: Any) -> list[Any]:
     return [] if run is None else [place for _, place in run.ctx._kinds]
 
 
+def _together(node: Node) -> list[Node]:
+    """The other outputs of what a node is one output of, or has as outputs, as far as they are alive."""
+    whole = siblings_of(node)
+    if whole is not None:
+        return whole.alive()
+    run = (node.params or {}).get("run")
+    return [] if run is None else [place for ref in run.places.values() if (place := ref()) is not None]
+
+
 # ---------------------------------------------------------------------------------------------- states
 
 
@@ -134,7 +144,7 @@ def _state(item: Any, ref: Any) -> tuple[Any, ...]:
         args = _labelled_state(item, ref)
         inside = tuple(ref(x) for x in _inside(item.params))
         return ("node", item.op, args, _as_size(item.params), inside, item.mask, item.shape, item.dtype,
-                item.sequence_nr, saved, extra)  # fmt: skip
+                item.sequence_nr, saved, extra, _standing(item, ref))  # fmt: skip
     if isinstance(item, Origin):
         return ("origin", tuple(map(ref, item.roots)), tuple(map(ref, item.seeds)), _plain_fields(item))
     if isinstance(item, Source):
@@ -153,6 +163,16 @@ def _labelled_state(node: Node, ref: Any) -> tuple[Any, ...]:
         return refs
     label = str(args.label) if isinstance(args.label, str) else args.label(node)
     return (label, None if args.inputs is None else tuple(ref(a) for a in args.inputs), *refs)
+
+
+def _standing(node: Node, ref: Any) -> Any:
+    """A node's role, and of one output of several the whole: all its outputs, their looks and the hooks on it."""
+    whole = siblings_of(node)
+    role = getattr(node.args, "role", "")
+    if whole is None:
+        return role or None
+    members = tuple(None if (member := at()) is None else ref(member) for at in whole.nodes)
+    return (role, members, whole.looks, _node_extra(whole.extra))
 
 
 def _labelled(state: tuple[Any, ...], deref: Any) -> tuple[Any, ...]:
@@ -294,7 +314,28 @@ def restored(states: list[Any]) -> Bundle:
     fresh = _fresh_numbers(states)
     for item, state in zip(objects, states, strict=True):
         _FILL[state[0]](item, state, deref, fresh)
+    for item, state in zip(objects, states, strict=True):
+        if state[0] == "node":
+            _stand(item, state[-1], deref)
     return bundle
+
+
+def _stand(node: Node, standing: Any, deref: Any) -> None:
+    """A node's role among others, once these are there."""
+    if node.op.name == "output" and isinstance(node.args[0], Node) and node.params is not None:
+        node.args[0].params["run"].places[node.params["index"]] = weakref.ref(node)  # type: ignore[index]
+    role, *whole = standing if isinstance(standing, tuple) else (standing,)
+    if role:
+        Labelled.cast(node, role)
+    if whole and siblings_of(node) is None:
+        members, looks, hooks = whole
+        made = Siblings([None if member is None else deref(member) for member in members], looks)
+        if hooks is not None:
+            _hook(made.more(), hooks)
+
+
+def _hook(extra: NodeExtra, tables: Any) -> None:
+    extra.hooks, extra.pre, extra.post = map(dict, tables)
 
 
 def _fresh_numbers(states: list[Any]) -> dict[int, int]:
@@ -303,15 +344,14 @@ def _fresh_numbers(states: list[Any]) -> dict[int, int]:
 
 
 def _fill_node(node: Node, state: Any, deref: Any, fresh: dict[int, int]) -> None:
-    _, op, args, params, inside, mask, shape, dtype, number, saved, extra = state
+    _, op, args, params, inside, mask, shape, dtype, number, saved, extra, _ = state
     node.op, node.args, node.params = op, _labelled(args, deref), params
     node.mask, node.shape, node.dtype, node.rules = mask, shape, dtype, None
     node.sequence_nr = fresh[number]
     node.saved = FREED if isinstance(saved, str) else saved
     node.extra = None
     if extra is not None:
-        more = node.more()
-        more.hooks, more.pre, more.post = map(dict, extra)
+        _hook(node.more(), extra)
     run = (params or {}).get("run")
     if run is not None:
         run.ctx._node = weakref.ref(node)
@@ -417,10 +457,10 @@ def deep_copy(tensor: Any, memo: dict[int, Any]) -> Any:
 def _copied(state: tuple[Any, ...], memo: dict[int, Any]) -> tuple[Any, ...]:
     """A state with arrays and parameters of its own; classes, ops and graph objects stay."""
     if state[0] == "node":
-        _, op, args, params, inside, *middle, saved, extra = state
+        _, op, args, params, inside, *middle, saved, extra, standing = state
         params = _own_params(params, memo)
         saved = saved if isinstance(saved, str) else tuple(copy.deepcopy(v, memo) for v in saved)
-        return ("node", op, args, params, inside, *middle, saved, extra)
+        return ("node", op, args, params, inside, *middle, saved, extra, standing)
     if state[0] == "tensor":
         own = (copy.deepcopy(attributes, memo) for attributes in state[6:])
         return (*state[:2], copy.deepcopy(state[2], memo), *state[3:6], *own)

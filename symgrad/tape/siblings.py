@@ -14,6 +14,10 @@ from typing import Any
 from symgrad.tape.graph import Labelled, Masked, Node, NodeExtra, Parts
 
 
+def _gone() -> None:
+    """Stands for a reference to a node that is no more."""
+
+
 class Siblings:
     """Nodes that are the outputs of one in torch, each while it lives; ``extra`` holds the hooks of the whole."""
 
@@ -21,12 +25,15 @@ class Siblings:
 
     dtype = None
 
-    def __init__(self, nodes: Sequence[Node]):
-        self.nodes = [weakref.ref(node) for node in nodes]
-        self.looks = [(node.shape, node.dtype) for node in nodes]
+    def __init__(self, nodes: Sequence[Node | None], looks: Sequence[tuple[Any, Any]] | None = None):
+        """``looks`` are shapes and dtypes, where some of the nodes are no more (None)."""
+        self.nodes = [_gone if node is None else weakref.ref(node) for node in nodes]
+        self.looks = [(node.shape, node.dtype) for node in nodes if node is not None] if looks is None else list(looks)
         self.extra: NodeExtra | None = None
         self.handle: weakref.ref[Any] | None = None
         for node in nodes:
+            if node is None:
+                continue
             if node.args.__class__ is not Labelled:
                 Labelled.on(node, None)
             node.args.siblings = self  # type: ignore[attr-defined]
