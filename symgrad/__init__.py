@@ -73,6 +73,7 @@ _LAZY = {
     "jit": "symgrad.compiler",
     "formula": "symgrad.formulas",
     "derive": "symgrad.formulas.steps",
+    "digest": "symgrad.formulas",
     "element": "symgrad.formulas.elements",
     "from_sympy": "symgrad.formulas.exchange",
     "to_matexpr": "symgrad.formulas.exchange",

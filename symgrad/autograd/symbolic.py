@@ -83,6 +83,12 @@ class Signature:
         """The arguments that are no tensors."""
         return tuple(a for a in self.pattern if a is not HERE)
 
+    @property
+    def digested(self) -> Any:
+        """What of it is the same on every machine."""
+        pattern = tuple("tensor" if a is HERE else (type(a).__name__, a) for a in self.pattern)
+        return (self.function, pattern, self.count)
+
     def __repr__(self) -> str:
         return f"{self.function.__name__}{self.pattern}"
 

@@ -18,7 +18,7 @@ from symgrad.tape.graph import Source
 from symgrad.tape.origin import origin_of
 from symgrad.tape.record import Recorded
 
-__all__ = ["Formula", "formula", "latex", "where_list"]
+__all__ = ["Formula", "digest", "formula", "latex", "where_list"]
 
 
 class Formula:
@@ -230,6 +230,45 @@ def formula(value: Any, *args: Any, wrt: str | int | None = None, shapes: Any = 
             "that of a scalar. Reduce the result, for example with .sum()."
         )
     return Formula(gradient(term, [target])[0], symbols, _header(name, target, symbols), reading, derivative=True)
+
+
+def digest(value: Any, *args: Any, wrt: str | int | None = None, shapes: Any = None, values: bool = False) -> str:
+    """A fingerprint of what a tensor, a term, a function or a text computes: 64 hexadecimal digits (SHA-256).
+
+    It is the same in every process and on every machine, and goes through ``pickle`` with the tensor.  Operations,
+    constants, dtypes and the pattern of sizes count; names and sizes that are letters in the formula do not.
+    ``values=True`` counts the values of a tensor's leaves and constants, too.  The other arguments are as for
+    :func:`formula`.  Raises ``FormulaError`` for functions that cannot be told apart by their name, and
+    ``ArgumentError`` for the values of what has none.
+
+    >>> import symgrad as sg
+    >>> x = sg.tensor([1.0, 2.0], requires_grad=True)
+    >>> y = sg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    >>> sg.digest(x.sin() * 2) == sg.digest(y.sin() * 2)
+    True
+    >>> sg.digest(x.sin() * 2, values=True) == sg.digest(y.sin() * 2, values=True)
+    False
+    >>> sg.digest(x.sin() * 2)[:16]
+    'e750a74acac4f0c4'
+    """
+    from symgrad.formula.digest import digest_of
+
+    found = formula(value, *args, wrt=wrt, shapes=shapes)
+    if not values:
+        return digest_of([found.term])
+    if not isinstance(value, Recorded):
+        raise ArgumentError("digest(..., values=True) is for tensors; terms, functions and texts have no values.")
+    sources = found._reading.sources  # type: ignore[union-attr]
+
+    def array(symbol: Term) -> Any:
+        leaf = sources[str(symbol.name)]
+        alive = leaf.ref() if isinstance(leaf, Source) else leaf
+        kept = leaf.kept if alive is None else alive._value
+        if kept is None:
+            raise ArgumentError(f"digest: the constant {symbol.name} is gone, and its values with it; keep the tensor.")
+        return np.asarray(kept)
+
+    return digest_of([found.term], array)
 
 
 def where_list(tensor: Any, names: Any = None) -> list[tuple[Any, Any]]:

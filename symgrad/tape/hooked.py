@@ -29,6 +29,11 @@ class Hooks:
         self.place = place
         self.functions = tuple(functions)
 
+    @property
+    def digested(self) -> Any:
+        """What of it is the same on every machine."""
+        return self.functions
+
     def __hash__(self) -> int:
         return hash((self.place, self.functions))
 
