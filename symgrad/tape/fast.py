@@ -14,6 +14,7 @@ import numpy as np
 
 from symgrad.dtypes import NARROW, SINGLE, float32, float64
 from symgrad.op import Op
+from symgrad.tape.constants import known
 from symgrad.tape.explaining import explain
 from symgrad.tape.graph import Node, sequence
 from symgrad.tape.layout import arranged
@@ -55,7 +56,7 @@ def _plans(op: Op, arity: int) -> list[tuple[Any, ...]]:
 
 def _watched(tensor: Any) -> bool:
     """Whether more is to be noted of a result that needs no grad than its value."""
-    return MODE.inferred or traced(tensor)
+    return MODE.inferred or known(tensor) or traced(tensor)
 
 
 def unary(cls: Any, op: Op) -> Callable[[Any], Any]:

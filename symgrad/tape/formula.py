@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import functools
 import itertools
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from symgrad.op import Op, lookup
 from symgrad.ops.indexing import Index, indexed_shape
 from symgrad.ops.kinks import turned, under
 from symgrad.ops.sizes import letters_of, product_size
+from symgrad.tape.constants import Recipe, holds, plain_recipe
 from symgrad.tape.folding import unfolded
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.hooked import marked, through_hooks
@@ -78,7 +79,7 @@ class Reading:
     ):
         self.span: tuple[int, int] | None = None  # creation numbers of a run, where the graph is that of a run
         self.nodes, leaves = nodes_below(roots)
-        made = {id(leaf): leaf for leaf in leaves if isinstance(leaf, Source) and _recipe_holds(leaf, names or {})}
+        made = {id(leaf): recipe for leaf in leaves if (recipe := _recipe(leaf, names or {})) is not None}
         self.leaves = [leaf for leaf in leaves if id(leaf) not in made]
         self.letters: dict[int, str] = dict(letters or {})
         self.composed: dict[int, str] = {}
@@ -91,13 +92,13 @@ class Reading:
             self._letter_sizes(fixed)
         self._pin_numbers()
         try:
-            self._read(chosen, made.values())
+            self._read(chosen, made)
         except ShapeError:
             # Sizes that are one number in the program and cannot be one letter: then all of them are numbers.
             self.letters, self.composed, self.lettered = {}, {}, False
-            self._read(chosen, made.values())
+            self._read(chosen, made)
 
-    def _read(self, chosen: dict[int, str], made: Iterable[Source]) -> None:
+    def _read(self, chosen: dict[int, str], made: dict[int, Recipe]) -> None:
         """The terms of all leaves and nodes; again where a leaf has a size that the program composes.
 
         Beside a join of x and h, W has n + m columns.
@@ -105,8 +106,8 @@ class Reading:
         while True:
             self.joint: dict[int, str] = {}
             self._make_symbols(chosen)
-            for leaf in made:
-                self.terms[id(leaf)] = self._made(leaf)
+            for key, recipe in made.items():
+                self.terms[key] = self._made(recipe)
             for node in self.nodes:
                 self.terms[id(node)] = self._term(node)
             open_letters = {self.letters[n] for n in self.joint}
@@ -131,8 +132,9 @@ class Reading:
         for leaf in leaves:
             if id(leaf) in self.terms:
                 continue
-            if isinstance(leaf, Source) and _recipe_holds(leaf, {}):
-                self.terms[id(leaf)] = self._made(leaf)
+            recipe = _recipe(leaf, {})
+            if recipe is not None:
+                self.terms[id(leaf)] = self._made(recipe)
             else:
                 self.leaves.append(leaf)
         chosen = self._name_leaves({})
@@ -235,16 +237,21 @@ class Reading:
         self._taken.add(found)
         return found
 
-    def _made(self, leaf: Source) -> Term:
-        """A constant as the op that made it, with sizes as letters."""
-        name, params = leaf.recipe  # type: ignore[misc]
+    def _made(self, recipe: Recipe) -> Term:
+        """A constant as the ops that made it, with sizes as letters."""
+        name, params = recipe
         if name == "number":
-            return number(params["value"])
+            return self._number(params["value"])
         if name == "full":
-            return full(self.shape(leaf.raw_shape), params["value"], leaf.dtype)
-        op = lookup(name)
-        sizes = {k: self.letters.get(params[k], params[k]) for k in op.size_params or ()}
-        return apply(op, (), params | sizes)  # type: ignore[no-any-return]
+            return full(self.shape(params["shape"]), params["value"], np.dtype(params["dtype"]))
+        op, args = (params["op"], params["args"]) if name == "made" else (lookup(name), ())
+        given = params["params"] if name == "made" else params
+        sizes = {
+            k: self.shape(v) if isinstance(v, tuple) else self.letters.get(v, v)
+            for k, v in given.items()
+            if k in (op.size_params or ())
+        }
+        return as_term(apply(op, tuple(map(self._made, args)), given | sizes))
 
     @property
     def symbols(self) -> list[Term]:
@@ -333,18 +340,17 @@ def _composed(shape: tuple[Any, ...]) -> bool:
     return any(isinstance(s, str) and not s.isalnum() for s in shape)
 
 
-def _recipe_holds(leaf: Source, given: dict[int, str]) -> bool:
-    """Whether a constant is shown as what made it: it has no name and still has the values it was made with."""
-    if leaf.recipe is None or site_name(leaf.name, leaf.site) is not None:
-        return False
+def _recipe(leaf: Any, given: dict[int, str]) -> Recipe | None:
+    """How a constant without a name was made, if it still has the values of then, or what its values are plainly."""
+    if not isinstance(leaf, Source) or site_name(leaf.name, leaf.site) is not None:
+        return None
     alive = leaf.ref()
     if alive is not None and id(alive) in given:
-        return False
+        return None
     value = leaf.kept if alive is None else alive._value
-    name, params = leaf.recipe
-    if value is None or name == "number":
-        return value is None or bool(value == params["value"] or value != value)
-    return np.array_equal(value, lookup(name)(**params))
+    if leaf.recipe is None:
+        return plain_recipe(value)
+    return leaf.recipe if value is None or holds(leaf.recipe, value) else None
 
 
 def term_of(tensor: Any, names: dict[int, str] | None = None) -> Term:

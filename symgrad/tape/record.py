@@ -32,6 +32,7 @@ from symgrad.kernels import kept_order
 from symgrad.op import FROM, Op, lookup, shape_of
 from symgrad.ops.constants import Constant, NamedFloat
 from symgrad.ops.rewrites import OF_OPS, rewrites
+from symgrad.tape.constants import noted
 from symgrad.tape.explaining import explain, refused
 from symgrad.tape.graph import Labelled, Node, Source, sequence
 from symgrad.tape.inplace import Invalid
@@ -39,7 +40,7 @@ from symgrad.tape.layout import arranged, laid_out
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import NODES, observed
 from symgrad.tape.sizes import Measure, Size
-from symgrad.tape.versions import Given, note_scalar, storage
+from symgrad.tape.versions import Given, changes, note_scalar, storage
 from symgrad.tape.views import View, inferred, note_view
 from symgrad.tape.watch import WATCH, note_constant
 
@@ -139,6 +140,10 @@ class Recorded:
             raise AutogradError(INFERENCE_SAVED)
         if WATCH.count:
             note_constant(self)
+        if extra.recipe is not None and changes(self._value):
+            extra.recipe = None  # a constant that was changed in place is no longer what made it
+            if extra.source is not None:
+                extra.source.recipe = None
         if extra.source is None:
             extra.source = Source(self, shape_of(self._value), self._value.dtype, extra.name, extra.site)
             extra.source.structure = extra.structure
@@ -387,7 +392,7 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
         if claimed:
             return _as_claimed(cls, op, out, args, values, params, mask, claimed)
     if not keep:
-        return plain(cls, out)
+        return noted(plain(cls, out), op, args, params)
     watched = False
     if MODE.exceptional and not MODE.local.enabled:
         watched = WATCH.count > 0 and bool(WATCH.local.stack)

@@ -1,0 +1,98 @@
+"""Constants that are made in a program: formulas show ``0.1 I``, not a letter, and only for as long as it is true."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.formula.term import evaluate, symbols
+
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(5, 3))
+
+
+@pytest.mark.parametrize(
+    "ridge",
+    [
+        lambda X: X.T @ X + 0.1 * sg.eye(3, dtype=sg.float64),
+        lambda X: X.T @ X + sg.eye(3).double() * 0.1,
+        lambda X: X.T @ X + 0.1 * np.eye(3),
+        lambda X: X.T @ X - -(sg.eye(3, dtype=sg.float64) / 10),
+    ],
+    ids=["made in double", "cast", "NumPy's", "a quotient"],
+)
+def test_a_multiple_of_the_identity_is_written_so(ridge):
+    text = sg.latex(lambda X: sg.logdet(ridge(X)), X, wrt="X")
+    assert text in (
+        r"2 X \left(X^{\top} X + 0.1 I\right)^{-1}",
+        r"20 X \left(10 X^{\top} X + I\right)^{-1}",
+    )
+
+
+def test_a_centring_matrix_is_written_out():
+    def spread(K):
+        centring = sg.eye(len(K)) - sg.ones_like(K) / len(K)
+        return sg.trace(centring @ K)
+
+    assert sg.latex(spread, RNG.normal(size=(4, 4)), wrt="K") == (
+        r"I_{n} - \frac{1}{n} \mathbf{1}_{n} \mathbf{1}_{n}^{\top}"
+    )
+
+
+def test_such_formulas_have_the_values_of_the_program():
+    x = sg.tensor(X, name="x", requires_grad=True)
+    mixed = x @ (2 * sg.ones(3, 3).double() - sg.eye(3).double())
+    (((sg.arange(5) ** 2 + 1) @ mixed) ** 2).sum().backward()
+    assert not {s.params["name"] for s in symbols(x.grad.term)} - {"x"}
+    np.testing.assert_allclose(evaluate(x.grad.term, {"x": X}, {"n": 5, "m": 3}), x.grad.numpy())
+
+
+@pytest.mark.parametrize("n", [3, 5000])
+@pytest.mark.parametrize(
+    "constant",
+    [
+        lambda n: sg.zeros(n).fill_(2),
+        lambda n: sg.zeros(n).add_(sg.rand(n)),
+        lambda n: sg.zeros(n).add_(sg.rand(n)) * 2,
+        lambda n: (sg.zeros(n) + 1).mul_(sg.rand(n)) - 1,
+        lambda n: changed_after(sg.ones(n) * 2),
+        lambda n: changed_after(sg.zeros(n).view(n)),
+    ],
+    ids=["filled", "added to", "made of a changed one", "changed twice", "entries", "entries of a view"],
+)
+def test_what_was_changed_in_place_is_a_letter(n, constant):
+    """Also where the array is gone, and too large to be kept for a look at its values."""
+    x = sg.rand(n, requires_grad=True)
+    assert (x * constant(n)).latex() == r"x \odot c_{1}"
+
+
+def changed_after(constant):
+    """A constant whose entries change after its making."""
+    constant[1:] += 1
+    return constant
+
+
+def test_a_loop_over_constants_keeps_nothing():
+    total = sg.zeros(2000)
+    for _ in range(50):
+        total = total + 1
+    assert total._extra is None or total._extra.recipe is None
+    x = sg.rand(2000, requires_grad=True)
+    assert (x * (sg.zeros(2000) + 1)).latex() == "x"
+
+
+def test_data_that_have_a_name_keep_it():
+    scale = sg.tensor(2.0)
+    x = sg.tensor(X, name="x", requires_grad=True)
+    assert (x * (scale * sg.eye(5, 3))).latex() == r"x \odot c_{1}"
+    weights = np.ones(3)
+    assert "c_{1}" in (x * weights).latex()
+
+
+def test_pickles_say_the_same():
+    x = sg.tensor(X, name="x", requires_grad=True)
+    y = sg.logdet(x.T @ x + 0.1 * sg.eye(3))
+    assert pickle.loads(pickle.dumps(y)).latex() == y.latex() == r"\log \det\left(x^{\top} x + 0.1 I\right)"
