@@ -32,7 +32,13 @@ def plain_index(x: Any, index: Any) -> Any:
         index = tuple(index)
     if isinstance(index, tuple):
         found: Any = tuple(map(_plain, index))
-        if any(isinstance(p, np.ndarray) and p.dtype.kind == "b" and p.ndim for p in found):
+        dots, masks = 0, False
+        for p in found:
+            dots += p is Ellipsis
+            masks = masks or (isinstance(p, np.ndarray) and p.dtype.kind == "b" and p.ndim > 0)
+        if dots > 1:
+            found = _with_one_ellipsis(len(x.raw_shape), found)
+        if masks:
             _check_masks(x.raw_shape, found)
         return found
     found = _plain(index)
@@ -54,6 +60,11 @@ def _plain(part: Any) -> Any:
         raise TypeError(f"new(): invalid data type '{type(part).__name__}'")
     if isinstance(part, np.ndarray) and part.dtype == np.uint8 and part.ndim:
         return byte_mask(part)
+    if isinstance(part, float):
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+            f"(got {type(part).__name__})"
+        )
     return part
 
 
@@ -108,6 +119,16 @@ def _check_whole(part: Any) -> None:
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
             "0-dim tensor to a number"
         )
+
+
+def _with_one_ellipsis(ndim: int, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """An index without its second ellipsis and later ones, each of which stands for as many axes as the first."""
+    first = next(k for k, p in enumerate(parts) if p is Ellipsis)
+    skipped = ndim - sum(map(_axes, parts))
+    for k, p in enumerate(parts):
+        if k > first and p is Ellipsis and skipped > 0 and any(q is not Ellipsis for q in parts[k:]):
+            raise IndexError(f"too many indices for tensor of dimension {ndim}: every ellipsis stands for {skipped}")
+    return tuple(p for k, p in enumerate(parts) if k == first or p is not Ellipsis)
 
 
 def _check_masks(shape: tuple[int, ...], parts: tuple[Any, ...]) -> None:
