@@ -24,8 +24,9 @@ from symgrad.ops.linalg import (
     solve,
     tril_op,
 )
-from symgrad.ops.naming import Named, named, within
+from symgrad.ops.naming import within
 from symgrad.ops.reductions import mean
+from symgrad.ops.results import Named, named
 from symgrad.ops.select import where
 from symgrad.ops.shaping import expand, flip, mT, reshape, unsqueeze
 from symgrad.ops.spectral import (
@@ -43,8 +44,6 @@ from symgrad.precision import digits
 in_linalg = within("linalg")
 """Publish in ``linalg`` under the function's own name."""
 
-EIG, SVD, QR = named("eigenvalues", "eigenvectors"), named("U", "S", "Vh"), named("Q", "R")
-OLD_SVD = named("U", "S", "V")
 
 # ------------------------------------------------------------------------------------------ symmetric and general eigen
 
@@ -68,7 +67,7 @@ def eigh(A: Any, UPLO: str = "L") -> Named:
     """Eigenvalues and eigenvectors (columns) of symmetric (Hermitian) matrices."""
     check_square(A, "eigh")
     x = _hermitian(A, UPLO)
-    return EIG((eigvalsh_op(x), eigh_vectors_op(x)))
+    return named("linalg_eigh")((eigvalsh_op(x), eigh_vectors_op(x)))
 
 
 def _complex_of(dtype: Any, *_: Any) -> Any:
@@ -125,7 +124,7 @@ def eigvals(A: Any) -> Any:
 def eig(A: Any) -> Named:
     """Eigenvalues and eigenvectors (columns) of square matrices, complex."""
     check_square(A, "eig")
-    return EIG((eigvals_op(A), eig_vectors_op(A)))
+    return named("linalg_eig")((eigvals_op(A), eig_vectors_op(A)))
 
 
 # ------------------------------------------------------------------------------------------ singular values
@@ -152,7 +151,7 @@ def svd(A: Any, full_matrices: bool = True, *, driver: Any = None) -> Named:
         full_u, _, full_vh = np.linalg.svd(plain, full_matrices=True)
         u = _rest_of_basis(u, full_u)
         vh = mT(_rest_of_basis(mT(vh), np.swapaxes(full_vh, -1, -2)))
-    return SVD((u, s, vh))
+    return named("linalg_svd")((u, s, vh))
 
 
 @in_linalg
@@ -167,9 +166,9 @@ def old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Named:
     if not compute_uv:
         shape = shape_of(input)
         zeros = [np.zeros((*shape[:-2], n, n), input.dtype) for n in shape[-2:]]
-        return OLD_SVD((zeros[0], svdvals(input), zeros[1]))
+        return named("svd")((zeros[0], svdvals(input), zeros[1]))
     u, s, vh = svd(input, not some)
-    return OLD_SVD((u, s, mH(vh)))
+    return named("svd")((u, s, mH(vh)))
 
 
 # ------------------------------------------------------------------------------------------ QR
@@ -223,12 +222,12 @@ def qr(A: Any, mode: str = "reduced") -> Named:
         # The columns beyond the square part follow from it: R = Qᴴ A.
         r = cat([r, mH(q) @ narrow(A, -1, rows, columns - rows)], -1)
     if mode == "r":
-        return QR((np.zeros(0, A.dtype), r))
+        return named("linalg_qr")((np.zeros(0, A.dtype), r))
     if mode == "complete" and rows > columns:
         plain = values_of(A)
         q = _rest_of_basis(q, np.linalg.qr(plain, "complete")[0])
         r = cat([r, np.zeros((*shape_of(A)[:-2], rows - columns, columns), A.dtype)], -2)
-    return QR((q, r))
+    return named("linalg_qr")((q, r))
 
 
 @front("qr")
@@ -241,7 +240,7 @@ def old_qr(input: Any, some: bool = True) -> Any:
 
 
 @front("svd_lowrank", method=False)
-def svd_lowrank(A: Any, q: int = 6, niter: int = 2, M: Any = None) -> Named:
+def svd_lowrank(A: Any, q: int = 6, niter: int = 2, M: Any = None) -> tuple[Any, ...]:
     """U, S and V of about the ``q`` largest singular values of A (of A - M), by ``niter`` rounds from a random start.
 
     The method is that of Halko, Martinsson and Tropp (2009); gradients go through its steps, as in torch.
@@ -256,11 +255,11 @@ def svd_lowrank(A: Any, q: int = 6, niter: int = 2, M: Any = None) -> Named:
         basis = qr(x @ qr(mH(x) @ basis)[0])[0]
     u, s, vh = svd(mH(basis) @ x, False)
     left, right = basis @ u, mH(vh)
-    return OLD_SVD((right, s, left) if wide else (left, s, right))
+    return (right, s, left) if wide else (left, s, right)
 
 
 @front("pca_lowrank", method=False)
-def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Named:
+def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Any, ...]:
     """``svd_lowrank`` of a matrix whose columns are centred first."""
     smaller = min(shape_of(A)[-2:])
     count = min(6, smaller) if q is None else q

@@ -12,6 +12,7 @@ from symgrad.ops.complex import conj, imag
 from symgrad.ops.contraction import einsum
 from symgrad.ops.linalg import check_square, inv_op, matrix_front, mH
 from symgrad.ops.products import divided_where, made_of
+from symgrad.ops.results import Named, named
 from symgrad.ops.select import where
 from symgrad.ops.shaping import ones_like, unsqueeze_op, zeros_like
 from symgrad.precision import digits, single
@@ -225,24 +226,8 @@ det = matrix_front(det_op, "det", "det")
 logdet = matrix_front(logdet_op, "logdet", "logdet")
 
 
-class SignLogdet(tuple):  # type: ignore[type-arg]
-    """The pair (sign, logabsdet)."""
-
-    __slots__ = ()
-
-    @property
-    def sign(self) -> Any:
-        """Sign (complex: phase) of the determinant."""
-        return self[0]
-
-    @property
-    def logabsdet(self) -> Any:
-        """log|det|."""
-        return self[1]
-
-
 @front("slogdet", op=logabsdet_op)
-def slogdet(A: Any) -> SignLogdet:
+def slogdet(A: Any) -> Named:
     """Sign and log|det| of square matrices."""
     check_square(A, "slogdet")
-    return SignLogdet((slogdet_sign_op(A), logabsdet_op(A)))
+    return named("slogdet")((slogdet_sign_op(A), logabsdet_op(A)))

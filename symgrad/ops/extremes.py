@@ -12,6 +12,7 @@ from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.kinks import no_kink
 from symgrad.ops.reductions import axes_of, cast, keep, reduce_code, reduced_shape, sum_op
+from symgrad.ops.results import named
 from symgrad.ops.select import eq, tied, where
 from symgrad.ops.shaping import axis_of, reshape, reshape_op, squeeze
 
@@ -123,38 +124,6 @@ argmax = _arg_front(argmax_op)
 argmin = _arg_front(argmin_op)
 
 
-class Ends(tuple):  # type: ignore[type-arg]
-    """The pair (min, max) that ``aminmax`` returns."""
-
-    __slots__ = ()
-
-    @property
-    def min(self) -> Any:
-        """The least values."""
-        return self[0]
-
-    @property
-    def max(self) -> Any:
-        """The greatest values."""
-        return self[1]
-
-
-class Extremes(tuple):  # type: ignore[type-arg]
-    """The pair (values, indices) that ``max(x, dim)`` and its kin return."""
-
-    __slots__ = ()
-
-    @property
-    def values(self) -> Any:
-        """The extreme values."""
-        return self[0]
-
-    @property
-    def indices(self) -> Any:
-        """Where they stand."""
-        return self[1]
-
-
 def _extreme_front(name: str, reduce: Any, arg: Any, pairwise: str) -> Any:
     def call(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
         if dim is None:
@@ -167,14 +136,14 @@ def _extreme_front(name: str, reduce: Any, arg: Any, pairwise: str) -> Any:
 
         if not shape_of(input):
             axis_of(dim, 0)
-            return Extremes((clone(input), arg(cast(input, np.uint8) if input.dtype == np.bool_ else input)))
+            return named(name)((clone(input), arg(cast(input, np.uint8) if input.dtype == np.bool_ else input)))
         check_entries(name, input, dim)
         # Truth values are ordered, though argmax and argmin refuse them.
         indices = arg(cast(input, np.uint8) if input.dtype == np.bool_ else input, dim, True)
         values = take_along(input, indices, dim)
         if not keepdim:
             values, indices = squeeze(values, dim), squeeze(indices, dim)
-        return Extremes((values, indices))
+        return named(name)((values, indices))
 
     call.__name__ = name
     call.__doc__ = (

@@ -19,6 +19,7 @@ from symgrad.ops.elementwise import cos, exp2, log, round_, sigmoid, sin
 from symgrad.ops.kinks import at_kink
 from symgrad.ops.naming import inplace, within
 from symgrad.ops.reductions import cast
+from symgrad.ops.results import Named, named
 from symgrad.ops.select import abs_, by_parts, clamp, defined, eq, isnan, masked, ne, where
 from symgrad.ops.shaping import reshape_op, zeros_like
 from symgrad.precision import digits, halves
@@ -170,26 +171,10 @@ exponent_op: Op = primitive(
 )
 
 
-class Frexp(tuple):  # type: ignore[type-arg]
-    """The pair (mantissa, exponent)."""
-
-    __slots__ = ()
-
-    @property
-    def mantissa(self) -> Any:
-        """m of x = m · 2^e."""
-        return self[0]
-
-    @property
-    def exponent(self) -> Any:
-        """e of x = m · 2^e."""
-        return self[1]
-
-
 @front("frexp", op=mantissa_op)
-def frexp(input: Any) -> Frexp:
+def frexp(input: Any) -> Named:
     """Mantissa in [1/2, 1) and exponent of two."""
-    return Frexp((mantissa_op(input), exponent_op(input)))
+    return named("frexp")((mantissa_op(input), exponent_op(input)))
 
 
 @front("ldexp")

@@ -63,19 +63,3 @@ def by_name(call: Callable[..., Any]) -> Callable[..., Any]:
         return call(*args, **options)
 
     return function
-
-
-class Named(tuple):  # type: ignore[type-arg]
-    """A tuple whose entries have names too."""
-
-    names: tuple[str, ...]
-
-    def __getattr__(self, name: str) -> Any:
-        if name in self.names:
-            return self[self.names.index(name)]
-        raise AttributeError(name)
-
-
-def named(*names: str) -> type[Named]:
-    """The class of results whose entries have these names."""
-    return type("Result", (Named,), {"names": names})

@@ -17,9 +17,10 @@ from symgrad.op import Op, front, is_complex, primitive, refusal, refusing, shap
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import real
 from symgrad.ops.elementwise import ceil, floor
-from symgrad.ops.extremes import Ends, Extremes, amax, amin, check_entries, shared_by_ties
+from symgrad.ops.extremes import amax, amin, check_entries, shared_by_ties
 from symgrad.ops.indexing import gather_op
 from symgrad.ops.reductions import sum_op
+from symgrad.ops.results import Named, named
 from symgrad.ops.select import isnan, where
 from symgrad.ops.shaping import axis_of, movedim, reshape, squeeze, unsqueeze
 from symgrad.ops.still import values_of
@@ -64,12 +65,13 @@ argcummax_op = _order("argcummax", kernels.argcummax, "Places of the running max
 argcummin_op = _order("argcummin", kernels.argcummin, "Places of the running minimum; the last of equal ones.")
 
 
-def _at(input: Any, indices: Any, dim: int, keepdim: bool) -> Extremes:
+def _at(name: str, input: Any, indices: Any, dim: int, keepdim: bool) -> Named:
     """The pair (values, indices) of one picked entry per row."""
     values = gather_op(input, indices, dim=dim)
     if isinstance(indices, np.ndarray) and hasattr(input, "new_tensor"):
         indices = input.new_tensor(indices, dtype=indices.dtype)
-    return Extremes((values, indices)) if keepdim else Extremes((squeeze(values, dim), squeeze(indices, dim)))
+    parts = (values, indices) if keepdim else (squeeze(values, dim), squeeze(indices, dim))
+    return named(name)(parts)
 
 
 @front("argsort", op=argsort_op)
@@ -86,7 +88,7 @@ def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = 
 
 
 @front("sort")
-def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Extremes:
+def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Named:
     """Sorted values along ``dim`` and the places they came from.
 
     ``dim`` is one of its axes (``IndexError`` otherwise); the places are int64, and nan counts as largest.
@@ -97,9 +99,9 @@ def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = Fal
     (tensor([1., 2., 3.]), tensor([1, 2, 0]))
     """
     if not shape_of(input):
-        return Extremes((clone(input), argsort(input)))
+        return named("sort")((clone(input), argsort(input)))
     indices = argsort(input, dim, descending)
-    return Extremes((gather_op(input, indices, dim=axis_of(dim, len(shape_of(input)))), indices))
+    return named("sort")((gather_op(input, indices, dim=axis_of(dim, len(shape_of(input)))), indices))
 
 
 @front("msort")
@@ -110,7 +112,7 @@ def msort(input: Any) -> Any:
 
 @front("topk")
 @refusing({"b": "topk does not support bool dtypes on CPU", "c": "topk does not support complex dtypes on CPU"})
-def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Extremes:
+def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Named:
     """The ``k`` largest (or smallest) entries along ``dim``, in order, and their places.
 
     The result has ``k`` entries along ``dim``; more than there are is an error.
@@ -121,25 +123,25 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     (tensor([3., 2.]), tensor([0, 2]))
     """
     if not shape_of(input):
-        return sort(input)
+        return named("topk")(sort(input))
     axis = axis_of(dim, len(shape_of(input)))
     if not 0 <= k <= shape_of(input)[axis]:
         raise ShapeError(f"topk: selected index k out of range: k = {k} for an axis of size {shape_of(input)[axis]}")
     indices = argtop_op(input, dim=axis, k=k, largest=largest)
-    return Extremes((gather_op(input, indices, dim=axis), indices))
+    return named("topk")((gather_op(input, indices, dim=axis), indices))
 
 
-def _alone(name: str, input: Any) -> Extremes:
+def _alone(name: str, input: Any) -> Named:
     """A number, which is itself in order: torch copies it, whatever its dtype."""
     if input.dtype.kind != "c":
-        return sort(input)
+        return named(name)(sort(input))
     if getattr(input, "requires_grad", False):
         raise AutogradError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
-    return Extremes((clone(input), argsort(real(input))))
+    return named(name)((clone(input), argsort(real(input))))
 
 
 @front("kthvalue")
-def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Extremes:
+def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Named:
     """The ``k``-th smallest entry along ``dim`` (from 1) and its place."""
     sizes = shape_of(input) or (1,)
     axis = axis_of(dim, len(sizes))
@@ -150,7 +152,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Extrem
         return _alone("kthvalue", input)
     if input.dtype.kind in "bc":
         raise refusal("kthvalue", "", input.dtype)
-    return _at(input, argkth_op(input, dim=axis, k=k), axis, keepdim)
+    return _at("kthvalue", input, argkth_op(input, dim=axis, k=k), axis, keepdim)
 
 
 _shared = shared_by_ties("median")
@@ -167,13 +169,14 @@ middle_op: Op = primitive(
 )
 
 
-def _middle(input: Any, dim: int | None, keepdim: bool, skip_nan: bool) -> Any:
+def _middle(name: str, input: Any, dim: int | None, keepdim: bool) -> Any:
+    skip_nan = name == "nanmedian"
     if dim is None and 0 in shape_of(input) and is_floating(input.dtype):
         return sum_op(input, dim=tuple(range(len(shape_of(input)))), keepdim=False) + np.nan
     if dim is None:
         return middle_op(reshape(input, -1), skip_nan=skip_nan)
     if not shape_of(input):
-        return sort(input)
+        return named(name)(sort(input))
     check_entries("median", input, dim)
     axis = axis_of(dim, len(shape_of(input)))
     order = argsort_op(input, dim=axis, descending=False)
@@ -184,25 +187,25 @@ def _middle(input: Any, dim: int | None, keepdim: bool, skip_nan: bool) -> Any:
     if not skip_nan:
         # Without skipping, a nan is the median; the first of them in the row, which the stable order keeps.
         rank = np.where(count <= last, count, rank)
-    return _at(input, gather_op(order, rank, dim=axis), axis, keepdim)
+    return _at(name, input, gather_op(order, rank, dim=axis), axis, keepdim)
 
 
 @front("median")
 @refusing("bc")
 def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The (lower) median of all entries, or along ``dim`` with its place; nan when an entry is."""
-    return _middle(input, dim, keepdim, False)
+    return _middle("median", input, dim, keepdim)
 
 
 @front("nanmedian")
 @refusing("bc")
 def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The (lower) median of the entries that are numbers."""
-    return _middle(input, dim, keepdim, True)
+    return _middle("nanmedian", input, dim, keepdim)
 
 
 @front("mode")
-def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Extremes:
+def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Named:
     """The commonest entry along ``dim`` (the smallest of equally common ones) and a place where it stands."""
     axis = axis_of(dim, max(len(shape_of(input)), 1))
     check_entries("mode", input, dim)
@@ -214,7 +217,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Extremes:
     place = kernels.argmode(values, -1)
     for row in np.argwhere(np.isnan(values).any(-1)):
         place[tuple(row)] = kernels.argmode_beside_nan(values[tuple(row)])
-    return _at(input, np.moveaxis(place, -1, axis), axis, keepdim)
+    return _at("mode", input, np.moveaxis(place, -1, axis), axis, keepdim)
 
 
 # ------------------------------------------------------------------------------------------ quantiles
@@ -288,14 +291,14 @@ def nanquantile(
 
 
 def _running(name: str, op: Any) -> Any:
-    def call(input: Any, dim: int) -> Extremes:
+    def call(input: Any, dim: int) -> Named:
         axis = axis_of(dim, len(shape_of(input)))
         if not shape_of(input):
             if is_complex(input) and getattr(input, "requires_grad", False):
                 raise DtypeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
-            return Extremes((reshape(input, ()), np.int64(0) * isnan(input)))
+            return named(name)((reshape(input, ()), np.int64(0) * isnan(input)))
         indices = op(input, dim=axis)
-        return Extremes((gather_op(input, indices, dim=axis), indices))
+        return named(name)((gather_op(input, indices, dim=axis), indices))
 
     call.__name__ = name
     call.__doc__ = f"The running {name[3:]}imum along ``dim`` and its places."
@@ -306,11 +309,11 @@ cummax, cummin = _running("cummax", argcummax_op), _running("cummin", argcummin_
 
 
 @front("aminmax")
-def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Ends:
+def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Named:
     """The pair (min, max) of all entries or along ``dim``; ties share the gradient equally."""
     if dim is None and 0 in shape_of(input):
         raise ShapeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
     if dim is None and keepdim:
         dim = tuple(range(len(shape_of(input))))  # type: ignore[assignment]
     axes = () if dim is None else dim
-    return Ends((amin(input, axes, keepdim), amax(input, axes, keepdim)))
+    return named("aminmax")((amin(input, axes, keepdim), amax(input, axes, keepdim)))

@@ -25,9 +25,10 @@ from symgrad.ops.linalg import (
     solve_triangular_op,
     tril_op,
 )
-from symgrad.ops.naming import Named, named, within
+from symgrad.ops.naming import within
 from symgrad.ops.products import eye_op
 from symgrad.ops.reductions import cast, norm, norm_op, sum_
+from symgrad.ops.results import Named, named
 from symgrad.ops.shaping import axis_of, expand, movedim, mT, reshape, squeeze, unsqueeze
 from symgrad.ops.still import values_of, wrapped_like
 from symgrad.precision import digits
@@ -55,7 +56,7 @@ def triangular_solve(b: Any, A: Any, upper: bool = True, transpose: bool = False
     """The pair (X, A) with A X = b for a triangular A."""
     matrix = mT(A) if transpose else A
     found = solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
-    return named("solution", "cloned_coefficient")((found, A))
+    return named("triangular_solve")((found, A))
 
 
 @within("linalg", "solve")
@@ -79,13 +80,13 @@ def _info(A: Any) -> Any:
 @in_linalg
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Named:
     """The solution and an integer that is 0 where it exists."""
-    return named("result", "info")((linalg_solve(A, B, left=left), _info(A)))
+    return named("linalg_solve_ex")((linalg_solve(A, B, left=left), _info(A)))
 
 
 @in_linalg
 def inv_ex(A: Any, *, check_errors: bool = False) -> Named:
     """The inverse and an integer that is 0 where it exists."""
-    return named("inverse", "info")((inv(A), _info(A)))
+    return named("linalg_inv_ex")((inv(A), _info(A)))
 
 
 @within("linalg", "cholesky")
@@ -103,7 +104,7 @@ def old_cholesky(input: Any, upper: bool = False) -> Any:
 @in_linalg
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Named:
     """The Cholesky factor and an integer that is 0 where it exists."""
-    return named("L", "info")((linalg_cholesky(A, upper=upper), _info(A)))
+    return named("linalg_cholesky_ex")((linalg_cholesky(A, upper=upper), _info(A)))
 
 
 @front("cholesky_inverse")
@@ -185,7 +186,7 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Named:
         residuals = sum_(real(gap * conj(gap)), -2)
         residuals = residuals if not vector else squeeze(residuals, -1)
     solution = squeeze(found, -1) if vector else found
-    result = named("solution", "residuals", "rank", "singular_values")
+    result = named("linalg_lstsq")
     ranks = ranks if driver != "gels" else np.zeros(0, np.int64)
     shown = values if driver in ("gelsd", "gelss") else np.zeros(0, values.dtype)
     return result((solution, wrapped_like(A, residuals), wrapped_like(A, ranks), wrapped_like(A, shown)))

@@ -15,7 +15,8 @@ from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.indexing import gather_op
 from symgrad.ops.joining import cat, narrow
 from symgrad.ops.linalg import diag_embed, diagonal, mH, solve, tril_op, triu_op
-from symgrad.ops.naming import named, within
+from symgrad.ops.naming import within
+from symgrad.ops.results import named
 from symgrad.ops.shaping import expand, ones_like, unsqueeze
 from symgrad.ops.still import values_of, wrapped_like
 from symgrad.ops.systems import solve_triangular
@@ -100,7 +101,7 @@ def lu(A: Any, *, pivot: bool = True) -> tuple[Any, ...]:
     """P, L and U with A = P L U."""
     packed, order = _factor(A, pivot)
     place = _permutation(values_of(order), A) if pivot else wrapped_like(A, np.zeros(0, A.dtype))
-    return named("P", "L", "U")((place, *_unpacked(packed)))
+    return named("linalg_lu")((place, *_unpacked(packed)))
 
 
 def _pivots(A: Any, order: Any) -> Any:
@@ -111,14 +112,14 @@ def _pivots(A: Any, order: Any) -> Any:
 def lu_factor(A: Any, *, pivot: bool = True) -> tuple[Any, ...]:
     """L and U in one array, and LAPACK's pivots."""
     packed, order = _factor(A, pivot)
-    return named("LU", "pivots")((packed, _pivots(A, order)))
+    return named("linalg_lu_factor")((packed, _pivots(A, order)))
 
 
 @within("linalg")
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> tuple[Any, ...]:
     """``lu_factor`` and the number of the first pivot that is 0, or 0 where none is."""
     found = lu_factor(A, pivot=pivot)
-    return named("LU", "pivots", "info")((*found, _first_zero(found[0])))
+    return named("linalg_lu_factor_ex")((*found, _first_zero(found[0])))
 
 
 def _first_zero(packed: Any) -> Any:
@@ -142,7 +143,7 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
     order = kernels.order_of(values_of(LU_pivots), shape_of(LU_data)[-2])
     place = _permutation(order, LU_data) if unpack_pivots else nothing
     parts = _unpacked(LU_data) if unpack_data else (nothing, nothing)
-    return named("P", "L", "U")((place, *parts))
+    return named("lu_unpack")((place, *parts))
 
 
 @within("linalg", "lu_solve")
