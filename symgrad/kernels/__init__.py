@@ -9,6 +9,7 @@ from symgrad.kernels.linalg import *  # noqa: F403
 from symgrad.kernels.neurons import *  # noqa: F403
 from symgrad.kernels.orthogonal import *  # noqa: F403
 from symgrad.kernels.products import *  # noqa: F403
+from symgrad.kernels.reductions import *  # noqa: F403
 from symgrad.kernels.rounding import *  # noqa: F403
 from symgrad.kernels.scan import *  # noqa: F403
 from symgrad.kernels.special import *  # noqa: F403

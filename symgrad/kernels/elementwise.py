@@ -1,4 +1,4 @@
-"""NumPy kernels longer than one expression.
+"""NumPy kernels of functions of entries that are longer than one expression.
 
 Every function stands alone on NumPy and ``math``, so that an exported file can carry its source text.
 """
@@ -173,120 +173,6 @@ def in_stretches(kernel: Any, x: Any, *params: Any) -> Any:
     return np.concatenate(parts).reshape(x.shape, order=order)
 
 
-def lgamma(x: Any) -> Any:
-    """log|Γ(x)| through ``math.lgamma``, of many entries from 3 on by Stirling's series; +inf at poles and far out."""
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(lgamma, x)
-    y = x.astype(np.float64)
-    infinite = ((y <= 0) & (y == np.floor(y))) | (np.abs(y) > 2.5e305)
-    known = np.where(infinite, 1.0, y)
-    alone = ~(known >= 3) | (known.size <= 1024)
-    out = known if alone.all() else stirling(np.maximum(known, 3.0))
-    out[alone] = np.fromiter(map(math.lgamma, known[alone].tolist()), np.float64)
-    # Whole numbers meet this function inside of derivatives: their logarithms are not whole.
-    return np.where(infinite, np.inf, out).astype(np.result_type(x, np.float16))[()]
-
-
-def stirling(x: Any) -> Any:
-    """log Γ(x) for x >= 3: recurrence up to x >= 10, then the asymptotic series (DLMF 5.11.1)."""
-    small = x < 10
-    low = np.where(small, x, 1.0)
-    product = np.array(low)
-    for _ in range(6):
-        low += 1
-        product *= low
-    y = np.where(small, low + 1, x)
-    inverse = 1 / y
-    square = inverse * inverse
-    series = np.full_like(y, -691 / 360360)
-    for coefficient in (1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12):
-        series *= square
-        series += coefficient
-    out = (y - 0.5) * np.log(y) - y + math.log(2 * math.pi) / 2 + series * inverse
-    return np.where(small, out - np.log(product), out)
-
-
-def inverse_power(a: Any, s: Any) -> Any:
-    """a^(-s), by products where s is a small whole number."""
-    if np.ndim(s) or s not in range(1, 17):
-        return a**-s
-    inverse = out = 1 / a
-    for _ in range(int(s) - 1):
-        out = out * inverse
-    return out
-
-
-def zeta(s: Any, a: Any) -> Any:
-    """Hurwitz zeta Σ (a+k)^-s for s > 1, a > 0, by Euler-Maclaurin (DLMF 25.11.5)."""
-    a = np.asarray(a, np.float64)
-    n = 12
-    total = np.zeros_like(a)
-    for k in range(n):
-        total = total + inverse_power(a + k, s)
-    b = a + n
-    last = inverse_power(b, s)
-    total = total + inverse_power(b, s - 1) / (s - 1) + last / 2
-    factor = s * last / b
-    bernoulli = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000)
-    for k, coefficient in enumerate(bernoulli):
-        total = total + coefficient * factor
-        factor = factor * (s + 2 * k + 1) * (s + 2 * k + 2) / (b * b)
-    return total
-
-
-def digamma(x: Any) -> Any:
-    """ψ(x): recurrence up to x >= 12, then the asymptotic series (DLMF 5.11.2); reflection for x < 0."""
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(digamma, x)
-    work = x.astype(np.float64)
-    negative = work < 0
-    pole = (work <= 0) & (work == np.floor(work))
-    y = np.where(negative, 1 - work, np.where(work == 0, 1.0, work))
-    small = y < 12
-    first = np.where(small, y, 1.0)
-    steps = np.zeros_like(y)
-    for k in range(11, -1, -1):
-        steps -= 1 / (first + k)
-    out = np.where(small, steps, 0.0)
-    y = np.where(small, y + 12, y)
-    t = 1 / (y * y)
-    series = t * (1 / 12 - t * (1 / 120 - t * (1 / 252 - t * (1 / 240 - t * (1 / 132 - t * 691 / 32760)))))
-    out = out + np.log(y) - 1 / (2 * y) - series
-    if negative.any():
-        turn = np.where(negative & ~pole, work, 0.5)
-        out = np.where(negative, out - np.pi / np.tan(np.pi * turn), out)
-    out = np.where(pole, np.where(work == 0, np.copysign(np.inf, -work), np.nan), out)
-    return out.astype(x.dtype, copy=False)[()]
-
-
-def polygamma(x: Any, n: int) -> Any:
-    """ψ⁽ⁿ⁾(x) through the Hurwitz zeta function (DLMF 5.15.1); reflection (5.15.6) for x < 0."""
-    if n == 0:
-        return digamma(x)
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(polygamma, x, n)
-    work = x.astype(np.float64)
-    negative = work < 0
-    out = (-1) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, np.where(negative, 1 - work, work))
-    if negative.any():
-        with np.errstate(invalid="ignore"):
-            cot = 1 / np.tan(np.pi * np.where(negative, work, 0.5))
-        slope = [0.0, 1.0]  # d/dx c(cot πx) = -π (1 + cot²) c'(cot)
-        for _ in range(n):
-            steps = [-np.pi * k * slope[k] for k in range(1, len(slope))]
-            slope = [a + b for a, b in zip([*steps, 0.0, 0.0], [0.0, 0.0, *steps], strict=True)]
-        turned = np.zeros_like(cot)
-        for coefficient in reversed(slope):
-            turned = turned * cot + coefficient
-        out = np.where(negative, (-1) ** n * out - np.pi * turned, out)
-        if n > 1:
-            out = np.where(negative & (work == np.floor(work)), (-1) ** (n + 1) * np.inf, out)
-    return out.astype(x.dtype, copy=False)[()]
-
-
 def sinc(x: Any) -> Any:
     """sin(πx)/(πx), 1 at 0."""
     return np.sinc(x).astype(x.dtype, copy=False)[()]
@@ -301,21 +187,6 @@ def dsinc(x: Any) -> Any:
     series = -t / 3 * (1 - t2 / 10 * (1 - t2 / 28 * (1 - t2 / 54 * (1 - t2 / 88 * (1 - t2 / 130)))))
     out = np.pi * np.where(near, series, (u * np.cos(u) - np.sin(u)) / (u * u))
     return out.astype(np.result_type(x), copy=False)[()]
-
-
-def _delta(x: Any, where: tuple[int, ...]) -> Any:
-    """Spread ``x`` over an output with repeated axes: ``out[i, i, j] = x[i, j]`` for ``where=(0, 0, 1)``."""
-    out = np.zeros(tuple(x.shape[k] for k in where), x.dtype)
-    grids = np.ogrid[tuple(slice(n) for n in x.shape)]
-    out[tuple(grids[k] for k in where)] = x
-    return out
-
-
-def embed(x: Any, dim: int, start: int, size: int) -> Any:
-    """Zeros with ``x`` in the range of the axis ``dim`` that begins at ``start``."""
-    out = np.zeros((*x.shape[:dim], size, *x.shape[dim + 1 :]), x.dtype)
-    out[(slice(None),) * dim + (slice(start, start + x.shape[dim]),)] = x
-    return out
 
 
 def fused(a: Any, b: Any, c: Any) -> Any:
@@ -340,31 +211,6 @@ def _halves(x: Any) -> tuple[Any, Any]:
     return high, x - high
 
 
-def index_put(x: Any, value: Any, index: Any) -> Any:
-    """A copy of ``x`` with ``x[index] = value``."""
-    out = np.array(x)
-    out[index] = value
-    return out
-
-
-def scatter(g: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
-    """Zeros of ``shape`` with ``g`` added along the axis ``dim`` at the places ``index``; repeated places add up."""
-    if g.dtype == np.float64 and index.size > 32768 and g.shape == index.shape:
-        # Lines are counted sooner than entries are added; the sums are the same, in the same order.
-        lines = np.moveaxis(index, dim, -1)
-        if lines.shape[:-1] == (*shape[:dim], *shape[dim + 1 :]):
-            size = shape[dim]
-            flat = lines.reshape(-1, lines.shape[-1]) % size
-            places = (flat + np.arange(len(flat))[:, None] * size).ravel()
-            sums = np.bincount(places, np.moveaxis(g, dim, -1).ravel(), len(flat) * size)
-            return np.ascontiguousarray(np.moveaxis(sums.reshape(*lines.shape[:-1], size), -1, dim))
-    out = np.zeros(shape, g.dtype)
-    grids = list(np.ogrid[tuple(slice(n) for n in index.shape)])
-    grids[dim] = index
-    np.add.at(out, tuple(grids), g)
-    return out
-
-
 def logaddexp(x: Any, y: Any) -> Any:
     """log(e^x + e^y) without overflow; NumPy's has no complex numbers."""
     if np.result_type(x, y).kind != "c":
@@ -377,105 +223,6 @@ def logaddexp(x: Any, y: Any) -> Any:
 def shifted_exp(x: Any, y: Any) -> Any:
     """e^(x - y), and 0 where both are -inf."""
     return np.exp(x - np.where(np.real(y) == -np.inf, 0, y))[()]
-
-
-def _largest(x: Any, dim: Any) -> Any:
-    """The maximum along axes that stay; -inf where there are no entries.  Integers have no such value."""
-    if not x.size:
-        return np.full(np.sum(x, dim, keepdims=True).shape, -np.inf if x.dtype.kind == "f" else 0, x.dtype)
-    if x.dtype.kind == "f":
-        return np.max(x, dim, keepdims=True, initial=-np.inf)
-    return np.max(x, dim, keepdims=True)
-
-
-def logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
-    """log Σ e^x, shifted by the maximum; -inf for all -inf, +inf when an entry is."""
-    top = _largest(x.real, dim)
-    top = np.where(np.isfinite(top), top, 0)
-    with np.errstate(divide="ignore"):
-        out = np.log(np.sum(np.exp(x - top), dim, keepdims=True)) + top
-    return out if keepdim else np.squeeze(out, dim)[()]
-
-
-def softmax(x: Any, dim: int) -> Any:
-    """e^x / Σ e^x along one axis, shifted by the maximum."""
-    if not x.size:
-        return np.copy(x)
-    e = np.exp(x - _largest(x, dim))
-    return e / np.sum(e, dim, keepdims=True)
-
-
-def log_softmax(x: Any, dim: int) -> Any:
-    """x - log Σ e^x along one axis, shifted by the maximum."""
-    if not x.size:
-        return np.copy(x)
-    y = x - _largest(x, dim)
-    return y - np.log(np.sum(np.exp(y), dim, keepdims=True))
-
-
-def var(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
-    """Sum of squared deviations over (n - correction)."""
-    count = math.prod(x.shape[k] for k in dim)
-    d = x - np.mean(x, dim, keepdims=True)
-    total = np.sum((d * np.conj(d)).real, dim, keepdims=keepdim)
-    return np.true_divide(total, max(count - correction, 0))
-
-
-def put(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
-    """Zeros of ``shape`` with ``g`` added at ``index`` (the transpose of ``x[index]``); repeated indices add up."""
-    out = np.zeros(shape, getattr(g, "dtype", float))
-    parts = index if isinstance(index, tuple) else (index,)
-    if all(isinstance(p, (int, np.integer, slice)) or p is None or p is Ellipsis for p in parts):
-        out[index] = g
-    elif np.size(g):  # of no entries the places may be anywhere
-        np.add.at(out, index, g)
-    return out
-
-
-def slogdet_sign(x: Any) -> Any:
-    """Sign (or complex phase) of the determinant."""
-    return np.linalg.slogdet(x)[0]
-
-
-def logabsdet(x: Any) -> Any:
-    """log|det x|."""
-    return np.linalg.slogdet(x)[1]
-
-
-def logdet(x: Any) -> Any:
-    """log det x; nan for a negative determinant, as torch."""
-    sign, value = np.linalg.slogdet(x)
-    if x.dtype.kind == "c":
-        return (value + 1j * np.angle(sign)).astype(x.dtype)[()]
-    return np.where(sign < 0, np.nan, value).astype(value.dtype)[()]
-
-
-def solve(a: Any, b: Any) -> Any:
-    """The solution x of a x = b; ``b`` is one vector or a (batch of) matrices of columns."""
-    if b.ndim == 1:
-        return np.linalg.solve(a, b[:, None])[..., 0]
-    return np.linalg.solve(a, b)
-
-
-def norm(x: Any, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:
-    """The vector p-norm over the axes ``dim``."""
-    size = np.abs(x)
-    if p == 2:
-        return np.sqrt(np.sum(size * size, dim, keepdims=keepdim))
-    if p == 1:
-        return np.sum(size, dim, keepdims=keepdim)
-    if p == math.inf:
-        return np.max(size, dim, keepdims=keepdim)
-    if p == -math.inf:
-        return np.min(size, dim, keepdims=keepdim)
-    if p == 0:
-        return np.sum(size != 0, dim, keepdims=keepdim).astype(size.dtype)
-    return np.power(np.sum(np.power(size, p), dim, keepdims=keepdim), 1 / p)
-
-
-def one_hot(index: Any, classes: int, dtype: str) -> Any:
-    """A new last axis of length ``classes`` with a 1 at the index."""
-    return (np.asarray(index)[..., None] == np.arange(classes)).astype(dtype)
 
 
 def lambertw(x: Any) -> Any:
@@ -496,64 +243,6 @@ def lambertw(x: Any) -> Any:
 def ndtr(x: Any) -> Any:
     """The standard normal distribution function."""
     return erfc(-x / math.sqrt(2)) / 2
-
-
-def matrix_exp(x: Any) -> Any:
-    """e^X by scaling, squaring and the degree-13 Padé approximant (Higham 2005)."""
-    b = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
-         10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0,
-         1.0)  # fmt: skip
-    dtype = x.dtype
-    x = x.astype(np.result_type(dtype, np.float64))
-    size = np.max(np.sum(np.abs(x), -2), initial=0.0)
-    squarings = max(0, math.ceil(math.log2(size / 5.37))) if size > 5.37 else 0
-    a = x / 2**squarings
-    eye = np.broadcast_to(np.eye(x.shape[-1]), x.shape)
-    a2 = a @ a
-    a4 = a2 @ a2
-    a6 = a4 @ a2
-    odd = a6 @ (b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * eye
-    even = a6 @ (b[12] * a6 + b[10] * a4 + b[8] * a2) + b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * eye
-    u = a @ odd
-    out = np.linalg.solve(even - u, even + u)
-    for _ in range(squarings):
-        out = out @ out
-    return out.astype(dtype, copy=False)
-
-
-def matrix_exp_frechet(x: Any, e: Any) -> Any:
-    """The derivative of e^X along E: the upper right block of exp([[X, E], [0, X]]) (Van Loan 1978)."""
-    n = x.shape[-1]
-    zero = np.zeros_like(x)
-    top, bottom = np.concatenate((x, e), -1), np.concatenate((zero, x), -1)
-    return matrix_exp(np.concatenate((top, bottom), -2))[..., :n, n:]
-
-
-def eigh_vectors(x: Any) -> Any:
-    """Orthonormal eigenvectors of a symmetric (Hermitian) matrix, as columns in ascending order of eigenvalues."""
-    return np.linalg.eigh(x)[1]
-
-
-def svd_u(x: Any) -> Any:
-    """Left singular vectors, as columns."""
-    return np.linalg.svd(x, full_matrices=False)[0]
-
-
-def svd_vh(x: Any) -> Any:
-    """Right singular vectors, as conjugated rows."""
-    return np.linalg.svd(x, full_matrices=False)[2]
-
-
-def any_true(x: Any, dim: Any, keepdim: bool) -> Any:
-    """Whether some entry along axes is not zero; uint8, the truth values of old, stays uint8."""
-    found = np.any(x, dim, keepdims=keepdim)
-    return found.astype(x.dtype) if x.dtype == np.uint8 else found
-
-
-def all_true(x: Any, dim: Any, keepdim: bool) -> Any:
-    """Whether no entry along axes is zero; uint8, the truth values of old, stays uint8."""
-    found = np.all(x, dim, keepdims=keepdim)
-    return found.astype(x.dtype) if x.dtype == np.uint8 else found
 
 
 def parts_of_complex(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""NumPy kernels of writing by index.  Every function stands alone, so that an exported file can carry its source."""
+"""NumPy kernels of writing into arrays.  Every function stands alone, so that an exported file can carry its source."""
 
 from __future__ import annotations
 
@@ -102,3 +102,59 @@ def argmax_of_pool(x: Any, dim: int, keepdim: bool) -> Any:
         last = x.shape[dim] - 1 - np.argmax(np.flip(missing, dim), dim, keepdims=True)
         place = np.where(missing.any(dim, keepdims=True), last, place)
     return place if keepdim else place.squeeze(dim)
+
+
+def _delta(x: Any, where: tuple[int, ...]) -> Any:
+    """Spread ``x`` over an output with repeated axes: ``out[i, i, j] = x[i, j]`` for ``where=(0, 0, 1)``."""
+    out = np.zeros(tuple(x.shape[k] for k in where), x.dtype)
+    grids = np.ogrid[tuple(slice(n) for n in x.shape)]
+    out[tuple(grids[k] for k in where)] = x
+    return out
+
+
+def embed(x: Any, dim: int, start: int, size: int) -> Any:
+    """Zeros with ``x`` in the range of the axis ``dim`` that begins at ``start``."""
+    out = np.zeros((*x.shape[:dim], size, *x.shape[dim + 1 :]), x.dtype)
+    out[(slice(None),) * dim + (slice(start, start + x.shape[dim]),)] = x
+    return out
+
+
+def index_put(x: Any, value: Any, index: Any) -> Any:
+    """A copy of ``x`` with ``x[index] = value``."""
+    out = np.array(x)
+    out[index] = value
+    return out
+
+
+def scatter(g: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
+    """Zeros of ``shape`` with ``g`` added along the axis ``dim`` at the places ``index``; repeated places add up."""
+    if g.dtype == np.float64 and index.size > 32768 and g.shape == index.shape:
+        # Lines are counted sooner than entries are added; the sums are the same, in the same order.
+        lines = np.moveaxis(index, dim, -1)
+        if lines.shape[:-1] == (*shape[:dim], *shape[dim + 1 :]):
+            size = shape[dim]
+            flat = lines.reshape(-1, lines.shape[-1]) % size
+            places = (flat + np.arange(len(flat))[:, None] * size).ravel()
+            sums = np.bincount(places, np.moveaxis(g, dim, -1).ravel(), len(flat) * size)
+            return np.ascontiguousarray(np.moveaxis(sums.reshape(*lines.shape[:-1], size), -1, dim))
+    out = np.zeros(shape, g.dtype)
+    grids = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    grids[dim] = index
+    np.add.at(out, tuple(grids), g)
+    return out
+
+
+def put(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
+    """Zeros of ``shape`` with ``g`` added at ``index`` (the transpose of ``x[index]``); repeated indices add up."""
+    out = np.zeros(shape, getattr(g, "dtype", float))
+    parts = index if isinstance(index, tuple) else (index,)
+    if all(isinstance(p, (int, np.integer, slice)) or p is None or p is Ellipsis for p in parts):
+        out[index] = g
+    elif np.size(g):  # of no entries the places may be anywhere
+        np.add.at(out, index, g)
+    return out
+
+
+def one_hot(index: Any, classes: int, dtype: str) -> Any:
+    """A new last axis of length ``classes`` with a 1 at the index."""
+    return (np.asarray(index)[..., None] == np.arange(classes)).astype(dtype)

@@ -1,7 +1,8 @@
-"""NumPy kernels of matrix decompositions.  Every function stands alone, for export."""
+"""NumPy kernels of matrices.  Every function stands alone, for export."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -120,3 +121,74 @@ def det(x: Any) -> Any:
     for k in range(n):
         out *= rows[k][k]
     return np.float64(out)
+
+
+def slogdet_sign(x: Any) -> Any:
+    """Sign (or complex phase) of the determinant."""
+    return np.linalg.slogdet(x)[0]
+
+
+def logabsdet(x: Any) -> Any:
+    """log|det x|."""
+    return np.linalg.slogdet(x)[1]
+
+
+def logdet(x: Any) -> Any:
+    """log det x; nan for a negative determinant, as torch."""
+    sign, value = np.linalg.slogdet(x)
+    if x.dtype.kind == "c":
+        return (value + 1j * np.angle(sign)).astype(x.dtype)[()]
+    return np.where(sign < 0, np.nan, value).astype(value.dtype)[()]
+
+
+def solve(a: Any, b: Any) -> Any:
+    """The solution x of a x = b; ``b`` is one vector or a (batch of) matrices of columns."""
+    if b.ndim == 1:
+        return np.linalg.solve(a, b[:, None])[..., 0]
+    return np.linalg.solve(a, b)
+
+
+def matrix_exp(x: Any) -> Any:
+    """e^X by scaling, squaring and the degree-13 Padé approximant (Higham 2005)."""
+    b = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
+         10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0,
+         1.0)  # fmt: skip
+    dtype = x.dtype
+    x = x.astype(np.result_type(dtype, np.float64))
+    size = np.max(np.sum(np.abs(x), -2), initial=0.0)
+    squarings = max(0, math.ceil(math.log2(size / 5.37))) if size > 5.37 else 0
+    a = x / 2**squarings
+    eye = np.broadcast_to(np.eye(x.shape[-1]), x.shape)
+    a2 = a @ a
+    a4 = a2 @ a2
+    a6 = a4 @ a2
+    odd = a6 @ (b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * eye
+    even = a6 @ (b[12] * a6 + b[10] * a4 + b[8] * a2) + b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * eye
+    u = a @ odd
+    out = np.linalg.solve(even - u, even + u)
+    for _ in range(squarings):
+        out = out @ out
+    return out.astype(dtype, copy=False)
+
+
+def matrix_exp_frechet(x: Any, e: Any) -> Any:
+    """The derivative of e^X along E: the upper right block of exp([[X, E], [0, X]]) (Van Loan 1978)."""
+    n = x.shape[-1]
+    zero = np.zeros_like(x)
+    top, bottom = np.concatenate((x, e), -1), np.concatenate((zero, x), -1)
+    return matrix_exp(np.concatenate((top, bottom), -2))[..., :n, n:]
+
+
+def eigh_vectors(x: Any) -> Any:
+    """Orthonormal eigenvectors of a symmetric (Hermitian) matrix, as columns in ascending order of eigenvalues."""
+    return np.linalg.eigh(x)[1]
+
+
+def svd_u(x: Any) -> Any:
+    """Left singular vectors, as columns."""
+    return np.linalg.svd(x, full_matrices=False)[0]
+
+
+def svd_vh(x: Any) -> Any:
+    """Right singular vectors, as conjugated rows."""
+    return np.linalg.svd(x, full_matrices=False)[2]

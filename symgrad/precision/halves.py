@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from symgrad import kernels
 from symgrad.dtypes import widened
-from symgrad.kernels import elementwise as kernels
 from symgrad.precision import single
 
 _LANES = 32
@@ -186,7 +186,7 @@ def shifted_exp(x: Any, y: Any) -> Any:
 def logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     """log Σ e^x, shifted by the maximum, rounded after every step."""
     r, wide = _rounding(x), widened(x)
-    top = kernels._largest(wide, dim)
+    top = kernels.largest(wide, dim)
     top = np.where(np.isfinite(top), top, np.float32(0))
     with np.errstate(divide="ignore"):
         out = (r(single._log(r(single.total(r(single._exp(r(wide - top))), dim, True)))) + top).astype(x.dtype)
@@ -198,7 +198,7 @@ def softmax(x: Any, dim: int) -> Any:
     wide = widened(x)
     if not x.size or dim % x.ndim == x.ndim - 1:
         return single.softmax(wide, dim).astype(x.dtype)
-    e = single._exp(wide - kernels._largest(wide, dim))
+    e = single._exp(wide - kernels.largest(wide, dim))
     return (_rounding(x)(e) / single._kept(e, dim)).astype(x.dtype)
 
 
@@ -207,7 +207,7 @@ def log_softmax(x: Any, dim: int) -> Any:
     wide = widened(x)
     if not x.size or dim % x.ndim != x.ndim - 1:
         return single.log_softmax(wide, dim).astype(x.dtype)
-    r, y = _rounding(x), wide - kernels._largest(wide, dim)
+    r, y = _rounding(x), wide - kernels.largest(wide, dim)
     return (y - r(single._log(r(single._kept(single._exp(y), dim))))).astype(x.dtype)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels import elementwise as kernels
+from symgrad import kernels
 from symgrad.kernels import products
 
 VECTOR = 32
@@ -271,7 +271,7 @@ def logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     """log Σ e^x, shifted by the maximum, every step rounded."""
     if x.dtype.kind == "c":
         return kernels.logsumexp(x, dim, keepdim)
-    top = kernels._largest(x, dim)
+    top = kernels.largest(x, dim)
     top = np.where(np.isfinite(top), top, np.float32(0))
     with np.errstate(divide="ignore"):
         out = _log(total(_exp(x - top), dim, True)) + top
@@ -289,7 +289,7 @@ def softmax(x: Any, dim: int) -> Any:
     """e^x / Σ e^x along one axis; times the reciprocal along the last, as torch."""
     if not x.size:
         return np.copy(x)
-    e = _exp(x - kernels._largest(x, dim))
+    e = _exp(x - kernels.largest(x, dim))
     if dim % x.ndim == x.ndim - 1:
         return e * (1 / _kept(e, dim))
     return e / _kept(e, dim)
@@ -299,7 +299,7 @@ def log_softmax(x: Any, dim: int) -> Any:
     """x - log Σ e^x along one axis, shifted by the maximum, every step rounded."""
     if not x.size:
         return np.copy(x)
-    y = x - kernels._largest(x, dim)
+    y = x - kernels.largest(x, dim)
     return y - _log(_kept(_exp(y), dim))
 
 

@@ -1,0 +1,78 @@
+"""Reductions over axes: sums of exponentials without overflow, variances, norms, truth values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+
+def largest(x: Any, dim: Any) -> Any:
+    """The maximum along axes that stay; -inf where there are no entries.  Integers have no such value."""
+    if not x.size:
+        return np.full(np.sum(x, dim, keepdims=True).shape, -np.inf if x.dtype.kind == "f" else 0, x.dtype)
+    if x.dtype.kind == "f":
+        return np.max(x, dim, keepdims=True, initial=-np.inf)
+    return np.max(x, dim, keepdims=True)
+
+
+def logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """log Σ e^x, shifted by the maximum; -inf for all -inf, +inf when an entry is."""
+    top = largest(x.real, dim)
+    top = np.where(np.isfinite(top), top, 0)
+    with np.errstate(divide="ignore"):
+        out = np.log(np.sum(np.exp(x - top), dim, keepdims=True)) + top
+    return out if keepdim else np.squeeze(out, dim)[()]
+
+
+def softmax(x: Any, dim: int) -> Any:
+    """e^x / Σ e^x along one axis, shifted by the maximum."""
+    if not x.size:
+        return np.copy(x)
+    e = np.exp(x - largest(x, dim))
+    return e / np.sum(e, dim, keepdims=True)
+
+
+def log_softmax(x: Any, dim: int) -> Any:
+    """x - log Σ e^x along one axis, shifted by the maximum."""
+    if not x.size:
+        return np.copy(x)
+    y = x - largest(x, dim)
+    return y - np.log(np.sum(np.exp(y), dim, keepdims=True))
+
+
+def var(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
+    """Sum of squared deviations over (n - correction)."""
+    count = math.prod(x.shape[k] for k in dim)
+    d = x - np.mean(x, dim, keepdims=True)
+    total = np.sum((d * np.conj(d)).real, dim, keepdims=keepdim)
+    return np.true_divide(total, max(count - correction, 0))
+
+
+def norm(x: Any, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """The vector p-norm over the axes ``dim``."""
+    size = np.abs(x)
+    if p == 2:
+        return np.sqrt(np.sum(size * size, dim, keepdims=keepdim))
+    if p == 1:
+        return np.sum(size, dim, keepdims=keepdim)
+    if p == math.inf:
+        return np.max(size, dim, keepdims=keepdim)
+    if p == -math.inf:
+        return np.min(size, dim, keepdims=keepdim)
+    if p == 0:
+        return np.sum(size != 0, dim, keepdims=keepdim).astype(size.dtype)
+    return np.power(np.sum(np.power(size, p), dim, keepdims=keepdim), 1 / p)
+
+
+def any_true(x: Any, dim: Any, keepdim: bool) -> Any:
+    """Whether some entry along axes is not zero; uint8, the truth values of old, stays uint8."""
+    found = np.any(x, dim, keepdims=keepdim)
+    return found.astype(x.dtype) if x.dtype == np.uint8 else found
+
+
+def all_true(x: Any, dim: Any, keepdim: bool) -> Any:
+    """Whether no entry along axes is zero; uint8, the truth values of old, stays uint8."""
+    found = np.all(x, dim, keepdims=keepdim)
+    return found.astype(x.dtype) if x.dtype == np.uint8 else found
