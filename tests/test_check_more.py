@@ -305,3 +305,19 @@ def test_odd_results_and_calls_are_explained():
         check(lambda x: ((x**2).sum(), x), lambda x: 2 * x, X)
     with pytest.raises(ArgumentError, match="needs the point"):
         check(lambda x: x.sum(), lambda x: 1)
+
+
+def test_what_is_detached_is_named():
+    def f(x, c):
+        i = sg.cdist(x, c).argmin(1)
+        return ((x.detach() - c[i]) ** 2).mean() + ((x - c[i].detach()) ** 2).mean()
+
+    x, c = RNG.normal(size=(5, 2)), RNG.normal(size=(3, 2))
+    report = check(f, sg.func.grad(f, argnums=(0, 1)), x, c)
+    assert [a.diagnosis.kind for a in report.arguments] == ["held constant"] * 2
+
+
+def test_cancellation_in_double_precision_is_no_mistake():
+    x = np.array([0.02, 0.7, -0.03])
+    y = np.pi * x
+    assert check(lambda x: sg.sinc(x).sum(), (y * np.cos(y) - np.sin(y)) / (y * x), x)

@@ -104,6 +104,16 @@ def _complex_for_real(case: Case) -> Diagnosis | None:
     )
 
 
+def _held_constant(case: Case) -> Diagnosis | None:
+    if not case.exact.recorded or not case.meets(case.exact.recorded[case.number]):
+        return None
+    return Diagnosis(
+        "held constant",
+        "This is the gradient with what f detaches, or turns into plain numbers, held constant.",
+        f"what depends on {case.name} and is detached; if that is meant, give it to f as an argument of its own",
+    )
+
+
 def _zero(case: Case) -> Diagnosis | None:
     if np.any(case.c):
         return None
@@ -386,6 +396,7 @@ def _precision(case: Case) -> Diagnosis | None:
 _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     _non_finite,
     _complex_for_real,
+    _held_constant,
     _zero,
     _swapped,
     _plain_factor,

@@ -26,6 +26,10 @@ from symgrad.tape.record import Recorded
 ULPS = 32
 """How many times its natural rounding error an honest gradient may be off: room for another order of summation."""
 
+ULPS_OF_DOUBLE = 1024
+"""The same in double precision: another formula of the gradient may cancel, and no mistake is so small.  In single
+precision a look at the gradient in double precision tells the two apart."""
+
 MOST_KINKS = 1000
 """Entries of a black box that are looked at from both sides."""
 
@@ -38,6 +42,7 @@ class Exact:
     tolerance  how far each entry of an honest gradient may be off
     low, high  the span of each entry over the pieces that meet at the point, where ``f`` has a kink there
     symmetric  the arguments (by position) that count as symmetric matrices, since ``f`` reads one triangle of them
+    recorded   what the tape gives where ``f`` leaves it on the way: the gradient with what left it held constant
     output     the result of ``f`` as a tensor with its graph, None for a black box
     leaves     the arguments under check as tensors of that graph
     """
@@ -49,6 +54,7 @@ class Exact:
     low: list[Any] = field(default_factory=list)
     high: list[Any] = field(default_factory=list)
     symmetric: list[int] = field(default_factory=list)
+    recorded: list[Any] = field(default_factory=list)
     output: Any = None
     leaves: list[Any] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -77,7 +83,9 @@ def exact_gradient(subject: Subject, given: Sequence[Any]) -> Exact:
         symmetric = agrees_on_symmetric_matrices(subject, gradients)
         if not symmetric:
             reason = "f leaves the tape on the way (float(), .item(), .data, .detach() or plain NumPy on values)"
-            return _black_box(subject, given, subject.on_tensors, reason)
+            found = _black_box(subject, given, subject.on_tensors, reason)
+            found.recorded = gradients
+            return found
     found = Exact("the exact derivative, from the recorded operations", value, gradients, [])
     found.output, found.leaves, found.symmetric = output, leaves, symmetric
     if functions:
@@ -132,7 +140,7 @@ def _black_box(subject: Subject, given: Sequence[Any], run: Callable[[Sequence[A
         )
     for g, error, c, dtype in zip(gradients, errors, given, subject.dtypes, strict=True):
         eps = max(epsilon(c.dtype, dtype), computed)
-        found.tolerance.append(4 * error + ULPS * eps * (np.abs(g) + _largest(g)))
+        found.tolerance.append(4 * error + _room(eps) * (np.abs(g) + _largest(g)))
     for k, g, c, tolerance in zip(subject.positions, gradients, given, found.tolerance, strict=True):
         low, high = np.real(g).copy(), np.real(g).copy()
         if c.shape == g.shape and g.dtype.kind == "f":
@@ -152,6 +160,10 @@ def _largest(array: Any) -> float:
     return float(finite.max()) if finite.size else 0.0
 
 
+def _room(eps: float) -> float:
+    return eps * (ULPS if eps > np.finfo(np.float64).eps else ULPS_OF_DOUBLE)
+
+
 def _set_tolerances(subject: Subject, found: Exact, given: Sequence[Any]) -> None:
     """Tolerance per entry: rounding of the result, and the exact gradient's own movement under rounded inputs."""
     eps = [epsilon(c.dtype, dtype) for c, dtype in zip(given, subject.dtypes, strict=True)]
@@ -161,10 +173,10 @@ def _set_tolerances(subject: Subject, found: Exact, given: Sequence[Any]) -> Non
     for i, g in enumerate(found.gradients):
         moved = np.max([np.abs(s[i] - g) for s in near], axis=0) if near else np.zeros(g.shape)
         moved_far = np.max([np.abs(s[i] - g) for s in far], axis=0) if far else np.zeros(g.shape)
-        floor = eps[i] * (np.abs(g) + _largest(g))
+        floor = _room(eps[i]) * (np.abs(g) + _largest(g))
         # Noise grows with the size of the move; a jump does not.  What jumps is a kink, and no excuse for an error.
         jump = (moved > np.sqrt(eps[i]) * _largest(g)) & (moved_far < 4 * moved)
-        found.tolerance.append(ULPS * (np.where(jump | ~np.isfinite(moved), 0, moved) + floor))
+        found.tolerance.append(ULPS * np.where(jump | ~np.isfinite(moved), 0, moved) + floor)
         jump |= np.any([np.abs(s[i] - g) > np.sqrt(eps[i]) * _largest(s[i]) for s in chosen], axis=0)
         samples = [g, *(s[i] for s in near + far + chosen)]
         found.low.append(np.where(jump, np.min(np.real(samples), axis=0), np.real(g)))
