@@ -7,6 +7,7 @@ from typing import Any
 from symgrad.tape.record import call_site
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import empty
+from symgrad.tensor.facts import with_gradient
 
 
 class Parameter(Tensor):
@@ -24,7 +25,8 @@ class Parameter(Tensor):
         shared = (empty(0) if data is None else data).detach()
         self._value, self._node, self._requires_grad, self._extra = shared._array(), None, False, None
         self.more().site = call_site(1)
-        self.requires_grad_(requires_grad)
+        if requires_grad:
+            with_gradient(self).requires_grad_()
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{self.data.requires_grad_(self.requires_grad)!r}"

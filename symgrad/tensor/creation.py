@@ -28,7 +28,7 @@ from symgrad.tape.outputs import into
 from symgrad.tape.record import call_site, plain
 from symgrad.tape.versions import apart
 from symgrad.tensor import Tensor
-from symgrad.tensor.facts import Shape
+from symgrad.tensor.facts import Shape, with_gradient
 
 __all__ = [
     "as_tensor",
@@ -94,7 +94,7 @@ def tensor(
         made.more().strides = tuple(step // data.itemsize for step in data.strides)
     if not value.ndim:
         made.more().recipe = ("number", {"value": value.item()})
-    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+    return with_gradient(made).requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
 
 
 def value_of_data(data: Any, dtype: Any) -> Any:
@@ -192,7 +192,7 @@ def asarray(
         raise ArgumentError(f"can't alias arbitrary sequence into a tensor: {type(obj).__name__} has to be copied.")
     made = found.detach() if requires_grad else found
     made = made.clone() if copy and not alone else made
-    return made.requires_grad_() if requires_grad else made
+    return with_gradient(made).requires_grad_() if requires_grad else made
 
 
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
@@ -202,7 +202,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     tensor([97, 98], dtype=uint8)
     """
     made = _sharing(np.frombuffer(buffer, dtypes.as_dtype(dtype), count, offset))
-    return made.requires_grad_() if requires_grad else made
+    return with_gradient(made).requires_grad_() if requires_grad else made
 
 
 def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Unpack[Options]) -> Tensor:
@@ -258,7 +258,7 @@ def variable(data: Any, requires_grad: bool = False, volatile: Any = None, **opt
     base = data if isinstance(data, Tensor) else tensor(data, **options)
     made = plain(Tensor, memory(base))
     made.more().site = call_site(1)
-    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+    return with_gradient(made).requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
 
 
 def legacy_value(data: tuple[Any, ...]) -> Any:
@@ -332,7 +332,7 @@ def finished(
     extra.name = None if name is None else check_name(name)
     extra.recipe = recipe
     extra.undetermined = undetermined and recipe is not None
-    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+    return with_gradient(made).requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
 
 
 zeros = filled("zeros", np.zeros, "Zeros of a shape: ``zeros(2, 3)`` or ``zeros((2, 3))``.", 0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad import dtypes, op
 from symgrad.devices import CPU, accept, channels_last, channels_last_3d, contiguous_format, on_cpu, strided
-from symgrad.errors import ArgumentError
+from symgrad.errors import ArgumentError, DtypeError
 from symgrad.ops.shaping import axis_of
 from symgrad.tape.dual import Dual
 from symgrad.tape.record import Recorded, plain
@@ -262,7 +262,7 @@ class Facts(Recorded):
         from symgrad.tensor.creation import value_of_data
 
         made = plain(type(self), value_of_data(data, dtype or self.dtype))
-        return made.requires_grad_() if requires_grad else made
+        return with_gradient(made).requires_grad_() if requires_grad else made
 
     def new_zeros(self, *size: Any, **options: Any) -> Any:
         """Zeros of a shape, in the dtype of this tensor unless ``dtype`` is given."""
@@ -288,6 +288,16 @@ class Facts(Recorded):
         """A tensor of the data or sizes, in the dtype of this one (old code; use ``new_tensor``, ``new_empty``)."""
         made: Any = type(self)(*data)
         return made.to(self.dtype)
+
+
+def with_gradient(made: Any) -> Any:
+    """A new tensor that shall require grad; its dtype must have gradients."""
+    if not dtypes.is_floating(made.dtype):
+        raise DtypeError(
+            "Only Tensors of floating point and complex dtype can require gradients "
+            f"(this one has dtype {made.dtype}; cast it with .double() or dtype=)"
+        )
+    return made
 
 
 def _steps(value: Any) -> tuple[int, ...]:
