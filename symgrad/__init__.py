@@ -99,7 +99,9 @@ _ABSENT = {
 """Rooms of torch that are not here, and what to do instead."""
 _TYPES = {"bool": bool_, "float": float32, "int": int32}
 """torch's dtypes that share a name with Python's types: found as attributes, and not in the way of code below."""
-_MODULES = ("cuda", "fft", "func", "linalg", "masked", "nn", "return_types", "sparse", "special", "testing", "utils")
+_MODULES = (
+    "backends", "cuda", "fft", "func", "linalg", "masked", "nn", "return_types", "sparse", "special", "testing", "utils",
+)  # fmt: skip
 
 
 def _transposed(*call: Any) -> Any:

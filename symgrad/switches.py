@@ -7,7 +7,9 @@ import warnings
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
+    "get_float32_matmul_precision",
     "get_num_threads",
+    "set_float32_matmul_precision",
     "set_num_threads",
     "use_deterministic_algorithms",
 ]
@@ -38,6 +40,31 @@ def set_num_threads(number: int) -> None:
         )
         return
     threadpool_limits(number)
+
+
+_MATMUL = ["highest"]
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """How exact products of float32 matrices may be: "highest", "high" or "medium"; here they are exact in any case."""
+    if precision not in ("highest", "high", "medium"):
+        warnings.warn(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has "
+            "no effect.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return
+    _MATMUL[0] = precision
+
+
+def get_float32_matmul_precision() -> str:
+    """What :func:`set_float32_matmul_precision` was told last; "highest" at first.
+
+    >>> get_float32_matmul_precision()
+    'highest'
+    """
+    return _MATMUL[0]
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:

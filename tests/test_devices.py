@@ -76,3 +76,19 @@ def test_sizes_and_vmap_at_the_top():
     assert sg.Size([2, 3]) == sg.ones(2, 3).shape == (2, 3)
     assert repr(sg.Size((2,))) == "torch.Size([2])"
     np.testing.assert_array_equal(sg.vmap(lambda row: row.sum())(sg.ones(2, 3)), [3.0, 3.0])
+
+
+def test_settings_of_other_libraries_may_be_set():
+    sg.backends.cudnn.deterministic = True
+    sg.backends.cuda.matmul.allow_tf32 = False
+    assert not sg.backends.mps.is_available()
+    sg.set_float32_matmul_precision("high")
+    assert sg.get_float32_matmul_precision() == "high"
+    sg.set_float32_matmul_precision("highest")
+    with pytest.warns(UserWarning, match="low is not one of"):
+        sg.set_float32_matmul_precision("low")
+    x = sg.ones(2, requires_grad=True)
+    assert x.is_cpu
+    assert not x.is_xpu
+    assert sg.detach(x).data_ptr() == x.data_ptr()
+    assert not sg.detach_(x * 2).requires_grad

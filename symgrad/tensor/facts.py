@@ -22,6 +22,8 @@ from symgrad.tensor.storage import Storage
 __all__ = [
     "broadcast_shapes",
     "can_cast",
+    "detach",
+    "detach_",
     "get_default_device",
     "get_device",
     "iinfo",
@@ -87,7 +89,12 @@ class Facts(Recorded):
         """Whether the tensor lives on a GPU: no."""
         return False
 
-    is_meta = is_sparse = is_quantized = is_cuda
+    is_meta = is_sparse = is_quantized = is_mps = is_xpu = is_cuda
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the tensor lives on the CPU: yes."""
+        return True
 
     @property
     def layout(self) -> Any:
@@ -288,6 +295,26 @@ class Facts(Recorded):
         """A tensor of the data or sizes, in the dtype of this one (old code; use ``new_tensor``, ``new_empty``)."""
         made: Any = type(self)(*data)
         return made.to(self.dtype)
+
+
+def detach(input: Any) -> Any:
+    """The same memory without history: ``input.detach()``.
+
+    >>> import symgrad as sg
+    >>> sg.detach(sg.ones(2, requires_grad=True)).requires_grad
+    False
+    """
+    return input.detach()
+
+
+def detach_(input: Any) -> Any:
+    """Forget the history of a tensor: ``input.detach_()``.
+
+    >>> import symgrad as sg
+    >>> sg.detach_(sg.ones(2, requires_grad=True) * 2).is_leaf
+    True
+    """
+    return input.detach_()
 
 
 def with_gradient(made: Any) -> Any:
