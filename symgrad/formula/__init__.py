@@ -9,6 +9,8 @@ import sys
 import types
 from typing import Any
 
+from symgrad.formula import shortcuts as shortcuts
+
 
 class _Package(types.ModuleType):
     def __call__(self, value: Any, *args: Any, **options: Any) -> Any:

@@ -1,0 +1,156 @@
+"""Cheap rewritings that are always on: what a term is short for when its op is applied.
+
+x + 0, x · 1, -(-x), exact arithmetic on constants, and zeros: nothing that changes a program's rounding.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from symgrad.dtypes import float64
+from symgrad.formula.term import SHORT, Term, apply, constant_value, full, number
+from symgrad.op import lookup
+
+
+def _zero(term: Term) -> bool:
+    return _worth(constant_value(term), 0)
+
+
+def _worth(value: Any, number: int) -> bool:
+    return value is not None and not isinstance(value, str) and value == number
+
+
+def _stands_for(term: Term, shape: tuple[Any, ...], dtype: Any) -> Term | None:
+    return term if term.shape == shape and (term.dtype == dtype or dtype is None) else None
+
+
+def _short_add(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
+    a, b = constant_value(t[0]), constant_value(t[1])
+    if a is None and b is None:
+        return None
+    if _worth(a, 0):
+        return _stands_for(t[1], shape, dtype)
+    if _worth(b, 0):
+        return _stands_for(t[0], shape, dtype)
+    return _fold(t, shape, operator.add)
+
+
+def _short_sub(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
+    a, b = constant_value(t[0]), constant_value(t[1])
+    if a is None and b is None:
+        return None
+    if _worth(b, 0):
+        return _stands_for(t[0], shape, dtype)
+    if _worth(a, 0) and t[1].shape == shape:
+        return apply(lookup("neg"), (t[1],), {})  # type: ignore[no-any-return]
+    return _fold(t, shape, operator.sub)
+
+
+def _short_mul(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
+    a, b = constant_value(t[0]), constant_value(t[1])
+    if a is None and b is None:
+        return None
+    for value, other in ((a, t[1]), (b, t[0])):
+        if _worth(value, 1):
+            return _stands_for(other, shape, dtype)
+        if _worth(value, 0):
+            return full(shape, 0, dtype or float64)
+    return _fold(t, shape, operator.mul)
+
+
+def _short_div(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
+    if _worth(constant_value(t[1]), 1):
+        return _stands_for(t[0], shape, dtype)
+    if _zero(t[0]):
+        return full(shape, 0, dtype or float64)
+    return _fold(t, shape, lambda a, b: Fraction(a) / Fraction(b) if b else None)
+
+
+def _short_neg(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
+    if t[0].op.name == "neg":
+        return t[0].args[0]  # type: ignore[no-any-return]
+    value = t[0].number
+    return number(-value) if _exact(value) else full(shape, 0, dtype) if _zero(t[0]) and shape else None
+
+
+def _short_pow(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
+    if _worth(t[1].number, 1):
+        return _stands_for(t[0], shape, dtype)
+    if t[1].number == 0 and not isinstance(t[1].number, str):
+        return full(shape, 1, dtype or float64)
+    a, b = t[0].number, t[1].number
+    if _exact(a) and isinstance(b, int) and not isinstance(b, bool) and abs(b) < 64 and (a or b > 0):
+        return number(Fraction(a) ** b)
+    return None
+
+
+def _exact(value: Any) -> bool:
+    return isinstance(value, (int, Fraction)) and not isinstance(value, bool)
+
+
+def _fold(t: Any, shape: Any, combine: Callable[[Any, Any], Any]) -> Term | None:
+    a, b = t[0].number, t[1].number
+    if shape == () and _exact(a) and _exact(b):
+        value = combine(a, b)
+        return None if value is None else number(value)
+    return None
+
+
+def _short_linear(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
+    """Structural ops on zeros are zeros; on constants that only change shape they are constants."""
+    return full(shape, 0, dtype or t[0].dtype or float64) if _zero(t[0]) else None
+
+
+def _short_expand(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
+    if t[0].shape == shape:
+        return t[0]  # type: ignore[no-any-return]
+    value = constant_value(t[0])
+    return full(shape, value, dtype or float64) if value is not None and not isinstance(value, str) else None
+
+
+def _short_where(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
+    if t[1] is t[2] or (_zero(t[1]) and _zero(t[2])):
+        return _short_expand((t[1],), shape, dtype, None)
+    return None
+
+
+def _short_einsum(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
+    if any(_zero(x) for x in t):
+        return full(shape, 0, dtype or float64)
+    distinct = len(set(params["output"])) == len(params["output"])  # x_ijj at i, j, j has zeros where x_ijk has none
+    if len(t) == 1 and distinct and params["inputs"][0] == params["output"] and t[0].shape == shape:
+        return t[0]  # type: ignore[no-any-return]
+    if len(t) == 1 and distinct and set(params["inputs"][0]) <= set(params["output"]):
+        return _short_expand(t, shape, dtype, params) if constant_value(t[0]) is not None else None
+    return None
+
+
+def _short_cast(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
+    return t[0] if t[0].dtype == dtype or t[0].number is not None else None
+
+
+def _short_squeeze(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
+    return t[0] if not params["dim"] and params["dim"] != 0 else _short_linear(t, shape, dtype, params)
+
+
+SHORT |= {
+    "add": _short_add,
+    "sub": _short_sub,
+    "mul": _short_mul,
+    "div": _short_div,
+    "neg": _short_neg,
+    "pow": _short_pow,
+    "expand": _short_expand,
+    "where": _short_where,
+    "einsum": _short_einsum,
+    "cast": _short_cast,
+    "squeeze": _short_squeeze,
+    **dict.fromkeys(
+        ("sum", "permute", "reshape", "unsqueeze", "narrow", "embed", "getitem", "put", "flip", "diagonal", "trace",
+         "tril", "triu", "select", "cumsum", "gather", "scatter_into", "conj"),
+        _short_linear,
+    ),
+}  # fmt: skip
