@@ -14,7 +14,7 @@ import numpy as np
 from symgrad.kernels.elementwise import in_stretches
 
 
-def hankel(x: Any, n: int) -> Any:
+def hankel(x: Any, n: float) -> Any:
     """H⁽¹⁾_n(x) for x >= 1: its integral (DLMF 10.9.10) on the path of steepest descent, Im sinh t = tanh Re t."""
     width = np.arccosh((48 / x + np.sqrt((48 / x) ** 2 + 4)) / 2)
     step = np.minimum(0.12, 0.4 / np.sqrt(x))
@@ -24,7 +24,8 @@ def hankel(x: Any, n: int) -> Any:
         decay = np.exp(-x[..., None] * np.sinh(t) * np.tanh(t) - n * t)
     turn = np.exp(-1j * n * np.arctan(np.sinh(t))) * (1 + 1j / np.cosh(t))
     total = step * np.sum(decay * turn, -1)
-    return (-1j) ** (n % 4) * np.exp(1j * x) / (1j * np.pi) * total
+    turned = (-1j) ** (n % 4) if n == int(n) else np.exp(-0.5j * np.pi * n)
+    return turned * np.exp(1j * x) / (1j * np.pi) * total
 
 
 def bessel_j(x: Any, n: int) -> Any:

@@ -179,8 +179,11 @@ matrix_exp_op: Op = primitive(
 )
 
 
-def _frechet_vjp(g: Any, x: Any, e: Any) -> Any:
-    # The second derivative of e^X is symmetric; it is the upper right block of the derivative at [[X, E], [0, X]].
+def second_direction(direction: Op, g: Any, x: Any, e: Any) -> Any:
+    """The pullback to X of the derivative of a function of matrices along E.
+
+    The second derivative is symmetric; it is the upper right block of the first one at [[X, E], [0, X]].
+    """
     n, last = shape_of(x)[-1], len(shape_of(x)) - 1
     h, zero = mH(x), zeros_like(x)
 
@@ -188,7 +191,7 @@ def _frechet_vjp(g: Any, x: Any, e: Any) -> Any:
         top, bottom = concat_op(main, corner, dim=last), concat_op(zero, main, dim=last)
         return concat_op(top, bottom, dim=last - 1)
 
-    moved = matrix_exp_frechet_op(blocks(h, mH(e)), blocks(g, zero))
+    moved = direction(blocks(h, mH(e)), blocks(g, zero))
     return narrow_op(narrow_op(moved, dim=last - 1, start=0, length=n), dim=last, start=n, length=n)
 
 
@@ -196,7 +199,7 @@ matrix_exp_frechet_op: Op = primitive(
     "matrix_exp_frechet",
     kernels.matrix_exp_frechet,
     (
-        lambda g, out, x, e: _frechet_vjp(g, x, e),
+        lambda g, out, x, e: second_direction(matrix_exp_frechet_op, g, x, e),
         lambda g, out, x, like: matrix_exp_frechet_op(mH(x), g),
     ),
     infer=lambda x, e: x,

@@ -503,6 +503,12 @@ SAMPLES: dict[str, list[Sample]] = {
     "qr_r": [_one("tall", "n", "n"), _one("tall", "p", "q"), _one("tall", 2, "p", "q")],
     "pinv": [_one("matrix", *sizes, atol=0.0, rtol=1e-12) for sizes in (("n", "n"), ("p", "q"), ("q", "n"))],
     "chosen": [_many(("real", "n", "m"), ("index:m", "n")), _many(("real", "m"), ("index:m",))],
+    **dict.fromkeys(("sqrtm", "logm"), [_one("invertible", "q", "q"), _fixed(_one("invertible", 2, 3, 3))]),
+    "logm_frechet": [_many(("invertible", "q", "q"), ("real", "q", "q"))],
+    "solve_sylvester": [
+        _many(("invertible", "n", "n"), ("invertible", "q", "q"), ("real", "n", "q")),
+        _fixed(_many(("invertible", 2, 3, 3), ("invertible", 2, 2), ("real", 2, 3, 2))),
+    ],
     "solve_triangular": [
         _many(("invertible", "n", "n"), ("real", "n", "m"), upper=True, unit=False),
         _many(("invertible", "q", "n", "n"), ("real", "q", "n", "m"), upper=False, unit=False),

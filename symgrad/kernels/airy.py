@@ -1,0 +1,120 @@
+"""NumPy kernels of Airy's functions and their derivatives.
+
+Between -1.5 and 1 (Bi: 10) the power series (DLMF 9.4.1 - 9.4.4); to the left Hankel's functions of the orders 1/3 and
+2/3; to the right a trapezoidal sum on the path of steepest descent for Ai, and the asymptotic series for Bi.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from symgrad.kernels.bessel import hankel
+from symgrad.kernels.elementwise import in_stretches
+
+
+def airy_series(x: Any, second: bool, slope: bool) -> Any:
+    """Ai or Bi, or its derivative, by the power series of the two solutions that begin with 1 and with x."""
+    cube = x * x * x
+    even, odd = np.ones_like(x), np.ones_like(x) if slope else x
+    if slope:
+        even = x * x / 2
+    first, last = even, odd
+    for k in range(1, 60):
+        if slope:
+            even = even * cube / (3 * k * (3 * k + 2))
+            odd = odd * cube / (3 * k * (3 * k - 2))
+        else:
+            even = even * cube / (3 * k * (3 * k - 1))
+            odd = odd * cube / (3 * k * (3 * k + 1))
+        first, last = first + even, last + odd
+    a, b = 0.3550280538878172, 0.2588194037928068
+    return math.sqrt(3) * (a * first + b * last) if second else a * first - b * last
+
+
+def depth_of(x: Any) -> tuple[Any, Any]:
+    """2/3 x^(3/2), and what its rounding leaves."""
+    root = np.sqrt(x)
+    power = x * root
+    high, wide = np.float64(np.float32(root)), np.float64(np.float32(x))
+    low = (x - high * high) / (root + high)
+    rest = ((wide * high - power) + wide * low) + (x - wide) * root
+    depth = 2 * power / 3
+    top = np.float64(np.float32(depth))
+    return depth, (2 * rest + ((2 * power - 3 * top) - 3 * (depth - top))) / 3
+
+
+def airy_left(x: Any, second: bool, slope: bool) -> Any:
+    """The functions at -x (DLMF 9.6.17 - 9.6.20), x > 1.4."""
+    depth, rest = depth_of(x)
+    if slope:
+        wave = np.exp(-1j * math.pi / 6) * hankel(depth, 2 / 3) * x / math.sqrt(3)
+    else:
+        wave = np.exp(1j * math.pi / 6) * hankel(depth, 1 / 3) * np.sqrt(x / 3)
+    wave = wave * (1 + 1j * rest)
+    return -wave.imag if second else wave.real
+
+
+def airy_right(x: Any, slope: bool) -> Any:
+    """Ai or Ai' for x >= 1: the integral of exp(t³/3 - xt) along t = √x + is."""
+    root = np.sqrt(x)
+    depth, rest = depth_of(x)
+    step = 0.11 / np.sqrt(root)
+    total = root / 2 if slope else np.full_like(x, 0.5)
+    for k in range(1, 58):
+        s = k * step
+        angle = s * s * s / 3
+        part = np.exp(-root * s * s)
+        total = total + part * (root * np.cos(angle) + s * np.sin(angle) if slope else np.cos(angle))
+    return (-1 if slope else 1) * np.exp(-depth) * (1 - rest) / math.pi * step * total
+
+
+def airy_growing(x: Any, slope: bool) -> Any:
+    """Bi or Bi' for x >= 10 by the asymptotic series (DLMF 9.7.7, 9.7.8)."""
+    depth, rest = depth_of(x)
+    total, term = np.ones_like(x), np.ones_like(x)
+    for k in range(1, 34):
+        term = term * (6 * k - 5) * (6 * k - 1) / (72 * k * depth)
+        total = total + term * (-(6 * k + 1) / (6 * k - 1) if slope else 1)
+    root = np.sqrt(np.sqrt(x))
+    return np.exp(depth) * (1 + rest) / math.sqrt(math.pi) * (total * root if slope else total / root)
+
+
+def airy(x: Any, second: bool, slope: bool) -> Any:
+    """Ai, Bi (``second``) or the derivative of one (``slope``)."""
+    x = np.asarray(x)
+    if x.size > 32768:
+        return in_stretches(airy, x, second, slope)
+    y = x.astype(np.float64)
+    finite = np.where(np.isfinite(y), y, 0.0)
+    edge = 10.0 if second else 1.0
+    with np.errstate(all="ignore"):
+        middle = airy_series(np.clip(finite, -1.5, edge), second, slope)
+        right = np.maximum(finite, edge)
+        right = airy_growing(right, slope) if second else airy_right(right, slope)
+        left = airy_left(np.maximum(-finite, 1.5), second, slope) if np.any(finite < -1.5) else 0.0
+        out = np.where(finite < -1.5, left, np.where(finite > edge, right, middle))
+    end = np.where((y == np.inf) & second, np.inf, np.where(np.isinf(y) & ((y > 0) | (not slope)), 0.0, np.nan))
+    return np.where(np.isfinite(y), out, end).astype(x.dtype, copy=False)[()]
+
+
+def airy_ai(x: Any) -> Any:
+    """Ai(x), the solution of y'' = xy that vanishes far to the right."""
+    return airy(x, False, False)
+
+
+def airy_ai_slope(x: Any) -> Any:
+    """Ai'(x)."""
+    return airy(x, False, True)
+
+
+def airy_bi(x: Any) -> Any:
+    """Bi(x), the solution of y'' = xy that grows to the right."""
+    return airy(x, True, False)
+
+
+def airy_bi_slope(x: Any) -> Any:
+    """Bi'(x)."""
+    return airy(x, True, True)

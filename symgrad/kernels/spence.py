@@ -1,0 +1,51 @@
+"""NumPy kernels of Spence's function (the dilogarithm of 1 - z) and its derivative."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad.kernels.elementwise import in_stretches
+
+
+def spence(x: Any) -> Any:
+    """The integral of log(t)/(1 - t) from 1 to x: a series in log x near 1, reflection near 0, inversion far out."""
+    x = np.asarray(x)
+    if x.size > 32768:
+        return in_stretches(spence, x)
+    y = x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        large = np.maximum(y, 1 / y)
+        small = np.minimum(y, 1 / y)
+        u = np.where(large < 3.6, -np.log(y), 0.0)
+        t = u * u
+        series = np.zeros_like(u)
+        bernoulli = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798,
+                     -174611 / 330, 854513 / 138, -236364091 / 2730)  # fmt: skip
+        power = u
+        for k, number in enumerate(bernoulli):
+            power = power * t / ((2 * k + 2) * (2 * k + 3))
+            series = series + number * power
+        middle = u - t / 4 + series
+        # Li₂ of a small number.
+        total, term = np.zeros_like(small), np.minimum(small, 0.28)
+        power = term
+        for k in range(1, 30):
+            total = total + power / (k * k)
+            power = power * term
+        left = np.pi**2 / 6 - np.log(small) * np.log1p(-small) - total
+        end = np.where(y > 1, -np.log(large) ** 2 / 2 - left, left)
+        out = np.where(large < 3.6, middle, end)
+    out = np.where(y == 0, np.pi**2 / 6, np.where(y == np.inf, -np.inf, np.where(y < 0, np.nan, out)))
+    return np.where(np.isnan(y), np.nan, out).astype(x.dtype, copy=False)[()]
+
+
+def spence_slope(x: Any) -> Any:
+    """log(x)/(1 - x), and -1 at 1."""
+    x = np.asarray(x)
+    y = x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        out = np.where(y == 1, -1.0, np.log(y) / np.where(y == 1, 1, 1 - y))
+        out = np.where(y == np.inf, 0.0, out)
+    return out.astype(x.dtype, copy=False)[()]
