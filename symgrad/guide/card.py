@@ -93,7 +93,10 @@ _EXAMPLES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "chosen": ((_MATRIX, np.array([0, 1])), {}),
     "solve_triangular": ((_MATRIX, _MATRIX), {"upper": True, "unit": False}),
     "solve": ((_MATRIX, _VECTOR), {}),
-    **{f"bessel_{kind}": ((0.5,), {"n": 1}) for kind in ("y", "k", "ke")},
+    **{
+        name: ((0.5,), {"n": 1})
+        for name in ("bessel_y", "bessel_k", "bessel_ke", "expn", "spherical_jn", "spherical_yn")
+    },
     **{
         family: ((0.5,), {"n": 3})
         for family in ("chebyshev_polynomial_t", "hermite_polynomial_h", "hermite_polynomial_he")

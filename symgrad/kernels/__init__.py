@@ -2,11 +2,12 @@
 
 from symgrad.kernels.airy import *  # noqa: F403
 from symgrad.kernels.bessel import *  # noqa: F403
-from symgrad.kernels.beta import *  # noqa: F403
 from symgrad.kernels.copies import *  # noqa: F403
+from symgrad.kernels.dilogarithm import *  # noqa: F403
 from symgrad.kernels.elementwise import *  # noqa: F403
 from symgrad.kernels.elliptic import *  # noqa: F403
 from symgrad.kernels.error_integrals import *  # noqa: F403
+from symgrad.kernels.euler import *  # noqa: F403
 from symgrad.kernels.exponential_integrals import *  # noqa: F403
 from symgrad.kernels.gamma import *  # noqa: F403
 from symgrad.kernels.index import *  # noqa: F403
@@ -19,5 +20,4 @@ from symgrad.kernels.reductions import *  # noqa: F403
 from symgrad.kernels.rounding import *  # noqa: F403
 from symgrad.kernels.scan import *  # noqa: F403
 from symgrad.kernels.special import *  # noqa: F403
-from symgrad.kernels.spence import *  # noqa: F403
 from symgrad.kernels.spherical import *  # noqa: F403

@@ -82,11 +82,11 @@ def airy_growing(x: Any, slope: bool) -> Any:
     return np.exp(depth) * (1 + rest) / math.sqrt(math.pi) * (total * root if slope else total / root)
 
 
-def airy(x: Any, second: bool, slope: bool) -> Any:
+def airy_of(x: Any, second: bool, slope: bool) -> Any:
     """Ai, Bi (``second``) or the derivative of one (``slope``)."""
     x = np.asarray(x)
     if x.size > 32768:
-        return in_stretches(airy, x, second, slope)
+        return in_stretches(airy_of, x, second, slope)
     y = x.astype(np.float64)
     finite = np.where(np.isfinite(y), y, 0.0)
     edge = 10.0 if second else 1.0
@@ -102,19 +102,19 @@ def airy(x: Any, second: bool, slope: bool) -> Any:
 
 def airy_ai(x: Any) -> Any:
     """Ai(x), the solution of y'' = xy that vanishes far to the right."""
-    return airy(x, False, False)
+    return airy_of(x, False, False)
 
 
 def airy_ai_slope(x: Any) -> Any:
     """Ai'(x)."""
-    return airy(x, False, True)
+    return airy_of(x, False, True)
 
 
 def airy_bi(x: Any) -> Any:
     """Bi(x), the solution of y'' = xy that grows to the right."""
-    return airy(x, True, False)
+    return airy_of(x, True, False)
 
 
 def airy_bi_slope(x: Any) -> Any:
     """Bi'(x)."""
-    return airy(x, True, True)
+    return airy_of(x, True, True)

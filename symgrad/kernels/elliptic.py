@@ -36,7 +36,9 @@ def elliptic(m: Any, a: float, b: Any, end: float) -> Any:
     inside = (y < 1) & np.isfinite(y)
     known = np.where(inside, y, 0.0)
     out = complete_elliptic(known, a, 1 - known if isinstance(b, str) else b)
-    out = np.where(inside, out, np.where(y == 1, end, np.where(y == -np.inf, np.inf if isinstance(b, str) else 0.0, np.nan)))
+    out = np.where(
+        inside, out, np.where(y == 1, end, np.where(y == -np.inf, np.inf if isinstance(b, str) else 0.0, np.nan))
+    )
     return out.astype(m.dtype, copy=False)[()]
 
 

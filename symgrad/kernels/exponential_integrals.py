@@ -119,7 +119,8 @@ def cosine_integral(x: Any) -> Any:
         known = known * zero * zero
         power = power * near * near + (near + zero) * known
         scale = -scale * (k + 1) * (k + 2)
-    start = np.where(np.abs(moved) < zero / 2, np.log1p(moved / zero), np.log(near / zero))
+    with np.errstate(divide="ignore"):
+        start = np.where(np.abs(moved) < zero / 2, np.log1p(moved / zero), np.log(near / zero))
     beyond = -(np.exp(-1j * far) * expn_fraction(1j * far, 1)).real
     out = np.where(y <= 2, start + moved * total, beyond)
     out = np.where(y == 0, -np.inf, np.where(y == np.inf, 0.0, np.where(y < 0, np.nan, out)))

@@ -5,7 +5,6 @@ Real matrices give real results; what has none is a LinAlgError that says why.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -156,7 +155,9 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
         for k in range(len(s)):
             matrix = t + s[k, k] * eye
             if np.any(np.abs(np.diagonal(matrix)) <= 1e-16 * size):
-                raise np.linalg.LinAlgError("A and -B have a common eigenvalue, so that A X + X B = Q has no one solution")
+                raise np.linalg.LinAlgError(
+                    "A and -B have a common eigenvalue, so that A X + X B = Q has no one solution"
+                )
             out[:, k] = np.linalg.solve(matrix, rest[:, k] - out[:, :k] @ s[:k, k])
         return u @ out @ np.conj(v.T)
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from symgrad.ops import (
     activations,
+    airy,
     alignment,
     arithmetic,
     bessel,
@@ -35,6 +36,7 @@ from symgrad.ops import (
     decompositions,
     determinants,
     elementwise,
+    euler,
     extremes,
     fitting,
     floats,
@@ -42,6 +44,7 @@ from symgrad.ops import (
     fused,
     gammas,
     indexing,
+    integrals,
     interpolation,
     joining,
     linalg,
@@ -76,6 +79,7 @@ from symgrad.ops import (
 
 __all__ = [
     "activations",
+    "airy",
     "alignment",
     "arithmetic",
     "bessel",
@@ -90,6 +94,7 @@ __all__ = [
     "decompositions",
     "determinants",
     "elementwise",
+    "euler",
     "extremes",
     "fitting",
     "floats",
@@ -97,6 +102,7 @@ __all__ = [
     "fused",
     "gammas",
     "indexing",
+    "integrals",
     "interpolation",
     "joining",
     "linalg",

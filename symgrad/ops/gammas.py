@@ -16,14 +16,20 @@ from symgrad.ops.naming import inplace, within
 from symgrad.ops.special import lgamma
 
 
-def _absent(name: str) -> Callable[..., Any]:
-    def partial(out: Any, a: Any, x: Any) -> Any:
+def absent_by(name: str, by: str, instead: str) -> Callable[..., Any]:
+    """The derivative by an argument that has none: an error which says by which there is one, and what to do."""
+
+    def partial(out: Any, *inputs: Any) -> Any:
         raise UnsupportedDerivative(
-            f"the derivative for {name!r} is not implemented: {name.partition(':')[0]} can be differentiated by its "
-            "second argument only; detach() the first, or do not let it require grad."
+            f"the derivative for {name!r} is not implemented: {name.partition(':')[0]} can be differentiated by {by} "
+            f"only; {instead}."
         )
 
     return partial
+
+
+def _absent(name: str) -> Callable[..., Any]:
+    return absent_by(name, "its second argument", "detach() the first, or do not let it require grad")
 
 
 def _density(a: Any, x: Any) -> Any:

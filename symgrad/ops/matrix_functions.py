@@ -10,6 +10,7 @@ from symgrad.op import Op, broadcast_shapes, primitive, shape_of
 from symgrad.ops.linalg import check_square, mH
 from symgrad.ops.naming import within
 from symgrad.ops.spectral import matrix_exp, second_direction
+from symgrad.precision import digits
 
 _linalg = within("linalg")
 
@@ -38,6 +39,7 @@ solve_sylvester_op: Op = primitive(
     dtypes="float",
     together=True,
     domain="invertible",
+    digits=digits.by_matrix(digits.solve_sylvester),
     latex=r"\operatorname{{solve\_sylvester}}\left({0}, {1}, {2}\right)",
     doc="X with A X + X B = Q.",
 )
@@ -50,6 +52,7 @@ sqrtm_op: Op = primitive(
     infer=lambda shape: shape,
     dtypes="float",
     domain="invertible",
+    digits=digits.by_matrix(digits.sqrtm),
     latex=r"{0}^{{1/2}}",
     doc="The principal square root of square matrices.",
 )
@@ -61,6 +64,7 @@ logm_op: Op = primitive(
     infer=lambda shape: shape,
     dtypes="float",
     domain="invertible",
+    digits=digits.by_matrix(digits.logm),
     latex=r"\log\left({0}\right)",
     doc="The principal logarithm of square matrices.",
 )
@@ -75,6 +79,7 @@ logm_frechet_op: Op = primitive(
     dtypes="float",
     together=True,
     domain="invertible",
+    digits=digits.by_matrix(digits.logm_frechet),
     latex=r"\mathrm{{L}}_{{\log}}\left({0}, {1}\right)",
     doc="The derivative of the matrix logarithm along a direction.",
 )

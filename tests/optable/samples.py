@@ -462,6 +462,9 @@ SAMPLES: dict[str, list[Sample]] = {
     "hermite_polynomial_h": [_one("real", "n", "m", n=3), _one("real", "n", n=0), _one("real", n=1)],
     "hermite_polynomial_he": [_one("real", "n", "m", n=3), _one("real", "n", n=0), _one("real", n=1)],
     "bessel_i": [_one("off-zero", "n", "m", n=0), _one("off-zero", "n", n=2), _one("off-zero", n=1)],
+    "expn": [_one("positive", "n", "m", n=1), _one("positive", "n", n=3), _one("positive", n=2)],
+    "spherical_jn": [_one("off-zero", "n", "m", n=0), _one("off-zero", "n", n=2), _one("off-zero", n=1)],
+    "spherical_yn": [_one("off-zero", "n", "m", n=0), _one("off-zero", "n", n=2), _one("off-zero", n=1)],
     "bessel_ie": [_one("off-zero", "n", "m", n=0), _one("off-zero", "n", n=2), _one("off-zero", n=1)],
     "pad": [_one("real", "n", "m", widths=((1, 1), (0, 0)), value=0), _one("real", "n", widths=((2, 0),), value=1)],
     "roll": [_one("real", "n", "m", shifts=(1, -2), dims=(0, 1)), _one("real", "n", shifts=(2,), dims=(0,))],
@@ -504,10 +507,10 @@ SAMPLES: dict[str, list[Sample]] = {
     "pinv": [_one("matrix", *sizes, atol=0.0, rtol=1e-12) for sizes in (("n", "n"), ("p", "q"), ("q", "n"))],
     "chosen": [_many(("real", "n", "m"), ("index:m", "n")), _many(("real", "m"), ("index:m",))],
     **dict.fromkeys(("sqrtm", "logm"), [_one("invertible", "q", "q"), _fixed(_one("invertible", 2, 3, 3))]),
-    "logm_frechet": [_many(("invertible", "q", "q"), ("real", "q", "q"))],
+    "logm_frechet": [_fixed(_many(("invertible", "n", "n"), ("real", "n", "n")))],
     "solve_sylvester": [
-        _many(("invertible", "n", "n"), ("invertible", "q", "q"), ("real", "n", "q")),
-        _fixed(_many(("invertible", 2, 3, 3), ("invertible", 2, 2), ("real", 2, 3, 2))),
+        _many(("invertible", "q", "q"), ("invertible", 2, 2), ("real", "q", 2)),
+        _fixed(_many(("invertible", 2, 2, 2), ("invertible", 1, 1), ("real", 2, 2, 1))),
     ],
     "solve_triangular": [
         _many(("invertible", "n", "n"), ("real", "n", "m"), upper=True, unit=False),
@@ -571,7 +574,9 @@ REAL_ONLY = frozenset(
     "maximum minimum clamp clamp_min clamp_max amax amin arange "
     "sign argmax argmin softmax log_softmax erf erfc lgamma digamma polygamma xlogy sinc dsinc shifted_exp eye full "
     "bessel_y bessel_k bessel_ke chebyshev_polynomial_t gegenbauer_polynomial laguerre_polynomial hermite_polynomial_h "
-    "hermite_polynomial_he gammainc gammaincc zeta argmax_of_pool "
+    "hermite_polynomial_he gammainc gammaincc zeta argmax_of_pool gamma beta betaln betainc expn expi sine_integral "
+    "cosine_integral dawsn dawsn_slope fresnels fresnelc spence spence_slope ellipk ellipe ellipb ellipd airy_ai "
+    "airy_ai_slope airy_bi airy_bi_slope spherical_jn spherical_yn "
     "ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine "
     "gelu gelu_slope gelu_by_tanh gelu_by_tanh_slope mish hardswish hardswish_slope elu elu_slope softshrink "
     "scatter_others chosen complex lambertw log_odds ndtr log_ndtr inverse_mills erfcx erfinv copysign fmod nextafter "
@@ -583,8 +588,8 @@ REAL_ONLY = frozenset(
 """Ops without a complex form here (or in torch), and vectors whose phase is free there."""
 
 
-FIRST_FIXED = frozenset({"gammainc", "gammaincc", "zeta"})
-"""Ops whose derivative by the first argument is torch's error."""
+FIXED = {"gammainc": (0,), "gammaincc": (0,), "zeta": (0,), "betainc": (0, 1)}
+"""Positions of arguments by which the derivative is an error, as in torch."""
 REFUSED = frozenset({"floor_divide"})
 """Ops whose derivative is torch's error.  floor_divide has the kernel of div_floor, for which the laws are tested."""
 

@@ -192,17 +192,28 @@ def _pseudo_inverse(w: Writer, t: Term) -> Piece | None:
     return Piece("m", rf"{closed((text_of(a), a.level if a.bare else MUL), ATOM)}^{{+}}", POWER)
 
 
-@writes("matrix_exp_frechet")
-def _exponential_direction(w: Writer, t: Term) -> Piece | None:
-    """The derivative of the matrix exponential at a matrix in a direction."""
+@writes("matrix_exp_frechet", "logm_frechet")
+def _direction(w: Writer, t: Term) -> Piece | None:
+    """The derivative of the exponential or the logarithm at a matrix in a direction."""
     if t.ndim != 2 or w.taken("L"):
         return None
-    return function(kind_of(t.shape), r"L_{\exp}", *(text_of(exact(w, a)) for a in t.args))
+    name = r"\exp" if t.op.name == "matrix_exp_frechet" else r"\log"
+    return function(kind_of(t.shape), rf"L_{{{name}}}", *(text_of(exact(w, a)) for a in t.args))
 
 
 @writes("matrix_exp")
 def _matrix_exp(w: Writer, t: Term) -> Piece:
     return function(kind_of(t.shape), operator("expm"), text_of(exact(w, t.args[0])))
+
+
+@writes("sqrtm")
+def _root_of_matrix(w: Writer, t: Term) -> Piece | None:
+    """A^(1/2)."""
+    if t.ndim != 2:
+        return None
+    a = exact(w, t.args[0])
+    base = closed((text_of(a), a.level if a.bare else MUL), ATOM)
+    return Piece("m", rf"{base}^{{1/2}}", POWER) if kind_of(t.shape) == "m" else None
 
 
 @writes("svd_u", "svd_vh", "svdvals", "eigh_vectors")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from symgrad.formula.printing.calls import function, writes
 from symgrad.formula.printing.latex import Writer, kind_of
-from symgrad.formula.printing.pieces import Piece, text_of
+from symgrad.formula.printing.names import LETTERS
+from symgrad.formula.printing.pieces import OPEN, Piece, text_of
 from symgrad.formula.term import Term
+from symgrad.op import lookup
 
 _FAMILY: dict[str, dict[float, str]] = {
     "chebyshev_polynomial_t": {0: "T"},
@@ -15,7 +17,10 @@ _FAMILY: dict[str, dict[float, str]] = {
     "gegenbauer_polynomial": {0.5: "P", 1: "U"},
 }
 """The letters of polynomials, by their second parameter."""
-_BESSEL = {"bessel_j": "J", "bessel_y": "Y", "bessel_i": "I", "bessel_k": "K"}
+_BESSEL = {
+    "bessel_j": "J", "bessel_y": "Y", "bessel_i": "I", "bessel_k": "K", "spherical_jn": "j", "spherical_yn": "y",
+    "expn": "E",
+}  # fmt: skip
 
 
 @writes(*_BESSEL)
@@ -38,3 +43,33 @@ def _zeta(w: Writer, t: Term) -> Piece | None:
     if w.taken(r"\zeta"):
         return None
     return function(kind_of(t.shape), r"\zeta", *(text_of(w.operand(x, t.shape)) for x in t.args))
+
+
+@writes(*LETTERS)
+def _letters(w: Writer, t: Term) -> Piece:
+    name, accent, _ = LETTERS[t.op.name].partition("'")
+    return function(kind_of(t.shape), rf"\mathrm{{{name}}}{accent}", *(text_of(w.operand(x, t.shape)) for x in t.args))
+
+
+@writes("gamma")
+def _gamma(w: Writer, t: Term) -> Piece | None:
+    return None if w.taken(r"\Gamma") else function(kind_of(t.shape), r"\Gamma", text_of(w.operand(t.args[0])))
+
+
+@writes("betaln")
+def _log_beta(w: Writer, t: Term) -> Piece:
+    made = function(kind_of(t.shape), r"\log \mathrm{B}", *(text_of(w.operand(x, t.shape)) for x in t.args))
+    return made.replaced(level=OPEN)
+
+
+@writes("betainc")
+def _incomplete_beta(w: Writer, t: Term) -> Piece:
+    a, b, x = (text_of(w.operand(x, t.shape)) for x in t.args)
+    return function(kind_of(t.shape), rf"\mathrm{{I}}_{{{x}}}", a, b)
+
+
+@writes("spence")
+def _dilogarithm(w: Writer, t: Term) -> Piece:
+    """Li₂(1 - x)."""
+    argument = w.write(lookup("sub")(1, t.args[0]))
+    return function(kind_of(t.shape), r"\mathrm{Li}_{2}", text_of(argument))

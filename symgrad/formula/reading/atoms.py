@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.formula.printing.names import FOURIER
+from symgrad.formula.printing.names import FOURIER, LETTERS
 from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.values import Value, divided, entrywise, op, scalar, value_of
 from symgrad.formula.term import as_term, full, number
@@ -24,8 +24,12 @@ ORDERS: dict[str, tuple[str, dict[str, float]]] = {
     "L": ("laguerre_polynomial", {"a": 0}),
     "U": ("gegenbauer_polynomial", {"a": 1.0}),
     "P": ("gegenbauer_polynomial", {"a": 0.5}),
+    "j": ("spherical_jn", {}),
+    "y": ("spherical_yn", {}),
+    "E": ("expn", {}),
 }
 """Functions written with an order below, and their other parameters."""
+_UPRIGHT = {text: name for name, text in LETTERS.items()}
 _FENCES = {
     r"\left\lfloor": (r"\right\rfloor", "floor"),
     r"\left\lceil": (r"\right\rceil", "ceil"),
@@ -127,8 +131,17 @@ def _delta(r: Any, _: str) -> Any:
 
 
 def _word_atom(r: Any, text: str) -> Any:
+    if word(text) == "I" and r.tokens.peek() == "_":
+        return _bessel_or_beta(r)
+    if word(text) == "Li" and r.tokens.found("_"):
+        r.axes()
+        return entrywise(lambda x: op("spence", op("sub", 1, x)), r.bracketed())
     if word(text) in ORDERS and r.tokens.found("_"):
         return _of_order(r, *ORDERS[word(text)])
+    upright = word(text) + ("'" if r.tokens.peek() == "'" else "")
+    if upright in _UPRIGHT and r.tokens.peek(upright.count("'")) == "(":
+        r.tokens.at += upright.count("'")
+        return entrywise(lookup(_UPRIGHT[upright]), *r.arguments()[0])
     constants = {"i": 1j, "nan": math.nan}
     if word(text) not in constants:
         r.tokens.at -= 1
@@ -142,17 +155,29 @@ def _of_order(r: Any, name: str, params: dict[str, float]) -> Any:
     return entrywise(lambda x: op(name, x, n=int(n), **params), r.bracketed())
 
 
+def _bessel_or_beta(r: Any) -> Any:
+    """I_n(x), the Bessel function of an order, or I_x(a, b), the incomplete beta function."""
+    r.tokens.expect("_")
+    below = r.group()
+    found = r.arguments()[0]
+    if len(found) == 2:
+        return entrywise(lookup("betainc"), *found, below)
+    return entrywise(lambda x: op("bessel_i", x, n=below.term.number), *found)
+
+
 def _zeta(r: Any, _: str) -> Any:
     return entrywise(lookup("zeta"), *r.arguments()[0])
 
 
 def _exponential_direction(r: Any, text: str) -> Any:
-    """L_exp(A, E), the derivative of the matrix exponential."""
+    """L_exp(A, E) and L_log(A, E), the derivatives of the exponential and the logarithm of matrices."""
     start = r.tokens.at - 1
-    if r.tokens.peek() != "_" or "".join(r.subscript()) not in (r"\exp", "exp"):
+    below = "".join(r.subscript()).lstrip("\\") if r.tokens.peek() == "_" else ""
+    if below not in ("exp", "log"):
         r.tokens.at = start
         raise r.tokens.error(f"{text!r} is no symbol, size or function here")
-    return value_of(op("matrix_exp_frechet", *(r.plain(a) for a in r.arguments()[0])))
+    name = "matrix_exp_frechet" if below == "exp" else "logm_frechet"
+    return value_of(op(name, *(r.plain(a) for a in r.arguments()[0])))
 
 
 def _size(r: Any) -> Any:
@@ -200,8 +225,8 @@ def _arange(r: Any, _: str) -> Any:
 
 
 def _gamma(r: Any, _: str) -> Any:
-    """Γ as it is printed: e^(log Γ(x)), which is its absolute value; log Γ is read where the logarithm stands."""
-    return entrywise(lambda x: op("exp", op("lgamma", x)), r.bracketed())
+    """Γ; log Γ is read where the logarithm stands."""
+    return entrywise(lookup("gamma"), r.bracketed())
 
 
 def _fourier(r: Any, _: str) -> Any:

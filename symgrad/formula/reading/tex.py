@@ -287,6 +287,9 @@ class _TexReader:
         if mark == "+" and tokens.peek(1) == "}":
             tokens.at += 2
             return Value("m", op("pinv", self.plain(base), atol=0.0, rtol=1e-15))
+        if [tokens.peek(k) for k in range(4)] == ["1", "/", "2", "}"]:
+            tokens.at += 4
+            return Value("m", op("sqrtm", self.plain(base)))
         entry = tokens.found(r"\odot")
         exponent = self.condition()
         tokens.expect("}")
@@ -367,6 +370,9 @@ class _TexReader:
         if following in _LOGS and tokens.peek(1) == "(" and self.symbol_free():
             tokens.at += 1
             return entrywise(lookup(_LOGS[following]), self.bracketed())
+        if following == r"\mathrm{B}" and tokens.peek(1) == "(":
+            tokens.at += 1
+            return entrywise(lookup("betaln"), *self.arguments()[0])
         if following == r"\operatorname{softmax}" and tokens.peek(1) == "(":
             tokens.at += 1
             return self.along_last("log_softmax", self.bracketed())

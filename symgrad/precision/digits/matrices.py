@@ -22,6 +22,8 @@ __all__ = [
     "is_complex",
     "logabsdet",
     "logdet",
+    "logm",
+    "logm_frechet",
     "lu",
     "lu_order",
     "matrix_exp",
@@ -31,6 +33,8 @@ __all__ = [
     "qr_r",
     "slogdet_sign",
     "solve",
+    "solve_sylvester",
+    "sqrtm",
     "svd_u",
     "svd_vh",
     "svdvals",
@@ -126,6 +130,35 @@ def matrix_exp_frechet(mp: Any, a: Any, e: Any) -> Any:
     """The derivative of e^A in the direction E, a block of the exponential of [[A, E], [0, A]]."""
     n = len(a)
     return matrix_exp(mp, np.block([[a, e], [np.full((n, n), mp.mpf(0)), a]]))[:n, n:]
+
+
+def of_kind(mp: Any, m: Any, *like: Any) -> Any:
+    """An array of a matrix of mpmath, of real numbers where all of ``like`` are real."""
+    found = array(m)
+    return found if any(map(is_complex, like)) else np.frompyfunc(mp.re, 1, 1)(found)
+
+
+def sqrtm(mp: Any, a: Any) -> Any:
+    """A^(1/2)."""
+    return of_kind(mp, mp.sqrtm(of(mp, a)), a)
+
+
+def logm(mp: Any, a: Any) -> Any:
+    """log A."""
+    return of_kind(mp, mp.logm(of(mp, a)), a)
+
+
+def logm_frechet(mp: Any, a: Any, e: Any) -> Any:
+    """The derivative of log A in the direction E, a block of the logarithm of [[A, E], [0, A]]."""
+    n = len(a)
+    return logm(mp, np.block([[a, e], [np.full((n, n), mp.mpf(0)), a]]))[:n, n:]
+
+
+def solve_sylvester(mp: Any, a: Any, b: Any, q: Any) -> Any:
+    """X with A X + X B = Q, by the system of all its entries."""
+    eyes = [np.frompyfunc(mp.convert, 1, 1)(np.eye(len(m)).astype(object)) for m in (b, a)]
+    system = np.kron(a, eyes[0]) + np.kron(eyes[1], b.T)
+    return of_kind(mp, mp.lu_solve(of(mp, system), of(mp, q.reshape(-1, 1))), a, b, q).reshape(q.shape)
 
 
 def turned(mp: Any, kernel: Any, found: Any, x: Any, axis: int) -> Any:

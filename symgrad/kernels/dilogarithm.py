@@ -35,7 +35,7 @@ def spence(x: Any) -> Any:
             total = total + power / (k * k)
             power = power * term
         left = np.pi**2 / 6 - np.log(small) * np.log1p(-small) - total
-        end = np.where(y > 1, -np.log(large) ** 2 / 2 - left, left)
+        end = np.where(y > 1, -(np.log(large) ** 2) / 2 - left, left)
         out = np.where(large < 3.6, middle, end)
     out = np.where(y == 0, np.pi**2 / 6, np.where(y == np.inf, -np.inf, np.where(y < 0, np.nan, out)))
     return np.where(np.isnan(y), np.nan, out).astype(x.dtype, copy=False)[()]

@@ -10,7 +10,7 @@ import numpy as np
 from symgrad.kernels.elementwise import digamma, lgamma
 
 
-def gamma(x: Any) -> Any:
+def gamma_function(x: Any) -> Any:
     """Γ(x) through ``math.gamma``: infinite at 0 and beyond 171.6, nan at the poles below 0."""
     x = np.asarray(x)
     y = x.astype(np.float64)
@@ -52,8 +52,8 @@ def beta_parts(a: Any, b: Any) -> tuple[Any, Any]:
         known = np.where(vanishing, 1.0, total)
         part = total - first
         lost = (first - (total - part)) + (last - part)  # what the rounding of the sum takes away
-        quotient = np.where(vanishing, 0.0, gamma(last) / gamma(known))
-        value = quotient * gamma(first) * (1 - lost * digamma(known))
+        quotient = np.where(vanishing, 0.0, gamma_function(last) / gamma_function(known))
+        value = quotient * gamma_function(first) * (1 - lost * digamma(known))
         beyond = log_beta_beyond(np.where(large, low, 1.0), np.where(large, high, 10.0))
         outside = lgamma(low) + lgamma(high) - lgamma(low + high)
         logarithm = np.where(large, beyond, np.where(near, np.log(np.abs(value)), outside))
@@ -68,7 +68,7 @@ def beta_of(a: Any, b: Any, logarithm: bool) -> Any:
     return beta_parts(a, b)[int(logarithm)].astype(dtype, copy=False)[()]
 
 
-def beta(a: Any, b: Any) -> Any:
+def beta_function(a: Any, b: Any) -> Any:
     """Euler's beta function Γ(a) Γ(b)/Γ(a + b)."""
     return beta_of(a, b, False)
 

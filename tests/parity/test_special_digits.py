@@ -1,0 +1,167 @@
+"""Special functions against mpmath, in units in the last place, and against SciPy under its names."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad import kernels
+
+NEAR = np.concatenate([np.geomspace(1e-8, 1, 24), np.linspace(1.05, 12, 40)])
+FAR = np.concatenate([NEAR, np.geomspace(12, 600, 12)])
+BELOW_ONE = np.concatenate([1 - np.geomspace(1e-14, 0.5, 20), np.linspace(-3, 0.5, 30), -np.geomspace(4, 1e5, 8)])
+
+
+def units(kernel, exact, x, amplitude=0.0):
+    """The distances from the exact values, in units of the last place of these (or of an amplitude)."""
+    with mpmath.workdps(40):
+        want = [mpmath.re(exact(mpmath.mpf(float(v)))) for v in x]
+        away = [float(abs(mpmath.mpf(float(g)) - w)) for g, w in zip(kernel(x), want, strict=True)]
+    return np.array(away) / np.spacing(np.maximum(np.abs([float(w) for w in want]), amplitude))
+
+
+def dawson(x):
+    with mpmath.workdps(90):
+        return mpmath.sqrt(mpmath.pi) / 2 * mpmath.exp(-x * x) * mpmath.erfi(x)
+
+
+def spherical(bessel, n):
+    half = mpmath.mpf(1) / 2
+    return lambda x: mpmath.sqrt(mpmath.pi / (2 * x)) * bessel(n + half, x)
+
+
+FUNCTIONS = {
+    "gamma": (kernels.gamma_function, mpmath.gamma, NEAR),
+    "exp1": (lambda x: kernels.expn(x, 1), mpmath.e1, FAR),
+    "expn": (lambda x: kernels.expn(x, 3), lambda x: mpmath.expint(3, x), FAR),
+    "expi": (kernels.expi, mpmath.ei, FAR),
+    "expi below 0": (lambda x: kernels.expi(-x), lambda x: mpmath.ei(-x), FAR),
+    "sici": (kernels.sine_integral, mpmath.si, FAR),
+    "dawsn": (kernels.dawsn, dawson, FAR),
+    "fresnel S": (kernels.fresnels, mpmath.fresnels, FAR),
+    "fresnel C": (kernels.fresnelc, mpmath.fresnelc, FAR),
+    "spence": (kernels.spence, lambda x: mpmath.polylog(2, 1 - x), NEAR),
+    "ellipk": (kernels.ellipk, mpmath.ellipk, BELOW_ONE),
+    "ellipe": (kernels.ellipe, mpmath.ellipe, BELOW_ONE),
+    "airy_ai": (kernels.airy_ai, mpmath.airyai, FAR[FAR < 100]),
+    "airy_ai_slope": (kernels.airy_ai_slope, lambda x: mpmath.airyai(x, derivative=1), FAR[FAR < 100]),
+    "airy_bi": (kernels.airy_bi, mpmath.airybi, FAR[FAR < 100]),
+    "airy_bi_slope": (kernels.airy_bi_slope, lambda x: mpmath.airybi(x, derivative=1), FAR[FAR < 100]),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_last_digits(name):
+    kernel, exact, x = FUNCTIONS[name]
+    found = units(kernel, exact, x)
+    assert np.median(found) <= 2, name
+    assert np.max(found) <= 12, (name, x[np.argmax(found)], np.max(found))
+
+
+OSCILLATING = {
+    "cosine integral": (kernels.cosine_integral, mpmath.ci, lambda x: 1 / np.maximum(x, 1)),
+    "airy_ai": (lambda x: kernels.airy_ai(-x), lambda x: mpmath.airyai(-x), lambda x: x**-0.25 / 2),
+    "airy_bi": (lambda x: kernels.airy_bi(-x), lambda x: mpmath.airybi(-x), lambda x: x**-0.25 / 2),
+    "spherical_jn": (
+        lambda x: kernels.spherical_jn(x, 2),
+        spherical(mpmath.besselj, 2),
+        lambda x: 1 / np.maximum(x, 5),
+    ),
+    "spherical_yn": (
+        lambda x: kernels.spherical_yn(x, 2),
+        spherical(mpmath.bessely, 2),
+        lambda x: 1 / np.maximum(x, 5),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OSCILLATING)
+def test_last_digits_of_the_amplitude(name):
+    kernel, exact, amplitude = OSCILLATING[name]
+    x = FAR[(FAR > 1e-3) & (FAR < 100)]
+    assert np.max(units(kernel, exact, x, amplitude(x))) <= 16, name
+
+
+@pytest.mark.parametrize("high", [8.0, 60.0, 2000.0])
+def test_beta(high):
+    a, b = np.random.default_rng(3).uniform(0.01, high, (2, 60))
+    a[:20] /= high
+    with mpmath.workdps(40):
+        want = [
+            float(mpmath.loggamma(p) + mpmath.loggamma(q) - mpmath.loggamma(p + q)) for p, q in zip(a, b, strict=True)
+        ]
+        values = [float(mpmath.beta(p, q)) for p, q in zip(a, b, strict=True)]
+    # Where B is 1 its logarithm has the digits of the difference.
+    np.testing.assert_allclose(kernels.betaln(a, b), want, rtol=3e-14, atol=3e-15)
+    np.testing.assert_allclose(kernels.beta_function(a, b), values, rtol=2e-15 if high < 80 else 1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("high", [5.0, 80.0, 3000.0])
+def test_incomplete_beta(high):
+    rng = np.random.default_rng(4)
+    a, b = rng.uniform(0.05, high, (2, 40))
+    mean = a / (a + b)
+    x = np.clip(mean + rng.normal(size=40) * np.sqrt(mean * (1 - mean) / (a + b + 1)), 1e-3, 1 - 1e-3)
+    with mpmath.workdps(40):
+        want = [float(mpmath.betainc(p, q, 0, v, regularized=True)) for p, q, v in zip(a, b, x, strict=True)]
+    np.testing.assert_allclose(kernels.betainc(a, b, x), want, rtol=2e-13)
+
+
+CALLS = """
+S.gamma(x), S.factorial(x), S.gamma(-x - 0.25)
+S.poch(x, 2.5), S.binom(x + 3, x)
+S.beta(x, y), S.betaln(x, y), S.beta(-x - 0.25, y)
+S.betainc(x, y, 0.3), S.betainc(2.0, 3.0, e)
+S.exp1(x), S.expi(x), S.expi(-x), [S.expn(n, x) for n in (0, 1, 2, 5)]
+S.exp1(e), S.expi(e), S.expn(2, e)
+S.sici(x), S.sici(-x)[0]
+S.fresnel(x), S.fresnel(-x), S.fresnel(e)
+S.dawsn(x), S.dawsn(-x), S.dawsn(e)
+S.spence(x), S.spence(e)
+S.ellipk(-x), S.ellipe(-x), S.ellipk(e), S.ellipe(e)
+S.airy(x), S.airy(-x), S.airy(e)
+[S.spherical_jn(n, x) for n in (0, 1, 4)], [S.spherical_yn(n, x) for n in (0, 1, 4)]
+S.spherical_jn(2, x, derivative=True), S.spherical_yn(0, x, derivative=True)
+[S.spherical_jn(n, -x) for n in (0, 1, 4)], [S.spherical_yn(n, -x) for n in (0, 1, 4)]
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("line", CALLS)
+def test_line_as_in_scipy(line):
+    special = pytest.importorskip("scipy.special", reason="scipy is the referee of these names")
+    x, y, e = np.array([0.25, 1.0, 3.5, 17.0]), np.array([2.0, 0.5, 1.5, 4.0]), np.array([0.0, 1.0, np.nan])
+
+    def flat(found):
+        return np.concatenate([flat(part) for part in found]) if isinstance(found, (tuple, list)) else np.ravel(found)
+
+    ours, theirs = (flat(eval(line, {"S": module, "x": x, "y": y, "e": e})) for module in (sg.special, special))
+    np.testing.assert_allclose(ours, theirs, rtol=2e-13, atol=1e-15)
+
+
+def test_no_derivative_by_the_parameters_of_the_incomplete_beta_function():
+    a = sg.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"'betainc: a' is not implemented.*by its last argument x only"):
+        sg.special.betainc(a, 2.0, sg.tensor([0.5, 0.25])).sum().backward()
+
+
+@pytest.mark.parametrize(("name", "at", "want"), [
+    ("spence", 1.0, [-1, 1 / 2, -2 / 3]),
+    ("ellipk", 0.0, [np.pi / 8, 9 * np.pi / 64, 75 * np.pi / 256]),
+    ("ellipe", 0.0, [-np.pi / 8, -3 * np.pi / 64, -15 * np.pi / 256]),
+    ("dawsn", 0.0, [1, 0, -4]),
+])  # fmt: skip
+def test_derivatives_where_the_quotients_have_none(name, at, want):
+    x = sg.tensor(at, dtype=sg.float64, requires_grad=True)
+    y, found = getattr(sg.special, name)(x), []
+    for _ in want:
+        (y,) = sg.autograd.grad(y, x, create_graph=True)
+        found.append(float(y))
+    np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-12)
+
+
+def test_orders_are_whole_numbers():
+    for call in (sg.special.expn, sg.special.spherical_jn, sg.special.spherical_yn):
+        with pytest.raises(ValueError, match="needs a whole number n >= 0"):
+            call(0.5, np.float64(1.0))
