@@ -35,10 +35,10 @@ def elliptic(m: Any, a: float, b: Any, end: float) -> Any:
     y = m.astype(np.float64)
     inside = (y < 1) & np.isfinite(y)
     known = np.where(inside, y, 0.0)
-    out = complete_elliptic(known, a, 1 - known if isinstance(b, str) else b)
-    out = np.where(
-        inside, out, np.where(y == 1, end, np.where(y == -np.inf, np.inf if isinstance(b, str) else 0.0, np.nan))
-    )
+    growing = isinstance(b, str)
+    out = complete_elliptic(known, a, 1 - known if growing else b)
+    left = np.where(y == -np.inf, np.inf if growing else 0.0, np.nan)
+    out = np.where(inside, out, np.where(y == 1, end, left))
     return out.astype(m.dtype, copy=False)[()]
 
 

@@ -24,10 +24,7 @@ def expn_series(x: Any, n: int) -> Any:
     harmonic = math.fsum(1 / k for k in range(1, n)) - float(np.euler_gamma)
     total, power = np.zeros_like(x), np.ones_like(x)
     for k in range(24 + n):
-        if k != n - 1:
-            total = total - power / (1 - n + k)
-        else:
-            total = total + power * (harmonic - np.log(x))
+        total = total + power * (harmonic - np.log(x) if k == n - 1 else 1 / (n - 1 - k))
         power = power * -x / (k + 1)
     return total
 

@@ -87,7 +87,7 @@ def matrix_values(x: Any, what: str, regular: bool) -> Any:
     if x.dtype.kind != "c" and cut.any():
         found = values.real[cut][0]
         raise np.linalg.LinAlgError(
-            f"the matrix has the eigenvalue {found:.6g} < 0, so that its {what} is not real; cast it to complex128 first"
+            f"the matrix has the eigenvalue {found:.6g} < 0, so that its {what} is not real; cast it to complex first"
         )
     if cut.any():  # those on the cut are taken from above, whatever rounding has left
         t[np.arange(len(t)), np.arange(len(t))] = np.where(cut, values.real + 0j, values)
@@ -155,9 +155,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
         for k in range(len(s)):
             matrix = t + s[k, k] * eye
             if np.any(np.abs(np.diagonal(matrix)) <= 1e-16 * size):
-                raise np.linalg.LinAlgError(
-                    "A and -B have a common eigenvalue, so that A X + X B = Q has no one solution"
-                )
+                raise np.linalg.LinAlgError("A and -B have a common eigenvalue, so that there is not one solution")
             out[:, k] = np.linalg.solve(matrix, rest[:, k] - out[:, :k] @ s[:k, k])
         return u @ out @ np.conj(v.T)
 

@@ -34,7 +34,7 @@ _DIGITS: dict[str, Any] = {
     "airy_bi": lambda mp, x: mp.airybi(x),
     "airy_bi_slope": lambda mp, x: mp.airybi(x, derivative=1),
 }
-airy_ai = _airy(
+airy_ai: Op = _airy(
     "airy_ai",
     kernels.airy_ai,
     lambda out, x: airy_ai_slope(x),
@@ -42,7 +42,7 @@ airy_ai = _airy(
     r"\mathrm{{Ai}}\left({0}\right)",
     "Airy's function Ai(x), the solution of y'' = xy that vanishes far to the right.",
 )
-airy_ai_slope = _airy(
+airy_ai_slope: Op = _airy(
     "airy_ai_slope",
     kernels.airy_ai_slope,
     lambda out, x: x * airy_ai(x),
@@ -50,7 +50,7 @@ airy_ai_slope = _airy(
     r"\mathrm{{Ai}}'\left({0}\right)",
     "The derivative of Airy's function Ai.",
 )
-airy_bi = _airy(
+airy_bi: Op = _airy(
     "airy_bi",
     kernels.airy_bi,
     lambda out, x: airy_bi_slope(x),
@@ -58,7 +58,7 @@ airy_bi = _airy(
     r"\mathrm{{Bi}}\left({0}\right)",
     "Airy's function Bi(x), the solution of y'' = xy that grows to the right.",
 )
-airy_bi_slope = _airy(
+airy_bi_slope: Op = _airy(
     "airy_bi_slope",
     kernels.airy_bi_slope,
     lambda out, x: x * airy_bi(x),
@@ -87,7 +87,7 @@ def _slope(op: Op, x: Any, n: int) -> Any:
 
 
 def _spherical(name: str, kernel: Any, letter: str, in_digits: Any, doc: str) -> Op:
-    op = primitive(
+    op: Op = primitive(
         name,
         kernel,
         (lambda g, out, x, *, n: g * _slope(op, x, n),),

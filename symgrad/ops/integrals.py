@@ -1,6 +1,6 @@
-"""Functions that are integrals: exponential, sine and cosine integrals, Dawson's and Fresnel's, Spence's, elliptic ones.
+"""Functions that are integrals, under SciPy's names.
 
-The names are SciPy's.
+Exponential, sine and cosine integrals, Dawson's, Fresnel's and Spence's, and the complete elliptic ones.
 """
 
 from __future__ import annotations

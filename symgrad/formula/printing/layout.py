@@ -17,7 +17,7 @@ DEPTH = 180
 
 TOKEN = re.compile(
     r"(?P<skip>\s+|\\[,:;! ]|\\quad|\\displaystyle)|(?P<begin>\\begin\{\w+\})|(?P<end>\\end\{\w+\})|(?P<row>\\\\)"
-    r"|(?P<upright>\\(?:operatorname|mathrm|text)\{(?:[^}\\]|\\_)*\})|(?P<number>\d+(?:\.\d+)?)"
+    r"|(?P<upright>\\(?:operatorname|mathrm|text)\{(?:[^}\\]|\\_|\\Gamma)*\})|(?P<number>\d+(?:\.\d+)?)"
     r"|(?P<command>\\[a-zA-Z]+|\\_)|(?P<char>.)",
     re.DOTALL,
 )
@@ -123,7 +123,7 @@ class _Boxes:
         if kind == "number":
             return Box("number", text)
         if kind == "upright":
-            inner = text[text.index("{") + 1 : -1].replace(r"\_", "_")
+            inner = text[text.index("{") + 1 : -1].replace(r"\_", "_").replace(r"\Gamma", "Γ")
             if text == r"\mathrm{d}":
                 return Box("prefix", "d")
             return Box("text" if text.startswith(r"\text") else "word", inner)

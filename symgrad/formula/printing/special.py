@@ -51,11 +51,6 @@ def _letters(w: Writer, t: Term) -> Piece:
     return function(kind_of(t.shape), rf"\mathrm{{{name}}}{accent}", *(text_of(w.operand(x, t.shape)) for x in t.args))
 
 
-@writes("gamma")
-def _gamma(w: Writer, t: Term) -> Piece | None:
-    return None if w.taken(r"\Gamma") else function(kind_of(t.shape), r"\Gamma", text_of(w.operand(t.args[0])))
-
-
 @writes("betaln")
 def _log_beta(w: Writer, t: Term) -> Piece:
     made = function(kind_of(t.shape), r"\log \mathrm{B}", *(text_of(w.operand(x, t.shape)) for x in t.args))

@@ -225,8 +225,8 @@ def _arange(r: Any, _: str) -> Any:
 
 
 def _gamma(r: Any, _: str) -> Any:
-    """Γ; log Γ is read where the logarithm stands."""
-    return entrywise(lookup("gamma"), r.bracketed())
+    """Γ as it is printed: e^(log Γ(x)), which is its absolute value; log Γ is read where the logarithm stands."""
+    return entrywise(lambda x: op("exp", op("lgamma", x)), r.bracketed())
 
 
 def _fourier(r: Any, _: str) -> Any:

@@ -53,7 +53,7 @@ from symgrad.ops.indexing import Index, static_index
 TOKEN = re.compile(
     r"(?P<skip>\s+|\\[,;:! ]|\\displaystyle|\\quad)"
     r"|(?P<begin>\\begin\{\w+\})|(?P<end>\\end\{\w+\})|(?P<name>\\operatorname\{(?:[^}\\]|\\_)*\})"
-    r"|(?P<word>\\(?:text|mathrm)\{(?:[^}\\]|\\_)*\})|(?P<ones>\\mathbf\{1\})"
+    r"|(?P<word>\\(?:text|mathrm)\{(?:[^}\\]|\\_|\\Gamma)*\})|(?P<ones>\\mathbf\{1\})"
     r"|(?P<unit>\\mathbf\{e\}(?=_\{[^{},]+,\s*-?\d+\}))"
     r"|(?P<bar>\\left\||\\right\||\\left\\[lr]\w+|\\right\\[lr]\w+)|(?P<fence>\\left|\\right)"
     r"|(?P<number>(?:\d+(?:\.\d+)?\s*\\cdot\s*)?10\^\{-?\d+\}|\d+\.\d+|\d+)|(?P<row>\\\\)|(?P<command>\\[a-zA-Z]+)|(?P<char>.)",

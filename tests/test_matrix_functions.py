@@ -1,0 +1,97 @@
+"""Square roots and logarithms of matrices, and Sylvester's equation: values, errors, formulas, programs."""
+
+from __future__ import annotations
+
+import runpy
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad import linalg
+from symgrad.formula.reading.text import from_latex
+from symgrad.formula.term import evaluate
+
+RNG = np.random.default_rng(8)
+GENERAL = RNG.uniform(-1, 1, (4, 4)) + 2.5 * np.eye(4)
+DEFECTIVE = GENERAL @ (2 * np.eye(4) + np.diag([1.0, 1.0, 1.0], 1)) @ np.linalg.inv(GENERAL)
+SPINNING = np.array([[0.0, -1.0], [1.0, 0.0]])
+
+
+@pytest.mark.parametrize("a", [GENERAL, DEFECTIVE, SPINNING, GENERAL + 1j * GENERAL.T, np.zeros((0, 0)), np.eye(1) * 3])
+def test_values(a):
+    root, log = linalg.sqrtm(a), linalg.logm(a)
+    assert root.dtype == log.dtype == a.dtype
+    np.testing.assert_allclose(root @ root, a, atol=1e-13)
+    np.testing.assert_allclose(linalg.expm(log), a, atol=1e-13)
+    assert (np.linalg.eigvals(root).real >= 0).all()
+
+
+def test_batches_and_precisions():
+    a = np.stack([GENERAL, DEFECTIVE, np.eye(4)])
+    for function in (linalg.sqrtm, linalg.logm):
+        np.testing.assert_allclose(function(a), [function(m) for m in a])
+        single = function(sg.tensor(a, dtype=sg.float32))
+        assert single.dtype == sg.float32
+        np.testing.assert_allclose(single.numpy(), function(a), atol=2e-6)
+
+
+@pytest.mark.parametrize("name", ["sqrtm", "logm"])
+def test_what_scipy_says(name):
+    scipy = pytest.importorskip("scipy.linalg", reason="scipy is the referee of these names")
+    for a in (GENERAL, GENERAL @ GENERAL.T, GENERAL + 1j * GENERAL.T, np.diag([-1.0 + 0j, 4.0]), SPINNING):
+        np.testing.assert_allclose(getattr(linalg, name)(a), getattr(scipy, name)(a), atol=1e-13)
+    q = RNG.normal(size=(4, 2))
+    found = linalg.solve_sylvester(GENERAL, SPINNING, q)
+    np.testing.assert_allclose(found, scipy.solve_sylvester(GENERAL, SPINNING, q), atol=1e-13)
+
+
+def test_what_has_no_real_value():
+    negative = sg.tensor([[-1.0, 0.0], [0.0, 4.0]], name="A")
+    for call, what in ((sg.linalg.sqrtm, "square root"), (sg.linalg.logm, "logarithm")):
+        with pytest.raises(RuntimeError, match=rf"the eigenvalue -1 < 0, so that its {what} is not real; cast it to c"):
+            call(negative)
+        assert call(negative.to(sg.complex128)).imag.numpy().max() >= 1
+        with pytest.raises(RuntimeError, match="must be|square matrices"):
+            call(sg.ones(2, 3))
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        sg.linalg.logm(sg.ones(2, 2))
+    with pytest.raises(np.linalg.LinAlgError, match="singular and has no square root"):
+        sg.linalg.sqrtm(sg.tensor([[0.0, 1.0], [0.0, 0.0]]))
+    with pytest.raises(np.linalg.LinAlgError, match="common eigenvalue"):
+        sg.linalg.solve_sylvester(sg.eye(2), -sg.eye(3), sg.ones(2, 3))
+    with pytest.raises(np.linalg.LinAlgError, match="not finite"):
+        sg.linalg.sqrtm(sg.full((2, 2), sg.nan))
+
+
+def test_root_of_a_singular_matrix():
+    """It has a value where zero stands alone, and an infinite derivative, which is an error."""
+    a = sg.ones(3, 3, dtype=sg.float64, requires_grad=True)
+    root = sg.linalg.sqrtm(a)
+    np.testing.assert_allclose((root @ root).numpy(force=True), np.ones((3, 3)), atol=1e-14)
+    with pytest.raises(np.linalg.LinAlgError, match="common eigenvalue"):
+        root.sum().backward()
+
+
+def test_formulas():
+    A = sg.tensor(GENERAL, name="A", requires_grad=True)
+    assert sg.linalg.sqrtm(A).latex() == "A^{1/2}"
+    assert sg.linalg.logm(A).latex() == r"\operatorname{logm}\left(A\right)"
+    (slope,) = sg.autograd.grad(sg.linalg.logm(A).trace(), A, create_graph=True)
+    assert r"L_{\log}" in slope.latex()
+    root = sg.linalg.sqrtm(A.T @ A)
+    for value in (root, sg.linalg.inv(root) @ A, slope):
+        read = from_latex(value.latex(), {"A": ("n", "n")})
+        np.testing.assert_allclose(evaluate(read, {"A": GENERAL}), value.numpy(force=True), rtol=1e-11)
+
+
+def test_exported_program(tmp_path):
+    def f(A, B):
+        return (sg.linalg.logm(A) @ sg.linalg.sqrtm(B)).trace()
+
+    program = sg.compile(sg.func.value_and_grad(f), GENERAL, GENERAL @ GENERAL.T)
+    program.save(tmp_path / "program.py")
+    text = (tmp_path / "program.py").read_text()
+    assert "import scipy" not in text
+    assert "import symgrad" not in text
+    assert runpy.run_path(str(tmp_path / "program.py"))["_selftest"]() == 0

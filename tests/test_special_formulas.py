@@ -1,0 +1,90 @@
+"""Special functions as formulas: standard letters, SymPy both ways, digits, exported programs."""
+
+from __future__ import annotations
+
+import runpy
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import symgrad as sg
+from symgrad import special
+from symgrad.formula.reading.text import from_latex
+from symgrad.formula.term import evaluate
+
+WRITTEN = {
+    "beta": (lambda x: special.beta(x, 2.0), r"\mathrm{B}\left(x, 2\right)"),
+    "betaln": (lambda x: special.betaln(x, x), r"\log \mathrm{B}\left(x, x\right)"),
+    "betainc": (lambda x: special.betainc(2.0, 3.0, x), r"\mathrm{I}_{x}\left(2, 3\right)"),
+    "gamma": (special.gamma, r"\mathrm{\Gamma}\left(x\right)"),
+    "exp1": (special.exp1, r"\mathrm{E}_{1}\left(x\right)"),
+    "expi": (special.expi, r"\mathrm{Ei}\left(x\right)"),
+    "sici": (lambda x: special.sici(x)[0] * special.sici(x)[1], r"\mathrm{Si}\left(x\right)"),
+    "fresnel": (lambda x: special.fresnel(x)[0] - special.fresnel(x)[1], r"\mathrm{S}\left(x\right)"),
+    "spence": (special.spence, r"\mathrm{Li}_{2}\left(1 - x\right)"),
+    "ellipk": (special.ellipk, r"\mathrm{K}\left(x\right)"),
+    "ellipe": (special.ellipe, r"\mathrm{E}\left(x\right)"),
+    "airy": (lambda x: special.airy(x)[1] + special.airy(x)[2], r"\mathrm{Ai}'\left(x\right)"),
+    "spherical_jn": (lambda x: special.spherical_jn(2, x), r"\mathrm{j}_{2}\left(x\right)"),
+    "dawsn": (special.dawsn, r"\operatorname{dawsn}\left(x\right)"),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_letters_are_read_back(name):
+    function, letters = WRITTEN[name]
+    x = sg.tensor(0.375, dtype=sg.float64, name="x", requires_grad=True)
+    y = function(x)
+    assert letters in y.latex()
+    (slope,) = sg.autograd.grad(y, x, create_graph=True)
+    for value in (y, slope, slope * y**2):
+        read = from_latex(value.latex(), {"x": ()})
+        np.testing.assert_allclose(evaluate(read, {"x": np.float64(0.375)}), value.item(), rtol=1e-12)
+        np.testing.assert_allclose(float(value.evalf(30)), value.item(), rtol=1e-12)
+
+
+def test_slopes_are_those_of_textbooks():
+    m = sg.tensor([0.25, 0.5], name="m", requires_grad=True)
+    special.ellipk(m).sum().backward()
+    assert m.grad.latex() == (
+        r"\frac{1}{2} \frac{\mathrm{E}\left(m\right) - \mathrm{K}\left(m\right) \odot \left(1 - m\right)}"
+        r"{m \odot \left(1 - m\right)}"
+    )
+    x = sg.tensor(0.5, name="x", requires_grad=True)
+    special.exp1(x).backward()
+    assert x.grad.latex() == r"-\frac{e^{-x}}{x}"
+
+
+z = sp.Symbol("x")
+FROM_SYMPY = [
+    sp.beta(z, 2), sp.gamma(z), sp.Ei(z), sp.expint(2, z), sp.Si(z), sp.Ci(z), sp.fresnels(z), sp.fresnelc(z),
+    sp.elliptic_k(z), sp.elliptic_e(z), sp.airyai(z), sp.airyaiprime(z), sp.airybi(z), sp.airybiprime(z), sp.jn(1, z),
+    sp.yn(1, z), sp.factorial(z),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("expr", FROM_SYMPY, ids=str)
+def test_functions_of_sympy(expr):
+    made = sg.from_sympy(expr)
+    value = float(evaluate(made if hasattr(made, "op") else made.term, {"x": np.float64(0.375)}))
+    np.testing.assert_allclose(value, float(expr.subs(z, 0.375).evalf(20)), rtol=1e-13)
+
+
+def test_elliptic_integral_of_two_arguments_is_refused():
+    with pytest.raises(ValueError, match="complete integrals only"):
+        sg.from_sympy(sp.elliptic_e(z, z))
+
+
+def test_exported_program_needs_numpy_alone(tmp_path):
+    def f(x):
+        whole = special.betainc(2.0, 3.0, x) + special.exp1(x) * special.expi(x) + sum(special.sici(x))
+        waves = sum(special.fresnel(x)) + sum(special.airy(-3 * x)) + special.spherical_jn(2, x) + special.dawsn(x)
+        return (whole + waves + special.spence(x) * special.ellipk(x) - special.ellipe(x) + special.gamma(x)).sum()
+
+    program = sg.compile(sg.func.value_and_grad(f), np.array([0.25, 0.5]))
+    program.save(tmp_path / "program.py")
+    text = (tmp_path / "program.py").read_text()
+    assert "scipy" not in text
+    assert "import symgrad" not in text
+    assert runpy.run_path(str(tmp_path / "program.py"))["_selftest"]() == 0
