@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.elementwise import digamma, lgamma
+from symgrad.kernels.gamma import digamma, lgamma
 
 
 def gamma_function(x: Any) -> Any:
