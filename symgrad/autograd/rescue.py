@@ -16,6 +16,7 @@ from symgrad.errors import SymgradError
 from symgrad.formula.derive import Derivation
 from symgrad.formula.stable import CANDIDATES, respelled
 from symgrad.formula.term import Term, evaluate, postorder, rebuilt, symbol
+from symgrad.ops.kinks import keeps_nan
 from symgrad.tape.formula import Reading, nodes_below
 from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded
@@ -46,7 +47,7 @@ class Rescue:
         """``g``, the gradient that a pass found at ``edge``; finite where it is nan and another spelling is not."""
         recorded = isinstance(g, Recorded)
         value = g._value if recorded else g
-        if value.dtype.kind not in "fc" or not has_nan(value):
+        if value.dtype.kind not in "fc" or not has_nan(value) or keeps_nan("composed"):
             return g
         if self._program is False:
             self._program = _program(self.outputs, self.seeds)

@@ -13,6 +13,7 @@ from symgrad.formula.term import Term, as_term, describe, full, postorder
 from symgrad.op import is_complex, lookup
 from symgrad.ops.contraction import contract
 from symgrad.ops.fitting import fit
+from symgrad.ops.kinks import keeps_nan
 from symgrad.ops.select import guard, where_op
 
 
@@ -60,7 +61,7 @@ class Derivation:
 
     def _pushed_past(self, term: Term, g: Term, useful: set[Term]) -> bool:
         """Push through another spelling of ``term`` whose derivative is right everywhere, where there is one."""
-        found = respelled(term)
+        found = None if keeps_nan("composed") else respelled(term)
         if found is None or not self.targets.isdisjoint(between(term, found[1])):
             return False
         bases = [b for b in found[1] if b in useful]
@@ -87,7 +88,7 @@ class Derivation:
 
         ``raw`` is the contribution before broadcasting was undone, ``c`` after it.
         """
-        if term.op.structural is not None:
+        if term.op.structural is not None and not term.params.get("leaks"):
             if c.op in (where_op, guard):
                 self.structural.add(c)
             return c

@@ -21,7 +21,11 @@ Shares = tuple[float | Fraction, ...]
 
 
 class Kink(NamedTuple):
-    """Where a function's derivative jumps, and what each convention gives there, by argument."""
+    """Where a function's derivative jumps, and what each convention gives there, by argument.
+
+    ``symgrad`` is what holds by default: torch's choice, but for the few points where that is nan and a right one is
+    known.
+    """
 
     where: str
     torch: Shares
@@ -29,6 +33,12 @@ class Kink(NamedTuple):
     min_norm: Shares
     left: Shares
     right: Shares
+    better: Shares | None = None
+
+    @property
+    def symgrad(self) -> Shares:
+        """The derivatives by default."""
+        return self.torch if self.better is None else self.better
 
     def shares(self, name: str) -> Shares:
         """The derivatives under the convention of that name."""
@@ -52,13 +62,21 @@ KINKS: dict[str, Kink] = {
     "clamp_max": Kink("x = max", (1, 0), _HALF, (0, 1), (1, 0), (0, 1)),
     "norm": Kink("x = 0", (0,), (math.nan,), (0,), (0,), (0,)),
     "std": Kink("all x equal", (0,), (math.nan,), (0,), (0,), (0,)),
-    "hypot": Kink("x = y = 0", _ZERO, _HALF, _ZERO, _ZERO, _ZERO),
+    "hypot": Kink("x = y = 0", _NAN, _HALF, _ZERO, _ZERO, _ZERO, _ZERO),
     "atan2": Kink("y = x = 0", _ZERO, _NAN, _ZERO, _ZERO, _ZERO),
+    "where": Kink("branch not taken", (math.nan,), (math.nan,), (0,), (0,), (0,), (0,)),
+    "composed": Kink("0 times inf", (math.nan,), (math.nan,), (0,), (0,), (0,), (0,)),
 }
-"""``left`` and ``right``: the first argument comes from below or above.  Ties of several entries always share alike."""
+"""``left`` and ``right``: the first argument comes from below or above.  Ties of several entries always share alike.
 
-NAMES = ("torch", "jax", "min-norm", "left", "right", "raise")
+``where`` is 0 times an infinite derivative in the branch not taken.  ``composed`` is the same in a function that the
+op table knows as a whole, ``log1p(exp(x))`` or ``sqrt((x*x).sum())``: the derivative of the whole stands for "0" there.
+"""
+
+NAMES = ("symgrad", "torch", "jax", "min-norm", "left", "right", "raise")
 _RAISE: Shares = ()
+_NO_KINKS = frozenset({"where", "composed"})
+"""Rows that no op's own rule reads, so that nothing has to be kept for them."""
 _Swapped = dict[str, Shares]
 
 
@@ -75,8 +93,9 @@ class _State:
     def set(self, swapped: _Swapped, unconjugated: bool) -> None:
         """Put another convention in force; listeners hear when torch's ends or comes back."""
         self.swapped, self.unconjugated = swapped, unconjugated
-        if KEEP.all is not bool(swapped):
-            KEEP.all = bool(swapped)
+        keep = not _NO_KINKS.issuperset(swapped)
+        if KEEP.all is not keep:
+            KEEP.all = keep
             for hear in self.listeners:
                 hear(KEEP.all)
 
@@ -93,6 +112,12 @@ def in_force() -> Convention:
 def usual() -> bool:
     """Whether torch's values are in force everywhere."""
     return not (STATE.swapped or STATE.unconjugated)
+
+
+def keeps_nan(name: str) -> bool:
+    """Whether the nan that torch gives at a point stays, where the library knows better."""
+    swapped = STATE.swapped
+    return bool(swapped) and name in swapped and swapped[name] != (0,)
 
 
 @contextmanager
@@ -174,14 +199,15 @@ def no_kink(name: str, here: Any) -> None:
 class conventions:  # noqa: N801  (used like torch.set_grad_enabled)
     r"""Choose the derivatives at kinks: from here on, or in a ``with`` block.
 
-    ``name`` is "torch" (the default), "jax", "min-norm" (the smallest subgradient), "left", "right" (the first argument
-    comes from below, above) or "raise" (``KinkError`` where a derivative is taken at a kink).  Keywords override single
-    functions, by such a name or by a number: ``conventions("torch", abs="jax", relu=0.5)``.  "jax" also gives complex
-    gradients without conjugate: that of \|z\|² at 1+2j is 2-4j.
+    ``name`` is "symgrad" (the default: torch's values, but for the few points where torch has nan and a right value is
+    known), "torch" (its nan stays there), "jax", "min-norm" (the smallest subgradient), "left", "right" (the first
+    argument comes from below, above) or "raise" (``KinkError`` where a derivative is taken at a kink).  Keywords
+    override single functions, by such a name or by a number: ``conventions(abs="jax", relu=0.5, where="torch")``.
+    "jax" also gives complex gradients without conjugate: that of \|z\|² at 1+2j is 2-4j.
 
     Numbers, formulas and programs follow the convention in force when the derivative is taken; for ``relu``, which
-    keeps only its result, it has to be in force in the forward pass, too.  What holds at each kink was measured on
-    torch 2.13 and JAX 0.10.  Raises ``ArgumentError`` for unknown names.
+    keeps only its result, and for ``where`` it has to be in force in the forward pass, too.  What holds at each kink
+    was measured on torch 2.13 and JAX 0.10.  Raises ``ArgumentError`` for unknown names.
 
     >>> import symgrad as sg
     >>> x = sg.tensor(0.0, requires_grad=True)
@@ -214,7 +240,7 @@ class conventions:  # noqa: N801  (used like torch.set_grad_enabled)
     def __repr__(self) -> str:
         rows: list[tuple[str, ...]] = [("kink", "", *NAMES[:-1], "in force")]
         for kink, row in KINKS.items():
-            now = STATE.swapped.get(kink, row.torch)
+            now = STATE.swapped.get(kink, row.symgrad)
             cells = [*(row.shares(name) for name in NAMES[:-1]), now]
             rows.append((kink, row.where, *map(_cell, cells)))
         widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
@@ -228,12 +254,14 @@ TIES = ("amax", "amin", "median")
 def _chosen(kink: str, value: Any) -> Shares:
     """The derivatives that a convention's name, a number or a tuple of numbers means for one kink."""
     if value == "raise":
-        return _RAISE
+        return KINKS[kink].symgrad if kink in _NO_KINKS else _RAISE
     if kink in TIES:
         return (1,)
     row = KINKS[kink]
     if value in NAMES:
         return row.shares(value)
+    if kink in _NO_KINKS and value != 0 and value == value:
+        raise ArgumentError(f"conventions({kink}={value!r}): a name ({', '.join(NAMES)}), 0, or nan.")
     shares = value if isinstance(value, tuple) else (value,)
     if len(shares) == 1 < len(row.torch):
         shares = (shares[0], 1 - shares[0])
@@ -246,7 +274,7 @@ def _chosen(kink: str, value: Any) -> Shares:
 
 
 def _is_usual(kink: str, shares: Shares) -> bool:
-    return shares == ((1,) if kink in TIES else KINKS[kink].torch)
+    return shares == ((1,) if kink in TIES else KINKS[kink].symgrad)
 
 
 def _cell(shares: Shares) -> str:

@@ -24,7 +24,7 @@ def kind_of(x: Any) -> str:
     return kind if isinstance(kind, str) else " "
 
 
-def two_kinds(i: int, *dtypes: Any) -> str | None:
+def two_kinds(i: int, *dtypes: Any, **_: Any) -> str | None:
     """Refuse the gradient of a real operand beside a complex one."""
     return TWO_KINDS if kind_of(dtypes[i]) == "f" and any(kind_of(dtype) == "c" for dtype in dtypes) else None
 

@@ -94,7 +94,7 @@ def _keep(i: int, condition: Any, *_: Any) -> Any:
     return condition if i == 1 else ~condition
 
 
-def _where_kernel(c: Any, x: Any, y: Any) -> Any:
+def _where_kernel(c: Any, x: Any, y: Any, leaks: bool = False) -> Any:
     return np.where(c, x, y)[()]
 
 
@@ -103,39 +103,32 @@ where_op: Op = primitive(
     _where_kernel,
     (
         None,
-        lambda g, out, c, likex, likey: where_op(c, g, 0),
-        lambda g, out, c, likex, likey: where_op(c, 0, g),
+        lambda g, out, c, likex, likey, **leaks: where_op(c, g, 0, **leaks),
+        lambda g, out, c, likex, likey, **leaks: where_op(c, 0, g, **leaks),
     ),
     jvp=(
         None,
-        lambda t, out, c, likex, likey: where_op(c, t, 0),
-        lambda t, out, c, likex, likey: where_op(c, 0, t),
+        lambda t, out, c, likex, likey, **leaks: where_op(c, t, 0, **leaks),
+        lambda t, out, c, likex, likey, **leaks: where_op(c, 0, t, **leaks),
     ),
     infer=broadcast_shapes,
-    result=lambda c, x, y: result_type(x, y),
+    result=lambda c, x, y, **_: result_type(x, y),
     structural=_keep,
     refuses_back=two_kinds,
-    code=lambda c, x, y: f"np.where({c}, {x}, {y})",
+    code=lambda c, x, y, **_: f"np.where({c}, {x}, {y})",
     domain="real",
     condition=0,
     together=True,
     layout="kept",
     digits="kernel",
-    doc="x where the condition holds, else y; the branch not taken contributes a structural zero.",
+    doc="x where the condition holds, else y; the branch not taken contributes a structural zero (unless it leaks).",
 )
 
 
-@front("where", op=where_op, method=False)
-def where(condition: Any, input: Any = None, other: Any = None) -> Any:
-    """Entries of ``input`` where ``condition`` holds, of ``other`` elsewhere; shapes broadcast.
+def where(condition: Any, input: Any = None, other: Any = None, leaks: bool = False) -> Any:
+    """Entries of ``input`` where ``condition`` holds, of ``other`` elsewhere, or the places where it holds.
 
-    The branch not taken contributes an exact zero to gradients, even where its own derivative is infinite.
-
-    >>> import numpy as np
-    >>> where(np.array([True, False]), np.array([1.0, 2.0]), 0.0)
-    array([1., 0.])
-
-    ``where(condition)`` gives the places where it holds, one row per axis.
+    With ``leaks`` the branch not taken contributes 0 times its derivative, which is nan where that is infinite.
     """
     if input is None and other is None:
         from symgrad.ops.counting import nonzero
@@ -144,7 +137,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     if input is None or other is None:
         raise ArgumentError("where() needs a condition and two values: where(condition, input, other).")
     input, other = (as_python_number(x) if isinstance(x, np.generic) else x for x in (input, other))
-    found = where_op(condition, input, other)
+    found = where_op(condition, input, other, leaks=True) if leaks else where_op(condition, input, other)
     if isinstance(input, _NUMBERS) and isinstance(other, _NUMBERS) and hasattr(condition, "requires_grad"):
         dtype = result_type(for_python_number(input), for_python_number(other))
         return found if found.dtype == dtype else lookup("cast")(found, dtype=dtype.name)

@@ -531,7 +531,7 @@ class Sweep:
     def _structural(self, node: Node, i: int, c: Any, g: Any, zeros: Masked | None, inputs: Any, inner: Any) -> Any:
         """Attach to a contribution which of its entries are structural zeros."""
         shape = node.args[i].raw_shape
-        if node.op.structural is not None:
+        if node.op.structural is not None and not leaks(node.params):
             # In a recorded sweep the condition is a tensor, so the zeros follow it in formulas and programs.
             keep = node.op.structural(i, *inputs[1:])
             if keep.shape != node.shape:
@@ -560,6 +560,11 @@ def _refuse_dtypes(node: Node, bits: int) -> None:
         if words is not None:
             shown = ", ".join("a number" if dtype is None else torch_name(dtype) for dtype in dtypes)
             raise DtypeError(f"{words} ({op.name} of {shown}: cast them to one dtype before the operation)")
+
+
+def leaks(params: dict[str, Any] | None) -> bool:
+    """Whether a ``where`` was called under torch's convention, so that its branches have no structural zeros."""
+    return params is not None and bool(params.get("leaks"))
 
 
 def passed(_: Any, g: Any, *__: Any) -> Any:
