@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -13,88 +12,33 @@ import symgrad as sg
 from symgrad.formula.canonical.chains import identity
 from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.derive import gradient, jacobian
-from symgrad.formula.term import Term, count, evaluate, number, symbol, symbols
+from symgrad.formula.term import Term, count, evaluate, number, symbol
 from symgrad.op import lookup
-from symgrad.ops.contraction import contract
-
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@", "pow": "**"}
-
-
-def text(t: Term) -> str:
-    """A short text of a matrix term, for comparison with the expected form."""
-    name = t.op.name
-    if name in ("symbol", "size"):
-        return str(t.params["name"])
-    if name == "number":
-        return str(t.number)
-    args = [text(a) for a in t.args]
-    if name in _INFIX:
-        return f"({args[0]} {_INFIX[name]} {args[1]})"
-    if name == "neg":
-        return f"-{args[0]}"
-    if name == "permute":
-        return f"{args[0]}'"
-    if name == "full":
-        return f"{'ones' if t.params['value'] else 'zeros'}({','.join(map(str, t.shape))})"
-    if name == "einsum" and t.params["output"] == (0, 0):
-        return f"diag({args[0]})"
-    if name == "eye":
-        return f"eye({t.shape[0]})"
-    dims = t.params.get("dim")
-    axes = "" if dims is None or (dims == tuple(range(t.args[0].ndim))) else f", {dims}"
-    return f"{name}({', '.join(args)}{axes})"
-
-
-def total(t: Term, dim: tuple[int, ...] | None = None) -> Term:
-    return lookup("sum")(t, dim=tuple(range(t.ndim)) if dim is None else dim, keepdim=False)
-
-
-def mean(t: Term) -> Term:
-    return lookup("mean")(t, dim=tuple(range(t.ndim)), keepdim=False)
-
-
-def op(name: str) -> Any:
-    return lookup(name)
-
-
-def arrays(roots: Sequence[Term], seed: int) -> tuple[dict[str, Any], dict[str, int]]:
-    """Random values for all symbols, at sizes that differ from seed to seed."""
-    rng = np.random.default_rng(seed)
-    sizes = dict(zip("nmpqr", map(int, rng.permutation([2, 3, 4, 5, 6])), strict=True))
-    values: dict[str, Any] = {}
-    for s in symbols(*roots):
-        x = rng.normal(size=tuple(sizes[k] if isinstance(k, str) else k for k in s.shape))
-        values[s.name or ""] = x + x.T if s.params.get("structure") == "symmetric" else x
-    return values, sizes
-
-
-def same_value(t: Term, found: Term, seeds: Sequence[int] = (0, 1, 2)) -> None:
-    assert found.shape == t.shape
-    for seed in seeds:
-        values, sizes = arrays([t], seed)
-        want = evaluate(t, values, sizes)
-        got = evaluate(found, values, sizes)
-        assert np.shape(got) == np.shape(want)
-        np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-9)
-
-
-def check(t: Term, expected: str) -> None:
-    found = canonical(t)
-    same_value(t, found)
-    assert text(found) == expected
-    assert canonical(found) is found
-
-
-def grad(f: Term, *targets: Term) -> Any:
-    found = gradient(f, list(targets))
-    return found[0] if len(found) == 1 else found
-
-
-n, m, p, q = "n", "m", "p", "q"
-X, Y, w, y, x = symbol("X", (n, m)), symbol("Y", (n, p)), symbol("w", (m,)), symbol("y", (n,)), symbol("x", (n,))
-A, b, W = symbol("A", (n, n)), symbol("b", (n,)), symbol("W", (m, p))
-Z, lam, s = symbol("Z", (n, n)), symbol("lam"), symbol("s")
-
+from tests.terms import (
+    A,
+    W,
+    X,
+    Y,
+    Z,
+    arrays,
+    b,
+    check,
+    grad,
+    lam,
+    m,
+    mean,
+    n,
+    op,
+    p,
+    q,
+    s,
+    same_value,
+    text,
+    total,
+    w,
+    x,
+    y,
+)
 
 # ---------------------------------------------------------------------------------------------- regression
 
@@ -309,122 +253,6 @@ def test_dialect_has_equal_shapes_in_elementwise_ops() -> None:
             assert (node.args[0].ndim, node.args[1].ndim) in ((2, 2), (2, 1), (1, 1))
 
 
-# ---------------------------------------------------------------------------------------------- random expressions
-
-
-class Maker:
-    """Random expressions of given shapes over the ops of the table."""
-
-    leaves: tuple[Term, ...] = (X, Y, W, A, Z, w, y, x, b, lam, s, symbol("v", (m,)), symbol("K", (m, m)))
-
-    def __init__(self, seed: int):
-        self.rng = np.random.default_rng(seed)
-
-    def make(self, shape: tuple[Any, ...], depth: int) -> Term:
-        if depth == 0 or self.rng.random() < 0.1:
-            return self._leaf(shape)
-        kinds = ["unary", "add", "sub", "mul", "ratio", "power", "scale", "where"]
-        kinds += ["total", "dot", "trace", "mean"] if not shape else []
-        kinds += ["matvec", "rowsum", "diagonal", "bias", "softmax"] * 2 if len(shape) == 1 else []
-        kinds += ["matmul", "outer", "transpose", "bias", "rows"] * 2 if len(shape) == 2 else []
-        kind = kinds[self.rng.integers(len(kinds))]
-        return getattr(self, kind)(shape, depth - 1)  # type: ignore[no-any-return]
-
-    def _leaf(self, shape: tuple[Any, ...]) -> Term:
-        fits = [t for t in self.leaves if t.shape == shape]
-        if fits:
-            return fits[self.rng.integers(len(fits))]
-        return contract((lam,), ((),), tuple(range(len(shape))), shape)  # type: ignore[no-any-return]
-
-    def _letter(self) -> str:
-        return str(self.rng.choice([n, m, p]))
-
-    def unary(self, shape: Any, d: int) -> Term:
-        name = self.rng.choice(["tanh", "sin", "sigmoid", "softplus", "neg", "square", "relu", "abs", "mask"])
-        if name == "mask":
-            return (self.make(shape, d) > 0) * 1.0  # type: ignore[operator, no-any-return]
-        return lookup(str(name))(self.make(shape, d))  # type: ignore[no-any-return]
-
-    def add(self, shape: Any, d: int) -> Term:
-        return self.make(shape, d) + self.make(shape, d)  # type: ignore[operator, no-any-return]
-
-    def sub(self, shape: Any, d: int) -> Term:
-        return self.make(shape, d) - self.make(shape, d)  # type: ignore[operator, no-any-return]
-
-    def mul(self, shape: Any, d: int) -> Term:
-        return self.make(shape, d) * self.make(shape, d)  # type: ignore[operator, no-any-return]
-
-    def ratio(self, shape: Any, d: int) -> Term:
-        return self.make(shape, d) / (2 + self.make(shape, d) ** 2)  # type: ignore[operator, no-any-return]
-
-    def power(self, shape: Any, d: int) -> Term:
-        return self.make(shape, d) ** int(self.rng.integers(2, 4))  # type: ignore[operator, no-any-return]
-
-    def scale(self, shape: Any, d: int) -> Term:
-        return self.make(shape, d) * self.make((), min(d, 1))  # type: ignore[operator, no-any-return]
-
-    def where(self, shape: Any, d: int) -> Term:
-        return lookup("where")(self.make(shape, d) > 0, self.make(shape, d), 0)  # type: ignore[operator, no-any-return]
-
-    def total(self, shape: Any, d: int) -> Term:
-        return total(self.make((self._letter(), self._letter()), d))
-
-    def mean(self, shape: Any, d: int) -> Term:
-        return mean(self.make((self._letter(),), d))
-
-    def dot(self, shape: Any, d: int) -> Term:
-        k = self._letter()
-        return self.make((k,), d) @ self.make((k,), d)  # type: ignore[operator, no-any-return]
-
-    def trace(self, shape: Any, d: int) -> Term:
-        k = self._letter()
-        return lookup("trace")(self.make((k, k), d))  # type: ignore[no-any-return]
-
-    def matvec(self, shape: Any, d: int) -> Term:
-        k = self._letter()
-        return self.make((*shape, k), d) @ self.make((k,), d)  # type: ignore[operator, no-any-return]
-
-    def rowsum(self, shape: Any, d: int) -> Term:
-        return total(self.make((self._letter(), *shape), d), (0,))
-
-    def diagonal(self, shape: Any, d: int) -> Term:
-        return lookup("diagonal")(self.make(shape * 2, d), offset=0, dim1=0, dim2=1)  # type: ignore[no-any-return]
-
-    def softmax(self, shape: Any, d: int) -> Term:
-        return lookup("softmax")(self.make(shape, d), dim=0)  # type: ignore[no-any-return]
-
-    def bias(self, shape: Any, d: int) -> Term:
-        return self.make(shape, d) + self.make(shape[1:], d)  # type: ignore[operator, no-any-return]
-
-    def matmul(self, shape: Any, d: int) -> Term:
-        k = self._letter()
-        return self.make((shape[0], k), d) @ self.make((k, shape[1]), d)  # type: ignore[operator, no-any-return]
-
-    def outer(self, shape: Any, d: int) -> Term:
-        return lookup("outer")(self.make(shape[:1], d), self.make(shape[1:], d))  # type: ignore[no-any-return]
-
-    def transpose(self, shape: Any, d: int) -> Term:
-        return self.make(shape[::-1], d).T
-
-    def rows(self, shape: Any, d: int) -> Term:
-        return lookup("unsqueeze")(self.make(shape[:1], d), dim=1) * self.make(shape, d)  # type: ignore[no-any-return]
-
-
-@pytest.mark.parametrize("seed", range(120))
-def test_random_expressions_keep_their_value(seed: int) -> None:
-    shape = [(), (n,), (n, m), (m, m)][seed % 4]
-    t = Maker(seed).make(shape, 4)
-    same_value(t, canonical(t), (0, 1))
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_random_gradients_keep_their_value(seed: int) -> None:
-    f = Maker(1000 + seed).make((), 4)
-    targets = [t for t in (X, A, x, w, lam) if t in symbols(f)]
-    for found in gradient(f, targets):
-        same_value(found, canonical(found), (0,))
-
-
 # ---------------------------------------------------------------------------------------------- size
 
 
@@ -442,13 +270,6 @@ def test_ten_thousand_ops_stay_linear(kind: str) -> None:
         else:
             t = t + op("tanh")(A @ t + b)
     assert count(canonical(t)) < 40 * count(t)
-
-
-def test_result_does_not_depend_on_earlier_runs() -> None:
-    before = text(canonical(grad(total((X @ w - y) ** 2), w)))
-    for seed in range(5):
-        canonical(Maker(seed).make((n,), 3))
-    assert text(canonical(grad(total((X @ w - y) ** 2), w))) == before
 
 
 def test_forms_with_deltas_keep_their_values():

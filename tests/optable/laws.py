@@ -17,7 +17,8 @@ from symgrad.op import TABLE, Op
 from symgrad.tape import dual
 from symgrad.tape.bundle import Bundle, bundled
 from symgrad.tape.formula import Reading, read
-from tests.optable.samples import FIXED, FRESH, SIZES, Case, make_case
+from tests.optable.making import FRESH, SIZES, Case
+from tests.optable.samples import FIXED, make_case
 
 STEP = 2.0**-11
 
