@@ -21,6 +21,12 @@ def gelu_slope(g: Any, x: Any) -> Any:
     return g * ((1 + erf(x / math.sqrt(2))) / 2 + x * density)
 
 
+def sech(x: Any) -> Any:
+    """1/cosh x, and 0 where the cosine is too large for a number."""
+    with np.errstate(over="ignore"):
+        return 1 / np.cosh(x)
+
+
 def gelu_by_tanh(x: Any) -> Any:
     """x times (1 + tanh(√(2/π) (x + 0.044715 x³)))/2."""
     return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))

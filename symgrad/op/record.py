@@ -90,8 +90,8 @@ class Op:
     indirect    True where torch saves views that it made of the operands: these may be detached in place
     fused       where torch computes the derivative in one kernel: its node's word, and the position of what it reads
                 besides the cotangent (-1 the output, None nothing)
-    once        where a derivative of several ops is rounded once in half precision, as torch has one kernel for it:
-                "always", or "unrecorded" where torch takes the steps when the pass is recorded
+    once        True where a derivative of several ops is rounded once in half precision, as torch has one kernel for
+                it; when the pass is recorded torch takes the steps
     variadic    True when the op takes any number of arrays (``cat``, ``stack``, ``einsum``)
     """
 
@@ -146,7 +146,7 @@ class Op:
     rounds: bool | None
     indirect: bool | None
     fused: tuple[str, int | None] | None
-    once: str | None
+    once: bool | None
     _needs: dict[tuple[int, bool, bool], tuple[tuple[int, ...], tuple[int, ...]]]
 
     __slots__ = tuple(__annotations__)

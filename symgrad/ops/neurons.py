@@ -13,7 +13,7 @@ from symgrad import kernels
 from symgrad.op import Op, elementwise
 from symgrad.ops.arithmetic import static_number
 from symgrad.ops.constants import PI, exact
-from symgrad.ops.elementwise import exp, expm1, sigmoid, softplus, sqrt, tanh
+from symgrad.ops.elementwise import cosh, exp, expm1, sigmoid, softplus, sqrt, tanh
 from symgrad.ops.select import abs_, logical_not, masked, sign, where
 from symgrad.ops.special import erf
 from symgrad.precision import halves, single
@@ -41,7 +41,7 @@ bent: Op = _neuron(
 
 
 def _density(x: Any) -> Any:
-    return exp(-(x**2) / 2) / sqrt(exact(2) * PI)
+    return 1 / sqrt(exact(2) * PI) * exp(-(x * x) / 2)
 
 
 def _below(x: Any) -> Any:
@@ -69,7 +69,14 @@ gelu_slope: Op = _neuron(
     doc="A cotangent times the slope of gelu.",
 )
 gelu.vjps = gelu.jvps = (lambda g, out, x: gelu_slope(g, x),)
-gelu_slope.vjps = gelu_slope.jvps = (lambda c, out, g, x: gelu_slope(c, x), gelu_slope.vjps[1])
+
+
+def _bent_gelu(c: Any, out: Any, g: Any, x: Any) -> Any:
+    density, square = _density(x), x * x
+    return c * g * (2 * density - square * density)
+
+
+gelu_slope.vjps = gelu_slope.jvps = (lambda c, out, g, x: gelu_slope(c, x), _bent_gelu)
 
 
 def _bow(x: Any) -> Any:
@@ -103,16 +110,29 @@ gelu_by_tanh_slope: Op = _neuron(
 )
 
 
+sech: Op = _neuron(
+    "sech",
+    kernels.sech,
+    lambda out, x: -(out * tanh(x)),
+    half=halves.sech,
+    define=lambda x: 1 / cosh(x),
+    doc="1/cosh(x), which has derivatives of every order far out.",
+)
+
+
 def _second_rise(x: Any) -> Any:
-    t = tanh(_bow(x))
-    bow = sqrt(2 / PI) * (1 + 3 * 0.044715 * x**2)
-    return (1 - t * t) * (bow + x / 2 * (6 * 0.044715 * sqrt(2 / PI) * x - 2 * t * bow**2))
+    """The second derivative of gelu_by_tanh, in torch's steps."""
+    bow = _bow(x)
+    t, low = tanh(bow), sech(bow)
+    half, flat, steep = x / 2, 1 - t * t, sqrt(2 / PI) * (1 + 3 * 0.044715 * x * x)
+    flatter = 2 * low * (-low * t) * steep
+    return 2 * (flat / 2 * steep) + half * steep * flatter + half * flat * (6 * 0.044715 * x * sqrt(2 / PI))
 
 
 gelu_by_tanh.vjps = gelu_by_tanh.jvps = (lambda g, out, x: gelu_by_tanh_slope(g, x),)
 gelu_by_tanh_slope.vjps = gelu_by_tanh_slope.jvps = (
     lambda c, out, g, x: gelu_by_tanh_slope(c, x),
-    gelu_by_tanh_slope.vjps[1],
+    lambda c, out, g, x: c * g * _second_rise(x),
 )
 
 
@@ -124,7 +144,7 @@ silu: Op = _neuron(
     refuses="",
     single=single.real(lambda x: single.gated(x, x), kernels.gated_by_itself),
     define=lambda x: x * sigmoid(x),
-    once="unrecorded",
+    once=True,
     doc="x times the logistic function of x.",
 )
 
@@ -149,7 +169,7 @@ mish: Op = _neuron(
     dtypes="float",
     single=single.mish,
     define=lambda x: x * tanh(softplus(x)),
-    once="unrecorded",
+    once=True,
     doc="x times tanh of its softplus.",
 )
 

@@ -9,7 +9,6 @@ from symgrad.op import Op, elementwise, front, primitive, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import conj
 from symgrad.ops.elementwise import exp
-from symgrad.ops.fused import addcmul
 from symgrad.ops.reductions import along, axes_of, cast, keep, reduced_shape, sum_op
 from symgrad.ops.refusals import kind_of
 from symgrad.precision import digits, halves, single
@@ -51,26 +50,44 @@ def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
     return logsumexp_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
 
 
+def _along(x: Any, dim: int) -> Any:
+    return sum_op(x, dim=(dim,), keepdim=True)
+
+
 softmax_op: Op = primitive(
     "softmax",
     kernels.softmax,
-    (lambda g, out, like, *, dim: out * (g - sum_op(g * out, dim=(dim,), keepdim=True)),),
-    jvp=(lambda t, out, like, *, dim: out * (t - sum_op(t * out, dim=(dim,), keepdim=True)),),
+    (lambda g, out, like, *, dim: softmax_slope(g, out, dim=dim),),
+    jvp=(lambda t, out, like, *, dim: softmax_slope(t, out, dim=dim),),
     infer=lambda shape, dim: shape,
     refuses="buic",
     domain="real",
     single=single.softmax,
     half=halves.softmax,
     fused=("SoftmaxBackwardData", -1),
-    once="always",
     digits=digits.softmax,
     doc="e^x / Σ e^x along an axis.",
+)
+softmax_slope: Op = primitive(
+    "softmax_slope",
+    kernels.softmax_slope,
+    (
+        lambda h, slope, like, out, *, dim: softmax_slope(h, out, dim=dim),
+        lambda h, slope, g, out, *, dim: g * h - _along(out * g, dim) * h - g * _along(out * h, dim),
+    ),
+    infer=lambda g, out, dim: out,
+    define=lambda g, out, *, dim: out * (g - _along(g * out, dim)),
+    single=single.softmax_slope,
+    together=True,
+    spelled=True,
+    domain="real",
+    doc="A cotangent times the slope of softmax, which is symmetric, from the softmax.",
 )
 log_softmax_op: Op = primitive(
     "log_softmax",
     kernels.log_softmax,
-    (lambda g, out, like, *, dim: addcmul(g, exp(out), sum_op(g, dim=(dim,), keepdim=True), -1),),
-    jvp=(lambda t, out, like, *, dim: t - sum_op(t * exp(out), dim=(dim,), keepdim=True),),
+    (lambda g, out, like, *, dim: log_softmax_slope(g, out, dim=dim),),
+    jvp=(lambda t, out, like, *, dim: t - _along(t * exp(out), dim),),
     infer=lambda shape, dim: shape,
     define=lambda x, *, dim: x - logsumexp_op(x, dim=(dim,), keepdim=True),
     refuses="buic",
@@ -78,8 +95,22 @@ log_softmax_op: Op = primitive(
     single=single.log_softmax,
     half=halves.log_softmax,
     fused=("LogSoftmaxBackwardData", -1),
-    once="always",
     doc="x - log Σ e^x along an axis.",
+)
+log_softmax_slope: Op = primitive(
+    "log_softmax_slope",
+    kernels.log_softmax_slope,
+    (
+        lambda h, slope, like, out, *, dim: h - _along(h * exp(out), dim),
+        lambda h, slope, g, out, *, dim: -_along(g, dim) * exp(out) * h,
+    ),
+    infer=lambda g, out, dim: out,
+    define=lambda g, out, *, dim: g - exp(out) * _along(g, dim),
+    single=single.log_softmax_slope,
+    together=True,
+    spelled=True,
+    domain="real",
+    doc="A cotangent pulled back through log_softmax, from its result.",
 )
 
 

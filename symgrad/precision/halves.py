@@ -66,6 +66,12 @@ rsqrt = in_vectors(once(lambda x: 1 / np.sqrt(x)), _rsqrt)
 """1/√x; the root is rounded where torch takes entry by entry."""
 
 
+def sech(x: Any) -> Any:
+    """1/cosh x, the cosine rounded."""
+    with np.errstate(over="ignore"):
+        return (1 / _rounding(x)(np.cosh(widened(x)))).astype(x.dtype)
+
+
 def div(x: Any, y: Any) -> Any:
     """x / y; a number x is rounded first."""
     dtype = x.dtype if hasattr(x, "dtype") else y.dtype

@@ -295,6 +295,16 @@ def softmax(x: Any, dim: int) -> Any:
     return e / _kept(e, dim)
 
 
+def softmax_slope(g: Any, out: Any, dim: int) -> Any:
+    """g times the slope of a softmax, the sum in torch's order."""
+    return out * (g - total(g * out, (dim,), True))
+
+
+def log_softmax_slope(g: Any, out: Any, dim: int) -> Any:
+    """g pulled back through a log_softmax, the product and the difference rounded once."""
+    return product_plus(_exp(out), -total(g, (dim,), True), g)
+
+
 def log_softmax(x: Any, dim: int) -> Any:
     """x - log Σ e^x along one axis, shifted by the maximum, every step rounded."""
     if not x.size:

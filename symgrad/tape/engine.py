@@ -27,7 +27,7 @@ from symgrad.ops.still import still
 from symgrad.tape.freed import nothing_saved
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped, landing
 from symgrad.tape.modes import no_grad
-from symgrad.tape.narrow import needs_torchs_dtypes, rounding_once
+from symgrad.tape.narrow import needs_torchs_dtypes
 from symgrad.tape.observers import PackedRow, running, unpacked
 from symgrad.tape.overlap import OVERLAP
 from symgrad.tape.siblings import hear_nothing, run_member, siblings_of, tell_missing
@@ -368,8 +368,6 @@ class Sweep:
             c = self._in_narrow(node, rule, inner, saved, params or {})
         else:
             saved = self.arguments(node, saved)
-            if node.op.once == "always" and node.dtype.char in NARROW:
-                rule = rounding_once(node, rule)
             c = rule(inner, *saved, **params) if params else rule(inner, *saved)
         if c is None:
             return None
@@ -386,7 +384,7 @@ class Sweep:
     def _in_narrow(self, node: Node, rule: Any, g: Any, saved: Any, params: dict[str, Any]) -> Any:
         """A rule in torch's dtypes; half precision rounds every step, but where torch has one kernel for them."""
         op = node.op
-        if op.once is not None:
+        if op.once:
             return rule(widened(g), *self.arguments(node, tuple(map(widened, saved))), **params)
         with no_grad():  # tensors, since their operations compute in float32 and round
             (incoming, *_) = self.wrap(node, (g, *(None for _ in node.args)))

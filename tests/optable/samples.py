@@ -343,6 +343,14 @@ SAMPLES: dict[str, list[Sample]] = {
     "logsumexp": _reductions(),
     "softmax": _along(),
     "log_softmax": _along(),
+    **dict.fromkeys(
+        ("softmax_slope", "log_softmax_slope"),
+        [
+            _many(("real", "n", "m"), ("real", "n", "m"), dim=0),
+            _many(("real", "n", "m"), ("real", "n", "m"), dim=1),
+            _many(("real", "n"), ("real", "n"), dim=0),
+        ],
+    ),
     "cumsum": _along(),
     "matmul": [
         _many(("real", "n", "m"), ("real", "m", "p")),
@@ -488,7 +496,7 @@ REAL_ONLY = frozenset(
     "floor ceil round trunc frac one_hot gt ge "
     "lt le logical_and logical_or logical_xor logical_not relu step "
     "maximum minimum clamp clamp_min clamp_max amax amin arange "
-    "sign argmax argmin softmax log_softmax erf erfc lgamma digamma polygamma xlogy sinc dsinc shifted_exp eye full "
+    "sign argmax argmin softmax softmax_slope log_softmax log_softmax_slope sech erf erfc lgamma digamma polygamma xlogy sinc dsinc shifted_exp eye full "
     "bessel_y bessel_k bessel_ke chebyshev_polynomial_t gegenbauer_polynomial laguerre_polynomial hermite_polynomial_h "
     "hermite_polynomial_he gammainc gammaincc zeta argmax_of_pool gamma beta betaln betainc expn expi sine_integral "
     "cosine_integral dawsn dawsn_slope fresnels fresnelc spence spence_slope ellipk ellipe ellipb ellipd airy_ai "
