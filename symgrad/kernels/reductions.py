@@ -39,11 +39,6 @@ def softmax_slope(g: Any, out: Any, dim: int) -> Any:
     return out * (g - np.sum(g * out, dim, keepdims=True))
 
 
-def log_softmax_slope(g: Any, out: Any, dim: int) -> Any:
-    """g pulled back through a log_softmax along one axis."""
-    return g - np.exp(out) * np.sum(g, dim, keepdims=True)
-
-
 def log_softmax(x: Any, dim: int) -> Any:
     """x - log Σ e^x along one axis, shifted by the maximum."""
     if not x.size:
