@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import NARROW, torch_name, widened
+from symgrad.dtypes import torch_name, widened
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import is_complex
 from symgrad.op.partials import same
