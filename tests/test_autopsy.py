@@ -194,3 +194,31 @@ def test_large_arrays_are_not_written_out():
     x = sg.tensor(np.r_[0.0, np.ones(10_000)], requires_grad=True, name="x")
     _, found = dissected(lambda x: (sg.sin(x) / x).sum(), x)
     assert (found.index, found.limit) == ((0,), None)
+
+
+def test_what_comes_from_outside_is_said_to():
+    x = leaf(1.0, 2.0)
+    text, found = dissected(lambda: _Pass(x.sin(), sg.tensor([1.0, np.nan], dtype=sg.float64)))
+    assert "It begins in SinBackward0, at [1]" in text
+    assert "where a hook, or the gradient that the pass began with" in text
+    assert (found.limit, found.rewrite) == (None, None)
+
+    def hooked(x):
+        y = x.sqrt()
+        y.register_hook(lambda g: g * np.inf)
+        return (y * 0).sum()
+
+    assert "where a hook" in dissected(hooked, x)[0]
+    bad = leaf(1.0, np.nan, name="bad")
+    text, found = dissected(lambda b: (b.exp() * b).sum(), bad)
+    assert "which was given what is not finite" in text
+    assert "exp() was given there: bad = nan" in text
+    assert (found.operation, found.index) == ("exp", (1,))
+
+
+class _Pass:
+    def __init__(self, out, seed):
+        self.out, self.seed = out, seed
+
+    def backward(self):
+        self.out.backward(self.seed)

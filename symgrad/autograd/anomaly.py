@@ -240,7 +240,7 @@ def _nan(roots: Any, infinite: dict[Any, list[Infinite]], node: Node, i: int, wr
         f"{torchs} The gradient of {node.op.name}() by {_argument(node, i)} is nan in {count}, first at {list(where)}:",
         f"  {_went_in(node, where, wrong.shape, g)}",
     ]
-    if birth.node is not node:
+    if birth.node is not node or birth.inf in ("given", "argument"):
         rows.append(
             f"  It begins in {node_name(birth.node)}, at {list(birth.index)} of the result of {birth.node.op.name}(), "
             + _BEGINS[birth.inf]
@@ -268,6 +268,8 @@ _BEGINS = {
     "": "which gave nan.",
     "gradient": "whose gradient is infinite there; times 0 it is nan.",
     "value": "whose value is not finite there.",
+    "given": "where a hook, or the gradient that the pass began with, gave what is not finite.",
+    "argument": "which was given what is not finite.",
 }
 _LONG = 200
 """Longer expressions are not shown in an error."""

@@ -47,12 +47,13 @@ class Infinite(NamedTuple):
 
 @dataclass(frozen=True)
 class Birth:
-    """Where a nan begins: ``index`` is the entry of the operation's result; ``inf`` says how it went on."""
+    """Where a nan begins: ``index`` is the entry of the operation's result, ``inf`` says as what."""
 
     node: Node
     i: int
     index: tuple[int, ...]
-    inf: str  # "gradient" or "value" where the nan was born as an inf or in the forward pass, else ""
+    inf: str
+    """As "gradient" or "value" that is infinite, "given" as a gradient or "argument" from outside; "" for a new nan."""
 
 
 def value_of(item: Any) -> Any:
@@ -94,8 +95,10 @@ class Autopsy:
         self.slope: Any = None
         self.limit: str | None = None
         self.level: str | None = None  # what the value of the operation tends to
-        self._find_limit()
-        self.rewrite = self._other_spelling()
+        self.rewrite: str | None = None
+        if self.birth.inf not in ("given", "argument"):
+            self._find_limit()
+            self.rewrite = self._other_spelling()
 
     @property
     def findings(self) -> Findings:
@@ -126,14 +129,17 @@ class Autopsy:
             inside = _met(found)
             earlier = [e for e in infinite.get(found.node, ()) if (e.entries & inside).any()]
             if not earlier:
-                return Birth(found.node, found.i, _first(inside if inside.any() else _spread(found)), how)
+                given = inside.any()  # by a hook, or by who began the pass: what operations gave was noted
+                return Birth(
+                    found.node, found.i, _first(inside if given else _spread(found)), "given" if given else how
+                )
             found = earlier[0]._replace(entries=earlier[0].entries & inside)
             how = "gradient"
 
     def _before(self, birth: Birth) -> Birth:
         """Back along values that are not finite to the operation that made one of finite ones."""
         node, index, how = birth.node, birth.index, birth.inf
-        while True:
+        while how != "given":
             for arg in node.args:
                 value = self._value(arg)
                 if not isinstance(arg, Node) or value is None or np.isfinite(value).all():
@@ -146,7 +152,17 @@ class Autopsy:
                     break
             else:
                 i = birth.i if node is birth.node else next((k for k, _ in _tracked(node)), 0)
-                return Birth(node, i, index, how)
+                return Birth(node, i, index, "argument" if self._is_given(node, index) else how)
+        return birth
+
+    def _is_given(self, node: Node, index: tuple[int, ...]) -> bool:
+        """Whether an argument that no operation made is nan or inf itself."""
+        for arg in node.args:
+            value = self._value(arg)
+            at = None if value is None or isinstance(arg, Node) else _aligned(node, index, value.shape)
+            if at is not None and not np.isfinite(value[at]):
+                return True
+        return False
 
     def _value(self, edge: Any) -> Any:
         """The value of an argument of a node, as far as it is known."""

@@ -307,6 +307,7 @@ class Function:
     where one of them needs values, its formula is an opaque function of that name, or what a static ``symbolic`` says:
     it gets the arguments of ``apply``, with formulas for tensors, and returns the formula of the result (a tuple where
     there are several, None where it has no formula).  ``FormulaError`` where that is not what ``forward`` gave.
+    Numbers never come from the rule; formulas, programs and ``evalf`` do.
 
     >>> import symgrad as sg
     >>> class Cube(sg.autograd.Function):
@@ -326,6 +327,17 @@ class Function:
     >>> y.backward()
     >>> x.grad
     tensor(12.)
+    >>> class Table(Cube):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return sg.tensor(x.numpy() ** 3)
+    ...
+    ...     @staticmethod
+    ...     def symbolic(x):
+    ...         return x**3
+    >>> Table.apply(sg.tensor(2.0, requires_grad=True, name="x")).expr
+    x**3
     """
 
     def __init__(self, *_: Any, **__: Any) -> None:
