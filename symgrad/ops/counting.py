@@ -11,6 +11,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.op import front, refusal, refusing, shape_of
+from symgrad.ops.results import Named, named
 from symgrad.ops.scatter import scatter_add
 from symgrad.ops.still import values_of
 
@@ -115,3 +116,40 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     counts = np.histogram(values, bins, (low, high))[0].astype(values.dtype)
     wrap = getattr(input, "new_tensor", None)
     return counts if wrap is None else wrap(counts)
+
+
+@front("histogram")
+@refusing({"buic": "histogramdd"})
+def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Named:
+    """How many entries (or what ``weight``) lies in each of ``bins`` parts, and the edges of these.
+
+    ``bins`` is a number of equal parts of ``range``, which is that of the entries by default, or the edges themselves.
+    With ``density`` the parts have a total area of 1.
+
+    >>> import numpy as np
+    >>> counts, edges = histogram(np.array([1.0, 2.0, 1.0]), 2, range=(0, 3))
+    >>> counts, edges
+    (array([2., 1.]), array([0. , 1.5, 3. ]))
+    """
+    values = values_of(input)
+    edges = bins if isinstance(bins, int) else values_of(bins).astype(values.dtype)
+    if isinstance(edges, int):
+        if edges <= 0:
+            raise AutogradError(f"torch.histogram(): bins must be > 0, but got {edges} for dimension 0")
+        low, high = range or ((values.min(), values.max()) if values.size else (0, 0))
+        if not np.isfinite([low, high]).all():
+            raise AutogradError(f"torch.histogramdd: dimension 0's range [{low}, {high}] is not finite")
+        if low > high:
+            raise AutogradError(f"torch.histogramdd: min should not exceed max, but got min {low} max {high}")
+        low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
+        edges = np.linspace(low, high, edges + 1, dtype=values.dtype)
+    weights = None if weight is None else values_of(weight)
+    if weights is not None and weights.shape != values.shape:
+        raise AutogradError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor, but "
+            f"got input with shape {list(values.shape)} and weight with shape {list(weights.shape)}"
+        )
+    flat = None if weights is None else weights.ravel()
+    counts = np.histogram(values.ravel(), edges, weights=flat, density=density)[0].astype(values.dtype)
+    wrap = getattr(input, "new_tensor", None)
+    return named("histogram")((counts, edges) if wrap is None else (wrap(counts), wrap(edges)))

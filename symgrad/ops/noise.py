@@ -12,8 +12,9 @@ import numpy as np
 
 from symgrad.dtypes import get_default_dtype
 from symgrad.errors import ArgumentError, AutogradError
+from symgrad.kernels.counts import poisson_counts
 from symgrad.kernels.streams import Generator, NumpyNumbers, TorchNumbers
-from symgrad.op import front, shape_of
+from symgrad.op import front, refusing, shape_of
 from symgrad.ops.constants import PI
 from symgrad.ops.elementwise import log
 from symgrad.ops.indexing import gather
@@ -22,6 +23,7 @@ from symgrad.ops.reductions import sum_
 from symgrad.ops.scans import cumsum
 from symgrad.ops.select import beside
 from symgrad.ops.softmax import softmax
+from symgrad.ops.special import lgamma
 from symgrad.ops.still import still, values_of
 
 SOURCE: list[Callable[[], Any]] = [Generator]
@@ -158,6 +160,25 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> A
         raise AutogradError("bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     ones = np.asarray(drawn(generator).bernoulli(chances, shape_of(input))).astype(input.dtype)
     return SAMPLED[0](ones, [input], lambda a: log(a * input + (1 - a) * (1 - input)))
+
+
+@front("poisson", method=False)
+@refusing({"bui": "poisson_cpu"})
+def poisson(input: Any, generator: Any = None) -> Any:
+    """Counts of Poisson's distribution with the rates in ``input``, in its dtype; derivative 0, as torch has it.
+
+    ``reinforce`` on the result sends the score-function gradient to ``input``.  Negative rates are an
+    ``AutogradError``.
+
+    >>> import symgrad as sg
+    >>> sg.poisson(sg.zeros(3))
+    tensor([0., 0., 0.])
+    """
+    rates = values_of(input)
+    if np.any(rates < 0):
+        raise AutogradError("invalid Poisson rate, expected rate to be non-negative")
+    counts = poisson_counts(rates, drawn(generator)).astype(input.dtype)
+    return SAMPLED[0](counts, [input], lambda a: a * log(input) - input - lgamma(a + 1))
 
 
 @front("normal", method=False)

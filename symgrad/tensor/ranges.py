@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any, Unpack
 
@@ -23,6 +24,7 @@ __all__ = [
     "kaiser_window",
     "linspace",
     "logspace",
+    "range",
     "tril_indices",
     "triu_indices",
 ]
@@ -75,6 +77,35 @@ def arange(
     places = kind == np.int64 and len(value) > 1 and (start, step) == (0, 1)
     recipe = ("arange", {"n": len(value), "dtype": "int64"}) if places else None
     return finished("arange", value, requires_grad, name, options, recipe)
+
+
+def range(
+    start: Any,
+    end: Any,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    name: str | None = None,
+    **options: Unpack[Options],
+) -> Tensor:
+    """Evenly spaced values, the end included; deprecated in torch, since Python's ``range`` leaves the end out."""
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
+    start, end, step = _plain(start), _plain(end), _plain(step)
+    if not step:
+        raise AutogradError("step must be nonzero")
+    if not math.isfinite(start) or not math.isfinite(end):
+        raise AutogradError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise AutogradError(f"upper bound and lower bound inconsistent with step sign ({start}, {end}, {step})")
+    count = math.floor((end - start) / step) + 1
+    value = (start + step * np.arange(count)).astype(_dtype(dtype))
+    return finished("range", value, requires_grad, name, options)
 
 
 def linspace(
