@@ -301,3 +301,54 @@ def test_functions_that_change_their_argument():
     same(jacfwd(f)(X), np.diag(6 * X**2))
     with pytest.raises(AutogradError, match="which forward mode can follow once"):
         along(along(f))(X)
+
+
+# ---------------------------------------------------------------------------------------------- reverse mode
+
+
+def by_rows(f, x):
+    leaf = sg.tensor(x).requires_grad_()
+    out = f(leaf)
+    units = sg.eye(out.numel(), dtype=sg.float64).reshape(out.numel(), *out.shape)
+    rows = [sg.autograd.grad(out, leaf, u, retain_graph=True, materialize_grads=True)[0] for u in units]
+    return sg.stack(rows).reshape(*out.shape, *leaf.shape)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_rows_pulled_back_at_once(name):
+    f = FUNCTIONS[name]
+    want = by_rows(f, X)
+    for size in (None, 1, 2, 100):
+        same(jacrev(f, chunk_size=size)(X), want)
+    same(sg.autograd.functional.jacobian(f, sg.tensor(X)), want)
+    x = sg.tensor(X, requires_grad=True)
+    same(sg.autograd.jacobian(f(x), x), want)
+
+
+def test_rows_that_are_not_for_bundles():
+    """Hooks, custom functions and half precision see one row at a time, as ever; nan is asked about."""
+    seen = []
+
+    def hooked(x):
+        y = x * x
+        y.register_hook(lambda g: seen.append(g.shape))
+        return y * 3
+
+    same(jacrev(hooked)(X), np.diag(6 * X))
+    assert seen == [(3,)] * 3
+    same(jacrev(Transposed.apply)(X), np.diag(3 * X**2))
+    half = jacrev(lambda x: x * x)(sg.tensor([1.0, 2.0], dtype=sg.float16))
+    assert (half.dtype, half.tolist()) == (np.float16, [[2.0, 0.0], [0.0, 4.0]])
+    branched = jacrev(lambda x: sg.where(x > 0, x.sqrt(), 0 * x))(sg.tensor([0.0, 4.0]))
+    assert branched.tolist() == [[0.0, 0.0], [0.0, 0.25]]
+    with np.errstate(over="ignore"):
+        far = jacrev(lambda x: sg.log1p(sg.exp(x)))(sg.tensor([1000.0, 0.0]))
+    assert far.tolist() == [[1.0, 0.0], [0.0, 0.5]]
+
+
+def test_jacobians_own_their_memory():
+    first, second = jacrev(lambda a, b: a + b, argnums=(0, 1))(X, X)
+    first[0, 0] = 7
+    assert second[0, 0].item() == 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        jacrev(lambda x: (y := x.exp(), y.clone(), y.mul_(2))[1])(X)

@@ -58,6 +58,11 @@ def test_columns(name: str, k: int) -> None:
 
 
 @ALL
+def test_rows(name: str, k: int) -> None:
+    laws.rows_law(TABLE[name], make_case(name, k))
+
+
+@ALL
 def test_second_order(name: str, k: int) -> None:
     laws.second_order_law(TABLE[name], make_case(name, k))
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from symgrad.autograd.columns import pushed_columns
 from symgrad.autograd.jacobians import with_entries
+from symgrad.autograd.rows import pulled_rows
 from symgrad.autograd.sweeps import grad
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
@@ -285,8 +286,12 @@ def _pushed(func: Callable[..., Any], inputs: Any, strict: bool) -> Any:
 
 
 def _rows(j: int, out: Any, inputs: tuple[Any, ...], create_graph: bool, strict: bool) -> tuple[Any, ...]:
-    """The Jacobian of one output by each input, one reverse pass per entry."""
+    """The Jacobian of one output by each input: a reverse pass per entry, together where they can be."""
     shape, count = tuple(out._value.shape), out._value.size
+    stacks = None if create_graph or strict or not isinstance(out, Recorded) else pulled_rows(out, inputs)
+    if stacks is not None:
+        pairs = zip(stacks, inputs, strict=True)
+        return tuple(with_entries(plain(Tensor, s.reshape(shape + x._value.shape)), out, x) for s, x in pairs)
     rows = []
     for k in range(count):
         seed = np.zeros(count, out.dtype)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.autograd.rows import pulled_rows
 from symgrad.autograd.sweeps import grad
 from symgrad.errors import AutogradError
 from symgrad.ops.complex import imag, real
@@ -22,9 +23,9 @@ def jacobian(outputs: Any, inputs: Any, *, create_graph: bool = False) -> Any:
     r"""The derivative of every entry of ``outputs`` by every entry of ``inputs``, of shape outputs + inputs.
 
     Both are recorded tensors (for functions see ``autograd.functional.jacobian`` and ``func.jacobian``).  The numbers
-    come from one backward pass per entry of ``outputs``, the formula from one derivation for all of them.  The graph is
-    kept; with ``create_graph`` the result can be differentiated again.  Raises ``RuntimeError`` when ``outputs`` or
-    ``inputs`` does not require grad.
+    come from a backward pass for every entry of ``outputs``, together where they can be, the formula from one
+    derivation for all of them.  The graph is kept; with ``create_graph`` the result can be differentiated again.
+    Raises ``RuntimeError`` when ``outputs`` or ``inputs`` does not require grad.
 
     >>> import symgrad as sg
     >>> A = sg.tensor([[1.0, 2.0], [3.0, 4.0]], name="A")
@@ -34,6 +35,9 @@ def jacobian(outputs: Any, inputs: Any, *, create_graph: bool = False) -> Any:
     (torch.Size([2, 2]), '\\operatorname{diag}\\left(1 - \\tanh^{2}\\left(A x\\right)\\right) A')
     """
     shape, wrt = outputs._value.shape, inputs._value.shape
+    stacks = None if create_graph else pulled_rows(outputs, [inputs])
+    if stacks is not None:
+        return _attached(stacks[0].reshape(shape + wrt), "jacobian", outputs, inputs)
     rows = []
     for k in range(math.prod(shape)):
         unit = np.zeros(math.prod(shape), outputs.dtype)

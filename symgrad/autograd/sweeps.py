@@ -114,7 +114,8 @@ def _ones(value: Any) -> Any:
     return made
 
 
-def _root(out: Any) -> Any:
+def root_of(out: Any) -> Any:
+    """Where a tensor stands in the graph: its node, or the leaf itself."""
     return out if out._node is None else out._node
 
 
@@ -193,7 +194,7 @@ def _check_targets(targets: Sequence[Any]) -> None:
             t.edge()  # raises
 
 
-def _run(
+def run_sweep(
     outputs: Sequence[Any],
     seeds: Sequence[Any],
     wanted: Sequence[Any] | None,
@@ -203,8 +204,9 @@ def _run(
     finish_leaf: Any,
     run_wanted: bool = False,
 ) -> Sweep:
+    """A backward pass that has run; ``finish_leaf(leaf, gradient)`` says what is found of a leaf."""
     sweep = (CheckedSweep if ANOMALY.enabled else Sweep)(
-        [(_root(out), seed) for out, seed in zip(outputs, seeds, strict=True)],
+        [(root_of(out), seed) for out, seed in zip(outputs, seeds, strict=True)],
         wanted,
         create_graph,
         keep_graph,
@@ -301,7 +303,7 @@ def backward(
     keep = create_graph if retain_graph is None else retain_graph
     seeds = _seeds(outputs, gradients, create_graph)
     origin = Origin(outputs, gradients)
-    allowed = None if targets is None else {id(_root(t)) for t in targets}
+    allowed = None if targets is None else {id(root_of(t)) for t in targets}
     seeds = [turned(seed) for seed in seeds]
     rescue = Rescue(outputs, seeds)
     taken = set(map(id, seeds))  # arrays that belong to somebody; the next leaf that gets one takes a copy
@@ -324,8 +326,8 @@ def backward(
             _accumulate(leaf, g, create_graph, origin)
         return g
 
-    wanted = None if targets is None else [_root(t) for t in targets]
-    sweep = _run(outputs, seeds, wanted, keep, create_graph, origin, finish, run_wanted=True)
+    wanted = None if targets is None else [root_of(t) for t in targets]
+    sweep = run_sweep(outputs, seeds, wanted, keep, create_graph, origin, finish, run_wanted=True)
     for t in targets or ():
         if t._node is not None and not t.retains_grad and t._node in sweep.found:
             _accumulate(t, turned(rescue(t._node, sweep.found[t._node])), create_graph, origin)
@@ -464,7 +466,7 @@ def grad(
         create_graph = keep = True  # a tracer needs the pass on the tape
     seeds = _seeds(outs, gradients, create_graph)
     origin = Origin(outs, gradients)
-    wanted = [_root(t) for t in targets]
+    wanted = [root_of(t) for t in targets]
     origin.wanted, origin.recorded = frozenset(map(id, wanted)), create_graph
     seeds = [turned(seed) for seed in seeds]
     rescue = Rescue(outs, seeds)
@@ -473,12 +475,12 @@ def grad(
         return _leaf_hooks(leaf, None if g is None else turned(rescue(leaf, g)), origin)
 
     reachable = [edge for edge, t in zip(wanted, targets, strict=True) if not out_of_reach(t)]
-    sweep = _run(outs, seeds, reachable, keep, create_graph, origin, finish)
+    sweep = run_sweep(outs, seeds, reachable, keep, create_graph, origin, finish)
     if origin.calls or sweep.calls:
         name_inside(origin, [*origin.calls, *sweep.calls])
     results: list[Any] = []
     for k, t in enumerate(targets):
-        g = sweep.found.get(_root(t))
+        g = sweep.found.get(root_of(t))
         if g is not None and t._node is not None:
             g = turned(rescue(t._node, g))
         if g is None and materialize_grads:
@@ -505,9 +507,9 @@ def _result(g: Any, origin: Origin, target: Any) -> Any:
         value = np.array(g)[()] if isinstance(g, np.ndarray) and g.base is not None else g
         return attach(plain(Tensor, value), origin, target)
     if g._node is not None and g._node.sequence_nr > origin.began:
-        return name_gradient(g, origin, _root(target))
+        return name_gradient(g, origin, root_of(target))
     if g._node is None and not g._requires_grad:
-        g.more().came = (origin, _root(target))
+        g.more().came = (origin, root_of(target))
     return g
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from symgrad import autograd
 from symgrad.autograd.columns import pushed_columns
 from symgrad.autograd.jacobians import with_entries
+from symgrad.autograd.rows import pulled_rows
 from symgrad.compiler.derivatives import transformed
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError
@@ -165,6 +166,13 @@ def jacobian(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fal
     tensor([[2., 0.],
             [0., 4.]], dtype=float64)
     """
+    return _pulled_back(func, argnums, has_aux)
+
+
+def _pulled_back(
+    func: Callable[..., Any], argnums: Argnums, has_aux: bool, chunk_size: int | None = None
+) -> Callable[..., Any]:
+    """:func:`jacobian`, of which ``chunk_size`` rows are computed at once."""
     check_function(func, "jacobian")
 
     @functools.wraps(func)
@@ -175,7 +183,7 @@ def jacobian(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fal
                 result, aux = run(func, bound.args, kwargs, has_aux, _VJP)
             leaves, structure = results(result, _VJP)
             outer = bound.outer([part for leaf in leaves for part in flat_parts(leaf)])
-            found = [bound.nested(iter(_rows(leaf, bound.variables, outer))) for leaf in leaves]
+            found = [bound.nested(iter(_rows(leaf, bound.variables, outer, chunk_size))) for leaf in leaves]
             bound.close()
         nested = containers.unflatten(structure, iter(found))
         return (nested, containers.tree_map(lambda a: a if outer else settled(a), aux)) if has_aux else nested
@@ -191,7 +199,7 @@ def jacrev(
     chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:
-    """:func:`jacobian`, with torch's arguments; the rows are computed one after the other whatever ``chunk_size`` is.
+    """:func:`jacobian`, with torch's arguments; ``chunk_size`` is how many rows are computed at once.
 
     >>> import symgrad as sg
     >>> sg.func.jacrev(lambda x: x.sum())(sg.ones(2))
@@ -199,7 +207,7 @@ def jacrev(
     """
     if chunk_size is not None and chunk_size <= 0:
         raise ArgumentError("jacrev: `chunk_size` should be greater than 0.")
-    return jacobian(func, argnums, has_aux)
+    return _pulled_back(func, argnums, has_aux, chunk_size)
 
 
 def jacfwd(
@@ -258,11 +266,15 @@ def _check_real(values: Sequence[Any], what: str) -> None:
             )
 
 
-def _rows(out: Any, variables: Sequence[Any], create: bool) -> list[Any]:
-    """The Jacobian of one result by every variable, one vector-Jacobian product per entry."""
+def _rows(out: Any, variables: Sequence[Any], create: bool, chunk_size: int | None) -> list[Any]:
+    """The Jacobian of one result by every variable: a vector-Jacobian product per entry, together where they can be."""
     shape = tuple(shape_of(out))
     if not shape:
         return _pull(out, variables, None, create)
+    stacks = pulled_rows(out, variables, chunk_size) if isinstance(out, Recorded) and not create else None
+    if stacks is not None:
+        blocks = [plain(Tensor, s.reshape(shape + v._value.shape)) for s, v in zip(stacks, variables, strict=True)]
+        return [with_entries(block, out, v) for block, v in zip(blocks, variables, strict=True)]
     count = int(np.prod(shape, dtype=int))
     table = []
     for k in range(count):

@@ -11,6 +11,7 @@ import pytest
 
 import symgrad as sg
 from symgrad import dtypes
+from symgrad.autograd.rows import pulled_rows
 from symgrad.formula.derive import directional
 from symgrad.formula.term import Term, as_term, evaluate, symbol
 from symgrad.op import TABLE, Op
@@ -208,6 +209,23 @@ def columns_law(op: Op, case: Case) -> None:
         stack = bundled(moved, tag, len(rows))
         got = np.asarray(getattr(stack, "_value", stack))
         close(got, np.stack([pushed(op, args, params, i, row[()]) for row in rows]), 1e-12, f"{op.name}: argument {i}")
+
+
+def rows_law(op: Op, case: Case) -> None:
+    """All rows of a Jacobian pulled back at once are those pulled back one by one."""
+    args, params = case
+    targets = differentiable(op, args)
+    leaves = tensors(args, targets)
+    out = op(*leaves, **params)
+    wanted = [leaves[i] for i in targets]
+    found = pulled_rows(out, wanted) if targets and out.requires_grad else None
+    if found is None:
+        return
+    units = np.eye(out.numel(), dtype=out.dtype).reshape(-1, *out.shape)
+    rows = [sg.autograd.grad(out, wanted, sg.tensor(u), retain_graph=True, materialize_grads=True) for u in units]
+    for i, stack, column in zip(targets, found, zip(*rows, strict=True), strict=True):
+        assert stack.dtype == args[i].dtype
+        close(stack, np.stack([g._value for g in column]), 1e-12, f"{op.name}: argument {i}")
 
 
 def second_order_law(op: Op, case: Case, rtol: float = 1e-6) -> None:
