@@ -1,8 +1,8 @@
 """All rows of a Jacobian in one backward pass: the cotangents of every entry of a result flow as a bundle.
 
 That needs a graph in which nothing but the table's rules runs.  Where somebody's code takes part (hooks, custom
-functions), where a row is rounded on its way as it would be alone (half precision), or where a row came out as nan and
-has a second answer (:mod:`symgrad.autograd.rescue`), the rows are pulled back one by one.
+functions), where a rule works in torch's dtypes (half precision, operands of several dtypes), or where a row came out
+as nan and has a second answer (:mod:`symgrad.autograd.rescue`), the rows are pulled back one by one.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from symgrad.autograd.anomaly import ANOMALY
 from symgrad.autograd.profiler import ACTIVE
 from symgrad.autograd.rescue import has_nan
 from symgrad.autograd.sweeps import root_of, run_sweep
-from symgrad.dtypes import NARROW
 from symgrad.tape import dual
 from symgrad.tape.bundle import Bundle, bundled
 from symgrad.tape.engine import Sweep, passed
-from symgrad.tape.graph import Node
+from symgrad.tape.graph import FREED, Node
+from symgrad.tape.narrow import needs_torchs_dtypes
 from symgrad.tape.observers import PackedRow
 from symgrad.tape.origin import Origin
 from symgrad.tape.views import out_of_reach
@@ -77,7 +77,7 @@ def _open(node: Node) -> bool:
         and node.extra is None
         and saved.__class__ is not PackedRow
         and node.dtype.kind == "f"
-        and node.dtype.char not in NARROW
+        and (saved is FREED or not needs_torchs_dtypes(node, saved))
     )
 
 
