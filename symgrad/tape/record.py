@@ -221,7 +221,7 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
         elif arg.__class__ is float or arg.__class__ is int:
             values.append(arg)
         else:
-            values.append(_of_constant(op, arg))
+            values.append(_of_constant(op, arg, i))
             if isinstance(arg, np.generic) and values[i] is not arg:
                 args = (*args[:i], values[i], *args[i + 1 :])
     _reject_strangers(op, values)
@@ -251,7 +251,7 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     return made
 
 
-def _of_constant(op: Op, arg: Any) -> Any:
+def _of_constant(op: Op, arg: Any, place: int) -> Any:
     """What an op computes with where an argument is no tensor; NumPy's scalars count as Python's numbers."""
     if isinstance(arg, (Constant, Fraction, NamedFloat, Measure)):
         return float(arg)
@@ -259,9 +259,8 @@ def _of_constant(op: Op, arg: Any) -> Any:
         return int(arg)
     if isinstance(arg, (list, tuple)):
         return np.asarray(arg)
-    if isinstance(arg, np.generic) and (op.kind != "primitive" or op.together) and is_number(arg.dtype):
-        return as_python_number(arg)
-    return arg
+    alone = (op.kind == "primitive" and not op.together) or place == op.condition
+    return as_python_number(arg) if isinstance(arg, np.generic) and not alone and is_number(arg.dtype) else arg
 
 
 def _determined(args: tuple[Any, ...], values: list[Any]) -> tuple[Any, ...]:

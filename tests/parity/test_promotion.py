@@ -212,3 +212,12 @@ def test_refused(line: str) -> None:
     assert isinstance(theirs, type)
     assert isinstance(ours, type)
     assert issubclass(ours, theirs)
+
+
+def test_a_scalar_condition_chooses() -> None:
+    x = symgrad.tensor([1.0, 2.0], requires_grad=True)
+    for condition in (np.bool_(True), np.bool_(False)):
+        y = symgrad.where(condition, x, 3 * x)
+        assert y.tolist() == ([1.0, 2.0] if condition else [3.0, 6.0])
+        (slope,) = symgrad.autograd.grad(y.sum(), x, create_graph=True)
+        assert slope.tolist() == ([1.0, 1.0] if condition else [3.0, 3.0])
