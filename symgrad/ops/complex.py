@@ -49,6 +49,11 @@ def conj(x: Any) -> Any:
     return conj_op(x) if is_complex(x) else x
 
 
+def complex_of(dtype: Any, *_: Any, **__: Any) -> Any:
+    """The complex dtype of a floating one: that of functions whose results are complex for real numbers, too."""
+    return np.result_type(dtype, np.complex64)
+
+
 def _real_tangent(t: Any, out: Any, like: Any) -> Any:
     return real(t)
 

@@ -13,7 +13,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, primitive, shape_of
-from symgrad.ops.complex import conj, real
+from symgrad.ops.complex import complex_of, conj, real
 from symgrad.ops.gaps import over_gaps
 from symgrad.ops.joining import cat, narrow
 from symgrad.ops.linalg import (
@@ -70,10 +70,6 @@ def eigh(A: Any, UPLO: str = "L") -> Named:
     return named("linalg_eigh")((eigvalsh_op(x), eigh_vectors_op(x)))
 
 
-def _complex_of(dtype: Any, *_: Any) -> Any:
-    return np.result_type(dtype, np.complex64)
-
-
 def _eigenvalues_vjp(g: Any, out: Any, x: Any) -> Any:
     vectors = eig_vectors_op(x)
     return solve(mH(vectors), unsqueeze(g, -1) * mH(vectors))
@@ -91,7 +87,7 @@ eigvals_op: Op = primitive(
     kernels.eigvals,
     (_eigenvalues_vjp,),
     infer=lambda shape: shape[:-1],
-    result=_complex_of,
+    result=complex_of,
     node="LinalgEig",
     dtypes="float",
     domain="distinct",
@@ -104,7 +100,7 @@ eig_vectors_op: Op = primitive(
     kernels.eig_vectors,
     (_eigenvectors_vjp,),
     infer=lambda shape: shape,
-    result=_complex_of,
+    result=complex_of,
     node="LinalgEig",
     dtypes="float",
     domain="distinct",

@@ -10,7 +10,7 @@ import numpy as np
 from symgrad.dtypes import get_default_dtype
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, is_complex, primitive, shape_of
-from symgrad.ops.complex import conj, real
+from symgrad.ops.complex import complex_of, conj, real
 from symgrad.ops.joining import cat, narrow
 from symgrad.ops.naming import within
 from symgrad.ops.padding import pad, pad_axes
@@ -38,6 +38,7 @@ fourier_op: Op = primitive(
     (lambda g, out, like, *, dims, inverse, norm: fourier_op(g, dims=dims, inverse=not inverse, norm=_ADJOINT[norm]),),
     jvp=(lambda t, out, like, **p: fourier_op(t, **p),),
     infer=lambda shape, dims, inverse, norm: shape,
+    result=complex_of,
     node="FftC2C",
     code=_code,
     domain="real",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.canonical.normal import Factor, Form, Product, plain_power
-from symgrad.formula.term import is_complex_constant
+from symgrad.formula.term import is_complex_constant, number
 from symgrad.op import Op, lookup
 
 if TYPE_CHECKING:
@@ -79,6 +79,10 @@ def conjugate(run: Canonicaliser, form: Form) -> Form:
                 factors.append(Factor(f.base, f.labels[::-1], f.power))
             elif f.base.op.name == "conj":
                 factors.append(Factor(f.base.args[0], f.labels, f.power))
+            elif f.base.op.name == "cast" and f.power != int(f.power):
+                # A real number may lie on the cut, where the root of the conjugate is not the conjugate of the root.
+                root = lookup("pow")(f.base, number(f.power))
+                factors.append(Factor(lookup("conj")(root), f.labels))
             else:
                 factors.append(Factor(lookup("conj")(f.base), f.labels, f.power))
         terms.append(Product(coef, factors, p.out, p.decimal))

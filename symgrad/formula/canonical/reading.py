@@ -14,6 +14,7 @@ from symgrad.formula.canonical.blocks import read_narrow
 from symgrad.formula.canonical.branches import read_guard, read_where
 from symgrad.formula.canonical.chains import count_transposes
 from symgrad.formula.canonical.inverses import inverse_of, path_of
+from symgrad.formula.canonical.matrixform import whole
 from symgrad.formula.canonical.normal import Factor, Form, Product, exact_number, plain_power, size_factors
 from symgrad.formula.canonical.slices import new_axes
 from symgrad.formula.canonical.triangles import part_of_triangle, turned_part
@@ -24,6 +25,32 @@ if TYPE_CHECKING:
     from symgrad.formula.canonical.simplify import Canonicaliser
 
 Reader = Callable[["Canonicaliser", Term, Sequence[Form]], Form | None]
+
+
+_REAL_ON_A_PART = frozenset(("positive", "unit", "above-one", "probability", "positive-definite"))
+"""Domains of functions that leave the real numbers outside: their arguments say in which numbers they compute."""
+
+
+def read_arguments(run: Canonicaliser, term: Term) -> list[Form]:
+    """The forms of a term's arguments.
+
+    A cast to complex numbers does not show in them, but √x and log x need it where x is real.
+    """
+    forms = [run.forms[a] for a in term.args]
+    if term.op.domain not in _REAL_ON_A_PART or not any(a.dtype is not None and a.dtype.kind == "c" for a in term.args):
+        return forms
+    power = forms[1].constant if term.op.name == "pow" else None
+    if power is not None and Fraction(power.coef).denominator == 1:
+        return forms
+    return [_complexed(run, a, form) for a, form in zip(term.args, forms, strict=True)]
+
+
+def _complexed(run: Canonicaliser, raw: Term, form: Form) -> Form:
+    if raw.dtype is None or raw.dtype.kind != "c" or form.constant is not None:
+        return form
+    made = whole(run.term(form), form.shape)
+    real = made.dtype is not None and made.dtype.kind != "c"
+    return run.opaque(lookup("cast")(made, dtype=raw.dtype.name)) if real else form
 
 
 def _read_sum(*signs: int) -> Reader:

@@ -51,7 +51,7 @@ from symgrad.formula.canonical.numerals import rational_root, read_number
 from symgrad.formula.canonical.powers import in_front, root_of, roots_apart
 from symgrad.formula.canonical.presenting import Presenter
 from symgrad.formula.canonical.rational import in_lowest_terms
-from symgrad.formula.canonical.reading import READERS
+from symgrad.formula.canonical.reading import READERS, read_arguments
 from symgrad.formula.canonical.rewriting import merged, simpler_function
 from symgrad.formula.canonical.shortening import LINEAR
 from symgrad.formula.canonical.slices import keeps_order
@@ -330,7 +330,7 @@ class Canonicaliser:
             return read_number(term, self)
         if op is SYMBOL:
             return self.opaque(term)
-        args = [self.forms[a] for a in term.args]
+        args = read_arguments(self, term)
         reader = READERS.get(op.name)
         if reader is not None:
             found = reader(self, term, args)
