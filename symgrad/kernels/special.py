@@ -56,6 +56,15 @@ def erfinv(x: Any) -> Any:
     return (np.copysign(tail, y) / math.sqrt(2)).astype(x.dtype, copy=False)[()]
 
 
+def erfcinv(x: Any) -> Any:
+    """The inverse complementary error function: the quantile at x/2 over -√2."""
+    x = np.asarray(x)
+    if x.size > 32768:
+        return in_stretches(erfcinv, x)
+    y = x.astype(np.float64)
+    return (-normal_quantile(y / 2, (y - 1) / 2) / math.sqrt(2)).astype(x.dtype, copy=False)[()]
+
+
 def erfcx(x: Any) -> Any:
     """e^(x²) erfc(x): directly below 25, by its continued fraction's leading terms above."""
     x = np.asarray(x)

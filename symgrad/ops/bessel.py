@@ -159,22 +159,34 @@ def _bessel(name: str, op: Op, n: int, method: bool = False) -> None:
         front(name, op=op)(call)
 
 
-@within("special")
-def jv(v: int, z: Any) -> Any:
-    """The Bessel function of the first kind, of whole order ``v``, as in SciPy.
+def _of_whole_order(name: str, op: Op, alternating: bool, what: str, value: str) -> None:
+    """SciPy's function of an order and a number: of whole orders, and of those below 0 by their symmetry."""
+
+    def call(v: int, z: Any) -> Any:
+        if not isinstance(v, int) or isinstance(v, bool):
+            raise ArgumentError(f"{name}(v, z) needs a whole number v (an int) for its order, got {type(v).__name__}.")
+        found = op(z, n=abs(v))
+        return -found if alternating and v < 0 and v % 2 else found
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"""{what}, of whole order ``v``, as in SciPy.
 
     Raises ArgumentError for other orders.
 
     >>> import numpy as np
-    >>> round(float(jv(2, np.float64(1.0))), 9)
-    0.114903485
+    >>> from symgrad.special import {name}
+    >>> print(f"{{{name}(2, np.float64(1.0)):.9f}}")
+    {value}
     """
-    order = v if isinstance(v, int) else None
-    if order is None:
-        raise ArgumentError(f"jv(v, z) needs a whole number v (an int) for its order, got {type(v).__name__}.")
-    # J of order -n is (-1)^n times J of order n.
-    found = bessel_j(z, n=abs(order))
-    return -found if order < 0 and order % 2 else found
+    within("special")(call)
+
+
+_of_whole_order("jv", bessel_j, True, "The Bessel function of the first kind", "0.114903485")
+_of_whole_order("yv", bessel_y, True, "The Bessel function of the second kind", "-1.650682607")
+_of_whole_order("iv", bessel_i, False, "The modified Bessel function of the first kind", "0.135747670")
+_of_whole_order("kv", bessel_k, False, "The modified Bessel function of the second kind", "1.624838899")
+_of_whole_order("ive", bessel_ie, False, "e^(-|z|) times the modified Bessel function of the first kind", "0.049938776")
+_of_whole_order("kve", bessel_ke, False, "e^z times the modified Bessel function of the second kind", "4.416770052")
 
 
 within("special")(lambertw)
@@ -194,6 +206,9 @@ for _name, _op, _n in (
     ("i1", bessel_i, 1),
     ("i0e", bessel_ie, 0),
     ("i1e", bessel_ie, 1),
+    *((f"{_kind}{_n}", _op, _n) for _kind, _op in (("j", bessel_j), ("y", bessel_y), ("k", bessel_k)) for _n in (0, 1)),
+    ("k0e", bessel_ke, 0),
+    ("k1e", bessel_ke, 1),
 ):
     _bessel(_name, _op, _n, _name == "i0")
 
@@ -301,6 +316,16 @@ erfinv: Op = elementwise(
     doc="Inverse of the error function, on (-1, 1).",
 )
 within("special")(erfinv)
+erfcinv: Op = _special(
+    "erfcinv",
+    kernels.erfcinv,
+    lambda out, x: -sqrt(PI) / 2 * exp(out**2),
+    sympy="erfcinv",
+    digits=lambda mp, x: mp.inf * (1 - x) if x in (0, 2) else digits.erfinv(mp, 1 - x),
+    domain="probability",
+    latex=r"\operatorname{{erfc}}^{{-1}}\left({0}\right)",
+    doc="Inverse of the complementary error function, on (0, 2), with its digits near 0.",
+)
 
 
 entr: Op = _special(

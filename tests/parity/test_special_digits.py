@@ -42,6 +42,11 @@ FUNCTIONS = {
     "dawsn": (kernels.dawsn, dawson, FAR),
     "fresnel S": (kernels.fresnels, mpmath.fresnels, FAR),
     "fresnel C": (kernels.fresnelc, mpmath.fresnelc, FAR),
+    "erfcinv": (
+        lambda x: kernels.erfcinv(x / 20),
+        lambda x: mpmath.erfinv(1 - mpmath.mpf(float(x) / 20)),
+        FAR[FAR < 20],
+    ),
     "spence": (kernels.spence, lambda x: mpmath.polylog(2, 1 - x), NEAR),
     "ellipk": (kernels.ellipk, mpmath.ellipk, BELOW_ONE),
     "ellipe": (kernels.ellipe, mpmath.ellipe, BELOW_ONE),
@@ -118,6 +123,10 @@ S.exp1(e), S.expi(e), S.expn(2, e)
 S.sici(x), S.sici(-x)[0]
 S.fresnel(x), S.fresnel(-x), S.fresnel(e)
 S.dawsn(x), S.dawsn(-x), S.dawsn(e)
+S.erfcinv(x / 20), S.erfcinv(1e-30 * x), S.erfcinv(e)
+S.rel_entr(x, y), S.kl_div(x, y), S.rel_entr(e, y[:3]), S.kl_div(e, 0 * e), S.log_expit(x - 3)
+[S.j0(x), S.j1(x), S.y0(x), S.y1(x), S.k0(x), S.k1(x), S.k0e(x), S.k1e(x)]
+[f(n, x) for n in (-3, -2, 0, 4) for f in (S.jv, S.yv, S.iv, S.kv, S.ive, S.kve)]
 S.spence(x), S.spence(e)
 S.ellipk(-x), S.ellipe(-x), S.ellipk(e), S.ellipe(e)
 S.airy(x), S.airy(-x), S.airy(e)
@@ -158,6 +167,14 @@ def test_derivatives_where_the_quotients_have_none(name, at, want):
         (y,) = sg.autograd.grad(y, x, create_graph=True)
         found.append(float(y))
     np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-12)
+
+
+def test_slopes_of_relative_entropy():
+    x = sg.tensor([0.0, 0.5, 2.0], dtype=sg.float64, requires_grad=True)
+    y = sg.tensor([1.0, 0.25, 2.0], dtype=sg.float64, requires_grad=True)
+    sg.special.kl_div(x, y).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), [-np.inf, np.log(2), 0])
+    np.testing.assert_allclose(y.grad.numpy(), [1, -1, 0])
 
 
 def test_orders_are_whole_numbers():
