@@ -22,7 +22,7 @@ from symgrad.ops.joining import stack, unbind
 from symgrad.ops.linalg import diag, inner, matmul, outer, tensordot
 from symgrad.ops.naming import inplace, within
 from symgrad.ops.places import array_of
-from symgrad.ops.reductions import axes_of, cast, mean, norm_op, sum_
+from symgrad.ops.reductions import axes_of, cast, cast_back, cast_wide, mean, norm_op, sum_
 from symgrad.ops.refusals import TWO_KINDS, barred, kind_of
 from symgrad.ops.select import clamp, clamp_min, where
 from symgrad.ops.shaping import axis_of, expand, mT, unsqueeze
@@ -205,8 +205,8 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
         raise ShapeError(f"renorm: input needs at least 2 dimensions, got {len(shape_of(input))} dimensions")
     axis = axis_of(dim, len(shape_of(input)))
     rest = tuple(k for k in range(len(shape_of(input))) if k != axis)
-    size = norm_op(input, p=p, dim=rest, keepdim=True)
-    return input * where(size > maxnorm, maxnorm / (size + 1e-7), 1)
+    size = norm_op(cast_wide(input), p=p, dim=rest, keepdim=True)
+    return input * cast_back(where(size > maxnorm, maxnorm / (size + 1e-7), 1), input.dtype)
 
 
 # ------------------------------------------------------------------------------------------ cross product

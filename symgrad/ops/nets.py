@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import finfo, is_narrow
+from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import front, shape_of
 from symgrad.ops import fits
@@ -23,7 +23,7 @@ from symgrad.ops.naming import within
 from symgrad.ops.noise import dropout
 from symgrad.ops.padding import pad_axes
 from symgrad.ops.places import check_integers, check_places, outside
-from symgrad.ops.reductions import cast, mean, norm, size, sum_, var
+from symgrad.ops.reductions import cast, cast_back, cast_wide, mean, norm, size, sum_, var
 from symgrad.ops.refusals import kind_of
 from symgrad.ops.scatter import windowed
 from symgrad.ops.select import clamp_min, eq, where
@@ -92,20 +92,10 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
 # ------------------------------------------------------------------------------------------ normalisation
 
 
-def _wide(x: Any) -> Any:
-    """In float32 where squares of float16 overflow and bfloat16 has too few digits for a sum."""
-    return cast(x, "float32") if is_narrow(x.dtype) else x
-
-
-def _narrowed(out: Any, dtype: Any) -> Any:
-    """What was computed of :func:`_wide` arguments in their own dtype again."""
-    return cast(out, dtype) if is_narrow(dtype) else out
-
-
 def _standardised(input: Any, axes: tuple[int, ...], eps: float) -> Any:
-    x = _wide(input)
+    x = cast_wide(input)
     out = (x - mean(x, axes, True)) * rsqrt(var(x, axes, keepdim=True, correction=0) + eps)
-    return _narrowed(out, input.dtype)
+    return cast_back(out, input.dtype)
 
 
 def _channels(x: Any, ndim: int) -> Any:
@@ -138,8 +128,8 @@ def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, ep
     """Divided by the root of the mean square over the last axes, then times ``weight``."""
     axes = _trailing(input, normalized_shape, "rms_norm", weight)
     small = float(finfo(input.dtype).eps) if eps is None else eps
-    x = _wide(input)
-    return _affine(_narrowed(x * rsqrt(mean(x * x, axes, True) + small), input.dtype), weight, None)
+    x = cast_wide(input)
+    return _affine(cast_back(x * rsqrt(mean(x * x, axes, True) + small), input.dtype), weight, None)
 
 
 @_nn
@@ -365,7 +355,7 @@ def scaled_dot_product_attention(
 
         key, value = (repeat_interleave(x, shape_of(query)[-3] // shape_of(x)[-3], -3) for x in (key, value))
     factor = 1 / size(query, (query.ndim - 1,)) ** 0.5 if scale is None else scale
-    dtype, query, key, value = query.dtype, _wide(query), _wide(key), _wide(value)
+    dtype, query, key, value = query.dtype, cast_wide(query), cast_wide(key), cast_wide(value)
     scores = matmul(query * factor, mT(key))
     if is_causal:
         attn_mask = np.tri(*(int(n) for n in shape_of(scores)[-2:]), dtype=bool)
@@ -376,7 +366,7 @@ def scaled_dot_product_attention(
     if attn_mask is not None:
         # A row that may look nowhere looks at nothing: zeros, as torch.
         weights = where(amax(scores, -1, True) == -math.inf, 0, weights)
-    return _narrowed(matmul(dropout(weights, dropout_p) if dropout_p else weights, value), dtype)
+    return cast_back(matmul(dropout(weights, dropout_p) if dropout_p else weights, value), dtype)
 
 
 @_nn

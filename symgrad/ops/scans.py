@@ -12,7 +12,7 @@ from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import conj, real
 from symgrad.ops.indexing import getitem
-from symgrad.ops.joining import cat, narrow
+from symgrad.ops.joining import cat, narrow, select
 from symgrad.ops.naming import inplace
 from symgrad.ops.products import divided_where, divisible_op, made_of
 from symgrad.ops.reductions import along, axes_of, cast, int_to_long, sum_op
@@ -285,41 +285,46 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     return out
 
 
-def _pieces(y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
-    """Areas of the trapezoids between neighbours along ``dim``."""
+def _pairs(y: Any, axis: int) -> Any:
+    """Sums of neighbours along an axis."""
+    size = shape_of(y)[axis]
+    return narrow(y, axis, 0, size - 1) + narrow(y, axis, 1, size - 1) if size else y
+
+
+def _steps(y: Any, x: Any, dim: int) -> Any:
+    """The distances of the points ``x`` at which ``y`` is given."""
     axis = axis_of(dim, len(shape_of(y)))
     size = shape_of(y)[axis]
-    if not size:
-        return y, axis
-    ends = narrow(y, axis, 1, size - 1) + narrow(y, axis, 0, size - 1)
-    if x is None:
-        return ends * dx / 2 if dx != 1 else ends / 2, axis
-    if len(shape_of(x)) == 1:
-        if shape_of(x)[0] != size:
-            raise ArgumentError(
-                f"trapezoid(): There must be one `x` value for each sample point, got {shape_of(x)[0]}."
-            )
-        steps = diff(x)
-        for _ in range(len(shape_of(y)) - 1 - axis):
-            steps = unsqueeze_op(steps, dim=len(shape_of(steps)))
-    else:
-        steps = diff(x, 1, dim)
-    return steps * ends / 2, axis
+    if len(shape_of(x)) != 1:
+        return diff(x, 1, dim)
+    if shape_of(x)[0] != size:
+        raise ArgumentError(f"trapezoid(): There must be one `x` value for each sample point, got {shape_of(x)[0]}.")
+    steps = diff(x)
+    for _ in range(len(shape_of(y)) - 1 - axis):
+        steps = unsqueeze_op(steps, dim=len(shape_of(steps)))
+    return steps
 
 
 @front("trapezoid", "trapz")
 def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     """The integral along ``dim`` by the trapezoidal rule, at points ``x`` or ``dx`` apart."""
-    areas, _ = _pieces(y, x, dx, dim)
-    axis = axis_of(dim, len(shape_of(areas)))
-    return sum_op(areas, dim=(axis,), keepdim=False)
+    axis = axis_of(dim, len(shape_of(y)))
+    if not shape_of(y)[axis]:
+        return sum_op(y, dim=(axis,), keepdim=False)
+    if x is not None:
+        areas = _pairs(y, axis) * _steps(y, x, dim)
+        return sum_op(areas, dim=(axis_of(dim, len(shape_of(areas))),), keepdim=False) / 2
+    ends = select(y, axis, 0) + select(y, axis, -1)
+    total = sum_op(y, dim=(axis,), keepdim=False) - ends / 2
+    return total if dx == 1 else total * dx
 
 
 @front("cumulative_trapezoid")
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     """The running integral along ``dim`` by the trapezoidal rule."""
-    areas, _ = _pieces(y, x, dx, dim)
-    return cumsum(areas, dim)
+    axis = axis_of(dim, len(shape_of(y)))
+    step = dx if x is None or not shape_of(y)[axis] else _steps(y, x, dim)
+    return cumsum(_pairs(y, axis) * (step / 2) if shape_of(step) or step != 1 else _pairs(y, axis) / 2, dim)
 
 
 def _slope(x: Any, step: Any, axis: int, edge_order: int) -> Any:

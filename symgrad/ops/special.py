@@ -124,6 +124,7 @@ dsinc: Op = _special(
     domain="real",
     latex=r"\operatorname{{sinc}}'\left({0}\right)",
     single=single.real(single.dsinc, kernels.dsinc),
+    half=halves.dsinc,
     digits=digits.dsinc,
     doc="Derivative of sinc; 0 at 0.",
 )

@@ -144,6 +144,17 @@ def _times_log(name: str) -> Callable[[Any, Any], Any]:
 xlogy, xlog1py = _times_log("xlogy"), _times_log("xlog1py")
 
 
+def dsinc(x: Any) -> Any:
+    """The derivative of sinc, rounded after every step; 0 where πx² is."""
+    r, wide = _rounding(x), widened(x)
+    pi = np.float32(math.pi)
+    t, below = r(wide * pi), r(r(wide * wide) * pi)
+    zero = below == 0
+    with np.errstate(invalid="ignore", over="ignore"):
+        top = r(r(t * r(single._cos(t))) - r(single._sin(t)))
+        return np.where(zero, np.float32(0), top / np.where(zero, np.float32(1), below)).astype(x.dtype)[()]
+
+
 def entr(x: Any) -> Any:
     """-x log x with the logarithm rounded, 0 at 0, -inf below."""
     x = np.asarray(x)

@@ -124,6 +124,7 @@ HALVES: dict[str, tuple[int, Callable[[Any, Any], Any]]] = {
     "hardswish": (2, lambda t, x: t.nn.functional.hardswish(x)),
     "gelu": (2, lambda t, x: t.nn.functional.gelu(x)),
     "gelu by tanh": (2, lambda t, x: t.nn.functional.gelu(x, approximate="tanh")),
+    "sinc": (1, lambda t, x: t.sinc(x)),
     "atan2": (3, lambda t, x: t.atan2(x, t.full_like(x, 2))),
     "softshrink": (1, lambda t, x: t.nn.functional.softshrink(x, 0.1)),
 }
@@ -210,6 +211,7 @@ ALONG: dict[str, Callable[[Any, Any], Any]] = {
     "logsumexp": lambda t, x: x.logsumexp((0, 1)),
     "logsumexp of rows": lambda t, x: x.logsumexp(1),
     "prod": lambda t, x: x.prod(),
+    "trapezoid": lambda t, x: t.trapezoid(x, dx=0.5),
     "prod of rows": lambda t, x: x.prod(1),
     "squared errors": lambda t, x: t.nn.functional.mse_loss(x, x.detach() * 3, reduction="none"),
 }
