@@ -431,4 +431,5 @@ def narrow_law(name: str, k: int, dtype: str) -> None:
         assert np.asarray(compiled).dtype == got.dtype, f"{name}: compiled to {np.asarray(compiled).dtype}"
         formula = evaluated(term, args, values.get("w"), found)
         for what, value in (("number", got), ("formula", formula), ("program", compiled)):
-            close(doubled(value), want._value, 8 * NARROW[dtype] * CANCELLING.get(name, 1), f"{name} {dtype}: {what} {term}")
+            slack = 8 * NARROW[dtype] * CANCELLING.get(name, 1)
+            close(doubled(value), want._value, slack, f"{name} {dtype}: {what} {term}")
