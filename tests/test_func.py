@@ -372,3 +372,9 @@ def test_results_come_with_their_formulas():
     assert isinstance(exprs, tuple)
     assert {str(s) for e in exprs for s in e.free_symbols} <= {"x", "b", "a", "n"}
     assert functional.jacobian(cubes, x).tolist() == [3.0, 12.0]
+
+
+def test_the_formula_of_a_gradient_that_is_not_there_is_zero():
+    x, w = sg.tensor([1.0, 2.0], requires_grad=True, name="x"), sg.tensor([1.0, 2.0], requires_grad=True, name="w")
+    assert sg.func.grad(lambda x, w: (w * 2).sum())(x, w).latex() == "0"
+    assert sg.func.vjp(lambda x, w: w * 2, x, w)[1](w)[0].latex() == "0"

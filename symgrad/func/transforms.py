@@ -41,6 +41,7 @@ from symgrad.tape.dual import Dual
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
+from symgrad.tensor.creation import zeros
 from symgrad.tensor.moving import settle
 
 # ---------------------------------------------------------------------------------------------- reverse mode
@@ -71,7 +72,7 @@ def _pull(out: Any, variables: Sequence[Any], seed: Any, create: bool) -> list[A
         seeds = None if seed is None else [as_tensor(seed, "the cotangent")]
         found = autograd.grad([out], variables, seeds, retain_graph=True, create_graph=create, allow_unused=True)
     return [
-        plain(Tensor, np.zeros_like(v._value)[()]) if g is None else g for g, v in zip(found, variables, strict=True)
+        zeros(v._value.shape, dtype=v._value.dtype) if g is None else g for g, v in zip(found, variables, strict=True)
     ]
 
 
@@ -285,7 +286,7 @@ def _rows(out: Any, variables: Sequence[Any], create: bool, chunk_size: int | No
     for j, v in enumerate(variables):
         target = (*shape, *v._value.shape)
         if not count:
-            found.append(plain(Tensor, np.zeros(target, v.dtype)))
+            found.append(zeros(target, dtype=v.dtype))
         else:
             found.append(with_entries(reshape(stack([row[j] for row in table], 0), *target), out, v))
     return found
