@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.functions import doubling
+
 
 def leaf(t, values):
     return t.tensor(values, dtype=t.float64, requires_grad=True)
@@ -500,20 +502,9 @@ def test_gradients_of_arguments_out_of_reach(t):
 
 def test_refused_change_of_a_view(t):
     """A function that changes a view of a leaf is refused afterwards; other views of the leaf show that it changed."""
-
-    class Doubled(t.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.mark_dirty(x)
-            return x.mul_(2)
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * 2
-
     x = t.tensor([1.0, 2.0], requires_grad=True)
     v, other = x[:], x[1:]
     with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
-        Doubled.apply(v)
+        doubling(t).apply(v)
     assert x.tolist() == [2.0, 4.0]
     assert other.grad_fn.name() == "AsStridedBackward0"

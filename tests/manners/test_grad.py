@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.functions import parted
+
 
 def leaf(t, values):
     return t.tensor(values, dtype=t.float64, requires_grad=True)
@@ -214,16 +216,7 @@ def test_next_functions(t):
     after = total + 5
     assert after.grad_fn.next_functions == ((total.grad_fn, 0), (None, 0))
 
-    class Parted(t.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2, x * 3
-
-        @staticmethod
-        def backward(ctx, g, h):
-            return g * 2 + h * 3
-
-    first, second = Parted.apply(x)
+    first, second = parted(t).apply(x)
     assert (first.output_nr, second.output_nr) == (0, 1)
     node = first.grad_fn
     assert second.grad_fn is node
@@ -246,18 +239,8 @@ def test_no_unnecessary_save(t):
 
 def test_gradients_of_one_output_of_a_function_after_its_hooks(t):
     """Where the sweep ends in a function's output, what the hooks made of its gradient is what grad() gives."""
-
-    class Two(t.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2, x * 3
-
-        @staticmethod
-        def backward(ctx, g, h):
-            return 2 * g + 3 * h
-
     x = t.tensor([1.0, 2.0], requires_grad=True)
-    first, _ = Two.apply(x)
+    first, _ = parted(t).apply(x)
     first.register_hook(lambda g: g * 10)
     out = first.sum()
     (g,) = t.autograd.grad(out, first, retain_graph=True)

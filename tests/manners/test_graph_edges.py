@@ -4,24 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.functions import parted
+
 
 def leaf(t, values):
     return t.tensor(values, dtype=t.float64, requires_grad=True)
-
-
-def parted(t):
-    """Twice and three times the input."""
-
-    class Parted(t.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2, x * 3
-
-        @staticmethod
-        def backward(ctx, g, h):
-            return g * 2 + h * 3
-
-    return Parted
 
 
 # ---------------------------------------------------------------------------------------------- edges

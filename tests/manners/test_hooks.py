@@ -7,6 +7,8 @@ import weakref
 
 import pytest
 
+from tests.functions import parted
+
 
 def leaf(t, values):
     return t.tensor(values, dtype=t.float64, requires_grad=True)
@@ -169,18 +171,8 @@ def test_retain_grad_inplace(t):
 
 def test_retains_grad_inplace_multiple_outputs(t):
     """The same for one output of a function with several."""
-
-    class Twice(t.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2, x * 3
-
-        @staticmethod
-        def backward(ctx, g, h):
-            return g * 2 + h * 3
-
     x = leaf(t, [1.0])
-    first, second = Twice.apply(x)
+    first, second = parted(t).apply(x)
     first.retain_grad()
     first.mul_(2)
     second.retain_grad()
@@ -252,18 +244,8 @@ def test_tensor_hooks_inplace(t):
 
 def test_tensor_hooks_inplace_multiple_outputs(t):
     """The same for the outputs of a function with several."""
-
-    class Twice(t.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2, x * 3
-
-        @staticmethod
-        def backward(ctx, g, h):
-            return g * 2 + h * 3
-
     x, old, new, other = leaf(t, [1.0]), [], [], []
-    first, second = Twice.apply(x)
+    first, second = parted(t).apply(x)
     first.register_hook(lambda g: old.append(g.item()))
     second.register_hook(lambda g: other.append(g.item()))
     first.mul_(10)

@@ -9,6 +9,8 @@ import weakref
 
 import pytest
 
+from tests.functions import squaring
+
 
 def leaf(t, values):
     return t.tensor(values, dtype=t.float64, requires_grad=True)
@@ -168,23 +170,12 @@ def test_python_thread_in_middle(t):
 def test_gradients_through_functions_keep_nothing_alive(t):
     """Nor does a recorded gradient that a custom Function or a hook gave: the graph goes with its last reference."""
 
-    class Square(t.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return g * 2 * x
-
     class Marker:
         pass
 
     def use():
         x = leaf(t, [1.0, 2.0])
-        y = Square.apply(x)
+        y = squaring(t).apply(x)
         y.register_hook(lambda g: g * 2)
         marker = y.grad_fn.metadata["mine"] = Marker()
         (slope,) = t.autograd.grad(y.sum(), x, create_graph=True)

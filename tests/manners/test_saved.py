@@ -7,6 +7,8 @@ import weakref
 
 import pytest
 
+from tests.functions import squaring
+
 
 def leaf(t, values):
     return t.tensor(values, dtype=t.float64, requires_grad=True)
@@ -18,23 +20,6 @@ def hooks(t, pack, unpack):
 
 def same(x):
     return x
-
-
-def squaring(t):
-    """x², which saves x."""
-
-    class Square(t.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return g * 2 * x
-
-    return Square
 
 
 # ---------------------------------------------------------------------------------------------- without hooks

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.functions import squaring
+
 
 @pytest.mark.parametrize("change", ["v.mul_(v)", "v.div_(v)", "v.pow_(v)", "v.addcmul_(v, v)", "v.addcdiv_(v, v)",
                                     "v.lerp_(v, v)", "v.mul_(v.detach())", "v.mul_(v.view(-1))", "v.clamp_(v, v)",
@@ -130,21 +132,9 @@ def test_other_data_are_read_by_who_saved_an_operand(t, call, slope, inner):
 
 def test_other_data_in_a_function(t):
     """What a function saved of its arguments is those arguments; data set before it ran are nothing new."""
-
-    class Square(t.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return 2 * g * x
-
     x = t.tensor([1.0, 2.0], dtype=t.float64, requires_grad=True)
     x.data = x.data * 3
-    y = Square.apply(x)
+    y = squaring(t).apply(x)
     (g,) = t.autograd.grad(y.sum(), x, retain_graph=True)
     assert g.tolist() == [6.0, 12.0]
     x.data = x.data * 2

@@ -6,24 +6,11 @@ import numpy as np
 import pytest
 
 import symgrad
+from tests.functions import doubling
 
 torch = pytest.importorskip("torch", reason="torch, the referee, is not installed")
 
 pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
-
-
-def doubling(t):
-    class Doubled(t.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.mark_dirty(x)
-            return x.mul_(2)
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * 2
-
-    return Doubled
 
 
 def ran(t, program, **names):
