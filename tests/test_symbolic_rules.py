@@ -229,6 +229,34 @@ def test_backward_that_is_not_the_derivative_stays_what_it_is():
     assert str(x.grad.expr) == "2*ones(n)"
 
 
+def test_backward_of_formulas_beside_a_forward_of_values():
+    """What ``setup_context`` saves is known without ``forward``: so is what ``backward`` makes of it."""
+
+    class Rounded(sg.autograd.Function):
+        @staticmethod
+        def forward(x, step):
+            return sg.tensor(np.round(x.detach().numpy() / step) * step)
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(inputs[0], output)
+            ctx.step = inputs[1]
+
+        @staticmethod
+        def backward(ctx, g):
+            x, out = ctx.saved_tensors
+            return g * (1 + (x - out) / ctx.step), None
+
+        @staticmethod
+        def symbolic(x, step):
+            return sg.round(x / step) * step
+
+    x = leaf(0.4, 1.7)
+    Rounded.apply(x, 0.5).sum().backward()
+    assert "Backward" not in str(x.grad.expr)
+    np.testing.assert_allclose(sg.compile(x.grad)(np.array([0.4, 1.7])), x.grad, rtol=1e-12)
+
+
 class Polar(sg.autograd.Function):
     """Two outputs by way of NumPy."""
 

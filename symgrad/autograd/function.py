@@ -498,10 +498,15 @@ def run_forward(cls: type[Function], ctx: FunctionCtx, args: Sequence[Any]) -> A
     if not has_setup(cls):
         return cls.forward(ctx, *args)
     returned = cls.forward(*args)
+    set_up(cls, ctx, args, returned)
+    return returned
+
+
+def set_up(cls: type[Function], ctx: FunctionCtx, args: Sequence[Any], returned: Any) -> None:
+    """Save for backward, where ``forward`` does not do so itself."""
     bound = inspect.signature(cls.forward).bind(*args)
     bound.apply_defaults()
     cls.setup_context(ctx, tuple(bound.args), returned)
-    return returned
 
 
 def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], returned: Any) -> Any:

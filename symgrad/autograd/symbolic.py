@@ -114,6 +114,18 @@ class Signature:
         with no_grad():
             return ctx, run_forward(self.function, ctx, self.filled(tensors))
 
+    def set_up(self, args: tuple[Term, ...], outputs: Any) -> tuple[Any, Any]:
+        """``(context, outputs)`` where a rule says what ``forward`` would give; it takes ``setup_context``."""
+        from symgrad.autograd.function import FunctionCtx, has_setup, set_up
+
+        if not has_setup(self.function):
+            raise FormulaError("forward itself saves for backward, and it needs values")
+        ctx, row = FunctionCtx(), tuple(map(Formal, outputs))
+        ctx.needs_input_grad = tuple(a is HERE for a in self.pattern)
+        out = row[0] if self.count is None else row
+        set_up(self.function, ctx, self.filled(tuple(map(Formal, args))), out)
+        return ctx, out
+
     def gradients(self, ctx: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         """``backward``'s answers for the tensor arguments."""
         results = self.function.backward(ctx, *grads)
@@ -375,7 +387,14 @@ def _backward_formula(signature: Signature, args: tuple[Term, ...], g: Term) -> 
     key = ("backward", g, args)
     if key not in signature.cache:
         inside = forward_formula(signature, args)
-        signature.cache[key] = None if inside is None else formula_of(lambda: _backward(signature, inside, g))
+        if inside is not None:
+            signature.cache[key] = formula_of(lambda: _backward(signature, inside, g))
+        else:
+            row = _rule(signature, args)
+            known = row is not None and None not in row
+            signature.cache[key] = (
+                formula_of(lambda: _backward(signature, signature.set_up(args, row), g)) if known else None
+            )
     return signature.cache[key]
 
 
