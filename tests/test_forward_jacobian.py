@@ -141,6 +141,15 @@ def test_formulas():
     same(sg.compile(jacfwd(f))(X), jacrev(f)(X))
 
 
+def test_a_derivative_that_only_the_formula_has():
+    zero = sg.zeros(2, dtype=sg.float64)
+    for f in (lambda x: (x * x).sum().sqrt(), lambda x: sg.where(x > 0, x.sqrt(), x * 0)):
+        assert not jacfwd(f)(zero).numpy().any()
+    with np.errstate(over="ignore"):
+        found = jacfwd(lambda x: sg.log1p(sg.exp(x)))(sg.tensor([1000.0, 0.0], dtype=sg.float64))
+    assert found.tolist() == [[1.0, 0.0], [0.0, 0.5]]
+
+
 def test_functional():
     J, H = sg.autograd.functional.jacobian, sg.autograd.functional.hessian
     x, y = sg.tensor(X), sg.tensor(X + 1)

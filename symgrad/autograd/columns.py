@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.jacobians import with_entries
+from symgrad.autograd.rescue import has_nan, rescued_block
 from symgrad.op import shape_of
 from symgrad.ops.joining import split
 from symgrad.ops.rearrange import unflatten
@@ -104,4 +105,7 @@ def _result(block: Any, out: Any, argument: Any) -> Any:
     elif not (block._requires_grad and is_grad_enabled()) and watching() is None:
         block = plain(Tensor, block._value)
     real = out.dtype.kind != "c" != argument.dtype.kind
+    known = isinstance(out, Recorded) and isinstance(argument, Recorded)
+    if real and known and block._node is None and has_nan(block._value):
+        block = plain(Tensor, rescued_block(block._value, out, argument))
     return with_entries(block, out, argument) if real else block

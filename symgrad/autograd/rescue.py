@@ -61,6 +61,25 @@ class Rescue:
         return found if recorded else np.where(lost, plain, value).astype(value.dtype)[()]
 
 
+def rescued_block(block: Any, out: Any, argument: Any) -> Any:
+    """The Jacobian of ``out`` by ``argument``, an array that has nan, with finite entries where a spelling has them."""
+    units = np.eye(out._value.size, dtype=out.dtype).reshape(-1, *out._value.shape)
+    program = _program([out], [units[0]])
+    edge = argument.edge()
+    if program is None:
+        return block
+    rows = block.reshape(len(units), *argument._value.shape).copy()
+    for row, unit in zip(rows, units, strict=True):
+        if has_nan(row):
+            program.values["_seed0"] = unit[()]
+            found = program.gradient(edge, False)
+            if found is not None:
+                lost = np.isnan(row)
+                found = np.broadcast_to(found, row.shape)
+                row[lost] = np.where(np.isfinite(found), found, row)[lost]
+    return rows.reshape(block.shape)
+
+
 class _Program:
     """The outputs as terms, with the values of their symbols."""
 
