@@ -21,6 +21,7 @@ log1p = FUNCTIONS["log1p"]
 log_softmax = FUNCTIONS["log_softmax"]
 logsumexp = FUNCTIONS["logsumexp"]
 psi = FUNCTIONS["psi"]
+round = FUNCTIONS["round"]
 sinc = FUNCTIONS["sinc"]
 softmax = FUNCTIONS["softmax"]
 xlogy = FUNCTIONS["xlogy"]
@@ -40,6 +41,7 @@ _OWN = (
     "log_softmax",
     "logsumexp",
     "psi",
+    "round",
     "sinc",
     "softmax",
     "xlogy",

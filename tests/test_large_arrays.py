@@ -18,6 +18,18 @@ STRETCHED = {
     "erfcx": (),
     "erfcx_tail": (),
     "log_ndtr": (),
+    "expn": (2,),
+    "expi": (),
+    "sine_integral": (),
+    "cosine_integral": (),
+    "dawsn": (),
+    "dawsn_slope": (),
+    "fresnels": (),
+    "fresnelc": (),
+    "spence": (),
+    "spherical_jn": (2,),
+    "airy_ai": (),
+    "erfcinv": (),
 }
 
 

@@ -88,14 +88,15 @@ def airy_of(x: Any, second: bool, slope: bool) -> Any:
     if x.size > 32768:
         return in_stretches(airy_of, x, second, slope)
     y = x.astype(np.float64)
-    finite = np.where(np.isfinite(y), y, 0.0)
+    finite = np.atleast_1d(np.where(np.isfinite(y), y, 0.0))
     edge = 10.0 if second else 1.0
+    left, right = finite < -1.5, finite > edge
+    middle, out = ~left & ~right, np.empty_like(finite)
     with np.errstate(all="ignore"):
-        middle = airy_series(np.clip(finite, -1.5, edge), second, slope)
-        right = np.maximum(finite, edge)
-        right = airy_growing(right, slope) if second else airy_right(right, slope)
-        left = airy_left(np.maximum(-finite, 1.5), second, slope) if np.any(finite < -1.5) else 0.0
-        out = np.where(finite < -1.5, left, np.where(finite > edge, right, middle))
+        out[middle] = airy_series(finite[middle], second, slope)
+        out[left] = airy_left(-finite[left], second, slope)
+        out[right] = airy_growing(finite[right], slope) if second else airy_right(finite[right], slope)
+    out = out.reshape(y.shape)
     end = np.where((y == np.inf) & second, np.inf, np.where(np.isinf(y) & ((y > 0) | (not slope)), 0.0, np.nan))
     return np.where(np.isfinite(y), out, end).astype(x.dtype, copy=False)[()]
 

@@ -24,7 +24,7 @@ def rel_entr(x: Any, y: Any) -> Any:
     value = where(inside, x, 1) * log(where(inside, x, 1) / where(inside, y, 1))
     # The value at x = 0 is 0 and the slope -inf, which are those of -entr(x) there; nan stays nan.
     outside = where(eq(x + y, x + y), math.inf, x + y)
-    return where(inside, value, where(eq(x, 0) & (y >= 0), -entr(x) - xlogy(x, y), outside))
+    return where(inside, value, where(eq(x, 0) & (y >= 0), -entr(x) - xlogy(x, where(y > 0, y, 1)), outside))
 
 
 @within("special")
