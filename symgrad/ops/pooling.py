@@ -61,14 +61,14 @@ def _divisors(
     have: Sequence[int], counts: Sequence[int], sizes: Sequence[int], steps: Sequence[int], pads: Sequence[int],
     include: bool, dtype: Any,
 ) -> Any:  # fmt: skip
-    """How many entries every window averages over."""
+    """How many entries every window averages over: a number where it is the same one."""
     total = np.ones((), np.int64)
     for size, count, window, step, pad in zip(have, counts, sizes, steps, pads, strict=True):
         start = np.arange(count) * step - pad
         end = np.minimum(start + window, size + pad)
         inside = end - start if include else np.minimum(end, size) - np.maximum(start, 0)
         total = np.multiply.outer(total, inside)
-    return total.astype(dtype)
+    return int(total.flat[0]) if total.size and (total == total.flat[0]).all() else total.astype(dtype)
 
 
 def _avg_pool(rank: int) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import functools
 import itertools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -315,23 +315,42 @@ class Reading:
             if not isinstance(value, tuple):
                 out[key] = self.letters.get(value, value)
             elif node.op.name == "reshape":
-                out[key] = self._reshaped(node.args[0].raw_shape, value)
+                (arg,) = node.args
+                out[key] = self._reshaped(arg.raw_shape, self[arg].shape, value)
             else:
                 out[key] = self.shape(value)
         return out
 
-    def _reshaped(self, old: tuple[int, ...], new: tuple[int, ...]) -> tuple[Any, ...]:
-        """Target sizes of a reshape: a letter, a product of neighbouring old sizes, or the number."""
-        products: dict[int, str] = {}
-        for start in range(len(old)):
-            size, letters = 1, []
-            for n in old[start:]:
-                size *= n
-                if n != 1:
-                    letters.append(self.letters.get(n))
-                if len(letters) > 1 and None not in letters:
-                    products.setdefault(size, functools.reduce(product_size, letters))  # type: ignore[arg-type]
-        return tuple(self.letters.get(n) or products.get(n, n) for n in new)
+    def _reshaped(self, old: tuple[int, ...], known: tuple[Any, ...], new: tuple[int, ...]) -> tuple[Any, ...]:
+        """Target sizes of a reshape: an old size, a letter, a product of neighbouring old sizes, or the number."""
+        out: list[Any] = []
+        for sizes, targets in _regrouped(list(zip(old, known, strict=True)), new):
+            letters = any(isinstance(size, str) for size in sizes)
+            if len(targets) == 1 and letters and (len(sizes) == 1 or targets[0] not in self.letters):
+                out.append(functools.reduce(product_size, sizes))
+            else:
+                out += [self.letters.get(n, n) for n in targets]
+        return tuple(out)
+
+
+def _regrouped(old: list[tuple[int, Any]], new: tuple[int, ...]) -> Iterator[tuple[list[Any], list[int]]]:
+    """The shortest runs of old axes and new ones that have as many entries: sizes as letters, and as numbers."""
+    rest = iter(old)
+    sizes: list[Any] = []
+    targets: list[int] = []
+    entries = wanted = 1
+    for n in new:
+        targets.append(n)
+        wanted *= n
+        while entries < wanted:
+            size, letter = next(rest, (wanted, None))
+            entries *= size
+            sizes += [letter] * (size != 1)
+        if entries == wanted:
+            yield sizes, targets
+            sizes, targets, entries, wanted = [], [], 1, 1
+    if targets:
+        yield [], targets
 
 
 @functools.lru_cache(maxsize=1024)

@@ -20,7 +20,8 @@ from symgrad.op import lookup
 if TYPE_CHECKING:
     from symgrad.formula.canonical.simplify import Canonicaliser
 
-LINEAR = frozenset({"tril", "triu", "flip", "cumsum", "narrow", "embed", "put", "getitem", "select", "gather"})
+LINEAR = frozenset({"tril", "triu", "flip", "cumsum", "narrow", "embed", "put", "getitem", "select", "gather",
+                    "windows", "windows_sum"})  # fmt: skip
 """Linear ops of one array that are taken out of sums."""
 
 WIDEST = 8

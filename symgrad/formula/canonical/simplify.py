@@ -54,7 +54,7 @@ from symgrad.formula.canonical.rational import in_lowest_terms
 from symgrad.formula.canonical.reading import READERS, read_arguments
 from symgrad.formula.canonical.rewriting import merged, simpler_function
 from symgrad.formula.canonical.shortening import LINEAR
-from symgrad.formula.canonical.slices import keeps_order
+from symgrad.formula.canonical.slices import keeps_order, without_units
 from symgrad.formula.structures import is_hermitian, is_symmetric
 from symgrad.formula.term import NUMBER, SYMBOL, Term, flatten, number, postorder
 from symgrad.op import Op, lookup
@@ -374,6 +374,9 @@ class Canonicaliser:
 
     def _primitive(self, term: Term, args: Sequence[Form]) -> Form:
         op, params = term.op, term.params
+        shorter = without_units(self, term, args[0])
+        if shorter is not None:
+            return shorter
         if op.name in _LINEAR:
             p = self.product(args[0])
             scalars = [f for f in p.factors if not f.labels and f.base.dtype is not None and f.base.dtype.kind != "c"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.canonical.normal import Factor, Product
+from symgrad.formula.canonical.matrixform import whole
+from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.term import Term
 from symgrad.op import lookup
 
@@ -61,6 +62,30 @@ def _entry(f: Factor, label: int, place: int) -> Factor:
         base = lookup("select")(base, dim=axis, index=place)
         del labels[axis]
     return Factor(base, tuple(labels), f.power)
+
+
+_ALONG = ("windows", "windows_sum", "narrow", "embed", "cumsum", "cumprod", "pad")
+"""Ops along axes to which other axes of size 1 are nothing."""
+
+
+def without_units(run: Canonicaliser, term: Term, form: Form) -> Form | None:
+    """An op along an axis without the other axes of size 1, always: those of a lone signal are none."""
+    name, params = term.op.name, dict(term.params)
+    if name not in _ALONG:
+        return None
+    inside = name == "windows_sum"  # the last axis of its argument runs inside the windows
+    shape = form.shape[: len(form.shape) - inside]
+    dims = [k for k, w in enumerate(params["widths"]) if any(w)] if name == "pad" else [params["dim"]]
+    kept = [k for k, size in enumerate(shape) if k in dims or size != 1]
+    if len(kept) == len(shape):
+        return None
+    if name == "pad":
+        params["widths"] = tuple(params["widths"][k] for k in kept)
+    else:
+        params["dim"] = kept.index(params["dim"])
+    inner = form.restricted([*kept, len(shape)] if inside else kept)
+    made = run.form_of(term.op(whole(run.term(inner), inner.shape), **params))
+    return made.spread([*kept, term.ndim - 1] if name == "windows" else kept, term.shape)
 
 
 def keeps_order(term: Term) -> bool:

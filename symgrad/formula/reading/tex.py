@@ -519,9 +519,7 @@ class _TexReader:
         if "cdot" in self.tokens.peek(int(negative)) or "^" in self.tokens.peek(int(negative))[1:]:
             self.tokens.at += 1 + negative
             return _literal(self.tokens.peek(-1)) * (-1 if negative else 1)
-        text = ""
-        while self.tokens.peek() not in (",", ")", "]", ":", "}", ""):
-            text += self.tokens.take()
+        text = self.tokens.scrap((",", ")", "]", ":", "}"))
         if text.startswith((r"\infty", r"-\infty")):
             return math.inf if text[0] == "\\" else -math.inf
         found = re.fullmatch(r"(-?)\\frac\{(\d+)\}\{(\d+)\}", text)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -101,6 +101,14 @@ class Tokens:
         place = self.items[self.at][2] if self.at < len(self.items) else len(self.text)
         before, after = self.text[max(0, place - 30) : place], self.text[place : place + 20]
         return kind(f"cannot read the formula at position {place}: {problem} (at ⟨here⟩ in …{before}⟨here⟩{after}…)")
+
+    def scrap(self, stops: Sequence[str]) -> str:
+        """The text up to one of some tokens that no bracket of its own holds, such as a size ``len(range(n)[::2])``."""
+        out, depth = "", 0
+        while self.peek() and (depth or self.peek() not in stops):
+            depth += (self.peek() in ("(", "[")) - (self.peek() in (")", "]"))
+            out += self.take()
+        return out
 
     def deeper(self) -> None:
         """Count a level of nesting."""
@@ -354,10 +362,7 @@ class _Reader:
 
     def size_text(self) -> str:
         """The text up to the next comma or bracket: a number or a size expression."""
-        out = ""
-        while self.tokens.peek() not in (",", ")", "]", ":", ""):
-            out += self.tokens.take()
-        return out
+        return self.tokens.scrap((",", ")", "]", ":"))
 
     def index(self) -> Index:
         """An index, after its opening bracket."""

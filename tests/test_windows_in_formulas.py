@@ -1,0 +1,48 @@
+"""Formulas of convolutions and pools: windows of a signal, without the axes that only layers need."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+import symgrad.nn.functional as F
+from symgrad.formula.term import evaluate, symbols
+from tests.formulas.roundtrip import readings
+
+RNG = np.random.default_rng(4)
+GIVEN = {"x": RNG.normal(size=8), "k": RNG.normal(size=3), "X": RNG.normal(size=(4, 6)), "K": RNG.normal(size=(2, 3))}
+
+CASES = {
+    "a signal": lambda x, k, X, K: (F.conv1d(x[None, None], k[None, None]) ** 2).sum(),
+    "padded": lambda x, k, X, K: (F.conv1d(x[None, None], k[None, None], padding=1) ** 3).sum(),
+    "every second": lambda x, k, X, K: (F.conv1d(x[None, None], k[None, None], stride=2) ** 2).sum(),
+    "with gaps": lambda x, k, X, K: F.conv1d(x[None, None], k[None, None], dilation=2).exp().sum(),
+    "of its entries": lambda x, k, X, K: F.conv1d(x[None, None], k[None, None])[0, 0] @ x[:6],
+    "transposed": lambda x, k, X, K: F.conv_transpose1d(x[None, None], k[None, None]).sin().sum(),
+    "an image": lambda x, k, X, K: (F.conv2d(X[None, None], K[None, None]) ** 2).sum(),
+    "a pool": lambda x, k, X, K: F.avg_pool1d(x[None], 2).exp().sum(),
+    "overlapping pools": lambda x, k, X, K: F.avg_pool1d(x[None], 3, 1).exp().sum(),
+    "padded pools": lambda x, k, X, K: F.avg_pool1d(x[None], 3, 2, padding=1).exp().sum(),
+    "a pool of an image": lambda x, k, X, K: F.avg_pool2d(X[None], 2).exp().sum(),
+    "windows": lambda x, k, X, K: ((x.unfold(0, 3, 1) @ k) ** 2).sum(),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_texts_of_windows_say_their_values(name):
+    leaves = {k: sg.tensor(v, name=k, requires_grad=True) for k, v in GIVEN.items()}
+    value = CASES[name](*leaves.values())
+    for made in (value, *sg.autograd.grad(value, list(leaves.values()), allow_unused=True)):
+        for text, read in readings(made.term, symbols(made.term)).items() if made is not None else ():
+            np.testing.assert_allclose(evaluate(read, GIVEN), made.numpy(force=True), rtol=1e-10, err_msg=text)
+
+
+def test_a_convolution_is_windows_times_its_kernel():
+    text = sg.latex(CASES["a signal"], *GIVEN.values(), wrt="k")
+    windows = r"\operatorname{windows}_{0}\left(x; \mathrm{dilation}=1, \mathrm{size}=m, \mathrm{step}=1\right)"
+    assert text == rf"2 {windows}^{{\top}} {windows} k"
+
+
+def test_a_pool_divides_by_a_number():
+    assert "c_{1}" not in sg.latex(CASES["a pool"], *GIVEN.values(), wrt="x")
