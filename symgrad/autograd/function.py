@@ -24,7 +24,7 @@ from symgrad.op import shape_of
 from symgrad.tape.dual import Dual, faced
 from symgrad.tape.freed import SECOND_TIME
 from symgrad.tape.graph import FREED, Node, Parts, new_node
-from symgrad.tape.inplace import follow, refuse
+from symgrad.tape.inplace import Invalid, follow, refuse
 from symgrad.tape.modes import MODE, is_grad_enabled, no_grad
 from symgrad.tape.observers import NODES, Packed, PackedRow, observed
 from symgrad.tape.record import INFERENCE_SAVED, Recorded, as_leaves, plain, traced
@@ -438,6 +438,9 @@ def _run(cls: type[Function], args: tuple[Any, ...], moving: Sequence[bool]) -> 
     ctx.needs_input_grad = tuple(isinstance(a, Recorded) and a._requires_grad for a in args)
     if moving:
         ctx.needs_input_grad = tuple(a or b for a, b in zip(ctx.needs_input_grad, moving, strict=True))
+    for arg in args if not MODE.exceptional or is_grad_enabled() else ():
+        if isinstance(arg, Recorded) and isinstance(arg._node, Invalid):
+            arg.edge()  # raises, before forward can change anything
     with no_grad():
         returned = run_forward(cls, ctx, args)
     if has_setup(cls):

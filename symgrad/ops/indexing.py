@@ -531,5 +531,6 @@ index_put_op: Op = primitive(
     domain="real",
     digits="kernel",
     numbers="within",
+    keeps=lambda index: index.fancy,
     doc="A copy of x with x[index] = value.",
 )

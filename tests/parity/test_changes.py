@@ -251,3 +251,14 @@ def test_what_functions_keep_of_their_operand(f, change):
     alike(
         f"i = t.zeros(2, 2, dtype=t.int64)\n{program}", "None if x.grad is None else x.grad.sum().item() > 0", x=weight
     )
+
+
+@pytest.mark.parametrize("cut", ["v.chunk(2)[0]", "v.unbind(0)[0]", "v.view(-1)", "v[0]"])
+@pytest.mark.parametrize("change", ["v.exp_()", "v[0].mul_(2)", "pass"])
+def test_a_stale_view_is_refused_before_a_function_changes_it(cut, change):
+    alike(f"v = x * 1\npart = {cut}\n{change}\nD.apply(part)", "(v.tolist(), v._version)", x=weight)
+
+
+@pytest.mark.parametrize("index", ["v > 0", "[0]", "t.tensor([0])", "t.tensor([True, False])", "0", "slice(0, 1)"])
+def test_written_entries_are_kept_for_one_backward(index):
+    alike(f"v = x * 1\nv[{index}] = 0.5\ns = v.sum()\ns.backward()\ns.backward()", "x.grad.tolist()", x=weight)
