@@ -248,14 +248,31 @@ def _indexed_view(x: Any, *places: Any, index: Index) -> Any:
     parts = index.parts
     if index.steps is not None and x.flags.c_contiguous:
         sizes, strides, offset = index.steps
+        offset = offset if 0 not in sizes else min(max(offset, 0), x.size)
         return np.ndarray(sizes, x.dtype, x, offset * x.itemsize, tuple(step * x.itemsize for step in strides))
     if index.fancy:
         found = np.asarray(_taken(x, index.filled(places)))
         # NumPy may leave any stride to an axis of one entry, even of a result of its own.
         return found if found.flags.c_contiguous and 1 not in found.shape else found.copy(order="C")
-    if any(p is Ellipsis for p in parts):
-        return x[index.value]
-    return x[(*parts, ...)]
+    found = x[index.value] if any(p is Ellipsis for p in parts) else x[(*parts, ...)]
+    new = next((k for k, p in enumerate(parts) if p is None), len(parts))
+    cut = any(not (p is None or p is Ellipsis or p == _ALL) for p in parts[new:])
+    return _with_steps_of_new_axes(found, x, parts) if cut and found.size else found
+
+
+_ALL = slice(None)
+
+
+def _with_steps_of_new_axes(found: Any, x: Any, parts: Sequence[Any]) -> Any:
+    """A view that new axes step through by as much as the axis behind them is long, before that is cut, as in torch."""
+    steps, axis, place = list(found.strides), 0, 0
+    skipped = x.ndim - sum(p is not None and p is not Ellipsis for p in parts)
+    for p in parts:
+        if p is None:
+            steps[place] = x.shape[axis] * x.strides[axis] if axis < x.ndim else x.itemsize
+        axis += skipped if p is Ellipsis else p is not None
+        place += skipped if p is Ellipsis else not isinstance(p, int)
+    return np.lib.stride_tricks.as_strided(found, strides=steps)
 
 
 def _taken(x: Any, parts: Any) -> Any:

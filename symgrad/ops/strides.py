@@ -54,6 +54,8 @@ def _checked(x: Any, size: Sequence[int], stride: Sequence[int], offset: int) ->
     """Raise torch's errors for strides below 0, and for places outside of the memory."""
     if len(size) != len(stride):
         raise ShapeError(f"mismatch in length of strides and shape: as_strided of size {size} and stride {stride}")
+    if min(size, default=0) < 0:
+        raise ShapeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     if min(stride, default=0) < 0:
         raise ArgumentError(
             f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
@@ -101,7 +103,7 @@ def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_o
     order = _in_order(shape_of(input), strides)
     wanted = _places(size, stride, offset)
     if order is not None and (not wanted.size or start <= wanted.min() <= wanted.max() < start + _count(input)):
-        index = Index(wanted - start, (size, stride, offset - start) if wanted.size else None)
+        index = Index(wanted - start, (size, stride, offset - start))
         return getitem_op(reshape(_turned(input, order), -1), index=index)
     places, inside = _found(input, strides, start, wanted)
     found = getitem(reshape(input, -1), places)

@@ -91,6 +91,8 @@ def put_into(whole: Any, part: Any, op: Op, params: dict[str, Any]) -> Any:
     if name == "imag":
         return lookup("real")(whole) + 1j * part
     if name == "expand":
+        if 0 in shape_of(part) and 0 not in shape_of(whole):
+            return whole  # repeated no times
         sizes = (1,) * (part.ndim - whole.ndim) + tuple(shape_of(whole))
         once = tuple(slice(0, 1) if s == 1 != n else slice(None) for s, n in zip(sizes, shape_of(part), strict=True))
         part = lookup("getitem")(part, index=Index(once))

@@ -431,6 +431,30 @@ def _has_copied(made: Any, given: Any) -> bool:
     return isinstance(made, np.ndarray) and made.size > 0 and storage(made) is not storage(given)
 
 
+_SIZED = {"reshape": "shape", "view": "size", "expand": "size", "broadcast_to": "size", "permute": "dims",
+          "repeat": "repeats", "tile": "dims", "flip": "dims"}  # fmt: skip
+"""Functions of several sizes or axes, and what these are called together."""
+
+
+def _sized(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of several sizes: one by one, as one sequence, or by name, but not left out."""
+    if name not in _SIZED:
+        return function
+    word = _SIZED[name]
+
+    @functools.wraps(function)
+    def call(input: Any, *sizes: Any, **named: Any) -> Any:
+        if word in named:
+            sizes = (*sizes, named.pop(word))
+        if not sizes and not named:
+            raise TypeError(f'{name}() missing 1 required positional arguments: "{word}"')
+        if sizes and isinstance(sizes[0], str) and isinstance(input, Recorded):
+            raise TypeError(f"{name}(): argument '{word}' must be tuple of ints, but found {sizes[0]!r} at pos 0")
+        return function(input, *sizes, **named)
+
+    return call
+
+
 def _viewing(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that gives a view or refuses; of a dtype it reads the memory in that."""
 
@@ -479,6 +503,7 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         call = _rewriting(name, _labelling(name, call))
         if name in _VIEWING:
             call = _viewing(call)
+        call = _sized(name, call)
         if name in _SEVERAL:
             call = _several(_SEVERAL[name], call)
         call = _joining(name, call)

@@ -352,6 +352,10 @@ class Tensor(Shown, Turned, Writes, Gradients, metaclass=TensorType):
         except AutogradError as error:
             raise refused(self, chosen.filled([place._value for place in places]), name, error) from None
 
+    def __reversed__(self) -> Tensor:
+        """The parts along the first axis in reverse order."""
+        return self.flip(0) if self._value.ndim else self  # type: ignore[no-any-return,attr-defined]
+
     def __delitem__(self, index: Any) -> None:
         raise TypeError("Tensor does not support deleting items")
 
