@@ -354,7 +354,7 @@ class Tensor(Shown, Turned, Writes, Gradients, metaclass=TensorType):
 
     def __reversed__(self) -> Tensor:
         """The parts along the first axis in reverse order."""
-        return self.flip(0) if self._value.ndim else self  # type: ignore[no-any-return,attr-defined]
+        return self.flip(0) if self._value.ndim else self  # type: ignore[attr-defined]
 
     def __delitem__(self, index: Any) -> None:
         raise TypeError("Tensor does not support deleting items")
