@@ -321,3 +321,12 @@ def test_cancellation_in_double_precision_is_no_mistake():
     x = np.array([0.02, 0.7, -0.03])
     y = np.pi * x
     assert check(lambda x: sg.sinc(x).sum(), (y * np.cos(y) - np.sin(y)) / (y * x), x)
+
+
+@pytest.mark.peer
+def test_a_gradient_in_half_precision_is_as_exact_as_its_argument():
+    torch = pytest.importorskip("torch")
+    for dtype in (torch.bfloat16, torch.float16):
+        w = torch.linspace(-1, 1, 5).to(dtype)
+        assert check(lambda w: torch.exp(w).sum(), torch.exp, w)
+        assert not check(lambda w: torch.exp(w).sum(), lambda w: 1.5 * torch.exp(w), w)

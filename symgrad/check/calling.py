@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.check.arrays import as_array
+from symgrad.dtypes import finfo, is_floating
 from symgrad.tape.record import Recorded
 
 
@@ -29,6 +31,21 @@ def like(original: Any, array: Any) -> Any:
     if is_jax(original):
         return sys.modules["jax"].numpy.asarray(array)
     return np.array(array)[()]
+
+
+def copied(value: Any) -> Any:
+    """A copy of an argument as it was given, without history; a NumPy array where no other library's."""
+    if is_torch(value):
+        return value.detach().clone()
+    return value if is_jax(value) else np.array(as_array(value))[()]
+
+
+def epsilon_of(value: Any) -> float:
+    """The rounding unit of an array of any library; 0 where it is no floating-point array."""
+    if is_torch(value):
+        return float(sys.modules["torch"].finfo(value.dtype).eps) if value.is_floating_point() else 0.0
+    dtype = as_array(value).dtype
+    return float(finfo(dtype).eps) if is_floating(dtype) else 0.0
 
 
 @contextmanager

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.arrays import as_array, given_gradients, is_array_like, is_differentiable, parameter_names
-from symgrad.check.calling import like
+from symgrad.check.arrays import given_gradients, is_array_like, is_differentiable, parameter_names
+from symgrad.check.calling import copied
 from symgrad.errors import ArgumentError
 
 
@@ -48,7 +48,7 @@ def take_apart(
     leaf_names = _distinct([name for name, _ in flat])
     shown = [np.asarray(leaf) if isinstance(leaf, list) else leaf for _, leaf in flat]
     # Copies, since the gradient function may change its own in place.
-    leaf_args = [like(leaf, as_array(leaf)) if is_array_like(leaf) else leaf for leaf in shown]
+    leaf_args = [copied(leaf) if is_array_like(leaf) else leaf for leaf in shown]
     starts = [0]
     for arg in args:
         starts.append(starts[-1] + sum(1 for _ in leaves(arg, "")))

@@ -26,6 +26,9 @@ from symgrad.tape.record import Recorded
 ULPS = 32
 """How many times its natural rounding error an honest gradient may be off: room for another order of summation."""
 
+ULPS_OF_HALF = 8
+"""The same in half precision, where libraries compute in single precision and round the results."""
+
 ULPS_OF_DOUBLE = 1024
 """The same in double precision: another formula of the gradient may cancel, and no mistake is so small.  In single
 precision a look at the gradient in double precision tells the two apart."""
@@ -70,7 +73,9 @@ def exact_gradient(subject: Subject, given: Sequence[Any]) -> Exact:
         if subject.functions:
             reason = f"the operations in {' and '.join(dict.fromkeys(subject.functions))} cannot be recorded {reason}"
             return _black_box(subject, given, subject.on_tensors, reason)
-        return _off_the_tape(subject, given, f"f does not run on symgrad tensors {reason}", error)
+        where = "arrays of its own library only" if subject.is_foreign else f"arrays, not on symgrad tensors {reason}"
+        reason = f"f runs on {where}"
+        return _off_the_tape(subject, given, reason, error)
     value = _real(scalar(output))
     if not isinstance(output, Recorded):
         reason = f"f gave a {type(output).__name__}, which has no history"
@@ -138,9 +143,9 @@ def _black_box(subject: Subject, given: Sequence[Any], run: Callable[[Sequence[A
             f"f computes in {as_array(value).dtype}, and its differences are known to few digits; give it arguments "
             "(and parameters) in float64 for a sharper check"
         )
-    for g, error, c, dtype in zip(gradients, errors, given, subject.dtypes, strict=True):
-        eps = max(epsilon(c.dtype, dtype), computed)
-        found.tolerance.append(4 * error + _room(eps) * (np.abs(g) + _largest(g)))
+    for g, error, c, own in zip(gradients, errors, given, subject.eps, strict=True):
+        eps = max(epsilon(c.dtype), own, computed)
+        found.tolerance.append(4 * error + eps * _ulps(eps) * (np.abs(g) + _largest(g)))
     for k, g, c, tolerance in zip(subject.positions, gradients, given, found.tolerance, strict=True):
         low, high = np.real(g).copy(), np.real(g).copy()
         if c.shape == g.shape and g.dtype.kind == "f":
@@ -160,23 +165,25 @@ def _largest(array: Any) -> float:
     return float(finite.max()) if finite.size else 0.0
 
 
-def _room(eps: float) -> float:
-    return eps * (ULPS if eps > np.finfo(np.float64).eps else ULPS_OF_DOUBLE)
+def _ulps(eps: float) -> int:
+    if eps <= np.finfo(np.float64).eps:
+        return ULPS_OF_DOUBLE
+    return ULPS if eps < 1e-4 else ULPS_OF_HALF
 
 
 def _set_tolerances(subject: Subject, found: Exact, given: Sequence[Any]) -> None:
     """Tolerance per entry: rounding of the result, and the exact gradient's own movement under rounded inputs."""
-    eps = [epsilon(c.dtype, dtype) for c, dtype in zip(given, subject.dtypes, strict=True)]
+    eps = [max(epsilon(c.dtype), own) for c, own in zip(given, subject.eps, strict=True)]
     near = _moved_gradients(subject, max(eps), 4)
     far = _moved_gradients(subject, 16 * max(eps), 2)
     chosen = _other_conventions(subject)
     for i, g in enumerate(found.gradients):
         moved = np.max([np.abs(s[i] - g) for s in near], axis=0) if near else np.zeros(g.shape)
         moved_far = np.max([np.abs(s[i] - g) for s in far], axis=0) if far else np.zeros(g.shape)
-        floor = _room(eps[i]) * (np.abs(g) + _largest(g))
+        floor = eps[i] * _ulps(eps[i]) * (np.abs(g) + _largest(g))
         # Noise grows with the size of the move; a jump does not.  What jumps is a kink, and no excuse for an error.
         jump = (moved > np.sqrt(eps[i]) * _largest(g)) & (moved_far < 4 * moved)
-        found.tolerance.append(ULPS * np.where(jump | ~np.isfinite(moved), 0, moved) + floor)
+        found.tolerance.append(min(ULPS, _ulps(eps[i])) * np.where(jump | ~np.isfinite(moved), 0, moved) + floor)
         jump |= np.any([np.abs(s[i] - g) > np.sqrt(eps[i]) * _largest(s[i]) for s in chosen], axis=0)
         samples = [g, *(s[i] for s in near + far + chosen)]
         found.low.append(np.where(jump, np.min(np.real(samples), axis=0), np.real(g)))

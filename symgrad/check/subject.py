@@ -10,7 +10,7 @@ import numpy as np
 from symgrad.autograd import grad as tape_grad
 from symgrad.autograd.lookthrough import looked_through
 from symgrad.check.arrays import as_array, is_array_like, wide
-from symgrad.check.calling import is_jax, is_torch, like
+from symgrad.check.calling import copied, epsilon_of, is_jax, is_torch, like
 from symgrad.errors import ArgumentError
 from symgrad.tape.modes import no_grad
 from symgrad.tape.record import plain
@@ -30,7 +30,7 @@ class Subject:
         self.data = [k for k, a in enumerate(args) if is_array_like(a)]
         self.originals = list(args)
         self.args = [wide(as_array(a)) if k in self.data else a for k, a in enumerate(args)]
-        self.dtypes = [as_array(args[k]).dtype for k in self.positions]
+        self.eps = [epsilon_of(args[k]) for k in self.positions]
         self.functions: list[str] = []
 
     @property
@@ -72,7 +72,7 @@ class Subject:
 
     def given_args(self) -> list[Any]:
         """Copies of the arguments as they were given."""
-        return [like(a, as_array(a)) if k in self.data else a for k, a in enumerate(self.originals)]
+        return [copied(a) if k in self.data else a for k, a in enumerate(self.originals)]
 
     def in_own_kind(self, args: Sequence[Any]) -> list[Any]:
         """Copies of arguments as arrays of the library that each came from."""
