@@ -175,7 +175,9 @@ def in_dtype_of(result: Any, x: Any) -> Any:
     from symgrad.ops.reductions import cast
 
     given, wide = getattr(x, "dtype", None), getattr(result, "dtype", None)
-    return x if given is None or wide is None or given == wide or wide.kind == "c" else cast(x, wide)
+    if isinstance(x, (int, float)) and wide is not None and wide.kind == "c":
+        return complex(x)  # whose logarithm there is, where x is negative
+    return x if given is None or wide is None or given == wide else cast(x, wide)
 
 
 def _pow_base(out: Any, x: Any, y: Any) -> Any:
