@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import SymgradError
+from symgrad.formula.accurate import accurate
 from symgrad.formula.derive import Derivation
 from symgrad.formula.stable import CANDIDATES, respelled
 from symgrad.formula.term import Term, evaluate, postorder, rebuilt, symbol
@@ -100,7 +101,10 @@ class _Program:
         values = self.values if recorded else {k: _value(v) for k, v in self.values.items()}
         try:
             found = Derivation(self.outputs, self.seeds, [target]).adjoints.get(target)
-            return None if found is None else evaluate(_respelled(found), values, self._sizes())
+            if found is None:
+                return None
+            found = _respelled(found)
+            return evaluate(found if recorded else accurate([found])[0], values, self._sizes())
         except SymgradError:
             return None
 

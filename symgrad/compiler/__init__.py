@@ -15,7 +15,7 @@ from symgrad.tape.record import Recorded
 __all__ = ["Compiled", "Specialised", "compile", "jit"]
 
 
-def compile(target: Any, /, *args: Any, name: str | None = None) -> Any:
+def compile(target: Any, /, *args: Any, name: str | None = None, stable: bool = True) -> Any:
     """A NumPy function of a tensor's graph, or of a function on tensors.
 
     ``compile(tensor, ["A", "x"])`` gives the :class:`Compiled` function of the named leaves; other constants keep the
@@ -24,6 +24,9 @@ def compile(target: Any, /, *args: Any, name: str | None = None) -> Any:
     ``compile(f, *example_args)`` runs ``f`` once on tensors and compiles what it did; without examples it does so at
     the first call.  A call with other dtypes or shapes traces again, and one that takes another branch, too; programs
     with equal source are one object.  ``f`` may be a transform such as ``symgrad.func.grad(f)``.
+
+    Parts that overflow or cancel as they are written, such as ``exp(x) / (1 + exp(x))``, are compiled so that they keep
+    their digits; with ``stable=False``, the program does what was written, operation by operation.
 
     Raises ``CompileError`` when the graph cannot become a program and ``NameProblem`` for names that cannot stand in
     source text.
@@ -48,9 +51,9 @@ def compile(target: Any, /, *args: Any, name: str | None = None) -> Any:
         if args:
             names = list(args) if all(isinstance(a, str) for a in args) else args[0]
         with collection_paused():
-            return build(trace_tensor(target, names), name)
+            return build(trace_tensor(target, names), name, stable=stable)
     if isinstance(target, Callable):  # type: ignore[arg-type]
-        made = Specialised(target, name)
+        made = Specialised(target, name, stable)
         if args:
             made.trace(*args)
         return made

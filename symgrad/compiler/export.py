@@ -350,7 +350,7 @@ def _base(program: Any) -> Any:
     """The program that this one is a derivative of, if there is one."""
     if program.trace is None or program.trace.base is None:
         return None
-    base = build(program.trace.base, f"_{program.trace.base.name}_value")
+    base = build(program.trace.base, f"_{program.trace.base.name}_value", stable=program.stable)
     same = [a.name for a in base.arguments] == [a.name for a in program.arguments]
     return base if same else None
 

@@ -34,7 +34,7 @@ class Jitted:
         functools.update_wrapper(self, function)
         self.function = function
         self.after = after
-        self.compiled = Specialised(function)
+        self.compiled = Specialised(function, stable=False)  # a hot call gives what it gave when it was cold
         self.counts: dict[Any, int] = {}
         self.refused: dict[Any, str] = {}
         self._stats = {"eager": 0, "compiled": 0, "compilations": 0, "guard_misses": 0}

@@ -16,6 +16,7 @@ from symgrad.compiler.targets import numpy as target
 from symgrad.compiler.trace import Output, Trace
 from symgrad.dtypes import is_number
 from symgrad.errors import ArgumentError, DtypeError, NameProblem, ShapeError
+from symgrad.formula.accurate import accurate
 from symgrad.formula.term import flatten as flatten_terms
 from symgrad.formula.term import rebuild
 from symgrad.tape import containers
@@ -118,6 +119,7 @@ class Compiled:
         self.terms: list[Any] = []
         self.trace: Trace | None = None
         self.guards: Guards | None = None
+        self.stable = True
         self._seen: set[Any] = set()
         self.function = load(source, name, {a.name: a.default for a in arguments if a.default is not None})
 
@@ -275,28 +277,31 @@ def load(source: str, name: str, constants: dict[str, Any]) -> Any:
 
 
 @timed("codegen", "write program")
-def build(trace: Trace, name: str | None = None, direct: bool | None = None) -> Compiled:
-    """The program of a trace."""
+def build(trace: Trace, name: str | None = None, direct: bool | None = None, stable: bool = True) -> Compiled:
+    """The program of a trace; ``stable``: parts that overflow or cancel as they are written keep their digits."""
     name = name or trace.name
     terms = [o.term for o in trace.outputs]
-    source, constants = write(trace, name, direct)
+    source, constants = write(trace, name, direct, stable)
     arguments = [Argument(i.name, i.shape, i.dtype) for i in trace.inputs]
     arguments += [Argument(i.name, i.shape, i.dtype, i.value) for i in constants]
     made = Compiled(name, source, arguments, [(o.shape, o.dtype) for o in trace.outputs], trace.structure)
     made.terms = terms
     made.trace = trace
+    made.stable = stable
     if trace.guards:
         seen = [Output(term, value.dtype) for term, value, _ in trace.guards]
         looked = trace.derived(f"_{made.name}_looked_at", seen, containers.LEAF)
         looked.guards = []
-        made.guards = Guards(build(looked), [v for _, v, _ in trace.guards], [how for _, _, how in trace.guards])
+        made.guards = Guards(
+            build(looked, stable=False), [v for _, v, _ in trace.guards], [how for _, _, how in trace.guards]
+        )
     return made
 
 
-def write(trace: Trace, name: str, direct: bool | None = None) -> tuple[str, list[Any]]:
+def write(trace: Trace, name: str, direct: bool | None = None, stable: bool = True) -> tuple[str, list[Any]]:
     """The source of a trace as one function, and the constants that become default arguments."""
     outputs = in_float32([o.term for o in trace.outputs])
-    found = passes.optimise(outputs, trace.base is not None)
+    found = passes.optimise(_stabilised(outputs, trace) if stable else outputs, trace.base is not None)
     optimised = [type(o)(t, o.dtype, o.shape, o.derivative) for o, t in zip(trace.outputs, found, strict=True)]
     order = target.order_of([o.term for o in optimised])
     symbols = set(order)
@@ -311,6 +316,13 @@ def write(trace: Trace, name: str, direct: bool | None = None) -> tuple[str, lis
     text = target.body(writer, program, optimised, direct)
     silent = target.silence(target.order_of(outputs), trace.base is not None)
     return assembled(name, text, writer, constants, silent, trace), constants
+
+
+def _stabilised(outputs: Sequence[Any], trace: Trace) -> list[Any]:
+    """The outputs in spellings that keep their digits; derivatives of activations only where the function needed it."""
+    values = [o.term for o in (trace if trace.base is None else trace.base).outputs]
+    naive = not trace.recorded and any(a is not b for a, b in zip(accurate(values), values, strict=True))
+    return accurate(outputs, naive)
 
 
 def _letters_from(constant: Any, trace: Trace, outputs: Sequence[Any]) -> bool:

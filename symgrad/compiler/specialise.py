@@ -80,8 +80,9 @@ class Variant:
 class Specialised:
     """A function compiled for the signatures it is called with; see :func:`symgrad.compile`."""
 
-    def __init__(self, function: Callable[..., Any], name: str | None = None):
+    def __init__(self, function: Callable[..., Any], name: str | None = None, stable: bool = True):
         self.function = function
+        self.stable = stable
         self.named = name is not None
         self.name = safe_name(name) if name is not None else function_name(function)
         self.variants: dict[Any, list[Variant]] = {}
@@ -161,7 +162,7 @@ class Specialised:
         key, _ = signature(args)
         found = trace(self.function, as_inputs(args))
         self.traces += 1
-        program = build(found, self.name if self.named else None)
+        program = build(found, self.name if self.named else None, stable=self.stable)
         example = [containers.tree_map(lambda x: 0.0 if is_array(x) else x, a) for a in as_inputs(args)]
         if program.guards is None and all(a.default is None for a in program.arguments):
             program = self.programs.setdefault(program.source, program)
@@ -214,7 +215,7 @@ class Specialised:
                 return program
             args = filled(variant.example, [i.value for i in program.trace.inputs])
             with fixed(sizes):
-                return build(trace(self.function, args), self.name if self.named else None)
+                return build(trace(self.function, args), self.name if self.named else None, stable=self.stable)
 
     @property
     def source(self) -> str:
@@ -241,6 +242,7 @@ class Specialised:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.function = None  # type: ignore[assignment]
+        self.stable = True
         self.named = True
         self.name = state["name"]
         self.programs = {}

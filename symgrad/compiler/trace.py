@@ -72,6 +72,7 @@ class Trace:
     guards     (term, value seen, how) for every value the function looked at
     sizes      the size every letter stood for
     base       the trace this one is the derivative of, or None
+    recorded   whether it was read from a tape, where nobody knows what is a derivative
     """
 
     def __init__(self, name: str) -> None:
@@ -84,6 +85,7 @@ class Trace:
         self.guards: list[tuple[Term, Any, str]] = []
         self.sizes: dict[str, int] = {}
         self.base: Trace | None = None
+        self.recorded = False
 
     def derived(self, name: str, outputs: Sequence[Output], structure: Any) -> Trace:
         """A trace with the same inputs and other outputs."""
@@ -267,6 +269,7 @@ def trace_tensor(tensor: Any, names: Sequence[str] | None) -> Trace:
 
     reading, term = read(tensor)
     made = Trace("program")
+    made.recorded = True
     made.sizes = {letter: n for n, letter in reading.letters.items()}
     leaves = {str(reading.terms[id(leaf)].name): leaf for leaf in reading.leaves}
     if names is None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, NameProblem
+from symgrad.formula.accurate import accurate
 from symgrad.formula.derive import gradient
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder
 from symgrad.sources import source
@@ -134,8 +135,11 @@ class Formula:
         found = {} if self._reading is None else self._reading.sources
         return {name: leaf.kept for name, leaf in found.items() if isinstance(leaf, Source) and leaf.kept is not None}
 
-    def evaluate(self, **values: Any) -> Any:
+    def evaluate(self, stable: bool = True, /, **values: Any) -> Any:
         """The number for other values of the symbols, of any fitting sizes; constants of the program have theirs.
+
+        Parts that overflow or cancel as they are written, such as ``exp(x) / (1 + exp(x))``, are computed so that they
+        keep their digits; with ``stable`` False (by position), they are computed as they are written, to the bit.
 
         >>> import symgrad as sg
         >>> x = sg.tensor([1.0, 2.0], requires_grad=True, name="x")
@@ -143,7 +147,15 @@ class Formula:
         14.0
         """
         given = {name: np.asarray(value)[()] for name, value in values.items()}
-        return evaluate(self.term, {**self.constants, **given})
+        term = accurate([self.term])[0] if stable else self.term
+        sizes = {
+            letter: n
+            for s in self.symbols
+            if s.name in given and len(s.shape) == given[s.name].ndim
+            for letter, n in zip(s.shape, given[s.name].shape, strict=True)
+            if isinstance(letter, str)
+        }
+        return evaluate(term, {**self.constants, **given}, sizes)
 
     def evalf(self, n: int = 15, /, **values: Any) -> Any:
         """The same to ``n`` digits: a SymPy number, or a NumPy array of them.

@@ -1,0 +1,240 @@
+"""Logarithms: log1p of what is added to 1, sums of exponentials by their largest term, quotients by differences."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from symgrad.formula.accurate.ratios import Ratio, key_of
+from symgrad.formula.accurate.waves import Piece, Size, Waves, side, times, waves_of
+from symgrad.formula.canonical.polynomials import Monomial, Polynomial, TooLong, added
+from symgrad.formula.term import number
+from symgrad.op import lookup
+
+if TYPE_CHECKING:
+    from symgrad.formula.accurate.writing import Writer
+
+
+def _call(name: str, *args: Any) -> Any:
+    return lookup(name)(*args)
+
+
+def logarithm(writer: Writer, inner: Ratio) -> Any:
+    """log(inner)."""
+    left = writer._exponent(inner.monomial)
+    sums = {k: n for k, n in inner.factors.items() if any(writer._exponent(m) for m, _ in k)}
+    if left or sums:
+        found = _of_exponentials(writer, inner, left, sums) if sums else None
+        return _call("log", writer(inner)) if found is None else found
+    poly = inner.polynomial
+    if poly is not None:
+        return _of_sum(writer, inner, poly)
+    top = Ratio(inner.number, tuple((g, p) for g, p in inner.monomial if p > 0), _signed(inner, 1))
+    below = Ratio(Fraction(1), tuple((g, -p) for g, p in inner.monomial if p < 0), _signed(inner, -1))
+    apart = writer.field.plus([top, writer.field.times(Ratio(Fraction(-1)), below)])
+    if _length(apart) > 2:
+        return _call("log", writer(inner))
+    a, b = writer(top), writer(below)
+    return _near_one(writer, apart, a, b)
+
+
+def _near_one(writer: Writer, apart: Ratio, a: Any, b: Any) -> Any:
+    """log(a/b), from the difference where a and b are close; as a difference where they lie on both sides of 1."""
+    d = writer(apart)
+    across = _call("logical_xor", _call("lt", a, number(1)), _call("lt", b, number(1)))
+    both = _call("logical_and", across, _call("gt", b, number(0)))
+    far = _call("where", both, _call("log", a) - _call("log", b), _call("log", a / b))
+    near = _call("lt", _call("abs", d), _call("abs", b) / number(2))
+    return _call("where", near, _call("log1p", d / b), far)
+
+
+def _signed(a: Ratio, sign: int) -> dict[Any, int]:
+    return {k: n * sign for k, n in a.factors.items() if n * sign > 0}
+
+
+def _length(a: Ratio) -> int:
+    return len(next(iter(a.factors))) if len(a.factors) == 1 else 1 + 9 * bool(a.factors)
+
+
+def _of_sum(writer: Writer, inner: Ratio, poly: Polynomial) -> Any:
+    """The logarithm of a sum without exponentials."""
+    known = _inverse_wave(writer, poly)
+    if known is not None:
+        return known
+    pair = writer.squares(poly)
+    if pair is not None and all(sign > 0 for _, sign in pair):
+        (a, _), (b, _) = pair
+        sizes = [_call("abs", x) for x in (a, b)]
+        big, small = _call("maximum", *sizes), _call("minimum", *sizes)
+        near = _call("logical_and", _call("lt", big, number(1.5)), _call("gt", big, number(0.5)))
+        if () in poly:
+            big, near = number(1), _call("lt", sizes[0] if a.number is None else sizes[1], number(1))
+            small = sizes[0] if a.number is None else sizes[1]
+        less = small * small if () in poly else (big - 1) * (big + 1) + small * small
+        big, small = _call("maximum", *sizes), _call("minimum", *sizes)
+        share = small / big
+        return _call("where", near, _call("log1p", less), 2 * _call("log", big) + _call("log1p", share * share))
+    if poly.get(()) == 1 and len(poly) > 1:
+        return _call("log1p", writer.polynomial({m: c for m, c in poly.items() if m}))
+    return _call("log", writer(inner))
+
+
+def _inverse_wave(writer: Writer, poly: Polynomial) -> Any:
+    """log(x + √(x² ± 1)) = asinh x, acosh x."""
+    if len(poly) != 2 or set(poly.values()) != {Fraction(1)}:
+        return None
+    roots = [m[0][0] for m in poly if len(m) == 1 and m[0][1] == 1 and writer._kind(m) == "sqrt"]
+    bases = [m for m in poly if not (m and writer._kind(m) == "sqrt")]
+    if len(roots) != 1 or len(bases) != 1:
+        return None
+    (base,) = bases
+    apart = added([writer.field.generators[roots[0]].inner, {tuple((g, 2 * p) for g, p in base): Fraction(-1)}])
+    if set(apart) != {()} or abs(apart[()]) != 1:
+        return None
+    return _call("asinh" if apart[()] == 1 else "acosh", writer.polynomial({base: Fraction(1)}))
+
+
+def _of_exponentials(writer: Writer, inner: Ratio, left: Polynomial, sums: dict[Any, int]) -> Any:
+    """log of number · e^left · Π (sums in e^w)^n."""
+    rest = [(g, p) for g, p in inner.monomial if writer.field.generators[g].kind != "exp"]
+    if rest or len(sums) != len(inner.factors):
+        return None
+    waves = waves_of(writer, left, sums)
+    w = writer.polynomial(waves.w)
+    size = Size(writer, waves.w)
+    whole, sign = _sum_of_logs(writer, waves, inner.number, w, size)
+    if whole is None:
+        return None
+    if sign:
+        whole = _call(
+            "where", _call("lt", w, number(0)) if sign > 0 else _call("gt", w, number(0)), _nan(w, sign), whole
+        )
+    elif _at_one(waves, inner.number) == 1:
+        less = writer(writer.field.plus([inner, Ratio(Fraction(-1))]))
+        whole = _call("where", _call("lt", size.term, number(2)), _call("log1p", less), whole)
+    return whole
+
+
+def _nan(w: Any, sign: int) -> Any:
+    """The logarithm of a negative number."""
+    return _call("log", w if sign > 0 else -w)
+
+
+def _at_one(waves: Waves, value: Fraction) -> Fraction | None:
+    """What the argument is where e^w = 1; None where that depends."""
+    for piece in waves.pieces:
+        numbers = piece.numbers
+        if numbers is None or not sum(numbers.values()):
+            return None
+        value *= sum(numbers.values()) ** piece.power
+    return value
+
+
+def _sum_of_logs(writer: Writer, waves: Waves, value: Fraction, w: Any, size: Any) -> tuple[Any, int]:
+    """The logarithm as a sum, and 1 or -1 where its argument is positive for positive or negative w only."""
+    parts: list[tuple[Any, bool]] = []
+    turns = 1 if value > 0 else -1
+    changes = False
+    up, down = waves.exponents()
+    if up or down:
+        parts.append(_linear(writer, waves, up, down, w, size))
+    for piece in waves.pieces:
+        if piece.kind == -1:
+            changes ^= bool(piece.power % 2)
+            whole = -writer.scaled(Fraction(piece.highest), size.term)
+            near = _call("log", -_call("expm1", whole))
+            log = _call("where", _call("gt", whole, number(-0.7)), near, _call("log1p", -_call("exp", whole)))
+        else:
+            found = _positive(writer, piece, w, size)
+            if found is None:
+                return None, 0
+            log = found
+        parts.append((writer.scaled(Fraction(abs(piece.power)), log), piece.power < 0))
+    if abs(value) != 1:
+        parts.append((_call("log", number(abs(value) if abs(value) > 1 else 1 / abs(value))), abs(value) < 1))
+    if not changes and turns < 0:
+        return None, 0
+    return writer.added(parts), turns if changes else 0
+
+
+def _linear(writer: Writer, waves: Waves, up: Polynomial, down: Polynomial, w: Any, size: Any) -> tuple[Any, bool]:
+    """What the powers of e in front give: a polynomial, or one for each sign of w."""
+    if up == down:
+        return writer.polynomial(up), False
+    if up == times(down, -1) and up == waves.w:
+        return size.term, False
+    if up == times(down, -1) and down == waves.w:
+        return size.term, True
+    return _call("where", _call("gt", w, number(0)), writer.polynomial(up), writer.polynomial(down)), False
+
+
+def _positive(writer: Writer, piece: Piece, w: Any, size: Any) -> Any:
+    """The logarithm of a sum with positive coefficients."""
+    numbers = piece.numbers
+    if numbers is None or any(c < 0 for c in numbers.values()):
+        return None
+    found = []
+    for first in (piece.highest, 0):
+        if numbers[first] == 1:
+            found.append(_call("log1p", side(writer, piece, size, first, skip=True)))
+        else:
+            found.append(_call("log", side(writer, piece, size, first)))
+    return found[0] if found[0] is found[1] else _call("where", _call("gt", w, number(0)), *found)
+
+
+class Joined:
+    """The terms that pairs of logarithms in a sum became, and the monomials that they replace."""
+
+    def __init__(self) -> None:
+        self.used: set[Monomial] = set()
+        self.terms: list[tuple[Any, bool]] = []
+
+
+def joined(writer: Writer, poly: Polynomial) -> Joined:
+    """log a - log b from a - b where that is short; log x + c near its zero from the distance to it."""
+    found = Joined()
+    logs = {m: c for m, c in poly.items() if len(m) == 1 and m[0][1] == 1 and writer._kind(m) == "log"}
+    for m, c in logs.items():
+        for n, d in logs.items():
+            if c > 0 and d == -c and not {m, n} & found.used:
+                term = _pair(writer, m, n)
+                if term is not None:
+                    found.used |= {m, n}
+                    found.terms.append((writer.scaled(c, term), False))
+    if len(poly) == 2 and () in poly and len(logs) == 1:
+        ((m, c),) = logs.items()
+        inner = writer.field.generators[m[0][0]].inner
+        if inner.number == 1 and not inner.factors and len(inner.monomial) == 1 and inner.monomial[0][1] == 1:
+            found.used = set(poly)
+            found.terms.append((writer.scaled(abs(c), _shifted(writer, inner, poly[()] / c)), c < 0))
+    return found
+
+
+def _pair(writer: Writer, m: Monomial, n: Monomial) -> Any:
+    a, b = (writer.field.generators[k[0][0]].inner for k in (m, n))
+    apart = writer.field.plus([a, writer.field.times(Ratio(Fraction(-1)), b)])
+    if apart.factors or a.polynomial is None or b.polynomial is None:
+        return None
+    below = writer(b)
+    direct = writer._generator(m[0][0]) - writer._generator(n[0][0])
+    near = _near_one(writer, apart, writer(a), below)
+    return _call("where", _call("gt", below, number(0)), near, direct)
+
+
+def _shifted(writer: Writer, inner: Ratio, c: Fraction) -> Any:
+    """log x + c; near x = e^-c, whose digits are known to twice a float's, log1p((x - e^-c)/e^-c)."""
+    with localcontext() as context:
+        context.prec = 50
+        root = (-Decimal(c.numerator) / Decimal(c.denominator)).exp()
+        first = float(root)
+        second = float(root - Decimal(first))
+    if not first or first == float("inf"):
+        raise TooLong
+    x = writer(inner)
+    near = ((x - number(first)) - number(second)) / number(first)
+    plain = _call("log", x) + number(int(c) if c.denominator == 1 else c)
+    return _call("where", _call("lt", _call("abs", near), number(0.5)), _call("log1p", near), plain)
+
+
+__all__ = ["joined", "key_of", "logarithm"]

@@ -1,0 +1,209 @@
+"""From scalar terms to ratios of polynomials in their generators."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from symgrad.formula.accurate.ratios import Field, Ratio
+from symgrad.formula.canonical.polynomials import Polynomial, TooLong
+from symgrad.formula.term import NUMBER, Term, postorder
+
+FUNCTIONS = frozenset({"log", "sin", "cos", "atan"})
+"""Functions of one argument that stay what they are."""
+
+
+class Unreadable(Exception):
+    """A term that is no formula of this kind."""
+
+
+class Reader:
+    """Reads the terms of one formula; ``field`` holds the generators."""
+
+    def __init__(self) -> None:
+        self.field = Field()
+        self._read: dict[Term, Ratio] = {}
+
+    def __call__(self, root: Term) -> Ratio:
+        """The ratio that a scalar term is.  Raises ``Unreadable``, ``TooLong`` or ``ZeroDivisionError``."""
+        for term in postorder([root], self._read):
+            self._read[term] = self._one(term)
+        return self._read[root]
+
+    def _one(self, term: Term) -> Ratio:
+        if term.op is NUMBER:
+            return self._number(term.number, term)
+        if term.op.name == "symbol":
+            return self.field.single(self.field.generator("variable", term=term))
+        rule = _RULES.get(term.op.name)
+        if rule is not None:
+            return rule(self, term, [self._read[a] for a in term.args])
+        if term.op.name in FUNCTIONS:
+            return self.function(term.op.name, self._read[term.args[0]])
+        if term.op.define is not None:
+            meant = term.op.define(*term.args, **term.params)
+            return Reader.__call__(self, meant)
+        raise Unreadable(term.op.name)
+
+    def _number(self, value: Any, term: Term) -> Ratio:
+        if isinstance(value, str):
+            return self.field.single(self.field.generator("constant", term=term))
+        if isinstance(value, (bool, complex)) or not math.isfinite(value):
+            raise Unreadable(repr(value))
+        exact = Fraction(value)
+        if max(abs(exact.numerator), exact.denominator) > 2**53:
+            return self.field.single(self.field.generator("constant", term=term))
+        return Ratio(exact)
+
+    def function(self, name: str, inner: Ratio) -> Ratio:
+        """A function of a ratio as a generator; odd and even ones of a positive multiple."""
+        if name in ("sin", "cos", "atan") and inner.number < 0:
+            made = self.function(name, self.field.times(Ratio(Fraction(-1)), inner))
+            return made if name == "cos" else self.field.times(Ratio(Fraction(-1)), made)
+        if name == "log" and inner.number == 1 and not inner.factors:
+            if not inner.monomial:
+                return Ratio(Fraction(0))
+            if all(self.field.generators[g].kind == "exp" for g, _ in inner.monomial):
+                return self.field.ratio({self.field.generators[g].inner: p for g, p in inner.monomial})
+        return self.field.single(self.field.generator(name, inner))
+
+    def exp(self, inner: Ratio, times: Fraction = Fraction(1)) -> Ratio:
+        """e^(times · inner): a product of exponentials of monomials."""
+        poly = inner.polynomial
+        if poly is None:
+            poly = {
+                (
+                    (self.field.generator("ratio", Ratio(Fraction(1), inner.monomial, inner.factors)), Fraction(1)),
+                ): inner.number
+            }
+        found = Ratio(Fraction(1))
+        for m, c in poly.items():
+            found = self.field.times(found, self.field.single(self.field.generator("exp", m), c * times))
+        return found
+
+    def sqrt(self, inner: Ratio) -> Ratio:
+        """√inner as a generator."""
+        size = self._size(inner)
+        if size is not None:
+            return size
+        poly = inner.polynomial
+        if poly is None or any(p < 0 for m in poly for _, p in m):
+            return self.function("sqrt_of", inner)
+        return self.field.single(self.field.generator("sqrt", poly))
+
+    def _size(self, inner: Ratio) -> Ratio | None:
+        """c·|x| of c²·x²."""
+        if inner.factors or inner.number <= 0 or len(inner.monomial) != 1:
+            return None
+        ((g, p),) = inner.monomial
+        root = Fraction(math.isqrt(inner.number.numerator), math.isqrt(inner.number.denominator))
+        if p != 2 or root**2 != inner.number or self.field.generators[g].kind != "variable":
+            return None
+        return self.field.times(Ratio(root), self.abs(self.field.single(g)))
+
+    def abs(self, inner: Ratio) -> Ratio:
+        """|inner|, for a multiple of a variable."""
+        if inner.factors or len(inner.monomial) != 1 or inner.monomial[0][1] != 1:
+            raise Unreadable("abs")
+        g = inner.monomial[0][0]
+        if self.field.generators[g].kind != "variable":
+            raise Unreadable("abs")
+        return self.field.times(Ratio(abs(inner.number)), self.field.single(self.field.generator("abs", g)))
+
+    def power(self, term: Term, base: Ratio) -> Ratio:
+        """A power with a whole or half exponent."""
+        exponent = term.args[1].number
+        if isinstance(exponent, (bool, complex, str, type(None))) or Fraction(exponent).denominator > 2:
+            raise Unreadable("pow")
+        exponent = Fraction(exponent)
+        if abs(exponent) > 12:
+            raise Unreadable("pow")
+        if exponent.denominator == 1:
+            return self.field.power(base, int(exponent))
+        return self.field.power(self.sqrt(base), int(2 * exponent))
+
+    def logistic(self, u: Ratio, times: int = 1) -> Ratio:
+        """1/(1 + e^(-times · u))."""
+        below = self.field.plus([Ratio(Fraction(1)), self.exp(u, Fraction(-times))])
+        return self.field.power(below, -1)
+
+    def waves(self, u: Ratio, sign: int) -> Ratio:
+        """e^u ± e^-u."""
+        return self.field.plus([self.exp(u), self.field.times(Ratio(Fraction(sign)), self.exp(u, Fraction(-1)))])
+
+    def softplus(self, u: Ratio) -> Ratio:
+        """log(1 + e^u)."""
+        return self.function("log", self.field.plus([Ratio(Fraction(1)), self.exp(u)]))
+
+    def negative(self, a: Ratio) -> Ratio:
+        """-a."""
+        return self.field.times(Ratio(Fraction(-1)), a)
+
+    def quotient(self, a: Ratio, b: Ratio) -> Ratio:
+        """a / b."""
+        return self.field.times(a, self.field.power(b, -1))
+
+
+def _sign(r: Reader, _: Term, a: list[Ratio]) -> Ratio:
+    return r.quotient(r.abs(a[0]), Ratio(abs(a[0].number), a[0].monomial)) if a[0].number > 0 else r.negative(
+        _sign(r, _, [r.negative(a[0])])
+    )  # fmt: skip
+
+
+_ONE = Ratio(Fraction(1))
+_HALF = Ratio(Fraction(1, 2))
+Rule = Callable[[Reader, Term, list[Ratio]], Ratio]
+_RULES: dict[str, Rule] = {
+    "add": lambda r, t, a: r.field.plus(a),
+    "sub": lambda r, t, a: r.field.plus([a[0], r.negative(a[1])]),
+    "mul": lambda r, t, a: r.field.times(*a),
+    "neg": lambda r, t, a: r.negative(a[0]),
+    "div": lambda r, t, a: r.quotient(*a),
+    "scaled_reciprocal": lambda r, t, a: r.quotient(a[1], a[0]),
+    "reciprocal": lambda r, t, a: r.quotient(_ONE, a[0]),
+    "square": lambda r, t, a: r.field.power(a[0], 2),
+    "pow": lambda r, t, a: r.power(t, a[0]),
+    "sqrt": lambda r, t, a: r.sqrt(a[0]),
+    "rsqrt": lambda r, t, a: r.quotient(_ONE, r.sqrt(a[0])),
+    "abs": lambda r, t, a: r.abs(a[0]),
+    "sign": _sign,
+    "exp": lambda r, t, a: r.exp(a[0]),
+    "expm1": lambda r, t, a: r.field.plus([r.exp(a[0]), Ratio(Fraction(-1))]),
+    "log1p": lambda r, t, a: r.function("log", r.field.plus([_ONE, a[0]])),
+    "sigmoid": lambda r, t, a: r.logistic(a[0]),
+    "tanh": lambda r, t, a: _tanh(r, a[0]),
+    "sinh": lambda r, t, a: r.field.times(_HALF, r.waves(a[0], -1)),
+    "cosh": lambda r, t, a: r.field.times(_HALF, r.waves(a[0], 1)),
+    "softplus": lambda r, t, a: r.softplus(a[0]),
+    "logsigmoid": lambda r, t, a: r.negative(r.softplus(r.negative(a[0]))),
+    "logaddexp": lambda r, t, a: r.function("log", r.field.plus([r.exp(a[0]), r.exp(a[1])])),
+    "hypot": lambda r, t, a: r.sqrt(r.field.plus([r.field.power(x, 2) for x in a])),
+}
+DEFINED = {"gated", "softplus_slope", "sigmoid_slope", "tanh_slope", "one_less_square", "logsigmoid_slope"}
+DEFINED |= {"by_divisor", "squared_error"}
+"""Ops that are read as what they are made of."""
+READABLE = frozenset(_RULES) | FUNCTIONS | DEFINED
+
+
+def _tanh(r: Reader, u: Ratio) -> Ratio:
+    """tanh of softplus is a ratio of polynomials in e^u; any other one is, too."""
+    e = _exponential(r, u)
+    if e is None:
+        up, down = r.exp(u, Fraction(2)), _ONE
+    else:
+        up, down = r.field.power(e, 2), _ONE
+    return r.quotient(r.field.plus([up, r.negative(down)]), r.field.plus([up, down]))
+
+
+def _exponential(r: Reader, u: Ratio) -> Ratio | None:
+    """e^u where u is a logarithm."""
+    if u.number == 1 and not u.factors and len(u.monomial) == 1 and u.monomial[0][1] == 1:
+        made = r.field.generators[u.monomial[0][0]]
+        if made.kind == "log":
+            return made.inner  # type: ignore[no-any-return]
+    return None
+
+
+__all__ = ["READABLE", "Polynomial", "Reader", "TooLong", "Unreadable"]

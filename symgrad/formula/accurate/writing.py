@@ -1,0 +1,339 @@
+"""From ratios to terms that keep their digits: nothing overflows that need not, and no digits cancel that are known.
+
+Exponentials are written by t = e^-|w|, roots of differences by their conjugates, 1 - cos u as 2 sin²(u/2), sums of two
+squares as hypot; products alternate between factors and divisors, so that neither runs away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from symgrad.formula.accurate.ratios import Field, Key, Ratio
+from symgrad.formula.accurate.series import near_zero
+from symgrad.formula.canonical.polynomials import Monomial, Polynomial, added, monomial, multiplied
+from symgrad.formula.term import Term, number
+from symgrad.op import lookup
+
+_PLAIN = ("variable", "constant", "abs")
+Items = list[tuple[Any, int]]
+"""Terms with the powers they have in a product."""
+
+
+def call(name: str, *args: Any) -> Any:
+    """An op of terms."""
+    return lookup(name)(*args)
+
+
+class Writer:
+    """Writes ratios of one field."""
+
+    def __init__(self, field: Field):
+        self.field = field
+        self._written: dict[Any, Any] = {}
+
+    def __call__(self, a: Ratio) -> Any:
+        """The term of a ratio."""
+        key = (a.number, a.monomial, tuple(sorted(a.factors.items())))
+        if key not in self._written:
+            direct = self._direct(a)
+            short = near_zero(self.field, a)
+            if short is not None:
+                x = self._generator(short.variable)
+                direct = call("where", call("lt", call("abs", x), number(short.radius)), short.term(x), direct)
+            self._written[key] = direct
+        return self._written[key]
+
+    def polynomial(self, poly: Polynomial) -> Any:
+        """The term of a polynomial."""
+        return self(self.field.ratio(poly))
+
+    # -------------------------------------------------------------------------------------- products
+
+    def _direct(self, a: Ratio) -> Any:
+        if not a.number:
+            return number(0)
+        value, items = a.number, []
+        powers: list[tuple[int, Fraction]] = []
+        for g, p in a.monomial:
+            if self.field.generators[g].kind == "exp":
+                powers.append((g, p))
+            else:
+                items += self._plain(a, g, p)
+        waves: dict[Key, int] = {}
+        for key, n in a.factors.items():
+            if any(self._exponent(m) for m, _ in key):
+                waves[key] = n
+            else:
+                c, more = self._factor(dict(key), n, len(a.factors) + len(items) > 1)
+                value *= c
+                items += more
+        if powers or waves:
+            from symgrad.formula.accurate.waves import exponentials
+
+            return exponentials(self, value, items, self._exponent(monomial(powers)), waves)
+        return self.product(value, items)
+
+    def _plain(self, a: Ratio, g: int, p: Fraction) -> Items:
+        """A generator to a power; |x|/x is the sign of x."""
+        made = self.field.generators[g]
+        powers = dict(a.monomial)
+        if made.kind == "abs" and p == 1 and powers.get(made.inner) == -1:
+            return [(call("sign", self._generator(made.inner)), 1)]
+        signs = [h for h, q in a.monomial if q == 1 and self._is_size_of(h, g)]
+        if made.kind == "variable" and p == -1 and signs:
+            return []
+        if made.kind == "sqrt" and p < 0:
+            pair = self.squares(made.inner)
+            if pair is not None and () not in made.inner and all(sign > 0 for _, sign in pair):
+                return self._size(pair[0][0], pair[1][0], int(p))
+        if p.denominator == 1:
+            return [(self._generator(g), int(p))]
+        return [(call("sqrt", self._generator(g)), int(2 * p))]
+
+    def _is_size_of(self, h: int, g: int) -> bool:
+        made = self.field.generators[h]
+        return made.kind == "abs" and made.inner == g
+
+    def product(self, value: Fraction, items: Items) -> Any:
+        """number · Π term^power, factors and divisors in turn."""
+        above = [t for t, n in items for _ in range(n)]
+        below = [t for t, n in items for _ in range(-n)]
+        found: Any = None
+        if above and abs(value) < 1:
+            above[0], value = self.scaled(value, above[0]), Fraction(1)
+        while above or below:
+            if above:
+                found = above.pop(0) if found is None else found * above.pop(0)
+            if below:
+                top = 1 if found is None else found
+                found = number(top) / below.pop(0) if found is None else found / below.pop(0)
+        return self.scaled(value, found)
+
+    def scaled(self, value: Fraction, term: Any) -> Any:
+        """number · term."""
+        if term is None:
+            return number(int(value) if value.denominator == 1 else value)
+        if value in (1, -1):
+            return term if value == 1 else -term
+        if value.denominator == 1:
+            return number(int(value)) * term
+        if abs(value.numerator) == 1:
+            found = term / number(value.denominator)
+            return found if value > 0 else -found
+        return number(value.numerator) * term / number(value.denominator)
+
+    # -------------------------------------------------------------------------------------- generators
+
+    def _generator(self, g: int) -> Any:
+        made = self.field.generators[g]
+        if made.kind in ("variable", "constant"):
+            return made.term
+        if made.kind == "abs":
+            return call("abs", self._generator(made.inner))
+        if made.kind == "sqrt":
+            return self._root(made.inner)
+        if made.kind == "ratio":
+            return self(made.inner)
+        if made.kind == "sum":
+            signs = [(Ratio(abs(a.number), a.monomial, a.factors), a.number < 0) for a in made.inner]
+            return self.added([(self(a), negative) for a, negative in signs])
+        if made.kind == "sqrt_of":
+            return call("sqrt", self(made.inner))
+        if made.kind == "log":
+            from symgrad.formula.accurate.logarithms import logarithm
+
+            return logarithm(self, made.inner)
+        return call(made.kind, self(made.inner))
+
+    def _root(self, poly: Polynomial) -> Any:
+        """√(a² + b²) without squares, and √(a² - b²) from its factors."""
+        pair = self.squares(poly)
+        if pair is None:
+            return call("sqrt", self.polynomial(poly))
+        (a, c), (b, d) = pair
+        if c > 0 and d > 0:
+            return call("hypot", a, b)
+        big, small = (call("abs", x) for x in ((a, b) if c > 0 else (b, a)))
+        return call("sqrt", big - small) * call("sqrt", big + small)
+
+    def squares(self, poly: Polynomial) -> list[tuple[Any, int]] | None:
+        """a and b of ±a² ± b² with their signs."""
+        if len(poly) != 2:
+            return None
+        found = []
+        for m, c in poly.items():
+            root = Fraction(math.isqrt(abs(c.numerator)), math.isqrt(c.denominator))
+            if root**2 != abs(c) or len(m) > 1 or any(p != 2 for _, p in m):
+                return None
+            base = None if not m else self._generator(m[0][0])
+            found.append((self.scaled(root, base), 1 if c > 0 else -1))
+        return None if all(not m for m in poly) else found
+
+    # -------------------------------------------------------------------------------------- sums
+
+    def _factor(self, poly: Polynomial, n: int, busy: bool) -> tuple[Fraction, Items]:
+        """A sum to a power, as a number and factors; ``busy``: among others, which may make up for its size."""
+        pair = self.squares(poly)
+        if pair is not None:
+            (a, c), (b, d) = pair
+            if c > 0 and d > 0 and (abs(n) == 1 or () not in poly):
+                if n < 0 and () not in poly:
+                    return Fraction(1), self._size(a, b, 2 * n)
+                return Fraction(1), [(call("hypot", a, b), 2 * n)]
+            if c != d:
+                a, b = a / 2, b / 2
+                return Fraction(4 * c) ** n, [(a - b, n), (a + b, n)]
+        turn = self._half_angle(poly)
+        if turn is not None:
+            sign, term = turn
+            return Fraction(2 * sign) ** n, [(term, 2 * n)]
+        conjugate = self._conjugate(poly)
+        if conjugate is not None:
+            return Fraction(2) ** n, [(conjugate, n)]
+        far = self._far(poly) if busy or n < 0 else None
+        if far is not None:
+            term, scale, degree = far
+            return Fraction(1), [(scale, degree * n), (term, n)]
+        for write in (self._angle, self._sum):
+            term = write(poly)
+            if term is not None:
+                break
+        return Fraction(1), [(term, n)]
+
+    def _far(self, poly: Polynomial) -> tuple[Any, Any, int] | None:
+        """p(x) as p(x)/x^n · x^n for large |x|, so that its powers do not overflow."""
+        variables = {g for m in poly for g, _ in m if self.field.generators[g].kind == "variable"}
+        if len(variables) != 1:
+            return None
+        (g,) = variables
+        powers = [dict(m).get(g, Fraction(0)) for m in poly]
+        degree = max(powers)
+        grown = any(c.denominator == 1 and abs(c) > 1 for c in poly.values())
+        others = any(len(m) > (p > 0) for m, p in zip(poly, powers, strict=True))
+        if min(powers) < 0 or degree.denominator != 1 or not (degree > 1 or (degree == 1 and (others or grown))):
+            return None
+        x = self._generator(g)
+        far = call("gt", call("abs", x), number(1e18))
+        below = {monomial((*m, (g, -degree))): c for m, c in poly.items()}
+        term = call("where", far, self._sum(below), self._sum(poly))
+        return term, call("where", far, x, number(1)), int(degree)
+
+    def _size(self, a: Any, b: Any, n: int) -> Items:
+        """hypot(a, b) to a negative power, where it may overflow."""
+        big = call("gt", call("maximum", call("abs", a), call("abs", b)), number(1e30))
+        scale = call("where", big, number(0.25), number(1))
+        return [(call("hypot", scale * a, scale * b), n), (scale, -n)]
+
+    def _half_angle(self, poly: Polynomial) -> tuple[int, Any] | None:
+        """1 ± cos u as 2 cos²(u/2) and 2 sin²(u/2)."""
+        cosines = [m[0][0] for m in poly if len(m) == 1 and m[0][1] == 1 and self._kind(m) == "cos"]
+        if len(poly) != 2 or () not in poly or not cosines or any(abs(c) != 1 for c in poly.values()):
+            return None
+        (g,) = cosines
+        half = self(self.field.times(Ratio(Fraction(1, 2)), self.field.generators[g].inner))
+        one, other = poly[()], poly[((g, Fraction(1)),)]
+        return int(one), call("cos" if one == other else "sin", half)
+
+    def _kind(self, m: Monomial) -> str:
+        return self.field.generators[m[0][0]].kind if m else ""
+
+    def _conjugate(self, poly: Polynomial) -> Any:
+        """(a + b)/2 = (a² - b²)/4 / (a/2 - b/2) where roots of opposite sign have a short difference of squares."""
+        parts: dict[int | None, Polynomial] = {}
+        for m, c in poly.items():
+            roots = [g for g, p in m if self.field.generators[g].kind == "sqrt" and p == 1]
+            if len(roots) > 1:
+                return None
+            rest = monomial((*m, (roots[0], Fraction(-1)))) if roots else m
+            parts.setdefault(roots[0] if roots else None, {})[rest] = c
+        if len(parts) != 2 or set(parts) == {None}:
+            return None
+        (r, a), (s, b) = parts.items()
+        under: list[Polynomial] = [{(): Fraction(1)} if g is None else self.field.generators[g].inner for g in (r, s)]
+        minus: Polynomial = {(): Fraction(-1)}
+        top = self.field.reduced(
+            added([multiplied(multiplied(a, a), under[0]), multiplied(minus, multiplied(multiplied(b, b), under[1]))])
+        )
+        if len(top) > 2 or (len(top) == 2 and len(poly) > 2):
+            return None
+        one, two = (self._times_root({m: c / 2 for m, c in p.items()}, g) for p, g in ((a, r), (b, s)))
+        fixed = dict.fromkeys((*a, *b)) == {(): None}
+        if fixed and a[()] * b[()] > 0:
+            return one + two
+        part = self.field.ratio(top)
+        items: Items = [] if part.factors else [i for g, p in part.monomial for i in self._plain(part, g, p)]
+        if part.factors:
+            items.append((self(Ratio(Fraction(1), part.monomial, part.factors)), 1))
+        safe = self.product(part.number / 4, [*items, (one - two, -1)])
+        if fixed:
+            return safe
+        return call("where", call("lt", self.polynomial(multiplied(a, b)), number(0)), safe, one + two)
+
+    def _times_root(self, poly: Polynomial, g: int | None) -> Any:
+        term = self.polynomial(poly)
+        return term if g is None else self.product(Fraction(1), [(term, 1), (self._generator(g), 1)])
+
+    def _angle(self, poly: Polynomial) -> Any:
+        """atan a - atan b as the angle between them."""
+        if len(poly) != 2 or set(map(abs, poly.values())) != {Fraction(1)} or sum(poly.values(), Fraction(0)):
+            return None
+        if any(len(m) != 1 or m[0][1] != 1 or self._kind(m) != "atan" for m in poly):
+            return None
+        a, b = (self.field.generators[m[0][0]].inner for m, c in sorted(poly.items(), key=lambda row: -row[1]))
+        apart = self.field.plus([a, self.field.times(Ratio(Fraction(-1)), b)])
+        if apart.factors or apart.monomial:
+            return None
+        x, y, d = self(a), self(b), self(apart)
+        size = call("maximum", call("abs", x), number(1))
+        return call("atan2", d / size, 1 / size + (x / size) * y)
+
+    def _sum(self, poly: Polynomial) -> Any:
+        """Functions times polynomials, added up; logarithms are joined first."""
+        from symgrad.formula.accurate.logarithms import joined
+
+        rows = joined(self, poly)
+        self._versines(poly, rows)
+        groups: dict[Monomial, Polynomial] = {}
+        for m, c in poly.items():
+            own = tuple((g, p) for g, p in m if self.field.generators[g].kind not in _PLAIN)
+            plain = tuple((g, p) for g, p in m if self.field.generators[g].kind in _PLAIN)
+            if m not in rows.used:
+                groups.setdefault(own, {})[plain] = c
+        terms: list[tuple[Any, bool]] = rows.terms
+        for own, rest in groups.items():
+            if not own:
+                terms += [self._signed(c, {m: Fraction(1)}) for m, c in rest.items()]
+            else:
+                found = self.field.times(Ratio(Fraction(1), own), self.field.ratio(rest))
+                terms.append((self(Ratio(abs(found.number), found.monomial, found.factors)), found.number < 0))
+        return self.added(terms)
+
+    def _versines(self, poly: Polynomial, rows: Any) -> None:
+        """c - c·cos u among other terms."""
+        for m, c in poly.items():
+            if len(m) == 1 and m[0][1] == 1 and self._kind(m) == "cos" and poly.get(()) == -c and () not in rows.used:
+                half = self.field.times(Ratio(Fraction(1, 2)), self.field.generators[m[0][0]].inner)
+                sine = call("sin", self(half))
+                rows.terms.append((self.product(2 * abs(c), [(sine, 2)]), c > 0))
+                rows.used |= {m, ()}
+
+    def _signed(self, c: Fraction, poly: Polynomial) -> tuple[Any, bool]:
+        ((m, _),) = poly.items()
+        return self(Ratio(abs(c), m)), c < 0
+
+    def added(self, terms: Sequence[tuple[Any, bool]]) -> Any:
+        """The sum of (term, whether it is subtracted)."""
+        (first, negative), *rest = sorted(terms, key=lambda row: row[1])
+        found: Term = -first if negative else first
+        for term, taken in rest:
+            found = found - term if taken else found + term
+        return found
+
+    # -------------------------------------------------------------------------------------- exponentials
+
+    def _exponent(self, m: Monomial) -> Polynomial:
+        """The polynomial in the exponent of the exponentials in a monomial."""
+        return {self.field.generators[g].inner: p for g, p in m if self.field.generators[g].kind == "exp"}

@@ -1,0 +1,136 @@
+"""Naive formulas and their derivatives, evaluated and compiled: at most 4 units in the last place over all float64."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.formula.accurate import accurate
+from tests.naive import ONE, ROWS, TWO, Case, compiled, eager, evaluated
+
+LIMIT = 4
+BEYOND = {
+    "x tanh log(1 + e^x)": "its derivative has eight factors, which are rounded one by one: up to 6 units",
+    "log(1 + x) / x": "between 1/2 and 2, its derivative is a difference of numbers five times as large",
+    "x / sqrt(x^2 + y^2)": "the derivative where the root itself overflows, above 1.2e308",
+    "log sum e^x": "the sum knows nothing of its largest term, so what is 1e-18 beside 1 is lost",
+    "e^x / sum e^x": "the derivative has 1 - p for p next to 1, where the sum of the others is needed",
+    "-log(e^x / sum e^x)": "as for the shares: the derivative has p - 1",
+}
+"""Formulas that no rule here brings below the limit everywhere, and where they miss it."""
+NAMES = [*ONE, *TWO, *ROWS]
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES[::3] if n not in BEYOND])
+def test_naive_formulas_keep_their_digits(name):
+    case = Case(name, many=False)
+    with np.errstate(all="ignore"):
+        for way in (evaluated, compiled):
+            for error, place in case.worst(*way(case)):
+                assert error <= LIMIT, (way.__name__, error, place)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_naive_formulas_keep_their_digits_at_many_points(name):
+    case = Case(name)
+    with np.errstate(all="ignore"):
+        errors = [error for way in (evaluated, compiled) for error, _ in case.worst(*way(case))]
+    assert (max(errors) <= LIMIT) == (name not in BEYOND), errors
+
+
+NAN = ["log1p(e^x)", "e^x / (1 + e^x)", "log cosh x", "(e^x - e^-x) / (e^x + e^-x)", "-log(1 - sigmoid(x))"]
+
+
+@pytest.mark.parametrize("name", NAN)
+def test_gradients_that_were_nan_are_right_to_the_last_digits(name):
+    case = Case(name, many=False)
+    with np.errstate(all="ignore"):
+        lost = ~np.isfinite(eager(case)[0])
+    far = [k for k in np.flatnonzero(lost) if np.isfinite(float(case.exact[k].slopes[0]))]
+    assert far
+    x = sg.tensor(case.columns[0][far], requires_grad=True)
+    with np.errstate(all="ignore"):
+        (g,) = sg.autograd.grad(case.call(x).sum(), x)
+    np.testing.assert_array_max_ulp(g.numpy(), np.array([float(case.exact[k].slopes[0]) for k in far]), 4)
+
+
+def test_the_switches_give_what_was_written_to_the_bit():
+    points = np.array([-800.0, -3.0, 1e-9, 0.3, 40.0])
+    f = lambda x: sg.exp(x) / (1 + sg.exp(x))  # noqa: E731
+    x = sg.tensor(points, requires_grad=True, name="x")
+    y = f(x)
+    np.testing.assert_array_equal(sg.formula(y).evaluate(False, x=points), y.detach().numpy())
+    plain = sg.compile(f, points, stable=False)
+    np.testing.assert_array_equal(plain(points), y.detach().numpy())
+    assert "t1 / (1 + t1)" in plain.source
+    assert "t1 / (1 + t1)" not in sg.compile(f, points).source
+
+
+def test_formulas_are_printed_as_before():
+    found = sg.formula(lambda x: sg.sqrt(x**2 + 1) - x, (), wrt="x")
+    assert str(found) == "x/sqrt(x**2 + 1) - 1"
+    assert float(found.evaluate(x=1e9)) == pytest.approx(-5e-19, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, y: sg.tanh(x * y + 1),
+        lambda x, y: sg.exp(-x) * sg.sin(y),
+        lambda x, y: (x * x + y * y) * x,
+    ],
+    ids=["a layer", "a wave", "a polynomial"],
+)
+def test_programs_that_lose_nothing_are_left_alone(f):
+    args = np.array([0.3, 1.2]), np.array([2.0, -1.0])
+    for function in (f, sg.func.grad(lambda x, y: f(x, y).sum())):
+        one, two = (sg.compile(function, *args, name="program", stable=s).source for s in (True, False))
+        assert one == two
+
+
+def test_what_has_no_value_gets_none():
+    found = sg.formula(lambda x: sg.log(x + 1) - sg.log(x), ())
+    assert np.isnan(found.evaluate(x=-3.0))
+    assert float(found.evaluate(x=1e20)) == 1e-20
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_of_any_shape_and_dtype(dtype):
+    a, b = np.full((3, 1), 1000, dtype), np.linspace(-800, 900, 4).astype(dtype)
+    with np.errstate(all="ignore"):
+        got = sg.compile(lambda a, b: sg.log(sg.exp(a * b / 100) + sg.exp(b)), a, b)(a, b)
+    assert got.shape == (3, 4)
+    assert got.dtype == dtype
+    np.testing.assert_allclose(got, np.logaddexp(a * b / 100, b), rtol=1e-6)
+
+
+def test_a_saved_program_keeps_its_digits(tmp_path):
+    x = np.array([1.0, 2.0])
+    f = sg.compile(sg.func.grad(lambda x: ((1 - sg.cos(x)) / x**2).sum()), x)
+    path = tmp_path / "slope.py"
+    f.save(path)
+    done = subprocess.run([sys.executable, "-I", str(path), "--selftest"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    np.testing.assert_allclose(f(np.array([1e-9])), [-1e-9 / 12], rtol=1e-15)
+
+
+def test_long_formulas_take_linear_time():
+    from symgrad.formula.term import count, lookup, symbol
+
+    matrix, term = symbol("A", ("n", "n")), symbol("x", ("n",))
+    for _ in range(5_000):
+        term = lookup("log")(1 + lookup("exp")(matrix @ term))
+    (found,) = accurate([term])
+    assert count(found) > 25_000
+
+
+def test_what_is_factored_stays_so():
+    x, y = np.array([1 + 1e-9]), np.array([1 + 2e-9])
+    g = sg.compile(sg.func.grad(lambda x, y: ((1 - x) ** 2 + 100 * (y - x**2) ** 2).sum()), x, y)
+    exact = sg.formula("(1 - x)**2 + 100*(y - x**2)**2", shapes="x=;y=", wrt="x").evalf(20, x=x[0], y=y[0])
+    np.testing.assert_allclose(g(x, y), float(exact), rtol=1e-6)
