@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import SymgradError
-from symgrad.formula.digits.evaluating import evalf
+from symgrad.formula.digits import evalf
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder, substitute, symbol
 
 TOLERANCE = 2.0**-47
