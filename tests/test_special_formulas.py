@@ -25,6 +25,8 @@ WRITTEN = {
     "spence": (special.spence, r"\mathrm{Li}_{2}\left(1 - x\right)"),
     "ellipk": (special.ellipk, r"\mathrm{K}\left(x\right)"),
     "ellipe": (special.ellipe, r"\mathrm{E}\left(x\right)"),
+    "ellipkinc": (lambda x: special.ellipkinc(0.5, x), r"\mathrm{F}\left("),
+    "ellipeinc": (lambda x: special.ellipeinc(x, 0.5), r"\mathrm{E}\left(x, "),
     "airy": (lambda x: special.airy(x)[1] + special.airy(x)[2], r"\mathrm{Ai}'\left(x\right)"),
     "spherical_jn": (lambda x: special.spherical_jn(2, x), r"\mathrm{j}_{2}\left(x\right)"),
     "dawsn": (special.dawsn, r"\operatorname{dawsn}\left(x\right)"),
@@ -60,7 +62,7 @@ z = sp.Symbol("x")
 FROM_SYMPY = [
     sp.beta(z, 2), sp.gamma(z), sp.Ei(z), sp.expint(2, z), sp.Si(z), sp.Ci(z), sp.fresnels(z), sp.fresnelc(z),
     sp.elliptic_k(z), sp.elliptic_e(z), sp.airyai(z), sp.airyaiprime(z), sp.airybi(z), sp.airybiprime(z), sp.jn(1, z),
-    sp.yn(1, z), sp.factorial(z),
+    sp.yn(1, z), sp.factorial(z), sp.elliptic_f(z, sp.Rational(1, 4)), sp.elliptic_e(z, sp.Rational(1, 4)),
 ]  # fmt: skip
 
 
@@ -69,11 +71,6 @@ def test_functions_of_sympy(expr):
     made = sg.from_sympy(expr)
     value = float(evaluate(made if hasattr(made, "op") else made.term, {"x": np.float64(0.375)}))
     np.testing.assert_allclose(value, float(expr.subs(z, 0.375).evalf(20)), rtol=1e-13)
-
-
-def test_elliptic_integral_of_two_arguments_is_refused():
-    with pytest.raises(ValueError, match="complete integrals only"):
-        sg.from_sympy(sp.elliptic_e(z, z))
 
 
 def test_exported_program_needs_numpy_alone(tmp_path):

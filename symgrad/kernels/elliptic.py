@@ -60,3 +60,66 @@ def ellipb(m: Any) -> Any:
 def ellipd(m: Any) -> Any:
     """D(m) = (K - E)/m, the integral of sin²/√(1 - m sin²)."""
     return elliptic(m, 0.0, 1.0, np.inf)
+
+
+def carlson(x: Any, y: Any, z: Any) -> tuple[Any, Any]:
+    """Carlson's symmetric integrals R_F(x, y, z) and R_D(x, y, z) by duplication (DLMF 19.36.1, 19.36.2)."""
+    mean, weighted = (x + y + z) / 3, (x + y + 3 * z) / 5
+    away, aside = [mean - x, mean - y], [weighted - x, weighted - y]
+    total, scale = np.zeros_like(x + y + z), 1.0
+    for _ in range(11):
+        roots = [np.sqrt(part) for part in (x, y, z)]
+        moved = roots[0] * roots[1] + roots[1] * roots[2] + roots[2] * roots[0]
+        total = total + scale / (roots[2] * (z + moved))
+        scale = scale / 4
+        x, y, z, mean, weighted = ((part + moved) / 4 for part in (x, y, z, mean, weighted))
+    p, q = (part * scale / mean for part in away)
+    two, three = p * q - (p + q) ** 2, -p * q * (p + q)
+    first = (1 - two / 10 + three / 14 + two * two / 24) / np.sqrt(mean)
+    p, q = (part * scale / weighted for part in aside)
+    r = -(p + q) / 3
+    two, three = p * q - 6 * r * r, (3 * p * q - 8 * r * r) * r
+    second = scale * (1 - 3 * two / 14 + three / 6 + 9 * two * two / 88) / (weighted * np.sqrt(weighted)) + 3 * total
+    return first, second
+
+
+def incomplete_elliptic(phi: Any, m: Any, kind: int) -> Any:
+    """F, E, D or G (``kind`` 0 to 3) at an angle: the part of the last half turn, and the whole ones before.
+
+    D and G are the integrals of sin²/Δ and sin²/Δ³ for Δ² = 1 - m sin²; nan where Δ is not real.
+    """
+    phi, m = np.asarray(phi), np.asarray(m)
+    dtype = np.result_type(phi, m)
+    angle, y = np.broadcast_arrays(phi.astype(np.float64), m.astype(np.float64))
+    with np.errstate(all="ignore"):
+        turns = np.round(angle / np.pi)
+        rest = angle - turns * np.pi
+        sine, square = np.sin(rest), np.cos(rest) ** 2
+        delta = 1 - y * sine * sine
+        first, second = carlson(square, delta, np.ones_like(delta))
+        if kind == 3:
+            second = carlson(square, np.ones_like(delta), delta)[1]
+        part = sine * first - (y * sine**3 / 3 * second if kind else 0) if kind < 2 else sine**3 / 3 * second
+        whole = (ellipk, ellipe, ellipd, lambda v: ellipb(v) / (1 - v))[kind](y)
+        out = np.where(turns == 0, part, part + 2 * turns * whole)
+    return np.where(delta < 0, np.nan, out).astype(dtype, copy=False)[()]
+
+
+def ellipkinc(phi: Any, m: Any) -> Any:
+    """F(phi, m), the incomplete elliptic integral of the first kind."""
+    return incomplete_elliptic(phi, m, 0)
+
+
+def ellipeinc(phi: Any, m: Any) -> Any:
+    """E(phi, m), that of the second kind."""
+    return incomplete_elliptic(phi, m, 1)
+
+
+def ellipdinc(phi: Any, m: Any) -> Any:
+    """D(phi, m) = (F - E)/m, the integral of sin²/√(1 - m sin²)."""
+    return incomplete_elliptic(phi, m, 2)
+
+
+def ellipginc(phi: Any, m: Any) -> Any:
+    """G(phi, m), the integral of sin²/(1 - m sin²)^(3/2)."""
+    return incomplete_elliptic(phi, m, 3)

@@ -501,7 +501,7 @@ REAL_ONLY = frozenset(
     "bessel_y bessel_k bessel_ke chebyshev_polynomial_t gegenbauer_polynomial laguerre_polynomial hermite_polynomial_h "
     "hermite_polynomial_he gammainc gammaincc zeta argmax_of_pool gamma beta betaln betainc expn expi sine_integral "
     "cosine_integral dawsn dawsn_slope fresnels fresnelc spence spence_slope ellipk ellipe ellipb ellipd airy_ai "
-    "airy_ai_slope airy_bi airy_bi_slope erfcinv spherical_jn spherical_yn "
+    "airy_ai_slope airy_bi airy_bi_slope erfcinv ellipkinc ellipeinc ellipdinc ellipginc spherical_jn spherical_yn "
     "ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine "
     "gelu gelu_slope gelu_by_tanh gelu_by_tanh_slope mish hardswish hardswish_slope elu elu_slope softshrink "
     "scatter_others chosen complex lambertw log_odds ndtr log_ndtr inverse_mills erfcx erfinv copysign fmod nextafter "

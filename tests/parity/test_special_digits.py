@@ -129,6 +129,7 @@ S.rel_entr(x, y), S.kl_div(x, y), S.rel_entr(e, y[:3]), S.kl_div(e, 0 * e), S.lo
 [f(n, x) for n in (-3, -2, 0, 4) for f in (S.jv, S.yv, S.iv, S.kv, S.ive, S.kve)]
 S.spence(x), S.spence(e)
 S.ellipk(-x), S.ellipe(-x), S.ellipk(e), S.ellipe(e)
+S.ellipkinc(x, 0.7), S.ellipeinc(x, -2.0), S.ellipkinc(-x, e[:1]), S.ellipeinc(1.2, e), S.ellipkinc(e, 0.5)
 S.airy(x), S.airy(-x), S.airy(e)
 [S.spherical_jn(n, x) for n in (0, 1, 4)], [S.spherical_yn(n, x) for n in (0, 1, 4)]
 S.spherical_jn(2, x, derivative=True), S.spherical_yn(0, x, derivative=True)
@@ -167,6 +168,19 @@ def test_derivatives_where_the_quotients_have_none(name, at, want):
         (y,) = sg.autograd.grad(y, x, create_graph=True)
         found.append(float(y))
     np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["ellipkinc", "ellipeinc"])
+def test_incomplete_elliptic_integrals(name):
+    phi, m = np.meshgrid(np.linspace(-4, 4, 9), [-5.0, -0.1, 0.0, 0.3, 0.9, 0.999])
+    exact = mpmath.ellipf if name == "ellipkinc" else mpmath.ellipe
+    with mpmath.workdps(30):
+        want = [float(exact(mpmath.mpf(p), mpmath.mpf(q))) for p, q in zip(phi.flat, m.flat, strict=True)]
+    np.testing.assert_allclose(getattr(kernels, name)(phi, m).ravel(), want, rtol=5e-15, atol=1e-15)
+    x = sg.tensor([0.3, 1.0], dtype=sg.float64, requires_grad=True)
+    k = sg.tensor([0.0, 0.4], dtype=sg.float64, requires_grad=True)
+    assert sg.autograd.gradcheck(getattr(sg.special, name), (x, k))
+    assert sg.autograd.gradgradcheck(getattr(sg.special, name), (x, k))
 
 
 def test_slopes_of_relative_entropy():

@@ -124,7 +124,7 @@ FOURIER: dict[tuple[bool, str], str] = {
 }
 """The marks of Fourier's transform: its inverse, its adjoint (the inverse times the size), and the inverse of that."""
 LETTERS = {
-    "gamma": r"\Gamma", "beta": "B", "ellipk": "K", "ellipe": "E",
+    "gamma": r"\Gamma", "beta": "B", "ellipk": "K", "ellipe": "E", "ellipkinc": "F",
     "expi": "Ei", "sine_integral": "Si", "cosine_integral": "Ci",
     "fresnels": "S", "fresnelc": "C", "airy_ai": "Ai", "airy_bi": "Bi", "airy_ai_slope": "Ai'", "airy_bi_slope": "Bi'",
 }  # fmt: skip

@@ -51,6 +51,12 @@ def _letters(w: Writer, t: Term) -> Piece:
     return function(kind_of(t.shape), rf"\mathrm{{{name}}}{accent}", *(text_of(w.operand(x, t.shape)) for x in t.args))
 
 
+@writes("ellipeinc")
+def _incomplete_second_kind(w: Writer, t: Term) -> Piece:
+    """E of two arguments."""
+    return function(kind_of(t.shape), r"\mathrm{E}", *(text_of(w.operand(x, t.shape)) for x in t.args))
+
+
 @writes("betaln")
 def _log_beta(w: Writer, t: Term) -> Piece:
     made = function(kind_of(t.shape), r"\log \mathrm{B}", *(text_of(w.operand(x, t.shape)) for x in t.args))

@@ -141,7 +141,9 @@ def _word_atom(r: Any, text: str) -> Any:
     upright = word(text) + ("'" if r.tokens.peek() == "'" else "")
     if upright in _UPRIGHT and r.tokens.peek(upright.count("'")) == "(":
         r.tokens.at += upright.count("'")
-        return entrywise(lookup(_UPRIGHT[upright]), *r.arguments()[0])
+        found = r.arguments()[0]
+        name = "ellipeinc" if upright == "E" and len(found) > 1 else _UPRIGHT[upright]
+        return entrywise(lookup(name), *found)
     constants = {"i": 1j, "nan": math.nan}
     if word(text) not in constants:
         r.tokens.at -= 1

@@ -532,12 +532,6 @@ def _of_order(name: str, order: Term, x: Term) -> Any:
     return lookup("digamma")(x) if name == "polygamma" and not n else lookup(name)(x, n=n)
 
 
-def _complete(function: str, name: str, args: list[Term]) -> Any:
-    if len(args) > 1:
-        raise FormulaError(f"{function} is read for complete integrals only, which have one argument.")
-    return lookup(name)(*args)
-
-
 def _whole(name: str, order: Term) -> int:
     if not isinstance(order.number, int):
         raise FormulaError(f"{name} is read for whole orders only.")
@@ -580,7 +574,7 @@ _BACK: dict[str, Callable[[list[Any]], Any]] = {
     "expint": lambda a: _of_order("expn", *a),
     "jn": lambda a: _of_order("spherical_jn", *a),
     "yn": lambda a: _of_order("spherical_yn", *a),
-    "elliptic_e": lambda a: _complete("elliptic_e", "ellipe", a),
+    "elliptic_e": lambda a: lookup("ellipe" if len(a) == 1 else "ellipeinc")(*a),
     "factorial": lambda a: lookup("gamma")(lookup("add")(a[0], 1)),
     "zeta": lambda a: lookup("zeta")(a[0], a[1] if len(a) > 1 else 1),
     "chebyshevt": lambda a: _of_order("chebyshev_polynomial_t", *a),
