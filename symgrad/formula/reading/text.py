@@ -176,7 +176,10 @@ ALIASES = {
     "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "transpose": "permute",
     "conjugate": "conj", "re": "real", "im": "imag", "ITE": "where",
 }  # fmt: skip
-REDUCTIONS = tuple("any all sum mean var std amax amin norm logsumexp prod argmax argmin argmax_of_pool".split())
+REDUCTIONS = (
+    "any", "all", "sum", "mean", "var", "std", "amax", "amin", "norm", "logsumexp", "prod", "argmax", "argmin",
+    "argmax_of_pool",
+)  # fmt: skip
 _FOLDED = ("maximum", "minimum", "logical_and", "logical_or")
 
 
