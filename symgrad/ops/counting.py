@@ -39,6 +39,24 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     return _indices(input, np.argwhere(values))
 
 
+@front("nonzero_static")
+def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:
+    """The first ``size`` places of entries that are not zero, shape (size, ndim); ``fill_value`` where there are fewer.
+
+    >>> import numpy as np
+    >>> nonzero_static(np.array([0, 7, 5]), size=3)
+    array([[ 1],
+           [ 2],
+           [-1]])
+    """
+    if size < 0:
+        raise ArgumentError("nonzero_static: 'size' must be an non-negative integer")
+    found = np.argwhere(values_of(input))[:size]
+    places = np.full((size, found.shape[1]), fill_value, np.int64)
+    places[: len(found)] = found
+    return _indices(input, places)
+
+
 @front("argwhere")
 def argwhere(input: Any) -> Any:
     """Places of the entries that are not zero: shape (count, ndim)."""

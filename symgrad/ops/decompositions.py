@@ -13,6 +13,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, primitive, shape_of
+from symgrad.ops.arithmetic import clone
 from symgrad.ops.complex import complex_of, conj, real
 from symgrad.ops.gaps import over_gaps
 from symgrad.ops.joining import cat, narrow
@@ -28,7 +29,7 @@ from symgrad.ops.naming import within
 from symgrad.ops.reductions import mean
 from symgrad.ops.results import Named, named
 from symgrad.ops.select import where
-from symgrad.ops.shaping import expand, flip, mT, reshape, unsqueeze
+from symgrad.ops.shaping import expand, flip, mT, ones_like, reshape, unsqueeze
 from symgrad.ops.spectral import (
     eigh_vectors_op,
     eigvalsh_op,
@@ -289,6 +290,10 @@ def powers(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """The powers of every entry of a vector along a new last axis, the highest first unless ``increasing``."""
     if len(shape_of(x)) != 1:
         raise ShapeError(f"x must be a one-dimensional tensor, got shape {tuple(shape_of(x))}.")
+    if N is not None and N < 0:
+        raise ArgumentError(f"N must be non-negative, got {N}.")
+    if N in (0, 1):
+        return clone(narrow(reshape(ones_like(x), -1, 1), 1, 0, N))
     out = vander(x, N=N)
     return out if increasing else flip(out, (-1,))
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, broadcast_shapes, front, lookup, primitive, shape_of
+from symgrad.op import Op, broadcast_shapes, front, lookup, primitive, refusal, shape_of
 from symgrad.ops.indexing import getitem, index_select
 from symgrad.ops.joining import cat, chunk, embed_op, narrow, split, stack
 from symgrad.ops.linalg import diag_embed
@@ -111,6 +111,19 @@ def tile(input: Any, *dims: Any) -> Any:
     return repeat(input, *(1,) * (len(shape_of(input)) - len(counts)), *counts)
 
 
+def _places_repeated(repeats: Any) -> Any:
+    """The places 0, 1, …, each as often as a vector of counts says."""
+    counts = np.asarray(repeats)
+    if counts.ndim != 1:
+        raise ArgumentError("repeat_interleave only accept 1D vector as repeat")
+    if counts.dtype.kind not in "iu":
+        raise refusal("repeat_interleave", "", counts.dtype)
+    if counts.size and counts.min() < 0:
+        raise ArgumentError(f"repeats can not be negative, got {counts.min()}")
+    found = np.repeat(np.arange(len(counts), dtype=counts.dtype), counts)
+    return repeats.new_tensor(found) if hasattr(repeats, "new_tensor") else found
+
+
 @front("repeat_interleave")
 def repeat_interleave(
     input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
@@ -120,7 +133,7 @@ def repeat_interleave(
     Of one vector of ``repeats`` alone: the places 0, 1, …, each as often as it says.
     """
     if repeats is None:
-        input, repeats = np.arange(shape_of(input)[0]), input
+        return _places_repeated(input)
     if dim is None:
         input, dim = reshape(input, -1), 0
     axis = axis_of(dim, len(shape_of(input)))

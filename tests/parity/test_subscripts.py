@@ -90,3 +90,26 @@ def test_changes_of_no_entries() -> None:
             x.sum().backward()
             assert a.grad.tolist() == [2.0, 2.0, 2.0]
             assert x._version == 1
+
+
+PLACES = """
+t.nonzero_static(x, size=3)
+x.nonzero_static(size=30, fill_value=-7)
+t.nonzero_static(x, size=0)
+t.nonzero_static(x, size=-1)
+t.nonzero_static(x[0, 0, 1], size=2)
+t.repeat_interleave(t.tensor([1, 0, 2]))
+t.repeat_interleave(t.tensor([1, 0, 2], dtype=t.int32))
+t.repeat_interleave(t.tensor([1.0, 0.0]))
+t.repeat_interleave(t.tensor([[1, 0]]))
+t.repeat_interleave(t.tensor([1, -1]))
+t.vander(x[0, 0], 0)
+t.vander(x[0, 0], 1)
+t.vander(x[0, 0], 3)
+t.vander(x[0, 0], -1)
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("line", PLACES)
+def test_places_and_powers(line: str) -> None:
+    test_as_torch(line)
