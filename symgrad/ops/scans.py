@@ -20,7 +20,7 @@ from symgrad.ops.refusals import kind_of
 from symgrad.ops.select import eq, ge, where
 from symgrad.ops.shaping import axis_of, flip, movedim, ones_like, unsqueeze_op
 from symgrad.ops.softmax import shifted_exp
-from symgrad.precision import digits
+from symgrad.precision import digits, halves
 from symgrad.precision.single import rounded
 
 inplace("cumsum", "cumprod")
@@ -127,6 +127,7 @@ cumprod_divided_op: Op = primitive(
     ),
     infer=lambda g, out, x, dim: x,
     define=lambda g, out, x, *, dim: _divided(g, out, x, dim),
+    half=halves.cumprod_divided,
     domain="nonzero",
     expanded=True,
     doc="The pullback of a running product: the sum of g_j · out_j from i on, over x_i; by products where one is zero.",

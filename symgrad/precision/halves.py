@@ -236,3 +236,13 @@ def prod(x: Any, dim: int, keepdim: bool = False) -> Any:
     r, rows = _rounding(x), np.moveaxis(wide, dim, 0)
     out = functools.reduce(lambda a, b: r(a * b), rows).astype(x.dtype)
     return np.expand_dims(out, dim) if keepdim else out[()]
+
+
+def cumprod_divided(g: Any, out: Any, x: Any, dim: int) -> Any:
+    """The sums of g_j · out_j for j >= i, over x_i: products, sums and quotients rounded; where one fails, once."""
+    g, out, x = np.broadcast_arrays(g, out, x)
+    if not kernels.divisible(widened(out), widened(x)):
+        return kernels.cumprod_divided(widened(g), widened(out), widened(x), dim).astype(x.dtype)
+    r = _rounding(x)
+    terms = np.flip(r(widened(g) * widened(out)), dim)
+    return (r(np.flip(np.cumsum(terms, dim, np.float32), dim)) / widened(x)).astype(x.dtype)

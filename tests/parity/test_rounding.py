@@ -211,6 +211,7 @@ ALONG: dict[str, Callable[[Any, Any], Any]] = {
     "logsumexp": lambda t, x: x.logsumexp((0, 1)),
     "logsumexp of rows": lambda t, x: x.logsumexp(1),
     "prod": lambda t, x: x.prod(),
+    "cumprod": lambda t, x: x.cumprod(0),
     "trapezoid": lambda t, x: t.trapezoid(x, dx=0.5),
     "prod of rows": lambda t, x: x.prod(1),
     "squared errors": lambda t, x: t.nn.functional.mse_loss(x, x.detach() * 3, reduction="none"),
