@@ -16,7 +16,8 @@ from symgrad.formula.printing.formats import spelled
 from symgrad.formula.printing.latex import latex
 from symgrad.formula.reading.text import from_latex, parse_formula
 from symgrad.formula.reading.unicode import from_unicode
-from symgrad.formula.sympy.expressions import from_sympy_expr, shape_of, to_sympy
+from symgrad.formula.sympy.expressions import shape_of, to_sympy
+from symgrad.formula.sympy.terms import from_sympy_expr
 from symgrad.formula.term import apply, as_term, evaluate, symbol
 from symgrad.op import lookup
 from symgrad.tape.formula import read

@@ -15,7 +15,8 @@ from sympy.printing.str import StrPrinter
 import symgrad as sg
 from symgrad.errors import FormulaError, FormulaTooDeep
 from symgrad.formula.sympy import heads
-from symgrad.formula.sympy.expressions import DEPTH_BUDGET, from_sympy_expr, shape_of, to_sympy
+from symgrad.formula.sympy.expressions import DEPTH_BUDGET, shape_of, to_sympy
+from symgrad.formula.sympy.terms import from_sympy_expr
 from symgrad.formula.term import evaluate, number, symbol
 
 x0 = sp.Symbol("x")

@@ -48,8 +48,8 @@ def from_sympy(expr: Any, *symbols: Any, indices: Sequence[Any] | None = None) -
     """
     import sympy as sp
 
-    from symgrad.formula.sympy.expressions import from_sympy_expr
     from symgrad.formula.sympy.heads import ArraySymbol
+    from symgrad.formula.sympy.terms import from_sympy_expr
 
     expr = sp.sympify(expr) if not isinstance(expr, (str, Term)) else expr
     if not isinstance(expr, (sp.Basic, sp.MatrixBase)):
@@ -263,7 +263,7 @@ def to_matexpr(value: Any) -> Any:
     if isinstance(value, Recorded):
         value = value.term  # type: ignore[attr-defined]
     elif not isinstance(value, Term):
-        from symgrad.formula.sympy.expressions import from_sympy_expr
+        from symgrad.formula.sympy.terms import from_sympy_expr
 
         if not hasattr(value, "free_symbols"):
             raise FormulaError(f"to_matexpr() takes a tensor, a term or an expression, not {type(value).__name__}.")

@@ -148,7 +148,7 @@ def _of_latex(given: str, table: dict[str, Term], shape: tuple[Any, ...]) -> lis
 def _of_sympy(given: Any, table: dict[str, Term], shape: tuple[Any, ...]) -> list[Reading]:
     import sympy as sp
 
-    from symgrad.formula.sympy.expressions import from_sympy_expr
+    from symgrad.formula.sympy.terms import from_sympy_expr
 
     expr = given if isinstance(given, (sp.Basic, sp.MatrixBase)) else sp.sympify(given)
     if isinstance(expr, (sp.MatrixExpr, sp.MatrixBase)) or getattr(expr, "atoms", lambda *_: ())(sp.MatrixSymbol):

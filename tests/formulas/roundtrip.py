@@ -13,7 +13,8 @@ from symgrad.formula.printing.formats import spelled
 from symgrad.formula.printing.latex import latex
 from symgrad.formula.reading.text import from_latex, parse_formula
 from symgrad.formula.reading.unicode import from_unicode
-from symgrad.formula.sympy.expressions import from_sympy_expr, to_sympy
+from symgrad.formula.sympy.expressions import to_sympy
+from symgrad.formula.sympy.terms import from_sympy_expr
 from symgrad.formula.term import Term, evaluate
 from symgrad.formula.term import symbols as symbols_of
 from tests.formulas.generator import values_for

@@ -230,7 +230,7 @@ class Indexable:
 
     def __getitem__(self, index: Any) -> Any:
         from symgrad.formula.canonical.simplify import canonical
-        from symgrad.formula.sympy.expressions import from_sympy_expr
+        from symgrad.formula.sympy.terms import from_sympy_expr
 
         return entry_at(canonical(from_sympy_expr(self)), index if isinstance(index, tuple) else (index,))
 

@@ -188,7 +188,7 @@ class Head(Indexable, sp.Expr):  # type: ignore[misc]
 
     def _latex(self, _: Any) -> str:
         from symgrad.formula.printing.latex import latex
-        from symgrad.formula.sympy.expressions import from_sympy_expr
+        from symgrad.formula.sympy.terms import from_sympy_expr
 
         text = latex(from_sympy_expr(self), canonical=False)
         return rf"\left({text}\right)" if self.op_name in ("outer", "solve") else text
@@ -222,7 +222,7 @@ class Elementwise(sp.Function):  # type: ignore[misc]
 
     def _latex(self, _: Any, exp: Any = None) -> str:
         from symgrad.formula.printing.latex import latex
-        from symgrad.formula.sympy.expressions import from_sympy_expr
+        from symgrad.formula.sympy.terms import from_sympy_expr
 
         text = latex(from_sympy_expr(self), canonical=False)
         return text if exp is None else rf"\left({text}\right)^{{{exp}}}"
