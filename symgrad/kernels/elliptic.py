@@ -29,7 +29,7 @@ def complete_elliptic(m: Any, a: float, b: Any) -> Any:
     return np.pi / 2 * (below + above * arithmetic) / (arithmetic * (arithmetic + power))
 
 
-def elliptic(m: Any, a: float, b: Any, end: float) -> Any:
+def quarter_elliptic(m: Any, a: float, b: Any, end: float) -> Any:
     """:func:`complete_elliptic` with its value at m = 1 and at -inf, nan above; ``b`` may be "complement": 1 - m."""
     m = np.asarray(m)
     y = m.astype(np.float64)
@@ -44,22 +44,22 @@ def elliptic(m: Any, a: float, b: Any, end: float) -> Any:
 
 def ellipk(m: Any) -> Any:
     """K(m), the complete elliptic integral of the first kind; inf at 1."""
-    return elliptic(m, 1.0, 1.0, np.inf)
+    return quarter_elliptic(m, 1.0, 1.0, np.inf)
 
 
 def ellipe(m: Any) -> Any:
     """E(m), that of the second kind; 1 at 1."""
-    return elliptic(m, 1.0, "complement", 1.0)
+    return quarter_elliptic(m, 1.0, "complement", 1.0)
 
 
 def ellipb(m: Any) -> Any:
     """B(m) = (E - (1 - m)K)/m, the integral of cos²/√(1 - m sin²)."""
-    return elliptic(m, 1.0, 0.0, 1.0)
+    return quarter_elliptic(m, 1.0, 0.0, 1.0)
 
 
 def ellipd(m: Any) -> Any:
     """D(m) = (K - E)/m, the integral of sin²/√(1 - m sin²)."""
-    return elliptic(m, 0.0, 1.0, np.inf)
+    return quarter_elliptic(m, 0.0, 1.0, np.inf)
 
 
 def carlson(x: Any, y: Any, z: Any) -> tuple[Any, Any]:
