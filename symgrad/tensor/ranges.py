@@ -11,7 +11,7 @@ import numpy as np
 
 from symgrad import dtypes, kernels
 from symgrad.devices import Options
-from symgrad.errors import ArgumentError, AutogradError
+from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import finished
 
@@ -51,6 +51,8 @@ def arange(
     tensor([1.0000, 1.2500, 1.5000, 1.7500])
     """
     row = [_plain(e) for e in ends]
+    if end is None and not row:
+        raise ArgumentError("arange() received an invalid combination of arguments - got (): it needs an end")
     if end is None:
         end = row.pop(0 if len(row) == 1 else 1)
     if start is None:
@@ -58,6 +60,8 @@ def arange(
     if step is None:
         step = row.pop(0) if row else 1
     start, end, step = _plain(start), _plain(end), _plain(step)
+    if any(isinstance(e, complex) for e in (start, end, step)):
+        raise DtypeError("value cannot be converted to type double without overflow: arange() takes real numbers")
     if not step:
         raise ArgumentError("step must be nonzero")
     if not math.isfinite(start) or not math.isfinite(end):

@@ -107,6 +107,9 @@ t.vander(x[0, 0], 0)
 t.vander(x[0, 0], 1)
 t.vander(x[0, 0], 3)
 t.vander(x[0, 0], -1)
+t.arange()
+t.arange(1j)
+t.arange(0, 3, 1j)
 """.strip().splitlines()
 
 
