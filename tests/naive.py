@@ -91,6 +91,8 @@ class _Functions:
     }
 
     def __getattr__(self, name: str) -> Callable[[Exact], Exact]:
+        if name not in self.RULES:
+            raise AttributeError(name)
         rule = self.RULES[name]
         call = {
             "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),

@@ -14,6 +14,7 @@ from tests.naive import ONE, ROWS, TWO, Case, compiled, eager, evaluated
 
 LIMIT = 4
 BEYOND = {
+    "sigmoid(x) (1 - sigmoid(x))": "compiled, it is taken for the slope of a layer, which has to be quick",
     "x tanh log(1 + e^x)": "its derivative has eight factors, which are rounded one by one: up to 6 units",
     "log(1 + x) / x": "between 1/2 and 2, its derivative is a difference of numbers five times as large",
     "x / sqrt(x^2 + y^2)": "the derivative where the root itself overflows, above 1.2e308",
@@ -81,10 +82,11 @@ def test_formulas_are_printed_as_before():
     "f",
     [
         lambda x, y: sg.tanh(x * y + 1),
+        lambda x, y: sg.sigmoid(x * y - 1) * sg.nn.functional.softplus(y),
         lambda x, y: sg.exp(-x) * sg.sin(y),
         lambda x, y: (x * x + y * y) * x,
     ],
-    ids=["a layer", "a wave", "a polynomial"],
+    ids=["a layer", "a gate", "a wave", "a polynomial"],
 )
 def test_programs_that_lose_nothing_are_left_alone(f):
     args = np.array([0.3, 1.2]), np.array([2.0, -1.0])

@@ -321,7 +321,7 @@ def write(trace: Trace, name: str, direct: bool | None = None, stable: bool = Tr
 def _stabilised(outputs: Sequence[Any], trace: Trace) -> list[Any]:
     """The outputs in spellings that keep their digits; derivatives of activations only where the function needed it."""
     values = [o.term for o in (trace if trace.base is None else trace.base).outputs]
-    naive = not trace.recorded and any(a is not b for a, b in zip(accurate(values), values, strict=True))
+    naive = not trace.recorded and any(a is not b for a, b in zip(accurate(values, False), values, strict=True))
     return accurate(outputs, naive)
 
 

@@ -50,7 +50,7 @@ def accurate(roots: Sequence[Term], activations: bool = True) -> list[Term]:
     roots = rebuilt(roots, _named)
     telling = _NAIVE | _ACTIVATIONS if activations else _NAIVE
     order = postorder(roots)
-    if not any(t.op.name in telling for t in order):
+    if not any(_tells(t, telling) for t in order):
         return roots
     inside = {t for t in order if _readable(t)}
     outside = {a for t in order if t not in inside for a in t.args}.union(roots)
@@ -59,11 +59,16 @@ def accurate(roots: Sequence[Term], activations: bool = True) -> list[Term]:
         image[term] = _remade(term, tuple(image[a] for a in term.args))
         if term in inside and term in outside:
             part = _Part(term, inside)
-            if part.known and any(t.op.name in telling for t in part.terms):
+            if part.known and any(_tells(t, telling) for t in part.terms):
                 written = _written(part.scalar())
                 if written is not None:
                     image[term] = part.filled(written, image)
     return [image[root] for root in roots]
+
+
+def _tells(term: Term, telling: frozenset[str] | set[str]) -> bool:
+    """Whether it is one of these ops, or a reciprocal."""
+    return term.op.name in telling or (term.op.name == "div" and term.args[0].number is not None)
 
 
 def _remade(term: Term, args: tuple[Any, ...]) -> Term:
