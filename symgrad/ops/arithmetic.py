@@ -293,7 +293,7 @@ ratio: Op = elementwise(
     "ratio",
     kernels.ratio,
     over(lambda out, x, y: y),
-    lambda out, x, y: -(out * out) if x.__class__ is int and x == 1 else -(out / y),
+    lambda out, x, y: -(out * (1 / y)) if x.__class__ is int and x == 1 else -(out / y),
     public=(),
     dtypes="float",
     domain="nonzero",
