@@ -125,7 +125,7 @@ HALVES: dict[str, tuple[int, Callable[[Any, Any], Any]]] = {
     "gelu": (2, lambda t, x: t.nn.functional.gelu(x)),
     "gelu by tanh": (2, lambda t, x: t.nn.functional.gelu(x, approximate="tanh")),
     "sinc": (1, lambda t, x: t.sinc(x)),
-    "atan2": (3, lambda t, x: t.atan2(x, t.full_like(x, 2))),
+    "atan2": (2, lambda t, x: t.atan2(x, t.full_like(x, 2))),
     "softshrink": (1, lambda t, x: t.nn.functional.softshrink(x, 0.1)),
 }
 """Functions of one variable, and up to which derivative they agree in half precision."""
