@@ -73,6 +73,34 @@ def test_other_sizes_stay_letters(f, tmp_path):
     np.testing.assert_allclose(getattr(saved(g, tmp_path / "g.py"), g.program.name)(x), expected)
 
 
+SLICED = {
+    "differences": lambda x: ((x[1:] - x[:-1]) ** 2).mean(),
+    "inner points": lambda x: (x[1:-1] ** 3).mean(),
+    "second differences": lambda x: ((0.1 * x[1:-1] - (x[2:] - 2 * x[1:-1] + x[:-2])) ** 2).mean(),
+    "beside others": lambda x: x.sum() ** 2 - x[2:].mean() / x[:-1].var(),
+}
+
+
+@pytest.mark.parametrize("how", SLICED)
+def test_the_size_of_a_slice_divides_as_a_whole(how, tmp_path):
+    f = SLICED[how]
+    g = sg.compile(sg.func.grad(f), rng.random(6))
+    module = saved(g, tmp_path / "g.py")
+    formula = sg.formula(f, rng.random(6), wrt="x")
+    for n in (6, 9):
+        x = rng.random(n)
+        expected = sg.func.grad(f)(x).numpy()
+        np.testing.assert_allclose(g.program(x), expected, rtol=1e-9)
+        np.testing.assert_allclose(getattr(module, g.program.name)(x), expected, rtol=1e-9)
+        np.testing.assert_allclose(formula.evaluate(x=x), expected, rtol=1e-9)
+
+
+def test_a_size_that_a_later_axis_tells_is_tested_by_the_file(tmp_path):
+    u = rng.random((5, 6))
+    f = sg.compile(sg.func.grad(lambda u: (u[1:, :-1] * u[:-1, 1:]).sum()), u)
+    np.testing.assert_allclose(getattr(saved(f, tmp_path / "f.py"), f.program.name)(u), f(u))
+
+
 def test_half_of_an_array_has_a_formula():
     x = sg.tensor(rng.random(4), requires_grad=True, name="x")
     halves(x).backward()

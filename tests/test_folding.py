@@ -85,3 +85,24 @@ def test_without_grad_nothing_is_folded():
     assert copy.deepcopy(F.layer_norm(x.detach(), (4,))).shape == (3, 4)
     tangent = sg.func.jvp(lambda x: F.layer_norm(x, (4,)), (x,), (x,))[1]
     np.testing.assert_allclose(tangent.detach(), 0, atol=1e-4)
+
+
+CONSTANTS = {
+    "kernel": (lambda x, c: F.conv2d(x, c[:2, :2].reshape(1, 1, 2, 2)), (1, 1, 3, 4)),
+    "data": (lambda x, c: F.conv2d(c[None, None], x, padding=1), (2, 1, 2, 2)),
+    "transposed": (lambda x, c: F.conv_transpose1d(x, c[:, None], padding=1), (2, 3, 5)),
+    "scale": (lambda x, c: F.group_norm(x, 2, c[:2].reshape(-1)[:4]), (2, 4, 3)),
+    "weights": (lambda x, c: F.cross_entropy(x, sg.tensor([3, 0, 1]), weight=c[0], label_smoothing=0.1), (3, 4)),
+}
+
+
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_constants_have_their_values_in_formulas(name):
+    """What the parts compute of a constant is not what they would compute of its placeholder."""
+    f, shape = CONSTANTS[name]
+    x = sg.tensor(RNG.standard_normal(shape), requires_grad=True, name="x")
+    c = sg.tensor(RNG.random((3, 4)) + 0.2)
+    out = f(x, c)
+    np.testing.assert_allclose(sg.formula(out).evaluate(x=x.detach().numpy()), out.detach(), rtol=1e-10)
+    (g,) = sg.autograd.grad((out**2).sum(), x, create_graph=True)
+    np.testing.assert_allclose(sg.formula(g).evaluate(x=x.detach().numpy()), g.detach(), rtol=1e-9, atol=1e-12)

@@ -16,7 +16,7 @@ from symgrad.compiler.program import build, shape_words
 from symgrad.compiler.targets.numpy import number_text
 from symgrad.dtypes import is_floating, is_real_floating
 from symgrad.errors import CompileError, SymgradError
-from symgrad.ops.sizes import size_value
+from symgrad.ops.sizes import letters_of, size_value
 
 _SMALL = 64
 """Arrays up to this many entries are written as numbers, larger ones as base64 of their bytes."""
@@ -320,12 +320,10 @@ def _invented(program: Any, kind: int) -> list[Any] | None:
         if a.shape == (...,):
             row.append(np.zeros((), a.dtype)[()])
             continue
-        shape = tuple(
-            letters.setdefault(s, 3 + len(letters))
-            if isinstance(s, str) and s.isidentifier()
-            else size_value(s, letters)
-            for s in a.shape
-        )
+        for s in a.shape:
+            for letter in sorted(letters_of(s)) if isinstance(s, str) else ():
+                letters.setdefault(letter, 3 + len(letters))
+        shape = tuple(letters.get(s) or size_value(s, letters) for s in a.shape)
         count = int(np.prod(shape, dtype=int))
         if count > 4096:
             return None

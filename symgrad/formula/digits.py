@@ -129,7 +129,7 @@ class Digits:
         if t.op is SYMBOL:
             return self.exact(values[t.params["name"]])
         if t.op is SIZE:
-            return letters[t.params["name"]]
+            return size_value(t.params["name"], letters)
         if t.op is NUMBER:
             return self._number(t.params["value"])
         return self.apply(t.op, args, concrete(t.op, t.params, letters))

@@ -20,7 +20,7 @@ from symgrad import dtypes
 from symgrad.errors import ArgumentError, FormulaError
 from symgrad.op import Op, lookup, register, register_carrier, shape_of
 from symgrad.ops.constants import Constant, NamedFloat
-from symgrad.ops.sizes import size_value
+from symgrad.ops.sizes import letters_of, size_value
 
 _FLOAT = dtypes.float64
 
@@ -384,11 +384,11 @@ def images(roots: Iterable[Term], values: dict[str, Any], letters: dict[str, int
                         "symbol"
                     )
     for t in terms:
-        if t.op is SIZE and t.params["name"] not in letters:
-            raise FormulaError(
-                f"the size {t.params['name']} stands in no symbol of the formula; give it with "
-                f"sizes={{{t.params['name']!r}: …}}"
-            )
+        for letter in letters_of(t.params["name"]) if t.op is SIZE else ():
+            if letter not in letters:
+                raise FormulaError(
+                    f"the size {letter} stands in no symbol of the formula; give it with sizes={{{letter!r}: …}}"
+                )
     image: dict[Term, Any] = {}
     with np.errstate(all="ignore"):
         for t in terms:
@@ -400,7 +400,7 @@ def _value(t: Term, args: list[Any], values: dict[str, Any], letters: dict[str, 
     if t.op is SYMBOL:
         return values[t.params["name"]]
     if t.op is SIZE:
-        return letters[t.params["name"]]
+        return size_value(t.params["name"], letters)
     if t.op is NUMBER:
         value = t.params["value"]
         if isinstance(value, str):

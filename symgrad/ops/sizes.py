@@ -73,6 +73,16 @@ def _parts(text: str) -> list[tuple[int, str]]:
     return [part for part in found if part[1]]
 
 
+def spaced(size: str) -> str:
+    """A size as an operand of source text, where spaces tell the operators that bind it.
+
+    >>> spaced("n"), spaced("2*n-m"), spaced("len(range(n)[::-2])+1")
+    ('n', '2 * n - m', 'len(range(n)[::-2]) + 1')
+    """
+    text = "".join(f"{' - ' if sign < 0 else ' + '}{part.replace('*', ' * ')}" for sign, part in _parts(size))
+    return text.removeprefix(" + ") if text.startswith(" + ") else f"-{text[3:]}"
+
+
 _SLICED = re.compile(r"len\(range\(([\w+*-]+)\)\[([-\d:]+)\]\)")
 
 

@@ -158,13 +158,18 @@ def unfolded(node: Node) -> Node:
 
 
 def _placed(edge: Any, k: int, call: Call) -> Any:
-    """A tensor that stands at an edge of the graph."""
+    """A tensor that stands at an edge of the graph.
+
+    What is computed of constants is recorded, too: a placeholder's values must not become those of a constant.
+    """
     if isinstance(edge, Recorded):
         return edge
     value = call.constants.get(k)
     made = plain(call.cls, np.ones(edge.raw_shape, edge.dtype)[()] if value is None else value)
     if isinstance(edge, Node):
         made._node, made._requires_grad = edge, edge.mask != 0
+    elif value is None:
+        made._node, made._requires_grad = edge, True
     else:
         made.more().source = edge
         made.more().structure = edge.structure

@@ -24,7 +24,7 @@ from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
 from symgrad.op import Op
 from symgrad.ops import contraction
 from symgrad.ops.arithmetic import closed
-from symgrad.ops.sizes import size_value
+from symgrad.ops.sizes import letters_of, size_value, spaced
 
 FRAME = "_lambdifygenerated"
 """The function name that lambdify writes; the program's own name replaces it."""
@@ -75,8 +75,9 @@ class Writer:
     def literal(self, term: Term) -> str:
         """Text of a number or a size."""
         if term.op is SIZE:
-            self.used.add(term.params["name"])
-            return self.size(term.params["name"])
+            name = term.params["name"]
+            self.used.update(letter for letter in letters_of(name) if letter in self.letters)
+            return spaced(self.size(name))
         return number_text(term.params["value"])
 
     def size(self, letter: Any) -> str:
