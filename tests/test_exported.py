@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.errors import ArgumentError, ShapeError
+from symgrad.errors import ArgumentError, FormulaError, ShapeError
 
 F = sg.nn.functional
 rng = np.random.default_rng(0)
@@ -98,7 +98,40 @@ def test_the_size_of_a_slice_divides_as_a_whole(how, tmp_path):
 def test_a_size_that_a_later_axis_tells_is_tested_by_the_file(tmp_path):
     u = rng.random((5, 6))
     f = sg.compile(sg.func.grad(lambda u: (u[1:, :-1] * u[:-1, 1:]).sum()), u)
-    np.testing.assert_allclose(getattr(saved(f, tmp_path / "f.py"), f.program.name)(u), f(u))
+    function = getattr(saved(f, tmp_path / "f.py"), f.program.name)
+    np.testing.assert_allclose(function(u), f(u))
+    with pytest.raises(ShapeError, match="u has size 7 in axis 0"):
+        f.program(rng.random((7, 4)))
+    with pytest.raises(ValueError, match="u must have size m-1 in axis 0"):
+        function(rng.random((7, 4)))
+    with pytest.raises(FormulaError, match="u of shape .7, 4. has size 7 in axis 0"):
+        sg.formula(lambda u: (u[1:, :-1] * u[:-1, 1:]).sum(), u).evaluate(u=rng.random((7, 4)))
+
+
+def pairs(x):
+    i, j = sg.triu_indices(x.shape[0], x.shape[0], 1)
+    return (x[i] * x[j] ** 2).sum()
+
+
+def test_places_that_grow_with_an_argument_fix_its_size(tmp_path):
+    """No argument tells how many pairs there are, so nothing would refuse those of another size."""
+    x = rng.random(4)
+    f = sg.compile(sg.func.grad(pairs), x)
+    np.testing.assert_allclose(f.program(x), sg.func.grad(pairs)(x).numpy())
+    with pytest.raises(ShapeError, match="has size 6 in axis 0, but was compiled for size 4"):
+        f.program(rng.random(6))
+    with pytest.raises(ValueError, match="has size 6 in axis 0"):
+        getattr(saved(f, tmp_path / "f.py"), f.program.name)(rng.random(6))
+
+
+def test_a_gradient_that_only_counts_is_floating(tmp_path):
+    def hinge(X, y):
+        return F.relu(X - X[sg.arange(X.shape[0]), y][:, None] + 1).sum()
+
+    X, y = rng.standard_normal((5, 4)), np.array([0, 1, 3, 2, 1])
+    g = sg.compile(sg.func.grad(hinge), X, y)
+    assert g(X, y).dtype == getattr(saved(g, tmp_path / "g.py"), g.program.name)(X, y).dtype == np.float64
+    assert g(X.astype("f"), y).dtype == np.float32
 
 
 def test_half_of_an_array_has_a_formula():

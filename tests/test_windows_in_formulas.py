@@ -7,6 +7,7 @@ import pytest
 
 import symgrad as sg
 import symgrad.nn.functional as F
+from symgrad.formula.reading.text import from_latex
 from symgrad.formula.term import evaluate, symbols
 from tests.formulas.roundtrip import readings
 
@@ -46,3 +47,17 @@ def test_a_convolution_is_windows_times_its_kernel():
 
 def test_a_pool_divides_by_a_number():
     assert "c_{1}" not in sg.latex(CASES["a pool"], *GIVEN.values(), wrt="x")
+
+
+def test_the_mean_of_a_depthwise_convolution_divides_by_a_whole_size():
+    """As many places are left as there are channels: both sizes are p - q + 1."""
+    x, W = np.random.default_rng(0).random((2, 4, 6)), np.random.default_rng(1).random((4, 1, 3))
+    f = lambda x, W: (sg.nn.functional.conv1d(x, W, groups=4) ** 2).mean()  # noqa: E731
+    found = sg.formula(f, x, W, wrt="W")
+    np.testing.assert_allclose(found.evaluate(x=x, W=W), sg.func.grad(f, 1)(x, W).numpy())
+
+
+def test_one_block_reads_back():
+    found = sg.formula(lambda x: (x[:5] * sg.tensor([1.0, 2, 3, 4, 5])).sum(), np.ones(5), wrt="x")
+    again = from_latex(found.latex(), found.symbols)
+    np.testing.assert_allclose(evaluate(again, found.constants), [1, 2, 3, 4, 5])

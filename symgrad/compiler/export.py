@@ -16,7 +16,7 @@ from symgrad.compiler.program import build, shape_words
 from symgrad.compiler.targets.numpy import number_text
 from symgrad.dtypes import is_floating, is_real_floating
 from symgrad.errors import CompileError, SymgradError
-from symgrad.ops.sizes import letters_of, size_value
+from symgrad.ops.sizes import LETTER, letters_of, size_value
 
 _SMALL = 64
 """Arrays up to this many entries are written as numbers, larger ones as base64 of their bytes."""
@@ -38,7 +38,7 @@ _CHECKED = '''def _checked(**arrays):
                 found = f", and {{letter}} is {{known}} in {{where}}" if where else ""
                 raise ValueError(f"{name}(): {{name}} has size {{size}} in axis {{axis}}, but {{wanted}}{{found}}")
         arrays[name] = array.astype(dtype, copy=False)[()]
-    return arrays.values()
+{made}    return arrays.values()
 
 
 '''
@@ -142,7 +142,7 @@ def _text(program: Any, base: Any, pairs: Sequence[tuple[int, int, int]], sample
     body = _without_repeats(body.replace("from __future__ import annotations\n\n", ""))
     defaults = {a.name: a.default for p in parts for a in p.arguments if a.default is not None}
     lines = [f"{name} = {array_text(value)}\n" for name, value in defaults.items()]
-    lines.append(f"\n{body}\n\n{_layout(program)}{_CHECKED.format(name=program.name)}")
+    lines.append(f"\n{body}\n\n{_layout(program)}{_CHECKED.format(name=program.name, made=_made(program))}")
     if guards is not None:
         seen = "".join(f"    {array_text(value)},\n" for value in guards.seen)
         lines.append(f"_SEEN = [\n{seen}]\n_LOOKED = {_looks(guards)!r}\n\n\n")
@@ -186,6 +186,22 @@ def _layout(program: Any) -> str:
     return (
         f"# shape and dtype of every argument; a letter is one size everywhere\n_LAYOUT = {{\n{''.join(rows)}}}\n\n\n"
     )
+
+
+def _made(program: Any) -> str:
+    """The lines that compare sizes made of others, such as ``n+m``, with what they are made of."""
+    letters = {s for a in program.arguments for s in a.shape if isinstance(s, str) and s.isidentifier()}
+    lines = []
+    for a in program.arguments:
+        for axis, size in enumerate(a.shape):
+            if not isinstance(size, str) or size.isidentifier() or not letters_of(size) <= letters:
+                continue
+            number = LETTER.sub(lambda m: f'sizes["{m[0]}"][0]' if m[0] in letters else m[0], size)
+            lines.append(
+                f'    if arrays["{a.name}"].shape[{axis}] != {number}:\n'
+                f'        raise ValueError("{program.name}(): {a.name} must have size {size} in axis {axis}")\n'
+            )
+    return "".join(lines)
 
 
 def _shape_source(shape: Sequence[Any]) -> str:

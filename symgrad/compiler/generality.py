@@ -64,17 +64,25 @@ def _resized(i: Any, sizes: Mapping[str, int], definite: bool) -> Any:
 
 
 def _same(a: Trace, b: Trace) -> bool:
-    """Whether two traces have the same formulas, looked at the same and took the same constants."""
+    """Whether two traces have the same formulas, looked at the same and took the same constants.
+
+    A constant that has grown with an argument is one that a call has to give; the shapes of both tell.
+    """
     if [o.term for o in a.outputs] != [o.term for o in b.outputs] or len(a.guards) != len(b.guards):
         return False
     for (term, seen, _), (other, also, _) in zip(a.guards, b.guards, strict=True):
         if term is not other or not np.array_equal(seen, also, equal_nan=seen.dtype.kind in "fc"):
             return False
     constants = {c.name: c.value for c in b.constants}
-    return all(
-        c.name in constants and (np.shape(c.value) != np.shape(constants[c.name]) or _equal(c.value, constants[c.name]))
-        for c in a.constants
-    )
+    told = {s for i in a.inputs for s in i.shape}
+    for c in a.constants:
+        other = constants.get(c.name)
+        if other is None:
+            return False
+        changed = [s for s, n, m in zip(c.shape, np.shape(c.value), np.shape(other), strict=True) if n != m]
+        if not told.issuperset(changed) or not (changed or _equal(c.value, other)):
+            return False
+    return True
 
 
 def _equal(a: Any, b: Any) -> bool:

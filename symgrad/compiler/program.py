@@ -19,6 +19,7 @@ from symgrad.errors import ArgumentError, DtypeError, NameProblem, ShapeError
 from symgrad.formula.accurate import accurate
 from symgrad.formula.term import flatten as flatten_terms
 from symgrad.formula.term import rebuild
+from symgrad.ops.sizes import letters_of, size_value
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded
 from symgrad.timing import timed
@@ -171,8 +172,9 @@ class Compiled:
         return tuple(values.get(a.name, a.default) for a in self.arguments)
 
     def _check(self, shapes: Sequence[tuple[int, ...]]) -> None:
-        """Ranks, fixed sizes, and sizes that share a letter."""
+        """Ranks, fixed sizes, and sizes that share a letter or are made of those of others."""
         letters: dict[str, tuple[int, str]] = {}
+        made: list[tuple[Argument, int, str, int]] = []
         for a, shape in zip(self.arguments, shapes, strict=True):
             if a.shape == (...,):
                 continue
@@ -182,7 +184,9 @@ class Compiled:
                     f"compiled as {shape_words(a.shape)} with {len(a.shape)}."
                 )
             for axis, (size, letter) in enumerate(zip(shape, a.shape, strict=True)):
-                if isinstance(letter, str):
+                if isinstance(letter, str) and not letter.isidentifier():
+                    made.append((a, axis, letter, size))
+                elif isinstance(letter, str):
                     known = letters.setdefault(letter, (size, a.name))
                     if known[0] != size:
                         raise ShapeError(
@@ -196,6 +200,13 @@ class Compiled:
                         f"was compiled for size {letter} there. (A size that the function makes a plain number, by "
                         "len(x) or a loop over rows, is fixed; x.shape[0] stays a size.)"
                     )
+        sizes = {letter: size for letter, (size, _) in letters.items()}
+        for a, axis, letter, size in made:
+            if letters_of(letter) <= sizes.keys() and size != (wanted := size_value(letter, sizes)):
+                raise ShapeError(
+                    f"{self.name}(): {a.name} has size {size} in axis {axis}, where {letter} = {wanted}; the program was "
+                    f"compiled for {', '.join(f'{b.name} {shape_words(b.shape)}' for b in self.arguments)}."
+                )
 
     def check_branch(self, row: Sequence[Any]) -> None:
         """One program is one way through a function; ``ArgumentError`` where these arrays need another."""

@@ -186,10 +186,10 @@ def number(value: Any, dtype: Any = None) -> Term:
 
 
 def size_letter(letter: Any) -> Term:
-    """A size as a term: an int, a letter, or a product such as ``"n*m"``."""
+    """A size as a term: an int, a letter, a product such as ``"n*m"``, or a sum as it is written."""
     if isinstance(letter, (int, np.integer)):
         return number(int(letter))
-    if "*" in letter:
+    if "*" in letter and "+" not in letter and "-" not in letter:
         return size_product(letter.split("*"))
     return make(SIZE, (), {"name": letter}, (), dtypes.int64)
 

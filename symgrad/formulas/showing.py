@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, NameProblem
+from symgrad.errors import ArgumentError, FormulaError, NameProblem
 from symgrad.formula.accurate import accurate
 from symgrad.formula.derive import gradient
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder
+from symgrad.ops.sizes import letters_of, size_value
 from symgrad.sources import source
 from symgrad.sources.running import called, head_latex, name_of, parameters
 from symgrad.sources.runs import run_at_sizes
@@ -148,13 +149,7 @@ class Formula:
         """
         given = {name: np.asarray(value)[()] for name, value in values.items()}
         term = accurate([self.term])[0] if stable else self.term
-        sizes = {
-            letter: n
-            for s in self.symbols
-            if s.name in given and len(s.shape) == given[s.name].ndim
-            for letter, n in zip(s.shape, given[s.name].shape, strict=True)
-            if isinstance(letter, str)
-        }
+        sizes = _sizes_of(self.symbols, given)
         return evaluate(term, {**self.constants, **given}, sizes)
 
     def evalf(self, n: int = 15, /, **values: Any) -> Any:
@@ -333,3 +328,27 @@ def _header(name: str, target: Term, symbols: Sequence[Term]) -> str:
 
     text = texts(str(s.name) for s in symbols)[str(target.name)]
     return rf"\frac{{\partial {name}}}{{\partial {text}}}"
+
+
+def _sizes_of(symbols: Sequence[Term], given: dict[str, Any]) -> dict[str, int]:
+    """The letters of the sizes that values have; an error where a symbol has another size, by all that is known."""
+    axes = [
+        (s, k, size, n)
+        for s in symbols
+        if s.name in given and len(s.shape) == given[s.name].ndim
+        for k, (size, n) in enumerate(zip(s.shape, given[s.name].shape, strict=True))
+    ]
+    sizes: dict[str, int] = {}
+    for _, _, size, n in axes:
+        if isinstance(size, str) and size.isidentifier():
+            sizes.setdefault(size, n)
+    for s, k, size, n in axes:
+        if isinstance(size, str) and not sizes.keys() >= letters_of(size):
+            continue
+        if n != (held := size_value(size, sizes)):
+            told = f"{size} = {held}" if isinstance(size, str) else str(size)
+            raise FormulaError(
+                f"{s.name} of shape {given[s.name].shape} has size {n} in axis {k}, where the formula holds for {told}; "
+                "a size that the function makes a plain number, or that an index fixes, is no letter"
+            )
+    return sizes

@@ -43,7 +43,7 @@ _VIEWS = {
     "flip",
     "real",
 }
-_CHOSEN = {"guard", "defined"}
+_CHOSEN = {"guard", "defined", "masked"}
 _NOT_SCALAR = {"where", "reshape", "squeeze", "permute", "unsqueeze", "cast", "expand", "real", "imag", "conj"}
 _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 _HELPER = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\(")

@@ -99,6 +99,8 @@ def read_blocks(r: Any) -> Value:
             rows.append([])
         else:
             r.tokens.expect("&")
+    if len(rows) == len(rows[0]) == 1:
+        return value_of(r.plain(rows[0][0]))
     if len(rows) == 1:
         return value_of(op("cat", *(r.plain(v) for v in rows[0]), dim=1))
     if any(len(row) > 1 for row in rows):
