@@ -204,8 +204,8 @@ class Compiled:
         for a, axis, letter, size in made:
             if letters_of(letter) <= sizes.keys() and size != (wanted := size_value(letter, sizes)):
                 raise ShapeError(
-                    f"{self.name}(): {a.name} has size {size} in axis {axis}, where {letter} = {wanted}; the program was "
-                    f"compiled for {', '.join(f'{b.name} {shape_words(b.shape)}' for b in self.arguments)}."
+                    f"{self.name}(): {a.name} has size {size} in axis {axis}, where {letter} = {wanted}; the program "
+                    f"was compiled for {', '.join(f'{b.name} {shape_words(b.shape)}' for b in self.arguments)}."
                 )
 
     def check_branch(self, row: Sequence[Any]) -> None:
