@@ -76,11 +76,11 @@ def _same(a: Trace, b: Trace) -> bool:
     constants = {c.name: c.value for c in b.constants}
     told = {s for i in a.inputs for s in i.shape}
     for c in a.constants:
-        other = constants.get(c.name)
-        if other is None:
+        if c.name not in constants:
             return False
-        changed = [s for s, n, m in zip(c.shape, np.shape(c.value), np.shape(other), strict=True) if n != m]
-        if not told.issuperset(changed) or not (changed or _equal(c.value, other)):
+        value = constants[c.name]
+        changed = [s for s, n, m in zip(c.shape, np.shape(c.value), np.shape(value), strict=True) if n != m]
+        if not told.issuperset(changed) or not (changed or _equal(c.value, value)):
             return False
     return True
 

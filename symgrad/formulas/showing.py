@@ -348,7 +348,7 @@ def _sizes_of(symbols: Sequence[Term], given: dict[str, Any]) -> dict[str, int]:
         if n != (held := size_value(size, sizes)):
             told = f"{size} = {held}" if isinstance(size, str) else str(size)
             raise FormulaError(
-                f"{s.name} of shape {given[s.name].shape} has size {n} in axis {k}, where the formula holds for "
+                f"{s.name} of shape {given[str(s.name)].shape} has size {n} in axis {k}, where the formula holds for "
                 f"{told}; a size that the function makes a plain number, or that an index fixes, is no letter"
             )
     return sizes
