@@ -17,6 +17,7 @@ BEYOND = {
     "sigmoid(x) (1 - sigmoid(x))": "compiled, it is taken for the slope of a layer, which has to be quick",
     "x tanh log(1 + e^x)": "its derivative has eight factors, which are rounded one by one: up to 6 units",
     "log(1 + x) / x": "between 1/2 and 2, its derivative is a difference of numbers five times as large",
+    "-x log x - (1 - x) log(1 - x)": "the derivative is up to 5 units off between 0.4 and 1/2, its spelling there",
     "x / sqrt(x^2 + y^2)": "the derivative where the root itself overflows, above 1.2e308",
     "log sum e^x": "the sum knows nothing of its largest term, so what is 1e-18 beside 1 is lost",
     "e^x / sum e^x": "the derivative has 1 - p for p next to 1, where the sum of the others is needed",
