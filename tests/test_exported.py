@@ -1,5 +1,6 @@
 """What leaves the library as a program or file: it holds where it says so, and refuses the rest in clear words."""
 
+import functools
 import importlib.util
 import math
 import pickle
@@ -8,6 +9,8 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad.compiler.program import build
+from symgrad.compiler.trace import trace
 from symgrad.errors import ArgumentError, FormulaError, ShapeError
 
 F = sg.nn.functional
@@ -132,6 +135,35 @@ def test_a_gradient_that_only_counts_is_floating(tmp_path):
     g = sg.compile(sg.func.grad(hinge), X, y)
     assert g(X, y).dtype == getattr(saved(g, tmp_path / "g.py"), g.program.name)(X, y).dtype == np.float64
     assert g(X.astype("f"), y).dtype == np.float32
+
+
+def test_a_share_that_is_chosen_has_the_dtype_of_the_argument(tmp_path):
+    x = rng.standard_normal(6).astype(np.float32)
+    g = sg.compile(sg.func.grad(lambda x: F.hardtanh(x).mean()), x)
+    assert g(x).dtype == getattr(saved(g, tmp_path / "g.py"), g.program.name)(x).dtype == np.float32
+    np.testing.assert_allclose(g(x), sg.func.grad(lambda x: F.hardtanh(x).mean())(x).numpy())
+
+
+def test_what_wraps_a_transform_is_not_the_transform():
+    """functools.wraps copies the attributes of a function."""
+    g = sg.func.grad(lambda w, x: sg.sin(w * x).sum(), 1)
+
+    @functools.wraps(g)
+    def twice(w, x):
+        return 2 * g(w, x)
+
+    w, x = rng.random(3), rng.random(3)
+    np.testing.assert_allclose(sg.compile(twice, w, x)(w, x), twice(w, x).numpy())
+    rows = sg.func.vmap(sg.func.grad(lambda w, x: sg.sin(w @ x) ** 2), in_dims=(None, 0))
+    X = rng.random((5, 3))
+    np.testing.assert_allclose(sg.compile(rows, w, X)(w, X), rows(w, X).numpy())
+
+
+def test_a_program_is_the_same_text_every_time():
+    """Operands of one weight are told apart by where they stand."""
+    x = rng.standard_normal((4, 3))
+    f = sg.func.value_and_grad(lambda x: sg.tanh(sg.sin(x) * x).sum())
+    assert len({build(trace(f, (x,)), direct=True).source for _ in range(6)}) == 1
 
 
 def test_half_of_an_array_has_a_formula():

@@ -29,7 +29,8 @@ def transformed(
     def traced(args: Sequence[Any]) -> Trace:
         return maker(function, _floating(args, argnums), argnums, has_aux)
 
-    call.__symgrad_transform__ = traced  # type: ignore[attr-defined]
+    # ``functools.wraps`` copies attributes to functions that do more: the one who is meant stands beside.
+    call.__symgrad_transform__ = (call, traced)  # type: ignore[attr-defined]
     return call
 
 

@@ -126,7 +126,7 @@ def _limited(order: Sequence[Term], found: set[Term]) -> set[Term]:
     for term in order:
         inside = [a for a in term.args if a in found]
         total = 1 + sum(size[a] for a in inside)
-        for a in sorted(set(inside), key=lambda t: -size[t]):
+        for a in sorted(dict.fromkeys(inside), key=lambda t: -size[t]):
             if total <= WEIGHT or is_view(a):
                 break
             found.discard(a)

@@ -156,6 +156,8 @@ class Writer:
         if term.op.name == "where" and term not in self.weak and all(a in self.weak for a in term.args[1:]):
             natural = np.result_type(*(np.asarray(_sample(a)).dtype for a in term.args[1:]))
             return texts if natural == term.dtype else [texts[0], _typed_number(texts[1], term.dtype), texts[2]]
+        if term.op.name == "beside" and term.args[0] in self.weak and term.dtype != np.float64:
+            return [_typed_number(texts[0], term.dtype), *texts[1:]]
         if term.op.name not in _CHOSEN and (term.op.kind == "elementwise" or term.op.name in ("where", "einsum")):
             wanted = [isinstance(a.number, complex) for a in term.args]
         else:
