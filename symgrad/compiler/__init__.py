@@ -10,6 +10,7 @@ from symgrad.compiler.program import Compiled, build
 from symgrad.compiler.specialise import Specialised
 from symgrad.compiler.trace import collection_paused, trace_tensor
 from symgrad.errors import ArgumentError
+from symgrad.ops.kinks import keeps_nan
 from symgrad.tape.record import Recorded
 
 __all__ = ["Compiled", "Specialised", "compile", "jit"]
@@ -26,7 +27,8 @@ def compile(target: Any, /, *args: Any, name: str | None = None, stable: bool = 
     with equal source are one object.  ``f`` may be a transform such as ``symgrad.func.grad(f)``.
 
     Parts that overflow or cancel as they are written, such as ``exp(x) / (1 + exp(x))``, are compiled so that they keep
-    their digits; with ``stable=False``, the program does what was written, operation by operation.
+    their digits; with ``stable=False``, and under the conventions of other libraries, which keep the nan there, the
+    program does what was written, operation by operation.
 
     Raises ``CompileError`` when the graph cannot become a program and ``NameProblem`` for names that cannot stand in
     source text.
@@ -41,6 +43,7 @@ def compile(target: Any, /, *args: Any, name: str | None = None, stable: bool = 
         return np.sum(np.tanh(A @ x))
     <BLANKLINE>
     """
+    stable = stable and not keeps_nan("composed")
     if isinstance(target, Recorded):
         if len(args) > 1 or (args and isinstance(args[0], str) and not args[0].isidentifier()):
             from symgrad.compiler.trace import safe_name

@@ -11,6 +11,7 @@ from symgrad.errors import ArgumentError, FormulaError, NameProblem
 from symgrad.formula.accurate import accurate
 from symgrad.formula.derive import gradient
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder
+from symgrad.ops.kinks import keeps_nan
 from symgrad.ops.sizes import letters_of, size_value
 from symgrad.sources import source
 from symgrad.sources.running import called, head_latex, name_of, parameters
@@ -140,7 +141,8 @@ class Formula:
         """The number for other values of the symbols, of any fitting sizes; constants of the program have theirs.
 
         Parts that overflow or cancel as they are written, such as ``exp(x) / (1 + exp(x))``, are computed so that they
-        keep their digits; with ``stable`` False (by position), they are computed as they are written, to the bit.
+        keep their digits; with ``stable`` False (by position), and under the conventions of other libraries, which keep
+        the nan there, they are computed as they are written, to the bit.
 
         >>> import symgrad as sg
         >>> x = sg.tensor([1.0, 2.0], requires_grad=True, name="x")
@@ -148,7 +150,7 @@ class Formula:
         14.0
         """
         given = {name: np.asarray(value)[()] for name, value in values.items()}
-        term = accurate([self.term])[0] if stable else self.term
+        term = accurate([self.term])[0] if stable and not keeps_nan("composed") else self.term
         sizes = _sizes_of(self.symbols, given)
         return evaluate(term, {**self.constants, **given}, sizes)
 
