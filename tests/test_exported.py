@@ -46,6 +46,8 @@ FIXED = {
     "float": lambda x: (x * x).sum() / float(x.shape[0]),
     "a loop": rows,
     "halves": halves,
+    "half": lambda x: (x[: x.shape[0] // 2 + 1] ** 2).sum(),
+    "waves": lambda x: (sg.fft.rfft(x).abs() ** 3).sum(),
     "reshape": lambda x: x.reshape(2, -1).prod(0).sum(),
     "chunk": lambda x: math.prod(x.chunk(2)).sum(),
 }

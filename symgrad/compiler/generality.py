@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.trace import Trace, is_array, trace
+from symgrad.ops.sizes import letters_of, size_value
 from symgrad.tape import containers
 
 
@@ -22,13 +23,20 @@ def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace)
 
     ``args`` has the structure of the arguments; what is an array there is taken from the trace.
     """
-    letters = {s for i in found.inputs for s in i.shape if isinstance(s, str) and s in found.sizes}
+    written = {s for i in found.inputs for s in i.shape if isinstance(s, str) and s in found.sizes}
+    letters = {s for s in written if s.isidentifier()} or written
     largest = max((n for i in found.inputs for n in np.shape(i.value)), default=0)
     # What was wide stays wide, and what was tall stays tall.
     others = dict(zip(sorted(letters, key=found.sizes.__getitem__), itertools.count(largest + 1), strict=False))
-    if not letters or _same_at(function, args, found, others):
+    # One more may not change what was divided and rounded, such as the n // 2 + 1 waves of a real signal; twice does.
+    moves = (others, {letter: 2 * found.sizes[letter] + 1 for letter in letters})
+    if not letters or all(_same_at(function, args, found, sizes) for sizes in moves):
         return set()
-    alone = {letter for letter in letters if not _same_at(function, args, found, {letter: others[letter]})}
+    alone = {
+        letter
+        for letter in letters
+        if not all(_same_at(function, args, found, {letter: sizes[letter]}) for sizes in moves)
+    }
     return {found.sizes[letter] for letter in alone or letters}
 
 
@@ -39,7 +47,10 @@ def filled(args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
 
 
 def _same_at(function: Callable[..., Any], args: Sequence[Any], found: Trace, sizes: Mapping[str, int]) -> bool:
-    """Whether a trace at other sizes gives the same formulas."""
+    """Whether a trace at other sizes gives the same formulas; sizes made of others follow them."""
+    known = {**found.sizes, **sizes}
+    made = {s for i in found.inputs for s in i.shape if isinstance(s, str) and not s.isidentifier()}
+    sizes = {**sizes, **{s: size_value(s, known) for s in made if letters_of(s) <= known.keys()}}
     for definite in (False, True):
         moved = filled(args, [_resized(i, sizes, definite) for i in found.inputs])
         try:
