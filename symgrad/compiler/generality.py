@@ -29,7 +29,9 @@ def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace)
     # What was wide stays wide, and what was tall stays tall.
     others = dict(zip(sorted(letters, key=found.sizes.__getitem__), itertools.count(largest + 1), strict=False))
     # One more may not change what was divided and rounded, such as the n // 2 + 1 waves of a real signal; twice does.
-    moves = (others, {letter: 2 * found.sizes[letter] + 1 for letter in letters})
+    # Far from each other, so that no part of one axis is as long as another axis.
+    apart = {letter: 2 * found.sizes[letter] + 1 + 17 * k for k, letter in enumerate(others)}
+    moves = (others, apart)
     if not letters or all(_same_at(function, args, found, sizes) for sizes in moves):
         return set()
     alone = {
