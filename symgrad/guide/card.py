@@ -83,6 +83,8 @@ _EXAMPLES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "det_divided_twice": ((_MATRIX, 6.0, _MATRIX), {}),
     "softmax": ((_VECTOR,), {"dim": 0}),
     "log_softmax": ((_VECTOR,), {"dim": 0}),
+    "softmax_slope": ((_VECTOR, np.array([0.25, 0.75])), {"dim": 0}),
+    "log_softmax_slope": ((_VECTOR, np.log([0.25, 0.75])), {"dim": 0}),
     "cumsum": ((_VECTOR,), {"dim": 0}),
     "matmul": ((_MATRIX, _VECTOR), {}),
     "outer": ((_VECTOR, _VECTOR), {}),

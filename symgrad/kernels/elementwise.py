@@ -93,6 +93,11 @@ def masked(x: Any, keep: Any) -> Any:
     return out if total == total else np.where(keep, out, 0)[()]
 
 
+def first(x: Any, by: Any) -> Any:
+    """x, of which nothing is changed; a number comes back as an array's entry beside ``by``."""
+    return x if hasattr(x, "dtype") else np.result_type(x, by).type(x)
+
+
 def nearest(x: Any) -> Any:
     """The nearest whole number, halves to even; integers stay what they are."""
     return x if np.issubdtype(np.asarray(x).dtype, np.integer) else np.rint(x)

@@ -40,9 +40,9 @@ def lerp(x: Any, y: Any, weight: Any) -> Any:
 
 def _product_plus(a: Any, b: Any, c: Any) -> Any:
     """a b + c; a few doubles with more digits on the way, where that takes hardly longer."""
-    if c.dtype != np.float64 or c.size > 64 or a.size > 64:
+    if getattr(c, "dtype", None) != np.float64 or c.size > 64 or getattr(a, "size", 1) > 64:
         return a * b + c
-    return (a.astype(np.longdouble) * b + c).astype(np.float64)
+    return (np.longdouble(a) * b + c).astype(np.float64)
 
 
 def by_divisor(g: Any, x: Any, y: Any) -> Any:

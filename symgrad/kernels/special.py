@@ -127,7 +127,7 @@ def xlogy(x: Any, y: Any) -> Any:
 def xlog1py(x: Any, y: Any) -> Any:
     """x log(1 + y), and 0 where x is 0 and y is a number."""
     zero = np.equal(x, 0) & ~np.isnan(y)
-    return np.where(zero, 0, x * np.log1p(np.where(zero, 0, y)))[()]
+    return np.where(zero, 0, x * np.log1p(np.where(zero, x, y)))[()]
 
 
 def entr(x: Any) -> Any:

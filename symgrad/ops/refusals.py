@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from symgrad import kernels
 from symgrad.op import Op, elementwise
 
 _NOT_A_MASK = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
@@ -46,7 +47,7 @@ def base_of_power(i: int, _: Any, exponent: Any) -> str | None:
 
 barred: Op = elementwise(
     "barred",
-    lambda x, by, *, words=None: x,
+    lambda x, by, *, words=None: kernels.first(x, by),
     1,
     0,
     public=(),

@@ -136,7 +136,8 @@ def where(condition: Any, input: Any = None, other: Any = None, leaks: bool = Fa
         return nonzero(condition, as_tuple=True)
     if input is None or other is None:
         raise ArgumentError("where() needs a condition and two values: where(condition, input, other).")
-    input, other = (as_python_number(x) if isinstance(x, np.generic) else x for x in (input, other))
+    if not isinstance(condition, (np.ndarray, np.generic)):  # of arrays, as in rules, these are entries
+        input, other = (as_python_number(x) if isinstance(x, np.generic) else x for x in (input, other))
     found = where_op(condition, input, other, leaks=True) if leaks else where_op(condition, input, other)
     if isinstance(input, _NUMBERS) and isinstance(other, _NUMBERS) and hasattr(condition, "requires_grad"):
         dtype = result_type(for_python_number(input), for_python_number(other))
@@ -284,7 +285,7 @@ abs_: Op = publish(
 )
 beside: Op = elementwise(
     "beside",
-    lambda c, x: c,
+    kernels.first,
     None,
     0,
     public=(),
@@ -297,7 +298,7 @@ beside: Op = elementwise(
 beside.vjps = beside.conj_vjps = beside.jvps = (lambda g, out, likec, x: beside(g, x), beside.vjps[1])
 by_pieces: Op = elementwise(
     "by_pieces",
-    lambda y, x: y,
+    kernels.first,
     1,
     None,
     public=(),
