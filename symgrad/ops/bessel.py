@@ -185,7 +185,7 @@ _of_whole_order("jv", bessel_j, True, "The Bessel function of the first kind", "
 _of_whole_order("yv", bessel_y, True, "The Bessel function of the second kind", "-1.650682607")
 _of_whole_order("iv", bessel_i, False, "The modified Bessel function of the first kind", "0.135747670")
 _of_whole_order("kv", bessel_k, False, "The modified Bessel function of the second kind", "1.624838899")
-_of_whole_order("ive", bessel_ie, False, "e^(-|z|) times the modified Bessel function of the first kind", "0.049938776")
+_of_whole_order("ive", bessel_ie, False, "e^(-|z|) times the modified Bessel function of the first kind", "0.049938777")
 _of_whole_order("kve", bessel_ke, False, "e^z times the modified Bessel function of the second kind", "4.416770052")
 
 

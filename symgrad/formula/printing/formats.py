@@ -130,6 +130,8 @@ def _gap(before: Box, box: Box, binary: bool, call: str) -> str:
         return ""
     if before.kind == "plain" and before.text in (":", "[", "("):
         return ""
+    if _is_accent(box) and before.kind == "word":
+        return ""
     return call if _is_bracket(box) and _is_function(before) else " "
 
 
@@ -143,7 +145,12 @@ def _is_bracket(box: Box) -> bool:
 def _is_function(box: Box) -> bool:
     while box.kind == "script" and box.parts[0] is not None:
         box = box.parts[0]
-    return box.kind == "word" or (box.kind == "letter" and box.text in ("ψ", "σ", "Γ", "𝓕"))
+    return box.kind == "word" or _is_accent(box) or (box.kind == "letter" and box.text in ("ψ", "σ", "Γ", "𝓕"))
+
+
+def _is_accent(box: Box) -> bool:
+    """Whether a box is the sign of a derivative, which stands behind a function only."""
+    return box.kind == "plain" and box.text == "′"
 
 
 # ---------------------------------------------------------------------------------------------- Unicode text

@@ -339,9 +339,9 @@ def _not(w: Writer, t: Term) -> Piece:
 def _where(w: Writer, t: Term) -> Piece:
     rows, rest = [], t
     while rest.op.name == "where" and rest.shape == t.shape:
-        condition = w.raw(rest.args[0])
-        if rest.args[0].shape != t.shape:
-            condition = w.lifted(condition, rest.args[0].shape, t.shape) if condition.level > RELATION else condition
+        condition, lifted = w.raw(rest.args[0]), w.operand(rest.args[0], t.shape)
+        if text_of(lifted) != text_of(w.operand(rest.args[0])):
+            condition = lifted
         rows.append(rf"{text_of(w.operand(rest.args[1], t.shape))} & \text{{for}}\: {text_of(condition)}")
         rest = rest.args[2]
     rows.append(rf"{text_of(w.operand(rest, t.shape))} & \text{{otherwise}}")

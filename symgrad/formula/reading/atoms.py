@@ -29,7 +29,9 @@ ORDERS: dict[str, tuple[str, dict[str, float]]] = {
     "E": ("expn", {}),
 }
 """Functions written with an order below, and their other parameters."""
-_UPRIGHT = {text: name for name, text in LETTERS.items()}
+_LETTERS = {text: name for name, text in LETTERS.items()}
+UPRIGHT = {"Li", *ORDERS, *(text.removesuffix("'") for text in _LETTERS)}
+"""The upright letters of functions."""
 _FENCES = {
     r"\left\lfloor": (r"\right\rfloor", "floor"),
     r"\left\lceil": (r"\right\rceil", "ceil"),
@@ -139,10 +141,10 @@ def _word_atom(r: Any, text: str) -> Any:
     if word(text) in ORDERS and r.tokens.found("_"):
         return _of_order(r, *ORDERS[word(text)])
     upright = word(text) + ("'" if r.tokens.peek() == "'" else "")
-    if upright in _UPRIGHT and r.tokens.peek(upright.count("'")) == "(":
+    if upright in _LETTERS and r.tokens.peek(upright.count("'")) == "(":
         r.tokens.at += upright.count("'")
         found = r.arguments()[0]
-        name = "ellipeinc" if upright == "E" and len(found) > 1 else _UPRIGHT[upright]
+        name = "ellipeinc" if upright == "E" and len(found) > 1 else _LETTERS[upright]
         return entrywise(lookup(name), *found)
     constants = {"i": 1j, "nan": math.nan}
     if word(text) not in constants:

@@ -14,7 +14,7 @@ from symgrad.formula.printing.decompositions import parts
 from symgrad.formula.printing.formats import LOWERED, RAISED, VULGAR, spelled
 from symgrad.formula.printing.layout import FUNCTIONS
 from symgrad.formula.printing.names import GREEK_LETTERS, bolded, texts
-from symgrad.formula.reading.atoms import ORDERS
+from symgrad.formula.reading.atoms import UPRIGHT
 from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.tex import STOP, _TexReader
 from symgrad.formula.reading.text import Tokens, symbol_table
@@ -122,8 +122,15 @@ class _Tokens:
         elif text in ("for", "otherwise") and "{" in self.open:
             self.put("&")
             self.put(rf"\text{{{text}}}", kind="word")
-        elif text in ORDERS and re.match(rf"[{_LOW_CHARS}]+\(", self.text[self.matches[self.k].end() :]):
+        elif text in UPRIGHT and self.called():
             self.put(rf"\mathrm{{{text}}}", kind="word")
+        elif text.startswith("I_") and self.called():
+            self.put(r"\mathrm{I}", kind="word")
+            self.put("_", "{")
+            self.name(text[2:])
+            self.put("}")
+        elif text in ("L_exp", "L_log"):
+            self.put("L", "_", "{", rf"\{text[2:]}", "}")
         elif text in FUNCTIONS:
             self.put(rf"\{text}", kind="command")
         elif len(text) == 1:
@@ -132,6 +139,17 @@ class _Tokens:
             self.put(text)
         else:
             self.put(rf"\operatorname{{{text}}}", kind="name")
+
+    def called(self) -> bool:
+        """Whether a bracket follows the name here, perhaps behind an accent or an index."""
+        at = self.matches[self.k].end()
+        mark = re.compile(rf"′|[{_LOW_CHARS}]+|_\(").match(self.text, at)
+        if mark is not None:
+            at, depth = mark.end(), int(mark[0] == "_(")
+            while depth and at < len(self.text):
+                depth += {"(": 1, ")": -1}.get(self.text[at], 0)
+                at += 1
+        return self.text[at : at + 1] == "("
 
     def begins(self, place: int) -> bool:
         """Whether nothing that could be called, indexed or closed stands before a place."""

@@ -232,6 +232,8 @@ def as_term(a: Value, shape: tuple[Any, ...] | None) -> Term:
         return term
     if a.kind in ("v", "r", "s") and any(s == 1 for s in shape) and len([s for s in shape if s != 1]) == term.ndim:
         return op("reshape", term, shape=shape)  # type: ignore[no-any-return]
+    if a.kind == "t" and [s for s in term.shape if s != 1] == [s for s in shape if s != 1]:
+        return op("reshape", term, shape=shape)  # type: ignore[no-any-return]
     return op("expand", term, shape=shape)  # type: ignore[no-any-return]
 
 
