@@ -10,7 +10,9 @@ import sympy as sp
 
 import symgrad as sg
 from symgrad import special
+from symgrad.formula.printing.formats import spelled
 from symgrad.formula.reading.text import from_latex
+from symgrad.formula.reading.unicode import from_unicode
 from symgrad.formula.term import evaluate
 
 WRITTEN = {
@@ -41,9 +43,19 @@ def test_letters_are_read_back(name):
     assert letters in y.latex()
     (slope,) = sg.autograd.grad(y, x, create_graph=True)
     for value in (y, slope, slope * y**2):
-        read = from_latex(value.latex(), {"x": ()})
-        np.testing.assert_allclose(evaluate(read, {"x": np.float64(0.375)}), value.item(), rtol=1e-12)
+        text = value.latex()
+        for read in (from_latex(text, {"x": ()}), from_unicode(spelled(text, "unicode"), {"x": ()})):
+            np.testing.assert_allclose(evaluate(read, {"x": np.float64(0.375)}), value.item(), rtol=1e-12)
         np.testing.assert_allclose(float(value.evalf(30)), value.item(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["E", "K", "Ei", "I", "prob"])
+def test_symbols_called_like_functions_are_symbols(name):
+    x = sg.tensor(0.375, dtype=sg.float64, name=name, requires_grad=True)
+    value = x * (x + 1) * special.ellipk(x) * special.expi(x) + special.betainc(2.0, 3.0, x) * special.ellipe(x)
+    text = value.latex()
+    for read in (from_latex(text, {name: ()}), from_unicode(spelled(text, "unicode"), {name: ()})):
+        np.testing.assert_allclose(evaluate(read, {name: np.float64(0.375)}), value.item(), rtol=1e-12)
 
 
 def test_slopes_are_those_of_textbooks():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symgrad.formula.printing.calls import function, writes
+from symgrad.formula.printing.calls import function, operator, writes
 from symgrad.formula.printing.latex import Writer, kind_of
 from symgrad.formula.printing.names import LETTERS
 from symgrad.formula.printing.pieces import OPEN, Piece, text_of
@@ -47,8 +47,10 @@ def _zeta(w: Writer, t: Term) -> Piece | None:
 
 @writes(*LETTERS)
 def _letters(w: Writer, t: Term) -> Piece:
-    name, accent, _ = LETTERS[t.op.name].partition("'")
-    return function(kind_of(t.shape), rf"\mathrm{{{name}}}{accent}", *(text_of(w.operand(x, t.shape)) for x in t.args))
+    letters, accent, _ = LETTERS[t.op.name].partition("'")
+    name = rf"\mathrm{{{letters}}}"
+    name = operator(t.op.name) if w.taken(name) else name + accent
+    return function(kind_of(t.shape), name, *(text_of(w.operand(x, t.shape)) for x in t.args))
 
 
 @writes("ellipeinc")

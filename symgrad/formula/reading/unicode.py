@@ -127,7 +127,8 @@ class _Tokens:
         elif text.startswith("I_") and self.called():
             self.put(r"\mathrm{I}", kind="word")
             self.put("_", "{")
-            self.name(text[2:])
+            for kind, part, _ in tokenize(text[2:]).items:
+                self.put(part, kind=kind)
             self.put("}")
         elif text in ("L_exp", "L_log"):
             self.put("L", "_", "{", rf"\{text[2:]}", "}")
