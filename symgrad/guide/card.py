@@ -38,6 +38,7 @@ _EXAMPLES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "adjoint": ((_MATRIX,), {}),
     "matrix_power": ((_MATRIX,), {"n": 3}),
     "polygamma": ((2.0,), {"n": 1}),
+    "spence_slope": ((2.0,), {"n": 1}),
     "reshape": ((_MATRIX,), {"shape": (4,)}),
     "einsum": ((_MATRIX, _VECTOR), {"inputs": ((0, 1), (1,)), "output": (0,), "shape": (2,)}),
     "squeeze": ((np.array([[1.0, 2.0]]),), {"dim": (0,)}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -41,11 +42,21 @@ def spence(x: Any) -> Any:
     return np.where(np.isnan(y), np.nan, out).astype(x.dtype, copy=False)[()]
 
 
-def spence_slope(x: Any) -> Any:
-    """log(x)/(1 - x), and -1 at 1."""
+def spence_slope(x: Any, n: int = 0) -> Any:
+    """The n-th derivative of log(x)/(1 - x): its series near 1, and from the derivatives below it elsewhere."""
     x = np.asarray(x)
     y = x.astype(np.float64)
     with np.errstate(all="ignore"):
-        out = np.where(y == 1, -1.0, np.log(y) / np.where(y == 1, 1, 1 - y))
-        out = np.where(y == np.inf, 0.0, out)
+        u = 1 - y
+        near = np.abs(u) < 0.5
+        small = np.where(near, u, 0.0)
+        series = np.zeros_like(small)
+        for k in range(60 + 8 * n, n - 1, -1):
+            series = series * small - math.perm(k, n) / (k + 1)
+        out = np.log(y) / u
+        for k in range(1, n + 1):
+            out = (k * out - math.factorial(k - 1) / (-y) ** k) / u
+        sign = (-1) ** n
+        ends = np.where(y == 0, -sign * np.inf, np.where(y == np.inf, 0.0, out))
+        out = np.where(near, sign * series, ends)
     return out.astype(x.dtype, copy=False)[()]

@@ -5,12 +5,13 @@ Exponential, sine and cosine integrals, Dawson's, Fresnel's and Spence's, and th
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError
 from symgrad.op import Op, elementwise, primitive
-from symgrad.ops.constants import PI, exact
+from symgrad.ops.constants import PI
 from symgrad.ops.elementwise import cos, exp, log, sin
 from symgrad.ops.naming import within
 from symgrad.ops.select import eq, where
@@ -150,21 +151,34 @@ fresnelc: Op = _special(
 spence: Op = _special(
     "spence",
     kernels.spence,
-    lambda out, x: spence_slope(x),
+    lambda out, x: spence_slope(x, n=0),
     domain="positive",
     digits=lambda mp, x: mp.polylog(2, 1 - x),
     latex=r"\mathrm{{Li}}_{{2}}\left(1 - {0}\right)",
     doc="Spence's function, the integral of log(t)/(1 - t) from 1 to x: the dilogarithm of 1 - x.",
 )
-spence_slope: Op = _special(
+
+
+def _log_quotient(x: Any, *, n: int) -> Any:
+    out = log(x) / (1 - x)
+    for k in range(1, n + 1):
+        out = (k * out + (-1) ** (k - 1) * math.factorial(k - 1) / x**k) / (1 - x)
+    return out
+
+
+spence_slope: Op = primitive(
     "spence_slope",
     kernels.spence_slope,
-    # Its limit at 1 holds for one derivative more.
-    lambda out, x: where(eq(x, 1), exact(1) / 2 - exact(2) / 3 * (x - 1), (1 / x + out) / (1 - x)),
+    (lambda g, out, x, *, n: g * spence_slope(x, n=n + 1),),
+    jvp=(lambda t, out, x, *, n: t * spence_slope(x, n=n + 1),),
+    infer=lambda shape, **_: shape,
+    dtypes="float",
+    refuses="c",
     domain="positive",
-    define=lambda x: log(x) / (1 - x),
+    define=_log_quotient,
     expanded=True,
-    doc="log(x)/(1 - x), and -1 at 1: the derivative of Spence's function.",
+    layout="kept",
+    doc="The n-th derivative of log(x)/(1 - x), which is the derivative of Spence's function; at 1 its limit.",
 )
 
 

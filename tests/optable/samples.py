@@ -251,6 +251,7 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     "guard": [_many(("real", "n", "m"), ("bool", "m"))],
     "defined": [lambda make: ((make("real", "n", "m"), make("bool", "m") | True), {})],
+    "spence_slope": [_one("positive", "n", "m", n=0), _one("positive", "n", n=1), _one("positive", n=2)],
     "polygamma": [_one("positive", "n", "m", n=1), _one("positive", "n", n=2), _one("positive", n=0)],
     "xlogy": [_many(("real", "n", "m"), ("positive", "n", "m")), _many(("real", "n", "m"), ("positive", "m"))],
     "xlog1py": [_many(("real", "n", "m"), ("positive", "n", "m")), _many(("real", "n", "m"), ("positive", "m"))],
