@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 from symgrad.formula.printing import pieces
 from symgrad.formula.printing.calls import exact
@@ -49,8 +50,8 @@ def index_notation(w: Writer, t: Term) -> Piece:
             continue
         entry = entry_of(w, arg, [name[x] for x in row])
         if entry is not None:
-            lead = pieces.product(lead, Piece("s", coef=entry.coef, top=entry.top, bottom=entry.bottom))
-            factors.append(closed((entry.core, entry.level), OPEN + 1))
+            lead = pieces.product(lead, Piece("s", coef=entry.coef))  # all else of it has indices
+            factors.append(closed(pieces.signed(entry.replaced(coef=Fraction(1))), OPEN + 1))
             continue
         lead = pieces.product(lead, Piece("s", coef=a.coef, top=a.top, bottom=a.bottom)) if a.kind != "s" else lead
         factors.append(_named(a.core if a.kind != "s" else text_of(a), a, [name[x] for x in row]))
