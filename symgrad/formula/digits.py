@@ -33,6 +33,11 @@ def evalf(root: Term, values: dict[str, Any], sizes: dict[str, int] | None = Non
     >>> evalf(lookup("exp")(symbol("x")), {"x": np.float64(1.0)}, n=30)
     2.71828182845904523536028747135
     """
+    return _numbers(in_mpmath(root, values, sizes, n), n)
+
+
+def in_mpmath(root: Term, values: dict[str, Any], sizes: dict[str, int] | None = None, n: int = 15) -> Any:
+    """The value of a formula in mpmath's own numbers: their exponents have no bounds, so they are not for printing."""
     digits = n + 10
     found = Digits(digits).value(root, values, sizes or {})
     for _ in range(_ROUNDS):
@@ -40,7 +45,7 @@ def evalf(root: Term, values: dict[str, Any], sizes: dict[str, int] | None = Non
         before, found = found, Digits(digits).value(root, values, sizes or {})
         if _agree(before, found, n + 2):
             break
-    return _numbers(found, n)
+    return found
 
 
 def _agree(a: Any, b: Any, digits: int) -> bool:

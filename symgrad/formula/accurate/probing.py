@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import SymgradError
-from symgrad.formula.digits import evalf
+from symgrad.formula.digits import in_mpmath
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder, substitute, symbol
 
 TOLERANCE = 2.0**-47
@@ -51,12 +51,11 @@ def _vote(better: Term, values: dict[str, Any], plain: Any, other: Any) -> int:
     import mpmath
 
     try:
-        digits = str(evalf(better, values, n=30))
+        exact = np.asarray(in_mpmath(better, values, n=30))[()]
     except (SymgradError, ArithmeticError, ValueError, TypeError):
         return 0
-    if not any(c.isdigit() for c in digits):
+    if not hasattr(exact, "_mpf_") or not mpmath.isfinite(exact):  # a complex number, a truth value, a pole
         return 0
     with mpmath.workdps(40):
-        exact = mpmath.mpf(digits)
         one, two = (abs(mpmath.mpf(float(v)) - exact) if np.isfinite(v) else mpmath.inf for v in (plain, other))
     return int(two < one) - int(two > one)
