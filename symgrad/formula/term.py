@@ -19,6 +19,7 @@ import numpy as np
 from symgrad import dtypes
 from symgrad.errors import ArgumentError, FormulaError
 from symgrad.op import Op, lookup, register, register_carrier, shape_of
+from symgrad.op.operators import bind_operators
 from symgrad.ops.constants import Constant, NamedFloat
 from symgrad.ops.sizes import letters_of, size_value
 
@@ -122,21 +123,7 @@ class Term:
         return lookup("permute")(self, dims=tuple(reversed(range(self.ndim))))  # type: ignore[no-any-return]
 
 
-def _method(op: str, reflected: bool = False) -> Callable[[Term, Any], Any]:
-    def call(self: Term, other: Any) -> Any:
-        return lookup(op)(other, self) if reflected else lookup(op)(self, other)
-
-    return call
-
-
-for _name, _op in {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "matmul",
-    "floordiv": "floor_divide", "mod": "remainder",
-}.items():  # fmt: skip
-    setattr(Term, f"__{_name}__", _method(_op))
-    setattr(Term, f"__r{_name}__", _method(_op, reflected=True))
-for _name, _op in {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "and": "logical_and", "or": "logical_or"}.items():
-    setattr(Term, f"__{_name}__", _method(_op))
+bind_operators(Term, by_identity=True)
 
 
 # ---------------------------------------------------------------------------------------------- building

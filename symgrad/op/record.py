@@ -78,6 +78,8 @@ class Op:
     spare       positions (as in ``needs``) of values that the rules read only under another convention at kinks; they
                 find None there otherwise
     parity      "odd" or "even" functions: f(-x) is -f(x) or f(x)
+    opposite    of a comparison: the name of the one that holds where it does not
+    turned      of a comparison: the name of the one that says the same with the operands exchanged
     domain      sampling interval per input, for the op-table test and the docs card
     kinks       points where the derivative jumps, for the docs card and the tests
     view        ``(array, **params)``: the memory of the array that the op shows, where its result is a view as in
@@ -134,6 +136,8 @@ class Op:
     node: Any
     node_by_numbers: dict[tuple[bool, ...], str] | None
     parity: str | None
+    opposite: str | None
+    turned: str | None
     domain: Any
     kinks: Any
     doc: str

@@ -24,7 +24,7 @@ def _bool(*_: Any, **__: Any) -> np.dtype[Any]:
     return _BOOL
 
 
-def _compare(name: str, kernel: Any, sign: str, *aliases: str, refuses: str = "c") -> Op:
+def _compare(name: str, kernel: Any, sign: str, opposite: str, turned: str, *aliases: str, refuses: str = "c") -> Op:
     return elementwise(
         name,
         kernel,
@@ -36,16 +36,20 @@ def _compare(name: str, kernel: Any, sign: str, *aliases: str, refuses: str = "c
         refuses=refuses,
         domain="real",
         digits=lambda mp, x, y: getattr(operator, name)(x, y),
+        opposite=opposite,
+        turned=turned,
         doc=f"x {sign} y entry by entry; no derivative.",
     )
 
 
-gt: Op = _compare("gt", np.greater, ">", "greater")
-ge: Op = _compare("ge", np.greater_equal, ">=", "greater_equal")
-lt: Op = _compare("lt", np.less, "<", "less")
-le: Op = _compare("le", np.less_equal, "<=", "less_equal")
-eq: Op = _compare("eq", np.equal, "==", refuses="")
-ne: Op = _compare("ne", np.not_equal, "!=", "not_equal", refuses="")
+gt: Op = _compare("gt", np.greater, ">", "le", "lt", "greater")
+ge: Op = _compare("ge", np.greater_equal, ">=", "lt", "le", "greater_equal")
+lt: Op = _compare("lt", np.less, "<", "ge", "gt", "less")
+le: Op = _compare("le", np.less_equal, "<=", "gt", "ge", "less_equal")
+eq: Op = _compare("eq", np.equal, "==", "ne", "eq", refuses="")
+ne: Op = _compare("ne", np.not_equal, "!=", "eq", "ne", "not_equal", refuses="")
+COMPARISONS = (gt, ge, lt, le, eq, ne)
+
 tied: Op = elementwise(
     "tied",
     lambda x, y: np.equal(x, y) | (np.not_equal(x, x) & np.not_equal(y, y)),

@@ -12,12 +12,7 @@ import numpy as np
 
 from symgrad.dtypes import complex64, complex128, float16, float32, float64
 from symgrad.op import FRONTS, Op, lookup
-
-OPERATORS = {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "matmul",
-    "floordiv": "floor_divide", "mod": "remainder",
-}  # fmt: skip
-"""The arithmetic operators and their ops."""
+from symgrad.op.operators import bind_operators
 
 
 class Carried:
@@ -127,13 +122,6 @@ class Carried:
 _CASTS = {"half": float16, "float": float32, "double": float64, "cfloat": complex64, "cdouble": complex128}
 
 
-def _operator(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
-    def call(self: Any, other: Any) -> Any:
-        return lookup(name)(other, self) if reflected else lookup(name)(self, other)
-
-    return call
-
-
 def _caster(dtype: Any) -> Callable[[Any], Any]:
     return lambda self: self.to(dtype)
 
@@ -144,13 +132,7 @@ def _bind() -> None:
     for name, entry in FRONTS.items():
         if entry.method and name not in Carried.__dict__:
             setattr(Carried, name, entry.call if not isinstance(entry.call, Op) else _method(entry.call))
-    for name, op in OPERATORS.items():
-        setattr(Carried, f"__{name}__", _operator(op))
-        setattr(Carried, f"__r{name}__", _operator(op, reflected=True))
-    for name in ("lt", "le", "gt", "ge", "eq", "ne"):
-        setattr(Carried, f"__{name}__", _operator(name))
-    for name in ("and", "or", "xor"):
-        setattr(Carried, f"__{name}__", _operator(f"logical_{name}"))
+    bind_operators(Carried)
 
 
 def _method(op: Op) -> Callable[..., Any]:

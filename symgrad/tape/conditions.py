@@ -15,7 +15,6 @@ from symgrad.tape.graph import Node
 from symgrad.tape.looks import Look, looks
 from symgrad.tape.origin import origin_of
 
-_OPPOSITE = {"gt": "le", "ge": "lt", "lt": "ge", "le": "gt", "eq": "ne", "ne": "eq"}
 _WORDS = {
     "ties": "the largest or chosen entries of {0} are distinct", "all equal": "the entries of {0} are not all equal",
     "zero vector": "{0} is not zero",
@@ -161,8 +160,8 @@ def _truth(term: Term, taken: bool) -> Any:
         return lookup("ne" if taken else "eq")(term, 0)
     if taken:
         return term
-    if term.op.name in _OPPOSITE:
-        return lookup(_OPPOSITE[term.op.name])(*term.args)
+    if term.op.opposite is not None:
+        return lookup(term.op.opposite)(*term.args)
     return term.args[0] if term.op.name == "logical_not" else lookup("logical_not")(term)
 
 

@@ -19,10 +19,11 @@ import numpy as np
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError, UnsupportedDerivative
 from symgrad.op import Op, carrier_of, lookup, register_carrier, shape_of
+from symgrad.op.operators import ARITHMETIC
 from symgrad.ops.shaping import expand_op
 from symgrad.tape import dualwrites
 from symgrad.tape.bundle import Bundle
-from symgrad.tape.carried import OPERATORS, Carried
+from symgrad.tape.carried import Carried
 from symgrad.tape.dualwrites import FACES as FACES
 from symgrad.tape.dualwrites import Place
 from symgrad.tape.dualwrites import faced as faced
@@ -283,5 +284,5 @@ def _changing(name: str) -> Callable[[Dual, Any], Any]:
     return call
 
 
-for _name, _op in OPERATORS.items():
+for _name, _op in ARITHMETIC.items():
     setattr(Dual, f"__i{_name}__", _changing(_op))

@@ -13,6 +13,7 @@ from typing import Any
 from symgrad.errors import FormulaError
 from symgrad.formula.term import Term, as_term, size_letter
 from symgrad.op import FRONTS, TABLE, Op, lookup, register_carrier
+from symgrad.op.operators import bind_operators
 
 
 class Formal:
@@ -116,23 +117,7 @@ class Formal:
     __hash__ = object.__hash__
 
 
-def _operator(op: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
-    def call(self: Any, other: Any) -> Any:
-        return lookup(op)(other, self) if reflected else lookup(op)(self, other)
-
-    return call
-
-
-for _name, _op in {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "matmul", "mod": "remainder",
-    "floordiv": "floor_divide",
-}.items():  # fmt: skip
-    setattr(Formal, f"__{_name}__", _operator(_op))
-    setattr(Formal, f"__r{_name}__", _operator(_op, reflected=True))
-for _name, _op in {
-    "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "eq": "eq", "ne": "ne", "and": "logical_and", "or": "logical_or",
-}.items():  # fmt: skip
-    setattr(Formal, f"__{_name}__", _operator(_op))
+bind_operators(Formal)
 
 
 def _apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:

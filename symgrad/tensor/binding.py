@@ -12,6 +12,7 @@ import numpy as np
 from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError, DtypeError, ShapeError
 from symgrad.op import FRONTS, Op, lookup, register_carrier
+from symgrad.op.operators import ARITHMETIC, COMPARISONS
 from symgrad.ops.arithmetic import over_tensor
 from symgrad.ops.bits import inverted
 from symgrad.ops.indexing import getitem
@@ -32,17 +33,6 @@ from symgrad.tape.views import conjugate_view, inferred, of_its_own, one_of_seve
 from symgrad.tensor.docstrings import illustrate
 from symgrad.tensor.turned import read_as
 
-_BINARY = {
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "truediv": "div",
-    "pow": "pow",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-    "matmul": "matmul",
-}
-_COMPARE = ("lt", "le", "gt", "ge", "eq", "ne")
 _BITS = {
     "and": "bitwise_and",
     "or": "bitwise_or",
@@ -575,7 +565,7 @@ def _writing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _bind_operators(cls: Any) -> None:
-    for name, op_name in _BINARY.items():
+    for name, op_name in ARITHMETIC.items():
         function = FRONTS["matmul"].call if name == "matmul" else _fast(cls, lookup(op_name))
         # The four commonest operators do without the check of their operand; the op itself rejects strangers.
         common = name in ("add", "sub", "mul", "truediv")
@@ -583,7 +573,7 @@ def _bind_operators(cls: Any) -> None:
         setattr(cls, f"__r{name}__", _reflected(over_tensor if name == "truediv" else function))
         if name != "matmul":
             setattr(cls, f"__i{name}__", _inplace(function))
-    for name in _COMPARE:
+    for name in COMPARISONS:
         setattr(cls, f"__{name}__", _forward(cls, _fast(cls, lookup(name))))
     for name, public in _BITS.items():
         function = _rewriting(public, FRONTS[public].call)

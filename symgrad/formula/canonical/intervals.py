@@ -7,6 +7,7 @@ Formulas hold where u is a number; what the program gives at nan is the last cas
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +16,7 @@ from symgrad.formula.canonical.chains import price
 from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.term import SYMBOL, Term, as_term, number, postorder, substitute
 from symgrad.op import lookup
+from symgrad.ops.select import COMPARISONS
 
 if TYPE_CHECKING:
     from symgrad.formula.canonical.simplify import Canonicaliser
@@ -31,16 +33,7 @@ WIDEST = 6
 Known = Callable[[Form], "bool | None"]
 """What is known of a condition: that it holds, that it does not, or nothing."""
 
-_HOLDS: dict[str, Callable[[Any, Any], bool]] = {
-    "lt": lambda u, c: u < c,
-    "le": lambda u, c: u <= c,
-    "gt": lambda u, c: u > c,
-    "ge": lambda u, c: u >= c,
-    "eq": lambda u, c: u == c,
-    "ne": lambda u, c: u != c,
-}
-
-_TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+_COMPARISONS = {op.name: op for op in COMPARISONS}
 
 
 # ---------------------------------------------------------------------------------------------- assumptions
@@ -146,11 +139,11 @@ Cut = tuple[Fraction, bool]
 
 def _line(run: Canonicaliser, condition: Form) -> Line | None:
     """The line of a condition; of one made of several, that of the first."""
-    found = called(run, condition, *_HOLDS, "logical_and", "logical_or", "logical_not")
+    found = called(run, condition, *_COMPARISONS, "logical_and", "logical_or", "logical_not")
     if found is None:
         return None
     name, args = found
-    if name not in _HOLDS:
+    if name not in _COMPARISONS:
         return _line(run, args[0])
     plain = args[1].constant is not None
     u = args[0] if plain else run.plus(args, (1, -1), condition.shape)
@@ -160,11 +153,11 @@ def _line(run: Canonicaliser, condition: Form) -> Line | None:
 
 def _holds(run: Canonicaliser, line: Line, condition: Form, u: Fraction | None, cuts: set[Cut] | None) -> bool | None:
     """Whether a condition holds at a place of the line, where None is nan; None when it is about something else."""
-    found = called(run, condition, *_HOLDS, "logical_and", "logical_or", "logical_not")
+    found = called(run, condition, *_COMPARISONS, "logical_and", "logical_or", "logical_not")
     if found is None:
         return None
     name, args = found
-    if name not in _HOLDS:
+    if name not in _COMPARISONS:
         parts = [_holds(run, line, a, u, cuts) for a in args]
         if name == "logical_not":
             return None if parts[0] is None else not parts[0]
@@ -176,7 +169,9 @@ def _holds(run: Canonicaliser, line: Line, condition: Form, u: Fraction | None, 
     (cut, decimal), turned = place
     if cuts is not None:
         cuts.add((cut, decimal))
-    return name == "ne" if u is None else _HOLDS[_TURNED[name] if turned else name](u, cut)
+    if u is None:
+        return name == "ne"
+    return bool(getattr(operator, str(_COMPARISONS[name].turned) if turned else name)(u, cut))
 
 
 def _cut(run: Canonicaliser, line: Line, args: Sequence[Form]) -> tuple[Cut, bool] | None:
@@ -231,7 +226,7 @@ def _cases(run: Canonicaliser, line: Line, form: Form) -> Form | None:
 
     assuming(run, form, noted)
     places = sorted({c for c, _ in cuts})
-    if not 0 < len(places) <= CUTS or (len(questions) < 2 and called(run, questions[0], *_HOLDS) is not None):
+    if not 0 < len(places) <= CUTS or (len(questions) < 2 and called(run, questions[0], *_COMPARISONS) is not None):
         return None
     cells = [_at(run, line, form, u) for u in _samples(places)]
     for k, cut in enumerate(places, 1):

@@ -298,9 +298,6 @@ def _logical(w: Writer, t: Term) -> Piece:
     return Piece(kind_of(t.shape), f"{a} {sign} {b}", LOGIC)
 
 
-_NEGATED = {"gt": "le", "ge": "lt", "lt": "ge", "le": "gt", "eq": "ne", "ne": "eq"}
-
-
 def _between(w: Writer, t: Term) -> Piece | None:
     """a ≤ u ≤ b for u ≥ a and u ≤ b."""
     sides = [_comparison(x) for x in t.args]
@@ -320,17 +317,17 @@ def _between(w: Writer, t: Term) -> Piece | None:
 def _comparison(t: Term) -> tuple[str, tuple[Term, ...]]:
     """The name and sides of a comparison, or of one that is negated."""
     inner = t.args[0] if t.op.name == "logical_not" else t
-    if inner.op.name not in _NEGATED:
+    if inner.op.opposite is None:
         return "", ()
-    return (inner.op.name if inner is t else _NEGATED[inner.op.name]), inner.args
+    return (inner.op.name if inner is t else inner.op.opposite), inner.args
 
 
 @writes("logical_not")
 def _not(w: Writer, t: Term) -> Piece:
     """The other comparison, which is the same for all numbers; what else is negated has a sign of its own."""
     inner = t.args[0]
-    if inner.op.name in _NEGATED and inner.shape == t.shape:
-        return _related(w, inner, _NEGATED[inner.op.name])
+    if inner.op.opposite is not None and inner.shape == t.shape:
+        return _related(w, inner, inner.op.opposite)
     a = w.raw(inner)
     return Piece(kind_of(t.shape), rf"\neg {closed((text_of(a), a.level), ATOM)}", LOGIC)
 
