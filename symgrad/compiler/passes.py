@@ -21,7 +21,6 @@ from symgrad.ops.contraction import einsum_op
 from symgrad.ops.shaping import squeeze_op, unsqueeze_op
 
 _SAME = {"clone", "detach"}
-_SPREADS = {"where"}
 
 
 def optimise(outputs: Sequence[Term], derived: bool = False) -> list[Term]:
@@ -91,7 +90,7 @@ def _changed(term: Term, args: tuple[Any, ...]) -> Term:
     found = _folded(term, args)
     if found is not None:
         return found
-    if term.op.kind == "elementwise" or name in _SPREADS:
+    if term.op.entrywise:
         args = _without_broadcasts(term, args)
     rule = _RULES.get(name)
     if rule is not None:

@@ -92,7 +92,7 @@ class SympyFunction:
         )
         order = postorder([term])
         self._used = {t for t in order if t.op is SYMBOL}
-        self._entrywise = all(t.op.kind in ("elementwise", "leaf") or t.op.name in _ENTRYWISE for t in order)
+        self._entrywise = all(t.op.entrywise or t.op.kind == "leaf" for t in order)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """The value for arrays, numbers, tensors or terms, by position or by name."""
@@ -151,9 +151,6 @@ class SympyFunction:
             else:
                 image[t] = t.op(*(image[a] for a in t.args), **_sized(t.op, t.params, letters))
         return image[self.term]
-
-
-_ENTRYWISE = ("where", "cast", "abs", "sign", "logical_not", "logical_and", "logical_or")
 
 
 def _bare(value: Any) -> Any:

@@ -28,10 +28,6 @@ from symgrad.sources import Source, source
 CHECKS = 3
 """Random points at which every line is checked."""
 
-_LINEAR = frozenset(
-    {"add", "sub", "neg", "cast", "permute", "reshape", "sum", "mean", "expand", "unsqueeze", "squeeze"}
-)
-
 
 @dataclass(frozen=True)
 class Line:
@@ -164,7 +160,7 @@ def about_name(wrt: Any) -> Any:
 def linear(t: Term, useful: set[Term]) -> bool:
     """Whether a term is linear in those of its arguments that depend on the variable."""
     moving = [k for k, a in enumerate(t.args) if a in useful]
-    if t.op.name in _LINEAR:
+    if t.op.linear or t.op.name in ("add", "sub", "neg"):
         return True
     if t.op.name == "div":
         return moving == [0]

@@ -18,7 +18,7 @@ def elementwise(name: str, kernel: Rule, *partials: Any, public: Sequence[str] |
     jvp and the conjugation that complex gradients need follow.
     """
     fields.setdefault("infer", broadcast_shapes)
-    op = Op(name, "elementwise", kernel, rules_of(partials, times), partials=partials, **fields)
+    op = Op(name, "elementwise", kernel, rules_of(partials, times), partials=partials, entrywise=True, **fields)
     op.conj_vjps = rules_of(partials, times_conj)
     if op.underived:
         op.vjps = op.conj_vjps = (absent(name, op.underived),) * len(partials)
@@ -50,12 +50,22 @@ def multilinear(name: str, kernel: Rule, einsum: Callable[..., Spec], **fields: 
 def primitive(name: str, kernel: Rule, vjp: Sequence[Rule | None] | Rule, **fields: Any) -> Op:
     """Any other op: its vjp is one rule per input, or one function ``(i, g, out, *inputs)`` for variadic ops.
 
-    Without ``jvp`` forward mode transposes the vjp, which is linear in the cotangent.
+    Without ``jvp`` a ``linear`` op moves its tangent itself; of others, forward mode transposes the vjp, which is
+    linear in the cotangent.
     """
     jvp = fields.pop("jvp", None)
     op = Op(name, "primitive", kernel, vjp, **fields)
-    op.jvps = jvp
+    op.jvps = jvp or ((_moved_by(op),) + (None,) * (len(op.vjps) - 1) if op.linear else None)
     return register(op)
+
+
+def _moved_by(op: Op) -> Rule:
+    """The forward rule of an op that is linear in its first operand."""
+
+    def push(t: Any, _out: Any, _x: Any, *others: Any, **params: Any) -> Any:
+        return op(t, *others, **params)
+
+    return push
 
 
 def broadcast_shapes(*shapes: tuple[Any, ...], **_: Any) -> tuple[Any, ...]:

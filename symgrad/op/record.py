@@ -78,6 +78,9 @@ class Op:
     spare       positions (as in ``needs``) of values that the rules read only under another convention at kinks; they
                 find None there otherwise
     parity      "odd" or "even" functions: f(-x) is -f(x) or f(x)
+    entrywise   True where each entry of the result is made of the operands' entries at its place: elementwise ops, and
+                those primitives that have rules of their own only because of dtypes or parameters
+    linear      of a primitive: linear over the reals in its first operand, the only one that has a derivative
     opposite    of a comparison: the name of the one that holds where it does not
     turned      of a comparison: the name of the one that says the same with the operands exchanged
     domain      sampling interval per input, for the op-table test and the docs card
@@ -136,6 +139,8 @@ class Op:
     node: Any
     node_by_numbers: dict[tuple[bool, ...], str] | None
     parity: str | None
+    entrywise: bool | None
+    linear: bool | None
     opposite: str | None
     turned: str | None
     domain: Any

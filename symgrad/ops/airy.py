@@ -93,6 +93,7 @@ def _spherical(name: str, kernel: Any, letter: str, in_digits: Any, doc: str) ->
         (lambda g, out, x, *, n: g * _slope(op, x, n),),
         jvp=(lambda t, out, x, *, n: t * _slope(op, x, n),),
         infer=lambda shape, **_: shape,
+        entrywise=True,
         dtypes="float",
         refuses="c",
         domain="off-zero",

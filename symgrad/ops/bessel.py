@@ -35,6 +35,7 @@ def _order(
         (rule,),
         jvp=(rule,),
         infer=lambda shape, n: shape,
+        entrywise=True,
         dtypes="float",
         domain=domain,
         layout="kept",

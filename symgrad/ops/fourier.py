@@ -36,7 +36,7 @@ fourier_op: Op = primitive(
     "fourier",
     _transform,
     (lambda g, out, like, *, dims, inverse, norm: fourier_op(g, dims=dims, inverse=not inverse, norm=_ADJOINT[norm]),),
-    jvp=(lambda t, out, like, **p: fourier_op(t, **p),),
+    linear=True,
     infer=lambda shape, dims, inverse, norm: shape,
     result=complex_of,
     node="FftC2C",

@@ -23,6 +23,7 @@ def _family(name: str, kernel: Any, slope: Callable[..., Any], latex: str, in_di
         (lambda g, out, x, **params: g * slope(x, **params),),
         jvp=(lambda t, out, x, **params: t * slope(x, **params),),
         infer=lambda shape, **_: shape,
+        entrywise=True,
         dtypes="float",
         domain="real",
         latex=latex,

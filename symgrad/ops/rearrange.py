@@ -36,7 +36,7 @@ roll_op: Op = primitive(
     "roll",
     lambda x, shifts, dims: np.roll(x, shifts, dims),
     (lambda g, out, like, *, shifts, dims: roll_op(g, shifts=tuple(-s for s in shifts), dims=dims),),
-    jvp=(lambda t, out, like, **p: roll_op(t, **p),),
+    linear=True,
     infer=lambda shape, shifts, dims: shape,
     code=lambda x, shifts, dims: f"np.roll({x}, {shifts}, {dims})",
     domain="real",

@@ -34,7 +34,7 @@ cumsum_op: Op = primitive(
     "cumsum",
     _cumsum_kernel,
     (lambda g, out, like, *, dim: flip(cumsum_op(flip(g, dim), dim=dim), dim),),
-    jvp=(lambda t, out, like, *, dim: cumsum_op(t, dim=dim),),
+    linear=True,
     infer=lambda shape, dim: shape,
     result=int_to_long,
     code=lambda x, dim: f"np.cumsum({x}, {dim})",

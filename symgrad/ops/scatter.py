@@ -451,7 +451,7 @@ windows_op: Op = primitive(
             g, dim=dim, step=step, dilation=dilation, size=shape_of(like)[dim]
         ),
     ),
-    jvp=(lambda t, out, like, **p: windows_op(t, **p),),
+    linear=True,
     infer=lambda shape, dim, size, step, dilation: (
         *shape[:dim],
         _window_count(shape[dim], size, step, dilation),
@@ -474,7 +474,7 @@ windows_sum_op: Op = primitive(
             g, dim=dim, size=shape_of(like)[-1], step=step, dilation=dilation
         ),
     ),
-    jvp=(lambda t, out, like, **p: windows_sum_op(t, **p),),
+    linear=True,
     infer=lambda shape, dim, step, dilation, size: (*shape[:dim], size, *shape[dim + 1 : -1]),
     size_params=("size",),
     node="UnfoldBackward",

@@ -65,6 +65,7 @@ polygamma_op: Op = primitive(
     (lambda g, out, x, *, n: g * polygamma_op(x, n=n + 1),),
     jvp=(lambda t, out, x, *, n: t * polygamma_op(x, n=n + 1),),
     infer=lambda shape, **_: shape,
+    entrywise=True,
     dtypes="float",
     domain="positive",
     latex=r"\psi^{{({n})}}\left({0}\right)",

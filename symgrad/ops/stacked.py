@@ -13,8 +13,8 @@ from symgrad.op import Op, lookup, shape_of
 from symgrad.ops.contraction import contract
 from symgrad.ops.indexing import Index, axes_in_front
 
-_SAME = frozenset({"where", "conj", "real", "imag", "cast", "tril", "triu", "complex", "adjoint"})
-"""Ops that leave leading axes alone."""
+_MATRICES = frozenset({"tril", "triu", "adjoint"})
+"""Ops of the last two axes, which leave leading ones alone."""
 
 SHIFTED = frozenset(
     ("reshape", "narrow", "embed", "select", "cumsum", "flip", "roll", "mean", "cat", "stack", "getitem", "put",
@@ -37,7 +37,7 @@ def stacked(
     the sizes of the stack's axes, ``shape`` is that of one result.
     """
     k = len(lead)
-    if op.kind == "elementwise" or op.name in _SAME:
+    if op.entrywise or op.name in _MATRICES:
         ranked = [a if one is None else _ranked(a, len(shape) - len(one), k) for a, one in zip(args, own, strict=True)]
         return op(*ranked, **params)
     if op.kind == "multilinear":

@@ -273,7 +273,7 @@ def _value_at(run: Canonicaliser, line: Line, form: Form, cut: Fraction) -> Form
     moved = {symbol}
     for t in postorder([term]):
         if any(a in moved for a in t.args):
-            if t.op.kind != "elementwise" and t.op.name not in ("abs", "sign"):
+            if not t.op.entrywise:
                 return None
             moved.add(t)
     (found,) = substitute([term], {symbol: number(cut)})

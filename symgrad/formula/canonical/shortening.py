@@ -20,10 +20,6 @@ from symgrad.op import lookup
 if TYPE_CHECKING:
     from symgrad.formula.canonical.simplify import Canonicaliser
 
-LINEAR = frozenset({"tril", "triu", "flip", "cumsum", "narrow", "embed", "put", "getitem", "select", "gather",
-                    "windows", "windows_sum"})  # fmt: skip
-"""Linear ops of one array that are taken out of sums."""
-
 WIDEST = 8
 """Sums with more terms are left as they are."""
 
@@ -145,8 +141,8 @@ def _one_call(form: Form, run: Canonicaliser) -> Form | None:
     calls: dict[Any, list[int]] = {}
     for k, p in enumerate(form.terms):
         f = p.factors[0] if len(p.factors) == 1 else None
-        linear = f is not None and f.base.op.name in LINEAR and f.base in run.arguments and f.power == 1
-        if f is not None and linear and f.labels == p.out and len(set(p.out)) == len(p.out):
+        called = f is not None and f.base in run.arguments and f.power == 1 and f.labels == p.out
+        if f is not None and called and f.base.op.linear and not f.base.op.entrywise and len(set(p.out)) == len(p.out):
             calls.setdefault((f.base.op, frozen(f.base.params), f.base.args[0].shape), []).append(k)
     for group in calls.values():
         if len(group) > 1:

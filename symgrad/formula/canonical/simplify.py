@@ -53,14 +53,10 @@ from symgrad.formula.canonical.presenting import Presenter
 from symgrad.formula.canonical.rational import in_lowest_terms
 from symgrad.formula.canonical.reading import READERS, read_arguments
 from symgrad.formula.canonical.rewriting import merged, simpler_function
-from symgrad.formula.canonical.shortening import LINEAR
 from symgrad.formula.canonical.slices import keeps_order, without_units
 from symgrad.formula.structures import is_hermitian, is_symmetric
 from symgrad.formula.term import NUMBER, SYMBOL, Term, flatten, number, postorder
 from symgrad.op import Op, lookup
-
-_LINEAR = LINEAR | {"reshape", "real", "imag", "fourier"}
-"""Ops that are linear in their first argument: real factors in front are pulled out."""
 
 
 @functools.lru_cache(maxsize=256)
@@ -181,7 +177,7 @@ class Canonicaliser:
         name = term.op.name
         if name in ("eye", "full") or (name == "einsum" and term.params["output"] == (0, 0)):
             return True
-        if term.op.kind == "elementwise" or name in ("inv", "permute", "abs", "sign", "where"):
+        if term.op.entrywise or name in ("inv", "permute"):
             return all(a.ndim == 0 or self._symmetric.get(a, a.op is SYMBOL and self.symmetric(a)) for a in term.args)
         return False
 
@@ -340,7 +336,7 @@ class Canonicaliser:
             return self._defined(term)
         if op.kind == "multilinear":
             return self._multilinear(term, args)
-        if op.kind == "elementwise" or op.name in ("abs", "sign", "where", "conj", "real", "imag", "cast", "polygamma"):
+        if op.entrywise:
             return self.elementwise(op, args, term.params, term.shape)
         return self._primitive(term, args) if args else self.opaque(term)
 
@@ -377,7 +373,7 @@ class Canonicaliser:
         shorter = without_units(self, term, args[0])
         if shorter is not None:
             return shorter
-        if op.name in _LINEAR:
+        if op.linear:  # real factors in front are pulled out
             p = self.product(args[0])
             scalars = [f for f in p.factors if not f.labels and f.base.dtype is not None and f.base.dtype.kind != "c"]
             rest = Product(1, [f for f in p.factors if f not in scalars], p.out)

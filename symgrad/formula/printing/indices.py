@@ -169,7 +169,7 @@ class _Entries:
 
 def _by_entry(t: Term) -> bool:
     """Whether an array is made entry by entry of its arguments."""
-    return t.op.kind == "elementwise" or t.op.name in ("abs", "sign", "where")
+    return bool(t.op.entrywise)
 
 
 def _broadcast(t: Term, letters: tuple[str, ...]) -> tuple[Term, tuple[str, ...]] | None:

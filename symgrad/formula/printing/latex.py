@@ -85,15 +85,7 @@ class Writer:
             return not self.sized
         if name == "outer":
             return any(self.open[a] for a in t.args)
-        if t.op.kind == "elementwise" or name in (
-            "matmul",
-            "where",
-            "permute",
-            "squeeze",
-            "unsqueeze",
-            "einsum",
-            "cast",
-        ):
+        if t.op.entrywise or name in ("matmul", "permute", "squeeze", "unsqueeze", "einsum"):
             arrays = [a for a in t.args if a.shape]
             return bool(arrays) and all(self.open[a] for a in arrays) and len(self._shown_axes(t)) < t.ndim
         return False
@@ -107,13 +99,13 @@ class Writer:
         if t.op.name == "einsum":
             known = set().union(*map(set, t.params["inputs"]))
             return {k for k, x in enumerate(t.params["output"]) if x in known}
-        if t.op.kind == "elementwise":
+        if t.op.entrywise:
             return {k + t.ndim - a.ndim for a in t.args for k in self._shown_axes(a)}
         return set()
 
     def _close_identities(self, t: Term) -> None:
         """An identity enters sums and products as I; anything else does not keep its form."""
-        if t.op.kind == "elementwise" or t.op.name == "where":
+        if t.op.entrywise:
             linear = t.op.name in ("add", "sub", "neg", "mul") and all(a.shape == t.shape for a in t.args)
             images = [self.images[a] for a in t.args]
             sizeless = linear and self._is_open(t) and not any(x.shape for x in symbols(t))

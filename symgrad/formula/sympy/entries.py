@@ -90,7 +90,7 @@ class Entries:
             return [], lambda _: sp.KroneckerDelta(*at)
         if t.op.name == "norm" and t.params["p"] == 2:
             return self.total(t, at, lambda x: sp.Abs(x) ** 2 if _complex(t) else x**2, sp.sqrt)
-        if t.op.kind == "elementwise" or t.op.name in ("where", "abs", "sign", "conj", "real", "imag", "cast"):
+        if t.op.entrywise:
             return [(a, _broadcast(a, at)) for a in t.args], lambda parts: _applied(t, parts)
         if t.op.kind == "multilinear":
             return self.contraction(t, at)
