@@ -33,12 +33,12 @@ def test_textbook(entry, style):
 def test_reverse_text():
     found = sg.derive(lambda X, w, y: ((X @ w - y) ** 2).sum(), (5, 3), (3,), (5,), wrt="w")
     assert str(found).splitlines() == [
-        "   z1 = -y + X @ w",
+        "   z1 = X @ w - y",
         "   z2 = z1**2",
         "    f = sum(z2)",
-        "z1bar = 2*z1                     # from z2",
-        "df/dw = X.T @ z1bar              # from z1",
-        "      = 2*(X.T @ (-y + X @ w))",
+        "z1bar = 2*z1                    # from z2",
+        "df/dw = X.T @ z1bar             # from z1",
+        "      = 2*(X.T @ (X @ w - y))",
     ]
     assert repr(found) == str(found)
 

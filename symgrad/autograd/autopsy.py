@@ -312,9 +312,9 @@ def _bracketed(word: str) -> str:
 
 
 def _spelled(term: Term) -> str:
-    from symgrad.formula.sympy.expressions import to_sympy
+    from symgrad.formula.sympy.texts import text
 
-    return str(to_sympy(term, canonicalise=False))
+    return text(term, canonicalise=False)
 
 
 def _tracked(node: Node) -> Iterable[tuple[int, Any]]:

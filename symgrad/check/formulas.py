@@ -16,10 +16,12 @@ def formula_texts(exact: Exact, i: int) -> Callable[[], tuple[str, str] | None]:
         if exact.output is None or not exact.output._requires_grad:
             return None
         if not found:
+            from symgrad.formula.sympy.texts import text
+
             (g,) = tape_grad(
                 exact.output, exact.leaves[i], retain_graph=True, allow_unused=True, materialize_grads=True
             )
-            found.append((str(g.expr), g.latex()))
+            found.append((text(g.expr), g.latex()))
         return found[0]
 
     return texts

@@ -118,11 +118,11 @@ def describe(output: Any, node: Node, i: int) -> str:
 
 def _text(output: Any, edge: Any) -> str:
     """The formula of an edge, shortened where it is too long for a sentence."""
-    from symgrad.formula.sympy.expressions import to_sympy
+    from symgrad.formula.sympy.texts import text
 
     term = Reading([output._node])[edge]
     try:
-        text = str(to_sympy(term))
+        found = text(term)
     except FormulaError:
         return describe_term(term)
-    return text if len(text) <= 60 else describe_term(term)
+    return found if len(found) <= 60 else describe_term(term)

@@ -101,9 +101,9 @@ class Derivation:
         return self.markdown()
 
     def __str__(self) -> str:
-        from symgrad.formula.sympy.expressions import to_sympy
+        from symgrad.formula.sympy.texts import text
 
-        rows = [(x.left, str(to_sympy(x.right, canonicalise=False)), x.reason) for x in self.lines]
+        rows = [(x.left, text(x.right, canonicalise=False), x.reason) for x in self.lines]
         width = max(len(left) for left, _, _ in rows)
         body = max(len(right) for _, right, _ in rows)
         return "\n".join(
@@ -128,11 +128,11 @@ def derive(
 
     >>> import symgrad as sg
     >>> print(sg.derive("norm(A@x-b)**2", wrt="x"))
-       z1 = -b + A @ x
+       z1 = A @ x - b
         f = norm(z1)**2
     z1bar = 2*z1          # from f
     df/dx = A.T @ z1bar   # from z1
-          = 2*(A.T @ (-b + A @ x))
+          = 2*(A.T @ (A @ x - b))
     """
     if style not in ("reverse", "differential"):
         raise ArgumentError(f"style is 'reverse' or 'differential', not {style!r}.")

@@ -216,10 +216,10 @@ def _value(value: Any) -> str:
 
 
 def _sympy(term: Term) -> str:
-    from symgrad.formula.sympy.expressions import to_sympy
+    from symgrad.formula.sympy.texts import text
 
     try:
-        return str(to_sympy(term))
+        return text(term)
     except FormulaError as error:
         return f"none ({error})"
 

@@ -65,7 +65,7 @@ def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, 
       at          A = [[1]], x = [0], b = [1]
       given       [-1]
       exact       [-2]
-      formula     df/dx = 2*(A.T @ (-b + A @ x))
+      formula     df/dx = 2*(A.T @ (A @ x - b))
     """
     if given is None or (callable(given) and not isinstance(given, str)):
         raise ArgumentError("judge() takes the formula first: judge('2*x', of=f, wrt='x').")
@@ -300,10 +300,10 @@ class Case:
 
     def _formula(self) -> tuple[str, str]:
         from symgrad.formula.printing.latex import latex
-        from symgrad.formula.sympy.expressions import to_sympy
+        from symgrad.formula.sympy.texts import text
 
         try:
-            return str(to_sympy(self.raw, symbols=self.symbols)), latex(self.raw)
+            return text(self.raw, symbols=self.symbols), latex(self.raw)
         except SymgradError as error:
             return f"(not shown: {error})", ""
 

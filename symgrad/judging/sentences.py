@@ -122,13 +122,13 @@ _SENTENCES: dict[str, Callable[[_Told], Diagnosis]] = {
 
 def text_of(term: Any) -> str:
     """A short text of a part of a formula."""
-    from symgrad.formula.sympy.expressions import to_sympy
+    from symgrad.formula.sympy.texts import text
     from symgrad.formula.term import describe
 
     if not isinstance(term, Term):
         return str(getattr(term, "name", term))
     try:
-        text = str(to_sympy(term))
+        found = text(term)
     except (SymgradError, ValueError, TypeError, KeyError):
         return describe(term)
-    return text if len(text) <= 60 else describe(term)
+    return found if len(found) <= 60 else describe(term)
