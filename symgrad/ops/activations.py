@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import finfo, float64, torch_name
 from symgrad.errors import ArgumentError
 from symgrad.op import front, shape_of
 from symgrad.ops import fits, neurons
@@ -194,7 +195,11 @@ within("nn.functional")(hardshrink)
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """x moved towards 0 by lambd, 0 within it."""
     if lambd < 0:
-        raise ArgumentError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+        dtype = getattr(input, "dtype", float64)
+        most = float(finfo(dtype).max)
+        raise ArgumentError(
+            f"lambda must be in range [0, {most:.6g}] for input dtype {torch_name(dtype)}, but found {lambd:.6g}"
+        )
     return by_pieces(neurons.softshrink(input, lambd), input)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError
 from symgrad.op import front, shape_of
 from symgrad.ops.indexing import gather, getitem
 from symgrad.ops.joining import cat, stack
+from symgrad.ops.losses import check_reduction
 from symgrad.ops.naming import within
 from symgrad.ops.reductions import mean, sum_
 from symgrad.ops.select import eq, where
@@ -76,8 +76,7 @@ def ctc_loss(
 
     "mean" divides every loss by the length of its target first.  Raises ``ArgumentError`` for an unknown reduction.
     """
-    if reduction not in ("none", "mean", "sum"):
-        raise ArgumentError(f"{reduction} is not valid for reduction=: it is 'mean', 'sum' or 'none'.")
+    check_reduction(reduction)
     single = len(shape_of(log_probs)) == 2
     logs = unsqueeze(log_probs, 1) if single else log_probs
     times, counts = _numbers(input_lengths), _numbers(target_lengths)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -127,6 +126,8 @@ def pooled(name: str, shape: Sizes, sizes: Sizes, steps: Sizes, pads: Sizes, gap
                 f"dilation={gap}"
             )
     least = len(sizes) + 1
+    if least == 4:
+        _solid(name, shape)
     if len(shape) not in (least, least + 1) or 0 in shape[len(shape) - least :]:
         raise ShapeError(
             f"{name}: Expected {least}D or {least + 1}D (batch mode) tensor with optional 0 dim batch size for input, "
@@ -134,37 +135,63 @@ def pooled(name: str, shape: Sizes, sizes: Sizes, steps: Sizes, pads: Sizes, gap
         )
 
 
+def _solid(name: str, shape: Sizes) -> None:
+    """Planes of three axes, where torch has words of their own."""
+    if len(shape) not in (4, 5):
+        raise ShapeError(f"non-empty 4D or 5D (batch mode) tensor expected for input, got shape {list(shape)}")
+    for axis, size in enumerate(shape[-4:]):
+        if size == 0:
+            kernel = "max_pool3d_with_indices_out_cpu_template" if name == "max_pool3d" else name
+            raise ShapeError(
+                f"{kernel}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
+                f"{list(shape)} and non-batch dimension {axis} has length zero!"
+            )
+
+
 def _shown(values: Sizes) -> str:
     return str(values[0]) if len(set(values)) == 1 else str(tuple(values))
 
 
-def windows_fit(have: Sizes, counts: Sizes, shape: Sizes) -> None:
-    """At least one window along every axis."""
+def windows_fit(have: Sizes, counts: Sizes, lead: Sizes, line: bool) -> None:
+    """At least one window along every axis; ``line`` for the largest entries along one, without their places."""
     if min(counts) < 1:
-        planes = math.prod(shape[: len(shape) - len(have)][-1:])
-        before, after = ("x".join(map(str, (planes, *sizes))) for sizes in (have, counts))
+        if line:
+            raise ShapeError(f"max_pool1d() Invalid computed output size: {counts[0]}")
+        one = (lead[-1], 1) if len(have) == 1 else (lead[-1],)  # torch's lines are planes of height 1
+        before, after = ("x".join(map(str, (*one, *sizes))) for sizes in (have, counts))
         raise ShapeError(f"Given input size: ({before}). Calculated output size: ({after}). Output size is too small")
 
 
-def cells_of(name: str, wanted: Any, have: Sizes, shape: Sizes) -> None:
-    """The output size of adaptive pooling, and an input that is not empty but for its batch."""
-    rank = len(have)
+def cells_of(name: str, wanted: Any, rank: int, shape: Sizes) -> None:
+    """The output size of adaptive pooling over ``rank`` axes, and an input that is not empty but for its batch."""
+    if rank > 1 and not isinstance(wanted, int) and len(shape) <= len(tuple(wanted)):
+        raise ShapeError(f"Input dimension should be at least {len(tuple(wanted)) + 1}, got shape {list(shape)}")
+    if len(shape) not in (rank + 1, rank + 2):
+        colon = ":" if "max" in name else ""
+        raise ShapeError(
+            f"Expected 2 to 3 dimensions, but got {len(shape)}-dimensional tensor for argument #1 'self' (while "
+            f"checking arguments for {name})"
+            if rank == 1
+            else f"{name}(): Expected {rank + 1}D or {rank + 2}D tensor, but got{colon} {list(shape)}"
+        )
     if not isinstance(wanted, int):
         count = len(tuple(wanted))
         if rank == 1 and count != 1:
             raise ArgumentError(f"{name}() argument 'output_size' should contain one int (got {count})")
         if count not in (1, rank):
-            raise ArgumentError(f"{name}: output_size must be {rank}")
+            size = "(): internal error: output_size.size()" if "max" in name else ": output_size"
+            raise ArgumentError(f"{name}{size} must be {rank}")
     for number in [wanted] if isinstance(wanted, int) else wanted:
         if number is not None and number < 0:
             raise ArgumentError(
                 f"{name}: elements of output_size must be greater than or equal to 0 but received {wanted}; "
                 f"Trying to create tensor with negative dimension {number}"
             )
+    have = list(shape[len(shape) - rank :])
     if 0 in have:
         raise ShapeError(
             f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
-            f"{list(shape)} with dimension {len(shape) - rank + list(have).index(0)} being empty"
+            f"{list(shape)} with dimension {len(shape) - rank + have.index(0)} being empty"
         )
 
 

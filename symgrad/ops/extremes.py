@@ -22,12 +22,12 @@ _EMPTY = (
 )
 
 
-def check_entries(name: str, input: Any, dim: int) -> None:
+def check_entries(name: str, input: Any, dim: int, mark: str = "():") -> None:
     """Raise torch's error where an axis has nothing to choose from."""
     shape = shape_of(input)
     axis = axis_of(dim, max(len(shape), 1))
     if shape and shape[axis] == 0:
-        raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+        raise IndexError(f"{name}{mark} Expected reduction dim {axis} to have non-zero size.")
 
 
 def shared_by_ties(name: str) -> Any:

@@ -106,8 +106,12 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
 
 
 def _arrays(tensors: Any, name: str) -> tuple[Any, ...]:
-    if not isinstance(tensors, (tuple, list)) or not tensors:
-        raise ArgumentError(f"torch.{name}(): expected a non-empty list of Tensors, got {type(tensors).__name__}.")
+    if not isinstance(tensors, (tuple, list)):
+        got = type(tensors).__name__
+        raise ArgumentError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {got}")
+    if not tensors:
+        words = "stack expects a non-empty TensorList" if name == "stack" else None
+        raise ArgumentError(words or f"torch.{name}(): expected a non-empty list of Tensors")
     for k, x in enumerate(tensors):
         if x is None:
             raise ArgumentError(f"expected Tensor as element {k} in argument 0, but got NoneType")

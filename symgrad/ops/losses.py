@@ -40,7 +40,7 @@ def reduced(value: Any, reduction: str) -> Any:
 def check_reduction(reduction: str) -> None:
     """Refuse other words than torch's."""
     if reduction not in ("mean", "sum", "none"):
-        raise ArgumentError(f"{reduction} is not valid for reduction=: it is 'mean', 'sum' or 'none'.")
+        raise ArgumentError(f"{reduction} is not a valid value for reduction: it is 'mean', 'sum' or 'none'.")
 
 
 def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
@@ -189,7 +189,7 @@ def binary_cross_entropy_with_logits(
 @_loss
 def soft_margin_loss(input: Any, target: Any) -> Any:
     """log(1 + e^(-t x))."""
-    return softplus(-(target * input))
+    return softplus(-(input * target))
 
 
 @within("nn.functional")

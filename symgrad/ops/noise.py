@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import get_default_dtype
+from symgrad.dtypes import get_default_dtype, torch_name
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.kernels.counts import poisson_counts
 from symgrad.kernels.streams import Generator, NumpyNumbers, TorchNumbers
@@ -234,7 +234,9 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *, gene
 
 def _drawable(weights: Any, count: int, replacement: bool) -> None:
     if weights.dtype.kind in "biu":
-        raise AutogradError(f"multinomial only supports floating-point dtypes for input, got: {weights.dtype}")
+        raise AutogradError(
+            f"multinomial only supports floating-point dtypes for input, got: {torch_name(weights.dtype)}"
+        )
     if weights.ndim not in (1, 2):
         raise AutogradError(f"prob_dist must be 1 or 2 dim (it has {weights.ndim})")
     if count <= 0:

@@ -44,7 +44,15 @@ def _extent(size: int, window: int, step: int, pad: int, dilation: int, ceil_mod
 
 
 def _windows(
-    x: Any, sizes: Sequence[int], steps: Sequence[int], pads: Sequence[int], gaps: Sequence[int], ceil: bool, value: Any
+    x: Any,
+    sizes: Sequence[int],
+    steps: Sequence[int],
+    pads: Sequence[int],
+    gaps: Sequence[int],
+    ceil: bool,
+    value: Any,
+    lead: Sequence[int],
+    line: bool = False,
 ) -> tuple[Any, list[int]]:
     """Padded windows of planes, as (batch, 1, places…, inside…), and the places."""
     have = shape_of(x)[2:]
@@ -53,7 +61,7 @@ def _windows(
     for k, count in enumerate(counts):
         need = (count - 1) * steps[k] + gaps[k] * (sizes[k] - 1) + 1
         widths[2 + k] = (pads[k], need - have[k] - pads[k])
-    demands.windows_fit(have, counts, shape_of(x))
+    demands.windows_fit(have, counts, lead, line)
     return patches(pad_axes(x, widths, value), sizes, steps, gaps), counts
 
 
@@ -88,7 +96,7 @@ def _avg_pool(rank: int) -> Any:
         if divisor_override == 0:
             raise ArgumentError("divisor must be not zero")
         x, lead = _planes(input, rank)
-        seen, counts = _windows(x, sizes, steps, pads, gaps, ceil_mode, 0)
+        seen, counts = _windows(x, sizes, steps, pads, gaps, ceil_mode, 0, lead)
         total = sum_op(seen, dim=tuple(range(2 + rank, 2 + 2 * rank)), keepdim=False)
         by = divisor_override or _divisors(shape_of(x)[2:], counts, sizes, steps, pads, count_include_pad, input.dtype)
         whole = kind_of(x) in "bui"
@@ -122,7 +130,8 @@ def _max_pool(rank: int) -> Any:
         demands.pooled(name, shape_of(input), sizes, steps, pads, gaps)
         x, lead = _planes(input, rank)
         lowest = np.iinfo(x.dtype).min if kind_of(x) in "ui" else -math.inf
-        seen, counts = _windows(x, sizes, steps, pads, gaps, ceil_mode, lowest)
+        line = rank == 1 and not return_indices
+        seen, counts = _windows(x, sizes, steps, pads, gaps, ceil_mode, lowest, lead, line)
         flat = reshape(seen, -1, *counts, math.prod(sizes))
         place = argmax_of_pool_op(flat, dim=rank + 1, keepdim=True)
         out = reshape(gather_op(flat, place, dim=rank + 1), *lead, *counts)
@@ -188,11 +197,11 @@ def _cells(size: int, count: int) -> list[tuple[int, int]]:
     return [(k * size // count, -(-(k + 1) * size // count)) for k in range(count)]
 
 
-def _target(name: str, output_size: Any, x: Any) -> tuple[int, ...]:
-    """The number of cells along every axis of planes."""
+def _target(name: str, output_size: Any, x: Any, rank: int) -> tuple[int, ...]:
+    """The number of cells along every one of the last ``rank`` axes."""
     shape = shape_of(x)
-    have = shape[2:]
-    demands.cells_of(name, output_size, have, shape)
+    demands.cells_of(name, output_size, rank, shape)
+    have = shape[len(shape) - rank :]
     wanted = (output_size,) * len(have) if isinstance(output_size, int) else tuple(output_size)
     if len(wanted) == 1:
         wanted = wanted * len(have)
@@ -203,8 +212,8 @@ def _adaptive_avg(rank: int) -> Any:
     name = f"adaptive_avg_pool{rank}d"
 
     def call(input: Any, output_size: Any) -> Any:
+        target = _target(name, output_size, input, rank)
         x, lead = _planes(input, rank)
-        target = _target(name, output_size, x)
         for k, count in enumerate(target):
             weights = np.zeros((count, shape_of(x)[2 + k]), input.dtype)
             for row, (start, end) in enumerate(_cells(shape_of(x)[2 + k], count)):
@@ -244,9 +253,9 @@ def _adaptive_max(rank: int) -> Any:
     name = f"adaptive_max_pool{rank}d"
 
     def call(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+        target = _target(name, output_size, input, rank)
         x, lead = _planes(input, rank)
         have = shape_of(x)[2:]
-        target = _target(name, output_size, x)
         index = []
         for k, count in enumerate(target):
             cells = _cells(have[k], count)

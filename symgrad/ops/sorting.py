@@ -316,4 +316,6 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Nam
     if dim is None and keepdim:
         dim = tuple(range(len(shape_of(input))))  # type: ignore[assignment]
     axes = () if dim is None else dim
+    if dim is not None and 0 in shape_of(input):
+        check_entries("aminmax", input, dim, ":")
     return named("aminmax")((amin(input, axes, keepdim), amax(input, axes, keepdim)))

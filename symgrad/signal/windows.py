@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import as_dtype, get_default_dtype, torch_name
+from symgrad.dtypes import as_dtype, get_default_dtype
 from symgrad.errors import ArgumentError
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import finished
@@ -41,7 +41,7 @@ def _made(name: str, M: int, shape: Callable[[Any], Any], dtype: Any, requires_g
     if M < 0:
         raise ArgumentError(f"{name} requires non-negative window length, got M={M}")
     if kind not in (np.float32, np.float64):
-        raise ArgumentError(f"{name} expects float32 or float64 dtypes, got: {torch_name(kind)}")
+        raise ArgumentError(f"{name} expects float32 or float64 dtypes, got: torch.{kind}")
     value = shape(np.arange(M, dtype=np.float64)) if M > 1 else np.ones(M)
     return finished(name, value.astype(kind), requires_grad, None, options, depth=3)
 
@@ -102,6 +102,8 @@ def general_cosine(
     M: int, *, a: Iterable[float], sym: bool = True, dtype: Any = None, requires_grad: bool = False, **options: Any
 ) -> Tensor:
     """The sum of (-1)^k a_k cos(2πkn/(M - 1))."""
+    if not isinstance(a, Iterable):
+        raise ArgumentError("Coefficients must be a list/tuple")
     weights = list(a)
     if not weights:
         raise ArgumentError("Coefficients cannot be empty")

@@ -62,7 +62,14 @@ def arange(
     start, end, step = _plain(start), _plain(end), _plain(step)
     if any(isinstance(e, complex) for e in (start, end, step)):
         raise DtypeError("value cannot be converted to type double without overflow: arange() takes real numbers")
-    if not step:
+    if dtype is None and options.get("out") is not None:
+        dtype = options["out"].dtype
+    if dtype is None:
+        integers = all(isinstance(e, (int, np.integer)) for e in (start, end, step))
+        dtype = np.int64 if integers else dtypes.get_default_dtype()
+    kind = dtypes.as_dtype(dtype)
+    whole = kind == np.int64 and math.isfinite(start) and math.isfinite(end)
+    if not step or (whole and not int(step)):
         raise ArgumentError("step must be nonzero")
     if not math.isfinite(start) or not math.isfinite(end):
         raise AutogradError(f"unsupported range: {start} -> {end}")
@@ -70,10 +77,8 @@ def arange(
         raise ArgumentError(
             f"arange(): upper bound and lower bound inconsistent with step sign ({start}, {end}, {step})"
         )
-    if dtype is None:
-        whole = all(isinstance(e, (int, np.integer)) for e in (start, end, step))
-        dtype = np.int64 if whole else dtypes.get_default_dtype()
-    kind = dtypes.as_dtype(dtype)
+    if whole:  # torch counts in the dtype's own numbers
+        start, end, step = int(start), int(end), int(step)
     value = np.arange(start, end, step)
     if kind.kind in "ui" and value.dtype.kind == "f":  # torch rounds the ends, and not every number
         value = int(start) + int(step) * np.arange(len(value))
@@ -136,7 +141,11 @@ def _ends(name: str, start: Any, end: Any, steps: Any) -> tuple[Any, Any]:
             f"end with {ranks[1]} dimension(s)."
         )
     if not hasattr(steps, "__index__"):
-        raise ArgumentError(f"{name}(): argument 'steps' must be int, not {type(steps).__name__}")
+        kinds = [type(x).__name__ for x in (start, end, steps)]
+        raise ArgumentError(
+            f"{name}() received an invalid combination of arguments - got ({', '.join(kinds)}), but expected "
+            "one of:\n * (Number start, Number end, int steps)"
+        )
     if steps < 0:
         raise AutogradError("number of steps must be non-negative")
     return _plain(start), _plain(end)

@@ -162,6 +162,31 @@ SIZES = {
     "limits of floating numbers": lambda t: t.iinfo(t.float32),
     "a random negative size": lambda t: t.rand(-1),
     "a text as value": lambda t: t.full((2,), "a"),
+    "another word for a mean": lambda t: t.nn.functional.l1_loss(t.ones(3), t.ones(3), reduction="abc"),
+    "another word for a mean of paths": lambda t: t.nn.functional.ctc_loss(
+        t.ones(5, 1, 4), t.ones(1, 2).long(), t.tensor([5]), t.tensor([2]), reduction="abc"
+    ),
+    "targets of another shape": lambda t: t.nn.functional.soft_margin_loss(t.ones(5, 4), t.ones(5)),
+    "cells of too few axes": lambda t: t.nn.functional.adaptive_avg_pool2d(t.ones(2, 2), (2, 2)),
+    "cells of a line": lambda t: t.nn.functional.adaptive_max_pool1d(t.ones(2), 2),
+    "cells of too many axes": lambda t: t.nn.functional.adaptive_max_pool2d(t.ones(1, 1, 1, 2, 2), 2),
+    "no number of cells": lambda t: t.nn.functional.adaptive_max_pool2d(t.ones(1, 2, 3, 4), ()),
+    "a window wider than the line": lambda t: t.nn.functional.max_pool1d(t.ones(2, 2, 2), 5, 1),
+    "a window wider than the line, and places": lambda t: t.nn.functional.max_pool1d(
+        t.ones(2, 2, 2), 5, 1, return_indices=True
+    ),
+    "solids of too few axes": lambda t: t.nn.functional.avg_pool3d(t.ones(1, 1, 4), 2),
+    "empty solids": lambda t: t.nn.functional.max_pool3d(t.ones(2, 1, 0, 1, 2), 1),
+    "shrinking below 0": lambda t: t.nn.functional.softshrink(t.ones(2), -0.5),
+    "a window of halves": lambda t: t.signal.windows.hann(3, dtype=t.float16),
+    "a window of no coefficients": lambda t: t.signal.windows.general_cosine(3, a=None),
+    "broken steps": lambda t: t.linspace(0, 3, 1.0),
+    "a step that is 0 in the dtype": lambda t: t.arange(0, 64, 0.5, dtype=t.int64),
+    "a step that is 0 in the dtype of out": lambda t: t.arange(0, 64, 0.5, out=t.zeros(0, dtype=t.int64)),
+    "a tensor joined": lambda t: t.cat(t.ones(2, 3)),
+    "nothing stacked": lambda t: t.stack([]),
+    "extremes along nothing": lambda t: t.aminmax(t.ones(5, 0, 5), dim=1),
+    "chances that are integers": lambda t: t.multinomial(t.ones(2).long(), 1),
 }
 
 
@@ -174,6 +199,11 @@ def test_sizes_that_do_not_fit(name: str) -> None:
         errors.append(caught.value)
     assert isinstance(errors[1], type(errors[0]))
     assert str(errors[0]).partition(". ")[0][:100].rstrip(".") in str(errors[1])
+
+
+@pytest.mark.parametrize("ends", [(0, 3, 1.5), (0.5, -4, -1), (0, 0.2, 1), (-2, 5.5, 2.7)])
+def test_ranges_of_integers_from_floats(ends: tuple[float, ...]) -> None:
+    assert sg.arange(*ends, dtype=sg.int64).tolist() == torch.arange(*ends, dtype=torch.int64).tolist()
 
 
 @pytest.mark.parametrize("name", ["zeros", "ones", "empty", "rand", "randn"])
