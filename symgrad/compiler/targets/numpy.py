@@ -510,13 +510,19 @@ def helper_sources(helpers: dict[str, Callable[..., Any]]) -> list[str]:
         for callee, found in _callees(function):
             visit(callee, found)
         del done[name]
-        done[name] = inspect.getsource(function).rstrip() + "\n"
+        done[name] = _source(function)
 
     for name in sorted(helpers):
         visit(name, helpers[name])
     return list(done.values())
 
 
+@functools.cache
+def _source(function: Callable[..., Any]) -> str:
+    return inspect.getsource(function).rstrip() + "\n"
+
+
+@functools.cache
 def _callees(function: Callable[..., Any]) -> list[tuple[str, Callable[..., Any]]]:
     names: list[str] = []
     codes = [function.__code__]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from operator import mul
 from typing import Any
 
 from symgrad.formula.accurate.ratios import Field, Ratio
@@ -45,18 +46,19 @@ class Series:
 
     def times(self, other: Series) -> Series:
         """The product."""
-        n = min(len(self.coefs), len(other.coefs))
-        a, b = self.coefs, other.coefs
-        found = [sum((a[i] * b[k - i] for i in range(k + 1)), Fraction(0)) for k in range(n)]
-        return Series(self.least + other.least, found)
+        (a, below_a), (b, below_b) = _whole(self.coefs), _whole(other.coefs)
+        found = [sum(map(mul, a[: k + 1], b[k::-1])) for k in range(min(len(a), len(b)))]
+        return Series(self.least + other.least, [Fraction(c, below_a * below_b) for c in found])
 
     def power(self, n: int) -> Series:
         """A whole power."""
         if n < 0:
             return self._inverse().power(-n)
-        found = Series(0, [Fraction(1)] + [Fraction(0)] * (len(self.coefs) - 1))
-        for _ in range(n):
-            found = found.times(self)
+        found, square = constant(Fraction(1), len(self.coefs)), self
+        while n:
+            found = found.times(square) if n % 2 else found
+            n //= 2
+            square = square.times(square) if n else square
         return found
 
     def _inverse(self) -> Series:
@@ -64,8 +66,8 @@ class Series:
             raise NoSeries
         a = self.coefs
         found = [1 / a[0]]
-        for k in range(1, len(a)):
-            found.append(-sum((a[i] * found[k - i] for i in range(1, k + 1)), Fraction(0)) / a[0])
+        for _ in a[1:]:
+            found.append(-_dot(a[1:], found) / a[0])
         return Series(-self.least, found)
 
     def padded(self) -> list[Fraction]:
@@ -85,25 +87,34 @@ class Series:
         return Series(0, [Fraction(start)] + [c / (k + 1) for k, c in enumerate(self.padded())])
 
 
+def _whole(coefs: Sequence[Fraction]) -> tuple[list[int], int]:
+    """The coefficients as whole numbers over one denominator: their sums and products need no reduction."""
+    below = math.lcm(*(c.denominator for c in coefs))
+    return [c.numerator * (below // c.denominator) for c in coefs], below
+
+
+def _dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
+    """a[0]·b[-1] + a[1]·b[-2] + …, as far as both go."""
+    rows = zip(a, reversed(b), strict=False)
+    parts = [(x.numerator * y.numerator, x.denominator * y.denominator) for x, y in rows if x and y]
+    below = math.lcm(*(d for _, d in parts))
+    return Fraction(sum(n * (below // d) for n, d in parts), below)
+
+
 def constant(value: Fraction, terms: int) -> Series:
     """A number."""
     return Series(0, [value] + [Fraction(0)] * (terms - 1))
-
-
-def _solved(u: Series, start: Fraction, step: Any) -> Series:
-    """The y with y(0) = start and y' = step(y, u'), coefficient by coefficient."""
-    slope = [(k + 1) * c for k, c in enumerate(u.padded()[1:])]
-    y = [start]
-    for k in range(len(slope)):
-        y.append(step(y, slope, k) / (k + 1))
-    return Series(0, y)
 
 
 def exponential(u: Series) -> Series:
     """e^u where u(0) = 0: y' = u' y."""
     if u.least < 1:
         raise NoSeries
-    return _solved(u, Fraction(1), lambda y, s, k: sum((s[i] * y[k - i] for i in range(k + 1)), Fraction(0)))
+    slope = [(k + 1) * c for k, c in enumerate(u.padded()[1:])]
+    y = [Fraction(1)]
+    for k in range(len(slope)):
+        y.append(_dot(slope, y) / (k + 1))
+    return Series(0, y)
 
 
 def _waves(u: Series) -> tuple[Series, Series]:
@@ -113,8 +124,7 @@ def _waves(u: Series) -> tuple[Series, Series]:
     slope = [(k + 1) * c for k, c in enumerate(u.padded()[1:])]
     sin, cos = [Fraction(0)], [Fraction(1)]
     for k in range(len(slope)):
-        s = sum((slope[i] * cos[k - i] for i in range(k + 1)), Fraction(0)) / (k + 1)
-        c = -sum((slope[i] * sin[k - i] for i in range(k + 1)), Fraction(0)) / (k + 1)
+        s, c = _dot(slope, cos) / (k + 1), -_dot(slope, sin) / (k + 1)
         sin.append(s)
         cos.append(c)
     return Series(0, sin), Series(0, cos)
@@ -130,7 +140,7 @@ def _root(u: Series) -> Series:
         raise NoSeries
     y = [start]
     for k in range(1, len(u.coefs)):
-        y.append((u.coefs[k] - sum((y[i] * y[k - i] for i in range(1, k)), Fraction(0))) / (2 * start))
+        y.append((u.coefs[k] - _dot(y[1:], y[1:])) / (2 * start))
     return Series(0, y)
 
 
