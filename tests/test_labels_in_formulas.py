@@ -44,7 +44,7 @@ def test_a_sum_of_entries_put_at_places_is_their_sum():
     text = sg.latex(lambda s, a, R: -(R * sg.log_softmax(s, 0)[a]).sum(), W[0], np.array([0, 2]), X[0, :2], wrt="s")
     assert text == (
         r"\left(\mathbf{1}^{\top} R\right) \operatorname{softmax}\left(s\right) - "
-        r"\operatorname{put}\left(R; \mathrm{index}=[a], \mathrm{shape}=\left(n,\right)\right)"
+        r"\operatorname{onehot}_{n}\left(a\right)^{\top} R"
     )
 
 

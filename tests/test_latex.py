@@ -72,7 +72,7 @@ RAW = [
     (v * (v > 0), r"v \odot \left[v > 0\right]"),
     (op("solve", A, v), r"A^{-1} v"),
     (v[1:3], r"v_{[1:3]}"),
-    (op("cumsum", v, dim=0), r"\operatorname{cumsum}_{0}\left(v\right)"),
+    (op("cumsum", v, dim=0), r"\operatorname{cumsum}\left(v\right)"),
 ]
 
 
@@ -266,7 +266,7 @@ def test_names_of_the_textbooks(made, text):
             "X",
             r"3 X_{[1, 0]}^{2} \mathbf{e}_{n,1} \mathbf{e}_{m,0}^{\top}",
         ),
-        (lambda x, v, X: X[:, 1].sum(), "X", r"\mathbf{1}_{3} \mathbf{e}_{2,1}^{\top}"),
+        (lambda x, v, X: X[:, 1].sum(), "X", r"\mathbf{1} \mathbf{e}_{2,1}^{\top}"),
     ],
     ids=range(5),
 )

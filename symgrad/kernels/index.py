@@ -156,5 +156,6 @@ def put(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
 
 
 def one_hot(index: Any, classes: int, dtype: str) -> Any:
-    """A new last axis of length ``classes`` with a 1 at the index."""
-    return (np.asarray(index)[..., None] == np.arange(classes)).astype(dtype)
+    """A new last axis of length ``classes`` with a 1 at the index, which counts from the end where it is negative."""
+    places = np.asarray(index)[..., None]
+    return (np.where(places < 0, places + classes, places) == np.arange(classes)).astype(dtype)

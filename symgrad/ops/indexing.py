@@ -240,6 +240,8 @@ def _cut(size: Any, part: slice) -> Any:
         return total_size([size, start], (1, -1)) if start >= 0 else -start
     if step == 1 and start >= 0 and stop is not None:
         return total_size([size, start, stop], (1, -1, 1))
+    if start >= 0 and stop is None and step > 0:
+        return f"len(range({total_size([size, start], (1, -1))})[::{step}])"
     return f"len(range({size})[{_part_text(part)}])"
 
 

@@ -41,6 +41,7 @@ from symgrad.ops.reductions import cast, cast_op, sum_op
 from symgrad.ops.refusals import kind_of
 from symgrad.ops.select import eq, ne, where, where_op
 from symgrad.ops.shaping import axis_of, expand, expand_op, ones_like, permute, reshape, unsqueeze_op, zeros_like
+from symgrad.ops.sizes import product_size, total_size
 
 inplace(
     "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "index_fill", "index_reduce", "index_put",
@@ -439,7 +440,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
 def _window_count(size: Any, window: Any, step: int, dilation: int) -> Any:
     if isinstance(size, int) and isinstance(window, int):
         return (size - (window - 1) * dilation - 1) // step + 1
-    text = f"{size}-{dilation}*{window}+{dilation}" if isinstance(window, str) else f"{size}-{(window - 1) * dilation}"
+    text = total_size([size, product_size(dilation, window), dilation], (1, -1, 1))
     return text if step == 1 else f"len(range({text})[::{step}])"
 
 

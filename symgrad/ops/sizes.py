@@ -29,7 +29,7 @@ def total_size(sizes: Sequence[Any], signs: Sequence[int] | None = None) -> Any:
     number, parts = 0, dict[str, int]()
     order: list[str] = []
     for size, outer in zip(sizes, signs or [1] * len(sizes), strict=True):
-        for inner, part in _parts(str(size)):
+        for inner, part in signed_parts(str(size)):
             by = outer * inner
             if part.isdigit():
                 number += by * int(part)
@@ -51,7 +51,7 @@ def product_size(a: Any, b: Any) -> Any:
     >>> product_size(2, "n+1"), product_size("n", "m-1"), product_size(2, 3)
     ('2*n+2', 'n*m-n', 6)
     """
-    pairs = [(s * t, _monomial(p, q)) for s, p in _parts(str(a)) for t, q in _parts(str(b))]
+    pairs = [(s * t, _monomial(p, q)) for s, p in signed_parts(str(a)) for t, q in signed_parts(str(b))]
     return total_size([size for _, size in pairs], [sign for sign, _ in pairs])
 
 
@@ -61,7 +61,7 @@ def _monomial(p: str, q: str) -> str:
     return "*".join(x for x in (p, q) if x != "1")
 
 
-def _parts(text: str) -> list[tuple[int, str]]:
+def signed_parts(text: str) -> list[tuple[int, str]]:
     """The terms of a sum with their signs; what stands in brackets is not looked into."""
     depth, found = 0, [(1, "")]
     for sign in text:
@@ -79,7 +79,7 @@ def spaced(size: str) -> str:
     >>> spaced("n"), spaced("2*n-m"), spaced("len(range(n)[::-2])+1")
     ('n', '2 * n - m', 'len(range(n)[::-2]) + 1')
     """
-    text = "".join(f"{' - ' if sign < 0 else ' + '}{part.replace('*', ' * ')}" for sign, part in _parts(size))
+    text = "".join(f"{' - ' if sign < 0 else ' + '}{part.replace('*', ' * ')}" for sign, part in signed_parts(size))
     return text.removeprefix(" + ") if text.startswith(" + ") else f"-{text[3:]}"
 
 

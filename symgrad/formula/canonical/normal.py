@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from symgrad.formula.term import Term, number, size_letter
 from symgrad.op import Labels
-from symgrad.ops.sizes import product_size, total_size
+from symgrad.ops.sizes import product_size, signed_parts, total_size
 
 Power = int | Fraction
 
@@ -211,7 +211,8 @@ def size_factors(size: Any) -> tuple[int, list[Factor]]:
     """A size as an integer and scalar factors."""
     if isinstance(size, int):
         return size, []
-    if "+" in size or "-" in size:
+    parts = signed_parts(size)
+    if len(parts) > 1 or parts[0][0] < 0:
         return 1, [Factor(size_sum(size), ())]
     coef, letters = 1, []
     for part in size.split("*"):
@@ -225,14 +226,12 @@ def size_factors(size: Any) -> tuple[int, list[Factor]]:
 def size_sum(size: str) -> Term:
     """A size such as ``"n+2*m-1"`` as a term."""
     total: Any = None
-    for part in size.replace("-", "+-").split("+"):
-        if not part:
-            continue
-        coef, letters = size_factors(part.lstrip("-"))
+    for sign, part in signed_parts(size):
+        coef, letters = size_factors(part)
         value: Any = number(coef)
         for letter in letters:
             value = letter.base if value.number == 1 else value * letter.base
-        if part.startswith("-"):
+        if sign < 0:
             value = -value
         total = value if total is None else total + value
     return total  # type: ignore[no-any-return]

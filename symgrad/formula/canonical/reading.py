@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.canonical.blocks import read_narrow
 from symgrad.formula.canonical.branches import read_guard, read_where
-from symgrad.formula.canonical.chains import count_transposes
+from symgrad.formula.canonical.chains import count_transposes, identity
 from symgrad.formula.canonical.inverses import inverse_of, path_of
 from symgrad.formula.canonical.matrixform import whole
 from symgrad.formula.canonical.normal import Factor, Form, Product, exact_number, plain_power, size_factors
+from symgrad.formula.canonical.places import read_gathered, read_getitem, read_put, read_scattered
 from symgrad.formula.canonical.slices import new_axes
-from symgrad.formula.canonical.triangles import part_of_triangle, turned_part
+from symgrad.formula.canonical.triangles import part_of_triangle, shifted_over_places, turned_part
 from symgrad.formula.term import Term
 from symgrad.op import lookup
 
@@ -174,7 +175,8 @@ def _read_det(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | No
 
 
 def _read_shifted_exp(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    return run.elementwise(lookup("exp"), [run.plus(args, (1, -1), term.shape)], {}, term.shape)
+    found = shifted_over_places(run, term, args)
+    return found or run.elementwise(lookup("exp"), [run.plus(args, (1, -1), term.shape)], {}, term.shape)
 
 
 def _read_softplus(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
@@ -193,7 +195,7 @@ def _read_one_hot(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form 
     (labels,) = term.args
     if labels.op.name != "arange" or labels.params["n"] != term.params["classes"] or term.dtype == bool:
         return None
-    return run.form_of(lookup("eye")(n=term.params["classes"], dtype="float64"))
+    return run.form_of(identity(term.params["classes"]))
 
 
 def _read_frechet(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
@@ -290,18 +292,6 @@ def _read_reshape(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form 
     return Form([Product(p.coef, p.factors, (*range(half), *range(half)), p.decimal)], term.shape)
 
 
-def _read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """x[:, None] only adds axes of size 1."""
-    new = new_axes(term.params["index"], len(args[0].shape))
-    return None if new is None else args[0].spread([k for k, added in enumerate(new) if not added], term.shape)
-
-
-def _read_put(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """The transpose of x[:, None] takes those axes away."""
-    new = new_axes(term.params["index"], term.ndim)
-    return None if new is None else args[0].restricted([k for k, added in enumerate(new) if not added])
-
-
 def _read_written(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
     """What is written over every entry is all that there is."""
     new = new_axes(term.params["index"], term.ndim)
@@ -346,8 +336,10 @@ READERS: dict[str, Reader] = {
     "guard": read_guard,
     "excepted": read_guard,
     "defined": read_guard,
-    "getitem": _read_getitem,
-    "put": _read_put,
+    "getitem": read_getitem,
+    "gather": read_gathered,
+    "scatter_into": read_scattered,
+    "put": read_put,
     "index_put": _read_written,
     "narrow": read_narrow,
 }

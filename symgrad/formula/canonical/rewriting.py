@@ -17,6 +17,7 @@ from symgrad.formula.canonical.masks import positive_relu, signed_powers, unclip
 from symgrad.formula.canonical.meetings import without_root
 from symgrad.formula.canonical.normal import Factor, Form, Product, plain_power, size_factors
 from symgrad.formula.canonical.numerals import with_whole_parts
+from symgrad.formula.canonical.places import one_label
 from symgrad.formula.canonical.powers import gathered_powers, powers_of_logs, roots_of_products
 from symgrad.formula.canonical.slices import entries_of_others, sums_of_placed
 from symgrad.formula.canonical.spectra import orthogonal_axes, without_singular_vectors, without_spectra
@@ -83,10 +84,10 @@ def without(p: Product, old: Sequence[Factor], new: Sequence[Factor]) -> Product
 
 
 def _probabilities(p: Product) -> Product:
-    """Σ softmax = 1 along its axis, always."""
+    """Σ softmax = 1 along its axis, always, and so is the sum of a one-hot row, of labels that are some."""
     for f in p.factors:
-        if f.base.op.name == "softmax" and f.power == 1:
-            label = f.labels[f.base.params["dim"]]
+        if f.base.op.name in ("softmax", "one_hot") and f.power == 1:
+            label = f.labels[f.base.params.get("dim", -1)]
             uses = sum(x == label for g in p.factors for x in g.labels)
             if uses == 1 and label not in p.out:
                 # Only the summed axis goes without a size factor: the entries along it add up to one.
@@ -380,7 +381,8 @@ _REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"inv", "cholesky"}), without_cholesky),
     (frozenset({"put"}), lambda p, run: sums_of_placed(entries_of_others(p), run)),
     (frozenset({"matrix_exp_frechet"}), adjoint_directions),
-    (frozenset({"softmax"}), _alone(_probabilities)),
+    (frozenset({"one_hot"}), _alone(one_label)),
+    (frozenset({"softmax", "one_hot"}), _alone(_probabilities)),
 )
 """Rewrites of products in which one of some ops stands."""
 

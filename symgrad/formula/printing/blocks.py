@@ -1,6 +1,7 @@
 r"""Arrays put together from blocks: ``\begin{bmatrix} x \\ y \end{bmatrix}`` for a column of parts, and how it is read.
 
-Zeros around a part are the transpose of a slice: the derivative of ``x[1:]`` is ``[0; g]``.
+Zeros around a part are the transpose of a slice: the derivative of ``x[1:]`` is ``[0; g]``.  That of ``x[::2]`` is
+``\left(I_{n}\right)_{[::2]}^{\top} g``, a product with the rows of the identity that the index names.
 """
 
 from __future__ import annotations
@@ -8,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from symgrad.formula.printing.calls import exact, unit_vector, writes
+from symgrad.formula.printing.calls import exact, index_tex, unit_vector, writes
 from symgrad.formula.printing.latex import Writer, kind_of
-from symgrad.formula.printing.pieces import ATOM, Piece, matrix_product, product, text_of, transposed
+from symgrad.formula.printing.pieces import ATOM, POWER, Piece, brackets, matrix_product, text_of, transposed
+from symgrad.formula.printing.sizes import size_tex
 from symgrad.formula.reading.values import Value, op, value_of
 from symgrad.formula.term import Term, full
+from symgrad.ops.indexing import Index
+from symgrad.ops.sizes import total_size
 
 MOST_ZEROS = 3
 """Rows of zeros that are written one by one."""
@@ -46,46 +50,67 @@ def _row(w: Writer, t: Term) -> list[str]:
 
 @writes("put")
 def _placed(w: Writer, t: Term) -> Piece | None:
-    """A number at one place, or a row or column of a matrix, with unit vectors."""
-    index = t.params["index"].value
-    index = index if isinstance(index, tuple) else (index,)
-    places = [*index, *[slice(None)] * (t.ndim - len(index))]
-    fixed = [axis for axis, k in enumerate(places) if isinstance(k, int) and not isinstance(k, bool)]
-    if (
-        t.ndim > 2
-        or 1 in t.shape
-        or not fixed
-        or any(k != slice(None) for axis, k in enumerate(places) if axis not in fixed)
-    ):
-        return _padded(w, t)
+    """A unit vector, a column of blocks in which the values stand, or the rows of the identity that an index names."""
+    index = t.params["index"]
+    parts = _along_axes(index, t.ndim)
+    if parts is None or t.ndim > 2 or 1 in t.shape:
+        return None
+    if t.ndim == 1 and t.args[0].number == 1 and isinstance(parts[0], int):
+        return unit_vector(t.shape[0], parts[0])
+    cut = [axis for axis, p in enumerate(parts) if not _is_whole(p)]
     x = t.args[0]
-    w.closing(x)
-    units = [unit_vector(t.shape[axis], places[axis]) for axis in fixed]
-    if t.ndim == 1:
-        return product(w.images[x], units[0])
-    if len(fixed) == 2:
-        return product(w.images[x], matrix_product("m", units[0], transposed(units[1])))
-    sides = (w.images[x], transposed(units[0])) if fixed == [1] else (units[0], transposed(w.images[x]))
-    return matrix_product("m", *sides)
-
-
-def _padded(w: Writer, t: Term) -> Piece | None:
-    """A vector, or the rows of a matrix, with a few zeros before and after."""
-    x, ends = t.args[0], padding(t)
-    if ends is None or sum(ends) > MOST_ZEROS or not _plain(w, x):
+    if len(cut) != 1:
+        return None if index.holes or not all(isinstance(p, slice) for p in parts) else _placed_twice(w, t, parts)
+    if kind_of(x.shape) not in "cm" or 1 in x.shape or x.ndim != t.ndim or w.open[x]:
         return None
-    return _framed(kind_of(t.shape), [["0"]] * ends[0] + [[text_of(exact(w, x))]] + [["0"]] * ends[1])
+    ends = _zeros_around(parts[cut[0]], t.shape[cut[0]])
+    if ends is not None:
+        blocks = [*_zeros(ends[0]), text_of(exact(w, x)), *_zeros(ends[1])]
+        return _framed(kind_of(t.shape), [blocks] if cut[0] else [[b] for b in blocks])
+    places = [index_tex(Index(p), [text_of(exact(w, a)) for a in t.args[1:]]) for p in parts if not _is_whole(p)]
+    rows = rf"{brackets(rf'I_{{{size_tex(t.shape[cut[0]])}}}')}_{{{places[0]}}}"
+    chosen = Piece("m", rows, flip=(rf"{rows}^{{\top}}", POWER))
+    values = w.operand(x)
+    return matrix_product("m", values, chosen) if cut[0] else matrix_product(values.kind, transposed(chosen), values)
 
 
-def padding(t: Term) -> tuple[int, int] | None:
-    """Zeros before and after the values of a ``put`` along its first axis."""
-    index = t.params["index"].value
-    index = index[0] if isinstance(index, tuple) and len(index) == 1 else index
-    if not isinstance(index, slice) or index.step not in (None, 1) or not 0 < t.ndim < 3:
+def _along_axes(index: Index, ndim: int) -> list[Any] | None:
+    """What an index says of each axis, in order; None where it adds axes or has a mask of several."""
+    several = (p is None or isinstance(p, bool) or (hasattr(p, "ndim") and p.ndim != 1) for p in index.parts)
+    if any(several):
         return None
-    start, stop, size = index.start or 0, index.stop, t.shape[0]
-    after = 0 if stop is None else -stop if stop < 0 else size - stop if isinstance(size, int) else -1
-    return (start, after) if start >= 0 <= after else None
+    parts: list[Any] = []
+    for p in index.parts:
+        parts += [slice(None)] * (ndim - len(index.parts) + 1) if p is Ellipsis else [p]
+    return parts + [slice(None)] * (ndim - len(parts))
+
+
+def _is_whole(part: Any) -> bool:
+    return isinstance(part, slice) and part == slice(None)
+
+
+def _placed_twice(w: Writer, t: Term, parts: Sequence[Any]) -> Piece:
+    """Values among zeros along both axes, one after the other."""
+    first, second = (Index((parts[0],)), Index((slice(None), parts[1])))
+    rows = t.args[0].shape[0]
+    inner = t.op(t.args[0], index=second, shape=(rows, t.shape[1]))
+    return w.write(t.op(inner, index=first, shape=t.shape))
+
+
+def _zeros_around(part: Any, size: Any) -> tuple[Any, Any] | None:
+    """How many zeros stand before and after the values of a range of an axis."""
+    if not isinstance(part, slice) or part.step not in (None, 1):
+        return None
+    start, stop = part.start or 0, part.stop
+    before = start if start >= 0 else total_size([size, start])
+    after = 0 if stop is None else -stop if stop < 0 else total_size([size, stop], (1, -1))
+    return before, after
+
+
+def _zeros(count: Any) -> list[str]:
+    """Zeros as a block: written one by one where they are few."""
+    few = isinstance(count, int) and count <= MOST_ZEROS
+    return ["0"] * count if few else [rf"\mathbf{{0}}_{{{size_tex(count)}}}"]
 
 
 def read_blocks(r: Any) -> Value:
@@ -102,19 +127,34 @@ def read_blocks(r: Any) -> Value:
     if len(rows) == len(rows[0]) == 1:
         return value_of(r.plain(rows[0][0]))
     if len(rows) == 1:
-        return value_of(op("cat", *(r.plain(v) for v in rows[0]), dim=1))
+        return value_of(_joined_blocks(r, rows[0], 1))
     if any(len(row) > 1 for row in rows):
-        return value_of(op("cat", *(op("cat", *(r.plain(v) for v in row), dim=1) for row in rows), dim=0))
-    parts = [r.plain(v) for (v,) in rows]
-    like = next((p for p in parts if p.ndim), None)
-    if like is None:
+        return value_of(op("cat", *(_joined_blocks(r, row, 1) for row in rows), dim=0))
+    return value_of(_joined_blocks(r, [v for (v,) in rows], 0))
+
+
+class Zeros:
+    """As many rows or columns of zeros as the block says."""
+
+    kind = "zeros"
+
+    def __init__(self, size: Any):
+        self.size = size
+
+
+def _joined_blocks(r: Any, blocks: Sequence[Any], dim: int) -> Term:
+    """Blocks side by side; a 0 among columns or matrices is one row or column of zeros."""
+    parts = [b if isinstance(b, Zeros) else r.plain(b) for b in blocks]
+    like = next((p for p in parts if isinstance(p, Term) and p.ndim), None)
+    if like is None or like.ndim <= dim:
         raise r.tokens.error("a column of blocks needs at least one array")
-    return value_of(op("cat", *(_row_of(p, like, r) for p in parts), dim=0))
+    return op("cat", *(_block(p, like, r, dim) for p in parts), dim=dim)  # type: ignore[no-any-return]
 
 
-def _row_of(part: Term, like: Term, r: Any) -> Term:
-    if part.ndim:
+def _block(part: Any, like: Term, r: Any, dim: int) -> Term:
+    if isinstance(part, Term) and part.ndim:
         return part
-    if part.number != 0:
+    if isinstance(part, Term) and part.number != 0:
         raise r.tokens.error("a number among blocks can only be 0")
-    return full((1, *like.shape[1:]), 0, like.dtype)
+    size = part.size if isinstance(part, Zeros) else 1
+    return full((*like.shape[:dim], size, *like.shape[dim + 1 :]), 0, like.dtype)

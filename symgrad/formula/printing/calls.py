@@ -9,7 +9,9 @@ from typing import Any
 
 from symgrad.formula.printing import pieces
 from symgrad.formula.printing.latex import Writer, kind_of
+from symgrad.formula.printing.parameters import ALONG_VECTORS, AXES, DEFAULTS, own_axes
 from symgrad.formula.printing.pieces import ATOM, POWER, Piece, brackets, text_of
+from symgrad.formula.printing.sizes import size_tex
 from symgrad.formula.term import SYMBOL, Term
 from symgrad.formula.unknown import constant_text, constants
 from symgrad.ops.indexing import HOLE, Index, beside_index
@@ -52,7 +54,7 @@ def static_tex(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return rf"\mathrm{{{value}}}"
     if isinstance(value, str):
-        return value if _is_size(value) else rf"\text{{{value}}}"
+        return size_tex(value) if _is_size(value) else rf"\text{{{value}}}"
     return text_of(pieces.number_piece(value)) if isinstance(value, (int, float)) else rf"\text{{{value}}}"
 
 
@@ -109,22 +111,23 @@ def exact(w: Writer, t: Term) -> Piece:
 
 def unit_vector(size: Any, place: int) -> Piece:
     """The column that is 1 at one place and 0 elsewhere, which tells its size."""
-    text = rf"\mathbf{{e}}_{{{size},{place}}}"
+    text = rf"\mathbf{{e}}_{{{size_tex(size)},{place}}}"
     return Piece("c", text, ATOM, flip=(rf"{text}^{{\top}}", POWER))
 
 
 def called(w: Writer, t: Term) -> Piece:
     """An op as a function: axes as a subscript, other parameters after a semicolon."""
-    params = dict(t.params)
+    params = {k: v for k, v in t.params.items() if DEFAULTS.get(k) != v}
     subscript = ""
-    if "dim" in params:
-        dims = params.pop("dim")
+    axes = "dims" if t.op.name in AXES else "dim"
+    if axes in params:
+        dims = params.pop(axes)
         subscript = f"_{{{','.join(map(str, dims)) if isinstance(dims, tuple) else dims}}}"
         whole = isinstance(dims, tuple) and dims == tuple(range(t.args[0].ndim))
-        if whole and t.op.name != "squeeze" and (t.op.name != "logsumexp" or t.args[0].ndim == 1):
+        if whole and t.op.name not in (*AXES, "squeeze") and (t.op.name != "logsumexp" or t.args[0].ndim == 1):
             subscript = ""
-    if params.get("keepdim") is False:
-        del params["keepdim"]
+        if dims in (0, (0,)) and t.op.name in ALONG_VECTORS and t.args[0].ndim == own_axes(t.op.name):
+            subscript = ""
     spread = t.op.kind == "elementwise"
     texts = [text_of(w.operand(a, t.shape) if spread else exact(w, a)) for a in t.args]
     texts, places = beside_index(texts, params)

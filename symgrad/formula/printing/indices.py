@@ -14,6 +14,7 @@ from symgrad.formula.printing import pieces
 from symgrad.formula.printing.calls import exact
 from symgrad.formula.printing.latex import Writer, kind_of
 from symgrad.formula.printing.pieces import ATOM, MUL, OPEN, Piece, closed, text_of
+from symgrad.formula.printing.sizes import size_tex
 from symgrad.formula.term import Term, constant_value, number, symbol
 from symgrad.op import lookup
 
@@ -58,7 +59,7 @@ def index_notation(w: Writer, t: Term) -> Piece:
     covered = set().union(*map(set, inputs))
     if w.sized:
         ones = [(name[x], n) for x, n in zip(output, t.shape, strict=True) if x not in covered]
-        factors += [rf"\left[\mathbf{{1}}_{{{n}}}\right]_{{{letter}}}" for letter, n in ones]
+        factors += [rf"\left[\mathbf{{1}}_{{{size_tex(n)}}}\right]_{{{letter}}}" for letter, n in ones]
     bound = [name[x] for x in labels if x not in output]
     text = (rf"\sum_{{{' '.join(bound)}}} " if bound else "") + " ".join([*factors, *deltas])
     if not output:

@@ -19,6 +19,7 @@ from symgrad.formula.printing.kronecker import kronecker_latex
 from symgrad.formula.printing.names import bolded, texts
 from symgrad.formula.printing.naming import named_parts
 from symgrad.formula.printing.pieces import Piece, signed, text_of, transposed
+from symgrad.formula.printing.sizes import size_tex
 from symgrad.formula.printing.wherelist import Statements, canonical_or_raw
 from symgrad.formula.printing.width import COLUMN, broken, within
 from symgrad.formula.printing.width import width as width_of
@@ -123,7 +124,9 @@ class Writer:
 
     def ones(self, kind: str, shape: tuple[Any, ...]) -> Piece:
         """Ones in the form of a kind, with their sizes where they are needed."""
-        rows, columns = (rf"\mathbf{{1}}_{{{s}}}" if self.sized else r"\mathbf{1}" for s in (shape[0], shape[-1]))
+        rows, columns = (
+            rf"\mathbf{{1}}_{{{size_tex(s)}}}" if self.sized else r"\mathbf{1}" for s in (shape[0], shape[-1])
+        )
         upright = columns if kind == "r" else rows
         column, row = (upright, pieces.ATOM), (rf"{upright}^{{\top}}", pieces.POWER)
         if kind == "c":
@@ -136,7 +139,7 @@ class Writer:
         """The identity matrix, unless a symbol is called I."""
         if self.taken("I"):
             return None
-        text = rf"I_{{{size}}}" if self.sized else "I"
+        text = rf"I_{{{size_tex(size)}}}" if self.sized else "I"
         return Piece("m", text, flip=(text, pieces.ATOM))
 
     def _piece(self, t: Term) -> Piece:
@@ -153,6 +156,8 @@ class Writer:
 
     def _name(self, t: Term) -> Piece:
         name = t.params["name"]
+        if t.op is SIZE:
+            return Piece("s", size_tex(name), pieces.ATOM if name.isalnum() or "(" in name else pieces.SUM)
         text = self.names.get(name, name)
         return Piece(kind_of(t.shape), bolded(text) if self.bold and t.shape else text)
 

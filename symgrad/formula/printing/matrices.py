@@ -20,6 +20,7 @@ from symgrad.formula.printing.calls import (
 from symgrad.formula.printing.indices import index_notation, root_of_squares, sum_of_entries
 from symgrad.formula.printing.latex import Writer, kind_of
 from symgrad.formula.printing.pieces import ATOM, MUL, OPEN, POWER, Item, Piece, brackets, closed, text_of, transposed
+from symgrad.formula.printing.sizes import size_tex
 from symgrad.formula.structures import shows_symmetry
 from symgrad.formula.term import Term
 from symgrad.op import lookup
@@ -45,7 +46,7 @@ def _eye(w: Writer, t: Term) -> Piece | None:
 
 @writes("arange")
 def _arange(w: Writer, t: Term) -> Piece | None:
-    return function("c", operator("arange"), str(t.params["n"])) if t.dtype == "int64" else None
+    return function("c", operator("arange"), size_tex(t.params["n"])) if t.dtype == "int64" else None
 
 
 @writes("one_hot")
@@ -53,7 +54,7 @@ def _one_hot(w: Writer, t: Term) -> Piece | None:
     """The rows of the identity that labels name, which tell how many columns it has."""
     if t.dtype is None or t.dtype.kind == "b":
         return None
-    name = rf"{operator('onehot')}_{{{t.params['classes']}}}"
+    name = rf"{operator('onehot')}_{{{size_tex(t.params['classes'])}}}"
     return function(kind_of(t.shape), name, text_of(exact(w, t.args[0])))
 
 

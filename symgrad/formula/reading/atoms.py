@@ -210,6 +210,13 @@ def _unit(r: Any, _: str) -> Any:
     return Value("v", op("put", 1.0, index=Index((place,)), shape=(size,)))
 
 
+def _zeros(r: Any, _: str) -> Any:
+    """Zeros among blocks."""
+    from symgrad.formula.printing.blocks import Zeros
+
+    return Zeros(_size(r))
+
+
 def _identity(r: Any, _: str) -> Any:
     size = _size(r)
     return Value("eye", number(1)) if size is None else Value("m", op("eye", n=size, dtype="float64"))
@@ -278,6 +285,7 @@ ATOMS: dict[str, Callable[[Any, str], Any]] = {
 KINDS: dict[str, Callable[[Any, str], Any]] = {
     "ones": _ones,
     "unit": _unit,
+    "zeros": _zeros,
     "begin": _environment,
     "name": lambda r, text: r.operator(text),
     "word": _word_atom,

@@ -10,6 +10,7 @@ index.
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -19,10 +20,11 @@ import numpy as np
 
 from symgrad.formula.printing.decompositions import NOTES, read_line
 from symgrad.formula.printing.names import bolded, texts
+from symgrad.formula.printing.parameters import ALONG_VECTORS, AXES, DEFAULTS, own_axes
+from symgrad.formula.printing.sizes import read_size
 from symgrad.formula.reading.atoms import ATOMS, KINDS, word
 from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.text import (
-    REDUCTIONS,
     Tokens,
     diagonal_matrix,
     known_op,
@@ -53,7 +55,7 @@ from symgrad.ops.indexing import Index, static_index
 TOKEN = re.compile(
     r"(?P<skip>\s+|\\[,;:! ]|\\displaystyle|\\quad)"
     r"|(?P<begin>\\begin\{\w+\})|(?P<end>\\end\{\w+\})|(?P<name>\\operatorname\{(?:[^}\\]|\\_)*\})"
-    r"|(?P<word>\\(?:text|mathrm)\{(?:[^}\\]|\\_|\\Gamma)*\})|(?P<ones>\\mathbf\{1\})"
+    r"|(?P<word>\\(?:text|mathrm)\{(?:[^}\\]|\\_|\\Gamma)*\})|(?P<ones>\\mathbf\{1\})|(?P<zeros>\\mathbf\{0\})"
     r"|(?P<unit>\\mathbf\{e\}(?=_\{[^{},]+,\s*-?\d+\}))"
     r"|(?P<bar>\\left\||\\right\||\\left\\[lr]\w+|\\right\\[lr]\w+)|(?P<fence>\\left|\\right)"
     r"|(?P<number>(?:\d+(?:\.\d+)?\s*\\cdot\s*)?10\^\{-?\d+\}|\d+\.\d+|\d+)|(?P<row>\\\\)|(?P<command>\\[a-zA-Z]+)|(?P<char>.)",
@@ -476,8 +478,7 @@ class _TexReader:
         found = known_op(name, self.tokens)
         if found.kind == "elementwise":
             return entrywise(found, *args)
-        if name in REDUCTIONS:
-            params.setdefault("keepdim", False)
+        params = {**{k: v for k, v in DEFAULTS.items() if k in set(_static(found))}, **params}
         terms = [self.plain(a) for a in args]
         if name in ("svd_u", "svdvals"):
             params.setdefault("k", terms[0].shape[-1])
@@ -486,9 +487,11 @@ class _TexReader:
             params["dim"] = every if axes is None else axes
         elif name in ("tril", "triu"):
             params.setdefault("k", axes[0] if axes else 0)
+        elif name in AXES:
+            params["dims"] = (0,) if axes is None else axes
         elif axes is not None:
             params["dim"] = axes[0]
-        elif name in ("prod", "argmax", "argmin"):
+        elif name in ("prod", "argmax", "argmin") or (name in ALONG_VECTORS and terms[0].ndim == own_axes(name)):
             params["dim"] = 0
         try:
             return value_of(op(name, *terms, **params))
@@ -523,7 +526,7 @@ class _TexReader:
         if text.startswith((r"\infty", r"-\infty")):
             return math.inf if text[0] == "\\" else -math.inf
         found = re.fullmatch(r"(-?)\\frac\{(\d+)\}\{(\d+)\}", text)
-        return plain_value(f"{found[1]}{found[2]}/{found[3]}" if found else text) if text else None
+        return plain_value(f"{found[1]}{found[2]}/{found[3]}" if found else read_size(text)) if text else None
 
     def index(self) -> Index:
         """An index in NumPy's notation, after its opening bracket."""
@@ -566,6 +569,11 @@ class _TexReader:
                 out.append(self.scrap())
             self.tokens.found(",")
         return out
+
+
+def _static(op: Any) -> Iterable[str]:
+    """The names of an op's parameters, among which are the static ones."""
+    return (name for f in (op.infer, op.kernel) if inspect.isfunction(f) for name in inspect.signature(f).parameters)
 
 
 def _literal(text: str) -> Any:

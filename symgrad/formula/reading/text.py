@@ -106,7 +106,7 @@ class Tokens:
         """The text up to one of some tokens that no bracket of its own holds, such as a size ``len(range(n)[::2])``."""
         out, depth = "", 0
         while self.peek() and (depth or self.peek() not in stops):
-            depth += (self.peek() in ("(", "[")) - (self.peek() in (")", "]"))
+            depth += (self.peek() in ("(", "[", "{")) - (self.peek() in (")", "]", "}"))
             out += self.take()
         return out
 
@@ -247,8 +247,16 @@ class _Reader:
             raise tokens.error(f"unexpected {text!r}" if text else "the text ends too early")
         if tokens.peek() == "(" and text not in self.table:
             tokens.take()
+            if text == "len" and tokens.peek() == "range":  # of a slice, which is a size
+                return size_letter(f"len({self.sliced()})")
             return self.call(text)
         return self.name(text)
+
+    def sliced(self) -> str:
+        """The text of the range whose length a size is, up to the closing bracket."""
+        text = self.tokens.scrap((")",))
+        self.tokens.expect(")")
+        return text
 
     def rest_of_tuple(self, closing: str = ")") -> list[Any]:
         """The further entries of a bracketed list (the pairs of ``Piecewise``)."""

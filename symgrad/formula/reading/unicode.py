@@ -169,8 +169,8 @@ class _Tokens:
                 self.bars.append(text)
             left, right = (r"\lVert", r"\rVert") if text == "‖" else (r"\left|", r"\right|")
             self.put(right if closing else left, kind="command" if text == "‖" else "bar")
-        elif text == "𝟏":
-            self.put(r"\mathbf{1}", kind="ones")
+        elif text in "𝟎𝟏":
+            self.put(*((r"\mathbf{1}",) if text == "𝟏" else (r"\mathbf{0}",)), kind="ones" if text == "𝟏" else "zeros")
         elif text == "[" and not begins and self.items:
             self.open.append("_[")
             self.put("_", "{", "[")

@@ -49,7 +49,7 @@ def from_sympy_expr(expr: Any, symbols: Any = None, indices: Sequence[str] | Non
             made = nodes.node(item, args, bounds, from_sympy_expr)
         elif any(isinstance(a, Indexed) for a in args):
             made = _of_entries(item, args, table)
-        elif isinstance(item, sp.Symbol) and item.name in bounds.letters and item.name not in table:
+        elif isinstance(item, sp.Symbol) and item.name not in table and _is_size(item.name, bounds.letters):
             made = size_letter(item.name)
         else:
             made = _term(item, args, table)
@@ -61,6 +61,11 @@ def from_sympy_expr(expr: Any, symbols: Any = None, indices: Sequence[str] | Non
             raise FormulaError(f"the free indices are {', '.join(sorted(found.letters))}, not {', '.join(order)}.")
         return found.contracted(order)
     return found  # type: ignore[no-any-return]
+
+
+def _is_size(name: str, letters: set[str]) -> bool:
+    """Whether a symbol is a size: a letter that shapes have, or the length of a slice."""
+    return name in letters or name.startswith("len(range(")
 
 
 def _of_entries(item: Any, args: list[Any], table: dict[str, Term]) -> Any:

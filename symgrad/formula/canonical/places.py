@@ -1,0 +1,158 @@
+"""Entries at places: what is put at an index is a product with rows of the identity, and axes of size 1 are none.
+
+``put(R; index=[t])`` is ``Tᵀ R`` where T holds the rows of the identity that t names, and ``put(r; index=2)`` is ``r``
+times the unit vector of that place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symgrad.formula.canonical.matrixform import whole
+from symgrad.formula.canonical.normal import Factor, Form, Product
+from symgrad.formula.canonical.slices import new_axes
+from symgrad.formula.term import Term, apply
+from symgrad.op import lookup
+from symgrad.ops.indexing import HOLE, Index, axes_in_front
+
+if TYPE_CHECKING:
+    from symgrad.formula.canonical.simplify import Canonicaliser
+
+_ALL = slice(None)
+
+
+def index_of_axes(index: Index, ndim: int) -> list[Any] | None:
+    """What an index says of each axis; None where it adds axes, or has masks, or arrays that are constants."""
+    parts: list[Any] = []
+    for p in index.parts:
+        if p is None or isinstance(p, (bool, np.ndarray)):
+            return None
+        parts += [_ALL] * (ndim - len(index.parts) + 1) if p is Ellipsis else [p]
+    return parts + [_ALL] * (ndim - len(parts))
+
+
+def read_put(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """The transpose of x[:, None] takes that axis away; entries at places are a product with rows of the identity."""
+    new = new_axes(term.params["index"], term.ndim)
+    if new is not None:
+        return args[0].restricted([k for k, added in enumerate(new) if not added])
+    parts = index_of_axes(term.params["index"], term.ndim)
+    if parts is None or all(isinstance(p, slice) for p in parts):
+        return None
+    rows = args[1:]
+    if any(r.shape != rows[0].shape for r in rows) or any(1 in r.shape for r in rows):
+        return None
+    picked = tuple(term.ndim + k for k in range(len(rows[0].shape) if rows else 0))
+    value, output, shape = _labels(term, parts, picked, args[0].shape)
+    forms, specs = [args[0]], [value]
+    places = iter(rows)
+    for axis, p in enumerate(parts):
+        size = term.shape[axis]
+        if p is HOLE:
+            forms.append(run.form_of(_one_hot(run, next(places), size)))
+            specs.append((*picked, axis))
+        elif isinstance(p, int) and size != 1:
+            forms.append(run.opaque(unit_vector(size, p)))
+            specs.append((axis,))
+    found = run.contract(forms, specs, output, shape)
+    if shape == term.shape:
+        return found
+    rest = Index(tuple(p if isinstance(p, slice) else _ALL for p in parts))
+    return run.form_of(lookup("put")(whole(run.term(found), shape), index=rest, shape=term.shape))
+
+
+def _labels(
+    term: Term, parts: Sequence[Any], picked: tuple[int, ...], given: tuple[Any, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[Any, ...]]:
+    """The axes of the values as labels, those of the result but for slices, and its shape."""
+    kept = [axis for axis, p in enumerate(parts) if isinstance(p, slice)]
+    first = next(axis for axis, p in enumerate(parts) if not isinstance(p, slice))
+    front = axes_in_front(term.params["index"], *(a.shape for a in term.args[1:]))
+    before = 0 if front or not picked else sum(axis < first for axis in kept)
+    value = (*kept[:before], *picked, *kept[before:])
+    sizes = dict(zip(value, given, strict=True))
+    return value, tuple(range(term.ndim)), tuple(sizes.get(axis, n) for axis, n in enumerate(term.shape))
+
+
+def unit_vector(size: Any, place: int) -> Term:
+    """The vector that is 1 at one place and 0 elsewhere."""
+    return apply(lookup("put"), (1.0,), {"index": Index((place,)), "shape": (size,)})  # type: ignore[no-any-return]
+
+
+def read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """x[:, None] only adds axes of size 1, and x[0] of an axis of size 1 only takes it away."""
+    (form, *places), index = args, term.params["index"]
+    new = new_axes(index, len(form.shape))
+    if new is not None:
+        return form.spread([k for k, added in enumerate(new) if not added], term.shape)
+    parts = index_of_axes(index, len(form.shape))
+    if parts is None or places or 1 not in form.shape:
+        return None
+    kept = [k for k, n in enumerate(form.shape) if n != 1]
+    if any(isinstance(parts[k], slice) and parts[k] != _ALL for k in range(len(parts)) if k not in kept):
+        return None
+    inner = form.restricted(kept)
+    rest = tuple(parts[k] for k in kept)
+    if any(p != _ALL for p in rest):
+        inner = run.form_of(lookup("getitem")(whole(run.term(inner), inner.shape), index=Index(rest)))
+    shown = [k for k, p in enumerate(parts) if isinstance(p, slice)]
+    return inner.spread([n for n, k in enumerate(shown) if k in kept], term.shape)
+
+
+def read_scattered(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """One value for each row, added at the place that its label names: a product with rows of the identity."""
+    if term.ndim == 1 and 1 not in (*term.shape, *args[1].shape):
+        rows = run.form_of(_one_hot(run, args[1], term.shape[0]))
+        return run.contract([args[0], rows], [(1,), (1, 0)], (0,), term.shape)
+    found = _hot_rows(run, term, args, term.shape)
+    if found is None:
+        return None
+    rows, labels, axes = found
+    return run.contract([args[0].restricted(labels), rows], [labels, axes], tuple(range(term.ndim)), term.shape)
+
+
+def read_gathered(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """The entry of every row that its label names is the sum over a one-hot row; of a vector they are its entries."""
+    if term.ndim == 1 and 1 not in (*term.shape, *args[0].shape):
+        return run.form_of(lookup("getitem")(*(whole(run.term(a), a.shape) for a in args), index=Index(HOLE)))
+    found = _hot_rows(run, term, args, args[0].shape)
+    if found is None:
+        return None
+    rows, labels, axes = found
+    shape = tuple(term.shape[k] for k in labels)
+    return run.contract([args[0], rows], [tuple(range(term.ndim)), axes], labels, shape).spread(labels, term.shape)
+
+
+def _hot_rows(
+    run: Canonicaliser, term: Term, args: Sequence[Form], shape: tuple[Any, ...]
+) -> tuple[Form, tuple[int, ...], tuple[int, ...]] | None:
+    """The one-hot rows of labels, one for each place of the other axes; with the axes of labels and rows."""
+    dim, places = term.params["dim"], args[1].shape
+    others = tuple(k for k in range(len(shape)) if k != dim)
+    if places[dim] != 1 or shape[dim] == 1 or not others or any(places[k] != shape[k] or shape[k] == 1 for k in others):
+        return None
+    return run.form_of(_one_hot(run, args[1].restricted(others), shape[dim])), others, (*others, dim)
+
+
+def _one_hot(run: Canonicaliser, labels: Form, classes: Any) -> Term:
+    return lookup("one_hot")(whole(run.term(labels), labels.shape), classes=classes, dtype="float64")  # type: ignore[no-any-return]
+
+
+def one_label(p: Product) -> Product:
+    """HᵢₐHᵢᵦ = δₐᵦHᵢₐ, always: a row of H names one label."""
+    seen: dict[Any, int] = {}
+    for f in p.factors:
+        if f.base.op.name != "one_hot":
+            continue
+        first = seen.setdefault((f.base, f.labels[:-1]), f.labels[-1])
+        if first != f.labels[-1]:
+            rename = {f.labels[-1]: first}
+            rest = [Factor(g.base, tuple(rename.get(x, x) for x in g.labels), g.power) for g in p.factors]
+            out = tuple(rename.get(x, x) for x in p.out)
+            return one_label(Product(p.coef, rest, out, p.decimal))
+    hot = [f for f in p.factors if f.base.op.name == "one_hot"]
+    once = [f for k, f in enumerate(p.factors) if f not in hot or f not in p.factors[:k]]
+    return p if len(once) == len(p.factors) else Product(p.coef, once, p.out, p.decimal)

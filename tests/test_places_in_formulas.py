@@ -1,0 +1,81 @@
+"""Formulas of entries that are picked and put: rows of the identity, blocks with zeros, sizes of slices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.formula.term import evaluate, symbols
+from tests.formulas.roundtrip import readings
+
+RNG = np.random.default_rng(0)
+GIVEN = {
+    "x": RNG.normal(size=7), "X": RNG.normal(size=(7, 5)), "B": RNG.normal(size=(2, 7, 3)),
+    "S": RNG.normal(size=(4, 4)), "t": np.array([0, 2, 2, -1]), "i": np.array([0, 1, 2, 1]),
+}  # fmt: skip
+TEXTS = [
+    (lambda x, X, B, S, t, i: (X[t] ** 2).sum() / 2, "X", r"\operatorname{onehot}_{n}\left(t\right)^{\top} X_{[t]}"),
+    (lambda x, X, B, S, t, i: (X[:, t] ** 2).sum(), "X", r"2 X_{[:, t]} \operatorname{onehot}_{m}\left(t\right)"),
+    (
+        lambda x, X, B, S, t, i: X[t, i].sum(),
+        "X",
+        r"\operatorname{onehot}_{n}\left(t\right)^{\top} \operatorname{onehot}_{m}\left(i\right)",
+    ),
+    (lambda x, X, B, S, t, i: (x[::2] ** 2).sum(), "x", r"2 \left(I_{n}\right)_{[::2]}^{\top} x_{[::2]}"),
+    (lambda x, X, B, S, t, i: x[:5] @ x[:5], "x", r"2 \begin{bmatrix} x_{[:5]} \\ \mathbf{0}_{n - 5} \end{bmatrix}"),
+    (lambda x, X, B, S, t, i: (X[:, 1:] ** 2).sum(), "X", r"2 \begin{bmatrix} 0 & X_{[:, 1:]} \end{bmatrix}"),
+    (
+        lambda x, X, B, S, t, i: -sg.log_softmax(S, 1).gather(1, i[:, None]).mean(),
+        "S",
+        r"\frac{1}{n} \left(\operatorname{softmax}\left(S\right) - \operatorname{onehot}_{n}\left(i\right)\right)",
+    ),
+    (lambda *a: (a[3].gather(1, a[5][:, None]) ** 2).sum(), "S", r"2 S \odot \operatorname{onehot}_{n}\left(i\right)"),
+    (lambda x, X, B, S, t, i: ((x[None, None] * 2.0)[0, 0] ** 2).sum(), "x", "8 x"),
+    (lambda x, X, B, S, t, i: x.flip(0) @ x, "x", r"2 \operatorname{flip}\left(x\right)"),
+]  # fmt: skip
+READ = [
+    *(make for make, _, _ in TEXTS),
+    lambda x, X, B, S, t, i: (x[t] ** 2).sum(),
+    lambda x, X, B, S, t, i: (x[::2] ** 2).mean() + (x[1::3] ** 2).mean(),
+    lambda x, X, B, S, t, i: (X[1:3, :2] ** 2).sum() + (X[::2, 1:4] ** 2).sum(),
+    lambda x, X, B, S, t, i: (X[x > 0] ** 2).sum(),
+    lambda x, X, B, S, t, i: (B[:, t] ** 2).sum() + (B[0, t] ** 2).sum() + (B[:, t, 1] ** 2).sum(),
+    lambda x, X, B, S, t, i: (x.sort()[0] * x).sum() + x.gather(0, i) @ S[0],
+    lambda x, X, B, S, t, i: sg.logcumsumexp(x, 0) @ x,
+    lambda x, X, B, S, t, i: x.roll(2) @ x + (X.flip(1).cumsum(0) ** 2).sum(),
+]
+
+
+def gradients(make, names="xXBS"):
+    leaves = {k: sg.tensor(v, name=k, requires_grad=k in names) for k, v in GIVEN.items()}
+    wanted = [leaves[k] for k in names]
+    return dict(zip(names, sg.autograd.grad(make(*leaves.values()), wanted, allow_unused=True), strict=True))
+
+
+@pytest.mark.parametrize(("make", "wrt", "text"), TEXTS, ids=range(len(TEXTS)))
+def test_what_is_put_at_places_has_a_notation(make, wrt, text):
+    assert gradients(make, wrt)[wrt].latex() == text
+
+
+@pytest.mark.parametrize("make", READ, ids=range(len(READ)))
+def test_texts_of_places_say_their_values(make):
+    for made in (g for g in gradients(make).values() if g is not None):
+        known = symbols(made.term)
+        sizes = dict(zip(made.term.shape, made.shape, strict=True))
+        sizes |= {x: n for s in known if s.op.name == "symbol" for x, n in zip(s.shape, GIVEN[s.params["name"]].shape)}
+        for text, read in readings(made.term, known).items():
+            np.testing.assert_allclose(evaluate(read, GIVEN, sizes), made.numpy(), rtol=1e-9, atol=1e-12, err_msg=text)
+
+
+def test_the_running_logarithm_of_a_sum_has_a_triangle():
+    text = sg.latex(lambda x: sg.logcumsumexp(x, 0).sum(), (4,), wrt="x")
+    assert text == (
+        r"\operatorname{triu}\left(e^{x \mathbf{1}_{n}^{\top} - \mathbf{1}_{n} "
+        r"\operatorname{logcumsumexp}\left(x\right)^{\top}}\right) \mathbf{1}_{n}"
+    )
+
+
+def test_the_size_of_a_slice_is_rounded_up():
+    text = sg.formula(lambda x: x[1::2].mean(), (7,)).latex()
+    assert text == r"\frac{\mathbf{1}^{\top} x_{[1::2]}}{\left\lceil \frac{n - 1}{2} \right\rceil}"
