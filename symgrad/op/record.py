@@ -86,7 +86,9 @@ class Op:
     domain      sampling interval per input, for the op-table test and the docs card
     kinks       points where the derivative jumps, for the docs card and the tests
     view        ``(array, **params)``: the memory of the array that the op shows, where its result is a view as in
-                torch; a result that NumPy had to copy is none
+                torch; a result that NumPy had to copy is none; True where the kernel is that
+    put_back    of a view: ``(whole, part, **params)``, the whole with what the op shows of it replaced by the part;
+                None where the part has all entries of the whole in their order
     shares      True where the result is the operand's own memory though no view with a history (``detach``)
     retaken     True for a view that strides cannot say: after a change torch takes it once more
     copy        True for a copy: outside of inference mode it is recorded of inference tensors, too
@@ -148,6 +150,7 @@ class Op:
     doc: str
     variadic: bool
     view: Callable[..., Any] | None
+    put_back: Rule | None
     shares: bool | None
     retaken: bool | None
     copy: bool | None
@@ -169,6 +172,8 @@ class Op:
         self._needs = {}
         self.variadic = callable(vjps)
         self.node = None
+        if fields.get("view") is True:
+            fields["view"] = kernel
         for field in Op.__slots__:
             if field not in ("name", "kind", "kernel", "vjps", "conj_vjps", "_needs", "variadic", "run"):
                 setattr(self, field, fields.pop(field, None))

@@ -36,6 +36,7 @@ conj_op: Op = primitive(
     domain="real",
     latex=r"\overline{{{0}}}",
     retaken=True,
+    put_back=lambda whole, part: conj_op(part),
     digits=digits.by_entry(lambda mp, x: mp.conj(x)),
     doc="Complex conjugate; the input itself for real dtypes.",
 )
@@ -72,7 +73,8 @@ real_op: Op = primitive(
     node="Select",
     domain="real",
     latex=r"\operatorname{{Re}}\left({0}\right)",
-    view=np.real,
+    view=True,
+    put_back=lambda whole, part: part + 1j * imag(whole),
     digits=digits.by_entry(lambda mp, x: mp.re(x)),
     doc="Real part.",
 )
@@ -96,7 +98,8 @@ imag: Op = publish(
         node="Select",
         domain="real",
         latex=r"\operatorname{{Im}}\left({0}\right)",
-        view=np.imag,
+        view=True,
+        put_back=lambda whole, part: real_op(whole) + 1j * part,
         digits=digits.by_entry(lambda mp, x: mp.im(x)),
         doc="Imaginary part.",
     ),

@@ -302,6 +302,7 @@ getitem_op: Op = primitive(
     code=lambda x, *places, index: f"{closed(x)}[{index.text(places)}]",
     domain="real",
     view=_indexed_view,
+    put_back=lambda whole, part, index: index_put_op(whole, part, index=index),
     keeps=lambda index: index.fancy,
     digits="kernel",
     numbers="within",

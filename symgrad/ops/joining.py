@@ -54,6 +54,13 @@ def _narrow_index(ndim: int, dim: int, start: Any, length: Any) -> tuple[slice, 
     return tuple(slice(start, start + length) if k == dim else slice(None) for k in range(ndim))
 
 
+def _with_part(whole: Any, part: Any, dim: int, at: int | slice) -> Any:
+    """A whole with another part at a place, or range, of an axis."""
+    from symgrad.ops.indexing import Index, index_put_op
+
+    return index_put_op(whole, part, index=Index((*(slice(None),) * dim, at)))
+
+
 narrow_op: Op = primitive(
     "narrow",
     lambda x, dim, start, length: x[_narrow_index(x.ndim, dim, start, length)],
@@ -64,7 +71,10 @@ narrow_op: Op = primitive(
     node="Slice",
     code=lambda x, dim, start, length: f"{closed(x)}[{':, ' * dim}{start}:{start} + {length}]",
     domain="real",
-    view=lambda x, dim, start, length: x[_narrow_index(x.ndim, dim, start, length)],
+    view=True,
+    put_back=lambda whole, part, dim, start, length: _with_part(
+        whole, part, dim, slice(int(start), int(start) + int(length))
+    ),
     doc="A range of an axis.",
 )
 
@@ -201,6 +211,7 @@ select_op: Op = primitive(
     fused=("SelectBackward", None),
     domain="real",
     view=lambda x, dim, index: x[(*(slice(None),) * dim, index, ...)],
+    put_back=lambda whole, part, dim, index: _with_part(whole, part, dim, int(index)),
     doc="One entry of an axis.",
 )
 

@@ -17,7 +17,7 @@ from symgrad.ops.contraction import contract, einsum
 from symgrad.ops.reductions import cast, int_to_long
 from symgrad.ops.refusals import kind_of
 from symgrad.ops.rewrites import rewritten
-from symgrad.ops.shaping import axis_of, mT, ones_like, reshape, unsqueeze_op
+from symgrad.ops.shaping import axis_of, mT, ones_like, permute_op, reshape, unsqueeze_op
 from symgrad.ops.sizes import product_size
 from symgrad.precision import digits, single
 
@@ -186,6 +186,17 @@ def _diagonal_spec(shape: Any, *, offset: int, dim1: int, dim2: int) -> Spec:
     return (tuple(labels),), (*rest, dim1)
 
 
+def _with_diagonal(whole: Any, part: Any, *, offset: int, dim1: int, dim2: int) -> Any:
+    """A whole whose main diagonal is ``part``; the other ones have been cut to be main ones."""
+    assert not offset
+    from symgrad.ops.indexing import Index, index_put_op
+
+    order = (*(k for k in range(len(shape_of(whole))) if k not in (dim1, dim2)), dim1, dim2)
+    ends = np.arange(shape_of(part)[-1])
+    moved = index_put_op(permute_op(whole, dims=order), part, index=Index((Ellipsis, ends, ends)))
+    return permute_op(moved, dims=tuple(int(k) for k in np.argsort(order)))
+
+
 diagonal_main: Op = multilinear(
     "diagonal",
     lambda x, offset, dim1, dim2: np.diagonal(x, offset, dim1, dim2),
@@ -195,7 +206,8 @@ diagonal_main: Op = multilinear(
         _shorter(shape[dim1], shape[dim2]),
     ),
     code=lambda x, offset, dim1, dim2: f"np.diagonal({x}, {offset}, {dim1}, {dim2})",
-    view=lambda x, offset, dim1, dim2: np.diagonal(x, offset, dim1, dim2),
+    view=True,
+    put_back=_with_diagonal,
     fused=("DiagonalBackward", None),
     doc="Main diagonal of two axes, as the last axis.",
 )

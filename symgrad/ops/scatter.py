@@ -444,6 +444,13 @@ def _window_count(size: Any, window: Any, step: int, dilation: int) -> Any:
     return text if step == 1 else f"len(range({text})[::{step}])"
 
 
+def _with_windows(whole: Any, part: Any, *, dim: int, size: Any, step: int, dilation: int) -> Any:
+    """A whole with the entries that windows cover replaced; the windows do not overlap."""
+    back = {"dim": dim, "step": step, "dilation": dilation, "size": shape_of(whole)[dim]}
+    covered = windows_sum_op(np.ones(part.shape, part.dtype), **back)
+    return where_op(covered > 0, windows_sum_op(part, **back), whole)
+
+
 windows_op: Op = primitive(
     "windows",
     kernels.windows,
@@ -460,7 +467,8 @@ windows_op: Op = primitive(
         size,
     ),
     size_params=("size",),
-    view=kernels.windows,
+    view=True,
+    put_back=_with_windows,
     node="Unfold",
     code=lambda x, dim, size, step, dilation: f"windows({x}, {dim}, {size}, {step}, {dilation})",
     domain="real",

@@ -158,7 +158,7 @@ squeeze_op: Op = multilinear(
     _squeeze_spec,
     infer=lambda shape, dim: tuple(s for k, s in enumerate(shape) if k not in dim),
     code=lambda x, dim: f"np.squeeze({x}, {dim})",
-    view=lambda x, dim: np.squeeze(x, dim),
+    view=True,
     doc="Without some axes of size 1.",
 )
 unsqueeze_op: Op = multilinear(
@@ -167,7 +167,7 @@ unsqueeze_op: Op = multilinear(
     _unsqueeze_spec,
     infer=lambda shape, dim: (*shape[:dim], 1, *shape[dim:]),
     code=lambda x, dim: f"np.expand_dims({x}, {dim})",
-    view=lambda x, dim: np.expand_dims(x, dim),
+    view=True,
     doc="With a new axis of size 1.",
 )
 
@@ -184,7 +184,8 @@ permute_op: Op = multilinear(
     _permute_spec,
     infer=lambda shape, dims: tuple(shape[k] for k in dims),
     code=lambda x, dims: f"{closed(x)}.T" if dims == (1, 0) else f"np.transpose({x}, {dims})",
-    view=lambda x, dims: np.transpose(x, dims),
+    view=True,
+    put_back=lambda whole, part, dims: permute_op(part, dims=tuple(int(k) for k in np.argsort(dims))),
     doc="Axes in another order.",
 )
 
@@ -259,6 +260,17 @@ def _expand_spec(old: Any, /, *, shape: Any) -> Spec:
     return (tuple(inside),), tuple(outside)
 
 
+def _once(whole: Any, part: Any, *, shape: Any) -> Any:
+    """What was repeated: the first of the repetitions, or the whole where it is repeated no times."""
+    if 0 in shape and 0 not in shape_of(whole):
+        return whole
+    from symgrad.ops.indexing import Index, getitem_op
+
+    sizes = (1,) * (len(shape) - len(shape_of(whole))) + tuple(shape_of(whole))
+    first = tuple(slice(0, 1) if s == 1 != n else slice(None) for s, n in zip(sizes, shape_of(part), strict=True))
+    return reshape_op(getitem_op(part, index=Index(first)), shape=shape_of(whole))
+
+
 expand_op: Op = multilinear(
     "expand",
     lambda x, shape: np.broadcast_to(x, shape),
@@ -266,7 +278,8 @@ expand_op: Op = multilinear(
     infer=lambda _, shape: tuple(shape),
     size_params=("shape",),
     code=lambda x, shape: f"np.broadcast_to({x}, {shape_text(shape)})",
-    view=lambda x, shape: np.broadcast_to(x, shape),
+    view=True,
+    put_back=_once,
     doc="Broadcast to a larger shape.",
 )
 

@@ -60,40 +60,6 @@ def put_entries(whole: Any, part: Any, chain: Chain) -> Any:
 
 def put_into(whole: Any, part: Any, op: Op, params: dict[str, Any]) -> Any:
     """``whole`` with what ``op`` cuts out of it replaced by ``part``."""
-    from symgrad.ops.indexing import Index
-
-    name, put = op.name, lookup("index_put")
-    if name == "getitem":
-        return put(whole, part, index=params["index"])
-    if name in ("select", "narrow"):
-        start = int(params["index"] if name == "select" else params["start"])
-        chosen: Any = start if name == "select" else slice(start, start + int(params["length"]))
-        return put(whole, part, index=Index((slice(None),) * params["dim"] + (chosen,)))
-    if name == "permute":
-        return op(part, dims=tuple(int(k) for k in np.argsort(params["dims"])))
-    if name == "diagonal":
-        a, b = params["dim1"], params["dim2"]
-        rest = tuple(k for k in range(whole.ndim) if k not in (a, b))
-        ends = np.arange(shape_of(part)[-1])
-        moved = lookup("permute")(whole, dims=(*rest, a, b))
-        back = tuple(int(k) for k in np.argsort((*rest, a, b)))
-        return lookup("permute")(put(moved, part, index=Index((Ellipsis, ends, ends))), dims=back)
-    if name == "windows":
-        steps = {k: v for k, v in params.items() if k != "size"} | {"size": shape_of(whole)[params["dim"]]}
-        covered = lookup("windows_sum")(np.ones(part.shape, part.dtype), **steps)
-        return lookup("where")(covered > 0, lookup("windows_sum")(part, **steps), whole)
-    if name in ("view_as_real", "view_as_complex"):
-        return lookup("view_as_complex" if name == "view_as_real" else "view_as_real")(part)
-    if name == "conj":
-        return op(part)
-    if name == "real":
-        return part + 1j * lookup("imag")(whole)
-    if name == "imag":
-        return lookup("real")(whole) + 1j * part
-    if name == "expand":
-        if 0 in shape_of(part) and 0 not in shape_of(whole):
-            return whole  # repeated no times
-        sizes = (1,) * (part.ndim - whole.ndim) + tuple(shape_of(whole))
-        once = tuple(slice(0, 1) if s == 1 != n else slice(None) for s, n in zip(sizes, shape_of(part), strict=True))
-        part = lookup("getitem")(part, index=Index(once))
+    if op.put_back is not None:
+        return op.put_back(whole, part, **params)
     return lookup("reshape")(part, shape=shape_of(whole))
