@@ -555,3 +555,9 @@ def test_gradients_grow_linearly(steps):
     inner = trace(lambda x: deep(x, steps), (1.4,))
     outer = trace(sg.func.grad(lambda x: deep(x, steps)), (1.4,))
     assert count(outer.outputs[0].term) <= 5 * count(inner.outputs[0].term)
+
+
+def test_a_program_does_not_hand_out_the_memory_of_its_arguments() -> None:
+    z = np.array([1 + 2j, 3 - 1j])
+    for part in (lambda z: z.imag, lambda z: sg.view_as_real(z), lambda z: z.unfold(0, 1, 1)):
+        assert not np.shares_memory(sg.compile(part, z)(z), z)

@@ -274,9 +274,9 @@ class Autopsy:
                 found = respelled(term)
                 if found is not None and (term is here or here in between(term, found[1])):
                     return f"write {_spelled(found[0])} for {_spelled(term)}: its derivative is right everywhere"
-        if node.op.name not in _SAFE:
+        if node.op.regular is None:
             return None
-        k, condition = _SAFE[node.op.name]
+        k, condition = node.op.regular
         words = [self.text(arg, j) if hasattr(arg, "raw_shape") else repr(arg) for j, arg in enumerate(node.args)]
         if any(word.startswith("argument ") for word in words):
             words = [f"x{j + 1}" for j in range(len(words))]
@@ -287,16 +287,6 @@ class Autopsy:
         chosen = " with a c of your choice" if value == "c" else ""
         return f"write where({condition.format(words[k])}, {call}, {value}){chosen}: a branch not taken has no gradient"
 
-
-_SAFE = {
-    **dict.fromkeys(("sqrt", "rsqrt", "log", "log2", "log10", "pow"), (0, "{} > 0")),
-    "log1p": (0, "{} > -1"),
-    **dict.fromkeys(("div",), (1, "{} != 0")),
-    **dict.fromkeys(("reciprocal", "scaled_reciprocal", "cbrt"), (0, "{} != 0")),
-    **dict.fromkeys(("asin", "acos", "atanh"), (0, "abs({}) < 1")),
-    "acosh": (0, "{} > 1"),
-}
-"""Where operations have a finite derivative: by which argument, and the condition on it."""
 
 _INFIX = {"div": "{} / {}", "pow": "{} ** {}", "scaled_reciprocal": "1 / {}", "reciprocal": "1 / {}"}
 
@@ -327,7 +317,7 @@ def _first(entries: Any) -> tuple[int, ...]:
 
 def _spread(found: Infinite) -> Any:
     """The entries of an operation's result that meet entries of its argument; all where that is not entry by entry."""
-    if found.node.op.kind != "elementwise":
+    if not found.node.op.entrywise:
         return np.ones(found.node.shape, bool)
     return np.broadcast_to(found.entries, found.node.shape)
 
@@ -342,7 +332,7 @@ def _met(found: Infinite) -> Any:
 
 def _aligned(node: Node, index: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...] | None:
     """The entry of an argument that meets one of the result; None where the operation is not entry by entry."""
-    if node.op.kind != "elementwise" or len(shape) > len(index):
+    if not node.op.entrywise or len(shape) > len(index):
         return None
     own = index[len(index) - len(shape) :]
     return tuple(0 if n == 1 else k for k, n in zip(own, shape, strict=True))

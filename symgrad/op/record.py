@@ -81,6 +81,13 @@ class Op:
     entrywise   True where each entry of the result is made of the operands' entries at its place: elementwise ops, and
                 those primitives that have rules of their own only because of dtypes or parameters
     linear      of a primitive: linear over the reals in its first operand, the only one that has a derivative
+    triangle    True where only one triangle of a matrix is read: it stands for a symmetric one
+    orthonormal  the axes of a matrix over which its product with itself is the identity
+    fails       torch's words where LAPACK finds no result
+    regular     ``(i, condition)``: where the value and the derivative are finite, as text about operand ``i``
+    overflows   True where NumPy warns of large operands, for which the value or the derivative is infinite
+    quiet       the kind of warning that NumPy gives on the way to a value that is right ("over", "invalid")
+    chooses     True where values may be left out: a warning about one of these means nothing
     opposite    of a comparison: the name of the one that holds where it does not
     turned      of a comparison: the name of the one that says the same with the operands exchanged
     domain      sampling interval per input, for the op-table test and the docs card
@@ -143,6 +150,13 @@ class Op:
     parity: str | None
     entrywise: bool | None
     linear: bool | None
+    triangle: bool | None
+    orthonormal: tuple[int, ...] | None
+    fails: str | None
+    regular: tuple[int, str] | None
+    overflows: bool | None
+    quiet: str | None
+    chooses: bool | None
     opposite: str | None
     turned: str | None
     domain: Any

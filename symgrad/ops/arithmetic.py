@@ -110,6 +110,7 @@ div: Op = elementwise(
     dtypes="float",
     domain="nonzero",
     digits=digits.div,
+    regular=(1, "{} != 0"),
     doc="x / y entry by entry, with broadcasting.",
 )
 by_divisor: Op = elementwise(
@@ -144,6 +145,7 @@ scaled_reciprocal: Op = elementwise(
     spelled=True,
     domain="nonzero",
     numbers="after",
+    regular=(0, "{} != 0"),
     doc="number / y, in float32 and below as torch: from the rounded 1/y.",
 )
 scaled_reciprocal.vjps = scaled_reciprocal.jvps = (
@@ -235,6 +237,7 @@ power: Op = elementwise(
     digits=digits.power,
     numbers="setting",
     node_by_numbers={(False, False): "PowBackward1", (True, False): "PowBackward2"},
+    regular=(0, "{} > 0"),
     doc="x to the power y; x**0 has derivative 0 at x = 0, as torch.",
 )
 
@@ -287,6 +290,7 @@ reciprocal: Op = elementwise(
     domain="nonzero",
     define=lambda x: 1 / x,
     expanded=True,
+    regular=(0, "{} != 0"),
     doc="1/x.",
 )
 ratio: Op = elementwise(
@@ -300,6 +304,8 @@ ratio: Op = elementwise(
     kinks=(0,),
     latex=r"\frac{{{0}}}{{{1}}}",
     digits=lambda mp, x, y: digits.div(mp, x, y) if y != 0 else mp.mpf(0),
+    quiet="invalid",
+    chooses=True,
     doc="x / y, and 0 where y is 0: the min-norm choice in derivatives of norms, which have none themselves there.",
 )
 
@@ -396,6 +402,7 @@ floor_divide: Op = elementwise(
     refuses="bc",
     domain="nonzero",
     digits=digits.div_floor,
+    regular=(1, "{} != 0"),
     doc="Quotient rounded down; as in torch without a derivative, which div with rounding_mode has.",
 )
 remainder: Op = elementwise(
@@ -410,6 +417,7 @@ remainder: Op = elementwise(
     domain="nonzero",
     digits=lambda mp, x, y: x - y * digits.div_floor(mp, x, y),
     numbers="within",
+    regular=(1, "{} != 0"),
     doc="x - y * floor(x/y), with the sign of y.",
 )
 detach: Op = elementwise(

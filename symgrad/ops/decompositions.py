@@ -190,6 +190,7 @@ qr_q_op: Op = primitive(
     latex=r"\operatorname{{Q}}\left({0}\right)",
     refuses={"h": "geqrf_cpu"},
     digits=digits.by_matrix(digits.qr_q),
+    orthonormal=(0,),
     doc="Orthonormal factor of the reduced QR decomposition of matrices with at least as many rows as columns.",
 )
 qr_r_op: Op = primitive(

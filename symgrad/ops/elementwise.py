@@ -32,7 +32,14 @@ def _flat(name: str, kernel: Any, **fields: Any) -> Op:
 
 
 exp: Op = _smooth(
-    "exp", np.exp, lambda out, x: out, scalar=math.exp, domain="real", single=smooth(np.exp), doc="e to the x."
+    "exp",
+    np.exp,
+    lambda out, x: out,
+    scalar=math.exp,
+    domain="real",
+    single=smooth(np.exp),
+    overflows=True,
+    doc="e to the x.",
 )
 exp2: Op = _smooth(
     "exp2",
@@ -41,6 +48,7 @@ exp2: Op = _smooth(
     sympy=None,
     domain="real",
     define=lambda x: exp(x * log(exact(2))),
+    overflows=True,
     doc="2**x.",
 )
 expm1: Op = _smooth(
@@ -53,6 +61,7 @@ expm1: Op = _smooth(
     single=smooth(np.expm1),
     digits=lambda mp, x: mp.expm1(x),
     expanded=True,
+    overflows=True,
     doc="e**x - 1.",
 )
 log: Op = _smooth(
@@ -64,6 +73,7 @@ log: Op = _smooth(
     kinks=(0,),
     single=smooth(np.log),
     digits=digits.log,
+    regular=(0, "{} > 0"),
     doc="Natural logarithm.",
 )
 log2: Op = _smooth(
@@ -74,6 +84,7 @@ log2: Op = _smooth(
     domain="positive",
     define=lambda x: log(x) / log(exact(2)),
     single=smooth(kernels.log2),
+    regular=(0, "{} > 0"),
     doc="Logarithm to base 2.",
 )
 log10: Op = _smooth(
@@ -84,6 +95,7 @@ log10: Op = _smooth(
     domain="positive",
     define=lambda x: log(x) / log(exact(10)),
     single=smooth(np.log10),
+    regular=(0, "{} > 0"),
     doc="Logarithm to base 10.",
 )
 log1p: Op = _smooth(
@@ -97,6 +109,7 @@ log1p: Op = _smooth(
     single=smooth(np.log1p),
     digits=lambda mp, x: -mp.inf if x == -1 else mp.log1p(x),
     expanded=True,
+    regular=(0, "{} > -1"),
     doc="log(1 + x).",
 )
 sqrt: Op = _smooth(
@@ -106,6 +119,7 @@ sqrt: Op = _smooth(
     scalar=math.sqrt,
     domain="positive",
     kinks=(0,),
+    regular=(0, "{} > 0"),
     doc="Square root; the derivative at 0 is +inf.",
 )
 rsqrt: Op = _smooth(
@@ -118,6 +132,7 @@ rsqrt: Op = _smooth(
     domain="positive",
     define=lambda x: 1 / sqrt(x),
     expanded=True,
+    regular=(0, "{} > 0"),
     doc="1/sqrt(x).",
 )
 cbrt: Op = _smooth(
@@ -127,6 +142,7 @@ cbrt: Op = _smooth(
     sympy=None,
     domain="positive",
     digits=lambda mp, x: mp.cbrt(x),
+    regular=(0, "{} != 0"),
     doc="Cube root.",
 )
 
@@ -151,7 +167,14 @@ cos: Op = _smooth(
     doc="Cosine (radians).",
 )
 tan: Op = _smooth(
-    "tan", np.tan, lambda out, x: 1 + out**2, scalar=math.tan, domain="unit", parity="odd", doc="Tangent (radians)."
+    "tan",
+    np.tan,
+    lambda out, x: 1 + out**2,
+    scalar=math.tan,
+    domain="unit",
+    parity="odd",
+    overflows=True,
+    doc="Tangent (radians).",
 )
 asin: Op = _smooth(
     "asin",
@@ -161,6 +184,7 @@ asin: Op = _smooth(
     domain="unit",
     single=smooth(np.arcsin),
     parity="odd",
+    regular=(0, "abs({}) < 1"),
     doc="Inverse sine.",
 )
 acos: Op = _smooth(
@@ -169,6 +193,7 @@ acos: Op = _smooth(
     lambda out, x: -1 / sqrt(1 - x**2),
     public=("acos", "arccos"),
     domain="unit",
+    regular=(0, "abs({}) < 1"),
     doc="Inverse cosine.",
 )
 atan: Op = _smooth(
@@ -180,8 +205,24 @@ atan: Op = _smooth(
     parity="odd",
     doc="Inverse tangent.",
 )
-sinh: Op = _smooth("sinh", np.sinh, lambda out, x: cosh(x), domain="real", parity="odd", doc="Hyperbolic sine.")
-cosh: Op = _smooth("cosh", np.cosh, lambda out, x: sinh(x), domain="real", parity="even", doc="Hyperbolic cosine.")
+sinh: Op = _smooth(
+    "sinh",
+    np.sinh,
+    lambda out, x: cosh(x),
+    domain="real",
+    parity="odd",
+    overflows=True,
+    doc="Hyperbolic sine.",
+)
+cosh: Op = _smooth(
+    "cosh",
+    np.cosh,
+    lambda out, x: sinh(x),
+    domain="real",
+    parity="even",
+    overflows=True,
+    doc="Hyperbolic cosine.",
+)
 tanh: Op = _smooth(
     "tanh",
     np.tanh,
@@ -209,6 +250,7 @@ acosh: Op = _smooth(
     over(lambda out, x: sqrt(x - 1) * sqrt(x + 1) if is_complex(x) else sqrt((x - 1) * (x + 1))),
     public=("acosh", "arccosh"),
     domain="above-one",
+    regular=(0, "{} > 1"),
     doc="Inverse hyperbolic cosine.",
 )
 atanh: Op = _smooth(
@@ -218,6 +260,7 @@ atanh: Op = _smooth(
     public=("atanh", "arctanh"),
     domain="unit",
     parity="odd",
+    regular=(0, "abs({}) < 1"),
     doc="Inverse hyperbolic tangent.",
 )
 
@@ -293,6 +336,7 @@ sigmoid: Op = _smooth(
     fused=("SigmoidBackward", -1),
     single=single.real(single.sigmoid, kernels.sigmoid),
     digits=lambda mp, x: 1 / (1 + mp.exp(-x)),
+    quiet="over",
     doc="The logistic function 1/(1 + e^-x).",
 )
 gated: Op = _elementwise(

@@ -382,6 +382,7 @@ inv_op: Op = primitive(
     layout="columns",
     refuses={"h": "linalg.inv: Low precision dtypes not supported. Got {dtype}"},
     digits=digits.by_matrix(digits.inv),
+    fails="linalg.inv: The inversion could not be completed because the input matrix is singular",
     doc="Inverse of square matrices.",
 )
 solve_op: Op = primitive(
@@ -403,6 +404,7 @@ solve_op: Op = primitive(
     layout="columns",
     refuses={"h": "lu_cpu"},
     digits=digits.by_matrix(digits.solve),
+    fails="torch.linalg.solve: The solver failed because the input matrix is singular",
     doc="Solution x of A x = b.",
 )
 
@@ -482,6 +484,8 @@ cholesky_op: Op = primitive(
     layout="columns",
     refuses={"h": "cholesky_cpu"},
     digits=digits.by_matrix(digits.cholesky),
+    triangle=True,
+    fails="linalg.cholesky: The factorization could not be completed because the input is not positive-definite",
     doc="Lower triangular L with A = L Lᴴ (Murray 2016 for the derivative).",
 )
 

@@ -197,6 +197,7 @@ prod_op: Op = primitive(
     node=lambda shape, dim, keepdim: f"ProdBackward{int(keepdim or len(shape) > 1)}",
     code=reduce_code("np.prod"),
     digits="kernel",
+    overflows=True,
     doc="Product over an axis; right at zeros.",
 )
 

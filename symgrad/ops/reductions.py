@@ -250,6 +250,7 @@ var_op: Op = primitive(
     single=rounded(kernels.var),
     digits=digits.var,
     expanded=True,
+    overflows=True,
     doc="Variance over axes: squared deviations over (n - correction).",
 )
 
@@ -282,6 +283,7 @@ std_op: Op = primitive(
     domain="real",
     single=rounded(_std_kernel),
     digits=digits.std,
+    overflows=True,
     doc="Standard deviation over axes; derivative 0 where all entries are equal.",
 )
 
@@ -346,6 +348,7 @@ norm_op: Op = primitive(
     domain="real",
     single=single.norm,
     digits=digits.norm,
+    overflows=True,
     doc="Vector p-norm over axes; derivative 0 at the zero vector.",
 )
 

@@ -126,6 +126,7 @@ where_op: Op = primitive(
     together=True,
     layout="kept",
     digits="kernel",
+    chooses=True,
     doc="x where the condition holds, else y; the branch not taken contributes a structural zero (unless it leaks).",
 )
 

@@ -23,6 +23,8 @@ shifted_exp: Op = elementwise(
     public=(),
     define=lambda x, y: exp(x - y),
     domain="real",
+    quiet="invalid",
+    chooses=True,
     doc="e^(x - y), and 0 where both are -inf: the softmax as logsumexp's derivative.",
 )
 logsumexp_op: Op = primitive(
@@ -35,6 +37,7 @@ logsumexp_op: Op = primitive(
     single=single.logsumexp,
     half=halves.logsumexp,
     digits=digits.logsumexp,
+    overflows=True,
     doc="log Σ e^x over axes, without overflow.",
 )
 

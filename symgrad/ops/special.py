@@ -35,6 +35,7 @@ erfc: Op = _special(
     sympy="erfc",
     domain="real",
     latex=r"\operatorname{{erfc}}\left({0}\right)",
+    overflows=True,
     doc="Complementary error function 1 - erf(x).",
 )
 lgamma: Op = _special(
@@ -83,6 +84,8 @@ xlogy: Op = _special(
     half=halves.xlogy,
     domain="positive",
     define=lambda x, y: x * log(y),
+    overflows=True,
+    chooses=True,
     doc="x log y, and 0 where x is 0 and y a number.",
 )
 xlogy.vjps = xlogy.jvps = (

@@ -47,6 +47,7 @@ eigvalsh_op: Op = primitive(
     latex=r"\lambda\left({0}\right)",
     refuses={"h": "linalg_eigh_cpu"},
     digits=digits.by_matrix(digits.eigvalsh),
+    triangle=True,
     doc="Eigenvalues of symmetric (Hermitian) matrices in ascending order.",
 )
 
@@ -77,6 +78,8 @@ eigh_vectors_op: Op = primitive(
     latex=r"\operatorname{{eigvec}}\left({0}\right)",
     refuses={"h": "linalg_eigh_cpu"},
     digits=digits.by_matrix(digits.eigh_vectors),
+    triangle=True,
+    orthonormal=(0, 1),
     doc="Eigenvectors of symmetric matrices, as columns.",
 )
 
@@ -146,6 +149,7 @@ svd_u_op: Op = primitive(
     latex=r"\operatorname{{U}}\left({0}\right)",
     refuses={"h": "linalg_svd_cpu"},
     digits=digits.by_matrix(digits.svd_u),
+    orthonormal=(0,),
     doc="Left singular vectors, as columns.",
 )
 svd_vh_op: Op = primitive(
@@ -161,6 +165,7 @@ svd_vh_op: Op = primitive(
     latex=r"\operatorname{{V}}\left({0}\right)^{{\top}}",
     refuses={"h": "linalg_svd_cpu"},
     digits=digits.by_matrix(digits.svd_vh),
+    orthonormal=(1,),
     doc="Right singular vectors, as conjugated rows.",
 )
 

@@ -25,8 +25,6 @@ from symgrad.sources.shapes import Shapes, axis_progress, infer_shapes, parse_sh
 from symgrad.tape.formula import Reading, read
 from symgrad.tape.record import Recorded
 
-_OF_SYMMETRIC = frozenset({"eigvalsh", "eigh_vectors", "cholesky"})
-
 
 class Source:
     """A value as a term, the symbols it is a function of, and a name for it.
@@ -76,7 +74,7 @@ class Source:
 
     def read_by_half(self) -> list[str]:
         """The matrices of which only one triangle is read (by ``eigvalsh``): they stand for symmetric ones."""
-        users = (t for t in postorder([self.term]) if t.op.name in _OF_SYMMETRIC)
+        users = (t for t in postorder([self.term]) if t.op.triangle)
         return list(dict.fromkeys(str(t.args[0].name) for t in users if t.args[0].op is SYMBOL))
 
     def target(self, wrt: Any) -> Term:

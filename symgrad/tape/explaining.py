@@ -118,19 +118,12 @@ def _misfit(given: list[int], how: str, wanted: list[int]) -> str:
     return f"values of shape {given} do not fit into a part of shape {wanted}"
 
 
-_WORDS = {
-    "cholesky": "linalg.cholesky: The factorization could not be completed because the input is not positive-definite",
-    "inv": "linalg.inv: The inversion could not be completed because the input matrix is singular",
-    "solve": "torch.linalg.solve: The solver failed because the input matrix is singular",
-}
-
-
 def _linalg_error(op: Op, named: str, error: Exception) -> Exception:
     class LinAlgError(np.linalg.LinAlgError, RuntimeError):
         """NumPy's and torch's error at once."""
 
     call = f"{op.name}({named}) has no result and no derivative."
-    return LinAlgError(f"{_WORDS.get(op.name, f'linalg.{op.name}: {error}')}. {call}")
+    return LinAlgError(f"{op.fails or f'linalg.{op.name}: {error}'}. {call}")
 
 
 def _described(arg: Any) -> str:

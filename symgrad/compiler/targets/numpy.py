@@ -30,19 +30,6 @@ FRAME = "_lambdifygenerated"
 """The function name that lambdify writes; the program's own name replaces it."""
 
 _ARITHMETIC = {"add", "sub", "mul", "div", "neg", "pow", "floor_divide", "remainder"}
-_VIEWS = {
-    "permute",
-    "reshape",
-    "narrow",
-    "select",
-    "getitem",
-    "diagonal",
-    "squeeze",
-    "unsqueeze",
-    "expand",
-    "flip",
-    "real",
-}
 _CHOSEN = {"guard", "defined", "masked"}
 _NOT_SCALAR = {"where", "reshape", "squeeze", "permute", "unsqueeze", "cast", "expand", "real", "imag", "conj"}
 _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
@@ -400,21 +387,12 @@ def _is_view(term: Term) -> bool:
     """Whether a result would share memory with an argument, or be a read-only broadcast."""
     if term.op.name == "expand" or (term.op.name == "einsum" and len(term.args) == 1):
         return True
-    while term.op.name in _VIEWS:
+    while term.op.view is not None or term.op.name == "flip":  # which is a view in NumPy, though not in torch
         term = term.args[0]
     return term.op is SYMBOL
 
 
 # ---------------------------------------------------------------------------------------------- guards of warnings
-
-_SINGULAR = {
-    "acos", "acosh", "asin", "atanh", "cosh", "div", "erfc", "exp", "exp2", "expm1", "floor_divide", "log", "log10",
-    "log1p",
-    "log2", "logsumexp", "norm", "pow", "prod", "reciprocal", "rsqrt", "sinh", "sqrt", "std", "tan", "var", "xlogy",
-    "remainder",
-}  # fmt: skip
-_GUARDED = {"where", "ratio", "shifted_exp", "xlogy"}
-_LOUD = {"sigmoid": "over", "shifted_exp": "invalid", "xlogy": "divide", "ratio": "invalid"}
 
 
 def silence(order: Sequence[Term], derived: bool) -> str | None:
@@ -423,11 +401,11 @@ def silence(order: Sequence[Term], derived: bool) -> str | None:
     Backward passes never warn; neither do functions that are right at an overflow (sigmoid), nor branches of ``where``
     that are not taken.
     """
-    names = {t.op.name for t in order if not (t.op.name in ("div", "pow") and _harmless(t))}
-    singular = bool(names & _SINGULAR)
-    if singular and (derived or names & _GUARDED):
+    ops = {t.op for t in order if not (t.op.name in ("div", "pow") and _harmless(t))}
+    singular = any(op.regular or op.overflows for op in ops)
+    if singular and (derived or any(op.chooses for op in ops)):
         return 'all="ignore"'
-    kinds = sorted({_LOUD[name] for name in names if name in _LOUD})
+    kinds = sorted({op.quiet for op in ops if op.quiet is not None})
     return ", ".join(f'{kind}="ignore"' for kind in kinds) or None
 
 

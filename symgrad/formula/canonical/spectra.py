@@ -15,15 +15,12 @@ from symgrad.op import lookup
 if TYPE_CHECKING:
     from symgrad.formula.canonical.simplify import Canonicaliser
 
-# Axes along which the sum of products of two columns (rows) is 1 or 0.
-_ORTHOGONAL = {"eigh_vectors": (0, 1), "svd_u": (0,), "svd_vh": (1,), "qr_q": (0,)}
-
 
 def orthogonal_axes(term: Term) -> tuple[int, ...]:
     """The axes of a matrix over which it contracts with itself to the identity."""
     if term.op is SYMBOL:
         return (0, 1) if term.params.get("structure") == "orthogonal" else ()
-    return _ORTHOGONAL.get(term.op.name, ()) if term.ndim == 2 and not _complex(term) else ()
+    return term.op.orthonormal or () if term.ndim == 2 and not _complex(term) else ()
 
 
 def _complex(term: Term) -> bool:
