@@ -9,26 +9,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from symgrad.autograd.context import FunctionCtx
 from symgrad.autograd.graph import class_named
 from symgrad.autograd.handed import attached, check_dirty, check_kept, unrecorded
 from symgrad.autograd.lookthrough import met_functions
-from symgrad.autograd.once import ONCE as ONCE
 from symgrad.autograd.once import once_differentiable as once_differentiable
 from symgrad.autograd.pushforward import NO_JVP, pushed
 from symgrad.autograd.stated import Point, rule_of
-from symgrad.autograd.sweeps import at_leaf
-from symgrad.autograd.symbolic import FunctionOp, Signature, node_op
+from symgrad.autograd.symbolic import Signature, node_op, output_node
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
 from symgrad.tape.dual import Dual, faced
-from symgrad.tape.freed import SECOND_TIME
-from symgrad.tape.graph import FREED, Node, Parts, new_node
+from symgrad.tape.graph import Node, Parts, new_node
 from symgrad.tape.inplace import Invalid, follow, refuse
 from symgrad.tape.modes import MODE, is_grad_enabled, no_grad
-from symgrad.tape.observers import NODES, Packed, PackedRow, observed
+from symgrad.tape.observers import NODES, PackedRow, observed
 from symgrad.tape.record import INFERENCE_SAVED, Recorded, as_leaves, plain, traced
-from symgrad.tape.versions import by_now
 from symgrad.tape.views import count_change, inferred, out_of_reach, view_of
 from symgrad.tensor import Tensor
 
@@ -38,135 +35,6 @@ LEGACY = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
     "with static forward method ({0}.forward), and call {0}.apply(...)."
 )
-
-
-class _Spent(tuple[Any, ...]):
-    """Stands for the saved values of a function that gave them away for good."""
-
-    __slots__ = ()
-
-
-SPENT = _Spent()
-
-
-class FunctionCtx:
-    """What ``forward`` leaves for ``backward``: saved tensors, marks, and any attribute the user sets.
-
-    ``needs_input_grad``  for each argument of ``apply``: whether a gradient is wanted for it
-    """
-
-    needs_input_grad: tuple[bool, ...] = ()
-    _node: Callable[[], Node | None] | None = None
-    _kinds: tuple[tuple[str, Any], ...] = ()
-
-    def __init__(self) -> None:
-        self.to_save: tuple[Any, ...] = ()
-        self.materialize_grads = True
-        self._materialize_non_diff_grads = True
-        self.non_differentiable: tuple[Any, ...] = ()
-        self.dirty_tensors: tuple[Any, ...] = ()
-        self.saved_for_forward: tuple[Any, ...] | None = None
-        self.in_jvp = False
-        self.still: tuple[bool, ...] = ()  # which outputs have no tangent
-
-    def save_for_backward(self, *tensors: Any) -> None:
-        """Keep tensors (or None) until the backward pass; only inputs and outputs keep their place in the graph."""
-        for k, t in enumerate(tensors):
-            if t is not None and not hasattr(t, "raw_shape"):
-                raise ArgumentError(
-                    f"save_for_backward can only save variables, but argument {k} is of type {type(t).__name__}; "
-                    "keep other things as attributes of ctx"
-                )
-        self.to_save = tensors
-
-    def save_for_forward(self, *tensors: Any) -> None:
-        """Keep tensors for ``jvp``, which finds them in ``saved_tensors``."""
-        self.saved_for_forward = tensors
-
-    def mark_dirty(self, *args: Any) -> None:
-        """Say which inputs ``forward`` changed in place; each must also be returned."""
-        self.dirty_tensors = args
-
-    def mark_non_differentiable(self, *args: Any) -> None:
-        """Say which outputs have no gradient."""
-        self.non_differentiable = args
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Whether a gradient that does not exist reaches ``backward`` as zeros (the default) or as None."""
-        self.materialize_grads = value
-
-    @property
-    def saved_tensors(self) -> tuple[Any, ...]:
-        """What ``save_for_backward`` kept, in ``jvp`` what ``save_for_forward`` did.
-
-        Raises torch's error once the graph is freed.
-        """
-        if self.in_jvp:
-            return self.saved_for_forward or ()
-        node = self._node() if self._node is not None else None
-        if node is None:
-            return self.to_save
-        if node.saved is FREED:
-            raise AutogradError(SECOND_TIME)
-        if node.saved is SPENT:
-            raise AutogradError(
-                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
-                "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
-            )
-        found = tuple(
-            _unpack(node, kind, place, value) for (kind, place), value in zip(self._kinds, node.saved, strict=True)
-        )
-        if node.params["run"].signature.function.clear_saved_tensors_on_access:  # type: ignore[index]
-            node.saved, self._kinds = SPENT, ()
-        return found
-
-    def shown(self, node: Node, k: int, value: Any) -> Any:
-        """Saved value ``k`` as pack hooks see it: leaves themselves, results where they stand nowhere."""
-        kind, place = self._kinds[k]
-        if value is None:
-            return None
-        return plain(Tensor, value) if kind in ("output", "fixed") else _unpack(node, kind, place, value)
-
-    def let_go(self, k: int) -> None:
-        """Saved value ``k`` is kept by a hook in its own way: the tensor itself need not stay."""
-        kinds = list(self._kinds)
-        if kinds[k][0] == "kept":
-            kinds[k] = ("kept", None)
-        self._kinds = tuple(kinds)
-
-    @property
-    def saved_variables(self) -> tuple[Any, ...]:
-        """The old name of ``saved_tensors``."""
-        import warnings
-
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
-        return self.saved_tensors
-
-    def name(self) -> str:
-        """The name of the node."""
-        node = self._node() if self._node is not None else None
-        return type(self).__name__ if node is None else f"{node.op.name}Backward"
-
-
-def _unpack(node: Node, kind: str, place: Any, value: Any) -> Any:
-    """A saved value as a tensor that stands where it stood in the graph."""
-    if value.__class__ is Packed:
-        if kind == "kept":
-            return value.tensor()
-        value = value.value()
-    if kind == "kept":
-        return place if place is not None or value is None else plain(Tensor, value)
-    if kind not in ("output", "fixed"):
-        value = by_now(value, place, node.sequence_nr)
-    if kind == "leaf":
-        # A leaf that a hook kept in its own way.
-        return place if place._value is value else at_leaf(place, value)
-    made = plain(Tensor, value)
-    if kind in ("output", "fixed"):
-        place = node if place is None else _output_node(node, place, value)
-    made._node = place
-    made._requires_grad = place.mask != 0 and kind != "fixed"
-    return made
 
 
 class Run:
@@ -266,26 +134,6 @@ def _checked(g: Any, name: str, k: int, shape: tuple[int, ...], recorded: bool) 
             f"compatible with {list(shape)}"
         )
     return g if recorded else np.array(g._value)[()]
-
-
-# ---------------------------------------------------------------------------------------------- several outputs
-
-
-def _output_pull(i: int, g: Any, *_: Any, index: int) -> Any:  # noqa: ARG001  (the rule's signature)
-    return Parts({index: g})
-
-
-def _output_symbolic(reading: Any, node: Node, args: tuple[Any, ...]) -> Any:
-    from symgrad.autograd.symbolic import output_term
-
-    return output_term(args[0], node.params["index"], reading.shape(node.shape), node.dtype)  # type: ignore[index]
-
-
-OUTPUT = FunctionOp("output", _output_pull, _output_symbolic)
-
-
-def _output_node(node: Node, index: int, value: Any) -> Node:
-    return new_node(OUTPUT, (node,), {"index": index}, 1 if node.mask else 0, value.shape, value.dtype, (None, None))
 
 
 # ---------------------------------------------------------------------------------------------- the base class
@@ -569,7 +417,7 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
             results.append(out)
             continue
         if id(out) not in done:
-            place = _output_node(node, k, out._value) if several else node
+            place = output_node(node, k, out._value) if several else node
             if several:
                 run.places[k] = weakref.ref(place)
             done[id(out)] = attached(out, place, tensors, dirty, id(out) in plain_ids)

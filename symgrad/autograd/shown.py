@@ -16,7 +16,8 @@ from symgrad.errors import AutogradError
 from symgrad.tape.graph import Labelled, Node, twin
 from symgrad.tape.inplace import CHANGES
 from symgrad.tape.origin import Origin, origin_of
-from symgrad.tape.record import plain
+from symgrad.tape.record import Recorded, plain
+from symgrad.tape.tether import at, held, tethered
 from symgrad.tape.versions import changes
 from symgrad.tape.views import view_of
 
@@ -60,7 +61,7 @@ Shown = tuple[str | None, int]
 
 def shown(origin: Origin, edge: Any) -> Shown:
     """``(name of the node, version)`` of the gradient that a pass computed for ``edge``."""
-    replay = replayed(origin)
+    replay, edge = replayed(origin), held(edge)
     found = replay.shown.get(edge)
     return (_named(replay.places.get(edge)), 0) if found is None else found
 
@@ -108,7 +109,8 @@ def stored_nowhere(gradient: Any) -> bool:
     if not isinstance(origin, list) or len(origin) != 1 or origin[0][0].pulled != "gradient" or gradient._value.any():
         return False
     came, edge = origin[0]
-    return edge in replayed(came).empty
+    replay = replayed(came)
+    return held(edge) in replay.empty
 
 
 def refuse_nothing(gradient: Any) -> None:
@@ -160,10 +162,10 @@ def name_gradient(gradient: Any, origin: Origin, edge: Any) -> Any:
     """
     label, first = _label(gradient._node), gradient._node
     if label is None:
-        given = [_taker(*at) for at, node in origin.given.items() if node is gradient._node]
+        given = [_taker(*key) for key, node in origin.given.items() if node is gradient._node]
         if given and given[0] is not edge:
             gradient = _twin(gradient, getattr(gradient._node.args, "label", None))
-    elif label.origin is origin and label.edge is not edge:
+    elif label.origin is origin and at(label.edge) is not edge:
         gradient = _twin(gradient, label.own)
     else:
         return gradient
@@ -216,7 +218,7 @@ def resolved(place: Any) -> Any:
     """The node of torch's graph that a place in the graph here is: itself, or a step of a recorded pass."""
     while place.__class__ is Node:
         label = _label(place)
-        found = None if label is None else replayed(label.origin).places.get(label.edge)
+        found = None if label is None else replayed(label.origin).places.get(held(label.edge))
         if found is None or found is place:
             return lower(place)
         place = found
@@ -271,7 +273,7 @@ class _Replay:
 
     def run(self) -> None:
         roots = [self._edge(root) for root in self.origin.roots]
-        self.hooked = {self._edge(place): place for place in self.origin.replaced}
+        self.hooked = {self._edge(place): place for place in map(at, self.origin.replaced)}
         nodes = self._nodes(roots)
         for root, edge in zip(roots, self.origin.seeds, strict=True):
             node = resolved(edge) if edge.__class__ is Node or getattr(edge, "_requires_grad", False) else None
@@ -292,15 +294,18 @@ class _Replay:
         self.hooked.clear()
         self.origin = None
 
-    def _note(self, place: Any, flow: Flow) -> None:
+    def _note(self, leaf: Any, flow: Flow) -> None:
+        if isinstance(leaf, Recorded):
+            tethered([leaf])  # a gradient keeps its origin, and that its replay
+        place = held(leaf)
         stolen = self.origin.wanted is not None  # else a leaf takes what nobody else holds, and the rest is copied
         if flow.empty and (stolen or flow.dense):  # a leaf copies what is spread
             self.empty.add(place)
-        if place in self.origin.replaced and place.__class__ is not Node:
-            self.places[place, "hook"], self.places[place] = flow.node, self._given(place, "hook")
+        if self.origin.hooks_at(leaf) and leaf.__class__ is not Node:
+            self.places[place, "hook"], self.places[place] = flow.node, self._given(leaf, "hook")
         else:
             self.places[place] = flow.node
-            odd = getattr(place, "_extra", None) is not None and place._extra.strides is not None
+            odd = getattr(leaf, "_extra", None) is not None and leaf._extra.strides is not None
             taken = stolen or (flow.held == 1 and flow.dense and not flow.empty and not odd)
             self.shown[place] = _named(flow.node), flow.counted() if taken else 1
 
@@ -382,7 +387,8 @@ class _Replay:
 
     def _given(self, node: Any, k: Any) -> Any:
         """The node that came out of the user's code, which ran before whatever the pass does next."""
-        found = self.origin.given.get((node, k))
+        given = self.origin.given
+        found = given.get((node, k)) or given.get((held(node), k))
         if found is None:
             return None
         found = resolved(found)

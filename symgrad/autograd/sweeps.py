@@ -42,6 +42,7 @@ from symgrad.tape.observers import RUNNING
 from symgrad.tape.origin import Origin, attach, settle
 from symgrad.tape.record import Recorded, plain, recorded
 from symgrad.tape.siblings import siblings_of, together
+from symgrad.tape.tether import held, loosen, tethered
 from symgrad.tape.threads import nested
 from symgrad.tape.versions import note_change
 from symgrad.tape.views import out_of_reach
@@ -220,6 +221,8 @@ def run_sweep(
     if ACTIVE:
         watch_sweep(sweep)
     nested(functools.partial(_in_mode, sweep), len(RUNNING.sweeps))
+    if create_graph:
+        tethered(sweep.met)
     return sweep
 
 
@@ -331,6 +334,14 @@ def backward(
     for t in targets or ():
         if t._node is not None and not t.retains_grad and t._node in sweep.found:
             _accumulate(t, turned(rescue(t._node, sweep.found[t._node])), create_graph, origin)
+    _free_of_cycles(sweep)
+
+
+def _free_of_cycles(sweep: Sweep) -> None:
+    """After a pass that was recorded, or went on from one: what gradients keep holds the leaves weakly."""
+    if sweep.create_graph or any(held(leaf) is not leaf for leaf in sweep.leaves):
+        tethered(sweep.met)
+        loosen(leaf._extra.grad for leaf in sweep.leaves if leaf._extra.grad is not None)
 
 
 def _legacy(retain_graph: Any, grad_tensors: Any, grad_variables: Any, legacy: dict[str, Any]) -> tuple[Any, Any]:

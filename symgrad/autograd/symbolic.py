@@ -18,7 +18,7 @@ from symgrad.errors import FormulaError
 from symgrad.formula.term import Term, as_term, make, substitute, symbol
 from symgrad.op import Op
 from symgrad.tape.formal import Formal, formula_of
-from symgrad.tape.graph import Node
+from symgrad.tape.graph import Node, Parts, new_node
 from symgrad.tape.modes import no_grad
 from symgrad.tape.record import Recorded, plain
 
@@ -160,10 +160,10 @@ def _no_kernel(*_: Any, **__: Any) -> Any:
 def found_op(function: Any, name: str, role: str) -> Op:
     """The op of a custom function in one of its roles (what pickles refer to)."""
     if function is None:
-        from symgrad.autograd import function as module
+        from symgrad.autograd.once import ONCE
 
-        outputs = {"": module.OUTPUT, "term": OUTPUT_TERM, "opaque": OPAQUE_OUTPUT}
-        return outputs[role] if name == "output" else {"parts": PARTS}.get(name, module.ONCE)
+        outputs = {"": OUTPUT, "term": OUTPUT_TERM, "opaque": OPAQUE_OUTPUT}
+        return outputs[role] if name == "output" else {"parts": PARTS}.get(name, ONCE)
     return _ops(function)[role]
 
 
@@ -329,6 +329,22 @@ def output_term(whole: Term, index: int, shape: tuple[Any, ...], dtype: Any) -> 
     known = _output_formula(whole.params["signature"], whole.args, index, shape, dtype)
     op = OPAQUE_OUTPUT if known is None else OUTPUT_TERM
     return make(op, (whole,), {"index": index, "shape": shape, "dtype": dtype.name}, shape, dtype)
+
+
+def _output_pull(i: int, g: Any, *_: Any, index: int) -> Any:  # noqa: ARG001  (the rule's signature)
+    return Parts({index: g})
+
+
+def _output_symbolic(reading: Any, node: Node, args: tuple[Any, ...]) -> Any:
+    return output_term(args[0], node.params["index"], reading.shape(node.shape), node.dtype)  # type: ignore[index]
+
+
+OUTPUT = FunctionOp("output", _output_pull, _output_symbolic)
+
+
+def output_node(node: Node, index: int, value: Any) -> Node:
+    """Where one output of a function with several stands in the graph."""
+    return new_node(OUTPUT, (node,), {"index": index}, 1 if node.mask else 0, value.shape, value.dtype, (None, None))
 
 
 def _collected(g: Term) -> dict[int, Term]:

@@ -19,26 +19,34 @@ from symgrad.dtypes import is_real_floating
 from symgrad.ops.answers import IN_ORDER, KEEPING, ROWS, SHAPED, VIEWS, Part, Row, full_name, parsed
 from symgrad.ops.cotangents import UNKNOWN, exponent, lowered, product, row
 from symgrad.tape.graph import Node, Slices
+from symgrad.tape.record import Recorded
+from symgrad.tape.tether import at, held, tethered
 
 
 class Step:
     """A node of torch's graph that has no counterpart of its own here.
 
-    places       where its gradients go: a step, a node, a leaf, or None
     sequence_nr  when it came into being: after a node here, and the how manieth
     number, dim  the exponent of a power; the axes that a reduction reduced
     empty        which of its arguments were zeros that torch stores no entries of
     whole        a reference to the node here whose last step in torch it is, if it is one's
     """
 
-    __slots__ = ("__weakref__", "dim", "dtype", "empty", "name", "number", "places", "sequence_nr", "shape", "whole")
+    __slots__ = ("__weakref__", "_places", "dim", "dtype", "empty", "name", "number", "sequence_nr", "shape", "whole")
 
     def __init__(self, name: str, places: tuple[Any, ...], shape: Any, dtype: Any, sequence_nr: tuple[int, int]):
-        self.name, self.places, self.shape, self.dtype, self.sequence_nr = name, places, shape, dtype, sequence_nr
+        self.name, self.shape, self.dtype, self.sequence_nr = name, shape, dtype, sequence_nr
+        tethered(place for place in places if isinstance(place, Recorded))
+        self._places = tuple(map(held, places))
         self.number: Any = None
         self.dim: Any = None
         self.empty: tuple[bool, ...] = ()
         self.whole: Callable[[], Any] = lambda: None
+
+    @property
+    def places(self) -> tuple[Any, ...]:
+        """Where its gradients go: each a step, a node, a leaf, or None.  A gradient may keep it, so leaves are tied."""
+        return tuple(map(at, self._places))
 
     @property
     def raw_shape(self) -> Any:

@@ -31,6 +31,7 @@ from symgrad.tape.narrow import needs_torchs_dtypes
 from symgrad.tape.observers import PackedRow, running, unpacked
 from symgrad.tape.overlap import OVERLAP
 from symgrad.tape.siblings import hear_nothing, run_member, siblings_of, tell_missing
+from symgrad.tape.tether import Tied
 from symgrad.tape.versions import any_changes, catch_up, check_saved, fresh
 from symgrad.tape.views import out_of_reach
 
@@ -82,6 +83,7 @@ class Sweep:
         self.grads: dict[Any, Any] = {}
         self.found: dict[Any, Any] = {}
         self.leaves: dict[Any, int] = {}
+        self.met = self.leaves  # those, too, of which nothing is wanted
         self.masks: dict[Node, int] = {}
         self.eager_leaves = False
         self.done = 0
@@ -105,7 +107,7 @@ class Sweep:
             elif root not in seen:
                 seen.add(root)
                 nodes.append(root)
-        kind, note, append = Node, seen.add, nodes.append
+        kind, tied, note, append = Node, Tied, seen.add, nodes.append
         ends = self.wanted_nodes if self.inside else None
         for node in nodes:  # which grows meanwhile
             if ends is not None and node in ends:
@@ -114,7 +116,7 @@ class Sweep:
             if node.mask + 1 != 1 << len(args):
                 args = _tracked(args, node.mask)
             for arg in args:
-                if type(arg) is not kind:  # quicker than __class__ where classes vary
+                if type(arg) is not kind and type(arg) is not tied:  # quicker than __class__ where classes vary
                     leaves[arg] = 0
                 elif arg not in seen:
                     note(arg)

@@ -423,7 +423,7 @@ def _pulled_now(reading: Reading, passed: Origin, target: Any) -> Term:
     found = Derivation(outputs, seeds, [wrt]).adjoints.get(wrt)
     if found is None:
         return full(wrt.shape, 0, wrt.dtype)
-    return turned(through_hooks(passed.replaced.get(target, ()), found))  # type: ignore[no-any-return]
+    return turned(through_hooks(passed.hooks_at(target), found))  # type: ignore[no-any-return]
 
 
 _ENTRIES: dict[str, Callable[[Term, Term], Term]] = {

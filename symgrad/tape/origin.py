@@ -15,6 +15,7 @@ import numpy as np
 from symgrad.errors import FormulaError
 from symgrad.ops.kinks import in_force
 from symgrad.tape.graph import sequence
+from symgrad.tape.tether import at, held
 from symgrad.tape.versions import changed_since
 
 LIMIT = 64
@@ -44,6 +45,10 @@ class Origin:
         self.pulled = "gradient"  # or all entries of the one output at once: "jacobian", "dz", "dzbar"
         self.known = True  # False when something replaced gradients in a way that no formula can follow
 
+    def hooks_at(self, edge: Any) -> list[Any]:
+        """The hooks that put another gradient in the place of the one for ``edge``."""
+        return self.replaced.get(edge) or self.replaced.get(held(edge)) or []
+
 
 OWN: tuple[Any, ...] = ()
 """The origin of a gradient that is no sum of known passes; it is a symbol of its own, like any other tensor."""
@@ -57,11 +62,11 @@ def attach(tensor: Any, origin: Origin, target: Any) -> Any:
     if not origin.known or extra.origin == OWN:
         extra.origin = OWN
     elif extra.origin is None:
-        extra.origin = [(origin, edge)]
+        extra.origin = [(origin, held(edge))]
     elif extra.origin is FormulaError:
         pass
     elif len(extra.origin) < LIMIT:
-        extra.origin.append((origin, edge))
+        extra.origin.append((origin, held(edge)))
     else:
         extra.origin = FormulaError
     return tensor
@@ -72,6 +77,8 @@ def origin_of(tensor: Any) -> Any:
     extra = tensor._extra
     if extra is None or not extra.origin or changed_since(tensor._value, extra.origin_at):
         return None
+    if isinstance(extra.origin, list):
+        return [(passed, at(edge)) for passed, edge in extra.origin]
     return extra.origin
 
 

@@ -27,6 +27,7 @@ from symgrad.tape.origin import OWN, Origin, origin_of
 from symgrad.tape.record import Recorded
 from symgrad.tape.siblings import Siblings, siblings_of
 from symgrad.tape.sizes import Measure, Size
+from symgrad.tape.tether import at
 
 _KINDS = (Recorded, Node, Source, Origin)
 
@@ -116,13 +117,13 @@ def _parts(item: Any) -> list[Any]:
 
 
 def _pairs(origin: Any) -> list[Any]:
-    return [x for pair in origin for x in pair] if isinstance(origin, list) else []
+    return [at(x) for pair in origin for x in pair] if isinstance(origin, list) else []
 
 
 def _inside(params: Any) -> list[Any]:
     """Graph objects in the parameters of a custom function's node: what its context saved."""
     run = (params or {}).get("run")
-    return [] if run is None else [place for _, place in run.ctx._kinds]
+    return [] if run is None else [at(place) for _, place in run.ctx._kinds]
 
 
 def _together(node: Node) -> list[Node]:

@@ -68,13 +68,14 @@ class Extra:
     inference  made in inference mode; such a tensor only ``claims`` to require grad, since nothing records it
     renewed    the creation number at which ``.data`` was last set, 0 if never
     strides    of a tensor without entries: those that the NumPy array had which it came from
+    tether     how graphs that gradients keep hold this leaf, once a recorded pass went over it
     undetermined  a constant (``eye``, ``ones`` …) made without a dtype: it has the default one until it meets a finer
     """
 
     __slots__ = (
         "accumulate", "came", "claims", "counted", "counts", "detached", "former", "given", "grad", "grad_dtype",
         "hooks", "inference", "metadata", "name", "origin", "origin_at", "post", "recipe", "renewed", "retains",
-        "score", "site", "source", "strides", "structure", "undetermined", "view", "views",
+        "score", "site", "source", "strides", "structure", "tether", "undetermined", "view", "views",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -103,6 +104,7 @@ class Extra:
         self.source: Source | None = None
         self.strides: tuple[int, ...] | None = None
         self.structure: str | None = None
+        self.tether: Any = None
         self.undetermined = False
         self.view: View | None = None
         self.views: list[Any] | None = None
@@ -125,6 +127,8 @@ class Recorded:
         value = self._value
         if not isinstance(value, np.ndarray):
             self._value = note_scalar(value)
+            if self._extra is not None and self._extra.tether is not None:
+                self._extra.tether.value = self._value
         return self._value
 
     def more(self) -> Extra:

@@ -10,6 +10,7 @@ import numpy as np
 from symgrad.dtypes import c_name, torch_name
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.tape.record import Recorded
+from symgrad.tape.tether import held, loosen
 
 
 class Gradients(Recorded):
@@ -57,6 +58,8 @@ class Gradients(Recorded):
                     "to allow any dtype."
                 )
         self.more().grad = value
+        if value is not None and held(self) is not self:
+            loosen([value])
 
     @grad.deleter
     def grad(self) -> None:

@@ -175,6 +175,8 @@ class Tensor(Shown, Turned, Writes, Gradients, metaclass=TensorType):
         extra.renewed = note_replaced(former, place, self._value)
         extra.counted += counted
         extra.former = (*extra.former, weakref.ref(former))[-8:]
+        if extra.tether is not None:
+            extra.tether.value = self._value
 
     @data.deleter
     def data(self) -> None:
