@@ -367,7 +367,7 @@ def test_integers_options_and_lists_may_be_arguments():
 def test_wrong_use_is_explained():
     x = np.ones(3)
     with pytest.raises(ArgumentError, match="scalar function"):
-        check(lambda x: x * 2, x, x)
+        check(lambda x: x * 2, x, x, kind="gradient")
     with pytest.raises(ArgumentError, match="not deterministic"):
         check(lambda x: (x * np.random.default_rng().normal()).sum(), x, x)
     with pytest.raises(ArgumentError, match="2 gradients were given"):

@@ -56,59 +56,83 @@ def central_difference(
     return best, best_error
 
 
-def gradient_of_black_box(
-    run: Callable[[Sequence[Any]], Any], args: Sequence[Any], positions: Sequence[int], eps: float
+def derivative_of_black_box(
+    run: Callable[[Sequence[Any]], Any], args: Sequence[Any], positions: Sequence[int], eps: float, tangents: Any = ()
 ) -> tuple[str, list[Any], list[Any]]:
-    """``(method, gradients, error estimates)`` for the arguments at ``positions``, entry by entry.
+    """``(method, derivatives, error estimates)`` for the arguments at ``positions``, of shape ``(*value, *argument)``.
 
-    ``eps`` is the rounding unit of what ``run`` gives.
+    With ``tangents``, one per position, the derivatives along them, of the shape of the value.  ``eps`` is the
+    rounding unit of what ``run`` gives.
     """
-    gradients, errors = [], []
+    derivatives, errors = [], []
     exact = True
-    for k in positions:
-        g = np.zeros(args[k].shape, args[k].dtype)
-        e = np.zeros(args[k].shape)
-        for index in np.ndindex(args[k].shape):
-            parts = (1, 1j) if args[k].dtype.kind == "c" else (1,)
-            for part in parts:
-                slope, error, by_step = _entry(run, args, k, index, part, eps)
-                g[index] += slope * part
-                e[index] = max(e[index], error)
+    shape = np.shape(run(args))
+    for i, k in enumerate(positions):
+        x = args[k]
+        below = () if tangents else x.shape
+        g = np.zeros(shape + below, x.dtype)
+        e = np.zeros(shape + below)
+        for index in np.ndindex(below):
+            for part in (1, 1j) if x.dtype.kind == "c" and not tangents else (1,):
+                direction = tangents[i] if tangents else unit(x, index) * part
+                slope, error, by_step = _slopes(run, args, k, direction, eps)
+                g[(..., *index)] += slope.reshape(shape) * part
+                e[(..., *index)] = np.maximum(e[(..., *index)], error.reshape(shape))
                 exact = exact and by_step
-        gradients.append(g)
+        derivatives.append(g)
         errors.append(e)
-    return ("complex-step differentiation" if exact else "central differences with extrapolation"), gradients, errors
+    return ("complex-step differentiation" if exact else "central differences with extrapolation"), derivatives, errors
 
 
-def _entry(
-    run: Callable[[Sequence[Any]], Any], args: Sequence[Any], k: int, index: tuple[int, ...], part: complex, eps: float
-) -> tuple[float, float, bool]:
-    size, along = abs(args[k][index]) or 1.0, _along(run, args, k, index, part)
+def unit(array: Any, index: tuple[int, ...]) -> Any:
+    """Zeros like an array, with 1 at an index."""
+    unit = np.zeros(array.shape, array.dtype)
+    unit[index] = 1
+    return unit
+
+
+def _slopes(
+    run: Callable[[Sequence[Any]], Any], args: Sequence[Any], k: int, direction: Any, eps: float
+) -> tuple[Any, Any, bool]:
+    """The slopes of all entries of the value along a direction, flat, their errors, and whether they are exact."""
+    size, values = _size(args[k], direction), _along(run, args, k, direction)
+    count = values(0.0).size
+    slopes, errors = np.zeros(count), np.zeros(count)
+    for i in range(count):
+        slopes[i], errors[i] = _slope(lambda t, i=i: values(t * size)[i], size, eps)  # type: ignore[misc]
+    stepped = None
+    if is_real_floating(args[k].dtype) and np.asarray(direction).dtype.kind != "c":
+        stepped = _complex_step(values)
+    if stepped is None:
+        return slopes, errors, False
+    agree = np.abs(stepped - slopes) <= 4 * errors + 1e-9 * np.abs(slopes)
+    return np.where(agree, stepped, slopes), np.where(agree, eps * np.abs(stepped), errors), bool(agree.all())
+
+
+def _slope(scaled: Callable[[float], Any], size: float, eps: float) -> tuple[float, float]:
     fine = eps <= np.finfo(float).eps
-
-    def scaled(t: float) -> Any:
-        return along(t * size)
-
     slope, error = central_difference(scaled, 1e-2 if fine else 1e-1, eps)
     if fine and not _holds_close_by(scaled, slope, error):
         slope, error = central_difference(scaled, _CLOSE)
-    slope, error = slope / size, error / size
-    if part == 1 and is_real_floating(args[k].dtype):
-        stepped = _complex_step(along)
-        if stepped is not None and abs(stepped - slope) <= 4 * error + 1e-9 * abs(slope):
-            return stepped, eps * abs(stepped), True
-    return slope, error, False
+    return slope / size, error / size
 
 
-def _along(
-    run: Callable[[Sequence[Any]], Any], args: Sequence[Any], k: int, index: tuple[int, ...], part: complex = 1
-) -> Callable[[Any], Any]:
-    """``f`` as a function of what is added to one entry."""
+def _size(array: Any, direction: Any) -> float:
+    """How far along a direction an argument moves by its own size."""
+    moved = np.asarray(direction) != 0
+    ratio = np.abs(array[moved]) / np.abs(np.asarray(direction)[moved])
+    return float(ratio[ratio > 0].min()) if np.any(ratio > 0) else 1.0
+
+
+def _along(run: Callable[[Sequence[Any]], Any], args: Sequence[Any], k: int, direction: Any) -> Callable[[Any], Any]:
+    """The entries of ``f``, flat, as a function of how far an argument is moved; every value is computed once."""
+    known: dict[Any, Any] = {}
 
     def along(t: Any) -> Any:
-        moved = args[k].astype(np.result_type(args[k].dtype, type(t)))
-        moved[index] += t * part
-        return run([moved if i == k else a for i, a in enumerate(args)])
+        if t not in known:
+            moved = args[k] + t * direction
+            known[t] = np.ravel(run([moved if i == k else a for i, a in enumerate(args)]))
+        return known[t]
 
     return along
 
@@ -123,17 +147,18 @@ def _holds_close_by(f: Callable[[float], Any], slope: float, error: float) -> bo
 
 
 def one_sided_slopes(
-    run: Callable[[Sequence[Any]], Any], args: Sequence[Any], k: int, index: tuple[int, ...], eps: float
+    run: Callable[[Sequence[Any]], Any], args: Sequence[Any], k: int, direction: Any, entry: int, eps: float
 ) -> tuple[float, float] | None:
-    """The smaller and the larger slope on the two sides of a kink; None where ``f`` has none.
+    """The smaller and the larger slope of an entry of the value on the two sides of a kink; None where it has none.
 
     The slopes of a smooth function come together as the steps get smaller, those at a kink do not.
     """
-    size, along = abs(args[k][index]) or 1.0, _along(run, args, k, index)
-    here = float(along(0.0))
+    size, values = _size(args[k], direction), _along(run, args, k, direction)
+    here = float(values(0.0)[entry])
     sides = []
     for step in (_CLOSE * size * 100, _CLOSE * size) if eps <= np.finfo(float).eps else (0.1 * size, 0.02 * size):
-        sides.append(((here - float(along(-step))) / step, (float(along(step)) - here) / step))
+        left, right = float(values(-step)[entry]), float(values(step)[entry])
+        sides.append(((here - left) / step, (right - here) / step))
     gaps = [abs(right - left) for left, right in sides]
     noise = 1e3 * eps * abs(here) / step
     if not gaps[1] > max(0.5 * gaps[0], noise):
@@ -143,14 +168,12 @@ def one_sided_slopes(
     return min(left, right) - room, max(left, right) + room
 
 
-def _complex_step(along: Callable[[complex], Any]) -> float | None:
-    """The complex-step derivative, None where ``f`` does not run on complex numbers or gives a real one."""
+def _complex_step(along: Callable[[complex], Any]) -> Any:
+    """The complex-step derivatives, None where ``f`` does not run on complex numbers or gives a real one."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("error")
         try:
-            out = np.asarray(along(1j * _STEP))
+            out = along(1j * _STEP)
         except Exception:  # noqa: BLE001  (any refusal of complex numbers means the same)
             return None
-    if out.dtype.kind != "c" or not np.isfinite(out):
-        return None
-    return float(out.imag) / _STEP
+    return np.where(np.isfinite(out), out.imag / _STEP, np.nan) if out.dtype.kind == "c" else None

@@ -6,8 +6,8 @@ meets the given gradient within rounding, and explains the difference to five di
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,15 +23,21 @@ from symgrad.check.subject import Subject
 
 @dataclass
 class Case:
-    """One wrong gradient and everything known about it."""
+    """One wrong derivative and everything known about it.
+
+    ``seeds`` are the cotangents whose products with the derivative are compared, for sweeps of the tape; None for a
+    gradient, where there is but one.
+    """
 
     argument: ArgumentReport
     number: int
     subject: Subject
     exact: Exact
+    seeds: Any = None
 
     def __post_init__(self) -> None:
         self.name = self.argument.name
+        self.what = {"jacobian": "Jacobian", "jvp": "tangent"}.get(self.argument.kind, "gradient")
         self.g = self.argument.exact
         self.c = self.argument.given
         self.x = self.subject.args[self.subject.positions[self.number]]
@@ -58,6 +64,39 @@ class Case:
         k = np.sum(np.conj(direction) * self.off) / norm
         k = float(np.real(k)) if abs(np.imag(k)) <= 1e-9 * abs(k) else complex(k)
         return k if k and self.meets(self.g + k * direction) else None
+
+    def by_rows(self) -> Case:
+        """The same for a few products with cotangents, which a sweep of the tape gives; itself for a gradient."""
+        derivative, value = self.subject.derivative, np.asarray(self.exact.value)
+        if derivative.kind == "gradient" or self.off is None:
+            return self
+        seeds = np.random.default_rng(3).normal(size=(min(MOST_ROWS, value.size), *value.shape))
+        argument = replace(
+            self.argument,
+            exact=derivative.contracted(self.g, seeds),
+            given=derivative.contracted(self.c, seeds),
+            tolerance=derivative.contracted(self.argument.tolerance, np.abs(seeds)),
+        )
+        return Case(argument, self.number, self.subject, self.exact, seeds)
+
+    def altered(self, node: Any, i: int, change: str = "cut") -> Any:
+        """What the sweep gives when argument ``i`` of a node receives something else."""
+        output, leaf = self.exact.output, self.exact.leaves[self.number]
+        if self.seeds is None:
+            return surgery.altered_gradient(output, leaf, node, i, change)
+        rows = [surgery.altered_gradient(output, leaf, node, i, change, seed) for seed in self.seeds]
+        return np.array([self.subject.derivative.row(row, self.number) for row in rows])
+
+    def edges(self) -> Iterator[tuple[Any, int]]:
+        """The edges of the graph that may be altered; none for a black box."""
+        output = self.exact.output
+        if output is None or output._node is None:
+            return iter(())
+        return surgery.edges(output, 1 if self.seeds is None else len(self.seeds))
+
+
+MOST_ROWS = 4
+"""Cotangents that a Jacobian is looked at through."""
 
 
 def diagnose(case: Case) -> Diagnosis:
@@ -88,7 +127,7 @@ def _non_finite(case: Case) -> Diagnosis | None:
     )
     return Diagnosis(
         "non-finite",
-        f"{_some(int(bad.sum()), case.c.size)} {kinds}, first {_place(case.name, index)}; the exact one is finite.",
+        f"{_some(int(bad.sum()), case.c.size)} {kinds}, first {case.argument.place(index)}; the exact one is finite.",
         "0/0, inf - inf, log 0 or an overflowing exp on the way",
     )
 
@@ -99,7 +138,7 @@ def _complex_for_real(case: Case) -> Diagnosis | None:
     rest = "the real part is right" if case.meets(case.c.real + 0j, case.g + 0j) else "the real part is wrong, too"
     return Diagnosis(
         "complex part",
-        f"The gradient is complex, but {case.name} is real; {rest}.",
+        f"The {case.what} is complex, but {case.name} is real; {rest}.",
         "a real part to be taken: the gradient of a real variable is real",
     )
 
@@ -119,7 +158,7 @@ def _zero(case: Case) -> Diagnosis | None:
         return None
     return Diagnosis(
         "zero",
-        "The given gradient is zero everywhere.",
+        f"The given {case.what} is zero everywhere.",
         f"{case.name} cut off: detached, copied, or rounded to integers",
     )
 
@@ -129,7 +168,7 @@ def _swapped(case: Case) -> Diagnosis | None:
         if j != case.number and case.meets(other):
             name = case.subject.names[case.subject.positions[j]]
             return Diagnosis(
-                "swapped", f"This is the gradient of {name}, not of {case.name}.", "the order of the results"
+                "swapped", f"This is the {case.what} of {name}, not of {case.name}.", "the order of the results"
             )
     return None
 
@@ -147,7 +186,7 @@ def _factor(case: Case, plain_only: bool = False) -> Diagnosis | None:
     if plain_only and name is None:
         return None
     text = number_text(k) if name is None else name
-    whole = "The gradient is" if case.g.size == 1 else "Every entry is"
+    whole = f"The {case.what} is" if case.g.size == 1 else "Every entry is"
     hint = {
         "2": "a factor 2 too many", "1/2": "the 2 from differentiating a square",
     }.get(text, "a constant lost or added: a mean for a sum, a factor from the chain rule")  # fmt: skip
@@ -177,7 +216,7 @@ def _complex_parts(case: Case) -> Diagnosis | None:
 def _order(case: Case) -> Diagnosis | None:
     g, name = case.g, case.name
     if g.ndim == 2 and g.shape[0] == g.shape[1] and case.meets(g.T):
-        return Diagnosis("transpose", f"The given gradient of {name} is the transpose of the exact one.", "A for Aᵀ")
+        return Diagnosis("transpose", f"The given {case.what} of {name} is the transpose of the exact one.", "A for Aᵀ")
     if g.ndim >= 2 and case.meets(g.ravel("F").reshape(g.shape)):
         return Diagnosis(
             "order", "The entries are in column-major order.", "reshape(order='F'), or a transpose before ravel"
@@ -208,7 +247,7 @@ def _few_entries(case: Case) -> Diagnosis | None:
         given, exact = two_texts(case.c[index], case.g[index])
         return Diagnosis(
             "entry",
-            f"Only {_place(case.name, index)} is wrong: {given} instead of {exact}.",
+            f"Only {case.argument.place(index)} is wrong: {given} instead of {exact}.",
             "that index, or an edge case",
         )
     if np.all(case.c[wrong] == 0):
@@ -227,8 +266,10 @@ def _few_entries(case: Case) -> Diagnosis | None:
         others = tuple(k for k in range(case.g.ndim) if k != axis)
         lines = np.flatnonzero(wrong.any(axis=others))
         if len(lines) == 1:
-            at = ", ".join(str(int(lines[0])) if k == axis else ":" for k in range(case.g.ndim))
-            return Diagnosis("slice", f"Only {case.name}[{at}] is wrong.", "that row or column, or an edge case")
+            at = tuple(str(int(lines[0])) if k == axis else ":" for k in range(case.g.ndim))
+            return Diagnosis(
+                "slice", f"Only {case.argument.place(at)} is wrong.", "that row or column, or an edge case"
+            )
     return None
 
 
@@ -240,7 +281,7 @@ def _remaining_entries(case: Case) -> Diagnosis | None:
     index = tuple(int(k) for k in np.argwhere(wrong)[0])
     return Diagnosis(
         "entries",
-        f"{_some(count, size)} wrong, first {_place(case.name, index)}; the others are right.",
+        f"{_some(count, size)} wrong, first {case.argument.place(index)}; the others are right.",
         "a case or a mask",
     )
 
@@ -250,21 +291,17 @@ def _remaining_entries(case: Case) -> Diagnosis | None:
 
 def _path(case: Case) -> Diagnosis | None:
     """A path of the graph missing, doubled, or with the wrong sign or factor."""
-    output = case.exact.output
-    if output is None or output._node is None:
-        return None
-    leaf = case.exact.leaves[case.number]
+    output, rows = case.exact.output, case.by_rows()
     unnamed = None
-    for node, i in surgery.edges(output):
-        part = case.g - surgery.gradient_without(output, leaf, node, i)
-        k = case.multiple_of(part)
+    for node, i in rows.edges():
+        k = rows.multiple_of(rows.g - rows.altered(node, i))
         if k is None or isinstance(k, complex):
             continue
         # The outermost edge that fits tells most: below it the same part runs through every edge of a chain.
         name = constant_name(1 + k, case) if abs(k + 1) > 1e-4 else "0"
         if name is not None:
             return _part_sentence(surgery.describe(output, node, i), name)
-        if unnamed is None and case.g.size > 1:
+        if unnamed is None and rows.g.size > 1:
             unnamed = _part_sentence(surgery.describe(output, node, i), number_text(1 + k))
     return unnamed
 
@@ -281,17 +318,28 @@ def _part_sentence(what: str, factor: str) -> Diagnosis:
 
 
 def _inner_derivative(case: Case) -> Diagnosis | None:
-    output = case.exact.output
-    if output is None or output._node is None:
-        return None
-    leaf = case.exact.leaves[case.number]
-    for node, i in surgery.edges(output):
-        if surgery.is_unary(node) and case.meets(surgery.gradient_without(output, leaf, node, i, skip=True)):
+    output, rows = case.exact.output, case.by_rows()
+    for node, i in rows.edges():
+        if surgery.is_unary(node) and rows.meets(rows.altered(node, i, "skip")):
             return Diagnosis(
                 "inner derivative",
                 f"The derivative of {node.op.name} is left out, in {surgery.describe_node(output, node)}.",
                 "the chain rule",
             )
+    return None
+
+
+def _turned(case: Case) -> Diagnosis | None:
+    """A square matrix on the way that is taken for its transpose."""
+    output, rows = case.exact.output, case.by_rows()
+    for node, i in rows.edges():
+        if surgery.is_square(node, i) and rows.meets(rows.altered(node, i, "turn")):
+            part = surgery.describe(output, node, i)
+            return Diagnosis("transpose", f"The gradient of {part} is taken for its transpose on the way.", "A for Aᵀ")
+        others = [j for j in range(len(node.args)) if j != i and surgery.is_square(node, j)]
+        if others and node.op.kind == "multilinear" and rows.meets(rows.altered(node, i, "turn others")):
+            part = surgery.describe(output, node, others[0])
+            return Diagnosis("transpose", f"{part} is taken for its transpose, or the transpose for it.", "A for Aᵀ")
     return None
 
 
@@ -408,16 +456,13 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     _added,
     _spread,
     _inner_derivative,
+    _turned,
     _shape_of_values,
     _elsewhere,
     _precision,
     _factor,
     _remaining_entries,
 )
-
-
-def _place(name: str, index: tuple[int, ...]) -> str:
-    return f"{name}[{', '.join(map(str, index))}]" if index else name
 
 
 def _some(count: int, size: int) -> str:

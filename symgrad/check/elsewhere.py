@@ -1,4 +1,4 @@
-"""The exact gradient at other arguments: a sign in front of one that is wrong, or a matrix taken for its transpose."""
+"""The exact derivative at other arguments: one with a wrong sign, transposed, or turned round."""
 
 from __future__ import annotations
 
@@ -27,18 +27,24 @@ def elsewhere(subject: Subject, number: int) -> Iterator[tuple[str, str, Any]]:
         if k != mine and np.ndim(array) == 2 and np.shape(array)[0] == np.shape(array)[1]:
             turned = np.asarray(array).T
             yield f"{name}ᵀ in place of {name}", f"{name} for {name}ᵀ", _gradient(subject, number, k, turned)
+        if k != mine and kind in "fc" and k >= subject.given:
+            ones = f"where {name} has to come in"
+            yield f"ones in place of the cotangent {name}", ones, _gradient(subject, number, k, np.ones_like(array))
+        if k != mine and kind in "fc" and np.ndim(array) and np.size(array) > 1:
+            for axis in range(np.ndim(array)):
+                what = f"{name} turned round along axis {axis}" if np.ndim(array) > 1 else f"{name}[::-1]"
+                flipped = np.flip(array, axis)
+                yield f"{what} in place of {name}", f"the order of {name}", _gradient(subject, number, k, flipped)
 
 
 def _gradient(subject: Subject, number: int, k: int, array: Any) -> Any:
     """The gradient with ``array`` for argument ``k``; None where the function has none there."""
-    from symgrad.autograd import grad
-
     args = [array if j == k else a for j, a in enumerate(subject.args)]
     try:
         with np.errstate(all="ignore"):
             output, leaves = subject.trace(args)
             if not isinstance(output, Recorded) or not output._requires_grad:
                 return None
-            return np.asarray(grad(output, leaves[number], allow_unused=True, materialize_grads=True)[0]._value)
+            return subject.derivative.exact(output, leaves)[number]
     except Exception:  # noqa: BLE001  (whatever the function does with other arguments)
         return None

@@ -1,15 +1,24 @@
-"""The exact gradient in words, for reports; built only when a report is printed or asked for it."""
+"""The exact derivative in words, for reports; built only when a report is printed or asked for it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from symgrad.autograd import grad as tape_grad
+from symgrad.check.derivatives import pushed_tensor
 from symgrad.check.oracle import Exact
+from symgrad.tape.record import plain
+from symgrad.tensor import Tensor
 
 
-def formula_texts(exact: Exact, i: int) -> Callable[[], tuple[str, str] | None]:
-    """A function giving ``(text, LaTeX)`` of the exact gradient; it gives None for a black box."""
+def formula_texts(exact: Exact, i: int, kind: str, name: str) -> Callable[[], tuple[str, str] | None]:
+    """A function giving ``(text, LaTeX)`` of the exact derivative; it gives None for a black box.
+
+    A Jacobian is told as the differential: the derivative along a tangent ``d{name}``.
+    """
     found: list[tuple[str, str]] = []
 
     def texts() -> tuple[str, str] | None:
@@ -18,10 +27,21 @@ def formula_texts(exact: Exact, i: int) -> Callable[[], tuple[str, str] | None]:
         if not found:
             from symgrad.formula.sympy.texts import text
 
-            (g,) = tape_grad(
-                exact.output, exact.leaves[i], retain_graph=True, allow_unused=True, materialize_grads=True
-            )
+            g = _along_tangent(exact, i, name) if kind in ("jacobian", "jvp") else _gradient(exact, i)
+            if g is None:
+                return None
             found.append((text(g.expr), g.latex()))
         return found[0]
 
     return texts
+
+
+def _gradient(exact: Exact, i: int) -> Any:
+    return tape_grad(exact.output, exact.leaves[i], retain_graph=True, allow_unused=True, materialize_grads=True)[0]
+
+
+def _along_tangent(exact: Exact, i: int, name: str) -> Any:
+    leaf = exact.leaves[i]
+    tangent = plain(Tensor, np.ones_like(leaf._value)[()])
+    tangent.more().name = f"d{name}"
+    return pushed_tensor(exact.output, [leaf], [tangent])

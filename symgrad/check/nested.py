@@ -29,6 +29,7 @@ class Given:
     gradients  the gradients under check, as arrays
     positions  the arguments that they belong to
     again      the gradients at other arguments; None where they were given as numbers
+    own        how many of the arguments are those of the function itself; cotangents stand behind them
     """
 
     f: Callable[..., Any]
@@ -37,41 +38,68 @@ class Given:
     gradients: list[Any]
     positions: list[int]
     again: Callable[[Sequence[Any]], list[Any]] | None
+    own: int
+
+
+class Arguments:
+    """Arguments taken apart: the arrays in them (copies, since functions may change their own), and their names."""
+
+    def __init__(self, f: Callable[..., Any], args: Sequence[Any], names: Sequence[str] | None):
+        self.whole_args = list(args)
+        self.called = parameter_names(f, len(args), names)
+        flat = [(name, leaf) for name, arg in zip(self.called, args, strict=True) for name, leaf in leaves(arg, name)]
+        self.names = _distinct([name for name, _ in flat])
+        self.shown = [np.asarray(leaf) if isinstance(leaf, list) else leaf for _, leaf in flat]
+        self.args = [copied(leaf) if is_array_like(leaf) else leaf for leaf in self.shown]
+        self.starts = [0]
+        for arg in args:
+            self.starts.append(self.starts[-1] + sum(1 for _ in leaves(arg, "")))
+
+    def whole(self, values: Sequence[Any]) -> list[Any]:
+        """The arguments put together again from values for the arrays in them."""
+        source = iter(values)
+        return [rebuilt(arg, source) for arg in self.whole_args]
+
+    def holders(self, argnums: int | Sequence[int] | None) -> list[int]:
+        """The places of the floating-point arrays in some of the arguments, by default in all."""
+        chosen = range(len(self.whole_args)) if argnums is None else [argnums] if isinstance(argnums, int) else argnums
+        if any(not -len(self.whole_args) <= k < len(self.whole_args) for k in chosen):
+            raise ArgumentError(f"argnums={argnums}: there are only {len(self.whole_args)} arguments.")
+        places = [p for k in chosen for p in range(self.starts[k], self.starts[k % len(self.whole_args) + 1])]
+        return [p for p in places if is_differentiable(self.args[p])]
 
 
 def take_apart(
-    f: Callable[..., Any], grad: Any, args: Sequence[Any], argnums: int | Sequence[int] | None, names: Any
+    f: Callable[..., Any],
+    grad: Any,
+    args: Sequence[Any],
+    argnums: int | Sequence[int] | None,
+    names: Sequence[str] | None,
+    own: int | None = None,
 ) -> Given:
-    """The function, its arguments and their gradients, with containers replaced by the arrays in them."""
-    called = parameter_names(f, len(args), names)
-    flat = [(name, leaf) for name, arg in zip(called, args, strict=True) for name, leaf in leaves(arg, name)]
-    leaf_names = _distinct([name for name, _ in flat])
-    shown = [np.asarray(leaf) if isinstance(leaf, list) else leaf for _, leaf in flat]
-    # Copies, since the gradient function may change its own in place.
-    leaf_args = [copied(leaf) if is_array_like(leaf) else leaf for leaf in shown]
-    starts = [0]
-    for arg in args:
-        starts.append(starts[-1] + sum(1 for _ in leaves(arg, "")))
+    """The function, its arguments and their gradients, with containers replaced by the arrays in them.
 
-    def whole(values: Sequence[Any]) -> list[Any]:
-        source = iter(values)
-        return [rebuilt(arg, source) for arg in args]
+    Only the first ``own`` arguments can have gradients, by default all; cotangents stand behind them.
+    """
+    flat = Arguments(f, args, names)
+    own = len(args) if own is None else own
+    end = flat.starts[own]
 
     def read(value: Any) -> tuple[list[Any], list[int]]:
-        if all(parts(arg) is None for arg in args):
-            return given_gradients(value, leaf_args, argnums, called)
+        if all(parts(arg) is None for arg in args[:own]):
+            return given_gradients(value, flat.args[:end], argnums, flat.called[:own])
         found: list[Any] = []
         positions: list[int] = []
-        for k, gradient in _by_argument(value, args, argnums):
-            for place, entry in _entries(gradient, args[k], called[k]):
+        for k, gradient in _by_argument(value, args[:own], argnums):
+            for place, entry in _entries(gradient, args[k], flat.called[k]):
                 found.append(entry)
-                positions.append(starts[k] + place)
-        arrays, _ = given_gradients(tuple(found), leaf_args, positions, leaf_names)
+                positions.append(flat.starts[k] + place)
+        arrays, _ = given_gradients(tuple(found), flat.args[:end], positions, flat.names[:end])
         return arrays, positions
 
-    given, positions = read(grad(*whole(shown)) if callable(grad) else grad)
-    again = (lambda values: read(grad(*whole(values)))[0]) if callable(grad) else None
-    return Given(lambda *values: f(*whole(values)), leaf_args, leaf_names, given, positions, again)
+    given, positions = read(grad(*flat.whole(flat.shown)) if callable(grad) else grad)
+    again = (lambda values: read(grad(*flat.whole(values)))[0]) if callable(grad) else None
+    return Given(lambda *values: f(*flat.whole(values)), flat.args, flat.names, given, positions, again, end)
 
 
 def parts(value: Any) -> list[tuple[Any, Any]] | None:

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from symgrad.check.arrays import as_array, epsilon
-from symgrad.check.blackbox import gradient_of_black_box, one_sided_slopes
+from symgrad.check.blackbox import derivative_of_black_box, one_sided_slopes, unit
 from symgrad.check.calling import double_precision
-from symgrad.check.subject import Subject, scalar, tape_gradients
-from symgrad.check.trust import agrees_on_symmetric_matrices, agrees_with_values
+from symgrad.check.derivatives import largest, pulled
+from symgrad.check.subject import Subject
+from symgrad.check.trust import agrees_on_symmetric_matrices, agrees_with_values, weights_of
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError
 from symgrad.ops.kinks import conventions
@@ -76,16 +77,18 @@ def exact_gradient(subject: Subject, given: Sequence[Any]) -> Exact:
         where = "arrays of its own library only" if subject.is_foreign else f"arrays, not on symgrad tensors {reason}"
         reason = f"f runs on {where}"
         return _off_the_tape(subject, given, reason, error)
-    value = _real(scalar(output))
+    value = _real(subject.derivative.value(output))
     if not isinstance(output, Recorded):
         reason = f"f gave a {type(output).__name__}, which has no history"
         return _off_the_tape(subject, given, reason, None)
     functions = list(dict.fromkeys(subject.functions))
     _require_deterministic(value, subject.on_tensors(subject.args))
-    gradients = tape_gradients(output, leaves)
+    weights = weights_of(value)
+    weighted = pulled(output, leaves, weights)
+    gradients = weighted if subject.derivative.kind == "gradient" else subject.derivative.exact(output, leaves)
     symmetric: list[int] = []
-    if not agrees_with_values(subject, gradients):
-        symmetric = agrees_on_symmetric_matrices(subject, gradients)
+    if not agrees_with_values(subject, weights, weighted):
+        symmetric = agrees_on_symmetric_matrices(subject, weights, weighted)
         if not symmetric:
             reason = "f leaves the tape on the way (float(), .item(), .data, .detach() or plain NumPy on values)"
             found = _black_box(subject, given, subject.on_tensors, reason)
@@ -135,8 +138,8 @@ def _require_deterministic(value: Any, again: Any) -> None:
 def _black_box(subject: Subject, given: Sequence[Any], run: Callable[[Sequence[Any]], Any], reason: str) -> Exact:
     value = _real(run(subject.args))
     _require_deterministic(value, run(subject.args))
-    computed = epsilon(as_array(value).dtype)
-    method, gradients, errors = gradient_of_black_box(run, subject.args, subject.positions, computed)
+    computed, tangents = epsilon(as_array(value).dtype), subject.derivative.tangents
+    method, gradients, errors = derivative_of_black_box(run, subject.args, subject.positions, computed, tangents)
     found = Exact(method, value, gradients, [], notes=[f"{reason}; it was treated as a black box"])
     if computed > np.finfo(np.float64).eps:
         found.notes.append(
@@ -145,24 +148,33 @@ def _black_box(subject: Subject, given: Sequence[Any], run: Callable[[Sequence[A
         )
     for g, error, c, own in zip(gradients, errors, given, subject.eps, strict=True):
         eps = max(epsilon(c.dtype), own, computed)
-        found.tolerance.append(4 * error + eps * _ulps(eps) * (np.abs(g) + _largest(g)))
-    for k, g, c, tolerance in zip(subject.positions, gradients, given, found.tolerance, strict=True):
+        found.tolerance.append(4 * error + eps * _ulps(eps) * (np.abs(g) + subject.derivative.size(g, np.ndim(value))))
+    _look_for_kinks(subject, found, given, run, computed)
+    return found
+
+
+def _look_for_kinks(
+    subject: Subject, found: Exact, given: Sequence[Any], run: Callable[[Sequence[Any]], Any], eps: float
+) -> None:
+    """The slopes on both sides of the entries of a black box that are wrong."""
+    shape, tangents = np.shape(found.value), subject.derivative.tangents
+    for i, (k, g, c, tolerance) in enumerate(
+        zip(subject.positions, found.gradients, given, found.tolerance, strict=True)
+    ):
         low, high = np.real(g).copy(), np.real(g).copy()
         if c.shape == g.shape and g.dtype.kind == "f":
             for index in np.argwhere(~(np.abs(c - g) <= tolerance))[:MOST_KINKS]:
                 place = tuple(index)
-                low[place], high[place] = one_sided_slopes(run, subject.args, k, place, computed) or (g[place],) * 2
+                entry = int(np.ravel_multi_index(place[: len(shape)], shape)) if shape else 0
+                direction = tangents[i] if tangents else unit(subject.args[k], place[len(shape) :])
+                low[place], high[place] = (
+                    one_sided_slopes(run, subject.args, k, direction, entry, eps) or (g[place],) * 2
+                )
         found.low.append(low)
         found.high.append(high)
-    return found
 
 
 # ---------------------------------------------------------------------------------------------- tolerance
-
-
-def _largest(array: Any) -> float:
-    finite = np.abs(array[np.isfinite(array)])
-    return float(finite.max()) if finite.size else 0.0
 
 
 def _ulps(eps: float) -> int:
@@ -180,11 +192,11 @@ def _set_tolerances(subject: Subject, found: Exact, given: Sequence[Any]) -> Non
     for i, g in enumerate(found.gradients):
         moved = np.max([np.abs(s[i] - g) for s in near], axis=0) if near else np.zeros(g.shape)
         moved_far = np.max([np.abs(s[i] - g) for s in far], axis=0) if far else np.zeros(g.shape)
-        floor = eps[i] * _ulps(eps[i]) * (np.abs(g) + _largest(g))
+        floor = eps[i] * _ulps(eps[i]) * (np.abs(g) + subject.derivative.size(g, np.ndim(found.value)))
         # Noise grows with the size of the move; a jump does not.  What jumps is a kink, and no excuse for an error.
-        jump = (moved > np.sqrt(eps[i]) * _largest(g)) & (moved_far < 4 * moved)
+        jump = (moved > np.sqrt(eps[i]) * largest(g)) & (moved_far < 4 * moved)
         found.tolerance.append(min(ULPS, _ulps(eps[i])) * np.where(jump | ~np.isfinite(moved), 0, moved) + floor)
-        jump |= np.any([np.abs(s[i] - g) > np.sqrt(eps[i]) * _largest(s[i]) for s in chosen], axis=0)
+        jump |= np.any([np.abs(s[i] - g) > np.sqrt(eps[i]) * largest(s[i]) for s in chosen], axis=0)
         samples = [g, *(s[i] for s in near + far + chosen)]
         found.low.append(np.where(jump, np.min(np.real(samples), axis=0), np.real(g)))
         found.high.append(np.where(jump, np.max(np.real(samples), axis=0), np.real(g)))
@@ -196,7 +208,7 @@ def _other_conventions(subject: Subject) -> list[list[Any]]:
     for side in ("left", "right"):
         with conventions(side):
             output, leaves = subject.trace(subject.args)
-            gradients = tape_gradients(output, leaves)
+            gradients = subject.derivative.exact(output, leaves)
         if all(np.isfinite(g).all() for g in gradients):
             found.append(gradients)
     return found
@@ -211,8 +223,8 @@ def _moved_gradients(subject: Subject, eps: float, count: int) -> list[list[Any]
         for k in subject.data:
             array = subject.args[k]
             if is_floating(array.dtype):
-                size = np.where(array == 0, max(_largest(array), 1.0), np.abs(array))
+                size = np.where(array == 0, max(largest(array), 1.0), np.abs(array))
                 moves[k] = eps * size * rng.choice([-1.0, 1.0], array.shape)
         output, leaves = subject.trace(subject.moved(moves))
-        found.append(tape_gradients(output, leaves))
+        found.append(subject.derivative.exact(output, leaves))
     return found

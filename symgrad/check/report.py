@@ -37,6 +37,8 @@ class ArgumentReport:
 
     ``given`` and ``exact`` are arrays; ``tolerance`` has the shape of ``exact``.  ``worst`` is the index of the entry
     whose error is the most tolerances wide (None when shapes differ).  ``wrong`` counts entries out of tolerance.
+    ``kind`` is "gradient", "jacobian", "vjp", "jvp" or "elementwise", ``function`` what was differentiated, and
+    ``outputs`` how many leading axes of the arrays belong to its value.
     """
 
     name: str
@@ -48,6 +50,27 @@ class ArgumentReport:
     diagnosis: Diagnosis | None
     notes: list[str] = field(default_factory=list)
     formulas: Callable[[], tuple[str, str] | None] = field(default=lambda: None, repr=False)
+    kind: str = "gradient"
+    function: str = "f"
+    outputs: int = 0
+
+    def place(self, index: tuple[Any, ...]) -> str:
+        """An entry in words: ``W[0, 1]`` of a gradient, ``d f[2] / d W[0, 1]`` of a Jacobian, ``f[2]`` of a jvp."""
+        if self.kind == "jvp":
+            return _entry(self.function, index)
+        inner = _entry(self.name, index[self.outputs :])
+        if self.kind != "jacobian":
+            return inner
+        return f"d {_entry(self.function, index[: self.outputs])} / d {inner}"
+
+    @property
+    def title(self) -> str:
+        """What was compared, in words."""
+        if self.kind == "vjp":
+            return f"vjp of {self.function} by {self.name}"
+        if self.kind == "jvp":
+            return f"jvp of {self.function} along d{self.name}"
+        return f"d {self.function} / d {self.name}"
 
     @property
     def ok(self) -> bool:
@@ -131,7 +154,7 @@ class Report:
 
 def _page(report: Report, a: ArgumentReport) -> list[str]:
     verdict = "right" if a.ok else "WRONG"
-    lines = textwrap.wrap(f"d {report.function} / d {a.name}: {verdict}", WIDTH)
+    lines = textwrap.wrap(f"{a.title}: {verdict}", WIDTH)
     lines += _row("compared to", report.method)
     shape = tuple(a.exact.shape)
     if a.given.shape != shape:
@@ -164,12 +187,14 @@ def _count(a: ArgumentReport) -> str:
 
 
 def _worst(a: ArgumentReport) -> str:
-    index = a.worst or ()
-    place = f"{a.name}[{', '.join(map(str, index))}]" if index else a.name
     given, exact = a.given[a.worst], a.exact[a.worst]
     ratio = a.ratio
-    text = "{}: given {}, exact {}".format(place, *two_texts(given, exact))
+    text = "{}: given {}, exact {}".format(a.place(a.worst or ()), *two_texts(given, exact))
     return text if ratio is None or not np.isfinite(ratio) else f"{text}, ratio {number_text(ratio)}"
+
+
+def _entry(name: str, index: tuple[Any, ...]) -> str:
+    return f"{name}[{', '.join(map(str, index))}]" if index else name
 
 
 def number_text(value: Any, digits: int = 9) -> str:

@@ -1,20 +1,35 @@
-"""The check itself: read what was given, ask the oracle, compare, diagnose."""
+"""The check itself: find out what kind of derivative was given, and compare it with the exact one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from symgrad.check.diagnosis import Case, diagnose
-from symgrad.check.formulas import formula_texts
-from symgrad.check.nested import take_apart
-from symgrad.check.oracle import Exact, exact_gradient
-from symgrad.check.report import ArgumentReport, Report
-from symgrad.check.retry import second_look
+from symgrad.check.arrays import as_array, is_differentiable
+from symgrad.check.calling import like
+from symgrad.check.compare import Question, compared, joined
+from symgrad.check.derivatives import Derivative
+from symgrad.check.frameworks import derivative_of, in_library
+from symgrad.check.kinds import kind_of, known_kind, vjp_function
+from symgrad.check.nested import Arguments, Given, parts, take_apart
+from symgrad.check.oracle import exact_gradient
+from symgrad.check.outputs import (
+    at_path,
+    cotangent_of,
+    output_leaves,
+    output_parts,
+    path_text,
+    probed,
+    product,
+    several_text,
+)
+from symgrad.check.report import Report
 from symgrad.check.subject import Subject
-from symgrad.check.trust import symmetrised
+from symgrad.check.tangents import check_jvp
+from symgrad.check.trust import weights_of
 from symgrad.errors import ArgumentError
 
 
@@ -22,22 +37,41 @@ def check(
     f: Callable[..., Any],
     grad: Any,
     *args: Any,
+    kind: str | None = None,
     argnums: int | Sequence[int] | None = None,
     names: Sequence[str] | None = None,
+    kwargs: Mapping[str, Any] | None = None,
+    cotangent: Any = None,
+    tangents: Sequence[Any] | None = None,
     rtol: float | None = None,
 ) -> Report:
-    """Compare the gradient ``grad`` of the scalar function ``f`` at ``args`` with the exact one.
+    """Compare a derivative of ``f`` at ``args`` with the exact one, and say what the mistake is.
 
     ``grad`` is a function of the same arguments, or its result: one array, or a tuple of arrays for several
-    arguments (NumPy, torch, JAX, nested lists).  Arguments may be dicts, dataclasses or lists of arrays; their gradient
-    has the same structure.  ``f`` may be a function of this library, of NumPy, torch or JAX; in a custom function it is
-    ``forward`` that counts, since ``backward`` may be wrong.  ``argnums`` says which arguments the gradient belongs to
-    (default: the first floating-point ones), ``names`` what the arguments are called in formulas (default: the
-    parameters of ``f``).  The tolerance follows from the dtypes and from the conditioning of ``f`` at the point;
-    ``rtol`` widens it.
+    arguments (NumPy, torch, JAX, nested lists).  ``kind`` says what it computes; without it the shapes decide:
 
-    Returns a :class:`Report`: true if the gradient is right; printed, it names the wrong entry, the ratio, the
-    probable mistake and the exact formula.  Raises ``ArgumentError`` when ``f`` is not scalar or not deterministic.
+    * ``"gradient"`` of a scalar function: the shapes of the arguments.
+    * ``"jacobian"`` of a function that gives arrays: shape ``(*result, *argument)``.
+    * ``"elementwise"``, the derivative of each entry by its own: the shape of the result.
+    * ``"vjp"``: ``grad(cotangent, *args)``, the cotangent first or last, or ``grad(*args) -> (result, pullback)``.
+      It is asked for a random cotangent, or for ``cotangent``.
+    * ``"jvp"``: ``grad(primals, tangents)`` or ``grad(*args, *tangents)``: the derivative along a tangent of each
+      argument, or that with the result before it.  (For one argument the first form has to call its parameter primals.)  It is
+      asked for random tangents, or for ``tangents``.
+
+    ``grad`` may also be the name of a library, ``"torch"``, ``"jax"``, ``"autograd"`` or ``"symgrad"``: what it
+    computes for its own function is checked, with the backward passes that were written for it.
+
+    Arguments may be dicts, dataclasses or lists of arrays; their gradient has the same structure, and so has the
+    derivative of several results.  ``kwargs`` go to both functions.  ``f`` may be a function of this library, of NumPy,
+    torch or JAX; in a custom function it is ``forward`` that counts, since ``backward`` may be wrong.  ``argnums`` says
+    which arguments the derivative belongs to (default: the first floating-point ones), ``names`` what the arguments are
+    called in formulas (default: the parameters of ``f``).  The tolerance follows from the dtypes and from the
+    conditioning of ``f`` at the point; ``rtol`` widens it.
+
+    Returns a :class:`Report`: true if the derivative is right; printed, it names the wrong entry, the ratio, the
+    probable mistake and the exact formula.  Raises ``ArgumentError`` when ``f`` is not deterministic, or has no
+    derivative of this kind.
 
     >>> import symgrad as sg
     >>> report = sg.check(lambda x: (x**2).sum(), lambda x: x, [1.0, 2.0])
@@ -45,56 +79,135 @@ def check(
     (False, 'factor')
     >>> sg.check(lambda x: (x**2).sum(), lambda x: 2 * x, np.array([1.0, 2.0])).ok
     True
+    >>> A = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> sg.check(lambda x: A @ x, A.T, np.ones(2)).diagnosis.sentence
+    'The given Jacobian of x is the transpose of the exact one.'
+    >>> sg.check(lambda x: A @ x, lambda v, x: A.T @ v, np.ones(2)).ok  # a vjp: the cotangent first
+    True
     """
     if not callable(f):
         raise ArgumentError(f"check() takes the function first, not {type(f).__name__}: check(f, grad, *args).")
     if not args:
         raise ArgumentError("check() needs the point at which to compare: check(f, grad, *args).")
-    given = take_apart(f, grad, args, argnums, names)
-    subject = Subject(given.f, given.args, given.positions, given.names)
-    with np.errstate(all="ignore"):
-        exact = exact_gradient(subject, given.gradients)
-    arguments = [
-        _compare(exact, i, given.names[k], given.gradients[i], rtol, k in exact.symmetric)
-        for i, k in enumerate(given.positions)
-    ]
-    for i, argument in enumerate(arguments):
-        if argument.wrong or argument.given.shape != argument.exact.shape:
-            argument.diagnosis = second_look(subject, given, arguments, i)
-            argument.diagnosis = argument.diagnosis or diagnose(Case(argument, i, subject, exact))
-        argument.formulas = formula_texts(exact, i)
-    if any(g.size for g in exact.gradients) and not any(map(np.any, exact.gradients)):
-        exact.notes.append("the exact gradient is zero here, where many mistakes do not show; check at another point")
+    kind = known_kind(kind) or ("vjp" if cotangent is not None else "jvp" if tangents is not None else None)
+    label = _name_of(f)
+    if kwargs:
+        f, grad = partial(f, **kwargs), partial(grad, **kwargs) if callable(grad) else grad
+    if isinstance(grad, str):
+        if kind not in (None, "vjp"):
+            raise ArgumentError(f"the derivative of {grad} is asked for as a vjp; leave out kind={kind!r}.")
+        args, grad, kind = in_library(grad, args), derivative_of(grad, f), "vjp"
+    question = Question(f, grad, args, argnums, Arguments(f, args, names), label, rtol)
+    out = None if kind == "gradient" else probed(f, question.flat)
+    if kind is None:
+        kind = kind_of(grad, question.flat, out)
+    if kind == "gradient":
+        return _check_gradient(question)
+    if kind == "vjp":
+        return _check_vjp(question, out, cotangent)
+    if kind == "jvp":
+        return check_jvp(question, out, tangents)
+    return (_check_jacobian if kind == "jacobian" else _check_elementwise)(question, out)
+
+
+def _name_of(f: Any) -> str:
+    while isinstance(f, partial):
+        f = f.func
     label = getattr(f, "__name__", type(f).__name__)
-    return Report("f" if label == "<lambda>" else label, exact.method, exact.value, arguments, exact.notes)
+    return label if label.isidentifier() else "f"
 
 
-def _compare(exact: Exact, i: int, name: str, given: Any, rtol: float | None, symmetric: bool) -> ArgumentReport:
-    g = exact.gradients[i]
-    tolerance = exact.tolerance[i]
-    if rtol is not None:
-        tolerance = np.maximum(tolerance, rtol * np.abs(g))
-    if given.shape != g.shape:
-        return ArgumentReport(name, given, g, tolerance, 0, None, None)
-    notes = []
-    compared = given
-    if symmetric:
-        compared = symmetrised(given)
-        notes.append(f"f reads one triangle of {name} only: the gradient is that for symmetric {name}")
+# ---------------------------------------------------------------------------------------------- each kind
+
+
+def _check_gradient(q: Question) -> Report:
+    given = take_apart(q.f, q.grad, q.args, q.argnums, q.flat.called)
+    return compared(given, Derivative(), "gradient", q.label, q.rtol)
+
+
+def _check_vjp(question: Question, out: Any, cotangent: Any) -> Report:
+    """As the gradient of ``<v, f>``, where ``v`` is one more argument."""
+    q, count = question, len(question.args)
+    if cotangent is None:
+        cotangent = cotangent_of(out, q.flat.shown, np.random.default_rng(0))
+    grad = q.grad
+    if callable(grad):
+        vjp = vjp_function(q.f, grad, count)
+
+        def grad(*values: Any) -> Any:
+            return vjp(values[-1], *values[:-1])
+
+    v = next(name for name in ("v", "cotangent", "cotangent_") if name not in q.flat.called)
+    given = take_apart(paired(q.f), grad, [*q.args, cotangent], q.argnums, [*q.flat.called, v], count)
+    report = compared(given, Derivative(), "vjp", q.label, q.rtol)
+    report.notes.insert(0, f"{v} is the cotangent")
+    return report
+
+
+def paired(f: Callable[..., Any]) -> Callable[..., Any]:
+    """``<v, f>`` as a function of the arguments of ``f`` and of ``v``."""
+    return lambda *values: product(values[-1], f(*values[:-1]))
+
+
+def _check_elementwise(question: Question, out: Any) -> Report:
+    """As the gradient of the sum, with arguments stretched to the shape of the result."""
+    q, array = question, as_array(out)
+    if output_parts(out) is not None or any(parts(arg) is not None for arg in q.args):
+        raise ArgumentError("kind='elementwise' is for functions of arrays that give one array.")
+    args = [like(a, np.broadcast_to(as_array(a), array.shape)) if is_differentiable(a) else a for a in q.flat.args]
+    ones = np.ones_like(array)
+    total = take_apart(lambda *values: product(ones, q.f(*values)), q.grad, args, q.argnums, q.flat.called)
+    report = compared(total, Derivative(), "elementwise", q.label, q.rtol)
+    weights = weights_of(array)
+    subject = Subject(paired(q.f), [*total.args, weights], total.positions, [*total.names, "v"])
     with np.errstate(all="ignore"):
-        off = np.abs(compared - g) / np.where(tolerance > 0, tolerance, np.finfo(float).tiny)
-        inside = (np.real(given) >= exact.low[i] - tolerance) & (np.real(given) <= exact.high[i] + tolerance)
-    off = np.where((compared == g) | (np.isnan(given) & np.isnan(g)), 0, np.where(np.isnan(off), np.inf, off))
-    kinks = (off > 1) & (exact.low[i] < exact.high[i]) & inside
-    if kinks.any():
-        count = int(kinks.sum())
-        notes.append(
-            f"{count} entr{'y sits' if count == 1 else 'ies sit'} on a kink of f, where the given value is another "
-            "valid subgradient than symgrad's; that is a convention, not an error"
-        )
-        off = np.where(kinks, 0, off)
-    wrong = int((off > 1).sum())
-    worst = None
-    if off.size:
-        worst = tuple(int(k) for k in np.unravel_index(int(np.argmax(off)), off.shape))
-    return ArgumentReport(name, given, g, tolerance, wrong, worst, None, notes)
+        weighted = exact_gradient(subject, total.gradients)
+    for a, w, tolerance in zip(report.arguments, weighted.gradients, weighted.tolerance, strict=True):
+        room = 1e-6 * np.abs(weights * a.exact) + 64 * tolerance + 64 * a.tolerance * np.abs(weights)
+        if a.exact.shape != array.shape or np.any(np.abs(w - weights * a.exact) > room):
+            shape = array.shape + np.shape(q.args[q.flat.called.index(a.name)])
+            raise ArgumentError(
+                f"{q.label} is not elementwise in {a.name}: entries of its result depend on other entries. Give its "
+                f"Jacobian, of shape {shape}, or a vjp, which takes "
+                "a cotangent and has the shape of the argument (kind='vjp')."
+            )
+    return report
+
+
+def _check_jacobian(question: Question, out: Any) -> Report:
+    """Result by result."""
+    q = question
+    several = output_parts(out) is not None
+    reports = []
+    for path, leaf in output_leaves(out):
+        shape = np.shape(as_array(leaf))
+        given = take_apart(*_of_result(q, path, out), q.args, q.argnums, q.flat.called)
+        read_flat(given, shape)
+        reports.append(compared(given, Derivative("jacobian"), "jacobian", q.label + path_text(path), q.rtol))
+    if not reports:
+        raise ArgumentError(f"{several_text(out) if several else 'f gave no'} floating-point array to differentiate.")
+    return joined(q.label, reports)
+
+
+def _of_result(q: Question, path: tuple[Any, ...], out: Any) -> tuple[Callable[..., Any], Any]:
+    """The function that gives one of several results, and its derivative."""
+    if not path:
+        return q.f, q.grad
+    said = several_text(out)
+    grad = (lambda *values: at_path(q.grad(*values), path, said)) if callable(q.grad) else at_path(q.grad, path, said)
+    return (lambda *values: at_path(q.f(*values), path, said)), grad
+
+
+def read_flat(given: Given, shape: tuple[int, ...]) -> None:
+    """Jacobians of flattened results by flattened arguments are given the axes of both."""
+    wanted = [shape + np.shape(given.args[k]) for k in given.positions]
+    flat = [(int(np.prod(shape)), int(np.size(given.args[k]))) for k in given.positions]
+
+    def read(gradients: list[Any]) -> list[Any]:
+        return [
+            g.reshape(want) if len(want) > 2 and g.shape == two else g
+            for g, want, two in zip(gradients, wanted, flat, strict=True)
+        ]
+
+    given.gradients, again = read(given.gradients), given.again
+    given.again = None if again is None else lambda values: read(again(values))

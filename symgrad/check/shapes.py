@@ -14,33 +14,58 @@ if TYPE_CHECKING:
     from symgrad.check.diagnosis import Case
 
 
+_SHAPES = {
+    "gradient": "a gradient has the shape of its variable",
+    "vjp": "a vjp has the shape of its variable",
+    "jacobian": "a Jacobian has the axes of the result first, then those of the variable",
+    "jvp": "a jvp has the shape of the result",
+    "elementwise": "an elementwise derivative has the shape of the result",
+}
+
+
 def explain_shape(case: Case) -> Diagnosis:
     """What is wrong with a gradient whose shape is not its variable's."""
     g, c, name = case.g, case.c, case.name
     shapes = f"has shape {c.shape}, {name} has {g.shape}"
+    if case.argument.kind in ("jacobian", "jvp", "elementwise"):
+        shapes = f"has shape {c.shape} in place of {g.shape}"
+    if c.shape == (inner := g.shape[case.argument.outputs :]) + g.shape[: g.ndim - len(inner)] and case.meets(
+        np.moveaxis(g, range(case.argument.outputs), range(-case.argument.outputs, 0)), c
+    ):
+        text = f"The axes of {name} come first, those of {case.argument.function} have to: the Jacobian {shapes}."
+        return Diagnosis("transpose", text, "the layout: entry (i, j) is the derivative of output i by input j")
     if c.ndim >= 2 and case.meets(np.transpose(g), c):
-        return Diagnosis("transpose", f"The given gradient is the transpose of the exact one: it {shapes}.", "A for Aᵀ")
+        return Diagnosis(
+            "transpose", f"The given {case.what} is the transpose of the exact one: it {shapes}.", "A for Aᵀ"
+        )
     if c.size == g.size:
         if case.meets(g.reshape(c.shape)):
-            return Diagnosis("shape", f"The values are right, but the gradient {shapes}.", f"reshape it to {g.shape}")
-        return Diagnosis("shape", f"The gradient {shapes}.", "a missing or superfluous axis, and wrong values as well")
+            return Diagnosis(
+                "shape", f"The values are right, but the {case.what} {shapes}.", f"reshape it to {g.shape}"
+            )
+        return Diagnosis(
+            "shape", f"The {case.what} {shapes}.", "a missing or superfluous axis, and wrong values as well"
+        )
     axes, factor = _summed_axes(case, c)
     if axes:
         return Diagnosis(
             "missing sum",
-            f"A sum over {_axes(axes)} is missing{_beside(factor, case)}: {name} was broadcast; its gradient {shapes}.",
+            f"A sum over {_axes(axes)} is missing{_beside(factor, case)}: {name} was broadcast; its {case.what} "
+            f"{shapes}.",
             f"sum the gradient over {_axes(axes)}: broadcasting is undone by a sum",
         )
     axes, factor = _summed_axes(case, c, reverse=True)
     if axes:
         return Diagnosis(
             "extra sum",
-            f"The gradient is summed over {_axes(axes)}{_beside(factor, case)}: it {shapes}.",
+            f"The {case.what} is summed over {_axes(axes)}{_beside(factor, case)}: it {shapes}.",
             "a sum that should not be there",
         )
     if c.ndim > g.ndim or c.size > g.size:
-        return Diagnosis("missing sum", f"The gradient {shapes}.", "a sum over the axes along which it was broadcast")
-    return Diagnosis("shape", f"The gradient {shapes}.", "a gradient has the shape of its variable")
+        return Diagnosis(
+            "missing sum", f"The {case.what} {shapes}.", "a sum over the axes along which it was broadcast"
+        )
+    return Diagnosis("shape", f"The {case.what} {shapes}.", _SHAPES[case.argument.kind])
 
 
 def _summed_axes(case: Case, c: Any, reverse: bool = False) -> tuple[tuple[int, ...], float]:

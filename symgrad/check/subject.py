@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd import grad as tape_grad
 from symgrad.autograd.lookthrough import looked_through
 from symgrad.check.arrays import as_array, is_array_like, wide
 from symgrad.check.calling import copied, epsilon_of, is_jax, is_torch, like
-from symgrad.errors import ArgumentError
+from symgrad.check.derivatives import Derivative
 from symgrad.tape.modes import no_grad
 from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
@@ -20,11 +19,22 @@ from symgrad.tensor import Tensor
 class Subject:
     """``f`` at one point: its arguments in double precision, and which of them are under check.
 
+    ``derivative`` is what is compared, ``given`` how many arguments are f's own (cotangents stand behind them),
     ``functions`` are the names of the custom functions that the last trace has met.
     """
 
-    def __init__(self, f: Callable[..., Any], args: Sequence[Any], positions: Sequence[int], names: Sequence[str]):
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        args: Sequence[Any],
+        positions: Sequence[int],
+        names: Sequence[str],
+        derivative: Derivative | None = None,
+        given: int | None = None,
+    ):
         self.f = f
+        self.given = len(args) if given is None else given
+        self.derivative = derivative or Derivative()
         self.positions = list(positions)
         self.names = list(names)
         self.data = [k for k, a in enumerate(args) if is_array_like(a)]
@@ -58,11 +68,11 @@ class Subject:
         """The value of ``f`` computed with tensors that record nothing."""
         with no_grad():
             out = self.f(*(plain(Tensor, np.array(a)[()]) if k in self.data else a for k, a in enumerate(args)))
-        return scalar(out)
+        return self.derivative.value(out)
 
     def on_own(self, args: Sequence[Any]) -> Any:
         """The value of ``f`` computed with arrays of the library that each argument came from."""
-        return scalar(self.f(*self.in_own_kind(args)))
+        return self.derivative.value(self.f(*self.in_own_kind(args)))
 
     def on_own_as_given(self, args: Sequence[Any]) -> Any:
         """The same in the precision of the arguments that were given."""
@@ -77,27 +87,3 @@ class Subject:
     def in_own_kind(self, args: Sequence[Any]) -> list[Any]:
         """Copies of arguments as arrays of the library that each came from."""
         return [like(self.originals[k], a) if k in self.data else a for k, a in enumerate(args)]
-
-
-def scalar(out: Any) -> Any:
-    """The number that ``f`` gave; refuses several."""
-    if isinstance(out, (tuple, list)):
-        raise ArgumentError(
-            f"check() compares gradients of a scalar function, but f gave a {type(out).__name__} of {len(out)}; check "
-            "lambda *args: f(*args)[0], if that is the scalar."
-        )
-    value = as_array(out)
-    if value.size != 1:
-        raise ArgumentError(
-            f"check() compares gradients of a scalar function, but f gave shape {value.shape}; reduce it (sum, mean), "
-            "or check lambda *args: (v * f(*args)).sum() for a fixed v."
-        )
-    return value.reshape(())[()]
-
-
-def tape_gradients(output: Any, leaves: Sequence[Any]) -> list[Any]:
-    """The gradients of a scalar result with respect to leaves; zeros where nothing leads to them."""
-    if not output._requires_grad:
-        return [np.zeros_like(as_array(leaf)) for leaf in leaves]
-    found = tape_grad(output, leaves, retain_graph=True, allow_unused=True, materialize_grads=True)
-    return [np.asarray(g._value) for g in found]

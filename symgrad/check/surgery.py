@@ -1,8 +1,8 @@
 """Wrong gradients made on purpose: the sweep of the tape with one edge altered.
 
 A mistake in a hand-written gradient is mostly local: a term forgotten, a path taken for a constant, an inner derivative
-left out.  Each is a reverse sweep in which one edge of the graph does something else, so the tape can say which one
-reproduces the gradient under check.
+left out, a matrix not transposed.  Each is a reverse sweep in which one edge of the graph does something else, so the
+tape can say which one reproduces the gradient under check.
 """
 
 from __future__ import annotations
@@ -26,14 +26,18 @@ BUDGET = 60_000
 
 
 class AlteredSweep(Sweep):
-    """A sweep in which argument ``i`` of one node receives nothing, or the cotangent without the local derivative."""
+    """A sweep in which argument ``i`` of one node receives something else.
 
-    def __init__(self, output: Any, node: Node, i: int, skip: bool):
+    ``change`` is "cut" for nothing, "skip" for the cotangent without the local derivative, "turn" for the transpose,
+    "turn others" for what the transposes of the other arguments would have given it.
+    """
+
+    def __init__(self, output: Any, node: Node, i: int, change: str, seed: Any):
         root = output._node
         # Wanting the root takes the careful path through every node, the one that asks ``_contribution``.
         wanted = [root, *_leaves(root)]
         super().__init__(
-            roots=[(root, np.ones(output._value.shape, output.dtype)[()])],
+            roots=[(root, np.asarray(seed, output.dtype).reshape(output._value.shape)[()])],
             wanted=wanted,
             create_graph=False,
             keep_graph=True,
@@ -44,13 +48,21 @@ class AlteredSweep(Sweep):
             run_post_hooks=lambda node, results, g: results,
         )
         self._edge = (node, i)
-        self._skip = skip
+        self._change = change
 
     def _contribution(self, node: Node, rules: Any, i: int, g: Any, *rest: Any) -> Any:
         if (node, i) != self._edge:
             return super()._contribution(node, rules, i, g, *rest)
-        if not self._skip:
+        if self._change == "cut":
             return None
+        if self._change == "turn":
+            found = super()._contribution(node, rules, i, g, *rest)
+            return None if found is None else np.swapaxes(found, -1, -2)
+        if self._change == "turn others":
+            saved = [
+                v if j == i + 1 or not _square(np.shape(v)) else np.swapaxes(v, -1, -2) for j, v in enumerate(rest[0])
+            ]
+            return super()._contribution(node, rules, i, g, tuple(saved), *rest[1:])
         arg = node.args[i]
         return fit(np.asarray(g), arg.raw_shape, arg.dtype)
 
@@ -78,18 +90,18 @@ def _nodes(root: Node) -> list[Node]:
     return nodes
 
 
-def gradient_without(output: Any, leaf: Any, node: Node, i: int, skip: bool = False) -> Any:
-    """The gradient of ``leaf`` when the edge to argument ``i`` of ``node`` is cut, or passes ``g`` on unchanged."""
-    sweep = AlteredSweep(output, node, i, skip)
+def altered_gradient(output: Any, leaf: Any, node: Node, i: int, change: str = "cut", seed: Any = 1.0) -> Any:
+    """The gradient of ``leaf`` for a cotangent when argument ``i`` of ``node`` receives something else."""
+    sweep = AlteredSweep(output, node, i, change, seed)
     sweep.run()
     g = sweep.found.get(leaf)
     return np.zeros(leaf._value.shape, leaf.dtype) if g is None else np.asarray(g)
 
 
-def edges(output: Any) -> Iterator[tuple[Node, int]]:
-    """The edges that gradients flow along, from the output down, within the budget."""
+def edges(output: Any, sweeps: int = 1) -> Iterator[tuple[Node, int]]:
+    """The edges that gradients flow along, from the output down, within the budget of so many sweeps each."""
     nodes = _nodes(output._node)
-    cost = sum(1 + math.prod(node.shape) // 1000 for node in nodes)
+    cost = sweeps * sum(1 + math.prod(node.shape) // 1000 for node in nodes)
     spent = 0
     for node in nodes:
         for i in range(len(node.args)):
@@ -98,6 +110,15 @@ def edges(output: Any) -> Iterator[tuple[Node, int]]:
                 if spent > BUDGET:
                     return
                 yield node, i
+
+
+def is_square(node: Node, i: int) -> bool:
+    """Whether argument ``i`` of a node is a square matrix, whose gradient may be taken for its transpose."""
+    return _square(getattr(node.args[i], "raw_shape", np.shape(node.args[i])))
+
+
+def _square(shape: tuple[int, ...]) -> bool:
+    return len(shape) >= 2 and shape[-1] == shape[-2] > 1
 
 
 def is_unary(node: Node) -> bool:

@@ -1,0 +1,95 @@
+"""The comparison: ask the oracle, measure the differences, diagnose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from symgrad.check.derivatives import Derivative
+from symgrad.check.diagnosis import Case, diagnose
+from symgrad.check.formulas import formula_texts
+from symgrad.check.nested import Arguments, Given
+from symgrad.check.oracle import Exact, exact_gradient
+from symgrad.check.report import ArgumentReport, Report
+from symgrad.check.retry import second_look
+from symgrad.check.subject import Subject
+from symgrad.check.trust import symmetrised
+
+
+@dataclass
+class Question:
+    """What ``check`` was asked: a function, its derivative, and the point, whole and taken apart."""
+
+    f: Callable[..., Any]
+    grad: Any
+    args: Sequence[Any]
+    argnums: int | Sequence[int] | None
+    flat: Arguments
+    label: str
+    rtol: float | None
+
+
+def joined(label: str, reports: Sequence[Report]) -> Report:
+    """One report of the reports on several results."""
+    if len(reports) == 1:
+        return reports[0]
+    notes = list(dict.fromkeys(note for report in reports for note in report.notes))
+    arguments = [argument for report in reports for argument in report.arguments]
+    return Report(label, reports[0].method, [report.value for report in reports], arguments, notes)
+
+
+def compared(given: Given, derivative: Derivative, kind: str, label: str, rtol: float | None) -> Report:
+    """The report on derivatives that were given; ``kind`` is what they are called there."""
+    subject = Subject(given.f, given.args, given.positions, given.names, derivative, given.own)
+    with np.errstate(all="ignore"):
+        exact = exact_gradient(subject, given.gradients)
+    outputs = np.ndim(exact.value) if derivative.kind != "gradient" else 0
+    arguments = []
+    for i, k in enumerate(given.positions):
+        argument = _compare(
+            exact, i, given.names[k], given.gradients[i], rtol, k in exact.symmetric and derivative.kind != "jvp"
+        )
+        argument.kind, argument.function, argument.outputs = kind, label, outputs
+        argument.formulas = formula_texts(exact, i, derivative.kind, argument.name)
+        arguments.append(argument)
+    for i, argument in enumerate(arguments):
+        if argument.wrong or argument.given.shape != argument.exact.shape:
+            argument.diagnosis = second_look(subject, given, arguments, i)
+            argument.diagnosis = argument.diagnosis or diagnose(Case(argument, i, subject, exact))
+    if any(g.size for g in exact.gradients) and not any(map(np.any, exact.gradients)):
+        exact.notes.append("the exact gradient is zero here, where many mistakes do not show; check at another point")
+    return Report(label, exact.method, exact.value, arguments, exact.notes)
+
+
+def _compare(exact: Exact, i: int, name: str, given: Any, rtol: float | None, symmetric: bool) -> ArgumentReport:
+    g = exact.gradients[i]
+    tolerance = exact.tolerance[i]
+    if rtol is not None:
+        tolerance = np.maximum(tolerance, rtol * np.abs(g))
+    if given.shape != g.shape:
+        return ArgumentReport(name, given, g, tolerance, 0, None, None)
+    notes = []
+    compared = given
+    if symmetric:
+        compared = symmetrised(given)
+        notes.append(f"f reads one triangle of {name} only: the gradient is that for symmetric {name}")
+    with np.errstate(all="ignore"):
+        off = np.abs(compared - g) / np.where(tolerance > 0, tolerance, np.finfo(float).tiny)
+        inside = (np.real(given) >= exact.low[i] - tolerance) & (np.real(given) <= exact.high[i] + tolerance)
+    off = np.where((compared == g) | (np.isnan(given) & np.isnan(g)), 0, np.where(np.isnan(off), np.inf, off))
+    kinks = (off > 1) & (exact.low[i] < exact.high[i]) & inside
+    if kinks.any():
+        count = int(kinks.sum())
+        notes.append(
+            f"{count} entr{'y sits' if count == 1 else 'ies sit'} on a kink of f, where the given value is another "
+            "valid subgradient than symgrad's; that is a convention, not an error"
+        )
+        off = np.where(kinks, 0, off)
+    wrong = int((off > 1).sum())
+    worst = None
+    if off.size:
+        worst = tuple(int(k) for k in np.unravel_index(int(np.argmax(off)), off.shape))
+    return ArgumentReport(name, given, g, tolerance, wrong, worst, None, notes)
