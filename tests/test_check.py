@@ -292,7 +292,7 @@ DERIVATION_MISTAKES = {
     "product rule forgotten": (
         "quadratic", lambda A, w: (np.outer(w, w) + np.cos(A), A @ w), "term", "missing"),
     "A for its transpose twice": (
-        "quadratic", lambda A, w: (np.outer(w, w) + np.cos(A), 2 * A.T @ w), "unknown", ""),
+        "quadratic", lambda A, w: (np.outer(w, w) + np.cos(A), 2 * A.T @ w), "transpose", "A"),
     "tanh' left out": (
         "layer", lambda B, c, X: (X.T @ (2 * np.tanh(X @ B + c)) + B, layer_grad(B, c, X)[1]),
         "inner derivative", "tanh"),

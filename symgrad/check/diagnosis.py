@@ -15,6 +15,7 @@ import numpy as np
 from symgrad.check import surgery
 from symgrad.check.constants import constant_name
 from symgrad.check.elsewhere import elsewhere
+from symgrad.check.lines import line_text
 from symgrad.check.oracle import Exact
 from symgrad.check.report import ArgumentReport, Diagnosis, number_text, two_texts
 from symgrad.check.shapes import explain_shape
@@ -300,21 +301,25 @@ def _path(case: Case) -> Diagnosis | None:
         # The outermost edge that fits tells most: below it the same part runs through every edge of a chain.
         name = constant_name(1 + k, case) if abs(k + 1) > 1e-4 else "0"
         if name is not None:
-            return _part_sentence(surgery.describe(output, node, i), name)
+            return _part_sentence(surgery.describe(output, node, i), name, _line(case, node.args[i]))
         if unnamed is None and rows.g.size > 1:
-            unnamed = _part_sentence(surgery.describe(output, node, i), number_text(1 + k))
+            unnamed = _part_sentence(surgery.describe(output, node, i), number_text(1 + k), _line(case, node.args[i]))
     return unnamed
 
 
-def _part_sentence(what: str, factor: str) -> Diagnosis:
+def _line(case: Case, edge: Any) -> str:
+    return line_text(case.exact.lines.get(edge))
+
+
+def _part_sentence(what: str, factor: str, line: str) -> Diagnosis:
     through = f"The part of the gradient that comes from {what}"
     if factor == "0":
-        return Diagnosis("term", f"{through} is missing.", "a term of the sum, or a path of the chain rule")
+        return Diagnosis("term", f"{through} is missing.", "a term of the sum, or a path of the chain rule", line)
     if factor == "-1":
-        return Diagnosis("term", f"{through} has the wrong sign.", "its sign")
+        return Diagnosis("term", f"{through} has the wrong sign.", "its sign", line)
     if factor == "2":
-        return Diagnosis("term", f"{through} is counted twice.", "a term added in two places")
-    return Diagnosis("term", f"{through} is {factor} times what it should be.", "its factor")
+        return Diagnosis("term", f"{through} is counted twice.", "a term added in two places", line)
+    return Diagnosis("term", f"{through} is {factor} times what it should be.", "its factor", line)
 
 
 def _inner_derivative(case: Case) -> Diagnosis | None:
@@ -325,6 +330,7 @@ def _inner_derivative(case: Case) -> Diagnosis | None:
                 "inner derivative",
                 f"The derivative of {node.op.name} is left out, in {surgery.describe_node(output, node)}.",
                 "the chain rule",
+                _line(case, node),
             )
     return None
 
@@ -333,13 +339,18 @@ def _turned(case: Case) -> Diagnosis | None:
     """A square matrix on the way that is taken for its transpose."""
     output, rows = case.exact.output, case.by_rows()
     for node, i in rows.edges():
+        line = _line(case, node)
         if surgery.is_square(node, i) and rows.meets(rows.altered(node, i, "turn")):
             part = surgery.describe(output, node, i)
-            return Diagnosis("transpose", f"The gradient of {part} is taken for its transpose on the way.", "A for Aᵀ")
+            return Diagnosis(
+                "transpose", f"The gradient of {part} is taken for its transpose on the way.", "A for Aᵀ", line
+            )
         others = [j for j in range(len(node.args)) if j != i and surgery.is_square(node, j)]
         if others and node.op.kind == "multilinear" and rows.meets(rows.altered(node, i, "turn others")):
             part = surgery.describe(output, node, others[0])
-            return Diagnosis("transpose", f"{part} is taken for its transpose, or the transpose for it.", "A for Aᵀ")
+            return Diagnosis(
+                "transpose", f"{part} is taken for its transpose, or the transpose for it.", "A for Aᵀ", line
+            )
     return None
 
 
@@ -362,6 +373,26 @@ def _added(case: Case) -> Diagnosis | None:
             verb = "too much" if k > 0 else "missing"
             hint = "a regularisation term" if kind == "regularisation" else "a term added to the gradient"
             return Diagnosis(kind, f"{amount} is {verb} in every entry.", hint)
+    return None
+
+
+def _factor_by_slices(case: Case) -> Diagnosis | None:
+    """A factor of its own in every row: a norm, a count."""
+    g, c = case.g, case.c
+    for axis in range(g.ndim if g.ndim > 1 and g.dtype.kind == "f" else 0):
+        others = tuple(k for k in range(g.ndim) if k != axis)
+        if g.shape[axis] < 2 or g.size == g.shape[axis]:
+            continue
+        with np.errstate(all="ignore"):
+            factors = np.sum(g * c, axis=others, keepdims=True) / np.sum(g * g, axis=others, keepdims=True)
+        if np.isfinite(factors).all() and case.meets(factors * g):
+            at = case.argument.place(tuple("i" if k == axis else ":" for k in range(g.ndim)))
+            low, high = number_text(factors.min(), 3), number_text(factors.max(), 3)
+            return Diagnosis(
+                "slice factors",
+                f"Every {at} has a factor of its own, from {low} to {high}.",
+                "a norm, a variance or a count per row, left out or put in twice",
+            )
     return None
 
 
@@ -454,6 +485,7 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     _symmetrised,
     _path,
     _added,
+    _factor_by_slices,
     _spread,
     _inner_derivative,
     _turned,

@@ -17,6 +17,7 @@ from symgrad.check.arrays import as_array, epsilon
 from symgrad.check.blackbox import derivative_of_black_box, one_sided_slopes, unit
 from symgrad.check.calling import double_precision
 from symgrad.check.derivatives import largest, pulled
+from symgrad.check.lines import Line, lines_noted
 from symgrad.check.subject import Subject
 from symgrad.check.trust import agrees_on_symmetric_matrices, agrees_with_values, weights_of
 from symgrad.dtypes import is_floating
@@ -49,6 +50,7 @@ class Exact:
     recorded   what the tape gives where ``f`` leaves it on the way: the gradient with what left it held constant
     output     the result of ``f`` as a tensor with its graph, None for a black box
     leaves     the arguments under check as tensors of that graph
+    lines      the lines of f that its operations stand in
     """
 
     method: str
@@ -61,13 +63,15 @@ class Exact:
     recorded: list[Any] = field(default_factory=list)
     output: Any = None
     leaves: list[Any] = field(default_factory=list)
+    lines: dict[Any, Line] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
 def exact_gradient(subject: Subject, given: Sequence[Any]) -> Exact:
     """The exact gradient at the point, from the tape if ``f`` can be traced and from ``f``'s values if not."""
     try:
-        output, leaves = subject.trace(subject.args)
+        with lines_noted() as lines:
+            output, leaves = subject.trace(subject.args)
     except Exception as error:  # noqa: BLE001  (whatever f does with a tensor; it may still run on arrays)
         said = " ".join(str(error).split())
         reason = f"({type(error).__name__}: {said:.60}{'…' * (len(said) > 60)})"
@@ -95,7 +99,7 @@ def exact_gradient(subject: Subject, given: Sequence[Any]) -> Exact:
             found.recorded = gradients
             return found
     found = Exact("the exact derivative, from the recorded operations", value, gradients, [])
-    found.output, found.leaves, found.symmetric = output, leaves, symmetric
+    found.output, found.leaves, found.symmetric, found.lines = output, leaves, symmetric, lines
     if functions:
         names = " and ".join(functions)
         found.notes.append(f"the derivative is that of forward in {names}, whose backward is not asked")

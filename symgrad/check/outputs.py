@@ -52,6 +52,8 @@ def at_path(value: Any, path: Sequence[Any], said: str) -> Any:
     """The part of a derivative, or of a result, that belongs to one of several results."""
     for key in path:
         try:
+            if hasattr(value, "dtype"):  # a number of one array is no part
+                raise TypeError
             value = getattr(value, key) if isinstance(key, str) and not isinstance(value, dict) else value[key]
         except (AttributeError, IndexError, KeyError, TypeError):
             raise ArgumentError(

@@ -21,11 +21,13 @@ class Diagnosis:
     kind      "factor", "sign", "transpose", "missing sum", "term", "entry", … ; "unknown" if nothing explains it
     sentence  what is wrong, with names and numbers
     hint      what to look for in the code
+    line      the line of f whose derivative it is about, where there is one: "losses.py:12: r = X @ w - y"
     """
 
     kind: str
     sentence: str
     hint: str = ""
+    line: str = ""
 
     def __str__(self) -> str:
         return f"{self.sentence} Look for: {self.hint}." if self.hint else self.sentence
@@ -167,6 +169,8 @@ def _page(report: Report, a: ArgumentReport) -> list[str]:
         lines += _row("mistake", a.diagnosis.sentence)
         if a.diagnosis.hint:
             lines += _row("look for", a.diagnosis.hint)
+        if a.diagnosis.line:
+            lines += _row("line", a.diagnosis.line)
         lines += _formula_rows(a)
     for note in a.notes:
         lines += _row("note", note)

@@ -56,8 +56,8 @@ def check(
     * ``"vjp"``: ``grad(cotangent, *args)``, the cotangent first or last, or ``grad(*args) -> (result, pullback)``.
       It is asked for a random cotangent, or for ``cotangent``.
     * ``"jvp"``: ``grad(primals, tangents)`` or ``grad(*args, *tangents)``: the derivative along a tangent of each
-      argument, or that with the result before it.  (For one argument the first form has to call its parameter primals.)  It is
-      asked for random tangents, or for ``tangents``.
+      argument, or that with the result before it.  (For one argument the first form has to call its parameter
+      primals.)  It is asked for random tangents, or for ``tangents``.
 
     ``grad`` may also be the name of a library, ``"torch"``, ``"jax"``, ``"autograd"`` or ``"symgrad"``: what it
     computes for its own function is checked, with the backward passes that were written for it.

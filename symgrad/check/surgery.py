@@ -21,6 +21,9 @@ from symgrad.tape.formula import Reading
 from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded
 
+LONGEST = 100
+"""Characters of a formula in a sentence."""
+
 BUDGET = 60_000
 """What a diagnosis may spend on altered sweeps: visits of nodes, where a thousand entries count as one more."""
 
@@ -122,8 +125,10 @@ def _square(shape: tuple[int, ...]) -> bool:
 
 
 def is_unary(node: Node) -> bool:
-    """Whether the node applies an elementwise function of one argument whose derivative can be forgotten."""
-    return node.op.kind == "elementwise" and len(node.args) == 1 and node.op.name not in ("neg", "clone", "cast")
+    """Whether the node applies a function of one argument, of its shape, whose derivative can be forgotten."""
+    if node.op.kind not in ("elementwise", "primitive") or len(node.args) != 1:
+        return False
+    return node.args[0].raw_shape == node.shape and node.op.name not in ("neg", "clone", "cast")
 
 
 def describe_node(output: Any, node: Node) -> str:
@@ -142,8 +147,10 @@ def _text(output: Any, edge: Any) -> str:
     from symgrad.formula.sympy.texts import text
 
     term = Reading([output._node])[edge]
+    while term.op.name == "unsqueeze":
+        term = term.args[0]
     try:
         found = text(term)
     except FormulaError:
         return describe_term(term)
-    return found if len(found) <= 60 else describe_term(term)
+    return found if len(found) <= LONGEST else describe_term(term)

@@ -1,0 +1,48 @@
+"""Which line of the function under check recorded an operation."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from symgrad.tape.observers import observe, unobserve
+
+_CHECK = str(Path(__file__).parent) + os.sep
+_PACKAGE = str(Path(__file__).parent.parent) + os.sep
+_NUMPY = f"{os.sep}numpy{os.sep}"
+
+Line = tuple[str, int]
+
+
+@contextmanager
+def lines_noted() -> Iterator[dict[Any, Line]]:
+    """Inside, operations leave the line of the function under check that they are called from, by node."""
+    found: dict[Any, Line] = {}
+
+    def see(node: Any) -> None:
+        frame: Any = sys._getframe(1)
+        while frame is not None and not frame.f_code.co_filename.startswith(_CHECK):
+            file = frame.f_code.co_filename
+            if not file.startswith(_PACKAGE) and _NUMPY not in file:
+                found[node] = (file, frame.f_lineno)
+                return
+            frame = frame.f_back
+
+    observe(see)
+    try:
+        yield found
+    finally:
+        unobserve(see)
+
+
+def line_text(line: Line | None) -> str:
+    """A line of a program: ``losses.py:12: r = X @ w - y``; empty where the text is not known."""
+    if line is None:
+        return ""
+    text = linecache.getline(*line).strip()
+    return f"{Path(line[0]).name}:{line[1]}: {text}" if text else ""
