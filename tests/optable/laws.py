@@ -97,6 +97,18 @@ def numeric_gradient(function: Any, x: Any, w: Any) -> Any:
     return out[()]
 
 
+def direction(x: Any, seed: int) -> Any:
+    """Which way to move all entries of ``x`` at once: each by a third of a unit at least, and by one at most."""
+    way = weights(np.shape(x), np.asarray(x).dtype, seed)
+    return (2 * way + np.sign(way.real)) / 3
+
+
+def slope_along(function: Any, x: Any, way: Any, w: Any) -> float:
+    """How fast Re⟨w, function(x)⟩ grows along ``way``, by differences of fourth order."""
+    steps = ((1, 8), (-1, -8), (2, -1), (-2, 1))
+    return sum(factor * inner(w, function((x + k * STEP * way)[()])) for k, factor in steps) / (12 * STEP)
+
+
 def run_kernel(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The kernel's value with NumPy's warnings off."""
     with np.errstate(all="ignore"):
@@ -195,8 +207,9 @@ def pushed(op: Op, args: tuple[Any, ...], params: dict[str, Any], i: int, t: Any
 
 
 def columns_law(op: Op, case: Case) -> None:
-    """Many tangents at once move the result as each of them does alone."""
+    """Many tangents at once move the result so that, with random weights, it moves as along their weighted sum."""
     args, params = case
+    mix = weights((3,), np.float64, 9)
     for i in differentiable(op, args):
         rows = np.stack([weights(np.shape(args[i]), args[i].dtype, seed) for seed in (5, 6, 7)])
         tag = dual.new_tag()
@@ -208,11 +221,13 @@ def columns_law(op: Op, case: Case) -> None:
         assert moved.dtype == out.dtype
         stack = bundled(moved, tag, len(rows))
         got = np.asarray(getattr(stack, "_value", stack))
-        close(got, np.stack([pushed(op, args, params, i, row[()]) for row in rows]), 1e-12, f"{op.name}: argument {i}")
+        assert got.shape == (len(rows), *out.shape)
+        alone = pushed(op, args, params, i, np.tensordot(mix, rows, 1).astype(rows.dtype)[()])
+        close(np.tensordot(mix, got, 1), alone, 1e-12, f"{op.name}: argument {i}")
 
 
 def rows_law(op: Op, case: Case) -> None:
-    """All rows of a Jacobian pulled back at once are those pulled back one by one."""
+    """All rows of a Jacobian pulled back at once add up, with random weights, to what these weights pull back."""
     args, params = case
     targets = differentiable(op, args)
     leaves = tensors(args, targets)
@@ -221,15 +236,19 @@ def rows_law(op: Op, case: Case) -> None:
     found = pulled_rows(out, wanted) if targets and out.requires_grad else None
     if found is None:
         return
-    units = np.eye(out.numel(), dtype=out.dtype).reshape(-1, *out.shape)
-    rows = [sg.autograd.grad(out, wanted, sg.tensor(u), retain_graph=True, materialize_grads=True) for u in units]
-    for i, stack, column in zip(targets, found, zip(*rows, strict=True), strict=True):
+    w = weights(out.shape, out.dtype)
+    together = sg.autograd.grad(out, wanted, sg.tensor(w), materialize_grads=True)
+    for i, stack, g in zip(targets, found, together, strict=True):
         assert stack.dtype == args[i].dtype
-        close(stack, np.stack([g._value for g in column]), 1e-12, f"{op.name}: argument {i}")
+        assert stack.shape == (out.numel(), *np.shape(args[i]))
+        close(np.tensordot(w.reshape(-1), stack, 1), g._value, 1e-12, f"{op.name}: argument {i}")
 
 
 def second_order_law(op: Op, case: Case, rtol: float = 1e-6) -> None:
-    """create_graph: the gradient of a projected gradient is its numeric gradient, for every pair of arguments."""
+    """create_graph: the gradient of a projected gradient is its numeric slope, for every pair of arguments.
+
+    Along two random directions, in which every entry has its part: what is wrong in one entry or more shows in both.
+    """
     args, params = case
     targets = differentiable(op, args)
     if not targets:
@@ -259,9 +278,13 @@ def second_order_law(op: Op, case: Case, rtol: float = 1e-6) -> None:
             def projected(x: Any, i: int = i, position: int = position) -> Any:
                 return first((*args[:i], projection(op, x), *args[i + 1 :]), False)[1][position]._value
 
-            want = numeric_gradient(projected, args[i], a._value)
-            have = np.zeros_like(want) if got is None else got._value
-            close(have, want, rtol, f"{op.name}: second derivative of argument {i}")
+            have = np.zeros_like(args[i]) if got is None else got._value
+            assert np.shape(have) == np.shape(args[i])
+            for seed in (21, 22):
+                way = direction(args[i], seed)
+                want = slope_along(projected, args[i], way, a._value)
+                slack = rtol * max(1.0, float(np.sum(np.abs(have * way))))
+                assert abs(inner(have, way) - want) <= slack, f"{op.name}: second derivative of argument {i}"
 
 
 def evaluated(term: Term, args: tuple[Any, ...], w: Any, found: Reading) -> Any:
