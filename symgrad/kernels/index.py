@@ -17,6 +17,15 @@ def scatter_set(x: Any, src: Any, index: Any, dim: int) -> Any:
     return out
 
 
+def scatter_plus(x: Any, src: Any, index: Any, dim: int) -> Any:
+    """A copy of ``x`` with ``src`` added along the axis ``dim`` at the places ``index``, one entry after the other."""
+    out = np.array(x)
+    grids = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    grids[dim] = index
+    np.add.at(out, tuple(grids), src)
+    return out
+
+
 def scatter_combine(x: Any, src: Any, index: Any, dim: int, reduce: str, include_self: bool) -> Any:
     """A copy of ``x`` with ``src`` combined in along the axis ``dim`` at the places ``index``: amax, amin or prod."""
     out = np.array(x)

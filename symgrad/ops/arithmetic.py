@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import is_narrow, promote
+from symgrad.dtypes import is_narrow, is_real_floating, promote
 from symgrad.op import Op, elementwise, front, is_complex
 from symgrad.op.partials import first, over, second
 from symgrad.ops import refusals
@@ -327,11 +327,13 @@ def sub_scaled(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 def _with_multiple(op: Op, input: Any, other: Any, alpha: Any) -> Any:
     """``op(input, alpha * other)``; real floats are added to the product before it is rounded."""
-    from symgrad.ops.fused import addcmul, fits, plus_multiple
+    from symgrad.ops.fused import addcmul, plus_multiple
 
-    if fits(input, other) and not isinstance(alpha, (complex, bool)):
+    known = getattr(input, "dtype", None) is not None and getattr(other, "dtype", None) is not None
+    common = promote(input, other) if known else None
+    if common is not None and is_real_floating(common) and not isinstance(alpha, (complex, bool)):
         number = alpha if op is add else -alpha
-        if is_narrow(promote(input, other)):
+        if is_narrow(common):
             return plus_multiple(input, other, number)
         return addcmul(input, other, number, 1)
     return op(input, _scaled(input, other, alpha))

@@ -15,6 +15,7 @@ from symgrad.ops.reductions import axes_of, cast, keep, reduce_code, reduced_sha
 from symgrad.ops.results import named
 from symgrad.ops.select import eq, tied, where
 from symgrad.ops.shaping import axis_of, reshape, reshape_op, squeeze
+from symgrad.ops.still import readable
 
 _EMPTY = (
     "{}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
@@ -107,6 +108,7 @@ argmax_of_pool_op: Op = _arg("argmax_of_pool", kernels.argmax_of_pool, None)
 
 def _arg_front(op: Op) -> Any:
     def call(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+        input = readable(input)
         if dim is None:
             found = op(reshape(input, -1), dim=0, keepdim=False)
             return reshape(found, (1,) * len(shape_of(input))) if keepdim else found

@@ -75,6 +75,28 @@ scatter_set_op: Op = primitive(
 )
 
 
+scatter_plus_op: Op = primitive(
+    "scatter_plus",
+    kernels.scatter_plus,
+    (
+        lambda g, out, likex, likes, index, *, dim: g,
+        lambda g, out, likex, likes, index, *, dim: picked(g, index, dim),
+        None,
+    ),
+    jvp=(
+        lambda t, out, likex, likes, index, *, dim: t,
+        lambda t, out, likex, likes, index, *, dim: scatter_op(t, index, dim=dim, shape=shape_of(likex)),
+        None,
+    ),
+    infer=lambda x, src, index, dim: x,
+    result=lambda x, src, index, dim: x,
+    define=lambda x, src, index, *, dim: x + scatter_op(src, index, dim=dim, shape=shape_of(x)),
+    spelled=True,
+    domain="real",
+    doc="A copy with values added along an axis by an index array, one after the other, as torch rounds.",
+)
+
+
 def _share(g: Any, out: Any, x: Any, src: Any, index: Any, dim: int, include_self: bool) -> tuple[Any, Any, Any]:
     """Where the extreme was reached, by itself and by sources, and the cotangent of one of those that share it."""
     mine = eq(x, out)
@@ -202,7 +224,7 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
     """``input`` with ``src`` added along ``dim`` at ``index``; repeated places add up."""
     x, axis, places, added = _indexed(input, dim, index, src)
-    return _like(input, x + scatter_op(added, places, dim=axis, shape=shape_of(x)))
+    return _like(input, scatter_plus_op(x, added, places, dim=axis))
 
 
 @front("scatter_reduce")
@@ -218,7 +240,7 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
     if reduce not in ("sum", "mean"):
         raise ArgumentError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     kept = x if include_self else scatter_set_op(x, 0, places, dim=axis)
-    total = kept + scatter_op(added, places, dim=axis, shape=shape_of(x))
+    total = scatter_plus_op(kept, added, places, dim=axis)
     if reduce == "mean":
         count = scatter_op(ones_like(added), places, dim=axis, shape=shape_of(x)) + (
             1 if include_self else scatter_set_op(ones_like(x), 0, places, dim=axis)
@@ -274,7 +296,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     if alpha != 1:
         source = source * (np.asarray(alpha).astype(source.dtype) if kind_of(source) in "bui" else alpha)
     x, axis, places, added = _vector_form(input, dim, index, source)
-    return _like(input, x + scatter_op(added, places, dim=axis, shape=shape_of(x)))
+    return _like(input, scatter_plus_op(x, added, places, dim=axis))
 
 
 @front("index_copy")

@@ -12,6 +12,11 @@ def still(x: Any) -> Any:
     return x.detach() if hasattr(x, "detach") else x
 
 
+def readable(x: Any) -> Any:
+    """``x`` for a function of several ops without derivative: a view that lost its history has values all the same."""
+    return x.detach() if getattr(x, "_lost", False) else x
+
+
 def values_of(x: Any) -> Any:
     """The values of a tensor, array or number as an array.
 

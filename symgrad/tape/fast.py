@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import NARROW, SINGLE, float32, float64
+from symgrad.errors import AutogradError
 from symgrad.op import Op
 from symgrad.tape.constants import known
 from symgrad.tape.explaining import explain
@@ -89,7 +90,10 @@ def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
             if source is None:
                 shape, dtype = x.shape, x.dtype
             else:
-                shape, dtype = source.shape, source.dtype
+                try:
+                    shape, dtype = source.shape, source.dtype
+                except AutogradError:  # a view that lost its history: an error, but for what has no derivative
+                    return apply(cls, op, (input,), {})
             if dtype is float64 or dtype.char not in careful:
                 v = kernel(x)
             elif single is not None and dtype is float32:

@@ -32,8 +32,13 @@ def meets(a: Any, b: Any, apart: bool) -> bool:
         return False
     ends = [np.lib.array_utils.byte_bounds(x) for x in (a, b)]
     if ends[0] == ends[1]:
-        return apart or bool(a.strides != b.strides)
+        return apart or _long_strides(a) != _long_strides(b)
     return bool(ends[0][0] < ends[1][1] and ends[1][0] < ends[0][1])
+
+
+def _long_strides(array: Any) -> list[int]:
+    """The strides of the axes, 0 for those of one entry: NumPy says of new axes what torch does not."""
+    return [0 if size == 1 else step for size, step in zip(array.shape, array.strides, strict=True)]
 
 
 def _dense(array: Any) -> bool:

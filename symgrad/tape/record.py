@@ -167,6 +167,11 @@ class Recorded:
         return self if self._requires_grad else self.source(saved)
 
     @property
+    def _lost(self) -> bool:
+        """Whether this is a view without history since its base was changed: asking for its node is an error."""
+        return self._node.__class__ is Invalid
+
+    @property
     def _watched(self) -> bool:
         """Whether a tracer looks on: to it every value that is read fixes a program."""
         return WATCH.count > 0
@@ -536,6 +541,8 @@ def _promoted(op: Op, values: list[Any]) -> list[Any]:
         target = int64
     if uniform and target == dtype:
         return values
+    if op.factor and target.char in NARROW and hasattr(values[1], "dtype") and not values[1].ndim:
+        values = [values[0], float(values[1])]  # torch reads a 0-d divisor as a number, which is not rounded first
     return [
         _cast(v, target) if i != aside and getattr(v, "dtype", target) != target else v for i, v in enumerate(values)
     ]

@@ -16,7 +16,7 @@ from symgrad.tape.dual import Dual
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.sizes import Size
 from symgrad.tape.versions import storage
-from symgrad.tape.views import inferred
+from symgrad.tape.views import inferred, view_of
 from symgrad.tensor.storage import Storage
 
 __all__ = [
@@ -196,10 +196,11 @@ class Facts(Recorded):
     def stride(self, dim: int | None = None) -> Any:
         """How many entries apart neighbours along each axis lie in memory, or along one axis."""
         value = self._value
+        given = None if value.size else _given_strides(self)
         if value.size or any(value.strides):
             steps = _steps(value)
-        elif self._extra is not None and self._extra.strides is not None:
-            steps = self._extra.strides
+        elif given is not None:
+            steps = given
         else:
             # NumPy says 0 of arrays without entries; torch says what it would be if there were some.
             steps = tuple(int(np.prod(np.maximum(value.shape[k + 1 :], 1))) for k in range(value.ndim))
@@ -325,6 +326,17 @@ def with_gradient(made: Any) -> Any:
             f"(this one has dtype {made.dtype}; cast it with .double() or dtype=)"
         )
     return made
+
+
+def _given_strides(tensor: Any) -> tuple[int, ...] | None:
+    """The strides of a tensor without entries, where it came from a NumPy array: what is cut out of one has 0, too."""
+    view = view_of(tensor)
+    if view is None:
+        return None if tensor._extra is None else tensor._extra.strides
+    given = None if view.base._extra is None else view.base._extra.strides
+    if given is None or any(given) or any(op.name == "reshape" for op, _ in view.chain()):
+        return None
+    return (0,) * tensor._value.ndim
 
 
 def _steps(value: Any) -> tuple[int, ...]:

@@ -131,6 +131,8 @@ class Tensor(Shown, Turned, Writes, Gradients, metaclass=TensorType):
     @property
     def output_nr(self) -> int:
         """Which output of ``grad_fn`` this tensor is."""
+        if self._lost:
+            return self._extra.view.place[0]  # type: ignore[union-attr]
         return 0 if self._node is None or self._node.op is None else output_number(self._node)
 
     @property

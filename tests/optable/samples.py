@@ -193,6 +193,10 @@ def _gather(make: Maker) -> Case:
     return (make("real", "n", "m"), make("index:n", 2, "m")), {"dim": 0}
 
 
+def _adding(make: Maker) -> Case:
+    return (make("real", 9, "m"), make("real", 2, "m"), make("index:n", 2, "m")), {"dim": 0}
+
+
 def _scatter(make: Maker) -> Case:
     return (make("real", 2, "m"), make("index:n", 2, "m")), {"dim": 0, "shape": (9, make.size("m"))}
 
@@ -312,6 +316,7 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     "gather": [_gather],
     "scatter_into": [_scatter],
+    "scatter_plus": [_adding],
     "one_hot": [lambda make: ((make("index:n", "m"),), {"classes": 9, "dtype": "float64"})],
     "sum": _reductions(),
     "cast": [_one("real", "n", "m", dtype="float64"), _one("real", dtype="float64")],

@@ -1,0 +1,78 @@
+"""Programs that the fuzzer found symgrad and torch at odds about, cut down to what it was about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+torch = pytest.importorskip("torch", reason="torch, the referee, is not installed")
+pytestmark = pytest.mark.peer
+
+
+def values(t: Any, program: str, **given: Any) -> Any:
+    """``out`` after a program, as a list, or the class of its error."""
+    env = {"t": t, **given}
+    try:
+        exec(program, env)  # noqa: S102
+    except RuntimeError:
+        return "RuntimeError"
+    out = env["out"]
+    return out.detach().double().tolist() if hasattr(out, "detach") else out
+
+
+QUESTIONS = """t.argmax(v) | t.argmax(v, dim=-1) | v.argmin(0) | v.argmin(0, True) | t.isnan(v) | t.signbit(v) | v > 0
+v.logical_not() | v.output_nr | v.sin() | v.max() | v.clone() | v.unsqueeze(0)""".replace("\n", "|").split("|")
+
+
+@pytest.mark.parametrize("question", [q.strip() for q in QUESTIONS])
+@pytest.mark.parametrize("data", [[0.5, 2.0], [[0.5, 2.0], [1.0, 3.0]], [[[0.5], [2.0]], [[1.0], [3.0]]]])
+def test_what_a_view_without_history_is_asked(question: str, data: Any) -> None:
+    """Who needs its history gets an error, who only needs values does not."""
+    program = f"x = t.tensor({data}, requires_grad=True) * 2; v = x.unbind(0)[1]; x.sin_(); out = {question}"
+    assert values(sg, program) == values(torch, program)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("scale", ["t.tensor(0.7123456, dtype=t.float64)", "t.tensor(0.7123456)", "t.tensor(2049)"])
+@pytest.mark.parametrize("how", ["x * s", "x / s", "s * x", "s / x", "x + s", "x.clone().mul_(s)", "x.clone().div_(s)"])
+def test_half_precision_scaled_by_a_wider_number(how: str, scale: str, dtype: str) -> None:
+    """The second operand is read as it is, the first one rounded."""
+    x = np.random.default_rng(1).normal(0, 1, 40)
+    program = f"x = t.tensor(x, dtype=t.{dtype}); s = {scale}; out = {how}"
+    assert values(sg, program, x=x) == values(torch, program, x=x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize(
+    "how",
+    ["x.scatter_add(0, i, y)", "x.scatter_add(1, i[:, :3], y)", "x.index_add(1, i[0], y[:, :3].repeat(1, 2)[:, :3])",
+     "x.scatter_reduce(0, i, y, 'sum')"],
+)  # fmt: skip
+def test_sums_by_places_are_made_one_after_the_other(how: str, dtype: str) -> None:
+    x, y = np.random.default_rng(2).normal(0, 1, (2, 4, 3))
+    program = f"x, y = t.tensor(x, dtype=t.{dtype}), t.tensor(y, dtype=t.{dtype}); i = t.zeros(4, 3, dtype=t.int64); "
+    assert values(sg, program + f"out = {how}", x=x, y=y) == values(torch, program + f"out = {how}", x=x, y=y)
+
+
+@pytest.mark.parametrize("pair", ["t.tensor(True), x[0]", "t.tensor([1, 2, 3]), x", "x, t.tensor([1, 2, 3])"])
+def test_multiples_of_other_dtypes_are_added_in_one_step(pair: str) -> None:
+    x = np.random.default_rng(3).normal(0, 1, 3).astype(np.float32)
+    program = f"x = t.tensor(x); out = t.add({pair}, alpha=0.7)"
+    assert values(sg, program, x=x) == values(torch, program, x=x)
+
+
+@pytest.mark.parametrize("cut", ["x[-1]", "x[:1]", "x.mT", "x[None]", "x[..., :1]", "x.squeeze()", "x.reshape(0)"])
+def test_strides_of_parts_of_nothing(cut: str) -> None:
+    program = f"x = t.tensor(x); out = ({cut}).stride()"
+    assert values(sg, program, x=np.array([[], []])) == values(torch, program, x=np.array([[], []]))
+
+
+@pytest.mark.parametrize("change", ["x.view(1).sub_(x[None])", "x[None].add_(x.view(1))", "x.view(1, 1).mul_(x[None])"])
+def test_one_entry_in_several_shapes_meets_itself(change: str) -> None:
+    program = f"x = t.tensor(2.0); out = {change}"
+    assert values(sg, program) == values(torch, program)
