@@ -169,7 +169,8 @@ class Recorded:
     @property
     def _lost(self) -> bool:
         """Whether this is a view without history since its base was changed: asking for its node is an error."""
-        return self._node.__class__ is Invalid
+        node: Any = self._node
+        return node.__class__ is Invalid
 
     @property
     def _watched(self) -> bool:

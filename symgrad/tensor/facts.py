@@ -331,9 +331,10 @@ def with_gradient(made: Any) -> Any:
 def _given_strides(tensor: Any) -> tuple[int, ...] | None:
     """The strides of a tensor without entries, where it came from a NumPy array: what is cut out of one has 0, too."""
     view = view_of(tensor)
+    extra = tensor._extra if view is None else view.base._extra
+    given: tuple[int, ...] | None = None if extra is None else extra.strides
     if view is None:
-        return None if tensor._extra is None else tensor._extra.strides
-    given = None if view.base._extra is None else view.base._extra.strides
+        return given
     if given is None or any(given) or any(op.name == "reshape" for op, _ in view.chain()):
         return None
     return (0,) * tensor._value.ndim
