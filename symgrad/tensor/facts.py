@@ -337,7 +337,7 @@ def _given_strides(tensor: Any) -> tuple[int, ...] | None:
         return given
     if given is None or any(given) or any(op.name == "reshape" for op, _ in view.chain()):
         return None
-    return (0,) * tensor._value.ndim
+    return tuple(0 for _ in tensor._value.shape)
 
 
 def _steps(value: Any) -> tuple[int, ...]:
