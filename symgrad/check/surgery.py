@@ -126,9 +126,10 @@ def _square(shape: tuple[int, ...]) -> bool:
 
 def is_unary(node: Node) -> bool:
     """Whether the node applies a function of one argument, of its shape, whose derivative can be forgotten."""
-    if node.op.kind not in ("elementwise", "primitive") or len(node.args) != 1:
+    op = node.op
+    if op.kind not in ("elementwise", "primitive") or len(node.args) != 1:
         return False
-    return node.args[0].raw_shape == node.shape and node.op.name not in ("neg", "clone", "cast")
+    return node.args[0].raw_shape == node.shape and not op.identity and op.name not in ("neg", "cast")
 
 
 def describe_node(output: Any, node: Node) -> str:

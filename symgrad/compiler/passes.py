@@ -20,8 +20,6 @@ from symgrad.op import broadcast_shapes, lookup
 from symgrad.ops.contraction import einsum_op
 from symgrad.ops.shaping import squeeze_op, unsqueeze_op
 
-_SAME = {"clone", "detach"}
-
 
 def optimise(outputs: Sequence[Term], derived: bool = False) -> list[Term]:
     """The outputs with every pass applied; dead code is what no output reaches, sharing is identity of terms.
@@ -85,7 +83,7 @@ def _changed(term: Term, args: tuple[Any, ...]) -> Term:
     if not args:
         return term
     name = term.op.name
-    if name in _SAME or (name == "cast" and args[0].dtype == term.dtype and not is_weak(args[0])):
+    if term.op.identity or (name == "cast" and args[0].dtype == term.dtype and not is_weak(args[0])):
         return args[0]  # type: ignore[no-any-return]
     found = _folded(term, args)
     if found is not None:
@@ -151,7 +149,7 @@ def lean(term: Term) -> Term:
         if op == "full" and not isinstance(term.params["value"], str):
             return number(term.params["value"])
         leading = op == "unsqueeze" and all(s == 1 for s in term.shape[: term.params["dim"]])
-        if leading or op in ("expand", "detach", "clone"):
+        if leading or op == "expand" or term.op.identity:
             term = term.args[0]
         elif op == "einsum" and len(term.args) == 1:
             inner = _broadcast_of_einsum(term)

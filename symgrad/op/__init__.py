@@ -12,7 +12,7 @@ an argument it never reads is not saved, and one whose name starts with ``like``
 """
 
 from symgrad.op.carriers import carrier_of, is_complex, register_carrier, shape_of
-from symgrad.op.factories import broadcast_shapes, elementwise, multilinear, primitive
+from symgrad.op.factories import broadcast_shapes, elementwise, family, multilinear, primitive
 from symgrad.op.fronts import FRONTS, Front, front, publish, with_numpy_names
 from symgrad.op.needs import FROM, KEEP
 from symgrad.op.record import TABLE, Labels, Op, Rule, Spec, lookup, register, title
@@ -32,6 +32,7 @@ __all__ = [
     "by_kind",
     "carrier_of",
     "elementwise",
+    "family",
     "front",
     "is_complex",
     "lookup",

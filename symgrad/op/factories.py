@@ -1,4 +1,4 @@
-"""The three factories of entries: elementwise, multilinear and primitive ops."""
+"""The three factories of entries: elementwise, multilinear and primitive ops; and families of primitive ones."""
 
 from __future__ import annotations
 
@@ -57,6 +57,23 @@ def primitive(name: str, kernel: Rule, vjp: Sequence[Rule | None] | Rule, **fiel
     op = Op(name, "primitive", kernel, vjp, **fields)
     op.jvps = jvp or ((_moved_by(op),) + (None,) * (len(op.vjps) - 1) if op.linear else None)
     return register(op)
+
+
+def family(name: str, kernel: Rule, slope: Rule, by_result: bool = False, **fields: Any) -> Op:
+    """A primitive that acts entry by entry on one array, with parameters (the order of a Bessel function).
+
+    ``slope`` gives its derivative as a function of ``(x, **params)`` in ops; ``by_result``, of ``(out, x, **params)``.
+    """
+
+    def of_argument(g: Any, out: Any, x: Any, **params: Any) -> Any:  # noqa: ARG001
+        return g * slope(x, **params)
+
+    def of_result(g: Any, out: Any, x: Any, **params: Any) -> Any:
+        return g * slope(out, x, **params)
+
+    rule = of_result if by_result else of_argument
+    fields = {"infer": lambda shape, **_: shape, "dtypes": "float", "layout": "kept", **fields}
+    return primitive(name, kernel, (rule,), jvp=(rule,), entrywise=True, **fields)
 
 
 def _moved_by(op: Op) -> Rule:

@@ -78,6 +78,7 @@ class Op:
     spare       positions (as in ``needs``) of values that the rules read only under another convention at kinks; they
                 find None there otherwise
     parity      "odd" or "even" functions: f(-x) is -f(x) or f(x)
+    identity    True where the values are those of the operand: what differs is the memory, or the history
     entrywise   True where each entry of the result is made of the operands' entries at its place: elementwise ops, and
                 those primitives that have rules of their own only because of dtypes or parameters
     linear      of a primitive: linear over the reals in its first operand, the only one that has a derivative
@@ -149,6 +150,7 @@ class Op:
     node: Any
     node_by_numbers: dict[tuple[bool, ...], str] | None
     parity: str | None
+    identity: bool | None
     entrywise: bool | None
     linear: bool | None
     triangle: bool | None

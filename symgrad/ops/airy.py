@@ -6,7 +6,7 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError
-from symgrad.op import Op, elementwise, primitive
+from symgrad.op import Op, elementwise, family
 from symgrad.ops.constants import exact
 from symgrad.ops.naming import within
 from symgrad.precision import digits
@@ -87,17 +87,12 @@ def _slope(op: Op, x: Any, n: int) -> Any:
 
 
 def _spherical(name: str, kernel: Any, letter: str, in_digits: Any, doc: str) -> Op:
-    op: Op = primitive(
+    op: Op = family(
         name,
         kernel,
-        (lambda g, out, x, *, n: g * _slope(op, x, n),),
-        jvp=(lambda t, out, x, *, n: t * _slope(op, x, n),),
-        infer=lambda shape, **_: shape,
-        entrywise=True,
-        dtypes="float",
+        lambda x, n: _slope(op, x, n),
         refuses="c",
         domain="off-zero",
-        layout="kept",
         digits=digits.by_entry(in_digits),
         latex=rf"\mathrm{{{{{letter}}}}}_{{{{{{n}}}}}}\left({{0}}\right)",
         doc=doc,

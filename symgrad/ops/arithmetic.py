@@ -431,6 +431,7 @@ detach: Op = elementwise(
     shares=True,
     domain=_ALL,
     digits="kernel",
+    identity=True,
     doc="The same values, as a constant.",
 )
 
@@ -443,6 +444,7 @@ clone: Op = elementwise(
     copy=True,
     domain=_ALL,
     digits="kernel",
+    identity=True,
     doc="A copy with history.",
 )
 

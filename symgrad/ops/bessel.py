@@ -6,7 +6,7 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError
-from symgrad.op import Op, elementwise, front, primitive
+from symgrad.op import Op, elementwise, family, front
 from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import exp, log, sqrt
 from symgrad.ops.naming import inplace, within
@@ -28,17 +28,12 @@ def _order(
     define: Any = None,
     in_digits: Any = None,
 ) -> Op:
-    rule = (lambda g, out, x, *, n: g * slope(out, x, n)) if by_result else (lambda g, out, x, *, n: g * slope(x, n))
-    return primitive(
+    return family(
         name,
         kernel,
-        (rule,),
-        jvp=(rule,),
-        infer=lambda shape, n: shape,
-        entrywise=True,
-        dtypes="float",
+        slope,
+        by_result,
         domain=domain,
-        layout="kept",
         define=define,
         expanded=define is not None,
         digits=in_digits and digits.by_entry(in_digits),

@@ -10,7 +10,7 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError
-from symgrad.op import Op, elementwise, primitive
+from symgrad.op import Op, elementwise, family
 from symgrad.ops.constants import PI
 from symgrad.ops.elementwise import cos, exp, log, sin
 from symgrad.ops.naming import within
@@ -26,21 +26,12 @@ def _special(name: str, kernel: Any, partial: Any, **fields: Any) -> Op:
 # ------------------------------------------------------------------------------------------ exponential integrals
 
 
-def _expn_slope(g: Any, x: Any, n: int) -> Any:
-    return -g * (exp(-x) / x if n == 1 else expn_op(x, n=n - 1))
-
-
-expn_op: Op = primitive(
+expn_op: Op = family(
     "expn",
     kernels.expn,
-    (lambda g, out, x, *, n: _expn_slope(g, x, n),),
-    jvp=(lambda t, out, x, *, n: _expn_slope(t, x, n),),
-    infer=lambda shape, **_: shape,
-    entrywise=True,
-    dtypes="float",
+    lambda x, n: -(exp(-x) / x) if n == 1 else -expn_op(x, n=n - 1),
     refuses="c",
     domain="positive",
-    layout="kept",
     digits=digits.by_entry(lambda mp, x, n: mp.expint(n, x)),
     latex=r"\mathrm{{E}}_{{{n}}}\left({0}\right)",
     doc="The exponential integral E_n(x) of whole order n > 0, x > 0.",
@@ -167,19 +158,14 @@ def _log_quotient(x: Any, *, n: int) -> Any:
     return out
 
 
-spence_slope: Op = primitive(
+spence_slope: Op = family(
     "spence_slope",
     kernels.spence_slope,
-    (lambda g, out, x, *, n: g * spence_slope(x, n=n + 1),),
-    jvp=(lambda t, out, x, *, n: t * spence_slope(x, n=n + 1),),
-    infer=lambda shape, **_: shape,
-    entrywise=True,
-    dtypes="float",
+    lambda x, n: spence_slope(x, n=n + 1),
     refuses="c",
     domain="positive",
     define=_log_quotient,
     expanded=True,
-    layout="kept",
     doc="The n-th derivative of log(x)/(1 - x), which is the derivative of Spence's function; at 1 its limit.",
 )
 

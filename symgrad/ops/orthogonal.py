@@ -11,20 +11,16 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError
-from symgrad.op import Op, primitive
+from symgrad.op import Op, family
 from symgrad.ops.naming import within
 from symgrad.precision import digits
 
 
 def _family(name: str, kernel: Any, slope: Callable[..., Any], latex: str, in_digits: Any, doc: str) -> Op:
-    return primitive(
+    return family(
         name,
         kernel,
-        (lambda g, out, x, **params: g * slope(x, **params),),
-        jvp=(lambda t, out, x, **params: t * slope(x, **params),),
-        infer=lambda shape, **_: shape,
-        entrywise=True,
-        dtypes="float",
+        slope,
         domain="real",
         latex=latex,
         digits=digits.by_entry(in_digits),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad import kernels
-from symgrad.op import Op, elementwise, primitive
+from symgrad.op import Op, elementwise, family
 from symgrad.ops.arithmetic import in_dtype_of
 from symgrad.ops.constants import PI
 from symgrad.ops.elementwise import exp, log, log1p, sqrt
@@ -60,18 +60,13 @@ digamma: Op = _special(
     single=single.digamma,
     doc="Derivative of log Γ.",
 )
-polygamma_op: Op = primitive(
+polygamma_op: Op = family(
     "polygamma",
     kernels.polygamma,
-    (lambda g, out, x, *, n: g * polygamma_op(x, n=n + 1),),
-    jvp=(lambda t, out, x, *, n: t * polygamma_op(x, n=n + 1),),
-    infer=lambda shape, **_: shape,
-    entrywise=True,
-    dtypes="float",
+    lambda x, n: polygamma_op(x, n=n + 1),
     domain="positive",
     latex=r"\psi^{{({n})}}\left({0}\right)",
     single=single.polygamma,
-    layout="kept",
     digits=digits.by_entry(lambda mp, x, n: mp.psi(n, x)),
     doc="n-th derivative of the digamma function, x > 0.",
 )

@@ -31,7 +31,6 @@ _NAIVE = {"exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "atan",
 _NAIVE |= {"scaled_reciprocal", "reciprocal"}
 """Ops that a formula with something to lose has one of; where activations count, these, too."""
 _ACTIVATIONS = {"add", "sub", "sigmoid", "tanh", "softplus", "logsigmoid", "logaddexp", "softplus_slope", "gated"}
-_TRANSPARENT = frozenset({"expand", "clone", "detach"})
 
 
 def accurate(roots: Sequence[Term], activations: bool = True) -> list[Term]:
@@ -147,7 +146,7 @@ class _Part:
 
 def _constant(term: Term) -> Any:
     """A number that fills an array, as a number."""
-    while term.op.name in _TRANSPARENT:
+    while term.op.identity or term.op.name == "expand":
         term = term.args[0]
     if term.op is NUMBER:
         return term
