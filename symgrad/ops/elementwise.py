@@ -17,6 +17,7 @@ from symgrad.op.partials import over
 from symgrad.ops import refusals
 from symgrad.ops.constants import exact, one
 from symgrad.ops.kinks import at_kink
+from symgrad.ops.slopes import slope_of
 from symgrad.precision import digits, halves, single
 from symgrad.precision.single import smooth
 
@@ -370,23 +371,14 @@ softplus: Op = _smooth(
     digits=digits.softplus,
     doc="log(1 + e^x) without overflow.",
 )
-softplus_slope: Op = _elementwise(
-    "softplus_slope",
+softplus_slope: Op = slope_of(
+    softplus,
     kernels.gated,
-    lambda out, g, x: sigmoid(x),
-    lambda out, g, x: g * sigmoid(x) * sigmoid(-x),
-    public=(),
+    lambda x: sigmoid(x),
+    lambda x: sigmoid(x) * sigmoid(-x),
+    rule=lambda c, out, g, x: sigmoid_slope(c * g, sigmoid(x)),
     single=single.softplus_slope,
-    define=lambda g, x: g * sigmoid(x),
-    spelled=True,
-    domain="real",
-    doc="A cotangent times the slope of softplus.",
 )
-softplus_slope.vjps = softplus_slope.jvps = (
-    lambda c, out, g, x: softplus_slope(c, x),
-    lambda c, out, g, x: sigmoid_slope(c * g, sigmoid(x)),
-)
-softplus.vjps = softplus.jvps = (lambda g, out, x: softplus_slope(g, x),)
 logsigmoid: Op = _smooth(
     "logsigmoid",
     kernels.logsigmoid,
@@ -402,28 +394,22 @@ logsigmoid: Op = _smooth(
     digits=lambda mp, x: -digits.softplus(mp, -x),
     doc="log of the logistic function.",
 )
-logsigmoid_slope: Op = _elementwise(
-    "logsigmoid_slope",
-    kernels.logsigmoid_slope,
-    lambda out, g, x: sigmoid(-x),
-    lambda out, g, x: -g * sigmoid(x) * sigmoid(-x),
-    public=(),
-    single=single.logsigmoid_slope,
-    half=halves.logsigmoid_slope,
-    define=lambda g, x: g * sigmoid(-x),
-    spelled=True,
-    domain="real",
-    doc="A cotangent times the slope of logsigmoid.",
-)
 
 
-def _logsigmoid_bend(c: Any, out: Any, g: Any, x: Any) -> Any:
+def _bent(c: Any, out: Any, g: Any, x: Any) -> Any:
     s = sigmoid(x)
     return c * g * (s - 1) * s
 
 
-logsigmoid_slope.vjps = logsigmoid_slope.jvps = (lambda c, out, g, x: logsigmoid_slope(c, x), _logsigmoid_bend)
-logsigmoid.vjps = logsigmoid.jvps = (lambda g, out, x: logsigmoid_slope(g, x),)
+logsigmoid_slope: Op = slope_of(
+    logsigmoid,
+    kernels.logsigmoid_slope,
+    lambda x: sigmoid(-x),
+    lambda x: -sigmoid(x) * sigmoid(-x),
+    rule=_bent,
+    single=single.logsigmoid_slope,
+    half=halves.logsigmoid_slope,
+)
 acosh.vjps = (lambda g, out, x: g * rsqrt(x * x - 1),)
 acosh.jvps = (lambda g, out, x: acosh.vjps[0](g, out, x) if not is_complex(x) else g / (sqrt(x - 1) * sqrt(x + 1)),)
 rsqrt.vjps = rsqrt.jvps = (lambda g, out, x: -(g / 2) * power(out, 3),)
@@ -431,23 +417,15 @@ asin.vjps = asin.jvps = (lambda g, out, x: g * rsqrt(1 - x * x),)
 acos.vjps = acos.jvps = (lambda g, out, x: g * -rsqrt(1 - x * x),)
 asinh.vjps = asinh.jvps = (lambda g, out, x: g * rsqrt(x**2 + 1),)
 exp2.vjps = exp2.jvps = (lambda g, out, x: g * out * log(exact(2)),)
-sigmoid_slope: Op = _elementwise(
-    "sigmoid_slope",
+sigmoid_slope: Op = slope_of(
+    sigmoid,
     kernels.sigmoid_slope,
-    lambda out, g, y: (one(y) - y) * y,
-    lambda out, g, y: g * (1 - 2 * y),
-    public=(),
+    lambda y: (one(y) - y) * y,
+    lambda y: 1 - 2 * y,
+    by_result=True,
     half=halves.sigmoid_slope,
     define=lambda g, y: g * (one(y) - y) * y,
-    spelled=True,
-    domain="real",
-    doc="A cotangent times the slope of sigmoid, which is found from its value.",
 )
-sigmoid_slope.vjps = sigmoid_slope.jvps = (
-    lambda c, out, g, y: sigmoid_slope(c, y),
-    lambda c, out, g, y: c * g * (1 - 2 * y),
-)
-sigmoid.vjps = sigmoid.jvps = (lambda g, out, x: sigmoid_slope.on(g, out),)
 one_less_square: Op = _elementwise(
     "one_less_square",
     lambda x: one(x) - x * x,
@@ -460,23 +438,15 @@ one_less_square: Op = _elementwise(
     expanded=True,
     doc="1 - x²: the slope of tanh in its value, rounded once.",
 )
-tanh_slope: Op = _elementwise(
-    "tanh_slope",
+tanh_slope: Op = slope_of(
+    tanh,
     kernels.tanh_slope,
-    lambda out, g, y: one_less_square(y),
-    lambda out, g, y: -2 * y * g,
-    public=(),
+    lambda y: one_less_square(y),
+    lambda y: -2 * y,
+    rule=lambda c, out, g, y: c * (-2 * y * g),
+    by_result=True,
     single=single.tanh_slope,
-    define=lambda g, y: g * one_less_square(y),
-    spelled=True,
-    domain="real",
-    doc="A cotangent times the slope of tanh, which is found from its value.",
 )
-tanh_slope.vjps = tanh_slope.jvps = (
-    lambda c, out, g, y: tanh_slope(c, y),
-    lambda c, out, g, y: c * (-2 * y * g),
-)
-tanh.vjps = tanh.jvps = (lambda g, out, x: tanh_slope.on(g, out),)
 
 
 floor: Op = _flat("floor", np.floor, sympy="floor", doc="Largest integer not above x; derivative 0.")

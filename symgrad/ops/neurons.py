@@ -15,6 +15,7 @@ from symgrad.ops.arithmetic import static_number
 from symgrad.ops.constants import PI, exact
 from symgrad.ops.elementwise import cosh, exp, expm1, sigmoid, softplus, sqrt, tanh
 from symgrad.ops.select import abs_, logical_not, masked, sign, where
+from symgrad.ops.slopes import slope_of
 from symgrad.ops.special import erf
 from symgrad.precision import halves, single
 
@@ -24,27 +25,6 @@ def _neuron(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
     return elementwise(
         name, kernel, *partials, **{"public": (), "spelled": True, "domain": "real", "refuses": "c", **fields}
     )
-
-
-def _slope_of(op: Op, kernel: Any, slope: Any, bend: Any, rule: Any = None, **fields: Any) -> Op:
-    """The op g f'(x) of a function f, which becomes the rule of f: one step, as in torch.
-
-    ``slope(x)`` says what it is and ``bend(x)`` is its derivative; ``rule(c, out, g, x)`` where that is not c g bend(x)
-    in torch's steps.  The kernel is stated beside it: run on arrays, the definition takes five to ten times as long,
-    and of gelu_by_tanh and hardswish it differs in the last digit.
-    """
-    made = _neuron(
-        f"{op.name}_slope",
-        kernel,
-        lambda out, g, x: slope(x),
-        lambda out, g, x: g * bend(x),
-        define=lambda g, x: g * slope(x),
-        doc=f"A cotangent times the slope of {op.name}.",
-        **fields,
-    )
-    made.vjps = made.jvps = (lambda c, out, g, x: made(c, x), rule or (lambda c, out, g, x: c * g * bend(x)))
-    op.vjps = op.jvps = (lambda g, out, x: made(g, x),)
-    return made
 
 
 bent: Op = _neuron(
@@ -88,8 +68,8 @@ gelu: Op = _neuron(
     define=lambda x: x / 2 * (1 + erf(x / sqrt(exact(2)))),
     doc="x times the normal distribution function.",
 )
-gelu_slope: Op = _slope_of(
-    gelu, kernels.gelu_slope, _gelu_rise, _gelu_bend, single=single.gelu_slope, half=halves.gelu_slope
+gelu_slope: Op = slope_of(
+    gelu, kernels.gelu_slope, _gelu_rise, _gelu_bend, refuses="c", single=single.gelu_slope, half=halves.gelu_slope
 )
 
 
@@ -130,8 +110,8 @@ gelu_by_tanh: Op = _neuron(
     define=lambda x: x / 2 * (1 + tanh(_bow(x))),
     doc="gelu with tanh in place of the error function.",
 )
-gelu_by_tanh_slope: Op = _slope_of(
-    gelu_by_tanh, kernels.gelu_by_tanh_slope, _rise, _second_rise, single=single.gelu_by_tanh_slope
+gelu_by_tanh_slope: Op = slope_of(
+    gelu_by_tanh, kernels.gelu_by_tanh_slope, _rise, _second_rise, refuses="c", single=single.gelu_by_tanh_slope
 )
 
 
@@ -188,12 +168,13 @@ hardswish: Op = _neuron(
     define=lambda x: where(x <= -3, 0, where(x >= 3, x, x * (x + 3) / 6)),
     doc="x times x/6 + 1/2, which is limited to [0, 1].",
 )
-hardswish_slope: Op = _slope_of(
+hardswish_slope: Op = slope_of(
     hardswish,
     kernels.hardswish_slope,
     _ramp,
     lambda x: masked(exact(1) / 3, (x > -3) & (x < 3)),
     rule=lambda c, out, g, x: masked(c * g / 3, (x > -3) & (x < 3)),
+    refuses="c",
 )
 
 
