@@ -7,7 +7,7 @@ transforms never run a backward pass, and the program is as small as the formula
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,8 +30,26 @@ def transformed(
         return maker(function, _floating(args, argnums), argnums, has_aux)
 
     # ``functools.wraps`` copies attributes to functions that do more: the one who is meant stands beside.
-    call.__symgrad_transform__ = (call, traced)  # type: ignore[attr-defined]
+    found = Transform(call, traced, kind, function, argnums, has_aux)
+    call.__symgrad_transform__ = found  # type: ignore[attr-defined]
     return call
+
+
+class Transform(NamedTuple):
+    """What a function that was made by a transform is: the transform, and of which function and arguments."""
+
+    call: Callable[..., Any]
+    traced: Callable[[Sequence[Any]], Trace]
+    kind: str
+    function: Callable[..., Any]
+    argnums: Any
+    has_aux: bool
+
+
+def transform_of(function: Any) -> Transform | None:
+    """What a function was made by; None for others, and for those that only wear the attributes of such a one."""
+    found = getattr(function, "__symgrad_transform__", None)
+    return found if found is not None and found.call is function else None
 
 
 def _floating(args: Sequence[Any], argnums: Any) -> list[Any]:

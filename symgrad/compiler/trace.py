@@ -172,9 +172,9 @@ def trace(function: Callable[..., Any], args: Sequence[Any]) -> Trace:
 
     Raises ``CompileError`` when it did something that no program can repeat.
     """
-    meant, transform = getattr(function, "__symgrad_transform__", (None, None))
-    if meant is function and transform is not None:
-        return transform(args)  # type: ignore[no-any-return]
+    transform = getattr(function, "__symgrad_transform__", None)
+    if transform is not None and transform.call is function:
+        return transform.traced(args)  # type: ignore[no-any-return]
     made = Trace(function_name(function))
     watch = Watch()
     tensors: list[Any] = []

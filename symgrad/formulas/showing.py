@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.compiler.derivatives import transform_of
 from symgrad.errors import ArgumentError, FormulaError, NameProblem
 from symgrad.formula.accurate import accurate
-from symgrad.formula.derive import gradient
+from symgrad.formula.derive import jacobian
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder
 from symgrad.ops.kinks import keeps_nan
 from symgrad.ops.sizes import letters_of, size_value
@@ -186,14 +187,15 @@ class Formula:
         return f"$\\displaystyle {self.latex()}$"
 
 
-def formula(value: Any, *args: Any, wrt: str | int | None = None, shapes: Any = None) -> Formula:
+def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None) -> Formula:
     """The formula of a tensor, a term, a function or a text, with its SymPy expression, LaTeX and other formats.
 
     A function is run on tensors called like its parameters: on ``args``, which are arrays, numbers, nested containers
     of them, or shapes (tuples of ints); where these are arrays and shapes alone, it is run at other sizes, too, so that
     ``1 / len(x)`` is 1/n.  Without ``args``, and for a text such as ``"sum((X@w-y)**2)"``, shapes are those that
     ``shapes`` states (``"X=n,m w=m"``), or are found by trying.  ``wrt`` (a parameter's name or position) gives the
-    gradient by it, which needs a scalar result.  Raises ``ArgumentError`` for what has no formula, ``FormulaError`` for
+    gradient by it, which needs a scalar result; of two (``("x", "x")``) the Hessian, which ``sg.func.hessian(f)`` in
+    the place of the function gives, too.  Raises ``ArgumentError`` for what has no formula, ``FormulaError`` for
     a text that cannot be read, and ``NameProblem`` for a ``wrt`` that is not there.
 
     >>> import symgrad as sg
@@ -211,7 +213,7 @@ def formula(value: Any, *args: Any, wrt: str | int | None = None, shapes: Any = 
         about = source(value, (), shapes, scalar=wrt is not None)
         head = head_latex(about.name)
         if wrt is not None:
-            head = _header(head, about.target(wrt), about.symbols)
+            head = _header(head, [about.target(w) for w in _each(wrt)], about.symbols)
         return Formula(about.derivative(wrt), about.symbols, head, about.reading, wrt is not None)
     if isinstance(value, (Term, Recorded)) or not callable(value):
         if args or wrt is not None:
@@ -231,17 +233,25 @@ def formula(value: Any, *args: Any, wrt: str | int | None = None, shapes: Any = 
     term, name = term if joined is None else joined, name_of(value)
     symbols = reading.symbols
     if wrt is None:
-        return Formula(term, symbols, name, reading)
-    target = _target(symbols, wrt, [*parameters(value, len(args))])
+        head, derivative = _derived_head(value, symbols, len(args))
+        return Formula(term, symbols, head, reading, derivative)
+    targets = [_target(symbols, w, [*parameters(value, len(args))]) for w in _each(wrt)]
     if term.shape != ():
         raise ArgumentError(
-            f"{called(value)} gives an array of shape {term.shape}; the gradient with respect to {target.name} is "
+            f"{called(value)} gives an array of shape {term.shape}; the gradient with respect to {targets[0].name} is "
             "that of a scalar. Reduce the result, for example with .sum()."
         )
-    return Formula(gradient(term, [target])[0], symbols, _header(name, target, symbols), reading, derivative=True)
+    for target in targets:
+        term = jacobian(term, target)
+    return Formula(term, symbols, _header(name, targets, symbols), reading, derivative=True)
 
 
-def digest(value: Any, *args: Any, wrt: str | int | None = None, shapes: Any = None, values: bool = False) -> str:
+def _each(wrt: Any) -> tuple[Any, ...]:
+    """The arguments by which is differentiated in turn."""
+    return tuple(wrt) if isinstance(wrt, (tuple, list)) else (wrt,)
+
+
+def digest(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, values: bool = False) -> str:
     """A fingerprint of what a tensor, a term, a function or a text computes: 64 hexadecimal digits (SHA-256).
 
     It is the same in every process and on every machine, and goes through ``pickle`` with the tensor.  Operations,
@@ -298,9 +308,7 @@ def where_list(tensor: Any, names: Any = None) -> list[tuple[Any, Any]]:
     return formula(tensor).where_list(names)
 
 
-def latex(
-    value: Any, *args: Any, wrt: str | int | None = None, shapes: Any = None, header: bool = False, **options: Any
-) -> str:
+def latex(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, header: bool = False, **options: Any) -> str:
     r"""The LaTeX of the formula of a tensor, a function or a text; the arguments are as for :func:`formula`.
 
     ``header=True`` prints what it is on the left of ``=``.  Further options: ``canonical=False`` (as it was run),
@@ -325,11 +333,29 @@ def _target(symbols: Sequence[Term], wrt: str | int, parameters: Sequence[str]) 
     raise NameProblem(f"wrt={wrt!r} is no array argument; there are {', '.join(str(s.name) for s in symbols)}.")
 
 
-def _header(name: str, target: Term, symbols: Sequence[Term]) -> str:
+def _derived_head(function: Any, symbols: Sequence[Term], count: int) -> tuple[str, bool]:
+    """What stands before the formula of a function, and whether that is a derivative of another one."""
+    targets: list[Term] = []
+    made = transform_of(function)
+    while made is not None and made.kind in ("grad", "jacobian", "hessian") and isinstance(made.argnums, int):
+        function = made.function
+        target = _target(symbols, made.argnums, parameters(function, count))
+        targets += [target] * (2 if made.kind == "hessian" else 1)
+        made = transform_of(function)
+    name = name_of(function)
+    return (_header(name, targets[::-1], symbols), True) if targets else (name, False)
+
+
+def _header(name: str, targets: Sequence[Term], symbols: Sequence[Term]) -> str:
+    r"""``\frac{\partial f}{\partial x}``, and for twice the same ``\nabla_{x}^{2} f``."""
     from symgrad.formula.printing.names import texts
 
-    text = texts(str(s.name) for s in symbols)[str(target.name)]
-    return rf"\frac{{\partial {name}}}{{\partial {text}}}"
+    spelled = texts(str(s.name) for s in symbols)
+    below = [spelled[str(t.name)] for t in targets]
+    if len(below) == 2 and below[0] == below[1]:
+        return rf"\nabla_{{{below[0]}}}^{{2}} {name}"
+    order = rf"\partial^{{{len(below)}}}" if len(below) > 1 else r"\partial"
+    return rf"\frac{{{order} {name}}}{{{' '.join(rf'{chr(92)}partial {text}' for text in below)}}}"
 
 
 def _sizes_of(symbols: Sequence[Term], given: dict[str, Any]) -> dict[str, int]:

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.compiler.derivatives import transform_of
 from symgrad.dtypes import is_floating
-from symgrad.errors import ArgumentError
+from symgrad.errors import ArgumentError, FormulaError
+from symgrad.formula.derive import gradient, jacobian
 from symgrad.formula.term import Term
 from symgrad.tape import containers
 from symgrad.tape.formula import Reading
@@ -57,6 +59,9 @@ def ran(
 
     ``letters`` says which sizes stand for which letters; without it all sizes are letters.
     """
+    derived = _derived(function, args, letters)
+    if derived is not None:
+        return derived
     names: dict[int, str] = {}
     tensors: list[Any] = []
     call_args = []
@@ -86,6 +91,31 @@ def ran(
     reading = Reading([result.edge(), *(t.edge() for t in tensors)], names, letters)
     reading.span = (start, end)
     return reading, reading[result.edge()]
+
+
+def _derived(
+    function: Callable[..., Any], args: Sequence[Any], letters: dict[int, str] | None
+) -> tuple[Reading, Term] | None:
+    """The derivative that a transform such as ``hessian(f)`` is, on formulas; None where only its run tells it."""
+    made = transform_of(function)
+    if made is None or made.kind not in _DERIVATIVES or made.has_aux or not isinstance(made.argnums, int):
+        return None
+    reading, term = ran(made.function, args, letters)
+    names = parameters(made.function, len(args))
+    if not -len(args) <= made.argnums < len(args) or (term.shape and made.kind != "jacobian"):
+        return None
+    target = next((s for s in reading.symbols if s.name == names[made.argnums]), None)
+    try:
+        return None if target is None else (reading, _DERIVATIVES[made.kind](term, target))
+    except FormulaError:
+        return None
+
+
+_DERIVATIVES: dict[str, Callable[[Term, Term], Term]] = {
+    "grad": lambda term, target: gradient(term, [target])[0],
+    "jacobian": jacobian,
+    "hessian": lambda term, target: jacobian(gradient(term, [target])[0], target),
+}
 
 
 def _example(arg: Any) -> Any:

@@ -149,7 +149,7 @@ def scalars_apart(p: Product, run: Canonicaliser) -> Product:
         kept = [f for f in kept if f not in group]
         kept[place:place] = q.factors
         coef *= q.coef
-    return Product(coef, kept, p.out, p.decimal) if len(kept) < len(p.factors) else p
+    return Product(coef, kept, p.out, p.decimal) if kept != list(p.factors) else p
 
 
 def _uses(form: Form, run: Canonicaliser) -> list[Use]:

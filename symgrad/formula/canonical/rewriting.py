@@ -290,6 +290,24 @@ def _guards(p: Product, run: Canonicaliser) -> Product:
     return p
 
 
+def unguarded(terms: Sequence[Product]) -> Sequence[Product]:
+    """A sum in which 1/y stands says that y is not 0: ratio(1, y) is 1/y in its other terms, too."""
+    guards = {f.base for p in terms for f in p.factors if f.base.op.name == "ratio" and f.base.args[0].number == 1}
+    below = {f.base for p in terms for f in p.factors if f.power < 0} if guards else set()
+    plain = {g: g.args[1] for g in guards if g.args[1] in below}
+    if not plain:
+        return terms
+    return [
+        Product(
+            p.coef,
+            [Factor(plain[f.base], f.labels, -f.power) if f.base in plain else f for f in p.factors],
+            p.out,
+            p.decimal,
+        )
+        for p in terms
+    ]
+
+
 def _argument_of(y: Term, h: Factor, run: Canonicaliser) -> bool:
     """Whether a factor is the whole argument of a norm."""
     return h.base is y.args[0] and h.power > 0

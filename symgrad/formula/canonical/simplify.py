@@ -52,7 +52,7 @@ from symgrad.formula.canonical.powers import in_front, root_of, roots_apart
 from symgrad.formula.canonical.presenting import Presenter
 from symgrad.formula.canonical.rational import in_lowest_terms
 from symgrad.formula.canonical.reading import READERS, read_arguments
-from symgrad.formula.canonical.rewriting import merged, simpler_function
+from symgrad.formula.canonical.rewriting import merged, simpler_function, unguarded
 from symgrad.formula.canonical.slices import keeps_order, without_units
 from symgrad.formula.structures import is_hermitian, is_symmetric
 from symgrad.formula.term import NUMBER, SYMBOL, Term, flatten, number, postorder
@@ -206,7 +206,7 @@ class Canonicaliser:
 
     def sum_of(self, terms: Sequence[Product], shape: tuple[Any, ...]) -> Form:
         """A form with like terms merged."""
-        found = absorbed(self._collected(terms), self)
+        found = absorbed(self._collected(unguarded(terms)), self)
         if sum(any(f.base.op.name == "where" for f in p.factors) for p in found) > 1:
             together = joined(self, found, shape)
             if together is not None:

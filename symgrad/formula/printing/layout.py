@@ -29,7 +29,7 @@ SIGNS = {
     r"\cdot": "·", r"\wedge": "∧", r"\vee": "∨", r"\otimes": "⊗",
 }  # fmt: skip
 PREFIXES = {r"\neg": "¬", r"\partial": "∂", r"\sum": "∑"}
-PLAIN = {r"\infty": "∞", r"\top": "⊤", r"\ldots": "…", r"\vdots": "⋮", "'": "′"}
+PLAIN = {r"\infty": "∞", r"\top": "⊤", r"\ldots": "…", r"\vdots": "⋮", "'": "′", r"\nabla": "∇"}
 ACCENTS = {r"\hat": "\u0302", r"\bar": "\u0304", r"\tilde": "\u0303", r"\dot": "\u0307", r"\vec": "\u20d7"}
 _FENCES = {"(": "()", "[": "[]", "|": "||", r"\lfloor": "⌊⌋", r"\lceil": "⌈⌉"}
 

@@ -1,0 +1,61 @@
+"""Formulas of second derivatives: of functions that transforms made, and by two arguments in turn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+RNG = np.random.default_rng(0)
+X, W, Y = RNG.normal(size=(5, 3)), RNG.normal(size=3), RNG.normal(size=5)
+
+
+def loss(w, X, y):
+    return sg.log(1 + sg.exp(X @ w)).sum() - y @ (X @ w)
+
+
+HESSIAN = (
+    r"X^{\top} \operatorname{diag}\left(\sigma\left(X w\right) \odot \left(1 - \sigma\left(X w\right)\right)\right) X"
+)
+CASES = {
+    "hessian": (sg.func.hessian(loss), r"\nabla_{w}^{2} \mathrm{loss}", HESSIAN),
+    "jacobian of the gradient": (sg.func.jacobian(sg.func.grad(loss)), r"\nabla_{w}^{2} \mathrm{loss}", HESSIAN),
+    "forward over reverse": (sg.func.jacfwd(sg.func.jacrev(loss)), r"\nabla_{w}^{2} \mathrm{loss}", HESSIAN),
+    "grad": (
+        sg.func.grad(loss),
+        r"\frac{\partial \mathrm{loss}}{\partial w}",
+        r"X^{\top} \left(\sigma\left(X w\right) - y\right)",
+    ),
+    "two arguments": (
+        sg.func.jacobian(sg.func.grad(loss), 2),
+        r"\frac{\partial^{2} \mathrm{loss}}{\partial w \partial y}",
+        r"-X^{\top}",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_transforms_make_has_a_formula(name):
+    f, head, text = CASES[name]
+    found = sg.formula(f, W, X, Y)
+    assert found.latex(header=True) == f"{head} = {text}"
+    np.testing.assert_allclose(found.evaluate(w=W, X=X, y=Y), f(W, X, Y).numpy(), rtol=1e-12)
+
+
+def test_derivatives_by_several_arguments_in_turn():
+    found = sg.formula(loss, W, X, Y, wrt=("w", "w"))
+    assert found.latex() == HESSIAN
+    assert sg.formula("norm(A@x-b)**2", wrt=("x", "x")).unicode(header=True) == "∇ₓ² f = 2 Aᵀ A"
+
+
+def test_of_a_transform_with_several_results_the_run_is_shown():
+    """What the transform alone does not tell: two arguments at once, of which the function picks one."""
+    both = sg.func.grad(loss, (0, 2))
+    text = sg.latex(lambda w, X, y: both(w, X, y)[1], W, X, Y)
+    assert text == "-X w"
+
+
+def test_a_norm_that_stands_below_a_fraction_bar_is_not_zero():
+    text = sg.latex(lambda x: sg.exp(-sg.linalg.norm(x)), (3,), wrt=("x", "x"))
+    assert text.count(r"\lVert x \rVert") == 4
