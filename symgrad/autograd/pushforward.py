@@ -18,6 +18,7 @@ from symgrad.autograd.sweeps import grad
 from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError, SymgradError
 from symgrad.op import shape_of
+from symgrad.ops.fitting import unbroadcast
 from symgrad.ops.kinks import steepest
 from symgrad.tape import dual
 from symgrad.tape.bundle import Bundle, row_of
@@ -211,7 +212,7 @@ def _transposed(rows: Sequence[Any], wanted: Sequence[Any], tangents: Sequence[A
     pairs = [(r, t) for r, t in zip(rows, tangents, strict=False) if r is not None and t is not None]
     if any(not isinstance(r, (Recorded, Dual)) or _hides(r) for r, _ in pairs):
         raise AutogradError("what it returns does not follow from its arguments by operations on tensors")
-    pairs = [(r, t) for r, t in pairs if r.requires_grad]
+    pairs = [(unbroadcast(r, shape_of(t)), t) for r, t in pairs if r.requires_grad]
     if not pairs:
         return (None,) * len(wanted)
     return grad([r for r, _ in pairs], wanted, [t for _, t in pairs], create_graph=True, allow_unused=True)

@@ -12,17 +12,23 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.autograd.batched import Level, VmapInfo, in_batches
 from symgrad.autograd.shown import version_of
 from symgrad.errors import ArgumentError
 from symgrad.func.chances import drawing
 from symgrad.op import shape_of
 from symgrad.ops.joining import stack
+from symgrad.ops.shaping import movedim
 from symgrad.tape import containers
+from symgrad.tape.bundle import Bundle, bundled
 from symgrad.tape.dual import Dual
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
 
 __all__ = ["vmap"]
+
+_CARRIED = (Recorded, Dual, Bundle)
+_TENSORS = (*_CARRIED, np.ndarray)
 
 
 def vmap(
@@ -71,19 +77,30 @@ def vmap(
 
         shared = [x for x, dim in zip(leaves, dims, strict=True) if dim is None and isinstance(x, Recorded)]
         size = _batch_size(leaves, dims)
-        rows = []
-        with drawing(randomness) as start:
-            for k in range(size or 1):
-                start()
+
+        def each() -> Any:
+            rows = []
+            with drawing(randomness) as start:
+                for k in range(size or 1):
+                    start()
+                    pairs = zip(leaves, dims, strict=True)
+                    before = [version_of(x) for x in shared]
+                    rows.append(run([_example(x, dim, k) if size else _imagined(x, dim) for x, dim in pairs]))
+                    if before != [version_of(x) for x in shared]:
+                        raise ArgumentError(
+                            f"{call}: an inplace operation on an argument with in_dim=None is not possible: examples "
+                            "run one after the other and would all change it; give every example its own (.clone() "
+                            "inside)."
+                        )
+            return _stacked(rows, out_dims, name, bool(size))
+
+        def whole(level: Level) -> Any:
+            with drawing("same" if randomness == "same" else "error"):
                 pairs = zip(leaves, dims, strict=True)
-                before = [version_of(x) for x in shared]
-                rows.append(run([_example(x, dim, k) if size else _imagined(x, dim) for x, dim in pairs]))
-                if before != [version_of(x) for x in shared]:
-                    raise ArgumentError(
-                        f"{call}: an inplace operation on an argument with in_dim=None is not possible: examples run "
-                        "one after the other and would all change it; give every example its own (.clone() inside)."
-                    )
-        return _stacked(rows, out_dims, name, bool(size))
+                result = run([x if dim is None else level.bundle(x, dim) for x, dim in pairs])
+            return _unbundled(result, out_dims, name, level)
+
+        return in_batches(VmapInfo(size, randomness), leaves, each, whole) if size else each()
 
     return mapped
 
@@ -112,7 +129,7 @@ def _imagined(leaf: Any, dim: int | None) -> Any:
 
 
 def _tensor(leaf: Any) -> Any:
-    return leaf if isinstance(leaf, (Recorded, Dual)) else plain(Tensor, np.asarray(leaf))
+    return leaf if isinstance(leaf, _CARRIED) else plain(Tensor, np.asarray(leaf))
 
 
 # ---------------------------------------------------------------------------------------------- the axes
@@ -148,7 +165,7 @@ def _axis(leaf: Any, dim: Any, call: str) -> int | None:
         raise ArgumentError(
             f"{call}: Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
         )
-    if not isinstance(leaf, (Recorded, Dual, np.ndarray)):
+    if not isinstance(leaf, _TENSORS):
         raise ArgumentError(
             f"{call}: Got in_dim={dim} for an input but the input is of type {type(leaf)}. We cannot vmap over "
             "non-Tensor arguments, please use None as the respective in_dim"
@@ -197,18 +214,43 @@ def _batch_size(leaves: list[Any], dims: list[int | None]) -> int:
 # ---------------------------------------------------------------------------------------------- the results
 
 
+def _unbundled(result: Any, out_dims: Any, name: str, level: Level) -> Any:
+    """The results of a run on bundles."""
+    leaves, structure = containers.flatten(result)
+    dims = _result_axes(structure, out_dims, name)
+    joined = []
+    for leaf, dim in zip(leaves, dims, strict=True):
+        if dim is None or not isinstance(leaf, (*_TENSORS, np.generic)):
+            one = leaf.each() if level.owns(leaf) else (leaf,)
+            joined.append(_joined(one, dim, name))
+        else:
+            whole = bundled(leaf if level.owns(leaf) else _tensor(leaf), level.tag, level.info.batch_size)
+            joined.append(movedim(whole, 0, dim) if dim else whole)
+    return containers.unflatten(structure, iter(joined))
+
+
 def _stacked(rows: list[Any], out_dims: Any, name: str, filled: bool) -> Any:
     """The results of all examples as one; of an empty batch, no example of them."""
+    columns = [containers.flatten(row) for row in rows]
+    structure = columns[0][1]
+    if any(other != structure for _, other in columns):
+        raise ArgumentError("vmap: the function gave results nested differently for different examples.")
+    dims = _result_axes(structure, out_dims, name)
+    parts = zip(*(leaves for leaves, _ in columns), strict=True)
+    joined = [_joined(part, dim, name) for part, dim in zip(parts, dims, strict=True)]
+    if not filled:
+        joined = [x if dim is None else x.narrow(dim, 0, 0) for x, dim in zip(joined, dims, strict=True)]
+    return containers.unflatten(structure, iter(joined))
+
+
+def _result_axes(structure: Any, out_dims: Any, name: str) -> list[Any]:
+    """Where the batch goes in every result."""
     call = f"vmap({name}, ..., out_dims={out_dims})"
     if not all(dim is None or type(dim) is int for dim in containers.flatten(out_dims)[0]):
         raise ArgumentError(
             f"{call}: `out_dims` must be an int, None or a python collection of ints representing where in the outputs "
             "the vmapped dimension should appear."
         )
-    columns = [containers.flatten(row) for row in rows]
-    structure = columns[0][1]
-    if any(other != structure for _, other in columns):
-        raise ArgumentError("vmap: the function gave results nested differently for different examples.")
     if structure == containers.LEAF and isinstance(out_dims, tuple) and len(out_dims) == 1:
         out_dims = out_dims[0]
     dims = _spread(out_dims, structure)
@@ -217,25 +259,21 @@ def _stacked(rows: list[Any], out_dims: Any, name: str, filled: bool) -> Any:
             f"{call}(<inputs>): out_dims is not compatible with the structure of `outputs`: it is nested as they are, "
             f"{containers.shown(structure)}."
         )
-    parts = zip(*(leaves for leaves, _ in columns), strict=True)
-    joined = [_joined(part, dim, name) for part, dim in zip(parts, dims, strict=True)]
-    if not filled:
-        joined = [x if dim is None else x.narrow(dim, 0, 0) for x, dim in zip(joined, dims, strict=True)]
-    return containers.unflatten(structure, iter(joined))
+    return dims
 
 
 def _joined(part: tuple[Any, ...], dim: Any, name: str) -> Any:
     if dim is None:
-        if any(isinstance(x, (Recorded, Dual, np.ndarray)) for x in part) and not _common(part):
+        if any(isinstance(x, _TENSORS) for x in part) and not _common(part):
             raise ArgumentError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
         return part[0]
-    if not all(isinstance(x, (Recorded, Dual, np.ndarray, np.generic)) for x in part):
-        kind = next(type(x) for x in part if not isinstance(x, (Recorded, Dual, np.ndarray, np.generic)))
+    if not all(isinstance(x, (*_TENSORS, np.generic)) for x in part):
+        kind = next(type(x) for x in part if not isinstance(x, (*_TENSORS, np.generic)))
         raise ArgumentError(
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {kind}. Did you mean to set the "
             "`out_dims=` argument to None for output?"
         )
-    return stack([x if isinstance(x, Dual) else _tensor(x) for x in part], dim)
+    return stack([_tensor(x) for x in part], dim)
 
 
 def _common(part: tuple[Any, ...]) -> bool:
@@ -243,7 +281,7 @@ def _common(part: tuple[Any, ...]) -> bool:
     first = part[0]
     if all(x is first for x in part):
         return True
-    if any(isinstance(x, Dual) or getattr(x, "requires_grad", False) for x in part):
+    if any(isinstance(x, (Dual, Bundle)) or getattr(x, "requires_grad", False) for x in part):
         return False
     arrays = [np.asarray(x._value if isinstance(x, Recorded) else x) for x in part]
     return all(x.shape == arrays[0].shape and x.tobytes() == arrays[0].tobytes() for x in arrays)
