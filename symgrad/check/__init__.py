@@ -1,7 +1,8 @@
 """Checking anybody's gradient against the exact one, and saying what the mistake is.
 
 ``symgrad.check(f, grad, *args)`` runs ``f`` on tensors, so that the tape knows its exact gradient, compares ``grad``
-with it entry by entry, and looks for the mistake that explains the difference.  The tolerance is not a guess: it
+with it entry by entry, and looks for the mistake that explains the difference.  ``grad`` may be a gradient, a Jacobian,
+a vjp, a jvp or an elementwise derivative (:mod:`symgrad.check.kinds`).  The tolerance is not a guess: it
 follows from the dtype of the gradient and from how much the exact one moves when the inputs move by a rounding error.
 """
 
@@ -12,9 +13,9 @@ from types import ModuleType
 from typing import Any
 
 from symgrad.check.report import ArgumentReport, Diagnosis, Report
-from symgrad.check.run import check
+from symgrad.check.run import assert_gradient, check
 
-__all__ = ["ArgumentReport", "Diagnosis", "Report", "check"]
+__all__ = ["ArgumentReport", "Diagnosis", "Report", "assert_gradient", "check"]
 
 
 class _CallableModule(ModuleType):

@@ -87,6 +87,22 @@ class ArgumentReport:
         exact = self.exact[self.worst]
         return None if exact == 0 or not np.isfinite(exact) else (self.given[self.worst] / exact).item()
 
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as plain data."""
+        found: dict[str, Any] = {"name": self.name, "function": self.function, "kind": self.kind, "ok": self.ok}
+        found |= {"shape": list(self.exact.shape), "entries": int(self.exact.size), "wrong": self.wrong}
+        if self.diagnosis is None:
+            return found | {"notes": list(self.notes)}
+        if self.worst is not None:
+            given, exact = _plain(self.given[self.worst]), _plain(self.exact[self.worst])
+            found["worst"] = {"index": list(self.worst), "given": given, "exact": exact}
+        else:
+            found["given_shape"] = list(self.given.shape)
+        d = self.diagnosis
+        found["mistake"] = {"kind": d.kind, "sentence": d.sentence, "look_for": d.hint, "line": d.line}
+        formulas = dict(zip(("formula", "latex"), _formulas(self) or ("", ""), strict=True))
+        return found | formulas | {"notes": list(self.notes)}
+
     @property
     def formula(self) -> str | None:
         """The exact gradient as text; None when ``f`` had to be treated as a black box."""
@@ -98,6 +114,12 @@ class ArgumentReport:
         """The exact gradient in LaTeX; None when ``f`` had to be treated as a black box."""
         found = self.formulas()
         return None if found is None else found[1]
+
+
+def _plain(value: Any) -> Any:
+    """A number as JSON has it; texts for those that it does not have."""
+    number = np.asarray(value).item()
+    return number if isinstance(number, (int, float)) and np.isfinite(number) else str(number)
 
 
 @dataclass(repr=False)
@@ -135,6 +157,16 @@ class Report:
     def diagnosis(self) -> Diagnosis | None:
         """The first mistake found, None when all is right."""
         return next((a.diagnosis for a in self.arguments if a.diagnosis is not None), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain data for JSON: verdict, and for each argument the worst entry, mistake and formula."""
+        return {
+            "ok": self.ok,
+            "function": self.function,
+            "method": self.method,
+            "arguments": [a.to_dict() for a in self.arguments],
+            "notes": list(self.notes),
+        }
 
     def raise_for_mismatch(self) -> Report:
         """Raise ``CheckFailed`` (an ``AssertionError``) with this report as text unless it is right; gives itself."""
@@ -217,14 +249,16 @@ def two_texts(a: Any, b: Any) -> tuple[str, str]:
     return f"{form(a):.{digits}g}", f"{form(b):.{digits}g}"
 
 
-def _formula_rows(a: ArgumentReport) -> list[str]:
+def _formulas(a: ArgumentReport) -> tuple[str, str] | None:
     try:
-        found = a.formulas()
+        return a.formulas()
     except SymgradError as error:
-        return _row("formula", f"not available: {error}")
-    if found is None:
-        return []
-    return _row("formula", found[0]) + _row("LaTeX", found[1])
+        return f"not available: {error}", ""
+
+
+def _formula_rows(a: ArgumentReport) -> list[str]:
+    found = _formulas(a)
+    return [] if found is None else [*_row("formula", found[0]), *_row("LaTeX", found[1])]
 
 
 def _row(label: str, text: str) -> list[str]:

@@ -211,3 +211,17 @@ def read_flat(given: Given, shape: tuple[int, ...]) -> None:
 
     given.gradients, again = read(given.gradients), given.again
     given.again = None if again is None else lambda values: read(again(values))
+
+
+def assert_gradient(f: Callable[..., Any], grad: Any, *args: Any, **options: Any) -> None:
+    """Raise ``CheckFailed`` (an ``AssertionError``) with the whole report unless ``check`` finds the derivative right.
+
+    For tests; arguments and options are those of :func:`check`.
+
+    >>> assert_gradient(lambda x: (x**2).sum(), lambda x: 2 * x, np.array([1.0, 2.0]))
+    >>> assert_gradient(np.sin, lambda x: -np.cos(x), np.array([1.0, 2.0]))
+    Traceback (most recent call last):
+        ...
+    symgrad.errors.CheckFailed: ...
+    """
+    check(f, grad, *args, **options).raise_for_mismatch()

@@ -1,21 +1,20 @@
-"""The commands that print formulas: ``python -m symgrad latex``, ``derive`` and ``judge``.
+"""The commands that print formulas: ``python -m symgrad latex``, ``derive`` and ``judge``; and ``check``.
 
 The value is a text such as ``"sum((X@w-y)**2)"``, ``file.py:function`` or ``package.module:function``.  What was asked
 for goes to standard output, errors go to standard error.  Exit codes: 0, 2 for an error; ``judge`` gives 0 for EQUAL, 1
-for DIFFERENT, 3 for UNDECIDED.
+for DIFFERENT, 3 for UNDECIDED, and ``check`` 0 for right, 1 for wrong.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import re
 import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from symgrad.errors import ArgumentError, NameProblem, SymgradError
+from symgrad.errors import ArgumentError, SymgradError
+from symgrad.guide.checking import add_check, run_check
+from symgrad.guide.loading import loaded
 
 FORMATS = ("latex", "unicode", "markdown", "typst", "mathml")
 EXIT = {"EQUAL": 0, "DIFFERENT": 1, "UNDECIDED": 3}
@@ -66,6 +65,7 @@ def add_commands(commands: Any) -> None:
     judge.add_argument("--wrt", metavar="NAME", help="the variable; without it the values are compared")
     judge.add_argument("--shapes", metavar="SHAPES", help="as in 'X=n,m w=m'; found by trying where omitted")
     judge.add_argument("--assume", metavar="STRUCTURES", default="", help="as in 'W=symmetric'")
+    add_check(commands)
 
 
 NAMES_HELP = "of parts: a letter (u), a list (r,p), or what they stand for ('r = A@x - b; p = softmax(r)')"
@@ -92,6 +92,8 @@ def _value(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run one command; gives the exit code."""
+    if options.command == "check":
+        return run_check(options)
     try:
         return {"latex": _latex, "derive": _derive, "judge": _judge}[options.command](options)
     except SymgradError as error:
@@ -165,49 +167,3 @@ def _judge(options: argparse.Namespace) -> int:
 
 def _names(text: str | None) -> tuple[str, ...]:
     return tuple(part for part in re.split(r"[,\s]+", text or "") if part)
-
-
-def loaded(value: str) -> Any:
-    """A text as it is, or the function that ``file.py:name`` or ``package.module:name`` names."""
-    path, colon, name = value.rpartition(":")
-    if not colon or not name.isidentifier():
-        return value
-    if path.endswith(".py"):
-        module = _file_module(Path(path))
-    elif all(part.isidentifier() for part in path.split(".")) and path:
-        module = _named_module(path)
-    else:
-        return value
-    if not callable(getattr(module, name, None)):
-        known = sorted(k for k, v in vars(module).items() if callable(v) and not k.startswith("_"))
-        raise NameProblem(f"{path} has no function {name!r}; it has {', '.join(known[:12]) or 'none'}.")
-    return getattr(module, name)
-
-
-def _file_module(file: Path) -> Any:
-    """A module from its file."""
-    if not file.is_file():
-        raise ArgumentError(f"there is no file {file}.")
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    if spec is None or spec.loader is None:
-        raise ArgumentError(f"{file} is no Python file that can be loaded.")
-    module = importlib.util.module_from_spec(spec)
-    return _executed(str(file), lambda: spec.loader.exec_module(module) or module)  # type: ignore[union-attr]
-
-
-def _named_module(path: str) -> Any:
-    """A module by its name, from where Python finds modules and from the current folder."""
-    sys.path.append("")
-    try:
-        return _executed(path, lambda: importlib.import_module(path))
-    finally:
-        sys.path.remove("")
-
-
-def _executed(said: str, run: Callable[[], Any]) -> Any:
-    try:
-        return run()
-    except ModuleNotFoundError as error:
-        raise ArgumentError(f"{said} could not be loaded: {error}.") from error
-    except Exception as error:
-        raise ArgumentError(f"{said} could not be run: {type(error).__name__}: {error}") from error

@@ -30,7 +30,7 @@ THIRD_SIZES = (5, 7, 3, 11, 4, 9, 6, 8, 2, 10, 13)
 
 def run_on_examples(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple[Reading, Term]:
     """A function run on example arrays; ``known`` shapes keep their letters, the others are found by trying."""
-    names, shapes = _example_shapes(f, known, scalar)
+    names, shapes = example_shapes(f, known, scalar)
 
     def run(sizes: dict[Any, int], lettered: bool = True) -> tuple[Reading, Term]:
         letters = {n: letter for letter, n in sizes.items()} if lettered else {}
@@ -40,14 +40,14 @@ def run_on_examples(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple
             except np.linalg.LinAlgError:
                 return ran(f, _arrays(names, shapes, sizes, definite=True), letters)
 
-    first = _sizes(shapes, SIZES)
+    first = sizes_of(shapes, SIZES)
     try:
         reading, term = run(first)
     except np.linalg.LinAlgError:
         # XᵀX of a wide X is singular at any entries.
-        first = _sizes(shapes, SIZES[::-1])
+        first = sizes_of(shapes, SIZES[::-1])
         reading, term = run(first)
-    found = _for_all_sizes(term, first, lambda order: (_sizes(shapes, order), run(_sizes(shapes, order))[1]))
+    found = _for_all_sizes(term, first, lambda order: (sizes_of(shapes, order), run(sizes_of(shapes, order))[1]))
     return (reading, found) if found is not None else run(first, lettered=False)
 
 
@@ -78,7 +78,7 @@ def run_at_sizes(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Reading,
     shapes = {k: tuple(letters.get(n, n) for n in s) for k, s in zip(names, given, strict=True)}  # type: ignore[union-attr]
 
     def again(order: Sequence[int]) -> tuple[dict[Any, int], Term]:
-        sizes = _sizes(shapes, order)
+        sizes = sizes_of(shapes, order)
         with np.errstate(all="ignore"):
             return sizes, ran(f, _arrays(names, shapes, sizes), {n: letter for letter, n in sizes.items()})[1]
 
@@ -182,7 +182,7 @@ def _same(a: Term, b: Term, sizes: dict[Any, int]) -> bool:
         return False
 
 
-def _sizes(shapes: Shapes, order: Sequence[int]) -> dict[Any, int]:
+def sizes_of(shapes: Shapes, order: Sequence[int]) -> dict[Any, int]:
     """A size for every letter, none of which is a number of the shapes."""
     letters = dict.fromkeys(s for shape in shapes.values() for s in shape if isinstance(s, str))
     fixed = {s for shape in shapes.values() for s in shape if isinstance(s, int)}
@@ -206,7 +206,7 @@ def _arrays(names: Sequence[str], shapes: Shapes, sizes: dict[Any, int], definit
 # ---------------------------------------------------------------------------------------------- shapes
 
 
-def _example_shapes(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple[list[str], Shapes]:
+def example_shapes(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple[list[str], Shapes]:
     """The parameters of a function, and shapes of them with which it runs."""
     from symgrad.tape.modes import enable_grad
     from symgrad.tensor.creation import tensor
@@ -221,7 +221,7 @@ def _example_shapes(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple
         progress = _Progress()
         out: Any = None
         for definite in (False, True):
-            values = [tensor(a, requires_grad=True) for a in _arrays(names, shapes, _sizes(shapes, SIZES), definite)]
+            values = [tensor(a, requires_grad=True) for a in _arrays(names, shapes, sizes_of(shapes, SIZES), definite)]
             with np.errstate(all="ignore"), enable_grad():
                 try:
                     out = f(*values)

@@ -1,0 +1,106 @@
+"""python -m symgrad check: reports on standard output, exit codes 0, 1 and 2, JSON; and the assertion for tests."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from symgrad.__main__ import main
+from symgrad.check import assert_gradient
+from symgrad.errors import CheckFailed
+
+LOSSES = """
+import numpy as np
+
+def loss(w, X, y, rate=0.5):
+    r = X @ w - y
+    return (r**2).sum() + rate * (w**2).sum()
+
+def loss_grad(w, X, y, rate=0.5):
+    return 2 * X.T @ (X @ w - y) + 2 * rate * w
+
+def forgotten(w, X, y, rate=0.5):
+    return 2 * X.T @ (X @ w - y)
+
+def layer(x, A):
+    return np.tanh(A @ x)
+
+def layer_vjp(v, x, A):
+    u = v * (1 - np.tanh(A @ x) ** 2)
+    return A.T @ u, np.outer(u, x)
+
+def fails(x):
+    return x.nothing
+
+def fails_grad(x):
+    return x
+"""
+
+
+@pytest.fixture
+def losses(tmp_path):
+    file = tmp_path / "losses.py"
+    file.write_text(LOSSES)
+    return str(file)
+
+
+def test_exit_codes_and_reports(losses, capsys):
+    shapes = ["--shapes", "X=5,3 w=3 y=5"]
+    assert main(["check", f"{losses}:loss", *shapes]) == 0
+    assert "d loss / d w: right" in capsys.readouterr().out
+    assert main(["check", f"{losses}:loss", "--grad", "forgotten", *shapes, "--dtype", "float32"]) == 1
+    out = capsys.readouterr().out
+    assert "missing" in out
+    assert "losses.py:6: return (r**2).sum() + rate" in out
+    assert main(["check", f"{losses}:layer"]) == 0
+    assert "vjp of layer by A: right" in capsys.readouterr().out
+    assert main(["check", f"{losses}:fails", "--at", "x=[1.0]"]) == 2
+    assert "AttributeError" in capsys.readouterr().err
+
+
+def test_points(losses, tmp_path, capsys):
+    at = "w=[1, 2], X=[[1.0, 2.0], [3.0, 4.0]]; y=[0.5, 1.0] rate=0.1"
+    assert main(["check", f"{losses}:loss", "--at", at, "--wrt", "w"]) == 0
+    arrays = {"w": [1.0, 2.0], "X": [[1.0, 2.0]], "y": [0.5]}
+    np.savez(tmp_path / "point.npz", **arrays)
+    (tmp_path / "point.json").write_text(json.dumps(arrays))
+    for file in ("point.npz", "point.json"):
+        assert main(["check", f"{losses}:loss", "--at", str(tmp_path / file)]) == 0
+    capsys.readouterr()
+    for wrong, words in (
+        (["--at", "w=[1.0]"], "nothing is said of X, y"),
+        (["--at", "w=open('x')"], "--at holds numbers"),
+        (["--at", "nothing.npz"], "no file"),
+        (["--shapes", "W=3"], "no argument 'W'"),
+        (["--grad", "wrong"], "no function 'wrong'"),
+        (["--at", at, "--wrt", "v"], "--wrt names 'v'"),
+    ):
+        assert main(["check", f"{losses}:loss", *wrong]) == 2
+        assert words in capsys.readouterr().err
+    assert main(["check", f"{losses}:forgotten", "--shapes", "X=5,3 w=3 y=5"]) == 2
+    assert "name the derivative of forgotten with --grad" in capsys.readouterr().err
+    assert main(["check", "sum(x)"]) == 2
+
+
+def test_json(losses, capsys):
+    assert main(["check", f"{losses}:loss", "--grad", "forgotten", "--shapes", "X=5,3 w=3 y=5", "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert (report["ok"], report["function"]) == (False, "loss")
+    (argument,) = report["arguments"]
+    assert (argument["name"], argument["wrong"], argument["mistake"]["kind"]) == ("w", 3, "term")
+    assert set(argument["worst"]) == {"index", "given", "exact"}
+    assert "X" in argument["formula"]
+    assert main(["check", f"{losses}:fails", "--at", "x=[1.0]", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["ok"] is None
+
+
+def test_the_assertion_for_tests():
+    assert_gradient(np.sin, np.cos, np.ones(3))
+    with pytest.raises(CheckFailed, match="d sin / d x: WRONG"):
+        assert_gradient(np.sin, lambda x: -np.cos(x), np.ones(3))
+    nan = lambda x: np.cos(x) * np.nan  # noqa: E731
+    with pytest.raises(CheckFailed) as caught:
+        assert_gradient(np.sin, nan, np.ones(3))
+    assert "NaN" in str(caught.value)
