@@ -1,4 +1,4 @@
-"""The command line: ``python -m symgrad latex VALUE``, ``derive``, ``judge``, ``check``, ``demo``, ``op NAME``, ``version``."""
+"""The command line: ``python -m symgrad latex VALUE``, ``derive``, ``judge``, ``check``, ``demo``, ``op``, ``version``."""
 
 from __future__ import annotations
 
