@@ -1,4 +1,4 @@
-"""The command line: ``python -m symgrad latex VALUE``, ``derive``, ``judge``, ``check``, ``demo``, ``op``, ``version``."""
+"""The command line: ``python -m symgrad latex VALUE``, ``derive``, ``judge``, ``check``, ``demo``, ``op``."""
 
 from __future__ import annotations
 

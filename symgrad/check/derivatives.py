@@ -42,16 +42,6 @@ class Derivative:
             return _jacobians(output, leaves)
         return [pushed(output, [leaf], [v]) for leaf, v in zip(leaves, self.tangents, strict=True)]
 
-    def size(self, derivative: Any, outputs: int) -> Any:
-        """What rounding errors are measured by: the largest entry; in a Jacobian that of each row.
-
-        ``outputs`` is how many of the leading axes belong to the value.
-        """
-        if self.kind != "jacobian" or derivative.ndim == outputs:
-            return largest(derivative)
-        inner = tuple(range(outputs, derivative.ndim))
-        return np.max(np.where(np.isfinite(derivative), np.abs(derivative), 0), axis=inner, keepdims=True, initial=0)
-
     def contracted(self, derivative: Any, seeds: Any) -> Any:
         """The products of each seed with the derivative: one row per seed."""
         return np.tensordot(seeds, derivative, axes=seeds.ndim - 1)

@@ -110,7 +110,7 @@ def _by_autograd(autograd: Any, f: Callable[..., Any]) -> Callable[..., Any]:
         places = [k for k, arg in enumerate(args) if any(is_differentiable(part) for _, part in leaves(arg, ""))]
         found = []
         for k in places:
-            pull, _ = autograd.make_vjp(lambda value, k=k: f(*args[:k], value, *args[k + 1 :]), args[k])
+            pull, _ = autograd.make_vjp(lambda value, k=k: f(*args[:k], value, *args[k + 1 :]))(args[k])
             found.append(pull(np.conj(cotangent) if isinstance(cotangent, np.ndarray) else cotangent))
         return tuple(np.conj(g) if isinstance(g, np.ndarray) else g for g in found)
 

@@ -152,7 +152,7 @@ def _black_box(subject: Subject, given: Sequence[Any], run: Callable[[Sequence[A
         )
     for g, error, c, own in zip(gradients, errors, given, subject.eps, strict=True):
         eps = max(epsilon(c.dtype), own, computed)
-        found.tolerance.append(4 * error + eps * _ulps(eps) * (np.abs(g) + subject.derivative.size(g, np.ndim(value))))
+        found.tolerance.append(4 * error + eps * _ulps(eps) * (np.abs(g) + largest(g)))
     _look_for_kinks(subject, found, given, run, computed)
     return found
 
@@ -196,7 +196,7 @@ def _set_tolerances(subject: Subject, found: Exact, given: Sequence[Any]) -> Non
     for i, g in enumerate(found.gradients):
         moved = np.max([np.abs(s[i] - g) for s in near], axis=0) if near else np.zeros(g.shape)
         moved_far = np.max([np.abs(s[i] - g) for s in far], axis=0) if far else np.zeros(g.shape)
-        floor = eps[i] * _ulps(eps[i]) * (np.abs(g) + subject.derivative.size(g, np.ndim(found.value)))
+        floor = eps[i] * _ulps(eps[i]) * (np.abs(g) + largest(g))
         # Noise grows with the size of the move; a jump does not.  What jumps is a kink, and no excuse for an error.
         jump = (moved > np.sqrt(eps[i]) * largest(g)) & (moved_far < 4 * moved)
         found.tolerance.append(min(ULPS, _ulps(eps[i])) * np.where(jump | ~np.isfinite(moved), 0, moved) + floor)

@@ -200,8 +200,9 @@ def _of_result(q: Question, path: tuple[Any, ...], out: Any) -> tuple[Callable[.
 
 def read_flat(given: Given, shape: tuple[int, ...]) -> None:
     """Jacobians of flattened results by flattened arguments are given the axes of both."""
-    wanted = [shape + np.shape(given.args[k]) for k in given.positions]
-    flat = [(int(np.prod(shape)), int(np.size(given.args[k]))) for k in given.positions]
+    inner = [np.shape(as_array(given.args[k])) for k in given.positions]
+    wanted = [shape + below for below in inner]
+    flat = [(int(np.prod(shape)), int(np.prod(below))) for below in inner]
 
     def read(gradients: list[Any]) -> list[Any]:
         return [

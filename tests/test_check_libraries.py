@@ -1,0 +1,117 @@
+"""sg.check of what torch, JAX, HIPS autograd and this library compute: of scalars and of arrays, custom rules too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.check import check
+from symgrad.errors import ArgumentError
+
+RNG = np.random.default_rng(9)
+X, A = RNG.normal(size=4), RNG.normal(size=(3, 4))
+
+
+@pytest.mark.peer
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch.func.jvp itself
+def test_torch():
+    torch = pytest.importorskip("torch")
+
+    class Cube(torch.autograd.Function):
+        factor = 3
+
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, g):
+            return Cube.factor * g * ctx.saved_tensors[0] ** 2
+
+    def layer(p, x):
+        return {"h": torch.tanh(p["A"] @ x), "norm": (p["A"] ** 2).sum()}
+
+    assert check(Cube.apply, "torch", X)
+    assert check(lambda x: Cube.apply(x).sum(), "torch", X.astype(np.float32))
+    Cube.factor = 2
+    report = check(Cube.apply, "torch", X)
+    assert (report.diagnosis.kind, report.arguments[0].kind) == ("factor", "vjp")
+    report = check(layer, "torch", {"A": A}, X)
+    assert report.ok, report
+    assert [a.name for a in report.arguments] == ["p_A", "x"]
+
+    def f(x):
+        return torch.tanh(torch.tensor(A) @ x)
+
+    x = torch.tensor(X)
+    assert check(f, torch.func.jacrev(f), x)
+    assert check(f, torch.autograd.functional.jacobian(f, x), x)
+    assert check(f, lambda primals, tangents: torch.func.jvp(f, primals, tangents), x, kind="jvp")
+    assert check(f, lambda x: torch.func.vjp(f, x), x)
+    assert check(f, lambda x: 2 * torch.func.jacrev(f)(x), x).diagnosis.kind == "factor"
+    assert check(torch.sin, torch.cos, x).arguments[0].kind == "elementwise"
+
+
+@pytest.mark.peer
+def test_jax():
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+
+    @jax.custom_vjp
+    def clipped(x):
+        return jnp.sin(x)
+
+    clipped.defvjp(lambda x: (jnp.sin(x), x), lambda x, g: (2 * g * jnp.cos(x),))
+    report = check(clipped, "jax", X)
+    assert report.diagnosis.kind == "factor", report
+    f = lambda p, x: {"h": jnp.tanh(p["A"] @ x)}  # noqa: E731
+    report = check(f, "jax", {"A": A}, X)
+    assert report.ok, report
+    assert check(lambda x: jnp.sum(x**2), "jax", X)
+    x = jnp.asarray(X)
+    g = lambda x: jnp.tanh(A.astype(np.float32) @ x)  # noqa: E731
+    assert check(g, jax.jacobian(g), x)
+    assert check(g, lambda primals, tangents: jax.jvp(g, primals, tangents), x, kind="jvp")
+    assert check(g, lambda x: jax.vjp(g, x), x)
+
+
+@pytest.mark.peer
+def test_hips_autograd():
+    autograd = pytest.importorskip("autograd")
+    anp = autograd.numpy
+
+    def f(p, x):
+        return anp.tanh(anp.dot(p["A"], x))
+
+    assert check(f, "autograd", {"A": A}, X)
+    assert check(lambda x: anp.sum(anp.sin(x)), "autograd", X)
+    assert check(lambda x: anp.sum(anp.sin(x)), autograd.grad(lambda x: anp.sum(anp.sin(x))), X)
+    assert check(lambda x: f({"A": A}, x), autograd.jacobian(lambda x: f({"A": A}, x)), X)
+
+    @autograd.extend.primitive
+    def square(x):
+        return x**2
+
+    autograd.extend.defvjp(square, lambda out, x: lambda g: -2 * x * g)
+    assert check(square, "autograd", X).diagnosis.kind == "sign"
+
+
+def test_this_library():
+    class Twice(sg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x, y)
+            return x * y
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            return g * y, g * y
+
+    report = check(Twice.apply, "symgrad", X, X + 1)
+    assert report.arguments[0].ok
+    assert report.diagnosis.kind == "swapped"
+    with pytest.raises(ArgumentError, match="leave out kind"):
+        check(Twice.apply, "symgrad", X, X, kind="jvp")
