@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from symgrad.dtypes import is_narrow
 from symgrad.errors import AutogradError
 from symgrad.op import shape_of
 from symgrad.ops.complex import real
@@ -38,7 +41,9 @@ def unbroadcast(g: Any, shape: tuple[Any, ...]) -> Any:
         raise AutogradError(f"A gradient of shape {tuple(got)} does not fit a value of shape {tuple(shape)}.")
     axes = tuple(range(lead)) + tuple(k + lead for k, size in enumerate(shape) if size == 1 and got[k + lead] != 1)
     if axes:
-        g = sum_op(g, dim=axes, keepdim=True)
+        # Arrays of half precision are added in float32, as tensors are: NumPy would round every partial sum.
+        half = g.__class__ is np.ndarray and is_narrow(g.dtype)
+        g = sum_op.in_float32((g,), {"dim": axes, "keepdim": True}) if half else sum_op(g, dim=axes, keepdim=True)
     return squeeze_op(g, dim=tuple(range(lead))) if lead else g
 
 

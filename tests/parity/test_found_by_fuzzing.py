@@ -76,3 +76,23 @@ def test_strides_of_parts_of_nothing(cut: str) -> None:
 def test_one_entry_in_several_shapes_meets_itself(change: str) -> None:
     program = f"x = t.tensor(2.0); out = {change}"
     assert values(sg, program) == values(torch, program)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("how", ["y + x", "x * y", "y / x", "(x.sin() * y) ** 2", "t.where(x > 0, y, x)"])
+@pytest.mark.parametrize("shape", [(3,), (1, 3), (5, 1), ()])
+def test_gradients_of_repeated_half_precision_are_added_in_float32(shape: Any, how: str, dtype: str) -> None:
+    rng = np.random.default_rng(4)
+    x, y, g = rng.normal(0, 1, (5, 3)), rng.normal(0, 1, shape), rng.normal(0, 1, (5, 3))
+    program = (
+        f"x, y, g = (t.tensor(a).to(t.{dtype}) for a in (x, y, g)); y.requires_grad_(); "
+        f"(out,) = t.autograd.grad({how}, y, g)"
+    )
+    assert values(sg, program, x=x, y=y, g=g) == values(torch, program, x=x, y=y, g=g)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_long_sum_of_half_precision_does_not_stand_still(dtype: str) -> None:
+    x = sg.zeros(1, dtype=getattr(sg, dtype), requires_grad=True)
+    (x + sg.zeros(8192, dtype=getattr(sg, dtype))).backward(sg.ones(8192, dtype=getattr(sg, dtype)))
+    assert x.grad.item() == 8192
