@@ -92,6 +92,8 @@ class Op:
     opposite    of a comparison: the name of the one that holds where it does not
     turned      of a comparison: the name of the one that says the same with the operands exchanged
     domain      sampling interval per input, for the op-table test and the docs card
+    example     what shows on its card what the op does, where numbers of its domain do not: operands, as a number, a
+                list, "vector" or "matrix", and the parameters last
     kinks       points where the derivative jumps, for the docs card and the tests
     view        ``(array, **params)``: the memory of the array that the op shows, where its result is a view as in
                 torch; a result that NumPy had to copy is none; True where the kernel is that
@@ -163,6 +165,7 @@ class Op:
     opposite: str | None
     turned: str | None
     domain: Any
+    example: tuple[Any, ...] | None
     kinks: Any
     doc: str
     variadic: bool

@@ -95,6 +95,7 @@ def _spherical(name: str, kernel: Any, letter: str, in_digits: Any, doc: str) ->
         domain="off-zero",
         digits=digits.by_entry(in_digits),
         latex=rf"\mathrm{{{{{letter}}}}}_{{{{{{n}}}}}}\left({{0}}\right)",
+        example=(0.5, {"n": 1}),
         doc=doc,
     )
     return op

@@ -38,6 +38,7 @@ def _order(
         expanded=define is not None,
         digits=in_digits and digits.by_entry(in_digits),
         latex=latex,
+        example=(0.5, {"n": 1}),
         doc=doc,
     )
 

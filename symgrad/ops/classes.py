@@ -114,6 +114,7 @@ chosen_op: Op = primitive(
     define=lambda x, labels: sum_(_hot(labels, x) * x, -1),
     digits="kernel",
     expanded=True,
+    example=("matrix", [0, 1], {}),
     doc="The entry of every row that its label names; formulas show the sum over a one-hot row.",
 )
 

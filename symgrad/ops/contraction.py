@@ -314,6 +314,7 @@ einsum_op: Op = multilinear(
     variadic=True,
     node=_contract_node,
     indirect=True,
+    example=("matrix", "vector", {"inputs": ((0, 1), (1,)), "output": (0,), "shape": (2,)}),
     doc="Sum of products over labelled axes (einsum), with deltas and broadcasts.",
 )
 

@@ -79,6 +79,7 @@ adjugate_moved_op: Op = primitive(
     define=_as_moved,
     refuses={"h": "lu_cpu"},
     expanded=True,
+    example=("matrix", "matrix", {}),
     doc="The pullback of the adjugate, right for singular matrices, too; its own derivative is that of regular ones.",
 )
 nonsingular_op: Op = elementwise(
@@ -103,6 +104,7 @@ det_divided_op: Op = primitive(
     domain=("nonzero", "invertible"),
     refuses={"h": "lu_cpu"},
     expanded=True,
+    example=(6.0, "matrix", {}),
     doc="A determinant times the inverse of its matrix, the transposed cofactors; the adjugate of singular matrices.",
 )
 
@@ -130,6 +132,7 @@ det_divided_twice_op: Op = primitive(
     domain=("real", "nonzero", "invertible"),
     refuses={"h": "lu_cpu"},
     expanded=True,
+    example=("matrix", 6.0, "matrix", {}),
     doc="The pullback of det·inverse to the matrix, where the determinant is a value of its own.",
 )
 

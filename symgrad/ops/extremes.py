@@ -59,6 +59,7 @@ def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
         kinks=("ties",),
         digits="kernel",
         code=reduce_code(numpy_name),
+        example=("vector", {"dim": (0,), "keepdim": False}),
         doc=f"{name} over axes; ties share the gradient equally.",
     )
 
@@ -97,6 +98,7 @@ def _arg(name: str, kernel: Any, code: Any) -> Op:
         },
         domain="real",
         digits="order",
+        example=("vector", {"dim": 0, "keepdim": False}),
         doc=f"{name} along an axis; no derivative.",
     )
 

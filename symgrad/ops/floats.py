@@ -327,6 +327,7 @@ view_as_real_op: Op = primitive(
     retaken=True,
     domain="real",
     digits=digits.parts_of_complex,
+    example=([0.5 + 0j, -1.5 + 0j], {}),
     doc="Real and imaginary parts along a new last axis.",
 )
 view_as_complex_op: Op = primitive(
@@ -341,6 +342,7 @@ view_as_complex_op: Op = primitive(
     retaken=True,
     domain="real",
     digits=lambda mp, x: digits.complex_of(mp, x[..., 0], x[..., 1]),
+    example=([[1.0, 2.0]], {}),
     doc="The last axis, of size 2, read as real and imaginary part.",
 )
 

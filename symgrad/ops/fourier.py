@@ -43,6 +43,7 @@ fourier_op: Op = primitive(
     code=_code,
     domain="real",
     digits=digits.fourier,
+    example=([0.5 + 0j, -1.5 + 0j], {"dims": (0,), "inverse": False, "norm": "backward"}),
     doc="Discrete Fourier transform of complex arrays along axes, or its inverse.",
 )
 

@@ -306,6 +306,7 @@ getitem_op: Op = primitive(
     keeps=lambda index: index.fancy,
     digits="kernel",
     numbers="within",
+    example=("vector", {"index": Index(slice(1, None))}),
     doc="x[index]: basic, fancy and boolean indexing; arrays of places that are no constants are operands.",
 )
 put_op: Op = primitive(
@@ -320,6 +321,7 @@ put_op: Op = primitive(
     code=lambda g, *places, index, shape: f"put({g}, np.s_[{index.text(places)}], {shape_text(shape)})",
     domain="real",
     digits="kernel",
+    example=([1.0], {"index": Index(slice(1, None)), "shape": (2,)}),
     doc="Zeros with values added at an index: the transpose of getitem.",
 )
 
@@ -422,6 +424,7 @@ gather_op: Op = primitive(
     code=lambda x, index, dim: f"np.take_along_axis({x}, {index}, {dim})",
     domain="real",
     digits="kernel",
+    example=("vector", [1, 1], {"dim": 0}),
     doc="Entries along an axis, picked by an index array.",
 )
 
@@ -438,6 +441,7 @@ scatter_op: Op = primitive(
     code=lambda g, index, dim, shape: f"scatter({g}, {index}, {dim}, {shape_text(shape)})",
     domain="real",
     digits="kernel",
+    example=("vector", [1, 1], {"dim": 0, "shape": (3,)}),
     doc="Zeros with values added along an axis by an index array: the transpose of gather.",
 )
 
@@ -497,6 +501,7 @@ one_hot_op: Op = primitive(
     domain="index",
     latex=r"\operatorname{{onehot}}\left({0}\right)",
     digits="kernel",
+    example=([1, 0], {"classes": 3, "dtype": "int64"}),
     doc="A new last axis with a 1 at the index; no derivative.",
 )
 
@@ -552,5 +557,6 @@ index_put_op: Op = primitive(
     digits="kernel",
     numbers="within",
     keeps=lambda index: index.fancy,
+    example=("vector", [9.0], {"index": Index(slice(1, None))}),
     doc="A copy of x with x[index] = value.",
 )

@@ -34,6 +34,7 @@ expn_op: Op = family(
     domain="positive",
     digits=digits.by_entry(lambda mp, x, n: mp.expint(n, x)),
     latex=r"\mathrm{{E}}_{{{n}}}\left({0}\right)",
+    example=(0.5, {"n": 1}),
     doc="The exponential integral E_n(x) of whole order n > 0, x > 0.",
 )
 expi: Op = _special(
@@ -166,6 +167,7 @@ spence_slope: Op = family(
     domain="positive",
     define=_log_quotient,
     expanded=True,
+    example=(2.0, {"n": 1}),
     doc="The n-th derivative of log(x)/(1 - x), which is the derivative of Spence's function; at 1 its limit.",
 )
 

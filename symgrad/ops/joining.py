@@ -38,6 +38,7 @@ concat_op: Op = primitive(
     domain="real",
     together=True,
     digits="kernel",
+    example=("vector", "vector", {"dim": 0}),
     doc="Arrays joined along an axis.",
 )
 
@@ -75,6 +76,7 @@ narrow_op: Op = primitive(
     put_back=lambda whole, part, dim, start, length: _with_part(
         whole, part, dim, slice(int(start), int(start) + int(length))
     ),
+    example=("vector", {"dim": 0, "start": 1, "length": 1}),
     doc="A range of an axis.",
 )
 
@@ -89,6 +91,7 @@ embed_op: Op = primitive(
     node="SliceBackwardBackward0",
     domain="real",
     digits="kernel",
+    example=("vector", {"dim": 0, "start": 1, "size": 4}),
     doc="Zeros with the input in a range of an axis: the transpose of narrow.",
 )
 
@@ -193,6 +196,7 @@ stack_op: Op = primitive(
     domain="real",
     together=True,
     digits="kernel",
+    example=("vector", "vector", {"dim": 0}),
     doc="Arrays joined along a new axis.",
 )
 
@@ -212,6 +216,7 @@ select_op: Op = primitive(
     domain="real",
     view=lambda x, dim, index: x[(*(slice(None),) * dim, index, ...)],
     put_back=lambda whole, part, dim, index: _with_part(whole, part, dim, int(index)),
+    example=("vector", {"dim": 0, "index": 1}),
     doc="One entry of an axis.",
 )
 

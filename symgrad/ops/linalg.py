@@ -47,6 +47,7 @@ adjoint: Op = primitive(
     domain="real",
     digits="kernel",
     expanded=True,
+    example=("matrix", {}),
     doc="Conjugate transpose of the last two axes, as formulas write it.",
 )
 """Xᴴ as one op: programs run a transpose and a conjugate, texts of formulas show this one."""
@@ -107,6 +108,7 @@ matmul_op: Op = multilinear(
     node=_matmul_node,
     copies=_folded,
     code=lambda a, b: f"{closed(a)} @ {closed(b)}",
+    example=("matrix", "vector", {}),
     doc="Matrix product over the last two axes, batched over the others.",
 )
 
@@ -161,6 +163,7 @@ outer_op: Op = multilinear(
     infer=lambda a, b: (*a, *b),
     node="Mul",
     code=lambda a, b: f"np.multiply.outer({a}, {b})",
+    example=("vector", "vector", {}),
     doc="a bᵀ of two vectors.",
 )
 
@@ -209,6 +212,7 @@ diagonal_main: Op = multilinear(
     view=True,
     put_back=_with_diagonal,
     fused=("DiagonalBackward", None),
+    example=("matrix", {"offset": 0, "dim1": 0, "dim2": 1}),
     doc="Main diagonal of two axes, as the last axis.",
 )
 
@@ -294,6 +298,7 @@ trace_op: Op = multilinear(
     infer=lambda shape: (),
     code=lambda x: f"np.trace({x})",
     single=single.smooth(np.trace),
+    example=("matrix", {}),
     doc="Sum of the diagonal.",
 )
 
@@ -405,6 +410,7 @@ solve_op: Op = primitive(
     refuses={"h": "lu_cpu"},
     digits=digits.by_matrix(digits.solve),
     fails="torch.linalg.solve: The solver failed because the input matrix is singular",
+    example=("matrix", "vector", {}),
     doc="Solution x of A x = b.",
 )
 
@@ -451,6 +457,7 @@ solve_triangular_op: Op = primitive(
     together=True,
     refuses={"h": "triangular_solve_cpu"},
     expanded=True,
+    example=("matrix", "matrix", {"upper": True, "unit": False}),
     doc="Solution X of A X = B for a triangular A, of which only that triangle is read.",
 )
 
@@ -513,6 +520,7 @@ def _triangle(name: str, kernel: Any, lower: bool) -> Op:
         domain="real",
         code=lambda x, k: f"np.{name}({x}, {k})",
         digits="kernel",
+        example=("matrix", {"k": 0}),
         doc=f"The {'lower' if lower else 'upper'} triangle of matrices, zeros elsewhere.",
     )
     return op

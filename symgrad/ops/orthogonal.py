@@ -16,7 +16,9 @@ from symgrad.ops.naming import within
 from symgrad.precision import digits
 
 
-def _family(name: str, kernel: Any, slope: Callable[..., Any], latex: str, in_digits: Any, doc: str) -> Op:
+def _polynomial(
+    name: str, kernel: Any, slope: Callable[..., Any], latex: str, in_digits: Any, doc: str, **example: Any
+) -> Op:
     return family(
         name,
         kernel,
@@ -24,11 +26,12 @@ def _family(name: str, kernel: Any, slope: Callable[..., Any], latex: str, in_di
         domain="real",
         latex=latex,
         digits=digits.by_entry(in_digits),
+        example=(0.5, {"n": 3, **example}),
         doc=doc,
     )
 
 
-chebyshev_t: Op = _family(
+chebyshev_t: Op = _polynomial(
     "chebyshev_polynomial_t",
     kernels.chebyshev_t,
     lambda x, n: n * gegenbauer(x, n=n - 1, a=1.0),
@@ -36,23 +39,25 @@ chebyshev_t: Op = _family(
     lambda mp, x, n: mp.chebyt(n, x),
     "Chebyshev polynomial of the first kind, cos(n arccos x).",
 )
-gegenbauer: Op = _family(
+gegenbauer: Op = _polynomial(
     "gegenbauer_polynomial",
     kernels.gegenbauer,
     lambda x, n, a: 2 * a * gegenbauer(x, n=n - 1, a=a + 1),
     r"C_{{{n}}}^{{({a})}}\left({0}\right)",
     lambda mp, x, n, a: mp.gegenbauer(n, a, x) if n >= 0 else mp.mpf(0),
     "Gegenbauer polynomial: of the second Chebyshev kind for a = 1, Legendre's for a = 1/2.",
+    a=0.5,
 )
-laguerre: Op = _family(
+laguerre: Op = _polynomial(
     "laguerre_polynomial",
     kernels.laguerre,
     lambda x, n, a: -laguerre(x, n=n - 1, a=a + 1),
     r"L_{{{n}}}^{{({a})}}\left({0}\right)",
     lambda mp, x, n, a: mp.laguerre(n, a, x) if n >= 0 else mp.mpf(0),
     "Laguerre polynomial; a = 0 is the plain one.",
+    a=0,
 )
-hermite: Op = _family(
+hermite: Op = _polynomial(
     "hermite_polynomial_h",
     kernels.hermite,
     lambda x, n: 2 * n * hermite(x, n=n - 1),
@@ -60,7 +65,7 @@ hermite: Op = _family(
     lambda mp, x, n: mp.hermite(n, x) if n >= 0 else mp.mpf(0),
     "Hermite polynomial of the physicists, orthogonal under e^(-x²).",
 )
-hermite_prob: Op = _family(
+hermite_prob: Op = _polynomial(
     "hermite_polynomial_he",
     kernels.hermite_prob,
     lambda x, n: n * hermite_prob(x, n=n - 1),

@@ -40,6 +40,7 @@ pad_op: Op = primitive(
     code=lambda x, widths, value: f"np.pad({x}, {widths}, constant_values={value!r})",
     domain="real",
     digits="kernel",
+    example=("vector", {"widths": ((1, 0),), "value": 0}),
     doc="A constant border.",
 )
 

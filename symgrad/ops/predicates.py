@@ -23,6 +23,7 @@ def _truth(name: str, kernel: Any, doc: str) -> Op:
         result=lambda dtype, **_: dtype if dtype == np.uint8 else np.dtype(bool),
         domain="real",
         digits="kernel",
+        example=("vector", {"dim": (0,), "keepdim": False}),
         doc=doc,
     )
 
@@ -69,6 +70,7 @@ isin_op: Op = primitive(
     domain="real",
     code=lambda x, among: f"np.isin({x}, {among})",
     digits="kernel",
+    example=("vector", "vector", {}),
     doc="Whether each entry of x occurs among others; no derivative.",
 )
 

@@ -35,6 +35,7 @@ prod_others_op: Op = primitive(
     infer=lambda shape, dim: shape,
     domain="real",
     digits=digits.prod_others,
+    example=("vector", {"dim": 0}),
     doc="Product of all other entries along an axis.",
 )
 
@@ -94,6 +95,7 @@ prod_divided_op: Op = primitive(
     define=lambda out, x, *, dim, keepdim: _divided(out, x, dim, keepdim),
     domain="nonzero",
     expanded=True,
+    example=(6.0, "vector", {"dim": 0, "keepdim": False}),
     doc="A product over each of its factors, which is the product of the others; by these alone where one is zero.",
 )
 
@@ -125,6 +127,7 @@ prod_divided_twice_op: Op = primitive(
     define=lambda g, out, x, *, dim, keepdim: _divided_twice(g, out, x, dim, keepdim),
     domain="nonzero",
     expanded=True,
+    example=("vector", 6.0, "vector", {"dim": 0, "keepdim": False}),
     doc="The pullback of a product over each of its factors to these, where the product is a value of its own.",
 )
 
@@ -168,6 +171,7 @@ eye_op: Op = primitive(
     code=lambda n, dtype: f'np.eye({n}, dtype="{dtype}")',
     domain="real",
     digits=lambda mp, n, dtype: np.eye(n, dtype=int),
+    example=({"n": 2, "dtype": "float64"},),
     doc="The identity matrix.",
 )
 arange_op: Op = primitive(
@@ -180,6 +184,7 @@ arange_op: Op = primitive(
     code=lambda n, dtype: f'np.arange({n}, dtype="{dtype}")',
     domain="index",
     digits=lambda mp, n, dtype: np.arange(n),
+    example=({"n": 3, "dtype": "int64"},),
     doc="The whole numbers from 0 on: the places along an axis.",
 )
 prod_op: Op = primitive(
@@ -198,6 +203,7 @@ prod_op: Op = primitive(
     code=reduce_code("np.prod"),
     digits="kernel",
     overflows=True,
+    example=("vector", {"dim": 0, "keepdim": False}),
     doc="Product over an axis; right at zeros.",
 )
 

@@ -41,6 +41,7 @@ roll_op: Op = primitive(
     code=lambda x, shifts, dims: f"np.roll({x}, {shifts}, {dims})",
     domain="real",
     digits="kernel",
+    example=("vector", {"shifts": (1,), "dims": (0,)}),
     doc="Entries moved along axes; what leaves at one end enters at the other.",
 )
 

@@ -130,6 +130,7 @@ sum_op: Op = multilinear(
     node=overload("Sum"),
     code=reduce_code("np.sum"),
     numbers="within",
+    example=("vector", {"dim": (0,), "keepdim": False}),
     doc="Sum over axes.",
 )
 
@@ -183,6 +184,7 @@ cast_op: Op = primitive(
     layout="kept",
     copy=True,
     digits=digits.cast,
+    example=(0.5, {"dtype": "float32"}),
     doc="The same values in another dtype; the engine casts the cotangent back.",
 )
 
@@ -198,6 +200,7 @@ mean_op: Op = primitive(
     domain="real",
     single=single.mean,
     expanded=True,
+    example=("vector", {"dim": (0,), "keepdim": False}),
     doc="Arithmetic mean over axes.",
 )
 
@@ -251,6 +254,7 @@ var_op: Op = primitive(
     digits=digits.var,
     expanded=True,
     overflows=True,
+    example=("vector", {"dim": (0,), "keepdim": False, "correction": 1}),
     doc="Variance over axes: squared deviations over (n - correction).",
 )
 
@@ -284,6 +288,7 @@ std_op: Op = primitive(
     single=rounded(_std_kernel),
     digits=digits.std,
     overflows=True,
+    example=("vector", {"dim": (0,), "keepdim": False, "correction": 1}),
     doc="Standard deviation over axes; derivative 0 where all entries are equal.",
 )
 
@@ -349,6 +354,7 @@ norm_op: Op = primitive(
     single=single.norm,
     digits=digits.norm,
     overflows=True,
+    example=("vector", {"dim": (0,), "keepdim": False, "p": 2}),
     doc="Vector p-norm over axes; derivative 0 at the zero vector.",
 )
 

@@ -41,6 +41,7 @@ cumsum_op: Op = primitive(
     domain="real",
     single=rounded(_cumsum_kernel),
     digits="kernel",
+    example=("vector", {"dim": 0}),
     doc="Cumulative sum along an axis.",
 )
 
@@ -130,6 +131,7 @@ cumprod_divided_op: Op = primitive(
     half=halves.cumprod_divided,
     domain="nonzero",
     expanded=True,
+    example=("vector", "vector", "vector", {"dim": 0}),
     doc="The pullback of a running product: the sum of g_j · out_j from i on, over x_i; by products where one is zero.",
 )
 
@@ -157,6 +159,7 @@ cumprod_moved_op: Op = primitive(
     ),
     domain="nonzero",
     expanded=True,
+    example=("vector", "vector", "vector", {"dim": 0}),
     doc="The tangent of a running product, by way of the product where no factor is zero.",
 )
 cumprod_divided_twice_op: Op = primitive(
@@ -174,6 +177,7 @@ cumprod_divided_twice_op: Op = primitive(
     define=lambda h, g, out, x, *, dim: _divided_twice(h, g, out, x, dim),
     domain="nonzero",
     expanded=True,
+    example=("vector", "vector", "vector", "vector", {"dim": 0}),
     doc="The pullback of a running product's pullback to the factors, where the product is a value of its own.",
 )
 
@@ -212,6 +216,7 @@ cumprod_op: Op = primitive(
     domain="real",
     single=rounded(_cumprod_kernel),
     digits="kernel",
+    example=("vector", {"dim": 0}),
     doc="Running product along an axis; right at zeros.",
 )
 
@@ -233,6 +238,7 @@ logcumsumexp_op: Op = primitive(
     domain="real",
     single=rounded(kernels.logcumsumexp),
     digits=digits.logcumsumexp,
+    example=("vector", {"dim": 0}),
     doc="log of the running sum of e^x along an axis, without overflow.",
 )
 

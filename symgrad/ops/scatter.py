@@ -71,6 +71,7 @@ scatter_set_op: Op = primitive(
     code=lambda x, src, index, dim: f"scatter_set({x}, {src}, {index}, {dim})",
     domain="real",
     digits="kernel",
+    example=("vector", [9.0], [1], {"dim": 0}),
     doc="A copy with values written along an axis by an index array.",
 )
 
@@ -93,6 +94,7 @@ scatter_plus_op: Op = primitive(
     define=lambda x, src, index, *, dim: x + scatter_op(src, index, dim=dim, shape=shape_of(x)),
     spelled=True,
     domain="real",
+    example=("vector", [9.0], [1], {"dim": 0}),
     doc="A copy with values added along an axis by an index array, one after the other, as torch rounds.",
 )
 
@@ -135,6 +137,7 @@ scatter_others_op: Op = primitive(
     result=lambda x, src, index, **_: src,
     domain="real",
     digits="kernel",
+    example=("vector", [9.0, 2.0], [1, 1], {"dim": 0, "include_self": True}),
     doc="For every source of a scattered product the product of all else at its place; right at zeros.",
 )
 
@@ -167,6 +170,7 @@ scatter_combine_op: Op = primitive(
     domain="real",
     kinks=("ties",),
     digits="kernel",
+    example=("vector", [9.0], [1], {"dim": 0, "reduce": "amax", "include_self": True}),
     doc="A copy with values combined in along an axis by an index array: amax, amin or prod; ties share the gradient.",
 )
 
@@ -495,6 +499,7 @@ windows_op: Op = primitive(
     code=lambda x, dim, size, step, dilation: f"windows({x}, {dim}, {size}, {step}, {dilation})",
     domain="real",
     digits="kernel",
+    example=([1.0, 2.0, 3.0], {"dim": 0, "size": 2, "step": 1, "dilation": 1}),
     doc="Sliding windows along an axis; a new last axis runs inside them.",
 )
 windows_sum_op: Op = primitive(
@@ -512,6 +517,7 @@ windows_sum_op: Op = primitive(
     code=lambda g, dim, step, dilation, size: f"windows_sum({g}, {dim}, {step}, {dilation}, {size})",
     domain="real",
     digits="kernel",
+    example=("matrix", {"dim": 0, "step": 1, "dilation": 1, "size": 3}),
     doc="Windows added back at their places: the transpose of windows.",
 )
 

@@ -27,6 +27,7 @@ searchsorted_op: Op = primitive(
     result=lambda *_, right, dtype: np.dtype(dtype),
     domain="real",
     digits="kernel",
+    example=("vector", [1.5], {"right": False, "dtype": "int64"}),
     doc="Where values would be put into sorted rows to keep them sorted; no derivative.",
 )
 

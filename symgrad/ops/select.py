@@ -127,6 +127,7 @@ where_op: Op = primitive(
     layout="kept",
     digits="kernel",
     chooses=True,
+    example=(True, 0.5, -1.0, {}),
     doc="x where the condition holds, else y; the branch not taken contributes a structural zero (unless it leaks).",
 )
 
@@ -178,6 +179,7 @@ guard: Op = elementwise(
     latex="{0}",
     condition=1,
     digits="kernel",
+    example=(0.5, True, {}),
     doc="x, and 0 where keep does not hold: points that a rule excepts, at which x has no value of its own.",
 )
 guard.vjps = guard.conj_vjps = guard.jvps = (_guard_vjp, None)
@@ -400,6 +402,7 @@ clamp_op: Op = by_parts(
         latex=r"\operatorname{{clip}}\left({0}, {1}, {2}\right)",
         digits=lambda mp, x, lo, hi: digits.smaller(mp, digits.larger(mp, x, lo), hi),
         numbers="setting",
+        example=(2.0, -1, 1, {}),
         doc="x limited to [lo, hi]; derivative 1 at the bounds.",
     )
 )

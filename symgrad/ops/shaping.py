@@ -50,6 +50,7 @@ reshape_op: Op = primitive(
     code=lambda x, shape: f"{closed(x)}.reshape({', '.join(map(str, shape)) or '()'})",
     domain="real",
     view=np.reshape,
+    example=("matrix", {"shape": (4,)}),
     doc="The same entries in row-major order under another shape.",
 )
 
@@ -159,6 +160,7 @@ squeeze_op: Op = multilinear(
     infer=lambda shape, dim: tuple(s for k, s in enumerate(shape) if k not in dim),
     code=lambda x, dim: f"np.squeeze({x}, {dim})",
     view=True,
+    example=([[1.0, 2.0]], {"dim": (0,)}),
     doc="Without some axes of size 1.",
 )
 unsqueeze_op: Op = multilinear(
@@ -168,6 +170,7 @@ unsqueeze_op: Op = multilinear(
     infer=lambda shape, dim: (*shape[:dim], 1, *shape[dim:]),
     code=lambda x, dim: f"np.expand_dims({x}, {dim})",
     view=True,
+    example=("vector", {"dim": 0}),
     doc="With a new axis of size 1.",
 )
 
@@ -186,6 +189,7 @@ permute_op: Op = multilinear(
     code=lambda x, dims: f"{closed(x)}.T" if dims == (1, 0) else f"np.transpose({x}, {dims})",
     view=True,
     put_back=lambda whole, part, dims: permute_op(part, dims=tuple(int(k) for k in np.argsort(dims))),
+    example=("matrix", {"dims": (1, 0)}),
     doc="Axes in another order.",
 )
 
@@ -280,6 +284,7 @@ expand_op: Op = multilinear(
     code=lambda x, shape: f"np.broadcast_to({x}, {shape_text(shape)})",
     view=True,
     put_back=_once,
+    example=("vector", {"shape": (3, 2)}),
     doc="Broadcast to a larger shape.",
 )
 
@@ -312,6 +317,7 @@ full_op: Op = primitive(
     code=lambda shape, value, dtype: f'np.full({shape_text(shape)}, {value}, "{dtype}")',
     domain="real",
     digits=lambda mp, shape, value, dtype: np.full(shape, value, object),
+    example=({"shape": (2,), "value": 1, "dtype": "float64"},),
     doc="A constant array.",
 )
 
@@ -346,6 +352,7 @@ flip_op: Op = primitive(
     domain="real",
     layout="kept",
     digits="kernel",
+    example=("vector", {"dims": (0,)}),
     doc="Axes in reverse order.",
 )
 

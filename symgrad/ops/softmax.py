@@ -38,6 +38,7 @@ logsumexp_op: Op = primitive(
     half=halves.logsumexp,
     digits=digits.logsumexp,
     overflows=True,
+    example=("vector", {"dim": (0,), "keepdim": False}),
     doc="log Σ e^x over axes, without overflow.",
 )
 
@@ -69,6 +70,7 @@ softmax_op: Op = primitive(
     half=halves.softmax,
     fused=("SoftmaxBackwardData", -1),
     digits=digits.softmax,
+    example=("vector", {"dim": 0}),
     doc="e^x / Σ e^x along an axis.",
 )
 softmax_slope: Op = primitive(
@@ -84,6 +86,7 @@ softmax_slope: Op = primitive(
     together=True,
     spelled=True,
     domain="real",
+    example=("vector", [0.25, 0.75], {"dim": 0}),
     doc="A cotangent times the slope of softmax, which is symmetric, from the softmax.",
 )
 log_softmax_op: Op = primitive(
@@ -98,6 +101,7 @@ log_softmax_op: Op = primitive(
     single=single.log_softmax,
     half=halves.log_softmax,
     fused=("LogSoftmaxBackwardData", -1),
+    example=("vector", {"dim": 0}),
     doc="x - log Σ e^x along an axis.",
 )
 log_softmax_slope: Op = primitive(
@@ -113,6 +117,7 @@ log_softmax_slope: Op = primitive(
     together=True,
     spelled=True,
     domain="real",
+    example=("vector", [-1.5, -0.25], {"dim": 0}),
     doc="A cotangent pulled back through log_softmax, from its result.",
 )
 

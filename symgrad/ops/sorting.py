@@ -29,7 +29,9 @@ from symgrad.precision import digits
 _LONG = np.dtype(np.int64)
 
 
-def _order(name: str, kernel: Any, doc: str, refuses: Any = "c", infer: Any = lambda shape, **_: shape) -> Any:
+def _order(
+    name: str, kernel: Any, doc: str, refuses: Any = "c", infer: Any = lambda shape, **_: shape, **example: Any
+) -> Any:
     return primitive(
         name,
         kernel,
@@ -39,6 +41,7 @@ def _order(name: str, kernel: Any, doc: str, refuses: Any = "c", infer: Any = la
         refuses=refuses,
         domain="real",
         digits="order",
+        example=("vector", {"dim": 0, **example}),
         doc=doc,
     )
 
@@ -48,18 +51,22 @@ argsort_op = _order(
     kernels.argsort,
     "The places that sort an axis; nan counts as largest.",
     refuses={"c": "Sort does not support complex dtypes on CPU"},
+    descending=False,
 )
 argkth_op = _order(
     "argkth",
     kernels.argkth,
     "The place of the k-th smallest entry of an axis, which stays with size 1; nan counts as largest.",
     infer=lambda shape, dim, k: (*shape[:dim], 1, *shape[dim + 1 :]),
+    k=2,
 )
 argtop_op = _order(
     "argtop",
     kernels.argtop,
     "The places of the k largest or smallest entries of an axis, in order; nan counts as largest.",
     infer=lambda shape, dim, k, largest: (*shape[:dim], k, *shape[dim + 1 :]),
+    k=2,
+    largest=True,
 )
 argcummax_op = _order("argcummax", kernels.argcummax, "Places of the running maximum; the last of equal ones.")
 argcummin_op = _order("argcummin", kernels.argcummin, "Places of the running minimum; the last of equal ones.")
@@ -165,6 +172,7 @@ middle_op: Op = primitive(
     kinks=("ties",),
     node=lambda shape, skip_nan: "NanmedianBackward0" if skip_nan else "MedianBackward0",
     digits=digits.middle,
+    example=("vector", {"skip_nan": False}),
     doc="The lower median of a vector; ties share the gradient equally.",
 )
 

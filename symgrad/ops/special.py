@@ -68,6 +68,7 @@ polygamma_op: Op = family(
     latex=r"\psi^{{({n})}}\left({0}\right)",
     single=single.polygamma,
     digits=digits.by_entry(lambda mp, x, n: mp.psi(n, x)),
+    example=(2.0, {"n": 1}),
     doc="n-th derivative of the digamma function, x > 0.",
 )
 xlogy: Op = _special(

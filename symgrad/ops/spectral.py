@@ -98,6 +98,7 @@ svdvals_op: Op = primitive(
     latex=r"\sigma\left({0}\right)",
     refuses={"h": "linalg_svd_cpu"},
     digits=digits.by_matrix(digits.svdvals),
+    example=("matrix", {"k": 2}),
     doc="Singular values in descending order.",
 )
 
@@ -150,6 +151,7 @@ svd_u_op: Op = primitive(
     refuses={"h": "linalg_svd_cpu"},
     digits=digits.by_matrix(digits.svd_u),
     orthonormal=(0,),
+    example=("matrix", {"k": 2}),
     doc="Left singular vectors, as columns.",
 )
 svd_vh_op: Op = primitive(
@@ -166,6 +168,7 @@ svd_vh_op: Op = primitive(
     refuses={"h": "linalg_svd_cpu"},
     digits=digits.by_matrix(digits.svd_vh),
     orthonormal=(1,),
+    example=("matrix", {"k": 2}),
     doc="Right singular vectors, as conjugated rows.",
 )
 
@@ -252,6 +255,7 @@ matrix_power_op: Op = primitive(
     define=lambda x, *, n: matrix_power(x, n),
     code=lambda x, *, n: f"np.linalg.matrix_power({x}, {n})",
     expanded=True,
+    example=("matrix", {"n": 3}),
     doc="A square matrix multiplied n times with itself; formulas show products of equal matrices so.",
 )
 

@@ -144,6 +144,7 @@ pinv_op: Op = primitive(
     latex=r"{0}^{{+}}",
     refuses={"h": "linalg.pinv: Low precision dtypes not supported. Got {dtype}"},
     digits=digits.by_matrix(digits.pinv),
+    example=("matrix", {"atol": 0.0, "rtol": 1e-15}),
     doc="Moore-Penrose pseudo-inverse of matrices, at constant rank.",
 )
 
