@@ -8,6 +8,7 @@ and saved files are used at any size, so they ask here first.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,9 @@ from symgrad.compiler.trace import Trace, is_array, trace
 from symgrad.ops.sizes import letters_of, size_value
 from symgrad.tape import containers
 
+LARGE = 100_000
+"""Entries beyond which an array with all its axes as long as the longest is too much work."""
+
 
 def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace) -> set[int]:
     """The sizes among those that are letters in ``found`` for which alone the program holds.
@@ -25,9 +29,12 @@ def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace)
     """
     written = {s for i in found.inputs for s in i.shape if isinstance(s, str) and s in found.sizes}
     letters = {s for s in written if s.isidentifier()} or written
-    largest = max((n for i in found.inputs for n in np.shape(i.value)), default=0)
+    taken = {n for i in found.inputs for n in np.shape(i.value)}
     # What was wide stays wide, and what was tall stays tall.
-    others = dict(zip(sorted(letters, key=found.sizes.__getitem__), itertools.count(largest + 1), strict=False))
+    rising = sorted(letters, key=found.sizes.__getitem__)
+    others = dict(zip(rising, itertools.count(max(taken, default=0) + 1), strict=False))
+    if _entries(found, others) > LARGE:
+        others = _next_free(rising, found.sizes, taken)
     # One more may not change what was divided and rounded, such as the n // 2 + 1 waves of a real signal; twice does.
     # Far from each other, so that no part of one axis is as long as another axis.
     apart = {letter: 2 * found.sizes[letter] + 1 + 17 * k for k, letter in enumerate(others)}
@@ -40,6 +47,22 @@ def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace)
         if not all(_same_at(function, args, found, {letter: sizes[letter]}) for sizes in moves)
     }
     return {found.sizes[letter] for letter in alone or letters}
+
+
+def _entries(found: Trace, sizes: Mapping[str, int]) -> int:
+    """How many entries the largest input has at other sizes."""
+    shapes = [zip(i.shape, np.shape(i.value), strict=True) for i in found.inputs]
+    return max((math.prod(sizes.get(s, n) for s, n in shape) for shape in shapes), default=0)
+
+
+def _next_free(rising: Sequence[str], sizes: Mapping[str, int], taken: set[int]) -> dict[str, int]:
+    """The next larger number for each letter that is no size of another; for arrays of many axes, which stay small."""
+    moved: dict[str, int] = {}
+    last = 0
+    for letter in rising:
+        last = next(n for n in itertools.count(max(last, sizes[letter]) + 1) if n not in taken)
+        moved[letter] = last
+    return moved
 
 
 def filled(args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
