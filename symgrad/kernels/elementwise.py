@@ -178,6 +178,18 @@ def in_stretches(kernel: Any, x: Any, *params: Any) -> Any:
     return np.concatenate(parts).reshape(x.shape, order=order)
 
 
+def in_stretches_of(kernel: Any, xs: Any, *params: Any, size: int = 16384) -> Any:
+    """:func:`in_stretches` for a kernel of several arrays, which are broadcast, and of ``size`` entries at a time."""
+    shape = np.broadcast_shapes(*(np.shape(x) for x in xs))
+    count = math.prod(shape)
+    if count <= 2 * size:
+        return kernel(*xs, *params)
+    rows = [x if np.ndim(x) == 0 else np.broadcast_to(x, shape).ravel() for x in xs]
+    steps = (slice(k, k + size) for k in range(0, count, size))
+    parts = [kernel(*(x if np.ndim(x) == 0 else x[step] for x in rows), *params) for step in steps]
+    return np.concatenate(parts).reshape(shape)
+
+
 def sinc(x: Any) -> Any:
     """sin(πx)/(πx), 1 at 0."""
     return np.sinc(x).astype(x.dtype, copy=False)[()]

@@ -1,4 +1,4 @@
-"""NumPy kernels of the gamma and beta functions."""
+"""NumPy kernels of Euler's beta function."""
 
 from __future__ import annotations
 
@@ -7,26 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.gamma import digamma, lgamma
-
-
-def gamma_function(x: Any) -> Any:
-    """Γ(x) through ``math.gamma``: infinite at 0 and beyond 171.6, nan at the poles below 0."""
-    x = np.asarray(x)
-    y = x.astype(np.float64)
-    pole = (y <= 0) & (y == np.floor(y))
-    outside = pole | (y > 171.6) | ~np.isfinite(y)
-    flat = np.where(outside, 1.0, y).ravel().tolist()
-    out = np.fromiter(map(math.gamma, flat), np.float64, y.size).reshape(y.shape)
-    end = np.where(y == 0, np.copysign(np.inf, y), np.where(y > 171.6, np.inf, np.nan))
-    return np.where(outside, end, out).astype(x.dtype, copy=False)[()]
-
-
-def stirling_rest(x: Any) -> Any:
-    """log Γ(x) less Stirling's formula, for x >= 10 (DLMF 5.11.1)."""
-    t = 1 / (x * x)
-    series = 1 / 1188 - t * (691 / 360360 - t * (1 / 156 - t * 3617 / 122400))
-    return (1 / 12 - t * (1 / 360 - t * (1 / 1260 - t * (1 / 1680 - t * series)))) / x
+from symgrad.kernels.gamma import digamma, gamma_function, lgamma, stirling_rest
 
 
 def log_beta_beyond(a: Any, b: Any) -> Any:
@@ -76,53 +57,3 @@ def beta_function(a: Any, b: Any) -> Any:
 def betaln(a: Any, b: Any) -> Any:
     """log|B(a, b)|."""
     return beta_of(a, b, True)
-
-
-def beta_density(a: Any, b: Any, x: Any, y: Any) -> Any:
-    """x^a y^b/B(a, b) for y = 1 - x: of large a and b the distance from the mean, where the powers are small."""
-    both = (a >= 10) & (b >= 10)
-    p, q = np.where(both, a, 10.0), np.where(both, b, 10.0)
-    away = q * x - p * y
-    exponent = p * np.log1p(np.maximum(away / p, -1)) + q * np.log1p(np.maximum(-away / q, -1))
-    rest = stirling_rest(p + q) - stirling_rest(p) - stirling_rest(q)
-    large = np.sqrt(p * (q / (p + q)) / (2 * math.pi)) * np.exp(exponent + rest)
-    value, logarithm = beta_parts(a, b)
-    direct = np.power(x, a) * np.where(x < 0.5, np.exp(b * np.log1p(-x)), np.power(y, b)) / value
-    small = np.where(direct > 0, direct, np.exp(a * np.log(x) + b * np.log(y) - logarithm))
-    return np.where(both, large, small)
-
-
-def beta_fraction(a: Any, b: Any, x: Any) -> Any:
-    """The continued fraction of the incomplete beta function (DLMF 8.17.22), forwards as by Lentz."""
-    c, d = np.ones_like(x), 1 - (a + b) * x / (a + 1)
-    d = 1 / np.where(d == 0, 1e-300, d)
-    out = d
-    for k in range(1, 20_000):
-        even = k * (b - k) * x / ((a + 2 * k - 1) * (a + 2 * k))
-        odd = -(a + k) * (a + b + k) * x / ((a + 2 * k) * (a + 2 * k + 1))
-        moved = np.ones_like(x)
-        for factor in (even, odd):
-            d, c = 1 + factor * d, 1 + factor / c
-            d, c = 1 / np.where(d == 0, 1e-300, d), np.where(c == 0, 1e-300, c)
-            moved = moved * c * d
-        out = out * moved
-        if not np.any(np.abs(moved - 1) > 4e-16):
-            break
-    return out
-
-
-def betainc(a: Any, b: Any, x: Any) -> Any:
-    """I_x(a, b), the regularised incomplete beta function; nan outside of a, b > 0 and 0 <= x <= 1."""
-    a, b, x = np.asarray(a), np.asarray(b), np.asarray(x)
-    dtype = np.result_type(a, b, x)
-    a, b, x = np.broadcast_arrays(*(part.astype(np.float64) for part in (a, b, x)))
-    inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
-    p, q, low = np.where(inside, a, 1.0), np.where(inside, b, 1.0), np.where(inside, x, 0.5)
-    turned = low > (p + 1) / (p + q + 2)  # where the fraction of the other tail is the fast one
-    high = 1 - low
-    with np.errstate(all="ignore"):
-        density = beta_density(p, q, low, high)
-        first, last = np.where(turned, q, p), np.where(turned, p, q)
-        tail = density / first * beta_fraction(first, last, np.where(turned, high, low))
-    edge = np.where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), x, np.nan)
-    return np.where(inside, np.where(turned, 1 - tail, tail), edge).astype(dtype, copy=False)[()]

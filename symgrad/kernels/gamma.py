@@ -1,4 +1,4 @@
-"""NumPy kernels of the gamma function, its derivatives and integrals, and of the zeta function."""
+"""NumPy kernels of the gamma function, and its derivatives."""
 
 from __future__ import annotations
 
@@ -8,76 +8,19 @@ from typing import Any
 import numpy as np
 
 from symgrad.kernels.elementwise import in_stretches
+from symgrad.kernels.zeta import zeta
 
 
-def gamma_parts(a: Any, x: Any) -> tuple[Any, Any]:
-    """P(a, x) and Q(a, x) = 1 - P for a > 0, x > 0.
-
-    The power series (DLMF 8.7.1) where x < a + 1, else the continued fraction (8.9.2), evaluated forwards as by Lentz.
-    """
-    low = x < a + 1
-    with np.errstate(all="ignore"):
-        scale = np.exp(a * np.log(x) - x - lgamma(a))
-        total = term = 1 / a
-        k = 0
-        while k < 100_000 and np.any(low & (term > total * 1e-17)):
-            k += 1
-            term = term * x / (a + k)
-            total = total + term
-        b = x + 1 - a
-        c, d = np.full_like(x, np.inf), 1 / b
-        fraction = d
-        moved = np.full_like(x, 2.0)
-        k = 0
-        while k < 100_000 and np.any(~low & (np.abs(moved - 1) > 4e-16)):
-            k += 1
-            factor = -k * (k - a)
-            b = b + 2
-            d = 1 / (factor * d + b)
-            c = b + factor / c
-            moved = c * d
-            fraction = fraction * moved
-        lower, upper = scale * total, scale * fraction
-    return np.where(low, lower, 1 - upper), np.where(low, 1 - lower, upper)
-
-
-def incomplete(a: Any, x: Any, upper: bool) -> Any:
-    """One of the two with its values at the borders of the domain; nan outside."""
-    a, x = np.asarray(a), np.asarray(x)
-    dtype = np.result_type(a, x)
-    a, x = np.broadcast_arrays(a.astype(np.float64), x.astype(np.float64))
-    inside = (a > 0) & (x > 0) & np.isfinite(x) & np.isfinite(a)
-    out = gamma_parts(np.where(inside, a, 1.0), np.where(inside, x, 1.0))[int(upper)]
-    end = np.where((x == 0) & (a > 0), 0.0, np.where((a >= 0) & ((x == np.inf) | ((a == 0) & (x > 0))), 1.0, np.nan))
-    return np.where(inside, out, 1 - end if upper else end).astype(dtype, copy=False)[()]
-
-
-def gammainc(a: Any, x: Any) -> Any:
-    """P(a, x), the regularised lower incomplete gamma function."""
-    return incomplete(a, x, False)
-
-
-def gammaincc(a: Any, x: Any) -> Any:
-    """Q(a, x), the regularised upper incomplete gamma function."""
-    return incomplete(a, x, True)
-
-
-def hurwitz(s: Any, q: Any) -> Any:
-    """ζ(s, q) for s > 1: below 0 the first terms are summed, where the powers are real; inf at the poles."""
-    s, q = np.asarray(s), np.asarray(q)
-    dtype = np.result_type(s, q)
-    s, q = np.broadcast_arrays(s.astype(np.float64), q.astype(np.float64))
-    pole = (q <= 0) & (q == np.floor(q))
-    good = (s > 1) & ~pole & ((q > 0) | (s == np.floor(s))) & np.isfinite(q)
-    power, start = np.where(good, s, 2.0), np.where(good, q, 1.0)
-    head = np.zeros_like(start)
-    with np.errstate(all="ignore"):
-        while np.any(start <= 0):
-            head = np.where(start <= 0, head + np.where(start == 0, 1.0, start) ** -power, head)
-            start = np.where(start <= 0, start + 1, start)
-        out = head + zeta(power, start)
-    end = np.where((s == 1) | (pole & (s > 1)), np.inf, np.where((q == np.inf) & (s > 1), 0.0, np.nan))
-    return np.where(good, out, end).astype(dtype, copy=False)[()]
+def gamma_function(x: Any) -> Any:
+    """Γ(x) through ``math.gamma``: infinite at 0 and beyond 171.6, nan at the poles below 0."""
+    x = np.asarray(x)
+    y = x.astype(np.float64)
+    pole = (y <= 0) & (y == np.floor(y))
+    outside = pole | (y > 171.6) | ~np.isfinite(y)
+    flat = np.where(outside, 1.0, y).ravel().tolist()
+    out = np.fromiter(map(math.gamma, flat), np.float64, y.size).reshape(y.shape)
+    end = np.where(y == 0, np.copysign(np.inf, y), np.where(y > 171.6, np.inf, np.nan))
+    return np.where(outside, end, out).astype(x.dtype, copy=False)[()]
 
 
 def lgamma(x: Any) -> Any:
@@ -114,32 +57,11 @@ def stirling(x: Any) -> Any:
     return np.where(small, out - np.log(product), out)
 
 
-def inverse_power(a: Any, s: Any) -> Any:
-    """a^(-s), by products where s is a small whole number."""
-    if np.ndim(s) or s not in range(1, 17):
-        return a**-s
-    inverse = out = 1 / a
-    for _ in range(int(s) - 1):
-        out = out * inverse
-    return out
-
-
-def zeta(s: Any, a: Any) -> Any:
-    """Hurwitz zeta Σ (a+k)^-s for s > 1, a > 0, by Euler-Maclaurin (DLMF 25.11.5)."""
-    a = np.asarray(a, np.float64)
-    n = 12
-    total = np.zeros_like(a)
-    for k in range(n):
-        total = total + inverse_power(a + k, s)
-    b = a + n
-    last = inverse_power(b, s)
-    total = total + inverse_power(b, s - 1) / (s - 1) + last / 2
-    factor = s * last / b
-    bernoulli = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000)
-    for k, coefficient in enumerate(bernoulli):
-        total = total + coefficient * factor
-        factor = factor * (s + 2 * k + 1) * (s + 2 * k + 2) / (b * b)
-    return total
+def stirling_rest(x: Any) -> Any:
+    """log Γ(x) less Stirling's formula, for x >= 10 (DLMF 5.11.1)."""
+    t = 1 / (x * x)
+    series = 1 / 1188 - t * (691 / 360360 - t * (1 / 156 - t * 3617 / 122400))
+    return (1 / 12 - t * (1 / 360 - t * (1 / 1260 - t * (1 / 1680 - t * series)))) / x
 
 
 def digamma(x: Any) -> Any:

@@ -1,46 +1,39 @@
-"""The incomplete gamma functions and Hurwitz's zeta function.
+"""The incomplete gamma functions and Hurwitz's zeta function, with their derivatives by the parameter.
 
-Their derivatives by the first argument are not elementary; as in torch they are not there, and asking is an error.
+These are no functions of the table's other ones, so that they are ops of their own, of any order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import Any
 
 from symgrad import kernels
-from symgrad.errors import UnsupportedDerivative
-from symgrad.op import Op, elementwise
+from symgrad.op import Op, broadcast_shapes, elementwise, lookup, primitive
 from symgrad.ops.elementwise import exp, log
 from symgrad.ops.naming import inplace, within
-from symgrad.ops.special import lgamma
+from symgrad.ops.special import digamma, lgamma, polygamma_op
+from symgrad.precision import digits
 
 
-def absent_by(name: str, by: str, instead: str) -> Callable[..., Any]:
-    """The derivative by an argument that has none: an error which says by which there is one, and what to do."""
-
-    def partial(out: Any, *inputs: Any) -> Any:
-        raise UnsupportedDerivative(
-            f"the derivative for {name!r} is not implemented: {name.partition(':')[0]} can be differentiated by {by} "
-            f"only; {instead}."
-        )
-
-    return partial
+def slope_by_order(x: Any, n: int) -> Any:
+    """The n-th derivative of log Γ, n > 0."""
+    return digamma(x) if n == 1 else polygamma_op(x, n=n - 1)
 
 
-def _absent(name: str) -> Callable[..., Any]:
-    return absent_by(name, "its second argument", "detach() the first, or do not let it require grad")
-
-
-def _density(a: Any, x: Any) -> Any:
-    """The density of the gamma distribution: x^(a-1) e^(-x) / Γ(a)."""
-    return exp((a - 1) * log(x) - x - lgamma(a))
+def _density(a: Any, x: Any, n: int = 0) -> Any:
+    """The density of the gamma distribution x^(a-1) e^(-x)/Γ(a), or its n-th derivative by a."""
+    rows = [exp((a - 1) * log(x) - x - lgamma(a))]
+    for k in range(n):
+        terms = [math.comb(k, j) * slope_by_order(a, j + 1) * rows[k - j] for j in range(k + 1)]
+        rows.append(log(x) * rows[k] - sum(terms[1:], terms[0]))
+    return rows[n]
 
 
 gammainc: Op = elementwise(
     "gammainc",
     kernels.gammainc,
-    _absent("igamma: input"),
+    lambda out, a, x: gammainc_slope(a, x, n=1),
     lambda out, a, x: _density(a, x),
     public=("igamma",),
     dtypes="float",
@@ -52,7 +45,7 @@ gammainc: Op = elementwise(
 gammaincc: Op = elementwise(
     "gammaincc",
     kernels.gammaincc,
-    _absent("igammac: input"),
+    lambda out, a, x: -gammainc_slope(a, x, n=1),
     lambda out, a, x: -_density(a, x),
     public=("igammac",),
     dtypes="float",
@@ -64,7 +57,7 @@ gammaincc: Op = elementwise(
 zeta: Op = elementwise(
     "zeta",
     kernels.hurwitz,
-    _absent("zeta"),
+    lambda out, s, q: zeta_slope(s, q, n=1),
     lambda out, s, q: -s * zeta(s + 1, q),
     public=(),
     dtypes="float",
@@ -72,6 +65,44 @@ zeta: Op = elementwise(
     domain="above-one",
     latex=r"\zeta\left({0}, {1}\right)",
     doc="Hurwitz's zeta function, the sum of (q + k)^(-s) over k >= 0, for s > 1.",
+)
+
+
+def _by_parameter(name: str, kernel: Any, by_second: Any, domain: Any, in_digits: Any, doc: str) -> Op:
+    rules = (
+        lambda g, out, a, x, *, n: g * lookup(name)(a, x, n=n + 1),
+        lambda g, out, a, x, *, n: g * by_second(a, x, n),
+    )
+    return primitive(
+        name,
+        kernel,
+        rules,
+        jvp=rules,
+        infer=lambda *shapes, **_: broadcast_shapes(*shapes),
+        dtypes="float",
+        refuses="c",
+        domain=domain,
+        layout="kept",
+        digits=digits.by_entry(in_digits),
+        doc=doc,
+    )
+
+
+gammainc_slope: Op = _by_parameter(
+    "gammainc_slope",
+    kernels.gammainc_slope,
+    _density,
+    "positive",
+    lambda mp, a, x, n: mp.diff(lambda t: mp.gammainc(t, 0, x, regularized=True), a, n),
+    "The n-th derivative of P(a, x) by a: the first to 5 last places, far out (e^-200) to 500 as P itself.",
+)
+zeta_slope: Op = _by_parameter(
+    "zeta_slope",
+    kernels.zeta_slope,
+    lambda s, q, n: -s * zeta_slope(s + 1, q, n=n) - n * (zeta_slope(s + 1, q, n=n - 1) if n > 1 else zeta(s + 1, q)),
+    ("above-one", "positive"),
+    lambda mp, s, q, n: mp.zeta(s, q, n),
+    "The n-th derivative of ζ(s, q) by s, for s > 1 and q > 0: to 5 last places.",
 )
 for _op in (gammainc, gammaincc, zeta):
     within("special")(_op)

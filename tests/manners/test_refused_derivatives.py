@@ -78,16 +78,11 @@ def test_refused_as_a_whole(t, call):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("name", ["igamma", "igammac"])
-def test_not_implemented(t, name):
-    """A derivative that exists and is not there is an error of its own class, backward and forward."""
-    function, b = getattr(t, name), t.tensor([1.0, 2.0])
-    with pytest.raises(NotImplementedError, match=f"the derivative for '{name}: input' is not implemented"):
-        function(real(t), b).sum().backward()
-    forward = t.autograd.forward_ad
-    for call in (lambda x: function(x, b), lambda x: x // b):
-        with (
-            forward.dual_level(),
-            pytest.raises(NotImplementedError, match="Trying to use forward AD with .* that "),
-        ):
-            call(forward.make_dual(real(t), b))
+def test_not_implemented_forward(t):
+    """A derivative that is not there is an error of its own class in forward mode."""
+    forward, b = t.autograd.forward_ad, t.tensor([1.0, 2.0])
+    with (
+        forward.dual_level(),
+        pytest.raises(NotImplementedError, match="Trying to use forward AD with .* that "),
+    ):
+        forward.make_dual(real(t), b) // b

@@ -19,7 +19,7 @@ from symgrad.tape import dual
 from symgrad.tape.bundle import Bundle, bundled
 from symgrad.tape.formula import Reading, read
 from tests.optable.making import FRESH, SIZES, Case
-from tests.optable.samples import FIXED, make_case
+from tests.optable.samples import make_case
 
 STEP = 2.0**-11
 
@@ -44,14 +44,9 @@ def is_data(value: Any) -> bool:
     return isinstance(value, (np.ndarray, np.generic))
 
 
-def has_slope(op: Op, i: int) -> bool:
-    """Whether an op has a derivative by argument ``i``, and not an error that says there is none."""
-    return op.differentiable(i) and i not in FIXED.get(op.name, ())
-
-
 def differentiable(op: Op, args: tuple[Any, ...]) -> list[int]:
     """Positions of arguments that have a derivative."""
-    return [i for i, a in enumerate(args) if is_leaf(a) and has_slope(op, i)]
+    return [i for i, a in enumerate(args) if is_leaf(a) and op.differentiable(i)]
 
 
 def tensors(args: tuple[Any, ...], targets: list[int]) -> list[Any]:
@@ -424,7 +419,7 @@ def narrow_law(name: str, k: int, dtype: str) -> None:
     args = tuple(a.astype(dtypes.as_dtype(dtype))[()] if is_leaf(a) and a.dtype.kind == "f" else a for a in args)
     params = {key: dtype if v == "float64" and name == "cast" else v for key, v in params.items()}
     wide_params = {key: "float64" if v == dtype else v for key, v in params.items()}
-    targets = [i for i, a in enumerate(args) if is_data(a) and dtypes.is_floating(a.dtype) and has_slope(op, i)]
+    targets = [i for i, a in enumerate(args) if is_data(a) and dtypes.is_floating(a.dtype) and op.differentiable(i)]
     leaves, wide_leaves = tensors(args, targets), tensors(tuple(map(doubled, args)), targets)
     if not any(is_data(a) and dtypes.is_narrow(a.dtype) for a in args):
         return

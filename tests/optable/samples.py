@@ -256,6 +256,19 @@ SAMPLES: dict[str, list[Sample]] = {
     "guard": [_many(("real", "n", "m"), ("bool", "m"))],
     "defined": [lambda make: ((make("real", "n", "m"), make("bool", "m") | True), {})],
     "spence_slope": [_one("positive", "n", "m", n=0), _one("positive", "n", n=1), _one("positive", n=2)],
+    **dict.fromkeys(
+        ("gammainc", "gammaincc"), [_many(("positive", 2, 1), ("positive", 3)), _many(*[("positive",)] * 2)]
+    ),
+    "gammainc_slope": [_many(("positive", 2, 1), ("positive", 3), n=1), _many(("positive",), ("positive",), n=2)],
+    "zeta_slope": [_many(("above-one", "n"), ("positive", "n"), n=1), _many(("above-one",), ("positive",), n=2)],
+    "betainc": [
+        _many(("positive", 2, 1), ("positive", 3), ("probability",)),
+        _many(("positive",), ("positive",), ("probability",)),
+    ],
+    "betainc_slope": [
+        _many(("positive", 2), ("positive",), ("probability", 2), m=1, n=0),
+        _many(("positive",), ("positive",), ("probability",), m=0, n=1),
+    ],
     "polygamma": [_one("positive", "n", "m", n=1), _one("positive", "n", n=2), _one("positive", n=0)],
     "xlogy": [_many(("real", "n", "m"), ("positive", "n", "m")), _many(("real", "n", "m"), ("positive", "m"))],
     "xlog1py": [_many(("real", "n", "m"), ("positive", "n", "m")), _many(("real", "n", "m"), ("positive", "m"))],
@@ -514,13 +527,11 @@ REAL_ONLY = frozenset(
     "surprise xlog1py erfcx_tail signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg "
     "bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift gcd lcm "
     "argsort argkth argtop argcummax argcummin searchsorted isin tied middle view_as_complex "
-    "eigh_vectors svd_u svd_vh eig_vectors qr_q qr_r".split()
+    "gammainc_slope zeta_slope betainc_slope eigh_vectors svd_u svd_vh eig_vectors qr_q qr_r".split()
 )
 """Ops without a complex form here (or in torch), and vectors whose phase is free there."""
 
 
-FIXED = {"gammainc": (0,), "gammaincc": (0,), "zeta": (0,), "betainc": (0, 1)}
-"""Positions of arguments by which the derivative is an error, as in torch."""
 REFUSED = frozenset({"floor_divide"})
 """Ops whose derivative is torch's error.  floor_divide has the kernel of div_floor, for which the laws are tested."""
 

@@ -149,10 +149,53 @@ def test_line_as_in_scipy(line):
     np.testing.assert_allclose(ours, theirs, rtol=2e-13, atol=1e-15)
 
 
-def test_no_derivative_by_the_parameters_of_the_incomplete_beta_function():
-    a = sg.tensor([1.0, 2.0], requires_grad=True)
-    with pytest.raises(RuntimeError, match=r"'betainc: a' is not implemented.*by its last argument x only"):
-        sg.special.betainc(a, 2.0, sg.tensor([0.5, 0.25])).sum().backward()
+SLOPES = [  # derivatives by the parameters, from mpmath with 50 digits
+    ("gammainc_slope", (0.05, 0.001), (1,), -4.6618130526896797),
+    ("gammainc_slope", (0.3, 1.7), (1,), -0.14172778451101945),
+    ("gammainc_slope", (4.5, 3.25), (1,), -0.18108604993911418),
+    ("gammainc_slope", (9.5, 11.0), (1,), -0.10890773253543383),
+    ("gammainc_slope", (80.0, 75.5), (1,), -0.040291247813218045),
+    ("gammainc_slope", (1000.0, 1040.0), (1,), -0.0056749465075921608),
+    ("gammainc_slope", (0.75, 0.5), (2,), 0.33364901323850716),
+    ("gammainc_slope", (30.0, 28.0), (2,), 0.0048836186038393737),
+    ("gammainc_slope", (5.0, 9.0), (3,), -0.0068830048030243622),
+    ("betainc_slope", (0.5, 0.25, 0.125), (1, 0), -0.44007671988854145),
+    ("betainc_slope", (0.5, 0.25, 0.875), (0, 1), 1.3307447256629888),
+    ("betainc_slope", (3.0, 7.5, 0.25), (1, 0), -0.21225518326405862),
+    ("betainc_slope", (40.0, 12.5, 0.75), (0, 1), 0.095397673595572062),
+    ("betainc_slope", (700.0, 300.0, 0.6875), (1, 0), -0.0057787470205279698),
+    ("betainc_slope", (2.0, 3.5, 0.5), (1, 1), 0.049760233814755035),
+    ("betainc_slope", (0.5, 6.0, 0.0625), (2, 0), 0.45485775577185222),
+    ("zeta_slope", (1.0625, 0.5), (1,), -254.58466382168178),
+    ("zeta_slope", (2.5, 3.0), (1,), -0.26480968239264157),
+    ("zeta_slope", (7.0, 0.0625), (2,), 2063529982.0496667),
+    ("zeta_slope", (20.0, 40.0), (1,), -8.9787314876733915e-32),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "orders", "want"), SLOPES)
+def test_derivatives_by_parameters(name, args, orders, want):
+    got = getattr(kernels, name)(*map(np.float64, args), *orders)
+    np.testing.assert_allclose(got, want, rtol=5e-15 if sum(orders) == 1 else 5e-14)
+
+
+def test_derivatives_by_parameters_at_the_ends():
+    end = np.array([0.0, np.inf, -1.0, np.nan])
+    np.testing.assert_array_equal(kernels.gammainc_slope(2.0, end, 1), [0, 0, np.nan, np.nan])
+    np.testing.assert_array_equal(kernels.betainc_slope(2.0, 3.0, end, 1, 0), [0, np.nan, np.nan, np.nan])
+    np.testing.assert_array_equal(kernels.betainc_slope(2.0, 3.0, np.array([1.0]), 0, 1), [0])
+    np.testing.assert_array_equal(kernels.zeta_slope(2.0, end, 1), [np.nan, 0, np.nan, np.nan])
+
+
+def test_derivatives_by_parameters_are_passed_on():
+    a = sg.tensor([0.5, 20.0], dtype=sg.float64, requires_grad=True)
+    (lower,) = sg.autograd.grad(sg.special.gammainc(a, 2.0).sum(), a)
+    (upper,) = sg.autograd.grad(sg.igammac(a, sg.tensor([2.0, 2.0], dtype=sg.float64)).sum(), a)
+    np.testing.assert_array_equal(lower.numpy(), -upper.numpy())
+    many = sg.tensor(np.full((3, 2), 0.25), requires_grad=True)
+    (by_a, by_x) = sg.autograd.grad(sg.special.betainc(a, a[:1], many).sum(), [a, many])
+    assert by_a.shape == (2,)
+    assert by_x.shape == (3, 2)
 
 
 @pytest.mark.parametrize(("name", "at", "want"), [

@@ -72,9 +72,3 @@ def test_line_as_in_torch(line):
             part if isinstance(part, list) else [part])]  # fmt: skip
         rows.append(np.stack([r.numpy() for r in flat]))
     np.testing.assert_allclose(rows[0], rows[1], rtol=1e-6 if rows[0].dtype == np.float32 else 1e-9, atol=1e-13)
-
-
-def test_no_derivative_by_the_first_argument():
-    a = sg.tensor([1.0, 2.0], requires_grad=True)
-    with pytest.raises(RuntimeError, match="derivative for 'igamma: input' is not implemented"):
-        sg.special.gammainc(a, sg.tensor([1.0, 2.0])).sum().backward()
