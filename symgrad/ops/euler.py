@@ -114,7 +114,8 @@ betainc_slope: Op = primitive(
     digits=digits.by_entry(
         lambda mp, a, b, x, m, n: mp.diff(lambda p, q: mp.betainc(p, q, 0, x, regularized=True), (a, b), (m, n))
     ),
-    doc="The derivative of I_x(a, b) of orders m by a and n by b: of the first order to 60 last places, most of them to 3.",
+    example=(2.0, 3.0, 0.25, {"m": 1, "n": 0}),
+    doc="The derivative of I_x(a, b) of orders m by a and n by b: the first ones to 60 last places, most to 3.",
 )
 for _op in (gamma, beta, betaln, betainc):
     _special(_op)
