@@ -281,8 +281,10 @@ class Sweep:
             self.done = start
             block = nodes[start:end]
             if start + 1 in ends and nodes[start] in self.grads and self.masks.get(nodes[start], 1):
+                g = self.grads[nodes[start]]
+                if nodes[start].dtype is None:
+                    tell_missing(self, nodes[start], g)
                 if nodes[start].extra is not None:
-                    g = self.grads[nodes[start]]
                     self.run_hooks(nodes[start], g.value if g.__class__ is Masked else g)  # then it cannot take it
                 self._refuse_stale(nodes[start])
             row = iter(block)

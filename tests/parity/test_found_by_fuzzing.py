@@ -96,3 +96,28 @@ def test_a_long_sum_of_half_precision_does_not_stand_still(dtype: str) -> None:
     x = sg.zeros(1, dtype=getattr(sg, dtype), requires_grad=True)
     (x + sg.zeros(8192, dtype=getattr(sg, dtype))).backward(sg.ones(8192, dtype=getattr(sg, dtype)))
     assert x.grad.item() == 8192
+
+
+def test_hooks_of_missing_gradients_are_called_before_saved_values_are_looked_at() -> None:
+    def heard(t: Any) -> Any:
+        class SumAndProduct(t.autograd.Function):  # type: ignore[misc, name-defined]
+            @staticmethod
+            def forward(ctx: Any, a: Any, b: Any) -> Any:
+                ctx.save_for_backward(a, b)
+                return a + b, a * b
+
+            @staticmethod
+            def backward(ctx: Any, g: Any, h: Any) -> Any:
+                a, b = ctx.saved_tensors
+                return g + h * b, g + h * a
+
+        seen: list[Any] = []
+        v = t.tensor([1.0, 2.0], requires_grad=True) * 1
+        total, product = SumAndProduct.apply(v, v)
+        total.register_hook(lambda g: seen.append(g))
+        v.fill_(0.5)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            product.sum().backward()
+        return seen
+
+    assert heard(sg) == heard(torch) == [None]
