@@ -12,7 +12,8 @@ import pytest
 import symgrad as sg
 from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.printing.latex import latex
-from symgrad.formula.term import evaluate
+from symgrad.formula.reading.text import from_latex
+from symgrad.formula.term import evaluate, symbols
 
 rng = np.random.default_rng(0)
 functional = sg.nn.functional
@@ -145,3 +146,16 @@ def test_constants_without_a_dtype_keep_a_scalar_exact():
     assert g.latex() == r"\operatorname{tr}\left(\left(K + s I\right)^{-1}\right)"
     assert (s * sg.eye(3, dtype=sg.float32)).dtype == sg.float32
     assert (s.detach() * sg.eye(3)).dtype == sg.float32
+
+
+def test_what_is_carried_over_past_the_budget_is_products_of_matrices():
+    """A filter of five steps is longer than one canonical form may be; its tail has no sums over indices."""
+    names = ("lq", "lr", "y")
+    args = PROGRAMS[kalman_filter]
+    found = sg.formula(kalman_filter, *args, wrt="lr")
+    text = found.latex(lines=10_000)
+    assert r"\sum" not in text
+    assert "reshape" not in text
+    read = from_latex(text, symbols(found.term), shape=found.term.shape)
+    values = {**found.constants, **dict(zip(names, args, strict=True))}
+    np.testing.assert_allclose(evaluate(read, values), evaluate(found.term, values), rtol=1e-9)

@@ -7,8 +7,9 @@ the rest of the formula is carried over as the program has it, on top of what wa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from symgrad.formula.canonical.chains import is_transpose
+from symgrad.formula.canonical.chains import is_transpose, matmul, turned
 from symgrad.formula.canonical.slices import new_axes
 from symgrad.formula.term import Term, remade
 from symgrad.op import lookup
@@ -20,7 +21,10 @@ CASE_STEPS = 2_000
 """Further steps, for telling cases apart."""
 
 PASSES = 6
-"""Runs until the canonical form of a form is the form itself; one more is enough nearly always."""
+"""Runs until the canonical form of a form is the form itself; one more is enough nearly always.
+
+A form for which the steps of the first run are not enough has that run only.
+"""
 
 INLINE = 12
 """Products with more factors than this enter others as one opaque factor."""
@@ -69,8 +73,40 @@ def carried_over(term: Term, args: tuple[Term, ...]) -> Term:
         return remade(term, args)
     if is_transpose(term) and is_transpose(args[0]):
         return args[0].args[0]
+    if term.op.name == "einsum" and len(args) == 2:
+        product = _matrix_product(term, *args)
+        return remade(term, args) if product is None else product
+    if term.op.name == "reshape" and [n for n in args[0].shape if n != 1] == [n for n in term.shape if n != 1]:
+        return _unit_axes(term, args[0])
     added = new_axes(term.params["index"], term.ndim) if term.op.name == "put" else None
     if added is not None:
         # The transpose of x[:, None] takes that axis away.
         return lookup("squeeze")(args[0], dim=tuple(k for k, new in enumerate(added) if new))  # type: ignore[no-any-return]
     return remade(term, args)
+
+
+def _matrix_product(term: Term, a: Term, b: Term) -> Term | None:
+    """A contraction of two arrays over one axis as a product of matrices and vectors, where it is one."""
+    first, second = term.params["inputs"]
+    output = term.params["output"]
+    if output and output[0] in second:
+        a, b, first, second = b, a, second, first
+    summed = [x for x in first if x in second]
+    rest = [x for x in (*first, *second) if x not in summed]
+    if len(summed) != 1 or rest != list(output) or not 1 <= max(len(first), len(second)) <= 2:
+        return None
+    if len(first) == 1 == len(second) - 1:  # a matrix stands before a vector
+        a, b, first, second = b, a, second, first
+    left = turned(a) if len(first) == 2 and first[0] == summed[0] else a
+    right = turned(b) if len(second) == 2 and second[1] == summed[0] else b
+    found = matmul(left, right)
+    return found if found.shape == term.shape else None
+
+
+def _unit_axes(term: Term, a: Term) -> Term:
+    """A change of shape that only adds or drops axes of size 1, by these axes."""
+    found: Any = lookup("squeeze")(a, dim=tuple(k for k, n in enumerate(a.shape) if n == 1)) if 1 in a.shape else a
+    for k, n in enumerate(term.shape):
+        if n == 1:
+            found = lookup("unsqueeze")(found, dim=k)
+    return found  # type: ignore[no-any-return]

@@ -71,8 +71,9 @@ def canonical(term: Term) -> Term:
     >>> canonical(A @ x + A.T @ x).op.name, canonical(A @ x + A.T @ x).args[0].op.name
     ('matmul', 'add')
     """
-    seen = [Canonicaliser().run(term)]
-    while len(seen) < PASSES and not exceeds(seen[-1], SMALL):
+    first = Canonicaliser()
+    seen = [first.run(term)]
+    while first.steps > 0 and len(seen) < PASSES and not exceeds(seen[-1], SMALL):
         again = Canonicaliser().run(seen[-1])
         if again in seen:
             # Where several forms lead to each other, the first by a fixed order stands for all of them.

@@ -239,4 +239,7 @@ def as_term(a: Value, shape: tuple[Any, ...] | None) -> Term:
 
 def named_term(a: Any) -> Term:
     """The term that a name in a where-list stands for: a row has an axis of size 1 before its own."""
+    exact: Term | None = getattr(a, "exact", None)
+    if exact is not None:
+        return exact
     return op("unsqueeze", a.term, dim=0) if a.kind == "r" else as_term(a, None)
