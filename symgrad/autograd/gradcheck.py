@@ -126,24 +126,8 @@ def gradgradcheck(
         seeds = _random_cotangents(func, row, gen_non_contig_grad_outputs)
     else:
         seeds = tuple(grad_outputs) if isinstance(grad_outputs, (tuple, list)) else (grad_outputs,)
-    count = len(seeds)
-    required = [isinstance(x, Recorded) and x._requires_grad for x in row + seeds]
-
-    def gradient(*args: Any) -> Any:
-        given, cotangents = args[: len(args) - count], args[len(args) - count :]
-        if any(isinstance(x, Dual) for x in args):
-            for x, needed in zip(args, required, strict=True):
-                if needed:  # forward mode is checked on inputs that do not require grad
-                    x.requires_grad_()
-            return _moved_gradient(func, given, cotangents)
-        with enable_grad():
-            outputs = tensors_of(func(*given), tracked=True)
-            wanted = [x for x in given if isinstance(x, Recorded) and x._requires_grad]
-            found = grad(outputs, wanted, list(cotangents), create_graph=True, allow_unused=True)
-        return tuple(g for g in found if g is not None)
-
     return gradcheck(
-        gradient,
+        _gradient_of(func, row, seeds),
         row + seeds,
         eps=eps,
         atol=atol,
@@ -158,6 +142,26 @@ def gradgradcheck(
         fast_mode=fast_mode,
         masked=masked,
     )
+
+
+def _gradient_of(func: Callable[..., Any], row: tuple[Any, ...], seeds: tuple[Any, ...]) -> Callable[..., Any]:
+    """The gradient of a function, as a function of its inputs and of the cotangents of its outputs."""
+    required = [isinstance(x, Recorded) and x._requires_grad for x in row + seeds]
+
+    def gradient(*args: Any) -> Any:
+        given, cotangents = args[: len(row)], args[len(row) :]
+        if any(isinstance(x, Dual) for x in args):
+            for x, needed in zip(args, required, strict=True):
+                if needed:  # forward mode is checked on inputs that do not require grad
+                    x.requires_grad_()
+            return _moved_gradient(func, given, cotangents)
+        with enable_grad():
+            outputs = tensors_of(func(*given), tracked=True)
+            wanted = [x for x in given if isinstance(x, Recorded) and x._requires_grad]
+            found = grad(outputs, wanted, list(cotangents), create_graph=True, allow_unused=True)
+        return tuple(g for g in found if g is not None)
+
+    return gradient
 
 
 def _moved_gradient(func: Callable[..., Any], inputs: tuple[Any, ...], cotangents: tuple[Any, ...]) -> Any:

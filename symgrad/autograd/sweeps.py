@@ -260,6 +260,14 @@ def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
     return shown[0] if len(shown) == 1 else shown
 
 
+_CYCLE = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+    "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
+    "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break the "
+    "cycle and avoid the leak."
+)
+
+
 def backward(
     tensors: Any,
     grad_tensors: Any = None,
@@ -295,14 +303,7 @@ def backward(
             raise AutogradError("`inputs` argument to `backward()` cannot be empty.")
     _check(outputs)
     if create_graph:
-        warnings.warn(
-            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
-            "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
-            "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
-            "after use to break the cycle and avoid the leak.",
-            UserWarning,
-            stacklevel=3,
-        )
+        warnings.warn(_CYCLE, UserWarning, stacklevel=3)
     keep = create_graph if retain_graph is None else retain_graph
     seeds = _seeds(outputs, gradients, create_graph)
     origin = Origin(outputs, gradients)
@@ -467,9 +468,7 @@ def grad(
         raise AutogradError(f"got {len(outs)} tensors and {len(gradients)} gradients")
     keep = create_graph if retain_graph is None else retain_graph
     if any(isinstance(faced(x), Dual) for x in (*outs, *targets, *gradients)):
-        options = {
-            "create_graph": create_graph, "allow_unused": allow_unused, "materialize_grads": materialize_grads,
-        }  # fmt: skip
+        options = {"create_graph": create_graph, "allow_unused": allow_unused, "materialize_grads": materialize_grads}
         return moved_gradients(grad, outs, asked, gradients, keep, options)
     _check(outs)
     _check_targets(targets)
@@ -492,17 +491,22 @@ def grad(
     results: list[Any] = []
     for k, t in enumerate(targets):
         g = sweep.found.get(root_of(t))
-        if g is not None and t._node is not None:
-            g = turned(rescue(t._node, g))
-        if g is None and materialize_grads:
-            if isinstance(asked[k], GradientEdge):
-                raise AutogradError("materialize_grads cannot be used when the given input is a GradientEdge")
-            results.append(_result(np.zeros_like(t._value)[()], origin, t).requires_grad_(create_graph))
-            continue
-        if g is None and not allow_unused:
+        if g is not None:
+            results.append(_result(g if t._node is None else turned(rescue(t._node, g)), origin, t))
+        elif materialize_grads:
+            results.append(_zeros(asked[k], t, origin).requires_grad_(create_graph))
+        elif allow_unused:
+            results.append(None)
+        else:
             raise _unused(k, t)
-        results.append(None if g is None else _result(g, origin, t))
     return tuple(results)
+
+
+def _zeros(asked: Any, target: Any, origin: Origin) -> Any:
+    """The gradient of a tensor that was not used, for ``materialize_grads``."""
+    if isinstance(asked, GradientEdge):
+        raise AutogradError("materialize_grads cannot be used when the given input is a GradientEdge")
+    return _result(np.zeros_like(target._value)[()], origin, target)
 
 
 def _unused(k: int, t: Any) -> Exception:

@@ -369,6 +369,13 @@ def scaled_dot_product_attention(
     return cast_back(matmul(dropout(weights, dropout_p) if dropout_p else weights, value), dtype)
 
 
+def _hidden(scores: Any, mask: Any) -> Any:
+    """Scores of which a mask of truth values hides some, or to which another mask is added."""
+    if mask is None:
+        return scores
+    return where(mask, -math.inf, scores) if mask.dtype.kind == "b" else scores + mask
+
+
 @_nn
 def multi_head_attention_forward(
     query: Any,
@@ -401,13 +408,10 @@ def multi_head_attention_forward(
     batched = len(shape_of(query)) == 3
     if not batched:
         query, key, value = (unsqueeze(x, 1) for x in (query, key, value))
-    if use_separate_proj_weight:
-        weights = [q_proj_weight, k_proj_weight, v_proj_weight]
-    else:
-        weights = [in_proj_weight[k * embed_dim_to_check : (k + 1) * embed_dim_to_check] for k in range(3)]
-    biases = [None] * 3
-    if in_proj_bias is not None:
-        biases = [in_proj_bias[k * embed_dim_to_check : (k + 1) * embed_dim_to_check] for k in range(3)]
+    parts = [slice(k * embed_dim_to_check, (k + 1) * embed_dim_to_check) for k in range(3)]
+    apart = (q_proj_weight, k_proj_weight, v_proj_weight)
+    weights = apart if use_separate_proj_weight else [in_proj_weight[part] for part in parts]
+    biases = [None if in_proj_bias is None else in_proj_bias[part] for part in parts]
     q, k, v = (linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True))
     length, batch = shape_of(q)[:2]
     if attn_mask is not None:
@@ -424,13 +428,10 @@ def multi_head_attention_forward(
     if add_zero_attn:
         zeros = np.zeros((batch * num_heads, 1, shape_of(k)[2]), k.dtype)
         k, v = cat([k, zeros], 1), cat([v, zeros], 1)
-    scores = matmul(q / size(q, (q.ndim - 1,)) ** 0.5, mT(k))
-    if attn_mask is not None:
-        scores = where(attn_mask, -math.inf, scores) if attn_mask.dtype.kind == "b" else scores + attn_mask
+    scores = _hidden(matmul(q / size(q, (q.ndim - 1,)) ** 0.5, mT(k)), attn_mask)
     if key_padding_mask is not None:
-        hidden = reshape(key_padding_mask, batch, 1, 1, -1)
         split = reshape(scores, batch, num_heads, length, -1)
-        split = where(hidden, -math.inf, split) if hidden.dtype.kind == "b" else split + hidden
+        split = _hidden(split, reshape(key_padding_mask, batch, 1, 1, -1))
         scores = reshape(split, batch * num_heads, length, -1)
     found = softmax(scores, -1)
     dropped = dropout(found, dropout_p) if training and dropout_p else found
