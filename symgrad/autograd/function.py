@@ -378,7 +378,7 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
         count_change(t)  # what is refused has happened: forward changed the memory
         if keep and any(t is x for x in tensors):
             try:
-                refuse(t, tuple(tensors))
+                refuse(t, tuple(tensors), cls.__name__)
             except AutogradError:
                 follow(t)
                 raise

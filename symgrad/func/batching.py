@@ -21,6 +21,7 @@ from symgrad.ops.joining import stack
 from symgrad.ops.shaping import movedim
 from symgrad.tape import containers
 from symgrad.tape.bundle import Bundle, bundled
+from symgrad.tape.captured import sharing
 from symgrad.tape.dual import Dual
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
@@ -76,12 +77,14 @@ def vmap(
             return func(*given, **containers.unflatten(named_structure, entries))
 
         shared = [x for x, dim in zip(leaves, dims, strict=True) if dim is None and isinstance(x, Recorded)]
+        mapped_over = [x for x, dim in zip(leaves, dims, strict=True) if dim is not None]
         size = _batch_size(leaves, dims)
 
         def each() -> Any:
             rows = []
-            with drawing(randomness) as start:
+            with drawing(randomness) as start, sharing(mapped_over) as examples:
                 for k in range(size or 1):
+                    examples.noting = not k
                     start()
                     pairs = zip(leaves, dims, strict=True)
                     before = [version_of(x) for x in shared]

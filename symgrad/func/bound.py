@@ -14,6 +14,7 @@ from symgrad.errors import ArgumentError
 from symgrad.op import lookup
 from symgrad.tape import containers
 from symgrad.tape.bundle import Bundle, apart
+from symgrad.tape.captured import guarding
 from symgrad.tape.dual import Dual, faced
 from symgrad.tape.modes import MODE, enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad
 from symgrad.tape.record import Recorded, plain, recorded
@@ -190,7 +191,7 @@ def run(
     function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], has_aux: bool, api: str
 ) -> tuple[Any, Any]:
     """``(output, aux)`` of one call; ``api`` is how torch calls the transform in its errors."""
-    with enable_grad():
+    with enable_grad(), guarding(function, (*args, *kwargs.values())):
         result = function(*args, **kwargs)
     if not has_aux:
         return result, None

@@ -92,7 +92,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
 
     ``even``: all entries of the result are equal, so that they may also share their memory.
     """
-    refuse(tensor, (*args, *kwargs.values()))
+    refuse(tensor, (*args, *kwargs.values()), _called(op))
     if MODE.inferred and too_late(tensor):
         with inference_mode():
             inplace(tensor, op, args, kwargs, even)
@@ -175,8 +175,20 @@ CHANGES: list[Callable[[Any], None]] = []
 """What else is asked before a gradient is changed; filled in from above."""
 
 
-def refuse(tensor: Any, others: tuple[Any, ...]) -> None:
-    """Raise torch's errors for leaves and their views, and for views of kinds that may not change."""
+def _called(op: Any) -> str:
+    """What an operation is called that a tensor is changed by."""
+    name = str(getattr(op, "name", None) or getattr(op, "__name__", ""))
+    return name.removesuffix("_scaled") if name.isidentifier() else "copy"
+
+
+GUARDS: list[Callable[[Any, str], None]] = []
+"""What is asked before any tensor is changed, by the name of the operation; filled in from above."""
+
+
+def refuse(tensor: Any, others: tuple[Any, ...], name: str) -> None:
+    """Raise torch's errors for leaves and their views, for views of kinds that may not change, and captured tensors."""
+    for guard in GUARDS:
+        guard(tensor, name)
     if tensor._extra is not None and tensor._extra.origin:
         for ask in CHANGES:
             ask(tensor)
@@ -401,7 +413,7 @@ def _cut_off(root: Any, chain: Chain) -> Any:
 
 def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """``t_``, ``squeeze_`` and their like: the tensor becomes a view of what it was; no memory changes."""
-    refuse(tensor, ())
+    refuse(tensor, (), _called(op))
     if MODE.inferred and too_late(tensor):
         with inference_mode():
             reshape_inplace(tensor, op, args, kwargs)
@@ -458,7 +470,7 @@ def resize(tensor: Any, shape: tuple[int, ...]) -> Any:
         return tensor
     if tensor._requires_grad:
         raise AutogradError("cannot resize variables that require grad")
-    refuse(tensor, ())
+    refuse(tensor, (), "resize")
     old = tensor._array()
     note_change(old)
     counted, size = changes(old), int(np.prod(shape))

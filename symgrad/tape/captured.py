@@ -1,0 +1,149 @@
+"""Tensors that a transformed function finds outside of itself: ``func.grad`` and its kin refuse to have them changed.
+
+A transform derives a function of its arguments, so a change of anything else would outlive it, and point into it.
+``func.vmap`` runs examples one by one, so each of them would change what all have in common.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from symgrad.errors import AutogradError
+from symgrad.tape import containers
+from symgrad.tape.inplace import GUARDS
+from symgrad.tape.record import Recorded
+from symgrad.tape.threads import ThreadState
+from symgrad.tape.views import view_of
+
+_MOST = 256
+"""Things looked at for captured tensors; beyond that a program is too large to be looked through at every call."""
+
+
+class _Captured(ThreadState):
+    open: tuple[dict[int, Any], ...] = ()
+    mapped: tuple[Shared, ...] = ()
+
+
+_CAPTURED = _Captured()
+
+
+@contextmanager
+def guarding(function: Callable[..., Any], args: Iterable[Any]) -> Iterator[None]:
+    """Inside, tensors that ``function`` has from elsewhere than ``args`` may not be changed."""
+    own = {id(leaf) for leaf in containers.flatten(tuple(args))[0]}
+    outer = _CAPTURED.open
+    _CAPTURED.open = (*outer, {id(t): t for t in captured(function) if id(t) not in own})
+    try:
+        yield
+    finally:
+        _CAPTURED.open = outer
+
+
+@contextmanager
+def sharing(mapped: Iterable[Any]) -> Iterator[Shared]:
+    """Inside, examples of the ``mapped`` arguments run; what they have in common may not be changed by all of them."""
+    shared, outer = Shared(mapped), _CAPTURED.mapped
+    _CAPTURED.mapped = (*outer, shared)
+    try:
+        yield shared
+    finally:
+        _CAPTURED.mapped = outer
+
+
+class Shared:
+    """What the first example of a mapped call changed (while ``noting``), so that no later one changes it again."""
+
+    def __init__(self, mapped: Iterable[Any]):
+        self.mapped = {id(owner) for argument in mapped for owner in _owners(argument)}
+        self.changed: dict[int, Any] = {}
+        self.noting = True
+
+    def meet(self, tensor: Any) -> None:
+        """Note a change by the first example; raise torch's error where a later one makes it, too."""
+        owner = _owners(tensor)[-1]
+        if id(owner) in self.mapped:
+            return
+        if self.noting:
+            self.changed[id(owner)] = owner
+        elif id(owner) in self.changed:
+            raise AutogradError(
+                "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
+                "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but "
+                "`self` not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace "
+                f"arithmetic. (Every example would change a tensor of shape {tuple(owner._value.shape)} that all of "
+                "them share.)"
+            )
+
+
+def _owners(tensor: Any) -> tuple[Any, ...]:
+    """A tensor, and what it is a view of."""
+    view = view_of(tensor) if isinstance(tensor, Recorded) else None
+    return (tensor,) if view is None else (tensor, view.base)
+
+
+def _refuse(tensor: Any, name: str) -> None:
+    """Raise torch's errors for the change of a captured tensor, or of a view of one."""
+    for mapped in _CAPTURED.mapped:
+        mapped.meet(tensor)
+    if any(id(owner) in level for level in _CAPTURED.open for owner in _owners(tensor)):
+        raise AutogradError(
+            "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
+            f"(aten::{name}_) that would mutate a captured Tensor. This is not supported; please rewrite the function "
+            "being transformed to explicitly accept the mutated Tensor(s) as inputs."
+        )
+
+
+GUARDS.append(_refuse)
+
+
+def captured(function: Any) -> list[Any]:
+    """The tensors that a function has from elsewhere: in its closure, its module, or the object it is a method of."""
+    found: list[Any] = []
+    seen: set[int] = set()
+    stack = [function]
+    while stack and len(seen) < _MOST:
+        thing = stack.pop()
+        if id(thing) in seen:
+            continue
+        seen.add(id(thing))
+        if isinstance(thing, Recorded):
+            found.append(thing)
+        else:
+            stack.extend(_within(thing))
+    return found
+
+
+def _within(thing: Any) -> Iterable[Any]:
+    if isinstance(thing, types.FunctionType):
+        outside = (thing.__globals__.get(name) for name in _names(thing.__code__))
+        return (*map(_contents, thing.__closure__ or ()), *filter(_holds, outside))
+    if isinstance(thing, types.MethodType):
+        return (thing.__func__, *getattr(thing.__self__, "__dict__", {}).values())
+    if isinstance(thing, functools.partial):
+        return (thing.func, *thing.args, *thing.keywords.values())
+    if isinstance(thing, dict):
+        return thing.values()
+    return thing if isinstance(thing, (list, tuple)) else ()
+
+
+@functools.lru_cache(maxsize=1024)
+def _names(code: types.CodeType) -> tuple[str, ...]:
+    """The names that a function looks up in its module, those of functions inside of it among them."""
+    inner = [const for const in code.co_consts if isinstance(const, types.CodeType)]
+    return (*code.co_names, *(name for part in inner for name in _names(part)))
+
+
+def _contents(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # a variable that has no value yet
+        return None
+
+
+def _holds(thing: Any) -> bool:
+    """Whether something of a module is looked into: tensors and what holds them, not the functions of libraries."""
+    return isinstance(thing, (Recorded, dict, list, tuple))

@@ -1,0 +1,100 @@
+"""Functions that change tensors from outside of themselves cannot be transformed."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+CAPTURED = "that would mutate a captured Tensor. This is not supported; please rewrite the function being transformed"
+
+
+def parts(t):
+    return t.tensor([1.0, 2.0]), t.tensor([1.0, 1.0])
+
+
+CHANGES = {
+    "number": lambda c, a: c.add_(1) * a,
+    "argument": lambda c, a: c.mul_(a),
+    "detached": lambda c, a: c.copy_(a.detach()) * a,
+    "entry": lambda c, a: (c.__setitem__(0, a[0]), c * a)[1],
+    "view": lambda c, a: c.view(2).mul_(a),
+    "reshaped": lambda c, a: c.t_() * a,
+    "function": lambda c, a: c.relu_() * a,
+}
+TRANSFORMS = {
+    "grad": lambda t, f, x: t.func.grad(lambda a: f(a).sum())(x),
+    "vjp": lambda t, f, x: t.func.vjp(f, x),
+    "jvp": lambda t, f, x: t.func.jvp(f, (x,), (x,)),
+    "jacrev": lambda t, f, x: t.func.jacrev(f)(x),
+    "jacfwd": lambda t, f, x: t.func.jacfwd(f)(x),
+    "hessian": lambda t, f, x: t.func.hessian(lambda a: f(a).sum())(x),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("change", CHANGES)
+def test_captured_tensors_stay(t, transform, change):
+    x, c = parts(t)
+    with pytest.raises(RuntimeError, match=CAPTURED):
+        TRANSFORMS[transform](t, lambda a: CHANGES[change](c, a), x)
+    assert c.tolist() == [1.0, 1.0]
+    assert not c.requires_grad
+
+
+def test_where_they_are_captured(t):
+    """A method's object, a partial, a function that the function calls, a list."""
+    x, c = parts(t)
+
+    class Layer:
+        def __init__(self):
+            self.seen = c
+
+        def count(self, a):
+            self.seen.add_(1)
+            return (a * a).sum()
+
+    def inner(a):
+        return (c.add_(a) * a).sum()
+
+    kept = [c]
+    for f in (Layer().count, functools.partial(lambda k, a: (k.add_(1) * a).sum(), c), lambda a: inner(a)):
+        with pytest.raises(RuntimeError, match=CAPTURED):
+            t.func.grad(f)(x)
+    with pytest.raises(RuntimeError, match=CAPTURED):
+        t.func.grad(lambda a: (kept[0].add_(1) * a).sum())(x)
+
+
+def test_what_may_be_changed(t):
+    """Other arguments, what the function made itself, and copies."""
+    x, c = parts(t)
+    assert t.func.grad(lambda a, b: b.mul_(a).sum())(x, c.clone()).tolist() == [1.0, 1.0]
+    assert t.func.grad(lambda a: t.ones(2).mul_(a).sum())(x).tolist() == [1.0, 1.0]
+    assert t.func.grad(lambda a: c.clone().mul_(a).sum())(x).tolist() == [1.0, 1.0]
+    c.add_(1)  # outside it may change
+    assert c.tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c, a: c.copy_(a),
+        lambda c, a: c.view(2).mul_(a),
+        lambda c, a: (c.__setitem__(0, a[0]), a)[1],
+        lambda c, a: (c.__setitem__(slice(None), a), a)[1],
+    ],
+    ids=["copy", "view", "entry", "slice"],
+)
+def test_examples_share_nothing_they_change(t, change):
+    _, c = parts(t)
+    with pytest.raises(RuntimeError, match="inplace arithmetic.*is not possible because there exists a Tensor `other`"):
+        t.func.vmap(lambda a: change(c, a))(t.ones(3, 2))
+
+
+def test_examples_change_their_own(t):
+    rows = t.ones(3, 2)
+    assert t.func.vmap(lambda a: a.clone().mul_(2).add_(a))(rows).tolist() == [[3.0, 3.0]] * 3
+    t.func.vmap(lambda a: a.mul_(2))(rows)
+    assert rows.tolist() == [[2.0, 2.0]] * 3
