@@ -22,9 +22,10 @@ def beta_mass(a: Any, b: Any, x: Any, y: Any) -> Any:
     exponent = -p * log_rest(away / p, x * (whole / p)) - q * log_rest(-away / q, y * (whole / q))
     rest = stirling_rest(p + q) - stirling_rest(p) - stirling_rest(q)
     large = np.sqrt(p * (q / (p + q)) / (2 * math.pi)) * np.exp(exponent + rest)
-    value, logarithm = beta_parts(a, b)
-    direct = np.power(x, a) * np.where(x < 0.5, np.exp(b * np.log1p(-x)), np.power(y, b)) / value
-    small = np.where(direct > 0, direct, np.exp(a * np.log(x) + b * np.log(y) - logarithm))
+    powers = np.power(x, a) * np.where(x < 0.5, np.exp(b * np.log1p(-x)), np.power(y, b))
+    small = powers / beta_parts(np.where(both, 1.0, a), np.where(both, 1.0, b))
+    lost = ~both & ~(small > 0)
+    small[lost] = np.exp(a[lost] * np.log(x[lost]) + b[lost] * np.log(y[lost]) - beta_parts(a[lost], b[lost], True))
     return np.where(both, large, small)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.kernels.elementwise import in_stretches_of
 from symgrad.kernels.gamma import digamma, gamma_function, lgamma, stirling_rest
 
 
@@ -21,24 +22,36 @@ def log_beta_beyond(a: Any, b: Any) -> Any:
     return np.where(a >= 10, both, one)
 
 
-def beta_parts(a: Any, b: Any) -> tuple[Any, Any]:
-    """B(a, b) and log|B(a, b)|: of gamma functions where these are in range, else by Stirling's series."""
+def beta_near(low: Any, high: Any) -> Any:
+    """B(a, b) of gamma functions that are in range."""
+    total = low + high
+    vanishing = (total <= 0) & (total == np.floor(total))
+    known = np.where(vanishing, 1.0, total)
+    part = total - low
+    lost = (low - (total - part)) + (high - part)  # what the rounding of the sum takes away
+    value = gamma_function(high) / gamma_function(known) * gamma_function(low)
+    slope = np.log(known) - 1 / (2 * known) - 1 / (12 * known * known)  # ψ to two digits, which is enough here
+    few = ~(known > 0.5)
+    slope[few] = digamma(known[few])
+    return np.where(vanishing, 0.0, value * (1 - lost * slope))
+
+
+def beta_parts(a: Any, b: Any, logarithm: bool = False) -> Any:
+    """B(a, b), or log|B(a, b)|: of gamma functions where these are in range, else by Stirling's series."""
     low, high = np.minimum(a, b), np.maximum(a, b)
     near = (np.abs(a) < 160) & (np.abs(b) < 160) & (np.abs(a + b) < 160)
-    large = (low > 0) & (high >= 10)
+    large = (low > 0) & (high >= 10) & (logarithm | ~near)
+    out = np.empty_like(low)
     with np.errstate(all="ignore"):
-        first, last = np.where(near, low, 1.0), np.where(near, high, 1.0)
-        total = first + last
-        vanishing = (total <= 0) & (total == np.floor(total))
-        known = np.where(vanishing, 1.0, total)
-        part = total - first
-        lost = (first - (total - part)) + (last - part)  # what the rounding of the sum takes away
-        quotient = np.where(vanishing, 0.0, gamma_function(last) / gamma_function(known))
-        value = quotient * gamma_function(first) * (1 - lost * digamma(known))
-        beyond = log_beta_beyond(np.where(large, low, 1.0), np.where(large, high, 10.0))
-        outside = lgamma(low) + lgamma(high) - lgamma(low + high)
-        logarithm = np.where(large, beyond, np.where(near, np.log(np.abs(value)), outside))
-        return np.where(near, value, np.where(low > 0, np.exp(logarithm), np.nan)), logarithm
+        known = near & ~large
+        value = beta_near(low[known], high[known])
+        out[known] = np.log(np.abs(value)) if logarithm else value
+        beyond = log_beta_beyond(low[large], high[large])
+        out[large] = beyond if logarithm else np.exp(beyond)
+        rest = ~(near | large)
+        outside = lgamma(low[rest]) + lgamma(high[rest]) - lgamma(low[rest] + high[rest])
+        out[rest] = outside if logarithm else np.where(low[rest] > 0, np.exp(outside), np.nan)
+    return out
 
 
 def beta_of(a: Any, b: Any, logarithm: bool) -> Any:
@@ -46,14 +59,14 @@ def beta_of(a: Any, b: Any, logarithm: bool) -> Any:
     a, b = np.asarray(a), np.asarray(b)
     dtype = np.result_type(a, b)
     a, b = np.broadcast_arrays(a.astype(np.float64), b.astype(np.float64))
-    return beta_parts(a, b)[int(logarithm)].astype(dtype, copy=False)[()]
+    return beta_parts(a, b, logarithm).astype(dtype, copy=False)[()]
 
 
 def beta_function(a: Any, b: Any) -> Any:
     """Euler's beta function Γ(a) Γ(b)/Γ(a + b)."""
-    return beta_of(a, b, False)
+    return in_stretches_of(beta_of, (a, b), False)
 
 
 def betaln(a: Any, b: Any) -> Any:
     """log|B(a, b)|."""
-    return beta_of(a, b, True)
+    return in_stretches_of(beta_of, (a, b), True)

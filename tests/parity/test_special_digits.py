@@ -133,6 +133,9 @@ S.ellipkinc(x, 0.7), S.ellipeinc(x, -2.0), S.ellipkinc(-x, e[:1]), S.ellipeinc(1
 S.airy(x), S.airy(-x), S.airy(e)
 [S.spherical_jn(n, x) for n in (0, 1, 4)], [S.spherical_yn(n, x) for n in (0, 1, 4)]
 S.spherical_jn(2, x, derivative=True), S.spherical_yn(0, x, derivative=True)
+S.chdtr(y, x), S.chdtrc(y, x), S.gdtr(x, y, 0.3), S.gdtrc(x, y, 0.3), S.betaincc(x, y, 0.3)
+S.stdtr(x, -y), S.stdtr(x, y), S.stdtr(3.0, 1e4 * e - 1e4), S.stdtr(3.0, e), S.fdtr(x, y, 2.5), S.fdtrc(x, y, 2.5)
+S.bdtr(e, 3, 0.3), S.bdtrc(e, 3, 0.3), S.nbdtr(2, 3, y / 5), S.pdtr(e, 2.5), S.pdtrc(e, 2.5)
 [S.spherical_jn(n, -x) for n in (0, 1, 4)], [S.spherical_yn(n, -x) for n in (0, 1, 4)]
 """.strip().splitlines()
 
@@ -196,6 +199,18 @@ def test_derivatives_by_parameters_are_passed_on():
     (by_a, by_x) = sg.autograd.grad(sg.special.betainc(a, a[:1], many).sum(), [a, many])
     assert by_a.shape == (2,)
     assert by_x.shape == (3, 2)
+
+
+def test_students_distribution_by_its_degrees_of_freedom():
+    """Smooth where t is 0, of which the usual incomplete beta function has a root."""
+    df = sg.tensor([1.5, 3.0, 30.0], dtype=sg.float64, requires_grad=True)
+    t = sg.tensor([0.0, -2.0, 1.5], dtype=sg.float64, requires_grad=True)
+    slopes = sg.autograd.grad(sg.special.stdtr(df, t).sum(), [df, t])
+    assert abs(slopes[0][0].item()) < 1e-15
+    np.testing.assert_allclose(slopes[0].numpy()[1:], [-0.01525548152555501, 0.00017296409189266232], rtol=1e-13)
+    np.testing.assert_allclose(
+        slopes[1].numpy(), [0.34073498128869364, 0.067509660663892904, 0.12896160173967176], rtol=1e-14
+    )
 
 
 @pytest.mark.parametrize(("name", "at", "want"), [
