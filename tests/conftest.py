@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,6 +10,12 @@ import pytest
 
 import symgrad as sg
 from symgrad import dtypes
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over what stays until the end: the modules and thousands of tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

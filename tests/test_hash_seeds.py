@@ -125,7 +125,7 @@ def printed(hash_seed: int, program: str, *args: str) -> str:
     return made.stdout
 
 
-def same_in_all(program: str, *args: str, seeds: tuple[int, ...] = (0, 1, 2, 12345, 987654321)) -> None:
+def same_in_all(program: str, *args: str, seeds: tuple[int, ...] = (0, 1, 987654321)) -> None:
     texts = [printed(seed, program, *args) for seed in seeds]
     assert len(texts[0]) > 1000
     for other in texts[1:]:
@@ -141,7 +141,7 @@ def test_texts_do_not_follow_the_hash_seed() -> None:
 
 def test_gradients_hooks_and_nodes_do_not_follow_the_hash_seed() -> None:
     """Bit for bit, in generated programs that are run twice in every process."""
-    same_in_all(SWEEPS, "10", seeds=(0, 1, 987654321))
+    same_in_all(SWEEPS, "10")
 
 
 @pytest.mark.slow
@@ -149,4 +149,4 @@ def test_texts_of_the_whole_set_do_not_follow_the_hash_seed() -> None:
     data = SHARED / "data" / "formulas_public.jsonl"
     if not data.exists():
         pytest.skip("the set of identities is not here")
-    same_in_all(PROGRAM, "100", str(SHARED / "tools"), str(data))
+    same_in_all(PROGRAM, "100", str(SHARED / "tools"), str(data), seeds=(0, 1, 2, 12345, 987654321))

@@ -101,10 +101,11 @@ def test_custom_function(copied):
 
 
 @COPIERS
-def test_deep_chain(copied):
+@pytest.mark.parametrize("depth", [5_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_deep_chain(copied, depth):
     x = sg.tensor([1.0, 2.0], requires_grad=True)
     y = x
-    for _ in range(100_000):
+    for _ in range(depth):
         y = y * 1.0
     x2, y2 = copied((x, y))
     y2.sum().backward()
