@@ -374,7 +374,7 @@ def _integral(x: Any) -> bool:
     return isinstance(x, int) if dtype is None else dtype.kind in "bui"
 
 
-def _rounded_quotient(name: str, kernel: Any, in_digits: Any, doc: str) -> Op:
+def _rounded_quotient(name: str, kernel: Any, half: Any, in_digits: Any, doc: str) -> Op:
     return elementwise(
         name,
         kernel,
@@ -383,6 +383,7 @@ def _rounded_quotient(name: str, kernel: Any, in_digits: Any, doc: str) -> Op:
         saves={0: (1,), 1: (0, 1)},
         public=(),
         node="DivBackward1",
+        half=half,
         refuses="bc",
         domain="nonzero",
         digits=in_digits,
@@ -390,15 +391,18 @@ def _rounded_quotient(name: str, kernel: Any, in_digits: Any, doc: str) -> Op:
     )
 
 
-div_floor: Op = _rounded_quotient("div_floor", np.floor_divide, digits.div_floor, "x / y rounded down; derivative 0.")
+div_floor: Op = _rounded_quotient(
+    "div_floor", np.floor_divide, halves.div_floor, digits.div_floor, "x / y rounded down; derivative 0."
+)
 div_trunc: Op = _rounded_quotient(
-    "div_trunc", kernels.div_trunc, digits.div_trunc, "x / y rounded towards 0; derivative 0."
+    "div_trunc", kernels.div_trunc, halves.div_trunc, digits.div_trunc, "x / y rounded towards 0; derivative 0."
 )
 floor_divide: Op = elementwise(
     "floor_divide",
     np.floor_divide,
     None,
     None,
+    half=halves.div_floor,
     underived="x.div(y, rounding_mode='floor') has the derivative 0.",
     code=lambda x, y: f"{closed(x)} // {closed(y)}",
     refuses="bc",

@@ -72,11 +72,46 @@ def sech(x: Any) -> Any:
         return (1 / _rounding(x)(np.cosh(widened(x)))).astype(x.dtype)
 
 
+def _divided(x: Any, y: Any) -> Any:
+    """x, and a number rounded, in float32."""
+    return widened(x if hasattr(x, "dtype") else np.asarray(x).astype(y.dtype)[()])
+
+
 def div(x: Any, y: Any) -> Any:
     """x / y; a number x is rounded first."""
-    dtype = x.dtype if hasattr(x, "dtype") else y.dtype
-    top = widened(x if hasattr(x, "dtype") else np.asarray(x).astype(dtype)[()])
-    return (top / widened(y)).astype(dtype)
+    return (_divided(x, y) / widened(y)).astype(x.dtype if hasattr(x, "dtype") else y.dtype)
+
+
+def _whole_quotient(steps: Callable[..., Any], at_once: Callable[..., Any]) -> Callable[..., Any]:
+    """A whole quotient in rounded steps, by a number (also one of a tensor) at once."""
+
+    def run(x: Any, y: Any) -> Any:
+        if getattr(y, "shape", ()):
+            return steps(x, y)
+        return at_once(widened(x), widened(y)).astype(getattr(x, "dtype", None) or y.dtype)
+
+    return run
+
+
+def _div_trunc(x: Any, y: Any) -> Any:
+    return np.trunc(widened(div(x, y))).astype(y.dtype)
+
+
+def _div_floor(x: Any, y: Any) -> Any:
+    """The quotient without its rest: rest, difference and quotient rounded one by one."""
+    r, dtype, x, y = _rounding(y), y.dtype, _divided(x, y), widened(y)
+    rest = np.fmod(x, y)
+    quotient = r(r(x - rest) / y)
+    quotient = np.where((rest != 0) & ((y < 0) != (rest < 0)), quotient - 1, quotient)
+    down = np.floor(quotient)
+    down = np.where(quotient - down > 0.5, down + 1, down)
+    simple = x / y
+    down = np.where(quotient == 0, np.copysign(0, simple), down)
+    return np.where(y == 0, simple, down).astype(dtype)
+
+
+div_trunc = _whole_quotient(_div_trunc, kernels.div_trunc)
+div_floor = _whole_quotient(_div_floor, np.floor_divide)
 
 
 def _plus_multiple(x: Any, y: Any, number: Any) -> Any:

@@ -35,7 +35,8 @@ _CHARS = {"b": "?", "i": "bhilqp", "u": "BHILQP", "c": "FDG"}
 def _set_aside(op: Op) -> frozenset[str]:
     """``dtype.char`` of the operands that take the general path: what is cast, refused, or computed otherwise."""
     cast = {"float": "bui", "number": "b"}.get(op.dtypes or "", "")
-    narrow = NARROW if op.dtypes == "float" or not isinstance(op.kernel, np.ufunc) else ""
+    stepwise = op.half is not None or op.dtypes == "float" or not isinstance(op.kernel, np.ufunc)
+    narrow = NARROW if stepwise else ""
     single = "" if op.single is None else SINGLE
     return frozenset("".join(_CHARS[kind] for kind in (*cast, *op.refuses) if kind in _CHARS) + narrow + single)
 

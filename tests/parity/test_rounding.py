@@ -239,3 +239,25 @@ def test_multiples_of_whole_numbers(kind):
         x, k = t.tensor([1.0, 2.0, 3.0], dtype=getattr(t, kind)), t.tensor([0, -2, 3])
         found.append([t.addcmul(x, *pair, value=0.1).tolist() for pair in ((k, k), (k, x), (x, k))])
     assert found[0] == found[1]
+
+
+WHOLE_QUOTIENTS = {
+    "towards 0": lambda t, x, y: t.div(x, y, rounding_mode="trunc"),
+    "down": lambda t, x, y: t.div(x, y, rounding_mode="floor"),
+    "the operator": lambda t, x, y: x // y,
+    "of a number": lambda t, x, y: 2.3 // y,
+    "by a number": lambda t, x, y: t.div(x, 2.3, rounding_mode="trunc"),
+    "by a tensor without axes": lambda t, x, y: t.div(x, y[3], rounding_mode="floor"),
+    "by 0": lambda t, x, y: t.div(x, y * 0, rounding_mode="floor"),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", WHOLE_QUOTIENTS)
+def test_whole_quotients_of_halves(name: str, dtype: str) -> None:
+    """By a tensor they are rounded after every step, by a number once."""
+    rng, found = np.random.default_rng(4), []
+    x, y = rng.normal(0, 9, 2000).astype(np.float32), rng.normal(0, 1, 2000).astype(np.float32)
+    for t in (sg, torch):
+        found.append(WHOLE_QUOTIENTS[name](t, *(t.tensor(v).to(getattr(t, dtype)) for v in (x, y))).float().numpy())
+    np.testing.assert_array_equal(*found)
