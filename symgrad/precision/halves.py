@@ -86,9 +86,10 @@ def _whole_quotient(steps: Callable[..., Any], at_once: Callable[..., Any]) -> C
     """A whole quotient in rounded steps, by a number (also one of a tensor) at once."""
 
     def run(x: Any, y: Any) -> Any:
-        if getattr(y, "shape", ()):
-            return steps(x, y)
-        return at_once(widened(x), widened(y)).astype(getattr(x, "dtype", None) or y.dtype)
+        with np.errstate(all="ignore"):
+            if getattr(y, "shape", ()):
+                return steps(x, y)
+            return at_once(widened(x), widened(y)).astype(getattr(x, "dtype", None) or y.dtype)
 
     return run
 
