@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.check.branches import looked_at_branches
 from symgrad.check.derivatives import Derivative
 from symgrad.check.diagnosis import Case, diagnose
 from symgrad.check.formulas import formula_texts
@@ -43,6 +44,17 @@ def joined(label: str, reports: Sequence[Report]) -> Report:
 
 def compared(given: Given, derivative: Derivative, kind: str, label: str, rtol: float | None) -> Report:
     """The report on derivatives that were given; ``kind`` is what they are called there."""
+
+    def at(there: Given) -> tuple[Report, Exact]:
+        return _compared_at(there, derivative, kind, label, rtol)
+
+    report, exact = at(given)
+    return looked_at_branches(given, exact, report, at, derivative) if report.ok else report
+
+
+def _compared_at(
+    given: Given, derivative: Derivative, kind: str, label: str, rtol: float | None
+) -> tuple[Report, Exact]:
     subject = Subject(given.f, given.args, given.positions, given.names, derivative, given.own)
     with np.errstate(all="ignore"):
         exact = exact_gradient(subject, given.gradients)
@@ -61,7 +73,7 @@ def compared(given: Given, derivative: Derivative, kind: str, label: str, rtol: 
             argument.diagnosis = argument.diagnosis or diagnose(Case(argument, i, subject, exact))
     if any(g.size for g in exact.gradients) and not any(map(np.any, exact.gradients)):
         exact.notes.append("the exact gradient is zero here, where many mistakes do not show; check at another point")
-    return Report(label, exact.method, exact.value, arguments, exact.notes)
+    return Report(label, exact.method, exact.value, arguments, exact.notes), exact
 
 
 def _compare(exact: Exact, i: int, name: str, given: Any, rtol: float | None, symmetric: bool) -> ArgumentReport:

@@ -35,7 +35,7 @@ class AlteredSweep(Sweep):
     "turn others" for what the transposes of the other arguments would have given it.
     """
 
-    def __init__(self, output: Any, node: Node, i: int, change: str, seed: Any):
+    def __init__(self, output: Any, node: Node | None, i: int, change: str, seed: Any):
         root = output._node
         # Wanting the root takes the careful path through every node, the one that asks ``_contribution``.
         wanted = [root, *_leaves(root)]

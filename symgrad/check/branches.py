@@ -1,0 +1,190 @@
+"""Branches that a point does not enter: the check goes on at points that enter them.
+
+``where``, ``abs``, ``maximum`` and their kin have a derivative that jumps.  If it is the same in every entry, the point
+is on one side, and a mistake on the other side does not show.  Multiples of the arguments are tried then, and what is
+wrong there counts, unless the derivative is wrong close by as well, on the same side: it then holds for some arguments
+only (unit vectors, say), and other ones say nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from symgrad.check.arrays import as_array
+from symgrad.check.calling import like
+from symgrad.check.derivatives import Derivative
+from symgrad.check.lines import line_text, lines_noted
+from symgrad.check.nested import Given
+from symgrad.check.oracle import Exact
+from symgrad.check.report import Report
+from symgrad.check.subject import Subject
+from symgrad.check.surgery import AlteredSweep
+
+SCALES = (-1.0, 0.1, 10.0, 0.01, 100.0, 0.001, 1000.0, -0.1, -10.0, -100.0, -1000.0)
+"""Multiples of the arguments that are tried, in this order."""
+
+CLOSE_BY = 1.125
+"""A multiple that stays on the same side: what is wrong there, too, says nothing of branches."""
+
+_GUARD = 1e-3
+"""Bounds below this one, but not 0, keep a value away from 0."""
+
+_STEPS = {"sign", "sgn", "round", "floor", "ceil", "trunc", "fix", "frac", "heaviside"}
+_ABOUT_NUMBERS = {"non-finite", "rounding", "precision", "not deterministic"}
+
+Compare = Callable[[Given], tuple[Report, Exact]]
+Sides = dict[tuple[Any, str, int], set[float]]
+
+
+class _SideSweep(AlteredSweep):
+    """A sweep that keeps the local derivatives of the operations with branches, by line, operation and argument.
+
+    Entries that no cotangent reaches, since another branch was taken behind them, do not count.
+    """
+
+    def __init__(self, exact: Exact):
+        output = exact.output
+        super().__init__(output, None, -1, "cut", np.ones(output._value.shape))
+        self.lines = exact.lines
+        self.sides: Sides = {}
+
+    def _contribution(self, node: Any, rules: Any, i: int, g: Any, saved: Any, params: Any, *rest: Any) -> Any:
+        if _has_branches(node) and not _is_guard(node, i, saved):
+            rule = functools.partial(rules, i) if callable(rules) else rules[i]
+            ones = np.ones(node.shape, node.dtype)[()]
+            local = None if rule is None else rule(ones, *self.arguments(node, saved), **(params or {}))
+            if local is not None:
+                reached = np.broadcast_to(np.real(np.asarray(local)), node.shape)[np.asarray(g) != 0]
+                found = np.unique(np.round(reached, 6))[:3].tolist()
+                self.sides.setdefault((self.lines.get(node), node.op.name, i), set()).update(found)
+        return super()._contribution(node, rules, i, g, saved, params, *rest)
+
+
+def _has_branches(node: Any) -> bool:
+    op = node.op
+    return op.name not in _STEPS and bool(op.structural is not None or op.kinks or op.name == "by_pieces")
+
+
+def _is_guard(node: Any, i: int, saved: Any) -> bool:
+    """Whether an operation keeps values away from 0, or another end of where they belong, and is no branch."""
+    if node.op.name == "clamp":
+        return True
+    others = [v for j, v in enumerate(saved) if j and j != i + 1 and v is not None]
+    if node.op.name not in ("maximum", "minimum", "fmax", "fmin") or node.mask >> (1 - i) & 1 or not others:
+        return False
+    bound = np.abs(np.asarray(others[0]))
+    return bool(np.all((bound > 0) & (bound < _GUARD)))
+
+
+def sides_of(exact: Exact) -> Sides:
+    """The local derivatives that the operations with branches have at the point."""
+    output = exact.output
+    if output is None or output._node is None or not output._requires_grad:
+        return {}
+    sweep = _SideSweep(exact)
+    with np.errstate(all="ignore"):
+        sweep.run()
+    return sweep.sides
+
+
+def looked_at_branches(given: Given, exact: Exact, report: Report, compare: Compare, derivative: Derivative) -> Report:
+    """The report, or that at another point where a branch that was not entered shows a mistake."""
+    seen = sides_of(exact)
+    holds_close_by: bool | None = None
+    for scale in _scales(given):
+        missing = _one_sided(seen)
+        if not missing:
+            break
+        there = _at(given, scale)
+        fresh = _sides_at(there, derivative)
+        entered = [key for key in missing if fresh.get(key, set()) - seen[key]]
+        if not entered:
+            continue
+        for key, values in fresh.items():
+            seen.setdefault(key, set()).update(values)
+        other = _compared(there, compare)
+        if other is None or other.ok or not _is_mistake(other):
+            continue
+        if holds_close_by is None:
+            beside = _compared(_at(given, CLOSE_BY), compare)
+            holds_close_by = beside is not None and beside.ok
+        if holds_close_by:
+            names = ", ".join(given.names[k] for k in given.positions)
+            other.notes.append(
+                f"at the point given all entries are right, but f takes one side of {_text(entered[0])} there only; "
+                f"this is the comparison at {scale:g} times {names}"
+            )
+            return other
+    return _noted(report, seen)
+
+
+def _scales(given: Given) -> tuple[float, ...]:
+    """Multiples that may be tried; where all entries are positive, they may have to be."""
+    if given.again is None:
+        return ()
+    negative = any(np.any(np.real(as_array(given.args[k])) < 0) for k in given.positions)
+    return tuple(scale for scale in SCALES if scale > 0 or negative)
+
+
+def _at(given: Given, scale: float) -> Given:
+    """What is under check at a multiple of the arguments; the gradients are still those at the point."""
+    return replace(given, args=[_scaled(a, scale) if k in given.positions else a for k, a in enumerate(given.args)])
+
+
+def _sides_at(given: Given, derivative: Derivative) -> Sides:
+    try:
+        subject = Subject(given.f, given.args, given.positions, given.names, derivative, given.own)
+        with lines_noted() as lines:
+            output, _ = subject.trace(subject.args)
+        return sides_of(Exact("", None, [], [], output=output, lines=lines))
+    except Exception:  # noqa: BLE001  (whatever f does with arguments that nobody gave)
+        return {}
+
+
+def _compared(given: Given, compare: Compare) -> Report | None:
+    """The comparison where the functions take these arguments, and the exact derivative is finite."""
+    assert given.again is not None
+    try:
+        with np.errstate(all="ignore"):
+            report = compare(replace(given, gradients=given.again(given.args)))[0]
+    except Exception:  # noqa: BLE001  (as above)
+        return None
+    return report if all(np.isfinite(a.exact).all() for a in report.arguments) else None
+
+
+def _scaled(value: Any, scale: float) -> Any:
+    array = as_array(value)
+    return like(value, (array * scale).astype(array.dtype))
+
+
+def _is_mistake(report: Report) -> bool:
+    """Whether a mistake of the formula shows, and not the rounding or overflow of a right one."""
+    wrong = [a for a in report.arguments if not a.ok]
+    if any(a.diagnosis is None or a.diagnosis.kind in _ABOUT_NUMBERS for a in wrong):
+        return False
+    return all(
+        a.given.shape == a.exact.shape and np.max(np.abs(a.given - a.exact)) > 1e-3 * np.max(np.abs(a.exact))
+        for a in wrong
+    )
+
+
+def _one_sided(sides: Sides) -> list[Any]:
+    return [key for key, values in sides.items() if len(values) < 2]
+
+
+def _noted(report: Report, sides: Sides) -> Report:
+    places = list(dict.fromkeys(_text(key) for key in _one_sided(sides)))
+    if places:
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        report.notes.append(f"f takes one side of {places[0]}{more} only; the derivative on the other was not checked")
+    return report
+
+
+def _text(key: tuple[Any, str, int]) -> str:
+    line = line_text(key[0])
+    return f"{key[1]} ({line})" if line else key[1]
