@@ -58,7 +58,7 @@ class _SideSweep(AlteredSweep):
             rule = functools.partial(rules, i) if callable(rules) else rules[i]
             ones = np.ones(node.shape, node.dtype)[()]
             local = None if rule is None else rule(ones, *self.arguments(node, saved), **(params or {}))
-            if local is not None:
+            if local is not None and np.shape(local) in ((), node.shape):
                 reached = np.broadcast_to(np.real(np.asarray(local)), node.shape)[np.asarray(g) != 0]
                 found = np.unique(np.round(reached, 6))[:3].tolist()
                 self.sides.setdefault((self.lines.get(node), node.op.name, i), set()).update(found)
@@ -187,4 +187,5 @@ def _noted(report: Report, sides: Sides) -> Report:
 
 def _text(key: tuple[Any, str, int]) -> str:
     line = line_text(key[0])
-    return f"{key[1]} ({line})" if line else key[1]
+    name = "a branch" if key[1] == "by_pieces" else key[1]
+    return f"{name} ({line})" if line else name

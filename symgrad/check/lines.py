@@ -16,6 +16,9 @@ _CHECK = str(Path(__file__).parent) + os.sep
 _PACKAGE = str(Path(__file__).parent.parent) + os.sep
 _NUMPY = f"{os.sep}numpy{os.sep}"
 
+LONGEST = 80
+"""Characters of a line that are shown."""
+
 Line = tuple[str, int]
 
 
@@ -45,4 +48,5 @@ def line_text(line: Line | None) -> str:
     if line is None:
         return ""
     text = linecache.getline(*line).strip()
-    return f"{Path(line[0]).name}:{line[1]}: {text}" if text else ""
+    shown = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+    return f"{Path(line[0]).name}:{line[1]}: {shown}" if text else ""
