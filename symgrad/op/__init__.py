@@ -15,7 +15,7 @@ from symgrad.op.carriers import carrier_of, is_complex, register_carrier, shape_
 from symgrad.op.factories import broadcast_shapes, elementwise, family, multilinear, primitive
 from symgrad.op.fronts import FRONTS, Front, front, publish, with_numpy_names
 from symgrad.op.needs import FROM, KEEP
-from symgrad.op.record import TABLE, Labels, Op, Rule, Spec, lookup, register, title
+from symgrad.op.record import TABLE, Labels, Op, Rule, Spec, lookup, register, scales, title
 from symgrad.op.refusals import by_kind, refusal, refusing
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "refusing",
     "register",
     "register_carrier",
+    "scales",
     "shape_of",
     "title",
     "with_numpy_names",

@@ -245,7 +245,7 @@ class Op:
         found = [a.dtype for a in arrays if hasattr(a, "dtype")]
         if self.result is not None and len(found) == len(arrays):
             return out.astype(self.result(*found, **params), copy=False)
-        if out.dtype != float32 or float32 in found:
+        if out.dtype != float32 or (float32 in found and not (self.factor and scales(*arrays))):
             return out
         return out.astype(next(filter(is_narrow, found)))
 
@@ -310,6 +310,11 @@ class Op:
         )
         all_saved.update(p for p in also if p >= 0 or not number)
         return tuple(sorted(all_saved)), tuple(sorted(all_shaped - all_saved))
+
+
+def scales(x: Any, y: Any) -> bool:
+    """Whether ``y`` is a 0-d array beside one with axes, whose dtype is then that of their product."""
+    return bool(getattr(x, "ndim", 0)) and hasattr(y, "dtype") and not y.ndim
 
 
 def choosing(kernel: Rule, single: Rule) -> Rule:

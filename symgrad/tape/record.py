@@ -29,7 +29,7 @@ from symgrad.dtypes import (
 )
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.kernels import kept_order
-from symgrad.op import FROM, Op, lookup, shape_of
+from symgrad.op import FROM, Op, lookup, scales, shape_of
 from symgrad.ops.constants import Constant, NamedFloat
 from symgrad.ops.rewrites import OF_OPS, rewrites
 from symgrad.tape.constants import noted
@@ -542,8 +542,9 @@ def _promoted(op: Op, values: list[Any]) -> list[Any]:
         target = int64
     if uniform and target == dtype:
         return values
-    if op.factor and target.char in NARROW and hasattr(values[1], "dtype") and not values[1].ndim:
-        values = [values[0], float(values[1])]  # torch reads a 0-d divisor as a number, which is not rounded first
+    if op.factor and target.char in NARROW and scales(*values):
+        # torch reads a 0-d second factor as a number, which is not rounded first.
+        return [values[0] if values[0].dtype == target else _cast(values[0], target), _cast(values[1], float32)]
     return [
         _cast(v, target) if i != aside and getattr(v, "dtype", target) != target else v for i, v in enumerate(values)
     ]

@@ -121,3 +121,16 @@ def test_hooks_of_missing_gradients_are_called_before_saved_values_are_looked_at
         return seen
 
     assert heard(sg) == heard(torch) == [None]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("scale", ["t.tensor(0.7123456, dtype=t.float64)", "t.tensor(65)", "t.tensor(True)"])
+@pytest.mark.parametrize("how", ["x * s", "x / s", "s * x", "x[0] * s", "x.nanmean()"])
+def test_gradients_of_half_precision_scaled_by_a_wider_number(how: str, scale: str, dtype: str) -> None:
+    x = np.random.default_rng(1).normal(0, 1, 40)
+    program = (
+        f"x = t.tensor(x, dtype=t.{dtype}, requires_grad=True); s = {scale}; v = {how}; "
+        "(g,) = t.autograd.grad((v.double() ** 2).sum(), x, create_graph=True); (h,) = t.autograd.grad(g.sum(), x); "
+        "out = t.stack([g, h])"
+    )
+    assert values(sg, program, x=x) == values(torch, program, x=x)
