@@ -61,3 +61,9 @@ def test_one_block_reads_back():
     found = sg.formula(lambda x: (x[:5] * sg.tensor([1.0, 2, 3, 4, 5])).sum(), np.ones(5), wrt="x")
     again = from_latex(found.latex(), found.symbols)
     np.testing.assert_allclose(evaluate(again, found.constants), [1, 2, 3, 4, 5])
+
+
+def test_the_jacobian_of_windows_is_one_formula() -> None:
+    x = sg.tensor(np.arange(1.0, 6), name="x", requires_grad=True)
+    found = sg.autograd.functional.jacobian(lambda x: (x.unfold(0, 2, 1) ** 2).sum(-1), x, create_graph=True)
+    assert np.array_equal(evaluate(found.term, {"x": x.detach().numpy()}, {"n": 5}), found.detach().numpy())

@@ -1,7 +1,7 @@
 """Ops on stacks of operands: one call for all of them.
 
 The stack's axes come first.  Multilinear ops get the new axes as labels of their einsum, elementwise ops broadcast, and
-the linear primitives that are listed here shift their axis parameters; so nothing is copied per entry of the stack.
+linear primitives shift their axis parameters; so nothing is copied per entry of the stack.
 """
 
 from __future__ import annotations
@@ -16,11 +16,8 @@ from symgrad.ops.indexing import Index, axes_in_front
 _MATRICES = frozenset({"tril", "triu", "adjoint"})
 """Ops of the last two axes, which leave leading ones alone."""
 
-SHIFTED = frozenset(
-    ("reshape", "narrow", "embed", "select", "cumsum", "flip", "roll", "mean", "cat", "stack", "getitem", "put",
-     "fourier", "matrix_exp_frechet")
-)  # fmt: skip
-"""Linear primitives that have a stacked form: their axis parameters move."""
+_SHIFTED = frozenset({"cat", "stack", "matrix_exp_frechet"})
+"""Primitives of several operands that have a stacked form, as those that are linear in their only one do."""
 
 _LEAD = 1_000_000
 """Labels of the new axes, far from those that ops use."""
@@ -46,7 +43,8 @@ def stacked(
         new = labels_of(lead, *labels, output)
         inputs = tuple(x if one is None else new + x for x, one in zip(labels, own, strict=True))
         return contract(args, inputs, new + tuple(x for x in output if x is not None), lead + shape)
-    return _shifted(op, args, own, params, lead) if op.name in SHIFTED else None
+    shifted = (op.linear and (len(args) == 1 or "index" in params)) or op.name in _SHIFTED
+    return _shifted(op, args, own, params, lead) if shifted else None
 
 
 def labels_of(lead: Sequence[Any], *taken: Sequence[int | None]) -> tuple[int, ...]:

@@ -23,7 +23,6 @@ from symgrad.formula.canonical.polynomials import (
     raised,
 )
 
-UNIT: Polynomial = {(): Fraction(1)}
 Key = tuple[tuple[Monomial, Fraction], ...]
 HIGHEST = 8
 """Higher powers of sums are not multiplied out."""
