@@ -72,7 +72,7 @@ def family(name: str, kernel: Rule, slope: Rule, by_result: bool = False, **fiel
         return g * slope(out, x, **params)
 
     rule = of_result if by_result else of_argument
-    fields = {"infer": lambda shape, **_: shape, "dtypes": "float", "layout": "kept", **fields}
+    fields = {"infer": lambda shape, **_: shape, "dtypes": "float", **fields}
     return primitive(name, kernel, (rule,), jvp=(rule,), entrywise=True, **fields)
 
 

@@ -69,7 +69,7 @@ class Op:
     together    of a primitive: its operands are brought to a common dtype first, as those of the other kinds are
     condition   position of an operand that chooses and is not computed with: it stays bool
     layout      how results of several axes lie in memory where not row by row: "columns" (those of LAPACK), or "kept",
-                as the operand does
+                as the operand does, which those of entrywise ops do anyway
     copies      True where torch saves something made of the operands, so that these may change afterwards; or a
                 function of the operands that gives the positions of those of which it does
     keeps       whether parameters count as saved (index arrays), as a function of the parameters

@@ -110,7 +110,7 @@ betainc_slope: Op = primitive(
     dtypes="float",
     refuses="c",
     domain=("positive", "positive", "probability"),
-    layout="kept",
+    entrywise=True,
     digits=digits.by_entry(
         lambda mp, a, b, x, m, n: mp.diff(lambda p, q: mp.betainc(p, q, 0, x, regularized=True), (a, b), (m, n))
     ),

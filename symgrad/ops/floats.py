@@ -258,7 +258,6 @@ angle_op: Op = primitive(
     result=lambda dtype: np.zeros((), dtype).real.dtype,
     dtypes="float",
     domain="off-zero",
-    layout="kept",
     digits=digits.by_entry(lambda mp, x: mp.arg(x)),
     doc="The angle of a complex number; 0 or π for real ones, derivative 0 there and at 0.",
 )

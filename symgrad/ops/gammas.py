@@ -82,7 +82,7 @@ def _by_parameter(name: str, kernel: Any, by_second: Any, domain: Any, in_digits
         dtypes="float",
         refuses="c",
         domain=domain,
-        layout="kept",
+        entrywise=True,
         digits=digits.by_entry(in_digits),
         example=(2.0, 3.0, {"n": 1}),
         doc=doc,

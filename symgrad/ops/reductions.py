@@ -181,7 +181,6 @@ cast_op: Op = primitive(
     node="ToCopy",
     code=lambda x, dtype: f'np.asarray({x}).astype("{dtype}")',
     domain="real",
-    layout="kept",
     copy=True,
     digits=digits.cast,
     example=(0.5, {"dtype": "float32"}),

@@ -248,8 +248,7 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     except (ValueError, TypeError, IndexError, np.linalg.LinAlgError) as error:
         raise explain(op, args, error) from error
     if out.__class__ is np.ndarray and out.ndim > 1 and not cuts:
-        by_entries = op.kind == "elementwise" or op.layout == "kept"
-        out = arranged(out, values) if by_entries else laid_out(op.layout, out)
+        out = arranged(out, values) if op.entrywise or op.layout == "kept" else laid_out(op.layout, out)
     shared = out.__class__ is np.ndarray and _shared(out, values)
     if shared and not cuts and not op.shares:
         out = out.copy(kept_order(out))  # as torch: of what is repeated in memory row by row
