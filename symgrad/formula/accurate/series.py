@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import accumulate
 from operator import mul
 from typing import Any
 
@@ -269,8 +270,9 @@ def near_zero(field: Field, a: Ratio) -> NearZero | None:
     first = abs(series.coefs[0])
     for radius in RADII:
         sizes = [abs(c) * radius**k / first for k, c in enumerate(series.coefs)]
-        shown = next((k for k in range(1, len(sizes)) if sum(sizes[k:]) < Fraction(1, 2**55)), len(sizes))
-        if shown <= LONGEST and sum(sizes[1:]) <= 1:
+        rest = [*accumulate(reversed(sizes))][::-1]
+        shown = next((k for k in range(1, len(sizes)) if rest[k] < Fraction(1, 2**55)), len(sizes))
+        if shown <= LONGEST and rest[1] <= 1:
             (variable,) = variables
             return NearZero(variable, series, radius, max(shown, 2))
     return None
