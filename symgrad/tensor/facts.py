@@ -28,8 +28,10 @@ __all__ = [
     "get_device",
     "iinfo",
     "is_complex",
+    "is_conj",
     "is_floating_point",
     "is_inference",
+    "is_neg",
     "is_nonzero",
     "is_same_size",
     "is_signed",
@@ -371,6 +373,16 @@ def is_tensor(obj: Any) -> bool:
 def is_floating_point(input: Any) -> bool:
     """Whether the dtype is real floating."""
     return input.is_floating_point()  # type: ignore[no-any-return]
+
+
+def is_conj(input: Any) -> bool:
+    """Whether the tensor is the conjugate of what its memory holds: never, conjugates are computed at once."""
+    return input.is_conj()  # type: ignore[no-any-return]
+
+
+def is_neg(input: Any) -> bool:
+    """Whether the tensor is the negative of what its memory holds: never, negatives are computed at once."""
+    return input.is_neg()  # type: ignore[no-any-return]
 
 
 def is_complex(input: Any) -> bool:

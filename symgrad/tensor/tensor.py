@@ -31,12 +31,13 @@ from symgrad.tape.watch import WATCH, note_read
 from symgrad.tape.writing import WHOLE, filled, fills, put, refused, without_ones, written
 from symgrad.tensor.binding import bind
 from symgrad.tensor.gradients import Gradients
+from symgrad.tensor.sharing import Sharing
 from symgrad.tensor.shown import Shown
 from symgrad.tensor.turned import Turned
 from symgrad.tensor.writes import Writes
 
 
-class Tensor(Shown, Turned, Writes, Gradients, metaclass=TensorType):
+class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
     """A value with an optional history: number, formula and gradient of one array.
 
     Made by :func:`symgrad.tensor` and by every operation on tensors.  Attributes follow ``torch.Tensor``.
