@@ -249,3 +249,19 @@ def test_wrong_use_is_explained():
         check(layer, "numpy", X, A)
     with pytest.raises(ArgumentError, match="tangents= holds 1 tangents for 2"):
         check(layer, layer_jvp, X, A, tangents=(X,))
+
+
+def test_a_vjp_may_give_nothing_for_what_has_no_gradient():
+    def f(x, labels, A):
+        return (A @ x)[labels]
+
+    def vjp(v, x, labels, A):
+        u = np.zeros(3)
+        np.add.at(u, labels, v)
+        return A.T @ u, None, np.outer(u, x)
+
+    report = check(f, vjp, X, np.array([2, 0]), A)
+    assert report.ok, report
+    assert [a.name for a in report.arguments] == ["x", "A"]
+    with pytest.raises(ArgumentError, match="gradient of A is object.*returned None"):
+        check(f, lambda v, x, labels, A: (*vjp(v, x, labels, A)[:2], None), X, np.array([2, 0]), A)

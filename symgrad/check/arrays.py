@@ -79,14 +79,17 @@ def given_gradients(
     """The gradients under check as arrays, and which argument each belongs to.
 
     A tuple, or a list that holds arrays, is one gradient per argument; without ``argnums`` they belong to the first
-    floating-point arguments.
+    floating-point arguments; None where whole numbers have none is left out.
     """
     several = isinstance(value, tuple) or (
         isinstance(value, list) and any(hasattr(v, "dtype") and getattr(v, "ndim", 0) for v in value)
     )
+    floating = [k for k, arg in enumerate(args) if is_differentiable(arg)]
+    if several and argnums is None and len(floating) < len(value) == len(args):
+        others = [v for k, v in enumerate(value) if k not in floating]
+        value = [value[k] for k in floating] if all(v is None or _is_float0(v) for v in others) else value
     gradients = [as_array(v) for v in value] if several else [as_array(value)]
     if argnums is None:
-        floating = [k for k, arg in enumerate(args) if is_differentiable(arg)]
         if len(floating) < len(gradients):
             raise ArgumentError(_too_many(len(gradients), len(floating), args, names))
         positions = floating[: len(gradients)]
@@ -109,6 +112,11 @@ def given_gradients(
                 "returned None, that argument got no gradient: give zeros, or leave it out with argnums=."
             )
     return gradients, [p % len(args) for p in positions]
+
+
+def _is_float0(value: Any) -> bool:
+    """Whether a value is what JAX gives for whole numbers in place of a gradient."""
+    return str(getattr(value, "dtype", "")) == "[('float0', 'V')]"
 
 
 def _too_many(given: int, floating: int, args: Sequence[Any], names: Sequence[str]) -> str:
