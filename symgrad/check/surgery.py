@@ -8,6 +8,7 @@ tape can say which one reproduces the gradient under check.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,9 @@ from symgrad.tape.engine import Sweep
 from symgrad.tape.formula import Reading
 from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded
+
+_KEPT_AXIS = re.compile(r"unsqueeze\((.*), dim=\d+\)")
+"""A mean or a norm with ``keepdims=True`` reads better without the axis that it keeps."""
 
 LONGEST = 100
 """Characters of a formula in a sentence."""
@@ -148,10 +152,20 @@ def _text(output: Any, edge: Any) -> str:
     from symgrad.formula.sympy.texts import text
 
     term = Reading([output._node])[edge]
-    while term.op.name == "unsqueeze":
-        term = term.args[0]
     try:
         found = text(term)
     except FormulaError:
         return describe_term(term)
+    kept = _KEPT_AXIS.fullmatch(found)
+    found = kept[1] if kept and _is_balanced(kept[1]) else found
     return found if len(found) <= LONGEST else describe_term(term)
+
+
+def _is_balanced(text: str) -> bool:
+    """Whether no bracket closes that was not opened."""
+    depth = 0
+    for c in text:
+        depth += (c == "(") - (c == ")")
+        if depth < 0:
+            return False
+    return not depth
