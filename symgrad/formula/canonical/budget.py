@@ -21,10 +21,10 @@ CASE_STEPS = 2_000
 """Further steps, for telling cases apart."""
 
 PASSES = 6
-"""Runs until the canonical form of a form is the form itself; one more is enough nearly always.
+"""Runs until the canonical form of a form is the form itself; one more is enough nearly always."""
 
-A form for which the steps of the first run are not enough has that run only.
-"""
+ONE_RUN = 10_000
+"""A form with more operations, shared parts counted every time, that used up the steps of its run has that run only."""
 
 INLINE = 12
 """Products with more factors than this enter others as one opaque factor."""

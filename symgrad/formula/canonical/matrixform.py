@@ -8,6 +8,7 @@ are Hadamard products, and a closed cycle is a trace.  What does not reduce stay
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -393,6 +394,7 @@ def _array_part(
     """The array of a product; components without output axes are added to ``scalars``."""
     wanted = tuple(dict.fromkeys(out))
     size_of = dict(zip(out, sizes, strict=True))
+    arrays = _summed_alone(arrays, wanted)
     graphs: list[Graph] = []
     stuck: list[Factor] = []
     for group in components(arrays):
@@ -419,6 +421,20 @@ def _array_part(
         # diag(diag(A)) = A ⊙ I, always.
         return call_op("mul", found.args[0], identity(sizes[0]))
     return identity(sizes[0]) if found is None else diagonal_matrix(found)
+
+
+def _summed_alone(arrays: Sequence[Factor], out: Labels) -> Sequence[Factor]:
+    """Factors with more than two axes, summed over those that nothing else has: Σᵢⱼₖ eᵢⱼdᵢⱼₖ² has a matrix in it."""
+    if len(arrays) < 2 or all(len(f.labels) < 3 for f in arrays):
+        return arrays
+    uses = collections.Counter(x for f in arrays for x in f.labels)
+    found = []
+    for f in arrays:
+        left = tuple(x for x in f.labels if x in out or uses[x] > 1)
+        known = dict(zip(f.labels, f.base.shape, strict=True))
+        alone = len(f.labels) > 2 and len(left) < len(f.labels)
+        found.append(Factor(index_term([f], left, tuple(known[x] for x in left)), left) if alone else f)
+    return found
 
 
 def _graph_factor(graph: Graph) -> Factor:

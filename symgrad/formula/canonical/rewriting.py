@@ -512,7 +512,16 @@ def _shifted(run: Canonicaliser, form: Form, k: int) -> Form | None:
     axes = [x for i, x in enumerate(form.terms[k].out) if i != dims[0]]
     if term is f.base.args[0] and list(f.labels) == axes:
         return run.opaque(lookup("softmax")(term, dim=dims[0]))
-    return None
+    if f.base.args[0].shape != form.shape or list(f.labels) != axes:
+        return None
+    # e^(x - logsumexp(x + log w)) = softmax(x + log w)/w where w > 0.
+    gap = run.plus([run.form_of(f.base.args[0]), rest], (1, -1), form.shape)
+    kept = gap.covered()
+    weight = _exp(run, gap.restricted(kept)) if gap.terms and len(gap.terms) < len(form.terms) else None
+    if weight is None:
+        return None
+    made = run.opaque(lookup("softmax")(f.base.args[0], dim=dims[0]))
+    return run.times(made, run.power(weight.spread(kept, form.shape), -1))
 
 
 def _log(run: Canonicaliser, form: Form) -> Form | None:

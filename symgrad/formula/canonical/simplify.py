@@ -18,6 +18,7 @@ from symgrad.formula.canonical.budget import (
     CASE_STEPS,
     INLINE,
     LARGEST,
+    ONE_RUN,
     PASSES,
     SHARED,
     SMALL,
@@ -73,7 +74,9 @@ def canonical(term: Term) -> Term:
     """
     first = Canonicaliser()
     seen = [first.run(term)]
-    while first.steps > 0 and len(seen) < PASSES and not exceeds(seen[-1], SMALL):
+    if first.steps <= 0 and price(seen[0]) > ONE_RUN:
+        return seen[0]
+    while len(seen) < PASSES and not exceeds(seen[-1], SMALL):
         again = Canonicaliser().run(seen[-1])
         if again in seen:
             # Where several forms lead to each other, the first by a fixed order stands for all of them.

@@ -84,6 +84,10 @@ def _scaled_matrix(w: Writer, x: Term, y: Term, a: Piece, b: Piece) -> Piece | N
 def _div(w: Writer, t: Term) -> Piece:
     if t.op.name == "ratio" and kind_of(t.shape) == "t":
         return called(w, t)
+    above = t.args[0]
+    if above.op.name in ("div", "ratio") and above.shape == above.args[1].shape == t.args[1].shape == t.shape != ():
+        # One fraction bar for (a/b)/c.
+        return w.write(lookup("div")(above.args[0], lookup("mul")(above.args[1], t.args[1])))
     a, b = (w.operand(x, t.shape) if x.shape != () else w.operand(x) for x in t.args)
     if b.kind == "s":
         return pieces.quotient(a, b)
