@@ -82,6 +82,8 @@ def unravel_index(indices: Any, shape: Any) -> Any:
             raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(size)}")
     if any(size < 0 for size in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    if not sizes:
+        return ()
     steps = np.cumprod((1, *sizes[:0:-1]))[::-1]
     return tuple(_indices(indices, values // step % size) for size, step in zip(sizes, steps, strict=True))
 

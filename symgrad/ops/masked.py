@@ -71,6 +71,8 @@ def prod(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = Non
     """Product over axes; 1 where the mask leaves nothing."""
     x = _filled(input, mask, 1, dtype)
     axes = axes_of(dim, len(shape_of(x)))
+    if not axes and dtype is None and kind_of(x) in "bui":
+        return cast(x, np.int64)  # as products are
     for axis in reversed(axes):
         x = prod_op(x, dim=axis, keepdim=keepdim)
     return x

@@ -330,8 +330,9 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     """The running integral along ``dim`` by the trapezoidal rule."""
     axis = axis_of(dim, len(shape_of(y)))
-    step = dx if x is None or not shape_of(y)[axis] else _steps(y, x, dim)
-    return cumsum(_pairs(y, axis) * (step / 2) if shape_of(step) or step != 1 else _pairs(y, axis) / 2, dim)
+    if x is not None and shape_of(y)[axis]:
+        return cumsum(_pairs(y, axis) * _steps(y, x, dim), dim) / 2
+    return cumsum(_pairs(y, axis) * (dx / 2) if dx != 1 else _pairs(y, axis) / 2, dim)
 
 
 def _slope(x: Any, step: Any, axis: int, edge_order: int) -> Any:

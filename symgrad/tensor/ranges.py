@@ -178,8 +178,12 @@ def logspace(
     >>> logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    value = np.power(float(base), np.linspace(*_ends("logspace", start, end, steps), int(steps)))
-    return finished("logspace", value.astype(_dtype(dtype)), requires_grad, name, options)
+    kind, ends = _dtype(dtype), _ends("logspace", start, end, steps)
+    if kind.kind in "ui" and steps > 1:  # as in torch
+        ends = int(ends[0]), int(ends[1])
+    exponents = np.linspace(*ends, int(steps))
+    value = np.power(float(base), exponents)
+    return finished("logspace", value.astype(kind), requires_grad, name, options)
 
 
 def _dtype(dtype: Any) -> Any:

@@ -53,6 +53,11 @@ CASES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "one number less than 0": lambda t, x, i: t.scalar_tensor(-5, dtype=x.dtype),
     "a range between": lambda t, x, i: t.arange(0.1, -7.9, -4.0, dtype=t.int64),
     "masked running sum": lambda t, x, i: t.masked.cumsum(x, 1, mask=x > 2),
+    "running area between points": lambda t, x, i: t.cumulative_trapezoid(x * 30, x * 20),
+    "a masked product of one": lambda t, x, i: t.masked.prod(x[0, 0], mask=x[0, 0] > 2),
+    "a truth value summed to no axes": lambda t, x, i: (x > 2)[0, 0].sum_to_size(()),
+    "powers in a row": lambda t, x, i: t.logspace(0, 4.2, 4, 2.5, dtype=x.dtype),
+    "a power alone": lambda t, x, i: t.logspace(1.7, 4.2, 1, 3, dtype=x.dtype),
     "outer product of truth values": lambda t, x, i: t.addr(x > 2, x[:, 0] > 3, x[0] > 3, beta=3, alpha=2),
 }
 
@@ -74,6 +79,10 @@ def test_numbers_that_a_dtype_does_not_have() -> None:
             t.tensor([300], dtype=t.uint8)
         with pytest.raises(RuntimeError, match="without overflow"):
             t.full((2,), -200, dtype=t.int8)
+
+
+def test_places_in_a_tensor_without_axes() -> None:
+    assert sg.unravel_index(sg.tensor([0, 0]), ()) == torch.unravel_index(torch.tensor([0, 0]), ())
 
 
 def test_a_picture_is_interpolated_and_rounded() -> None:
