@@ -27,11 +27,16 @@ class Front:
         self.function = function
 
 
-def front(*names: str, op: Op | None = None, method: bool = True, function: bool = True) -> Callable[[F], F]:
-    """Publish a function under ``names`` (its own name when none is given) as function and tensor method."""
+def front(
+    *names: str, op: Op | None = None, method: bool = True, function: bool = True, words: dict[str, str] | None = None
+) -> Callable[[F], F]:
+    """Publish a function under ``names`` (its own name when none is given) as function and tensor method.
+
+    ``words`` are other names that torch has for parameters, with those here.
+    """
 
     def publish(call: F) -> F:
-        public = with_numpy_names(call)
+        public = with_words(with_numpy_names(call), words) if words else with_numpy_names(call)
         for name in names or (call.__name__.rstrip("_"),):
             FRONTS[name] = Front(name, public, op, method, function)
         return call
@@ -52,6 +57,18 @@ def with_numpy_names(call: Callable[..., Any]) -> Callable[..., Any]:
             kwargs["dim"] = kwargs.pop("axis")
         if "keepdims" in kwargs:
             kwargs["keepdim"] = kwargs.pop("keepdims")
+        return call(*args, **kwargs)
+
+    return either
+
+
+def with_words(call: Callable[..., Any], words: dict[str, str]) -> Callable[..., Any]:
+    """``call``, also taking its parameters by other names."""
+
+    @functools.wraps(call)
+    def either(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            kwargs = {words.get(name, name): value for name, value in kwargs.items()}
         return call(*args, **kwargs)
 
     return either

@@ -322,7 +322,7 @@ def _reflections(A: Any, tau: Any, x: Any, adjoint: bool = False) -> Any:
     return x
 
 
-@front("ormqr")
+@front("ormqr", words={"input2": "tau", "input3": "other"})
 def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
     """Q · other (or other · Q), or with Qᴴ, for the Q of ``householder_product``."""
     sides = [len(shape_of(x)) for x in (input, other)]

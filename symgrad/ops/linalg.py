@@ -131,7 +131,7 @@ def matmul(input: Any, other: Any) -> Any:
     return rewritten(made) if len(a) == 1 and len(b) == 2 else made
 
 
-def _ranked(name: str, a: int, b: int) -> Any:
+def _ranked(name: str, a: int, b: int, word: str) -> Any:
     def call(input: Any, other: Any) -> Any:
         ranks = (len(shape_of(input)), len(shape_of(other)))
         if (a, b) == (1, 1):
@@ -142,14 +142,14 @@ def _ranked(name: str, a: int, b: int) -> Any:
 
     call.__name__ = name
     call.__doc__ = f"The matrix product of tensors with {a} and {b} axes."
-    return front(name, op=matmul_op)(call)
+    return front(name, op=matmul_op, words={word: "other"})(call)
 
 
-mm = _ranked("mm", 2, 2)
-mv = _ranked("mv", 2, 1)
-dot = _ranked("dot", 1, 1)
-inner = _ranked("vdot", 1, 1)
-bmm = _ranked("bmm", 3, 3)
+mm = _ranked("mm", 2, 2, "mat2")
+mv = _ranked("mv", 2, 1, "vec")
+dot = _ranked("dot", 1, 1, "tensor")
+inner = _ranked("vdot", 1, 1, "other")
+bmm = _ranked("bmm", 3, 3, "mat2")
 
 
 def _outer_spec(a: Any, b: Any) -> Spec:

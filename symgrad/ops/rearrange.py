@@ -303,10 +303,14 @@ def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tu
     return split(input, list(split_sizes), dim)
 
 
+_CUTS = ("indices", "sections", "tensor_indices_or_sections")
+"""torch's names for where ``tensor_split`` cuts."""
+
+
 @front("tensor_split")
 def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, **named: Any) -> tuple[Any, ...]:
     """Ranges of an axis: that many of nearly equal size, or cut at the indices given."""
-    cuts = named.get("indices", named.get("sections", indices_or_sections))
+    cuts = next((named[word] for word in _CUTS if word in named), indices_or_sections)
     axis = axis_of(dim, len(shape_of(input)))
     total = shape_of(input)[axis]
     if not isinstance(cuts, (int, tuple, list)):
@@ -341,7 +345,7 @@ def _axis_split(name: str, axis: int, least: int) -> Any:
 
     call.__name__ = name
     call.__doc__ = f"``tensor_split`` along axis {axis}{' (0 for vectors)' if axis == 1 else ''}."
-    return front(name)(call)
+    return front(name, words={"indices": "indices_or_sections", "sections": "indices_or_sections"})(call)
 
 
 vsplit, hsplit, dsplit = _axis_split("vsplit", 0, 2), _axis_split("hsplit", 1, 1), _axis_split("dsplit", 2, 3)

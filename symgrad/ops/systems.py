@@ -51,7 +51,7 @@ def _system(solver: Any, A: Any, B: Any) -> Any:
     return solver(expand(A, (*batch, *a[-2:])), expand(B, (*batch, *b[-2:])))
 
 
-@front("triangular_solve")
+@front("triangular_solve", words={"input": "b"})
 def triangular_solve(b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     """The pair (X, A) with A X = b for a triangular A."""
     matrix = mT(A) if transpose else A
@@ -115,7 +115,7 @@ def cholesky_inverse(L: Any, upper: bool = False) -> Any:
     return half @ mH(half) if upper else mH(half) @ half
 
 
-@front("cholesky_solve")
+@front("cholesky_solve", words={"input": "B", "input2": "L"})
 def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
     """X with L Lᴴ X = B (Uᴴ U if ``upper``)."""
     first = solve_triangular(mH(L) if upper else L, B, upper=False)

@@ -119,3 +119,29 @@ def test_weights_of_bincount_have_a_gradient():
     counts = sg.bincount(sg.tensor([0, 2, 0]), weights)
     (counts * sg.tensor([1.0, 10.0, 100.0])).sum().backward()
     np.testing.assert_array_equal(weights.grad.numpy(), [1, 100, 1])
+
+
+WORDS = """
+t.mm(input=X, mat2=X)
+X.mm(mat2=X)
+t.bmm(X[None], mat2=X[None])
+t.dot(X[0], tensor=X[1])
+t.mv(X, vec=X[0])
+t.cholesky_solve(input=X, input2=X)
+X.cholesky_solve(input2=X)
+t.triangular_solve(input=X, A=X)[0]
+t.ormqr(X, input2=X[0], input3=X)
+X.split(split_size=1, dim=1)[0]
+X.hsplit(sections=3)[0]
+X.vsplit(indices=[1])[0]
+t.tensor_split(X, tensor_indices_or_sections=t.tensor([1]))[0]
+""".strip().split("\n")
+
+
+@pytest.mark.parametrize("source", WORDS)
+def test_torchs_words_for_parameters(source: str) -> None:
+    ours, theirs = (
+        eval(source, {"t": t, "X": t.tensor([[2.0, 0.5, 0.25], [0.25, 3.0, 0.5], [0.5, 0.25, 1.0]])})  # noqa: S307
+        for t in (sg, torch)
+    )
+    np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5)
