@@ -129,7 +129,6 @@ t.dot(X[0], tensor=X[1])
 t.mv(X, vec=X[0])
 t.cholesky_solve(input=X, input2=X)
 X.cholesky_solve(input2=X)
-t.triangular_solve(input=X, A=X)[0]
 t.ormqr(X, input2=X[0], input3=X)
 X.split(split_size=1, dim=1)[0]
 X.hsplit(sections=3)[0]
