@@ -1,7 +1,7 @@
 """NumPy kernels of Airy's functions and their derivatives.
 
 Between -1.5 and 1 (Bi: 10) the power series (DLMF 9.4.1 - 9.4.4); to the left Hankel's functions of the orders 1/3 and
-2/3; to the right a trapezoidal sum on the path of steepest descent for Ai, and the asymptotic series for Bi.
+2/3; to the right for Ai a trapezoidal sum on the path of steepest descent; and the asymptotic series beyond ±10.
 """
 
 from __future__ import annotations
@@ -46,13 +46,27 @@ def depth_of(x: Any) -> tuple[Any, Any]:
     return depth, (2 * rest + ((2 * power - 3 * top) - 3 * (depth - top))) / 3
 
 
+def airy_far(depth: Any, turn: Any, slope: bool) -> Any:
+    """Σ u_k (turn/ζ)^k of the asymptotic series, or that of the v_k for derivatives (DLMF 9.7.2), for ζ > 21."""
+    total = term = np.ones_like(depth * turn)
+    ratio = turn / (72 * depth)
+    for k in range(1, 34):
+        term = term * ratio * ((6 * k - 5) * (6 * k - 1) / k)
+        total = total + term * (-(6 * k + 1) / (6 * k - 1) if slope else 1)
+    return total
+
+
 def airy_left(x: Any, second: bool, slope: bool) -> Any:
-    """The functions at -x (DLMF 9.6.17 - 9.6.20), x > 1.4."""
+    """The functions at -x, x > 1.4, of Hankel's (DLMF 9.6.17 - 9.6.20), from 10 on asymptotically (9.7.9 - 9.7.12)."""
     depth, rest = depth_of(x)
-    if slope:
-        wave = np.exp(-1j * math.pi / 6) * hankel(depth, 2 / 3) * x / math.sqrt(3)
-    else:
-        wave = np.exp(1j * math.pi / 6) * hankel(depth, 1 / 3) * np.sqrt(x / 3)
+    near, far = x <= 10, x > 10
+    wave = np.empty(x.shape, np.complex128)
+    small = np.sqrt(x[near] / 3) if not slope else x[near] / math.sqrt(3)
+    turn = np.exp((-1j if slope else 1j) * math.pi / 6)
+    wave[near] = turn * hankel(depth[near], 2 / 3 if slope else 1 / 3) * small
+    root = np.sqrt(np.sqrt(x[far]))
+    series = airy_far(depth[far], -1j, slope) * np.exp(1j * depth[far]) * ((1 - 1j) / math.sqrt(2 * math.pi))
+    wave[far] = -1j * root * series if slope else series / root
     wave = wave * (1 + 1j * rest)
     return -wave.imag if second else wave.real
 
@@ -66,7 +80,7 @@ def airy_right(x: Any, slope: bool) -> Any:
     for k in range(1, 58):
         s = k * step
         angle = s * s * s / 3
-        part = np.exp(-root * s * s)
+        part = math.exp(-0.0121 * k * k)  # of the square root times s²
         total = total + part * (root * np.cos(angle) + s * np.sin(angle) if slope else np.cos(angle))
     return (-1 if slope else 1) * np.exp(-depth) * (1 - rest) / math.pi * step * total
 
@@ -74,12 +88,15 @@ def airy_right(x: Any, slope: bool) -> Any:
 def airy_growing(x: Any, slope: bool) -> Any:
     """Bi or Bi' for x >= 10 by the asymptotic series (DLMF 9.7.7, 9.7.8)."""
     depth, rest = depth_of(x)
-    total, term = np.ones_like(x), np.ones_like(x)
-    for k in range(1, 34):
-        term = term * (6 * k - 5) * (6 * k - 1) / (72 * k * depth)
-        total = total + term * (-(6 * k + 1) / (6 * k - 1) if slope else 1)
-    root = np.sqrt(np.sqrt(x))
+    total, root = airy_far(depth, 1, slope), np.sqrt(np.sqrt(x))
     return np.exp(depth) * (1 + rest) / math.sqrt(math.pi) * (total * root if slope else total / root)
+
+
+def airy_vanishing(x: Any, slope: bool) -> Any:
+    """Ai or Ai' for x >= 10 by the asymptotic series (DLMF 9.7.5, 9.7.6)."""
+    depth, rest = depth_of(x)
+    total, root = airy_far(depth, -1, slope) / 2, np.sqrt(np.sqrt(x))
+    return np.exp(-depth) * (1 - rest) / math.sqrt(math.pi) * (-total * root if slope else total / root)
 
 
 def airy_of(x: Any, second: bool, slope: bool) -> Any:
@@ -90,12 +107,13 @@ def airy_of(x: Any, second: bool, slope: bool) -> Any:
     y = x.astype(np.float64)
     finite = np.atleast_1d(np.where(np.isfinite(y), y, 0.0))
     edge = 10.0 if second else 1.0
-    left, right = finite < -1.5, finite > edge
-    middle, out = ~left & ~right, np.empty_like(finite)
+    left, right, beyond = finite < -1.5, (finite > edge) & (finite < 10), finite >= 10
+    middle, out = ~left & (finite <= edge) & ~beyond, np.empty_like(finite)
     with np.errstate(all="ignore"):
         out[middle] = airy_series(finite[middle], second, slope)
         out[left] = airy_left(-finite[left], second, slope)
-        out[right] = airy_growing(finite[right], slope) if second else airy_right(finite[right], slope)
+        out[right] = airy_right(finite[right], slope)
+        out[beyond] = (airy_growing if second else airy_vanishing)(finite[beyond], slope)
     out = out.reshape(y.shape)
     end = np.where((y == np.inf) & second, np.inf, np.where(np.isinf(y) & ((y > 0) | (not slope)), 0.0, np.nan))
     return np.where(np.isfinite(y), out, end).astype(x.dtype, copy=False)[()]

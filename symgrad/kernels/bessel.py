@@ -16,14 +16,18 @@ from symgrad.kernels.elementwise import in_stretches
 
 def hankel(x: Any, n: float) -> Any:
     """H⁽¹⁾_n(x) for x >= 1: its integral (DLMF 10.9.10) on the path of steepest descent, Im sinh t = tanh Re t."""
+    total = np.empty(np.shape(x), np.complex128)
+    near = x <= 11  # where all entries have the same nodes
     width = np.arccosh((48 / x + np.sqrt((48 / x) ** 2 + 4)) / 2)
-    step = np.minimum(0.12, 0.4 / np.sqrt(x))
-    count = int(np.max(np.ceil(width / step), initial=0))
-    t = np.arange(-count, count + 1) * step[..., None]
-    with np.errstate(over="ignore"):
-        decay = np.exp(-x[..., None] * np.sinh(t) * np.tanh(t) - n * t)
-    turn = np.exp(-1j * n * np.arctan(np.sinh(t))) * (1 + 1j / np.cosh(t))
-    total = step * np.sum(decay * turn, -1)
+    for where, step in ((near, 0.12), (~near, 0.4 / np.sqrt(x[~near]))):
+        if not where.any():
+            continue
+        count = int(np.max(np.ceil(width[where] / step), initial=0))
+        t = np.arange(-count, count + 1) * (step[:, None] if np.ndim(step) else step)
+        with np.errstate(over="ignore"):
+            decay = np.exp(-x[where][:, None] * (np.sinh(t) * np.tanh(t)) - n * t)
+        turn = np.exp(-1j * n * np.arctan(np.sinh(t))) * (1 + 1j / np.cosh(t))
+        total[where] = step * (np.sum(decay * turn, -1) if np.ndim(step) else decay @ turn)
     turned = (-1j) ** (n % 4) if n == int(n) else np.exp(-0.5j * np.pi * n)
     return turned * np.exp(1j * x) / (1j * np.pi) * total
 
