@@ -19,9 +19,10 @@ def hankel(x: Any, n: float) -> Any:
     total = np.empty(np.shape(x), np.complex128)
     near = x <= 11  # where all entries have the same nodes
     width = np.arccosh((48 / x + np.sqrt((48 / x) ** 2 + 4)) / 2)
-    for where, step in ((near, 0.12), (~near, 0.4 / np.sqrt(x[~near]))):
+    for where in (near, ~near):
         if not where.any():
             continue
+        step: Any = 0.12 if where is near else 0.4 / np.sqrt(x[where])
         count = int(np.max(np.ceil(width[where] / step), initial=0))
         t = np.arange(-count, count + 1) * (step[:, None] if np.ndim(step) else step)
         with np.errstate(over="ignore"):
