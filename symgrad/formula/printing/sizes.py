@@ -18,7 +18,7 @@ def size_tex(size: Any) -> str:
     r"""A size in LaTeX.
 
     >>> size_tex(3), size_tex("n-2*m"), size_tex("len(range(n-1)[::2])")
-    ('3', 'n - 2 \\\\cdot m', '\\left\\lceil \\frac{n - 1}{2} \\right\\rceil')
+    ('3', 'n - 2 \\cdot m', '\\left\\lceil \\frac{n - 1}{2} \\right\\rceil')
     """
     out = ""
     for sign, part in signed_parts(str(size)):
