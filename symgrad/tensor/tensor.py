@@ -19,7 +19,7 @@ from symgrad.ops.reductions import cast
 from symgrad.tape import record
 from symgrad.tape.dual import TensorType
 from symgrad.tape.dualwrites import memory
-from symgrad.tape.inplace import inplace, resize, views_follow
+from symgrad.tape.inplace import inplace, refuse, resize, views_follow
 from symgrad.tape.modes import MODE
 from symgrad.tape.overlap import overlaps, same_place
 from symgrad.tape.record import Recorded, plain
@@ -340,6 +340,8 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
             getitem(self, first)[rest] = value
             return
         chosen, places = symgrad.ops.indexing.static_index(index).parted()
+        if chosen.fancy:
+            refuse(self, (value,), "index_put_")  # torch looks at the places later
         if isinstance(self._value, np.ndarray) and index is not Ellipsis and overlaps(self._value):
             part = getitem(self, index)
             if part._is_view():  # which may show every entry once

@@ -134,3 +134,17 @@ def test_gradients_of_half_precision_scaled_by_a_wider_number(how: str, scale: s
         "out = t.stack([g, h])"
     )
     assert values(sg, program, x=x) == values(torch, program, x=x)
+
+
+@pytest.mark.parametrize("places", ["[[1, 0], t.tensor([1, 2, 1])]", "[t.tensor([9])]", "[5]"])
+@pytest.mark.parametrize("whole", ["x", "x.squeeze(0)"])
+def test_leaves_are_refused_before_the_places_are_looked_at(whole: str, places: str) -> None:
+    def objection(t: Any) -> str:
+        env = {"t": t, "x": t.ones(2, 3, requires_grad=True)}
+        try:
+            exec(f"v = {whole}; v{places} = 2", env)  # noqa: S102
+        except (RuntimeError, IndexError) as error:
+            return str(error)[:25]
+        return "none"
+
+    assert objection(sg) == objection(torch)
