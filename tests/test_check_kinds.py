@@ -265,3 +265,16 @@ def test_a_vjp_may_give_nothing_for_what_has_no_gradient():
     assert [a.name for a in report.arguments] == ["x", "A"]
     with pytest.raises(ArgumentError, match="gradient of A is object.*returned None"):
         check(f, lambda v, x, labels, A: (*vjp(v, x, labels, A)[:2], None), X, np.array([2, 0]), A)
+
+
+def test_cotangents_are_not_the_numbers_that_people_draw():
+    for seed in (0, 1, 42):
+        x = np.random.default_rng(seed).normal(size=4).astype(np.float32)
+
+        def vjp(v, x):
+            size = np.sqrt((x**2).sum())
+            return v / size - (v @ x) * x / size**3
+
+        report = check(lambda x: x / np.sqrt((x**2).sum()), vjp, x)
+        assert report.ok, report
+        assert np.abs(report.arguments[0].exact).max() > 0.01

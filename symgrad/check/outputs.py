@@ -17,6 +17,10 @@ from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
 
 
+SEED = 7_304_519
+"""Of cotangents and tangents; not one that people draw their points with, whose numbers would then be the same."""
+
+
 def probed(f: Callable[..., Any], flat: Any) -> Any:
     """What ``f`` gives at the point, for its structure: run on tensors, else on the arrays as they were given."""
     try:
