@@ -16,7 +16,6 @@ from symgrad.tape.modes import no_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
 
-
 SEED = 7_304_519
 """Of cotangents and tangents; not one that people draw their points with, whose numbers would then be the same."""
 
