@@ -145,7 +145,9 @@ class Writer:
             return texts if natural == term.dtype else [texts[0], _typed_number(texts[1], term.dtype), texts[2]]
         if term.op.name == "beside" and term.args[0] in self.weak and term.dtype != np.float64:
             return [_typed_number(texts[0], term.dtype), *texts[1:]]
-        if term.op.name not in _CHOSEN and (term.op.kind == "elementwise" or term.op.name in ("where", "einsum")):
+        if term.op.name not in _CHOSEN and (
+            term.op.kind == "elementwise" or term.op.name in ("where", "einsum", "complex")
+        ):
             wanted = [isinstance(a.number, complex) for a in term.args]
         else:
             wanted = [a in self.weak for a in term.args]
