@@ -112,6 +112,9 @@ def test_errors(capsys):
     assert main(["judge", "2*q", "--of", "x**2", "--wrt", "x"]) == 2
     assert "'q'" in capsys.readouterr().err
     assert main(["judge", "2*W@x", "--of", "x@W@x", "--wrt", "x", "--assume", "W=symmetric"]) == 0
+    capsys.readouterr()
+    assert main(["latex", "x@W@x", "--wrt", "x", "--assume", "W=symmetric"]) == 0
+    assert capsys.readouterr().out == "2 W x\n"
 
 
 def test_runs_as_a_module():

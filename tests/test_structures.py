@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.errors import ArgumentError, FormulaError
+from symgrad.errors import ArgumentError, FormulaError, NameProblem
 from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.term import evaluate, symbol
 from symgrad.op import lookup
@@ -186,3 +186,22 @@ def test_parts_of_triangles(k: int) -> None:
         np.testing.assert_allclose(
             np.broadcast_to(evaluate(canonical(term), values, {"n": 3}), (3, 3)), evaluate(term, values, {"n": 3})
         )
+
+
+def test_structures_that_are_assumed():
+    symmetric = {"S": "symmetric"}
+
+    def loss(m, S, x):
+        return (x - m) @ sg.linalg.solve(S, x - m) + sg.logdet(S)
+
+    assert sg.latex(loss, wrt="m", assume=symmetric) == r"2 S^{-1} \left(m - x\right)"
+    assert sg.latex(loss, (3,), (3, 3), (3,), wrt="m", assume=symmetric) == r"2 S^{-1} \left(m - x\right)"
+    assert str(sg.derive("x@S@x", wrt="x", assume=symmetric)).endswith("= 2*(S @ x)")
+    a, b = leaf([[2.0, 1.0], [1.0, 3.0]], "S"), leaf([1.0, 2.0], "x")
+    (b @ a @ b).backward()
+    found = sg.formula(b.grad, assume=symmetric)
+    assert found.unicode() == "2 S x"
+    assert sg.formula(found.term, assume=symmetric).unicode() == "2 S x"
+    np.testing.assert_allclose(found.evaluate(S=a.detach().numpy(), x=b.detach().numpy()), b.grad.numpy())
+    with pytest.raises(NameProblem, match="assume='Q' is no array argument; there are x, S"):
+        sg.latex("x@S@x", wrt="x", assume={"Q": "symmetric"})

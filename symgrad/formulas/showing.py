@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.derivatives import transform_of
-from symgrad.errors import ArgumentError, FormulaError, NameProblem
+from symgrad.errors import ArgumentError, FormulaError
 from symgrad.formula.accurate import accurate
 from symgrad.formula.derive import jacobian
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder
 from symgrad.ops.kinks import keeps_nan
 from symgrad.ops.sizes import letters_of, size_value
 from symgrad.sources import source
+from symgrad.sources.asked import assuming, named
 from symgrad.sources.running import called, head_latex, name_of, parameters
 from symgrad.sources.runs import run_at_sizes
 from symgrad.tape.formula import Reading, read
@@ -187,7 +188,7 @@ class Formula:
         return f"$\\displaystyle {self.latex()}$"
 
 
-def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None) -> Formula:
+def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, assume: Any = None) -> Formula:
     """The formula of a tensor, a term, a function or a text, with its SymPy expression, LaTeX and other formats.
 
     A function is run on tensors called like its parameters: on ``args``, which are arrays, numbers, nested containers
@@ -195,8 +196,9 @@ def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None) -> Form
     ``1 / len(x)`` is 1/n.  Without ``args``, and for a text such as ``"sum((X@w-y)**2)"``, shapes are those that
     ``shapes`` states (``"X=n,m w=m"``), or are found by trying.  ``wrt`` (a parameter's name or position) gives the
     gradient by it, which needs a scalar result; of two (``("x", "x")``) the Hessian, which ``sg.func.hessian(f)`` in
-    the place of the function gives, too.  Raises ``ArgumentError`` for what has no formula, ``FormulaError`` for
-    a text that cannot be read, and ``NameProblem`` for a ``wrt`` that is not there.
+    the place of the function gives, too.  ``assume`` states structures of arguments, as ``{"S": "symmetric"}``.  Raises
+    ``ArgumentError`` for what has no formula, ``FormulaError`` for a text that cannot be read or a structure that is
+    not known, and ``NameProblem`` for a ``wrt`` that is not there.
 
     >>> import symgrad as sg
     >>> X = sg.tensor([[1.0, 2.0], [0.0, 1.0], [3.0, 1.0]], name="X")
@@ -208,9 +210,12 @@ def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None) -> Form
     'Aᵀ 𝟏'
     >>> sg.formula("norm(A@x-b)**2", wrt="x").unicode()
     '2 Aᵀ (A x − b)'
+    >>> sg.formula("x@S@x", wrt="x", assume={"S": "symmetric"}).unicode()
+    '2 S x'
     """
+    assume = dict(assume or {})
     if not args and (isinstance(value, str) or (callable(value) and (shapes is not None or parameters(value, 1)))):
-        about = source(value, (), shapes, scalar=wrt is not None)
+        about = source(value, (), shapes, scalar=wrt is not None).assuming(assume)
         head = head_latex(about.name)
         if wrt is not None:
             head = _header(head, [about.target(w) for w in _each(wrt)], about.symbols)
@@ -222,16 +227,17 @@ def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None) -> Form
                 "text, latex(text, wrt=..., shapes=...)."
             )
         if isinstance(value, Term):
-            return Formula(value)
+            return Formula(*assuming(value, [t for t in postorder([value]) if t.op is SYMBOL], assume))
         if not isinstance(value, Recorded):
             raise ArgumentError(
                 f"formulas are those of tensors, terms, functions and texts, not of {type(value).__name__}."
             )
         reading, term = read(value)
-        return Formula(term, reading.symbols, None, reading, value._node is None and origin_of(value) is not None)
+        term, symbols = assuming(term, reading.symbols, assume)
+        return Formula(term, symbols, None, reading, value._node is None and origin_of(value) is not None)
     reading, term, joined = run_at_sizes(value, args)
     term, name = term if joined is None else joined, name_of(value)
-    symbols = reading.symbols
+    term, symbols = assuming(term, reading.symbols, assume)
     if wrt is None:
         head, derivative = _derived_head(value, symbols, len(args))
         return Formula(term, symbols, head, reading, derivative)
@@ -308,7 +314,15 @@ def where_list(tensor: Any, names: Any = None) -> list[tuple[Any, Any]]:
     return formula(tensor).where_list(names)
 
 
-def latex(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, header: bool = False, **options: Any) -> str:
+def latex(
+    value: Any,
+    *args: Any,
+    wrt: Any = None,
+    shapes: Any = None,
+    assume: Any = None,
+    header: bool = False,
+    **options: Any,
+) -> str:
     r"""The LaTeX of the formula of a tensor, a function or a text; the arguments are as for :func:`formula`.
 
     ``header=True`` prints what it is on the left of ``=``.  Further options: ``canonical=False`` (as it was run),
@@ -320,17 +334,15 @@ def latex(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, header: b
     >>> import symgrad as sg
     >>> sg.latex(lambda X, w, y: ((X @ w - y) ** 2).sum(), (5, 3), (3,), (5,), wrt="w")
     '2 X^{\\top} \\left(X w - y\\right)'
+    >>> sg.latex("log(det(S))", wrt="S", assume={"S": "symmetric"})
+    'S^{-1}'
     """
-    return formula(value, *args, wrt=wrt, shapes=shapes).latex(header=header, **options)
+    return formula(value, *args, wrt=wrt, shapes=shapes, assume=assume).latex(header=header, **options)
 
 
 def _target(symbols: Sequence[Term], wrt: str | int, parameters: Sequence[str]) -> Term:
     number = isinstance(wrt, int) and -len(parameters) <= wrt < len(parameters)
-    name = parameters[wrt] if number else wrt  # type: ignore[index]
-    for s in symbols:
-        if s.name == name:
-            return s
-    raise NameProblem(f"wrt={wrt!r} is no array argument; there are {', '.join(str(s.name) for s in symbols)}.")
+    return named(symbols, parameters[wrt] if number else wrt)  # type: ignore[index]
 
 
 def _derived_head(function: Any, symbols: Sequence[Term], count: int) -> tuple[str, bool]:

@@ -116,15 +116,21 @@ class Derivation:
 
 
 def derive(
-    value: Any, *args: Any, wrt: Any, style: str = "reverse", shapes: Any = None, names: Any = None
+    value: Any,
+    *args: Any,
+    wrt: Any,
+    style: str = "reverse",
+    shapes: Any = None,
+    names: Any = None,
+    assume: Any = None,
 ) -> Derivation:
     r"""The derivation of the gradient of a function, tensor or text with respect to ``wrt``, line by line.
 
     ``value`` and ``args`` are as for :func:`symgrad.latex`, or a text such as ``"sum((X@w-y)**2)"`` with ``shapes``.
     ``style`` is "reverse" (names for intermediate values, then adjoints from the result back) or "differential" (from
     ``dX`` forward to ``df = tr(… dX)``).  ``names`` chooses the names of the values: a letter instead of z, a list, or
-    a dict such as ``{"r": "A@x - b"}``.  Raises ``ArgumentError`` when the value is not a scalar, and ``FormulaError``
-    if a line fails its check.
+    a dict such as ``{"r": "A@x - b"}``.  ``assume`` states structures, as ``{"S": "symmetric"}``.  Raises
+    ``ArgumentError`` when the value is not a scalar, and ``FormulaError`` if a line fails its check.
 
     >>> import symgrad as sg
     >>> print(sg.derive("norm(A@x-b)**2", wrt="x"))
@@ -136,7 +142,7 @@ def derive(
     """
     if style not in ("reverse", "differential"):
         raise ArgumentError(f"style is 'reverse' or 'differential', not {style!r}.")
-    about = source(value, args, shapes, scalar=True)
+    about = source(value, args, shapes, scalar=True).assuming(dict(assume or {}))
     if about.term.shape != ():
         raise ArgumentError(
             f"a derivation starts from a scalar, not from an array of shape {about.term.shape}; reduce it."

@@ -64,7 +64,7 @@ def add_commands(commands: Any) -> None:
     )
     judge.add_argument("--wrt", metavar="NAME", help="the variable; without it the values are compared")
     judge.add_argument("--shapes", metavar="SHAPES", help="as in 'X=n,m w=m'; found by trying where omitted")
-    judge.add_argument("--assume", metavar="STRUCTURES", default="", help="as in 'W=symmetric'")
+    _assume(judge)
     add_check(commands)
 
 
@@ -88,6 +88,19 @@ def _value(parser: argparse.ArgumentParser) -> None:
         "value", metavar="VALUE", help="a text such as 'sum((X@w-y)**2)', file.py:function or module:function"
     )
     parser.add_argument("--shapes", metavar="SHAPES", help="as in 'X=n,m w=m y=n'; found by trying where omitted")
+    _assume(parser)
+
+
+def _assume(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--assume", metavar="STRUCTURES", default="", help="as in 'W=symmetric'")
+
+
+def _assumed(text: str) -> dict[str, str]:
+    """The argument ``assume`` of a text."""
+    parts = [part.split("=", 1) for part in text.split()]
+    if any(len(pair) < 2 for pair in parts):
+        raise ArgumentError(f"--assume is written like 'W=symmetric', not {text!r}.")
+    return dict(parts)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -106,7 +119,7 @@ def _latex(options: argparse.Namespace) -> int:
     from symgrad.sources import source
 
     names = _names(options.wrt)
-    about = source(loaded(options.value), (), options.shapes, scalar=bool(names))
+    about = source(loaded(options.value), (), options.shapes, scalar=bool(names)).assuming(_assumed(options.assume))
     found = Formula(
         about.derivative(names or None), about.symbols, _head(about.name, names), about.reading, bool(names)
     )
@@ -145,7 +158,12 @@ def _derive(options: argparse.Namespace) -> int:
     from symgrad.formulas.steps import derive
 
     found = derive(
-        loaded(options.value), wrt=options.wrt, style=options.style, shapes=options.shapes, names=_chosen(options.names)
+        loaded(options.value),
+        wrt=options.wrt,
+        style=options.style,
+        shapes=options.shapes,
+        names=_chosen(options.names),
+        assume=_assumed(options.assume),
     )
     print(found if options.format == "text" else getattr(found, options.format)())
     return 0
@@ -154,13 +172,10 @@ def _derive(options: argparse.Namespace) -> int:
 def _judge(options: argparse.Namespace) -> int:
     from symgrad.judging import judge
 
-    parts = [part.split("=", 1) for part in options.assume.split()]
-    if any(len(pair) < 2 for pair in parts):
-        raise ArgumentError(f"--assume is written like 'W=symmetric', not {options.assume!r}.")
-    assume = dict(parts)
     names = _names(options.wrt)
     wrt = None if not names else names[0] if len(names) == 1 else names
-    verdict = judge(options.given, of=loaded(options.of), wrt=wrt, shapes=options.shapes, assume=assume)
+    structures = _assumed(options.assume)
+    verdict = judge(options.given, of=loaded(options.of), wrt=wrt, shapes=options.shapes, assume=structures)
     print(verdict)
     return EXIT[verdict.verdict]
 

@@ -62,15 +62,8 @@ class Source:
 
     def assuming(self, structures: dict[str, str]) -> Source:
         """The same value of symbols that have a structure, such as ``{"W": "symmetric"}``."""
-        made = {}
-        for name, structure in structures.items():
-            target = self.target(name)
-            known = structure if structure == POSITIVE else known_structure(structure)
-            made[target] = symbol(str(target.name), target.shape, target.dtype, known)
-        if not made:
-            return self
-        term = substitute([self.term], made)[0]
-        return Source(term, [made.get(s, s) for s in self.symbols], self.name, self.reading, self.given)
+        term, symbols = assuming(self.term, self.symbols, structures)
+        return Source(term, symbols, self.name, self.reading, self.given, self.sizes)
 
     def read_by_half(self) -> list[str]:
         """The matrices of which only one triangle is read (by ``eigvalsh``): they stand for symmetric ones."""
@@ -81,12 +74,9 @@ class Source:
         """The symbol called ``wrt`` (or the tensor's)."""
         if isinstance(wrt, int) and not isinstance(wrt, bool) and 0 <= wrt < len(self.symbols):
             return self.symbols[wrt]
-        for s in self.symbols:
-            if s.name == wrt or s is wrt:
-                return s
-        raise NameProblem(
-            f"wrt={wrt!r} is no array argument; there are {', '.join(str(s.name) for s in self.symbols)}."
-        )
+        if isinstance(wrt, Term) and wrt in self.symbols:
+            return wrt
+        return named(self.symbols, wrt)
 
     def derivative(self, wrt: Any) -> Term:
         """The derivative by ``wrt``; by each in turn for a tuple of names; the value itself for None."""
@@ -96,6 +86,26 @@ class Source:
             target = self.target(name)
             term = jacobian(term, target) if term.shape else gradient(term, [target])[0]
         return term
+
+
+def named(symbols: Sequence[Term], name: Any, asked: str = "wrt") -> Term:
+    """The symbol of that name.  Raises ``NameProblem`` where there is none."""
+    for s in symbols:
+        if s.name == name:
+            return s
+    raise NameProblem(f"{asked}={name!r} is no array argument; there are {', '.join(str(s.name) for s in symbols)}.")
+
+
+def assuming(term: Term, symbols: Sequence[Term], structures: dict[str, str]) -> tuple[Term, list[Term]]:
+    """A term and its symbols, some of which have a structure, such as ``{"W": "symmetric"}``."""
+    made = {}
+    for name, structure in structures.items():
+        target = named(symbols, name, "assume")
+        known = structure if structure == POSITIVE else known_structure(structure)
+        made[target] = symbol(str(target.name), target.shape, target.dtype, known)
+    if made:
+        (term,) = substitute([term], made)
+    return term, [made.get(s, s) for s in symbols]
 
 
 def source(of: Any, args: Sequence[Any] = (), shapes: Any = None, scalar: bool = False) -> Source:
