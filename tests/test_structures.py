@@ -205,3 +205,20 @@ def test_structures_that_are_assumed():
     np.testing.assert_allclose(found.evaluate(S=a.detach().numpy(), x=b.detach().numpy()), b.grad.numpy())
     with pytest.raises(NameProblem, match="assume='Q' is no array argument; there are x, S"):
         sg.latex("x@S@x", wrt="x", assume={"Q": "symmetric"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x@inv(S)@x",
+        "x@inv(S)@x + log(det(S))",
+        "(x-m).T@inv(S)@(x-m) + log(det(S))",
+        r"(x-m)^\top S^{-1} (x-m) + \log\det S",
+        "(y-X@b)@inv(S)@(y-X@b)",
+    ],
+)
+def test_matrices_that_must_be_square_and_fit_are_found(text):
+    shapes = {s.name: s.shape for s in sg.formula(text, wrt="S").symbols}
+    assert len(set(shapes["S"])) == 1
+    assert shapes["S"][:1] == shapes.get("x", shapes.get("X", "?"))[:1]
+    assert "X" not in shapes or (shapes["X"][1],) == shapes["b"] != shapes["y"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ from symgrad.formula.term import SYMBOL, Term, postorder, substitute, symbol, sy
 from symgrad.op import FRONTS, TABLE
 from symgrad.sources.runs import run_on, run_on_examples
 from symgrad.sources.sampling import POSITIVE
-from symgrad.sources.shapes import Shapes, axis_progress, infer_shapes, parse_shapes
+from symgrad.sources.shapes import Reached, Shapes, infer_shapes, parse_shapes, reached
 from symgrad.tape.formula import Reading, read
 from symgrad.tape.record import Recorded
 
@@ -215,12 +216,12 @@ def _of_text(text: str, known: Shapes, scalar: bool) -> Source:
     names = list(dict.fromkeys([*(n for n in names_in(text) if n not in sizes or n in known), *known]))
     unknown = [n for n in names if n not in known]
 
-    def attempt(shapes: Shapes) -> tuple[bool, float]:
+    def attempt(shapes: Shapes) -> tuple[bool, Reached]:
         try:
             term = read_function(text, shapes)
         except (ShapeError, ProductMisfit) as error:
-            return False, position(error) + axis_progress(error)
-        return not scalar or term.shape == (), float("inf") if term.shape == () else 1e9 - len(term.shape)
+            return False, reached(position(error), error)
+        return not scalar or term.shape == (), Reached(math.inf if term.shape == () else 1e9 - len(term.shape))
 
     shapes = infer_shapes(names, attempt, known) if unknown else known
     term = read_function(text, shapes)

@@ -18,7 +18,7 @@ from symgrad.errors import ArgumentError, ShapeError, SymgradError
 from symgrad.formula.term import NUMBER, Term, as_term, evaluate, full, number, postorder, size_letter
 from symgrad.op import lookup
 from symgrad.sources.running import ran
-from symgrad.sources.shapes import Shapes, axis_progress, infer_shapes
+from symgrad.sources.shapes import Reached, Shapes, infer_shapes, reached
 from symgrad.tape.formula import Reading
 from symgrad.tape.record import Recorded
 
@@ -215,9 +215,9 @@ def example_shapes(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple[
     if set(names) <= set(known):
         return names, known
 
-    reached = [(-1.0, "")]
+    ends = [(-1.0, "")]
 
-    def attempt(shapes: Shapes) -> tuple[bool, float]:
+    def attempt(shapes: Shapes) -> tuple[bool, Reached]:
         progress = _Progress()
         out: Any = None
         for definite in (False, True):
@@ -229,16 +229,16 @@ def example_shapes(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple[
                 except np.linalg.LinAlgError:
                     continue
                 except Exception as error:  # noqa: BLE001  (whatever the function does with arguments that do not fit)
-                    far = progress.made() + axis_progress(error)
-                    reached.append((far, f"{type(error).__name__}: {error}"))
-                    return False, far
+                    found = reached(progress.made(), error)
+                    ends.append((found.far, f"{type(error).__name__}: {error}"))
+                    return False, found
         good = isinstance(out, Recorded) and (not scalar or out._value.shape == ())
-        return good, 1e9
+        return good, Reached(1e9)
 
     try:
         return names, infer_shapes(names, attempt, known)
     except ShapeError as error:
-        raise ShapeError(f"{error} The try that went farthest ended with {max(reached)[1]:.300}") from error
+        raise ShapeError(f"{error} The try that went farthest ended with {max(ends)[1]:.300}") from error
 
 
 class _Progress:

@@ -1,8 +1,8 @@
 """Shapes of the arguments of a function or text, found by trying: the most general ones for which it runs.
 
 Every axis starts as a size of its own.  Where the attempt fails, the pair of sizes is made equal that lets it get
-further; where no pair does, the ranks are changed, the least surprising first: capital letters are matrices, small
-letters vectors, Greek ones and words numbers.
+further, or else to another failure at the same place; where no pair does, the ranks are changed, the least surprising
+first: capital letters are matrices, small letters vectors, Greek ones and words numbers.
 """
 
 from __future__ import annotations
@@ -10,13 +10,22 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.formula.printing.names import _ALIASES, GREEK
 
 Shapes = dict[str, tuple[Any, ...]]
-Attempt = Callable[[Shapes], tuple[bool, float]]
+
+
+class Reached(NamedTuple):
+    """How far an attempt got, and in words without sizes what it failed at."""
+
+    far: float
+    problem: str = ""
+
+
+Attempt = Callable[[Shapes], tuple[bool, Reached]]
 
 TRIALS = 1500
 """Attempts before the search gives up."""
@@ -81,10 +90,11 @@ def infer_shapes(names: Sequence[str], attempt: Attempt, known: Shapes | None = 
     )
 
 
-def axis_progress(error: Exception) -> float:
-    """How far broadcasting got before it failed: the axis that its message names."""
-    found = re.search(r"axis -(\d+)", str(error))
-    return 0.5 / int(found[1]) if found else 0.0
+def reached(far: float, error: Exception) -> Reached:
+    """How far an attempt got that ended with an error at ``far``; broadcasting tells the axis it got to."""
+    said = str(error)
+    found = re.search(r"axis -(\d+)", said)
+    return Reached(far + (0.5 / int(found[1]) if found else 0.0), re.sub(r"_?\d+", "", said))
 
 
 def _all_letters(count: Any) -> Any:
@@ -93,11 +103,11 @@ def _all_letters(count: Any) -> Any:
 
 def _merged(shapes: Shapes, attempt: Attempt, budget: int) -> tuple[Shapes | None, int]:
     """Shapes with as few equal sizes as needed, and the number of attempts."""
-    good, reached = attempt(shapes)
-    used = 1
+    good, before = attempt(shapes)
+    used, seen = 1, {before.problem}
     while not good:
         sizes = sorted({s for shape in shapes.values() for s in shape}, key=str)
-        best: tuple[float, Shapes] | None = None
+        best: tuple[Reached, Shapes] | None = None
         for a, b in itertools.combinations(sizes, 2):
             if (isinstance(a, int) and isinstance(b, int)) or used >= budget:
                 continue
@@ -105,15 +115,17 @@ def _merged(shapes: Shapes, attempt: Attempt, budget: int) -> tuple[Shapes | Non
             if isinstance(gone, int) or not str(gone).startswith("_"):
                 continue
             tried = {n: tuple(keep if s == gone else s for s in shape) for n, shape in shapes.items()}
-            done, far = attempt(tried)
+            done, now = attempt(tried)
             used += 1
             if done:
                 return tried, used
-            if far > reached and (best is None or far > best[0]):
-                best = (far, tried)
+            further = now.far > before.far or (now.far == before.far and now.problem not in seen)
+            if further and (best is None or now.far > best[0].far):
+                best = (now, tried)
         if best is None:
             return None, used
-        reached, shapes = best
+        before, shapes = best
+        seen.add(before.problem)
     return shapes, used
 
 
