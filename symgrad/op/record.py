@@ -105,7 +105,8 @@ class Op:
     factor      True where a 0-d operand scales the other: a constant made without a dtype takes that of the 0-d one,
                 and half precision meets a 0-d second one of another dtype unrounded
     rounds      True where torch rounds a number to half precision before it computes: terms, though not factors
-    indirect    True where torch saves views that it made of the operands: these may be detached in place
+    indirect    True where torch saves views that it made of the operands: these may be detached in place, or get other
+                ``data``, and backward reads what they were
     fused       where torch computes the derivative in one kernel: its node's word, and the position of what it reads
                 besides the cotangent (-1 the output, None nothing)
     once        True where a derivative of several ops is rounded once in half precision, as torch has one kernel for

@@ -217,6 +217,8 @@ def catch_up(node: Node) -> None:
     if node.op.kind == "function":  # which knows itself where its operands stand
         return
     places, since = (None, *node.args), node.sequence_nr
+    if node.op.indirect:  # views of the operands keep the memory that these had
+        places = (node,) * len(places)
     now = [by_now(value, place, since) for value, place in zip(node.saved, places, strict=False)]
     for given in node.args.kept if node.args.__class__ is Labelled else ():
         if given.__class__ is Given and (array := given.array()) is not None:

@@ -64,3 +64,9 @@ def test_operands_that_were_cast_are_read_as_they_were_given(made, program):
     start = "f, y, i = t.tensor(2.0), t.tensor([2.0, 3.0]), t.tensor([[1], [2]])\n"
     program = f"{start}z = ({made}).abs().sum()\n{program}\nz.backward()"
     alike(START + program, "None if x.grad is None else x.grad.tolist()")
+
+
+@pytest.mark.parametrize("equation", ["ij,kj->ik", "ij,ij->", "ij,kj->ikj"])
+def test_einsum_reads_what_its_operands_were(equation):
+    program = f"y = x.repeat(1, 2)\nz = t.einsum('{equation}', y, y).sum()\ny.data = y.data * 2\nz.backward()"
+    alike(START + program, "x.grad.tolist()")
