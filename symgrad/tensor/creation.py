@@ -113,7 +113,7 @@ def value_of_data(data: Any, dtype: Any) -> Any:
     elif dtype is None and isinstance(data, (bool, int, float, complex)) and not isinstance(data, np.generic):
         dtype = dtypes.for_python_number(data)
     try:
-        value = np.array(data, None if dtype is None else dtypes.as_dtype(dtype))
+        value = np.array(data, None if dtype is None else dtypes.as_dtype(dtype), order=kept_order(data))
     except OverflowError:
         value = dtypes.narrowed(data, dtypes.as_dtype(dtype))
     except (ValueError, TypeError) as error:

@@ -148,3 +148,11 @@ def test_leaves_are_refused_before_the_places_are_looked_at(whole: str, places: 
         return "none"
 
     assert objection(sg) == objection(torch)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 1), (3, 2), (2, 3)])
+@pytest.mark.parametrize("turned", [False, True])
+def test_copies_of_repeated_memory_lie_row_by_row(shape, turned):
+    array = np.broadcast_to(np.arange(float(shape[-1])), shape)
+    array = array.T if turned else array
+    assert sg.tensor(array).stride() == torch.tensor(array).stride()
