@@ -222,3 +222,23 @@ def test_matrices_that_must_be_square_and_fit_are_found(text):
     assert len(set(shapes["S"])) == 1
     assert shapes["S"][:1] == shapes.get("x", shapes.get("X", "?"))[:1]
     assert "X" not in shapes or (shapes["X"][1],) == shapes["b"] != shapes["y"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes"),
+    [
+        (r"\sum_i \log(1+e^{-y_i x_i^\top w})", {"y": "n", "x": "nm", "w": "m"}),
+        (r"\sum_i (a_i^{T} x - b_i)^2", {"a": "nm", "x": "m", "b": "n"}),
+        (r"\sum_{i,j} (R_{ij} - u_i^\top v_j)^2", {"R": "nm", "u": "np", "v": "mp"}),
+        ("sum(softmax(Q@K.T/sqrt(d))@V)", {"Q": "nm", "K": "pm", "d": "", "V": "pq"}),
+        ("y@inv(K+s**2*eye(n))@y/n", {"y": "n", "K": "nn", "s": ""}),
+        ("sum(w*log(w/p))", {"w": "n", "p": "n"}),
+    ],
+)
+def test_shapes_that_a_text_speaks_of(text, shapes):
+    assert {s.name: "".join(s.shape) for s in sg.formula(text).symbols} == shapes
+
+
+def test_names_that_are_nothing_are_told():
+    with pytest.raises(NameProblem, match="foo"):
+        sg.latex("x@foo(S)@x", wrt="x")

@@ -20,6 +20,7 @@ from symgrad.formula.resizing import resized
 from symgrad.formula.structures import known_structure
 from symgrad.formula.term import SYMBOL, Term, postorder, substitute, symbol, symbols
 from symgrad.op import FRONTS, TABLE
+from symgrad.sources import hints
 from symgrad.sources.runs import run_on, run_on_examples
 from symgrad.sources.sampling import POSITIVE
 from symgrad.sources.shapes import Reached, Shapes, infer_shapes, parse_shapes, reached
@@ -214,16 +215,26 @@ def _summed_letters(words: list[str]) -> set[str]:
 def _of_text(text: str, known: Shapes, scalar: bool) -> Source:
     sizes = {s for shape in known.values() for s in shape}
     names = list(dict.fromkeys([*(n for n in names_in(text) if n not in sizes or n in known), *known]))
+    made = [n for n in hints.sizes(text, names) if n not in known]
+    names = [n for n in names if n not in made]
     unknown = [n for n in names if n not in known]
+    known = known | {f"what has the size {n}": (n,) for n in made}
+
+    tried: list[Shapes] = []
 
     def attempt(shapes: Shapes) -> tuple[bool, Reached]:
+        tried.append(shapes)
         try:
             term = read_function(text, shapes)
         except (ShapeError, ProductMisfit) as error:
             return False, reached(position(error), error)
+        except NameProblem as error:
+            if len(tried) == 1:  # not for want of an axis, as x_i of a number x
+                raise
+            return False, reached(position(error), error)
         return not scalar or term.shape == (), Reached(math.inf if term.shape == () else 1e9 - len(term.shape))
 
-    shapes = infer_shapes(names, attempt, known) if unknown else known
+    shapes = infer_shapes([*names, *known], attempt, known, hints.ranks(text)) if unknown else known
     term = read_function(text, shapes)
     return Source(term, [symbol(n, shapes[n]) for n in names], "f", given=sizes)
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.formula.printing.names import _ALIASES, GREEK
+from symgrad.sources.hints import Costs
 
 Shapes = dict[str, tuple[Any, ...]]
 
@@ -52,7 +53,7 @@ def parse_shapes(text: str) -> Shapes:
     return out
 
 
-def _costs(name: str) -> dict[int, int]:
+def _costs(name: str) -> Costs:
     """How surprising each rank of an argument of this name would be."""
     stem = name.rstrip("0123456789_")
     if stem[:1].isupper():
@@ -62,15 +63,19 @@ def _costs(name: str) -> dict[int, int]:
     return {1: 0, 0: 1, 2: 4}
 
 
-def infer_shapes(names: Sequence[str], attempt: Attempt, known: Shapes | None = None) -> Shapes:
+def infer_shapes(
+    names: Sequence[str], attempt: Attempt, known: Shapes | None = None, likely: Mapping[str, Costs] | None = None
+) -> Shapes:
     """Shapes with which ``attempt(shapes)`` succeeds; it gives (success, how far it got).
 
-    Raises ``ShapeError`` when no shapes of up to two axes are found; ``known`` shapes are kept.
+    ``likely`` says of some names how surprising their ranks are.  Raises ``ShapeError`` when no shapes of up to two
+    axes are found; ``known`` shapes are kept.
     """
     known = known or {}
     free = [n for n in names if n not in known]
     trials = 0
-    ranks = itertools.product(*(_costs(n).items() for n in free))
+    likely = likely or {}
+    ranks = itertools.product(*((likely.get(n) or _costs(n)).items() for n in free))
     for choice in sorted(ranks, key=lambda c: sum(cost for _, cost in c))[:400]:
         letters = itertools.count()
         taken = {s for shape in known.values() for s in shape}
