@@ -233,6 +233,11 @@ def test_matrices_that_must_be_square_and_fit_are_found(text):
         ("sum(softmax(Q@K.T/sqrt(d))@V)", {"Q": "nm", "K": "pm", "d": "", "V": "pq"}),
         ("y@inv(K+s**2*eye(n))@y/n", {"y": "n", "K": "nn", "s": ""}),
         ("sum(w*log(w/p))", {"w": "n", "p": "n"}),
+        (r"\sum_i \lambda_i x_i^2", {"lambda": "n", "x": "n"}),
+        (r"\sum_{ij} \Sigma_{ij} x_i x_j", {"Sigma": "nn", "x": "n"}),
+        (r"\frac{x}{\sqrt{d_k}}", {"x": "n", "d_k": ""}),
+        (r"\lambda_1 \|w\|_1 + \lambda_2 \|w\|^2", {"lambda_1": "", "w": "n", "lambda_2": ""}),
+        (r"\|x - x_{\text{eq}}\|^2", {"x": "n", "x_eq": "n"}),
     ],
 )
 def test_shapes_that_a_text_speaks_of(text, shapes):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -191,13 +192,21 @@ def _latex_names(text: str) -> list[str]:
             continue
         function = word == r"\sigma" and k < len(items) and items[k][1] == "("
         if word[1:] in GREEK and not function and not (word == r"\delta" and k < len(items) and items[k][1] == "_"):
-            found.append(word[1:])
-        elif kind == "char" and len(word) == 1 and word.isalpha() and word not in _LATEX_WORDS | summed:
-            if k > 2 and items[k - 3][1] == "^":
+            found.append(word[1:] + _below(items, k, summed))
+        elif kind == "char" and len(word) == 1 and word.isalpha() and word not in summed:
+            below = _below(items, k, summed)
+            if (k > 2 and items[k - 3][1] == "^") or (word in _LATEX_WORDS and not (word == "d" and below)):
                 continue
-            sub = items[k + 2][1] if k + 3 < len(items) and items[k][1] == "_" and items[k + 3][1] == "}" else ""
-            found.append(f"{word}_{sub}" if sub and sub not in summed else word)
+            found.append(word + below)
     return list(dict.fromkeys(found))
+
+
+def _below(items: Sequence[tuple[str, str, int]], k: int, summed: set[str]) -> str:
+    r"""What a subscript at ``k`` adds to a name: ``_k``, ``_eq`` of ``_{\text{eq}}``, nothing for an index of sums."""
+    if k + 3 >= len(items) or items[k][1] != "_" or items[k + 3][1] != "}":
+        return ""
+    below = items[k + 2][1].removeprefix(r"\operatorname{").removesuffix("}")
+    return f"_{below}" if below.isalnum() and below not in summed else ""
 
 
 def _summed_letters(words: list[str]) -> set[str]:
@@ -220,16 +229,14 @@ def _of_text(text: str, known: Shapes, scalar: bool) -> Source:
     unknown = [n for n in names if n not in known]
     known = known | {f"what has the size {n}": (n,) for n in made}
 
-    tried: list[Shapes] = []
-
     def attempt(shapes: Shapes) -> tuple[bool, Reached]:
-        tried.append(shapes)
         try:
             term = read_function(text, shapes)
         except (ShapeError, ProductMisfit) as error:
             return False, reached(position(error), error)
         except NameProblem as error:
-            if len(tried) == 1:  # not for want of an axis, as x_i of a number x
+            found = re.search(r"\\?([A-Za-z]+)_\S+ is no symbol", str(error))
+            if found is None or found[1] not in names:  # else it is for want of an axis, as x_i of a number x
                 raise
             return False, reached(position(error), error)
         return not scalar or term.shape == (), Reached(math.inf if term.shape == () else 1e9 - len(term.shape))
