@@ -278,3 +278,27 @@ def test_cotangents_are_not_the_numbers_that_people_draw():
         report = check(lambda x: x / np.sqrt((x**2).sum()), vjp, x)
         assert report.ok, report
         assert np.abs(report.arguments[0].exact).max() > 0.01
+
+
+def softmax_of_arrays(z):
+    e = np.exp(z - z.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def softmax_backward(g, z, axis=-1):
+    s = softmax_of_arrays(z)
+    return s * (g - (g * s).sum(axis, keepdims=True))
+
+
+def test_methods_that_tensors_have_with_another_meaning():
+    """A function of NumPy arrays is what it is on arrays: their std, var, repeat and max are not torch's."""
+    x, z = np.array([1.0, 2.0, 4.0, 7.0]), np.linspace(-1.0, 2.0, 12).reshape(4, 3) ** 2
+    assert check(lambda x: x.std(), lambda x: (x - x.mean()) / (len(x) * x.std()), x).ok
+    assert check(lambda x: x.var(), lambda x: 2 * (x - x.mean()) / len(x), x).ok
+    weights = np.arange(8.0)
+    assert check(lambda x: (x.repeat(2) * weights).sum(), lambda x: weights.reshape(4, 2).sum(1), x).ok
+    assert check(softmax_of_arrays, softmax_backward, z).ok
+    assert not check(softmax_of_arrays, lambda g, z: softmax_backward(g, z, 0), z, kind="vjp").ok
+    wrong = check(lambda x: x.std(), lambda x: (x - x.mean()) / ((len(x) - 1) * x.std(ddof=1)), x)
+    assert not wrong.ok
+    assert "another value on symgrad tensors than on arrays" in " ".join(str(wrong).split())

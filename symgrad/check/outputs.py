@@ -21,16 +21,16 @@ SEED = 7_304_519
 
 
 def probed(f: Callable[..., Any], flat: Any) -> Any:
-    """What ``f`` gives at the point, for its structure: run on tensors, else on the arrays as they were given."""
+    """What ``f`` gives at the point, for its structure: run on the arrays as they were given, else on tensors."""
     try:
         with np.errstate(all="ignore"), no_grad():
-            values = [plain(Tensor, np.array(as_array(a))[()]) if is_array_like(a) else a for a in flat.args]
-            return f(*flat.whole(values))
-    except Exception as refused:  # noqa: BLE001  (whatever f does with a tensor; it may still run on arrays)
+            return f(*flat.whole([copied(a) if is_array_like(a) else a for a in flat.args]))
+    except Exception as error:  # noqa: BLE001  (f may be written for tensors)
         try:
-            with np.errstate(all="ignore"):
-                return f(*flat.whole([copied(a) if is_array_like(a) else a for a in flat.args]))
-        except Exception as error:  # noqa: BLE001
+            with np.errstate(all="ignore"), no_grad():
+                values = [plain(Tensor, np.array(as_array(a))[()]) if is_array_like(a) else a for a in flat.args]
+                return f(*flat.whole(values))
+        except Exception as refused:  # noqa: BLE001
             foreign = any(is_torch(a) or is_jax(a) for a in flat.args)
             raise (error if foreign else refused) from None
 
