@@ -10,6 +10,7 @@ import weakref
 import pytest
 
 import symgrad as sg
+from tests.functions import squaring
 
 
 @pytest.fixture(autouse=True)
@@ -22,18 +23,7 @@ def counted():
     gc.enable()
 
 
-class Square(sg.autograd.Function):
-    """Saves a leaf."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * 2 * x
+Square = squaring(sg)
 
 
 def leaves():
