@@ -60,3 +60,8 @@ def test_gradients_of_papers(name):
     given = dict(zip(names, map(np.asarray, args), strict=True))
     read = from_latex(text, symbols(found.term), shape=found.term.shape)
     np.testing.assert_allclose(evaluate(read, given), sg.func.grad(f)(*args).numpy(), rtol=1e-10)
+
+
+def test_an_array_of_three_axes_that_is_summed_beside_others():
+    found = sg.latex(lambda x, T, u: sg.einsum("i,abc,i->i", x, T, u), (2,), (5, 3, 4), (2,))
+    assert found == r"\operatorname{sum}\left(T\right) x \odot u"

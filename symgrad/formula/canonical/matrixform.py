@@ -432,7 +432,7 @@ def _summed_alone(arrays: Sequence[Factor], out: Labels) -> Sequence[Factor]:
     for f in arrays:
         left = tuple(x for x in f.labels if x in out or uses[x] > 1)
         known = dict(zip(f.labels, f.base.shape, strict=True))
-        alone = len(f.labels) > 2 and len(left) < len(f.labels)
+        alone = len(f.labels) > 2 and 0 < len(left) < len(f.labels)
         found.append(Factor(index_term([f], left, tuple(known[x] for x in left)), left) if alone else f)
     return found
 
