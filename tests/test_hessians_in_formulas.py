@@ -59,3 +59,16 @@ def test_of_a_transform_with_several_results_the_run_is_shown():
 def test_a_norm_that_stands_below_a_fraction_bar_is_not_zero():
     text = sg.latex(lambda x: sg.exp(-sg.linalg.norm(x)), (3,), wrt=("x", "x"))
     assert text.count(r"\lVert x \rVert") == 4
+
+
+def test_a_batch_of_gradients_is_one_formula():
+    """``is_grads_batched`` pulls all rows back at once, and their formula has the batch as a matrix."""
+    A, x = sg.tensor(X, name="A"), sg.tensor(W, requires_grad=True, name="x")
+    V = sg.tensor(RNG.normal(size=(4, 5)), name="V")
+    y = (A @ x).tanh()
+    (rows,) = sg.autograd.grad(y, x, V, retain_graph=True, is_grads_batched=True)
+    assert rows.latex() == r"V \operatorname{diag}\left(1 - \tanh^{2}\left(A x\right)\right) A"
+    (twice,) = sg.autograd.grad([y, y * 2], x, [V, V], is_grads_batched=True)
+    np.testing.assert_allclose(twice.numpy(), 3 * rows.numpy(), rtol=1e-12)
+    found = sg.formula(twice)
+    np.testing.assert_allclose(found.evaluate(A=X, x=W, V=V.numpy()), twice.numpy(), rtol=1e-12)

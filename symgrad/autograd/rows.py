@@ -1,4 +1,4 @@
-"""All rows of a Jacobian in one backward pass: the cotangents of every entry of a result flow as a bundle.
+"""Many cotangents in one backward pass, as a bundle: all rows of a Jacobian, or a batch that somebody gives.
 
 That needs a graph in which nothing but the table's rules runs.  Where somebody's code takes part (hooks, custom
 functions), where a rule works in torch's dtypes (half precision, operands of several dtypes), or where a row came out
@@ -7,7 +7,7 @@ as nan and has a second answer (:mod:`symgrad.autograd.rescue`), the rows are pu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,16 +15,23 @@ import numpy as np
 from symgrad.autograd.anomaly import ANOMALY
 from symgrad.autograd.profiler import ACTIVE
 from symgrad.autograd.rescue import has_nan
-from symgrad.autograd.sweeps import root_of, run_sweep
+from symgrad.autograd.sweeps import COMPLEX_SEED, _check, _check_targets, root_of, run_sweep
+from symgrad.errors import ArgumentError, AutogradError, OutOfBounds
+from symgrad.op import shape_of
+from symgrad.ops.joining import stack
 from symgrad.tape import dual
 from symgrad.tape.bundle import Bundle, bundled
+from symgrad.tape.dual import Dual, faced
 from symgrad.tape.engine import Sweep, passed
 from symgrad.tape.graph import FREED, Node
 from symgrad.tape.narrow import needs_torchs_dtypes
 from symgrad.tape.observers import PackedRow
-from symgrad.tape.origin import Origin
+from symgrad.tape.origin import Origin, attach
+from symgrad.tape.record import Recorded, plain
 from symgrad.tape.views import out_of_reach
 from symgrad.tape.watch import watching
+from symgrad.tensor import Tensor
+from symgrad.tensor.facts import Shape
 
 _KINDS = frozenset({"elementwise", "multilinear", "primitive"})
 _ENTRIES = 1 << 22
@@ -39,34 +46,118 @@ def pulled_rows(out: Any, variables: Sequence[Any], chunk_size: int | None = Non
     value = out._value
     if not value.ndim or value.size < 2 or out._node is None or not out._requires_grad:
         return None
-    if ANOMALY.enabled or ACTIVE or watching() is not None or value.dtype.kind == "c":
+
+    def units(start: int, stop: int) -> list[Any]:
+        rows = np.zeros((stop - start, value.size), value.dtype)
+        rows[range(len(rows)), range(start, stop)] = 1
+        return [rows.reshape(-1, *value.shape)]
+
+    found = _in_blocks([out], variables, value.size, units, chunk_size)
+    if found is None:
+        return None
+    like = [v._value for v in variables]
+    return [
+        np.zeros((value.size, *x.shape), x.dtype) if rows is None else rows for rows, x in zip(found, like, strict=True)
+    ]
+
+
+def pulled_batch(
+    grad: Callable[..., tuple[Any, ...]],
+    outs: Sequence[Any],
+    variables: Sequence[Any],
+    batches: Sequence[Any],
+    keep: bool,
+    create_graph: bool,
+) -> list[Any]:
+    """The gradients of ``outs`` for every entry of some batches of cotangents, along an axis in front.
+
+    None for a variable that is not used.  ``grad`` pulls back a single row; after it, unless ``keep``, the graph is
+    freed.
+    """
+    count = _count(outs, batches)
+    if not create_graph and not any(isinstance(faced(x), Dual) for x in (*outs, *variables, *batches)):
+        _check(outs)
+        _check_targets(variables)
+        seeds = [g._value.astype(out.dtype, copy=False) for out, g in zip(outs, batches, strict=True)]
+        found = _in_blocks(outs, variables, count, lambda *ends: [s[slice(*ends)] for s in seeds], None, keep)
+        if found is not None:
+            origin = Origin(outs, batches)
+            origin.pulled = "rows"
+            rows = zip(found, variables, strict=True)
+            return [None if g is None else attach(plain(Tensor, g), origin, v) for g, v in rows]
+    table = []
+    for k in range(count):
+        last = k == count - 1
+        row = [g[k] for g in batches]
+        table.append(grad(outs, variables, row, keep or not last, create_graph, allow_unused=True))
+    return [None if column[0] is None else stack(column) for column in zip(*table, strict=True)]
+
+
+def _count(outs: Sequence[Any], batches: Sequence[Any]) -> int:
+    """How many cotangents there are for every output."""
+    for k, (out, g) in enumerate(zip(outs, batches, strict=True)):
+        dtype = getattr(g, "dtype", None)
+        if g is None:
+            raise ArgumentError(
+                "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of "
+                "dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0. (With is_grads_batched=True every "
+                f"output needs a batch of grad_outputs; that of output {k} is None.)"
+            )
+        if not isinstance(g, (Recorded, Dual)):
+            raise ArgumentError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+        if tuple(shape_of(g))[1:] != tuple(shape_of(out)) or not shape_of(g):
+            raise AutogradError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: grad_output[{k}] has a shape of {Shape(shape_of(g))} and "
+                f"output[{k}] has a shape of {Shape(shape_of(out))}."
+            )
+        if (dtype.kind == "c") is not (out.dtype.kind == "c"):  # type: ignore[union-attr]
+            raise AutogradError(COMPLEX_SEED.format(k, dtype, k, out.dtype))
+    sizes = [int(shape_of(g)[0]) for g in batches]
+    if len(set(sizes)) > 1:
+        raise ArgumentError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sizes} for the mapped dimension"
+        )
+    if not sizes[0]:
+        raise OutOfBounds("index 0 is out of bounds for dimension 0 with size 0: the batch of grad_outputs is empty")
+    return sizes[0]
+
+
+def _in_blocks(
+    outs: Sequence[Any],
+    variables: Sequence[Any],
+    count: int,
+    seeds: Callable[[int, int], list[Any]],
+    chunk_size: int | None,
+    keep: bool = True,
+) -> list[Any] | None:
+    """The gradients for ``count`` rows of ``seeds(start, stop)``, or None where rows have to be pulled one by one."""
+    if ANOMALY.enabled or ACTIVE or watching() is not None or any(out.dtype.kind != "f" for out in outs):
         return None
     wanted = [root_of(v) for v in variables if not out_of_reach(v)]
-    largest = _largest(out._node, wanted)
-    if largest is None:
-        return None
-    width = min(value.size, chunk_size or max(1, _ENTRIES // max(largest, value.size)))
-    if width < 2:
-        return None
-    blocks: list[list[Any]] = [[] for _ in variables]
-    for start in range(0, value.size, width):
-        units = np.zeros((min(width, value.size - start), value.size), value.dtype)
-        units[range(len(units)), range(start, start + len(units))] = 1
-        found = _pulled(out, variables, wanted, Bundle(dual.new_tag(), units.reshape(-1, *value.shape)))
-        if any(has_nan(block) for block in found):
-            return None
-        for block, row in zip(found, blocks, strict=True):
-            row.append(block)
-    return [np.array(row[0]) if len(row) == 1 else np.concatenate(row) for row in blocks]
-
-
-def _largest(root: Node, wanted: Sequence[Any]) -> int | None:
-    """The number of entries of the largest array on the way; None where the way is not open to bundles."""
-    way = Sweep([(root, None)], wanted, False, True, passed, passed, passed, passed, passed)
+    way = Sweep([(root_of(out), None) for out in outs], wanted, False, True, passed, passed, passed, passed, passed)
     nodes = way.order()
     if any(leaf.has_hooks() for leaf in way.leaves) or not all(map(_open, nodes)):
         return None
-    return max((int(np.prod(node.shape, dtype=int)) for node in nodes), default=0)
+    largest = max((int(np.prod(node.shape, dtype=int)) for node in nodes), default=0)
+    largest = max(largest, *(out._value.size for out in outs))
+    width = min(count, chunk_size or max(1, _ENTRIES // max(largest, 1)))
+    if width < 2:
+        return None
+    blocks: list[list[Any]] = [[] for _ in variables]
+    for start in range(0, count, width):
+        rows = seeds(start, min(start + width, count))
+        found = _pulled(outs, variables, wanted, rows)
+        if any(has_nan(block) for block in found if block is not None):
+            return None
+        for block, row in zip(found, blocks, strict=True):
+            row.append(block)
+    if not keep:
+        for node in nodes:
+            node.saved = FREED
+    return [None if row[0] is None else np.array(row[0]) if len(row) == 1 else np.concatenate(row) for row in blocks]
 
 
 def _open(node: Node) -> bool:
@@ -81,11 +172,10 @@ def _open(node: Node) -> bool:
     )
 
 
-def _pulled(out: Any, variables: Sequence[Any], wanted: Sequence[Any], seed: Bundle) -> list[Any]:
-    """The gradients for the cotangents of a bundle."""
-    sweep = run_sweep([out], [seed], wanted, True, False, Origin([out], [None]), lambda _, g: g)
-    found = []
-    for variable in variables:
-        g, like = sweep.found.get(root_of(variable)), variable._value
-        found.append(np.zeros((seed.width, *like.shape), like.dtype) if g is None else bundled(g, seed.tag, seed.width))
-    return found
+def _pulled(outs: Sequence[Any], variables: Sequence[Any], wanted: Sequence[Any], rows: Sequence[Any]) -> list[Any]:
+    """The gradients for the cotangents of a bundle; None where none arrive."""
+    tag, width = dual.new_tag(), len(rows[0])
+    seeds = [Bundle(tag, row) for row in rows]
+    sweep = run_sweep(outs, seeds, wanted, True, False, Origin(outs, [None] * len(outs)), lambda _, g: g)
+    found = [sweep.found.get(root_of(variable)) for variable in variables]
+    return [None if g is None else bundled(g, tag, width) for g in found]

@@ -56,6 +56,10 @@ NO_REWARD = (
     "differentiating stochastic functions requires providing a reward: call .reinforce(reward) on the sample before "
     "backward(). Without one the derivative of a sample by its parameters is zero."
 )
+COMPLEX_SEED = (
+    "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+    "grad_output[{}] has a dtype of {} and output[{}] has a dtype of {}."
+)
 NO_GRAD = "element {} of tensors does not require grad and does not have a grad_fn"
 
 
@@ -93,11 +97,7 @@ def _seeds(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool)
                 f"output[{len(seeds)}] has a shape of {out.shape}."
             )
         if (g._value.dtype.kind == "c") is not (out.dtype.kind == "c"):
-            raise AutogradError(
-                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
-                f"dtype: grad_output[{len(seeds)}] has a dtype of {g._value.dtype} and output[{len(seeds)}] has a "
-                f"dtype of {out.dtype}."
-            )
+            raise AutogradError(COMPLEX_SEED.format(len(seeds), g._value.dtype, len(seeds), out.dtype))
         if create_graph:
             seeds.append(g if g._value.dtype == out.dtype else cast(g, out.dtype))
         else:
@@ -463,11 +463,18 @@ def grad(
     if not targets:
         raise AutogradError("`inputs` argument to `grad()` cannot be empty.")
     gradients = (None,) * len(outs) if grad_outputs is None else _sequence(grad_outputs)
-    if is_grads_batched:
-        return _batched(outs, targets, gradients, retain_graph, create_graph, allow_unused, materialize_grads)
     if len(gradients) != len(outs):
         raise AutogradError(f"got {len(outs)} tensors and {len(gradients)} gradients")
     keep = create_graph if retain_graph is None else retain_graph
+    if is_grads_batched:
+        from symgrad.autograd.rows import pulled_batch
+
+        found = pulled_batch(grad, outs, targets, gradients, keep, create_graph)
+        origin = Origin(outs, gradients)
+        return tuple(
+            _missing(k, asked[k], t, origin, allow_unused, materialize_grads, create_graph) if g is None else g
+            for k, (g, t) in enumerate(zip(found, targets, strict=True))
+        )
     if any(isinstance(faced(x), Dual) for x in (*outs, *targets, *gradients)):
         options = {"create_graph": create_graph, "allow_unused": allow_unused, "materialize_grads": materialize_grads}
         return moved_gradients(grad, outs, asked, gradients, keep, options)
@@ -494,13 +501,23 @@ def grad(
         g = sweep.found.get(root_of(t))
         if g is not None:
             results.append(_result(g if t._node is None else turned(rescue(t._node, g)), origin, t))
-        elif materialize_grads:
-            results.append(_zeros(asked[k], t, origin).requires_grad_(create_graph))
-        elif allow_unused:
-            results.append(None)
         else:
-            raise _unused(k, t)
+            results.append(_missing(k, asked[k], t, origin, allow_unused, materialize_grads, create_graph))
     return tuple(results)
+
+
+def _missing(
+    k: int, asked: Any, target: Any, origin: Origin, allow_unused: bool | None, materialize: bool, create_graph: bool
+) -> Any:
+    """What is given for a tensor that was not used, or torch's error."""
+    if materialize:
+        return _zeros(asked, target, origin).requires_grad_(create_graph)
+    if allow_unused:
+        return None
+    raise AutogradError(
+        f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set allow_unused=True if "
+        f"this is the desired behavior. ({target.name or 'unnamed'}, shape {tuple(target._value.shape)})"
+    )
 
 
 def _zeros(asked: Any, target: Any, origin: Origin) -> Any:
@@ -508,13 +525,6 @@ def _zeros(asked: Any, target: Any, origin: Origin) -> Any:
     if isinstance(asked, GradientEdge):
         raise AutogradError("materialize_grads cannot be used when the given input is a GradientEdge")
     return _result(np.zeros_like(target._value)[()], origin, target)
-
-
-def _unused(k: int, t: Any) -> Exception:
-    return AutogradError(
-        f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set allow_unused=True if "
-        f"this is the desired behavior. ({t.name or 'unnamed'}, shape {tuple(t._value.shape)})"
-    )
 
 
 def _result(g: Any, origin: Origin, target: Any) -> Any:
@@ -527,25 +537,3 @@ def _result(g: Any, origin: Origin, target: Any) -> Any:
     if g._node is None and not g._requires_grad:
         g.more().came = (origin, root_of(target))
     return g
-
-
-def _batched(
-    outs: Any, targets: Any, gradients: Any, retain_graph: Any, create_graph: bool, unused: Any, materialize: bool
-) -> tuple[Any, ...]:
-    from symgrad.ops.joining import stack
-
-    for k, (out, g) in enumerate(zip(outs, gradients, strict=True)):
-        if g is not None and tuple(shape_of(g._value))[1:] != tuple(out._value.shape):
-            raise AutogradError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
-                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
-                f"output, but a mismatch was detected: grad_output[{k}] has a shape of {tuple(shape_of(g._value))} and "
-                f"output[{k}] has a shape of {tuple(out._value.shape)}."
-            )
-    count = len(next(g for g in gradients if g is not None))
-    rows = []
-    for k in range(count):
-        seeds = [None if g is None else g[k] for g in gradients]
-        keep = True if k < count - 1 else retain_graph
-        rows.append(grad(outs, targets, seeds, keep, create_graph, True, unused, False, materialize))
-    return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))

@@ -138,18 +138,21 @@ def jacobian(output: Term, target: Term) -> Term:
     >>> jacobian(A @ x, x).shape
     ('m', 'n')
     """
+    if output.shape == ():
+        return gradient(output, [target])[0]
+    axes, dtype = tuple(range(output.ndim)), output.dtype or np.dtype(float)
+    units = contract((full(output.shape, 1, dtype),), (axes,), axes + axes, output.shape + output.shape)
+    return pulled_rows(output, target, units)
+
+
+def pulled_rows(output: Term, target: Term, stack: Term) -> Term:
+    """The gradients by ``target`` for all cotangents of ``output`` in a stack, whose leading axes come first."""
     from symgrad.formula.batch import batched
     from symgrad.formula.term import symbol
 
-    if output.shape == ():
-        return gradient(output, [target])[0]
-    dtype = output.dtype or np.dtype(float)
-    # The pullback is linear in its cotangent: one with a symbol for it, then all unit cotangents at once.
-    cotangent = symbol("_cotangent", output.shape, dtype)
-    pulled = gradient(output, [target], cotangent)[0]
-    axes = tuple(range(output.ndim))
-    units = contract((full(output.shape, 1, dtype),), (axes,), axes + axes, output.shape + output.shape)
-    return batched(pulled, cotangent, units)
+    # The pullback is linear in its cotangent: one with a symbol for it, then all of them at once.
+    cotangent = symbol("_cotangent", output.shape, output.dtype or np.dtype(float))
+    return batched(gradient(output, [target], cotangent)[0], cotangent, stack)
 
 
 def wirtinger(output: Term, target: Term) -> tuple[Term, Term]:

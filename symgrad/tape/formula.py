@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import FormulaError, ShapeError
-from symgrad.formula.derive import Derivation, jacobian, wirtinger
+from symgrad.formula.derive import Derivation, jacobian, pulled_rows, wirtinger
 from symgrad.formula.term import Term, apply, as_term, full, make, number, size_product, symbol
 from symgrad.op import Op, lookup
 from symgrad.ops.indexing import Index, indexed_shape
@@ -412,9 +412,11 @@ def _pulled(reading: Reading, passed: Origin, target: Any) -> Term:
 def _pulled_now(reading: Reading, passed: Origin, target: Any) -> Term:
     if passed.replaced:
         reading = reading.hooked(passed.replaced)
-    if passed.pulled != "gradient":
+    if passed.pulled in _ENTRIES:
         return _ENTRIES[passed.pulled](reading[passed.roots[0]], reading[target])
     outputs = [reading[r] for r in passed.roots]
+    if passed.pulled == "rows":
+        return _rows(outputs, [reading[seed] for seed in passed.seeds], reading[target])
     seeds = [
         full(out.shape, 1, out.dtype) if seed is None else turned(reading[seed])
         for out, seed in zip(outputs, passed.seeds, strict=True)
@@ -424,6 +426,15 @@ def _pulled_now(reading: Reading, passed: Origin, target: Any) -> Term:
     if found is None:
         return full(wrt.shape, 0, wrt.dtype)
     return turned(through_hooks(passed.hooks_at(target), found))  # type: ignore[no-any-return]
+
+
+def _rows(outputs: list[Term], stacks: list[Term], wrt: Term) -> Term:
+    """The gradients for every entry of stacks of cotangents."""
+    total: Any = None
+    for out, rows in zip(outputs, stacks, strict=True):
+        part = pulled_rows(out, wrt, rows)
+        total = part if total is None else total + part
+    return total  # type: ignore[no-any-return]
 
 
 _ENTRIES: dict[str, Callable[[Term, Term], Term]] = {

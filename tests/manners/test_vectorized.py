@@ -152,3 +152,86 @@ def test_grad_batched_grad(t):
     for out, wrong in ((y, t.ones(2, 2)), (y.sum(), t.ones(2, 1))):
         with pytest.raises(RuntimeError, match="If `is_grads_batched=True`, we interpret the first"):
             t.autograd.grad(out, (x,), (wrong,), is_grads_batched=True, retain_graph=True)
+
+
+def test_batched_grad_refusals(t):
+    """What a batch of gradients cannot be: none, of several lengths, of another number of outputs, empty."""
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    cases = [
+        (ValueError, "Got in_dim=0 for some input", [(x * x).sum()], None),
+        (ValueError, "Got in_dim=0 for some input", [(x * x).sum(), x * 2], [None, t.eye(2)]),
+        (
+            ValueError,
+            r"same size in the mapped dimension, got sizes \[2, 3\]",
+            [x * 2, x * 3],
+            [t.eye(2), t.ones(3, 2)],
+        ),
+        (RuntimeError, "got 2 tensors and 1 gradients", [x * 2, x * 3], [t.eye(2)]),
+        (TypeError, "gradients can be either Tensors or None, but got list", [x * 2], [[[1.0, 2.0]]]),
+        (RuntimeError, "element 0 of tensors does not require grad", [x.detach() * 2], [t.eye(2)]),
+        (RuntimeError, "For complex Tensors, both grad_output", [x * 2], [t.eye(2) * 1j]),
+        (IndexError, "out of bounds for dimension 0 with size 0", [x * 2], [t.zeros(0, 2)]),
+    ]
+    for kind, words, outputs, gradients in cases:
+        with pytest.raises(kind, match=words):
+            t.autograd.grad(outputs, x, gradients, is_grads_batched=True)
+    with pytest.raises(RuntimeError, match="One of the differentiated Tensors does not require grad"):
+        t.autograd.grad(x * 2, x.detach(), t.eye(2), is_grads_batched=True)
+
+
+def test_batched_grad_of_what_is_not_used(t):
+    """None or torch's error; materialized zeros have the shape of the input, without the batch."""
+    x, z = t.tensor([1.0, 2.0], requires_grad=True), t.ones(3, requires_grad=True)
+
+    def grad(**options):
+        return t.autograd.grad(x * 2, [x, z], t.eye(2), is_grads_batched=True, **options)
+
+    assert grad(allow_unused=True)[1] is None
+    assert grad(materialize_grads=True)[1].tolist() == [0.0] * 3
+    with pytest.raises(RuntimeError, match="The differentiated Tensor at index 1 appears to not have been used"):
+        grad()
+
+
+def test_batched_grad_frees_the_graph(t):
+    """As a single gradient does, unless it is retained."""
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    y = (x * x).sin()
+    (first,) = t.autograd.grad(y, x, t.eye(2), is_grads_batched=True, retain_graph=True)
+    (second,) = t.autograd.grad(y, x, t.eye(2), is_grads_batched=True)
+    assert first.tolist() == second.tolist()
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        t.autograd.grad(y, x, t.eye(2), is_grads_batched=True)
+
+
+def test_batched_grad_of_several_outputs(t):
+    """Batches of gradients for several outputs, through views, indices and scans, by a leaf and by what is between."""
+    x = t.arange(6.0, dtype=t.float64).requires_grad_()
+    y = x.reshape(2, 3).t()[1:].flip(0).cumsum(0).contiguous().view(-1)
+    outputs = [t.cat([y[t.tensor([0, 0, 1])], x.sort(descending=True)[0], x.cumprod(0)]), x.unfold(0, 2, 2).amax(1)]
+    rows = [t.linspace(-1.0, 1.0, 4 * len(o), dtype=t.float64).reshape(4, len(o)) for o in outputs]
+    together = t.autograd.grad(outputs, [x, y], rows, retain_graph=True, is_grads_batched=True)
+    for k in range(4):
+        one = t.autograd.grad(outputs, [x, y], [r[k] for r in rows], retain_graph=True)
+        for whole, row in zip(together, one, strict=True):
+            np.testing.assert_allclose(whole[k].numpy(), row.numpy(), rtol=1e-12)
+
+
+def test_batched_grad_where_somebodys_code_runs(t):
+    """Hooks and custom functions get one gradient after the other, or all at once, with the same result."""
+
+    class Double(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    y = Double.apply(x) * x
+    shapes = []
+    y.register_hook(lambda g: shapes.append(tuple(g.shape)) or g * 10)
+    (g,) = t.autograd.grad(y, x, t.eye(2), is_grads_batched=True)
+    assert g.tolist() == [[40.0, 0.0], [0.0, 80.0]]
+    assert set(shapes) == {(2,)}
