@@ -130,3 +130,50 @@ def test_constants_that_are_no_numbers():
         0, sg.tensor([[0, 2]]), sg.ones(1, 2, requires_grad=True), "amin"
     )
     assert r"\infty" in filled.latex()
+
+
+RNG = np.random.default_rng(7)
+COUNTED = {
+    "a part of an axis": (lambda y, s: (y[2:] ** 2).sum() / s**2 - len(y[2:]) * sg.log(s), 5),
+    "every other entry": (lambda y, s: len(y[::2]) * s * (y**2).sum(), 5),
+    "a loop over entries": (lambda y, s: s * sum(y[k] * y[k + 1] for k in range(len(y) - 1)), 4),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_no_formula_holds_silently_at_one_size_alone(name):
+    """At other sizes it has the gradient's values, or says that it does not hold there."""
+    f, n = COUNTED[name]
+    found = sg.formula(f, RNG.random(n), 0.7, wrt="s")
+    for other in (RNG.random(n), RNG.random(n + 3)):
+        want = sg.func.grad(f, argnums=1)(sg.tensor(other), sg.tensor(0.7, dtype=sg.float64)).numpy()
+        try:
+            got = found.evaluate(y=other, s=0.7)
+        except FormulaError:
+            assert len(other) != n
+        else:
+            np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+def test_the_length_of_a_part_is_written_with_its_letter():
+    text = sg.latex(COUNTED["a part of an axis"][0], (5,), (), wrt="s")
+    assert text == r"\frac{2 - \frac{2 \lVert y_{[2:]} \rVert^{2}}{s^{2}} - n}{s}"
+
+
+def test_a_size_that_the_program_fixes_leaves_the_others_letters():
+    found = sg.formula(lambda X, s: s * sum((X[k] ** 2).mean() for k in range(len(X))), (3, 5), (), wrt="X")
+    assert found.shape == (3, "m")
+
+
+def test_labels_are_examples_of_labels_at_other_sizes():
+    """Integers stay integers when a function is run at other sizes: they choose rows."""
+    text = sg.latex(lambda x, t: x[t].mean(), RNG.random(4), np.array([0, 2]), wrt="x")
+    assert "onehot" in text
+    assert "m" in text
+
+
+def test_a_size_in_front_of_a_function_of_sums():
+    P = RNG.random((3, 2)) + 0.5
+    found = sg.formula(lambda a, P: len(P) * sg.lgamma(a.sum()) + (a * sg.log(P)).sum(), P[0], P, wrt="a")
+    want = sg.func.grad(lambda a: 3 * sg.lgamma(a.sum()) + (a * sg.log(sg.tensor(P))).sum())(sg.tensor(P[0])).numpy()
+    np.testing.assert_allclose(found.evaluate(a=P[0], P=P), want, rtol=1e-12)

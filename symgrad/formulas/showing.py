@@ -17,7 +17,7 @@ from symgrad.ops.sizes import letters_of, size_value
 from symgrad.sources import source
 from symgrad.sources.asked import assuming, named
 from symgrad.sources.running import called, head_latex, name_of, parameters
-from symgrad.sources.runs import run_at_sizes
+from symgrad.sources.runs import run_on
 from symgrad.tape.formula import Reading, read
 from symgrad.tape.graph import Source
 from symgrad.tape.origin import origin_of
@@ -235,8 +235,8 @@ def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, assume:
         reading, term = read(value)
         term, symbols = assuming(term, reading.symbols, assume)
         return Formula(term, symbols, None, reading, value._node is None and origin_of(value) is not None)
-    reading, term, joined = run_at_sizes(value, args)
-    term, name = term if joined is None else joined, name_of(value)
+    reading, term = run_on(value, args)
+    name = name_of(value)
     term, symbols = assuming(term, reading.symbols, assume)
     if wrt is None:
         head, derivative = _derived_head(value, symbols, len(args))

@@ -230,7 +230,8 @@ def _contract_kernel(*xs: Any, inputs: tuple[Labels, ...], output: Labels, shape
     if made.dtype.kind in "ui" and xs:
         # As torch: a plain sum of whole numbers is int64, and products stay what their factors are.
         alone = len(xs) == 1 and len(inputs[0]) > len(output)
-        return made.astype(np.int64 if alone else functools.reduce(result_type, (x.dtype for x in xs)), copy=False)
+        kinds = [x.dtype for x in xs if hasattr(x, "dtype")] or [made.dtype]  # sizes in formulas are plain numbers
+        return made.astype(np.int64 if alone else functools.reduce(result_type, kinds), copy=False)
     return made
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -26,6 +26,8 @@ SIZES = (3, 4, 5, 6, 7, 2, 8, 9, 10, 11, 12)
 OTHER_SIZES = (13, 11, 17, 7, 19, 5, 23, 29, 31, 37, 41)
 THIRD_SIZES = (5, 7, 3, 11, 4, 9, 6, 8, 2, 10, 13)
 """Sizes of letters in the first, second and third run."""
+
+_FLOAT = np.dtype(float)
 
 
 def run_on_examples(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple[Reading, Term]:
@@ -54,38 +56,61 @@ def run_on_examples(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple
 def run_on(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Reading, Term]:
     """A function run on given arguments, and at other sizes where all of them are arrays, numbers or shapes.
 
-    Where its formula is another one at every size, the sizes are numbers.
-    """
-    reading, _, joined = run_at_sizes(f, args)
-    if joined is not None:
-        return reading, joined
-    with np.errstate(all="ignore"):
-        return ran(f, args, {})
-
-
-def run_at_sizes(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Reading, Term, Term | None]:
-    """The formula of a function on given arguments, and the one that holds at all sizes.
-
-    They are the same where the function does not run at other sizes; the latter is None where it is another one there.
+    Sizes at which its formula is another one each time are numbers: it is not taken for the formula of others.
     """
     with np.errstate(all="ignore"):
         reading, term = ran(f, args)
     given = [() if isinstance(a, float) else a if isinstance(a, tuple) else getattr(a, "shape", None) for a in args]
     if not all(isinstance(s, tuple) and all(isinstance(n, int) for n in s) for s in given):
-        return reading, term, term
+        return reading, term
     letters = reading.letters
     names = [str(k) for k in range(len(args))]
-    shapes = {k: tuple(letters.get(n, n) for n in s) for k, s in zip(names, given, strict=True)}  # type: ignore[union-attr]
+    shapes: Shapes = {k: tuple(letters.get(n, n) for n in s) for k, s in zip(names, given, strict=True)}  # type: ignore[union-attr]
+    first = {letter: n for n, letter in letters.items()}
 
-    def again(order: Sequence[int]) -> tuple[dict[Any, int], Term]:
-        sizes = sizes_of(shapes, order)
-        with np.errstate(all="ignore"):
-            return sizes, ran(f, _arrays(names, shapes, sizes), {n: letter for letter, n in sizes.items()})[1]
+    def at_other_sizes(term: Term, moving: Collection[str]) -> Term | None:
+        """The formula for all sizes of these letters, the others being as they are."""
+        fixed = {k: tuple(s if s in moving else first.get(s, s) for s in shape) for k, shape in shapes.items()}
+
+        def again(order: Sequence[int]) -> tuple[dict[Any, int], Term]:
+            sizes = sizes_of(fixed, order)
+            examples = [
+                np.resize(a, e.shape) if getattr(a, "dtype", _FLOAT).kind in "biu" else e
+                for a, e in zip(args, _arrays(names, fixed, sizes), strict=True)
+            ]
+            with np.errstate(all="ignore"):
+                return sizes, ran(f, examples, {n: letter for letter, n in sizes.items()})[1]
+
+        return _for_all_sizes(term, {letter: first[letter] for letter in first if letter in moving}, again)
 
     try:
-        return reading, term, _for_all_sizes(term, {letter: n for n, letter in letters.items()}, again)
+        found = at_other_sizes(term, first)
     except Exception:  # noqa: BLE001  (whatever the function does with arrays of other sizes)
-        return reading, term, term
+        if reading.taken:
+            return reading, term  # the sizes are those of arrays that it takes from elsewhere
+        found = None
+    return (reading, found) if found is not None else _with_numbers(f, args, at_other_sizes, letters)
+
+
+def _with_numbers(
+    f: Callable[..., Any], args: tuple[Any, ...], at_other_sizes: Callable[..., Term | None], letters: dict[int, str]
+) -> tuple[Reading, Term]:
+    """The run of a function with numbers for the sizes for which alone its formula holds."""
+
+    def attempt(moving: dict[int, str]) -> tuple[Reading, Term | None]:
+        with np.errstate(all="ignore"):
+            reading, term = ran(f, args, moving)
+        try:
+            return reading, at_other_sizes(term, moving.values())
+        except Exception:  # noqa: BLE001  (as above)
+            return reading, None
+
+    general = {n: letter for n, letter in letters.items() if attempt({n: letter})[1] is not None}
+    reading, found = attempt(general)
+    if found is None:
+        with np.errstate(all="ignore"):
+            return ran(f, args, {})
+    return reading, found
 
 
 # ---------------------------------------------------------------------------------------------- sizes
@@ -158,11 +183,24 @@ def _following(v: Any, w: Any, sizes: dict[Any, int], others: dict[Any, int]) ->
             if c is not None and abs(float(c * Fraction(at_second) ** p) - w) <= 1e-12 * abs(w):
                 return lookup("mul")(number(c), measure) if p == 1 else lookup("div")(number(c), measure)  # type: ignore[no-any-return]
     for measure, at_first, at_second in plain:
+        for p in (1, -1):
+            found = _affine(Fraction(v) ** p, Fraction(w) ** p, at_first, at_second)
+            if found is not None:
+                total = lookup("add")(lookup("mul")(number(found[0]), measure), number(found[1]))
+                return total if p == 1 else lookup("div")(number(1), total)  # type: ignore[no-any-return]
+    for measure, at_first, at_second in plain:
         for root in (Fraction(1, 2), Fraction(-1, 2)):
             c = _exact(v / at_first**root)
             if c is not None and abs(float(c) * at_second**root - w) <= 1e-12 * abs(w):
                 return lookup("mul")(number(c), lookup("pow")(measure, number(root)))  # type: ignore[no-any-return]
     return None
+
+
+def _affine(v: Fraction, w: Fraction, n: int, m: int) -> tuple[int, int] | None:
+    """The whole numbers a and b with which ``v`` is a n + b and ``w`` is a m + b: lengths of parts of an axis."""
+    slope = (w - v) / (m - n)
+    found = (slope, v - slope * n)
+    return None if any(x.denominator != 1 for x in found) else (int(found[0]), int(found[1]))
 
 
 def _exact(c: Any) -> Fraction | None:

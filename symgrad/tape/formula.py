@@ -81,6 +81,9 @@ class Reading:
         self.nodes, leaves = nodes_below(roots)
         made = {id(leaf): recipe for leaf in leaves if (recipe := _recipe(leaf, names or {})) is not None}
         self.leaves = [leaf for leaf in leaves if id(leaf) not in made]
+        self.taken = any(
+            leaf.raw_shape and not _given(leaf, names or {}) for leaf in leaves
+        )  # arrays without a name here
         self.letters: dict[int, str] = dict(letters or {})
         self.composed: dict[int, str] = {}
         self.lettered = True
@@ -220,9 +223,8 @@ class Reading:
             self.sources[name] = leaf
 
     def _own_name(self, leaf: Any, given: dict[int, str]) -> tuple[str | None, bool]:
-        tensor = leaf if isinstance(leaf, Recorded) else leaf.ref()
-        if tensor is not None and id(tensor) in given:
-            return given[id(tensor)], True
+        if _given(leaf, given):
+            return given[id(leaf if isinstance(leaf, Recorded) else leaf.ref())], True
         extra = leaf if isinstance(leaf, Source) else leaf._extra
         if extra is None:
             return None, False
@@ -359,12 +361,18 @@ def _composed(shape: tuple[Any, ...]) -> bool:
     return any(isinstance(s, str) and not s.isalnum() for s in shape)
 
 
+def _given(leaf: Any, given: dict[int, str]) -> bool:
+    """Whether a leaf is one that was given a name by identity."""
+    tensor = leaf if isinstance(leaf, Recorded) else leaf.ref()
+    return tensor is not None and id(tensor) in given
+
+
 def _recipe(leaf: Any, given: dict[int, str]) -> Recipe | None:
     """How a constant without a name was made, if it still has the values of then, or what its values are plainly."""
     if not isinstance(leaf, Source) or site_name(leaf.name, leaf.site) is not None:
         return None
     alive = leaf.ref()
-    if alive is not None and id(alive) in given:
+    if _given(leaf, given):
         return None
     value = leaf.kept if alive is None else alive._value
     if leaf.recipe is None:
