@@ -59,7 +59,7 @@ from symgrad.dtypes import (
     uint8,
 )
 from symgrad.guide import examples as examples
-from symgrad.ops.kinks import conventions
+from symgrad.ops.rules.kinks import conventions
 from symgrad.tape import dual
 from symgrad.tensor import FUNCTIONS, Tensor, creation, facts, legacy, ranges
 from symgrad.tensor.facts import Shape as Size

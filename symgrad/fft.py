@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import get_default_dtype
-from symgrad.ops.naming import SPACES
+from symgrad.ops.calls.naming import SPACES
 from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
 

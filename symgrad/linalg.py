@@ -15,12 +15,12 @@ import numpy as np
 from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import shape_of
-from symgrad.ops.contraction import contract
-from symgrad.ops.linalg import diagonal as _diagonal
-from symgrad.ops.naming import SPACES
-from symgrad.ops.reductions import cast
-from symgrad.ops.reductions import norm as entries_norm
-from symgrad.ops.still import still
+from symgrad.ops.calls.naming import SPACES
+from symgrad.ops.calls.still import still
+from symgrad.ops.linalg.contraction import contract
+from symgrad.ops.linalg.matrices import diagonal as _diagonal
+from symgrad.ops.reductions.sums import cast
+from symgrad.ops.reductions.sums import norm as entries_norm
 from symgrad.tensor import FUNCTIONS
 from symgrad.tensor.binding import with_out
 

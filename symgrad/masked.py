@@ -8,7 +8,7 @@ tensor(1.)
 from __future__ import annotations
 
 import symgrad.tensor  # noqa: F401  (fills the table)
-from symgrad.ops.naming import SPACES
+from symgrad.ops.calls.naming import SPACES
 
 globals().update(SPACES["masked"])
 

@@ -7,7 +7,7 @@ True
 
 from __future__ import annotations
 
-from symgrad.ops.results import FIELDS, Named, named
+from symgrad.ops.calls.results import FIELDS, Named, named
 
 __all__ = list(FIELDS)
 

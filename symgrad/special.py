@@ -7,7 +7,7 @@ tensor(0.)
 
 from __future__ import annotations
 
-from symgrad.ops.naming import SPACES
+from symgrad.ops.calls.naming import SPACES
 from symgrad.tensor import FUNCTIONS
 
 erf = FUNCTIONS["erf"]

@@ -11,7 +11,7 @@ from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.derive import gradient
 from symgrad.formula.term import Term, symbol, symbols
 from symgrad.op import lookup
-from symgrad.ops.contraction import contract
+from symgrad.ops.linalg.contraction import contract
 from tests.terms import A, W, X, Y, Z, b, grad, lam, m, mean, n, p, s, same_value, text, total, w, x, y
 
 

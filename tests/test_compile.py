@@ -15,7 +15,7 @@ from symgrad.compiler.program import build
 from symgrad.compiler.trace import trace
 from symgrad.errors import ArgumentError, CompileError, DtypeError, NameProblem, ShapeError
 from symgrad.formula.term import count
-from symgrad.ops.elementwise import softplus
+from symgrad.ops.elementwise.smooth import softplus
 
 rng = np.random.default_rng(0)
 

@@ -11,7 +11,7 @@ import pytest
 import symgrad as sg
 from symgrad.errors import KinkError
 from symgrad.formula.term import evaluate
-from symgrad.ops.kinks import KINKS, NAMES, usual
+from symgrad.ops.rules.kinks import KINKS, NAMES, usual
 
 CALLS = {
     "abs": (sg.abs, [0.0]),

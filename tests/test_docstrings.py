@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import symgrad as sg
-from symgrad.ops.naming import SPACES
+from symgrad.ops.calls.naming import SPACES
 from symgrad.tensor.docstrings import Docstring
 
 WITHOUT = {

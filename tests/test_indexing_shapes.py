@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 import symgrad as sg
-from symgrad.ops.indexing import Index, indexed_shape
+from symgrad.ops.indexing.getitem import Index, indexed_shape
 
 PARTS = (slice(None), slice(1, 3), None, 0, np.array([0, 1]), np.array([[0], [2]]), np.array(1))
 

@@ -16,8 +16,8 @@ from symgrad.formula.reading.unicode import from_unicode
 from symgrad.formula.sympy.expressions import to_sympy
 from symgrad.formula.term import Term, evaluate, symbol
 from symgrad.formula.term import symbols as symbols_of
-from symgrad.ops.contraction import contract
-from symgrad.ops.sizes import product_size, total_size
+from symgrad.ops.linalg.contraction import contract
+from symgrad.ops.shapes.sizes import product_size, total_size
 from tests.formulas.roundtrip import problems
 
 x, y, w = symbol("x", ("n",)), symbol("y", ("n",)), symbol("w", ("m",))

@@ -13,9 +13,9 @@ import numpy as np
 from symgrad.autograd.jacobians import with_entries
 from symgrad.autograd.rescue import has_nan, rescued_block
 from symgrad.op import shape_of
-from symgrad.ops.joining import split
-from symgrad.ops.rearrange import unflatten
-from symgrad.ops.shaping import movedim, squeeze
+from symgrad.ops.shapes.joining import split
+from symgrad.ops.shapes.rearrange import unflatten
+from symgrad.ops.shapes.shaping import movedim, squeeze
 from symgrad.tape import dual
 from symgrad.tape.bundle import Bundle, bundled
 from symgrad.tape.dual import Dual

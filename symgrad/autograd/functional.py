@@ -18,7 +18,7 @@ from symgrad.autograd.rows import pulled_rows
 from symgrad.autograd.sweeps import grad
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
-from symgrad.ops.joining import stack
+from symgrad.ops.shapes.joining import stack
 from symgrad.tape.bundle import apart
 from symgrad.tape.dual import Dual
 from symgrad.tape.modes import enable_grad

@@ -22,7 +22,7 @@ from symgrad.autograd.saving import (
 )
 from symgrad.devices import CPU
 from symgrad.errors import ArgumentError, AutogradError
-from symgrad.ops.cotangents import product_name
+from symgrad.ops.torch_nodes.cotangents import product_name
 from symgrad.tape import graph as tape
 from symgrad.tape.graph import Labelled, Slices
 from symgrad.tape.observers import RUNNING

@@ -10,10 +10,10 @@ import numpy as np
 from symgrad.autograd.rows import pulled_rows
 from symgrad.autograd.sweeps import grad
 from symgrad.errors import AutogradError
-from symgrad.ops.complex import imag, real
-from symgrad.ops.joining import stack
-from symgrad.ops.kinks import steepest
-from symgrad.ops.shaping import reshape
+from symgrad.ops.elementwise.complex import imag, real
+from symgrad.ops.rules.kinks import steepest
+from symgrad.ops.shapes.joining import stack
+from symgrad.ops.shapes.shaping import reshape
 from symgrad.tape.origin import Origin, attach
 from symgrad.tape.record import Recorded, plain, traced
 from symgrad.tensor import Tensor

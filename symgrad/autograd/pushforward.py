@@ -18,8 +18,8 @@ from symgrad.autograd.sweeps import grad
 from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError, SymgradError
 from symgrad.op import shape_of
-from symgrad.ops.fitting import unbroadcast
-from symgrad.ops.kinks import steepest
+from symgrad.ops.rules.fitting import unbroadcast
+from symgrad.ops.rules.kinks import steepest
 from symgrad.tape import dual
 from symgrad.tape.bundle import Bundle, row_of
 from symgrad.tape.dual import Dual

@@ -18,7 +18,7 @@ from symgrad.autograd.rescue import has_nan
 from symgrad.autograd.sweeps import COMPLEX_SEED, _check, _check_targets, root_of, run_sweep
 from symgrad.errors import ArgumentError, AutogradError, OutOfBounds
 from symgrad.op import shape_of
-from symgrad.ops.joining import stack
+from symgrad.ops.shapes.joining import stack
 from symgrad.tape import dual
 from symgrad.tape.bundle import Bundle, bundled
 from symgrad.tape.dual import Dual, faced

@@ -31,8 +31,8 @@ from symgrad.autograd.shown import name_gradient, name_inside, refuse_nothing
 from symgrad.autograd.stochastic import awaits_reward, reinforced
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import lookup, shape_of
-from symgrad.ops.kinks import turned
-from symgrad.ops.reductions import cast
+from symgrad.ops.reductions.sums import cast
+from symgrad.ops.rules.kinks import turned
 from symgrad.tape.dual import Dual, faced
 from symgrad.tape.engine import Sweep, passed
 from symgrad.tape.graph import Labelled, Node, Parts

@@ -1,7 +1,7 @@
 """The graph as torch would have made it, where that is not the graph here: its nodes, and what its rules answer.
 
-Nothing is computed on it.  It is made from names alone (:mod:`symgrad.ops.answers`), for a pass at a time, when
-somebody asks what torch would show of a gradient.
+Nothing is computed on it.  It is made from names alone (:mod:`symgrad.ops.torch_nodes.answers`), for a pass at a time,
+when somebody asks what torch would show of a gradient.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 
 from symgrad.autograd.graph import inputs, node_name
 from symgrad.dtypes import is_real_floating
-from symgrad.ops.answers import IN_ORDER, KEEPING, ROWS, SHAPED, VIEWS, Part, Row, full_name, parsed
-from symgrad.ops.cotangents import UNKNOWN, exponent, lowered, product, row
+from symgrad.ops.torch_nodes.answers import IN_ORDER, KEEPING, ROWS, SHAPED, VIEWS, Part, Row, full_name, parsed
+from symgrad.ops.torch_nodes.cotangents import UNKNOWN, exponent, lowered, product, row
 from symgrad.tape.graph import Node, Slices
 from symgrad.tape.record import Recorded
 from symgrad.tape.tether import at, held, tethered

@@ -7,7 +7,7 @@ from typing import Any
 
 from symgrad.autograd.sweeps import grad
 from symgrad.op import lookup
-from symgrad.ops.kinks import steepest
+from symgrad.ops.rules.kinks import steepest
 from symgrad.tape import record
 from symgrad.tape.folding import PULL, Call
 from symgrad.tape.modes import enable_grad

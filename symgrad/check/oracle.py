@@ -22,7 +22,7 @@ from symgrad.check.subject import Subject
 from symgrad.check.trust import agrees_on_symmetric_matrices, agrees_with_values, weights_of
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError
-from symgrad.ops.kinks import conventions
+from symgrad.ops.rules.kinks import conventions
 from symgrad.tape.record import Recorded
 
 ULPS = 32

@@ -16,7 +16,7 @@ import numpy as np
 
 from symgrad.errors import FormulaError
 from symgrad.formula.term import describe as describe_term
-from symgrad.ops.fitting import fit
+from symgrad.ops.rules.fitting import fit
 from symgrad.tape.engine import Sweep
 from symgrad.tape.formula import Reading
 from symgrad.tape.graph import Node

@@ -10,7 +10,7 @@ from symgrad.compiler.program import Compiled, build
 from symgrad.compiler.specialise import Specialised
 from symgrad.compiler.trace import collection_paused, trace_tensor
 from symgrad.errors import ArgumentError
-from symgrad.ops.kinks import keeps_nan
+from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.tape.record import Recorded
 
 __all__ = ["Compiled", "Specialised", "compile", "jit"]

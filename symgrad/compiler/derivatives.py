@@ -15,7 +15,7 @@ from symgrad.compiler.trace import Output, Trace, target_structure, targets_of, 
 from symgrad.errors import CompileError
 from symgrad.formula import derive
 from symgrad.formula.term import Term
-from symgrad.ops.kinks import turned
+from symgrad.ops.rules.kinks import turned
 from symgrad.tape import containers
 
 

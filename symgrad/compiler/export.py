@@ -16,7 +16,7 @@ from symgrad.compiler.program import build, shape_words
 from symgrad.compiler.targets.numpy import number_text
 from symgrad.dtypes import is_floating, is_real_floating
 from symgrad.errors import CompileError, SymgradError
-from symgrad.ops.sizes import LETTER, letters_of, size_value
+from symgrad.ops.shapes.sizes import LETTER, letters_of, size_value
 
 _SMALL = 64
 """Arrays up to this many entries are written as numbers, larger ones as base64 of their bytes."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.trace import Trace, is_array, trace
-from symgrad.ops.sizes import letters_of, size_value
+from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.tape import containers
 
 LARGE = 100_000

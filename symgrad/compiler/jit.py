@@ -16,7 +16,7 @@ import numpy as np
 
 from symgrad.compiler.specialise import VARIANTS, Specialised, Variant, signature
 from symgrad.errors import ArgumentError, CompileError, SymgradError
-from symgrad.ops.kinks import usual
+from symgrad.ops.rules.kinks import usual
 from symgrad.tape import containers
 from symgrad.tape.modes import is_grad_enabled
 from symgrad.tape.record import Recorded, plain, traced

@@ -12,7 +12,7 @@ import numpy as np
 
 from symgrad.dtypes import float32, is_narrow
 from symgrad.formula.term import SYMBOL, Term, make, postorder, rebuilt
-from symgrad.ops.reductions import cast_op
+from symgrad.ops.reductions.sums import cast_op
 
 
 def _constant(term: Term) -> Term:

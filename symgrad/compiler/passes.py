@@ -17,8 +17,8 @@ from symgrad.dtypes import is_floating
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, Term, constant_value, full, make, number, postorder, rebuilt
 from symgrad.op import broadcast_shapes, lookup
-from symgrad.ops.contraction import einsum_op
-from symgrad.ops.shaping import squeeze_op, unsqueeze_op
+from symgrad.ops.linalg.contraction import einsum_op
+from symgrad.ops.shapes.shaping import squeeze_op, unsqueeze_op
 
 
 def optimise(outputs: Sequence[Term], derived: bool = False) -> list[Term]:

@@ -19,7 +19,7 @@ from symgrad.errors import ArgumentError, DtypeError, NameProblem, ShapeError
 from symgrad.formula.accurate import accurate
 from symgrad.formula.term import flatten as flatten_terms
 from symgrad.formula.term import rebuild
-from symgrad.ops.sizes import letters_of, size_value
+from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded
 from symgrad.timing import timed

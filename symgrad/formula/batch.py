@@ -1,6 +1,6 @@
 """A formula that is linear in one symbol, for a whole stack of values of that symbol at once.
 
-The stack's axes come first; how ops act on stacks stands in :mod:`symgrad.ops.stacked`.
+The stack's axes come first; how ops act on stacks stands in :mod:`symgrad.ops.rules.stacked`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any
 from symgrad.errors import FormulaError
 from symgrad.formula.term import Term, postorder
 from symgrad.op import lookup
-from symgrad.ops.contraction import contract
-from symgrad.ops.stacked import labels_of, spread, stacked
+from symgrad.ops.linalg.contraction import contract
+from symgrad.ops.rules.stacked import labels_of, spread, stacked
 
 
 def batched(root: Term, variable: Term, stack: Term) -> Term:

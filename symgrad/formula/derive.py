@@ -11,10 +11,10 @@ from symgrad.errors import ArgumentError, FormulaError
 from symgrad.formula.stable import between, respelled
 from symgrad.formula.term import Term, as_term, describe, full, postorder
 from symgrad.op import is_complex, lookup
-from symgrad.ops.contraction import contract
-from symgrad.ops.fitting import fit
-from symgrad.ops.kinks import keeps_nan
-from symgrad.ops.select import guard, where_op
+from symgrad.ops.elementwise.select import guard, where_op
+from symgrad.ops.linalg.contraction import contract
+from symgrad.ops.rules.fitting import fit
+from symgrad.ops.rules.kinks import keeps_nan
 
 
 def depends_on(order: Sequence[Term], targets: set[Term]) -> set[Term]:

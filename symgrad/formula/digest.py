@@ -16,7 +16,7 @@ import numpy as np
 
 from symgrad.errors import FormulaError
 from symgrad.formula.term import SIZE, SYMBOL, Term, postorder, rebuilt
-from symgrad.ops.indexing import HOLE, Index
+from symgrad.ops.indexing.getitem import HOLE, Index
 
 _HEAD = b"symgrad formula 1\n"
 _WORD = re.compile(r"[^\W\d]\w*")

@@ -15,7 +15,7 @@ import numpy as np
 from symgrad.errors import FormulaError
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, as_term, concrete, postorder, symbol
 from symgrad.op import Op, shape_of
-from symgrad.ops.sizes import size_value
+from symgrad.ops.shapes.sizes import size_value
 from symgrad.precision.digits import by_entry, is_complex, ranks
 
 _ROUNDS = 4

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from symgrad.formula.term import SIZE, SYMBOL, Term, make, rebuilt, size_letter
-from symgrad.ops.sizes import LETTER, letters_of, size_value
+from symgrad.ops.shapes.sizes import LETTER, letters_of, size_value
 
 
 def resized(roots: Sequence[Term], sizes: dict[str, Any]) -> list[Any]:

@@ -17,7 +17,7 @@ from typing import Any
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.term import Term, number
 from symgrad.op import lookup
-from symgrad.ops.products import QUOTIENTS, made_of
+from symgrad.ops.reductions.products import QUOTIENTS, made_of
 
 Found = tuple[Term, list[Term]]
 """The other spelling, and the terms of the program that it is made of."""

@@ -20,8 +20,8 @@ from symgrad import dtypes
 from symgrad.errors import ArgumentError, FormulaError
 from symgrad.op import Op, lookup, register, register_carrier, shape_of
 from symgrad.op.operators import bind_operators
-from symgrad.ops.constants import Constant, NamedFloat
-from symgrad.ops.sizes import letters_of, size_value
+from symgrad.ops.rules.constants import Constant, NamedFloat
+from symgrad.ops.shapes.sizes import letters_of, size_value
 
 _FLOAT = dtypes.float64
 
@@ -113,7 +113,7 @@ class Term:
         return lookup("logical_not")(self)  # type: ignore[no-any-return]
 
     def __getitem__(self, index: Any) -> Term:
-        from symgrad.ops.indexing import getitem
+        from symgrad.ops.indexing.getitem import getitem
 
         return getitem(self, index)  # type: ignore[no-any-return]
 

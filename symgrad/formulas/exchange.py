@@ -13,8 +13,8 @@ import numpy as np
 from symgrad.errors import ArgumentError, FormulaError, NameProblem, ShapeError
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, evaluate, postorder, size_letter, symbol
 from symgrad.op import Op, shape_of
-from symgrad.ops.constants import PI, exact
-from symgrad.ops.sizes import size_value
+from symgrad.ops.rules.constants import PI, exact
+from symgrad.ops.shapes.sizes import size_value
 from symgrad.tape.formal import Formal
 from symgrad.tape.record import Recorded
 from symgrad.tape.sizes import Size

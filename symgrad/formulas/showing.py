@@ -12,8 +12,8 @@ from symgrad.errors import ArgumentError, FormulaError
 from symgrad.formula.accurate import accurate
 from symgrad.formula.derive import jacobian
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder
-from symgrad.ops.kinks import keeps_nan
-from symgrad.ops.sizes import letters_of, size_value
+from symgrad.ops.rules.kinks import keeps_nan
+from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.sources import source
 from symgrad.sources.asked import assuming, named
 from symgrad.sources.running import called, head_latex, name_of, parameters

@@ -17,8 +17,8 @@ from symgrad.autograd.shown import version_of
 from symgrad.errors import ArgumentError
 from symgrad.func.chances import drawing
 from symgrad.op import shape_of
-from symgrad.ops.joining import stack
-from symgrad.ops.shaping import movedim
+from symgrad.ops.shapes.joining import stack
+from symgrad.ops.shapes.shaping import movedim
 from symgrad.tape import containers
 from symgrad.tape.bundle import Bundle, bundled
 from symgrad.tape.captured import sharing

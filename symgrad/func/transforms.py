@@ -31,10 +31,10 @@ from symgrad.func.bound import (
 )
 from symgrad.func.chances import drawing
 from symgrad.op import Op, shape_of
-from symgrad.ops.fitting import fit
-from symgrad.ops.joining import stack
-from symgrad.ops.kinks import steepest
-from symgrad.ops.shaping import reshape
+from symgrad.ops.rules.fitting import fit
+from symgrad.ops.rules.kinks import steepest
+from symgrad.ops.shapes.joining import stack
+from symgrad.ops.shapes.shaping import reshape
 from symgrad.tape import containers, dual
 from symgrad.tape.bundle import Bundle, row_of
 from symgrad.tape.dual import Dual

@@ -13,8 +13,8 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, UnsupportedFunction
 from symgrad.op import FRONTS, carrier_of
-from symgrad.ops import linalg
-from symgrad.ops.naming import SPACES
+from symgrad.ops.calls.naming import SPACES
+from symgrad.ops.linalg import matrices
 from symgrad.tape.record import Recorded, plain
 
 _IDLE = (None, "K", "same_kind", True, np._NoValue)
@@ -274,7 +274,7 @@ def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 
 
 def _take_along_axis(arr: Any, indices: Any, axis: int = -1) -> Any:
-    from symgrad.ops.indexing import take_along
+    from symgrad.ops.indexing.getitem import take_along
 
     return take_along(arr, bare(indices), axis)
 
@@ -332,10 +332,10 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.ones_like: _array("ones_like", 1),
     np.full_like: _full_like,
     np.copy: lambda a, order="K", subok=False: a.clone(),
-    np.linalg.inv: lambda a: linalg.inv(a),
+    np.linalg.inv: lambda a: matrices.inv(a),
     np.linalg.det: lambda a: front_of("det")(a),
     np.linalg.slogdet: lambda a: front_of("slogdet")(a),
-    np.linalg.solve: lambda a, b: linalg.solve(a, b),
+    np.linalg.solve: lambda a, b: matrices.solve(a, b),
     np.linalg.cholesky: lambda a, /, *, upper=False: front_of("cholesky")(a).mT if upper else front_of("cholesky")(a),
     np.linalg.norm: _norm,
 }

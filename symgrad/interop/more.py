@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError
 from symgrad.interop.functions import bare, front_of, reduce, tensor, unsupported, wanted
-from symgrad.ops.naming import SPACES
+from symgrad.ops.calls.naming import SPACES
 
 # ---------------------------------------------------------------------------------------------- joining and splitting
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError
 from symgrad.interop.functions import bare, front_of, tensor, unsupported
-from symgrad.ops.naming import SPACES
+from symgrad.ops.calls.naming import SPACES
 
 
 def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:

@@ -30,7 +30,7 @@ from symgrad.judging.readings import (
 from symgrad.judging.sizes import with_other_sizes
 from symgrad.judging.verdict import Verdict
 from symgrad.op import lookup
-from symgrad.ops.indexing import static_index
+from symgrad.ops.indexing.getitem import static_index
 from symgrad.sources import Source, source
 from symgrad.sources.sampling import letters_of, sample
 

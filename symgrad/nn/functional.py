@@ -16,7 +16,7 @@ import sys
 from typing import Any
 
 import symgrad.tensor  # noqa: F401  (fills the table)
-from symgrad.ops.naming import SPACES
+from symgrad.ops.calls.naming import SPACES
 
 globals().update(SPACES["nn.functional"])
 

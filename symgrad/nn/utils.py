@@ -8,7 +8,7 @@ from typing import Any
 
 from symgrad.errors import AutogradError
 from symgrad.linalg import vector_norm
-from symgrad.ops.joining import cat, stack
+from symgrad.ops.shapes.joining import cat, stack
 from symgrad.tape.modes import no_grad
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import tensor

@@ -35,7 +35,7 @@ def multilinear(name: str, kernel: Rule, einsum: Callable[..., Spec], **fields: 
     ``einsum(*shapes, **params)`` gives the index labels of every input and of the output.  A label that stands twice
     in the output means a delta, one that stands in no input means a broadcast.
     """
-    from symgrad.ops.contraction import multilinear_jvp, multilinear_vjp
+    from symgrad.ops.linalg.contraction import multilinear_jvp, multilinear_vjp
 
     variadic = fields.pop("variadic", False)
     fields.setdefault("domain", "real")

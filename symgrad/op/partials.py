@@ -22,7 +22,7 @@ def negated(g: Any, *_: Any, **__: Any) -> Any:
 
 def zeroed(g: Any, *_: Any, **__: Any) -> Any:
     """The pullback of an input with derivative zero everywhere (``sign``, ``floor``)."""
-    from symgrad.ops.shaping import zeros_like
+    from symgrad.ops.shapes.shaping import zeros_like
 
     return zeros_like(g)
 
@@ -77,7 +77,7 @@ def times_conj(partial: Rule) -> Rule:
     divides = partial in DIVISORS
 
     def rule(g: Any, out: Any, *inputs: Any) -> Any:
-        from symgrad.ops.complex import conj
+        from symgrad.ops.elementwise.complex import conj
 
         factor = conj(partial(out, *inputs))
         return g / factor if divides else g * factor

@@ -10,15 +10,15 @@ import numpy as np
 from symgrad.dtypes import get_default_dtype
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, is_complex, primitive, shape_of
-from symgrad.ops.complex import complex_of, conj, real
-from symgrad.ops.joining import cat, narrow
-from symgrad.ops.naming import within
-from symgrad.ops.padding import pad, pad_axes
-from symgrad.ops.rearrange import roll
-from symgrad.ops.reductions import cast
-from symgrad.ops.refusals import kind_of
-from symgrad.ops.scatter import windowed, windows_sum_op
-from symgrad.ops.shaping import axis_of, flip, reshape, squeeze, transpose, unsqueeze
+from symgrad.ops.calls.naming import within
+from symgrad.ops.elementwise.complex import complex_of, conj, real
+from symgrad.ops.indexing.scatter import windowed, windows_sum_op
+from symgrad.ops.reductions.sums import cast
+from symgrad.ops.rules.refusals import kind_of
+from symgrad.ops.shapes.joining import cat, narrow
+from symgrad.ops.shapes.padding import pad, pad_axes
+from symgrad.ops.shapes.rearrange import roll
+from symgrad.ops.shapes.shaping import axis_of, flip, reshape, squeeze, transpose, unsqueeze
 from symgrad.precision import digits
 
 _ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -210,7 +210,7 @@ def stft(
     out = transpose(spectrum, 1, 2)
     out = out if len(shape_of(input)) == 2 else squeeze(out, 0)
     if return_complex is False:
-        from symgrad.ops.floats import view_as_real
+        from symgrad.ops.elementwise.floats import view_as_real
 
         return view_as_real(out)
     return out

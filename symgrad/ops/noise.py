@@ -15,16 +15,16 @@ from symgrad.errors import ArgumentError, AutogradError
 from symgrad.kernels.counts import poisson_counts
 from symgrad.kernels.streams import Generator, NumpyNumbers, TorchNumbers
 from symgrad.op import front, refusing, shape_of
-from symgrad.ops.constants import PI
-from symgrad.ops.elementwise import log
-from symgrad.ops.indexing import gather
-from symgrad.ops.naming import within, written
-from symgrad.ops.reductions import sum_
-from symgrad.ops.scans import cumsum
-from symgrad.ops.select import beside
-from symgrad.ops.softmax import softmax
-from symgrad.ops.special import lgamma
-from symgrad.ops.still import still, values_of
+from symgrad.ops.calls.naming import within, written
+from symgrad.ops.calls.still import still, values_of
+from symgrad.ops.elementwise.select import beside
+from symgrad.ops.elementwise.smooth import log
+from symgrad.ops.indexing.getitem import gather
+from symgrad.ops.reductions.scans import cumsum
+from symgrad.ops.reductions.softmax import softmax
+from symgrad.ops.reductions.sums import sum_
+from symgrad.ops.rules.constants import PI
+from symgrad.ops.special.common import lgamma
 
 SOURCE: list[Callable[[], Any]] = [Generator]
 """Where random numbers come from without ``generator=``; the maker of random tensors puts its own here."""

@@ -10,7 +10,7 @@ import numpy as np
 from symgrad.dtypes import is_number
 from symgrad.errors import SymgradError
 from symgrad.formula.term import Term, evaluate, postorder
-from symgrad.ops.sizes import size_value
+from symgrad.ops.shapes.sizes import size_value
 
 KINDS = ("normal", "positive", "unit", "integer", "spread", "definite", "mixed")
 """Kinds of random arrays."""

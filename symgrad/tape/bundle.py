@@ -1,10 +1,10 @@
 """Many tangents at once: the carrier by which one forward pass follows all columns of a Jacobian.
 
 A bundle stands for one array of some shape, of which there are as many as it is wide; to ops it has that shape.  They
-lie stacked along an axis in front, and an op acts on the stack where it can (:mod:`symgrad.ops.stacked`), else on one
-tangent after the other.  Tangents that reverse mode is to follow stay apart, so that a backward pass from one of them
-meets no other.  Every Jacobian's bundles have a tag of their own: an op looks at the youngest among its arguments and
-takes all others as constants.
+lie stacked along an axis in front, and an op acts on the stack where it can (:mod:`symgrad.ops.rules.stacked`), else
+on one tangent after the other.  Tangents that reverse mode is to follow stay apart, so that a backward pass from one of
+them meets no other.  Every Jacobian's bundles have a tag of their own: an op looks at the youngest among its arguments
+and takes all others as constants.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.op import Op, lookup, register_carrier, shape_of
-from symgrad.ops.stacked import spread, stacked
+from symgrad.ops.rules.stacked import spread, stacked
 from symgrad.tape.carried import Carried
 
 

@@ -58,7 +58,7 @@ class Carried:
     @property
     def mT(self) -> Any:  # noqa: N802  (torch's name)
         """The last two axes exchanged."""
-        from symgrad.ops.shaping import mT
+        from symgrad.ops.shapes.shaping import mT
 
         return mT(self)
 
@@ -96,7 +96,7 @@ class Carried:
     H = mH
 
     def __getitem__(self, index: Any) -> Any:
-        from symgrad.ops.indexing import getitem
+        from symgrad.ops.indexing.getitem import getitem
 
         return getitem(self, index)
 

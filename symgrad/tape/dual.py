@@ -20,7 +20,7 @@ from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError, UnsupportedDerivative
 from symgrad.op import Op, carrier_of, lookup, register_carrier, shape_of
 from symgrad.op.operators import ARITHMETIC
-from symgrad.ops.shaping import expand_op
+from symgrad.ops.shapes.shaping import expand_op
 from symgrad.tape import dualwrites
 from symgrad.tape.bundle import Bundle
 from symgrad.tape.carried import Carried

@@ -13,7 +13,7 @@ import numpy as np
 
 from symgrad.errors import AutogradError
 from symgrad.op import FRONTS, carrier_of, lookup, shape_of
-from symgrad.ops.indexing import static_index
+from symgrad.ops.indexing.getitem import static_index
 from symgrad.tape.bundle import Bundle
 from symgrad.tape.putting import put_into
 

@@ -1,7 +1,7 @@
 """Backward: one sweep over the recorded graph, newest node first.
 
 The same loop serves plain backward (arrays flow) and ``create_graph`` (tensors flow, and record themselves).
-Broadcasting and dtype casts are undone in one place, ``symgrad.ops.fitting``.
+Broadcasting and dtype casts are undone in one place, ``symgrad.ops.rules.fitting``.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from symgrad.dtypes import torch_name, widened
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import is_complex
 from symgrad.op.partials import same
-from symgrad.ops.answers import full_name
-from symgrad.ops.fitting import fit, unbroadcast
-from symgrad.ops.reductions import cast_op
-from symgrad.ops.select import beside, guard, where_op
-from symgrad.ops.shaping import expand_op
-from symgrad.ops.still import still
+from symgrad.ops.calls.still import still
+from symgrad.ops.elementwise.select import beside, guard, where_op
+from symgrad.ops.reductions.sums import cast_op
+from symgrad.ops.rules.fitting import fit, unbroadcast
+from symgrad.ops.shapes.shaping import expand_op
+from symgrad.ops.torch_nodes.answers import full_name
 from symgrad.tape.freed import nothing_saved
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped, landing
 from symgrad.tape.modes import no_grad

@@ -13,7 +13,7 @@ import numpy as np
 from symgrad.dtypes import NARROW, result_type, weak_with
 from symgrad.errors import ArgumentError, OutOfBounds, ShapeError, SymgradError, UnsupportedDtype
 from symgrad.op import Op, refusal, shape_of
-from symgrad.ops import fits
+from symgrad.ops.calls import fits
 
 MISUSE = (AttributeError, TypeError, KeyError, IndexError, ValueError, ZeroDivisionError, UnboundLocalError)
 """Python's errors that arguments of a wrong kind cause somewhere inside of a function."""

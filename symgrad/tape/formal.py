@@ -85,7 +85,7 @@ class Formal:
         return lookup("permute")(self, dims=(*order, self.ndim - 1, self.ndim - 2))
 
     def __getitem__(self, index: Any) -> Any:
-        from symgrad.ops.indexing import getitem
+        from symgrad.ops.indexing.getitem import getitem
 
         return getitem(self, index)
 

@@ -18,9 +18,9 @@ from symgrad.errors import FormulaError, ShapeError
 from symgrad.formula.derive import Derivation, jacobian, pulled_rows, wirtinger
 from symgrad.formula.term import Term, apply, as_term, full, make, number, size_product, symbol
 from symgrad.op import Op, lookup
-from symgrad.ops.indexing import Index, indexed_shape
-from symgrad.ops.kinks import turned, under
-from symgrad.ops.sizes import letters_of, product_size
+from symgrad.ops.indexing.getitem import Index, indexed_shape
+from symgrad.ops.rules.kinks import turned, under
+from symgrad.ops.shapes.sizes import letters_of, product_size
 from symgrad.tape.constants import Recipe, holds, plain_recipe
 from symgrad.tape.folding import unfolded
 from symgrad.tape.graph import Node, Source

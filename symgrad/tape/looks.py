@@ -12,7 +12,7 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from symgrad.ops.indexing import Index
+from symgrad.ops.indexing.getitem import Index
 from symgrad.tape.graph import FREED, Node, Source, sequence
 from symgrad.tape.inplace import Invalid
 from symgrad.tape.sites import users_line

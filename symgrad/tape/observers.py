@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from symgrad.ops.kinks import STATE
+from symgrad.ops.rules.kinks import STATE
 from symgrad.tape.threads import ThreadState
 
 NODES: list[Callable[[Any], None]] = []

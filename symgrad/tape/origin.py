@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import FormulaError
-from symgrad.ops.kinks import in_force
+from symgrad.ops.rules.kinks import in_force
 from symgrad.tape.graph import sequence
 from symgrad.tape.tether import at, held
 from symgrad.tape.versions import changed_since

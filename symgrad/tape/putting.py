@@ -48,7 +48,7 @@ def _as_constant(root: Any) -> Any:
 
 def put_entries(whole: Any, part: Any, chain: Chain) -> Any:
     """``whole`` with the entries that ``chain`` cuts out of it replaced by ``part``, by their places in memory."""
-    from symgrad.ops.indexing import Index
+    from symgrad.ops.indexing.getitem import Index
 
     reshape, shape = lookup("reshape"), shape_of(whole)
     places = np.arange(int(np.prod(shape))).reshape(shape)

@@ -30,8 +30,8 @@ from symgrad.dtypes import (
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.kernels import kept_order
 from symgrad.op import FROM, Op, lookup, scales, shape_of
-from symgrad.ops.constants import Constant, NamedFloat
-from symgrad.ops.rewrites import OF_OPS, rewrites
+from symgrad.ops.rules.constants import Constant, NamedFloat
+from symgrad.ops.torch_nodes.rewrites import OF_OPS, rewrites
 from symgrad.tape.constants import noted
 from symgrad.tape.explaining import explain, refused
 from symgrad.tape.graph import Labelled, Node, Source, sequence

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import torch_name
-from symgrad.ops.indexing import byte_mask
-from symgrad.ops.places import fitted
+from symgrad.ops.indexing.getitem import byte_mask
+from symgrad.ops.indexing.places import fitted
 from symgrad.tape.record import Recorded
 from symgrad.tape.watch import WATCH, note_read
 

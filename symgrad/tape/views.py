@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from symgrad.op import Op, lookup
-from symgrad.ops.cotangents import temporary
+from symgrad.ops.torch_nodes.cotangents import temporary
 from symgrad.tape.graph import Labelled, Node, twin
 from symgrad.tape.mirrors import image_of, memory
 from symgrad.tape.modes import MODE

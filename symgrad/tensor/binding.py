@@ -13,12 +13,12 @@ from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError, DtypeError, ShapeError
 from symgrad.op import FRONTS, Op, lookup, register_carrier
 from symgrad.op.operators import ARITHMETIC, COMPARISONS
-from symgrad.ops.arithmetic import over_tensor
-from symgrad.ops.bits import inverted
-from symgrad.ops.indexing import getitem
-from symgrad.ops.labels import COMPUTING, KEPT, LABELS, SCALING, Arranged
-from symgrad.ops.naming import INPLACE, SPACES, by_name
-from symgrad.ops.rewrites import OF_FUNCTIONS
+from symgrad.ops.calls.naming import INPLACE, SPACES, by_name
+from symgrad.ops.elementwise.arithmetic import over_tensor
+from symgrad.ops.elementwise.bits import inverted
+from symgrad.ops.indexing.getitem import getitem
+from symgrad.ops.torch_nodes.labels import COMPUTING, KEPT, LABELS, SCALING, Arranged
+from symgrad.ops.torch_nodes.rewrites import OF_FUNCTIONS
 from symgrad.tape import fast, record
 from symgrad.tape.explaining import MISUSE, misused
 from symgrad.tape.folding import folding

@@ -19,9 +19,9 @@ from symgrad.errors import ArgumentError, ShapeError
 from symgrad.formula.structures import known_structure
 from symgrad.kernels import kept_order
 from symgrad.op import shape_of
-from symgrad.ops.constants import named_pi
-from symgrad.ops.places import fitted
-from symgrad.ops.shaping import size_args
+from symgrad.ops.indexing.places import fitted
+from symgrad.ops.rules.constants import named_pi
+from symgrad.ops.shapes.shaping import size_args
 from symgrad.tape.dualwrites import memory
 from symgrad.tape.names import check_name
 from symgrad.tape.outputs import into

@@ -11,7 +11,7 @@ import numpy as np
 from symgrad import dtypes, op
 from symgrad.devices import CPU, accept, channels_last, channels_last_3d, contiguous_format, on_cpu, strided
 from symgrad.errors import ArgumentError, DtypeError
-from symgrad.ops.shaping import axis_of
+from symgrad.ops.shapes.shaping import axis_of
 from symgrad.tape.dual import Dual
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.sizes import Size

@@ -39,7 +39,7 @@ _PLAIN = {
     "numpy._core.multiarray": _NUMPY,
     "symgrad.nn.parameter": ("Parameter",),
     "symgrad.op.record": ("lookup",),
-    "symgrad.ops.reductions": ("Everything",),
+    "symgrad.ops.reductions.sums": ("Everything",),
     "symgrad.tape.pickling": ("_member", "restored"),
     "symgrad.tensor.facts": ("Shape",),
     "symgrad.tensor.tensor": ("Tensor",),

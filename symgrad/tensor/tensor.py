@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-import symgrad.ops
 from symgrad import dtypes
 from symgrad.devices import is_device_name, on_cpu
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.op import lookup
-from symgrad.ops.indexing import getitem
-from symgrad.ops.places import fitted
-from symgrad.ops.reductions import cast
+from symgrad.ops.indexing.getitem import getitem, static_index
+from symgrad.ops.indexing.places import fitted
+from symgrad.ops.reductions.sums import cast
+from symgrad.ops.shapes.shaping import expand, size_args
 from symgrad.tape import record
 from symgrad.tape.dual import TensorType
 from symgrad.tape.dualwrites import memory
@@ -339,7 +339,7 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
         if first is not None:
             getitem(self, first)[rest] = value
             return
-        chosen, places = symgrad.ops.indexing.static_index(index).parted()
+        chosen, places = static_index(index).parted()
         if chosen.fancy:
             refuse(self, (value,), "index_put_")  # torch looks at the places later
         if isinstance(self._value, np.ndarray) and index is not Ellipsis and overlaps(self._value):
@@ -388,7 +388,7 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
 
     def copy_(self, source: Any) -> Tensor:
         """Copy another tensor's values into this one, cast to its dtype."""
-        value, mine = symgrad.ops.shaping.expand(source, self._value.shape), self._array()
+        value, mine = expand(source, self._value.shape), self._array()
         itself = overlaps(mine) and isinstance(source, Recorded) and same_place(mine, source._array())
         if getattr(value, "dtype", None) != self.dtype:
             value = cast(value, self.dtype)
@@ -396,7 +396,7 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
 
     def resize_(self, *sizes: Any) -> Tensor:
         """Another shape in place: the first entries are kept, those that are added are zero."""
-        return resize(self, tuple(map(int, symgrad.ops.shaping.size_args(sizes))))  # type: ignore[no-any-return]
+        return resize(self, tuple(map(int, size_args(sizes))))  # type: ignore[no-any-return]
 
     def resize_as_(self, other: Any) -> Tensor:
         """The shape of another tensor in place, as :meth:`resize_`."""

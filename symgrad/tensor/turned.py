@@ -9,7 +9,7 @@ import numpy as np
 from symgrad.dtypes import torch_name
 from symgrad.errors import DtypeError, ShapeError
 from symgrad.op import lookup
-from symgrad.ops.shaping import permute
+from symgrad.ops.shapes.shaping import permute
 from symgrad.tape.record import Recorded
 
 

@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 import symgrad as sg
-from symgrad.ops.elementwise import softplus
+from symgrad.ops.elementwise.smooth import softplus
 
 rng = np.random.default_rng(0)
 

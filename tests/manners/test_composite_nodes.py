@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from symgrad.op import FRONTS
-from symgrad.ops.labels import LABELS
+from symgrad.ops.torch_nodes.labels import LABELS
 
 WHOLES = {
     "softmax": lambda t, x, y: x.softmax(1),

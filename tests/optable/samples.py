@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.op import TABLE, Op
-from symgrad.ops.indexing import HOLE, Index
+from symgrad.ops.indexing.getitem import HOLE, Index
 from tests.optable.making import SIZES, Case, Maker, Sample
 
 

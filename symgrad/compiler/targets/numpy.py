@@ -22,9 +22,9 @@ from symgrad.dtypes import get_default_dtype, is_floating, promote, weak_with
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
 from symgrad.op import Op
-from symgrad.ops import contraction
-from symgrad.ops.arithmetic import closed
-from symgrad.ops.sizes import letters_of, size_value, spaced
+from symgrad.ops.elementwise.arithmetic import closed
+from symgrad.ops.linalg import contraction
+from symgrad.ops.shapes.sizes import letters_of, size_value, spaced
 
 FRAME = "_lambdifygenerated"
 """The function name that lambdify writes; the program's own name replaces it."""

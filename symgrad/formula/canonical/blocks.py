@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.term import Term
 from symgrad.op import lookup
-from symgrad.ops.sizes import total_size
+from symgrad.ops.shapes.sizes import total_size
 
 if TYPE_CHECKING:
     from symgrad.formula.canonical.simplify import Canonicaliser

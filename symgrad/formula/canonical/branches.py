@@ -1,7 +1,8 @@
 """Piecewise formulas: ``where`` by its branches, and the points that derivative rules except.
 
-A ``where`` of the program is never dropped.  What may go is a :func:`symgrad.ops.select.guard`, which only a rule of
-the table puts in: the formula then holds where its parts are finite, and the compiled program keeps the point.
+A ``where`` of the program is never dropped.  What may go is a :func:`symgrad.ops.elementwise.select.guard`, which only
+a rule of the table puts in: the formula then holds where its parts are finite, and the compiled program keeps the
+point.
 """
 
 from __future__ import annotations

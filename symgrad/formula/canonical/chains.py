@@ -14,7 +14,7 @@ from symgrad.formula.canonical.normal import Power, number_of, plain_power
 from symgrad.formula.structures import shows_symmetry
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, apply, full, number, postorder
 from symgrad.op import lookup
-from symgrad.ops.contraction import contract
+from symgrad.ops.linalg.contraction import contract
 
 FLOAT = np.dtype(float)
 """The dtype of constants of a formula."""

@@ -16,7 +16,7 @@ from symgrad.formula.canonical.chains import price
 from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.term import SYMBOL, Term, as_term, number, postorder, substitute
 from symgrad.op import lookup
-from symgrad.ops.select import COMPARISONS
+from symgrad.ops.elementwise.select import COMPARISONS
 
 if TYPE_CHECKING:
     from symgrad.formula.canonical.simplify import Canonicaliser

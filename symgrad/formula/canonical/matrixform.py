@@ -38,7 +38,7 @@ from symgrad.formula.canonical.chains import (
 from symgrad.formula.canonical.normal import Factor, Form, Power, Product, number_of
 from symgrad.formula.term import Term, constant_value, full, number
 from symgrad.op import Labels
-from symgrad.ops.contraction import contract
+from symgrad.ops.linalg.contraction import contract
 
 
 class Edge:

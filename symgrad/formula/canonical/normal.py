@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from symgrad.formula.term import Term, number, size_letter
 from symgrad.op import Labels
-from symgrad.ops.sizes import product_size, signed_parts, total_size
+from symgrad.ops.shapes.sizes import product_size, signed_parts, total_size
 
 Power = int | Fraction
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.normal import Factor, Form, Product, exact_number
 from symgrad.formula.term import NUMBER, Term, as_term, number
-from symgrad.ops.constants import PI
+from symgrad.ops.rules.constants import PI
 
 if TYPE_CHECKING:
     from symgrad.formula.canonical.simplify import Canonicaliser

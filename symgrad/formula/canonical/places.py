@@ -16,7 +16,7 @@ from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.canonical.slices import new_axes
 from symgrad.formula.term import Term, apply
 from symgrad.op import lookup
-from symgrad.ops.indexing import HOLE, Index, axes_in_front
+from symgrad.ops.indexing.getitem import HOLE, Index, axes_in_front
 
 if TYPE_CHECKING:
     from symgrad.formula.canonical.simplify import Canonicaliser

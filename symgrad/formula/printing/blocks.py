@@ -15,8 +15,8 @@ from symgrad.formula.printing.pieces import ATOM, POWER, Piece, brackets, matrix
 from symgrad.formula.printing.sizes import size_tex
 from symgrad.formula.reading.values import Value, op, value_of
 from symgrad.formula.term import Term, full
-from symgrad.ops.indexing import Index
-from symgrad.ops.sizes import total_size
+from symgrad.ops.indexing.getitem import Index
+from symgrad.ops.shapes.sizes import total_size
 
 MOST_ZEROS = 3
 """Rows of zeros that are written one by one."""

@@ -14,7 +14,7 @@ from symgrad.formula.printing.pieces import ATOM, POWER, Piece, brackets, text_o
 from symgrad.formula.printing.sizes import size_tex
 from symgrad.formula.term import SYMBOL, Term
 from symgrad.formula.unknown import constant_text, constants
-from symgrad.ops.indexing import HOLE, Index, beside_index
+from symgrad.ops.indexing.getitem import HOLE, Index, beside_index
 
 Rule = Callable[[Writer, Term], "Piece | None"]
 WRITERS: dict[str, Rule] = {}

@@ -23,7 +23,7 @@ from symgrad.formula.printing.pieces import (
 )
 from symgrad.formula.term import Term, constant_value
 from symgrad.op import lookup
-from symgrad.ops.products import QUOTIENTS
+from symgrad.ops.reductions.products import QUOTIENTS
 
 # ---------------------------------------------------------------------------------------------- arithmetic
 

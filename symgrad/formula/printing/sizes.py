@@ -1,6 +1,6 @@
 r"""Sizes in LaTeX: ``n - 1``, ``2 \cdot m`` and ``\left\lceil \frac{n}{2} \right\rceil``, and how they are read.
 
-What a size is written like inside of formulas is :mod:`symgrad.ops.sizes`' business: ``len(range(n)[::2])``.
+What a size is written like inside of formulas is :mod:`symgrad.ops.shapes.sizes`' business: ``len(range(n)[::2])``.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from symgrad.ops.sizes import signed_parts
+from symgrad.ops.shapes.sizes import signed_parts
 
 _EVERY = re.compile(r"len\(range\(([^()]+)\)\[::(\d+)\]\)")
 _PARTED = re.compile(r"\\left\\lceil(?:\\frac\{([^{}]+)\}\{(\d+)\}|\(?([^()]+?)\)?/(\d+))\\right\\rceil")

@@ -13,8 +13,8 @@ from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.values import Value, divided, entrywise, op, scalar, value_of
 from symgrad.formula.term import as_term, full, number
 from symgrad.op import lookup
-from symgrad.ops.constants import PI
-from symgrad.ops.indexing import Index
+from symgrad.ops.indexing.getitem import Index
+from symgrad.ops.rules.constants import PI
 
 ORDERS: dict[str, tuple[str, dict[str, float]]] = {
     **{letter: (f"bessel_{letter.lower()}", {}) for letter in "JYIK"},

@@ -50,7 +50,7 @@ from symgrad.formula.reading.values import (
 from symgrad.formula.reading.values import as_term as settled
 from symgrad.formula.term import Term, size_letter
 from symgrad.op import lookup
-from symgrad.ops.indexing import Index, static_index
+from symgrad.ops.indexing.getitem import Index, static_index
 
 TOKEN = re.compile(
     r"(?P<skip>\s+|\\[,;:! ]|\\displaystyle|\\quad)"

@@ -23,8 +23,8 @@ from symgrad.formula.canonical.normal import size_text
 from symgrad.formula.reading.values import negated, op
 from symgrad.formula.term import SYMBOL, Term, apply, as_term, full, number, size_letter, symbol
 from symgrad.op import TABLE, Op, lookup
-from symgrad.ops.constants import PI
-from symgrad.ops.indexing import Index, static_index
+from symgrad.ops.indexing.getitem import Index, static_index
+from symgrad.ops.rules.constants import PI
 
 MAX_NESTING = 180
 """Levels of brackets and operators that a reader follows; the printers write less."""

@@ -17,7 +17,7 @@ from symgrad.errors import FormulaError
 from symgrad.formula.reading.indices import Indexed, entry_by_entry
 from symgrad.formula.term import Term, apply, number
 from symgrad.op import lookup
-from symgrad.ops.indexing import Index
+from symgrad.ops.indexing.getitem import Index
 
 _TRANSPOSE = {"v": "r", "r": "v", "o": "or", "or": "o", "rb": "cb", "cb": "rb"}
 _SCALARS = ("s", "o", "or", "oo")

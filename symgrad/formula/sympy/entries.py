@@ -11,7 +11,7 @@ import sympy as sp
 from symgrad.errors import ArgumentError, FormulaError
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, concrete, describe
 from symgrad.op import lookup
-from symgrad.ops.sizes import size_value
+from symgrad.ops.shapes.sizes import size_value
 
 _SUMMED = ("k", "l", "p", "q", "r", "s", "u", "v")
 

@@ -20,8 +20,8 @@ from symgrad import kernels
 from symgrad.errors import FormulaError
 from symgrad.formula.sympy.entries import Indexable
 from symgrad.op import TABLE, Op, broadcast_shapes, lookup
-from symgrad.ops.arithmetic import closed
-from symgrad.ops.indexing import Index, beside_index
+from symgrad.ops.elementwise.arithmetic import closed
+from symgrad.ops.indexing.getitem import Index, beside_index
 
 _MATMUL_LEVEL = PRECEDENCE["Add"]  # brackets inside products, also negative ones, and none inside sums
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -405,7 +405,7 @@ def _coded(value: Any, letters: dict[str, str]) -> Any:
 
 def _source(value: Any, sizes: bool, printer: Any) -> str:
     if isinstance(value, Index):
-        printer.module_imports["symgrad.ops.indexing"] |= {"Index", "HOLE"} if value.holes else {"Index"}
+        printer.module_imports["symgrad.ops.indexing.getitem"] |= {"Index", "HOLE"} if value.holes else {"Index"}
         return f"Index({_index_source(value.value)})"
     if isinstance(value, tuple):
         return f"({', '.join(_source(v, sizes, printer) for v in value)}{',' if len(value) == 1 else ''})"

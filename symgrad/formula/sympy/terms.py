@@ -117,7 +117,7 @@ def _piecewise(pairs: list[Any]) -> Any:
 
 def _number_term(item: Any) -> Term:
     if item is sp.pi:
-        from symgrad.ops.constants import PI
+        from symgrad.ops.rules.constants import PI
 
         return as_term(PI)
     if item is sp.E:

@@ -16,7 +16,7 @@ from symgrad.formula.reading.people.indices import subscript_letters
 from symgrad.formula.reading.values import Value, entrywise, op, transposed, value_of
 from symgrad.formula.term import Term, as_term, number
 from symgrad.op import FRONTS, lookup
-from symgrad.ops.constants import PI
+from symgrad.ops.rules.constants import PI
 
 
 def _bars(r: Any, _: str) -> Any:

@@ -14,7 +14,7 @@ from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.people.indices import Place, subscript
 from symgrad.formula.reading.values import op, value_of
 from symgrad.formula.term import Term, full
-from symgrad.ops.indexing import static_index
+from symgrad.ops.indexing.getitem import static_index
 
 Ends = tuple[int | None, int | None]
 

@@ -13,8 +13,8 @@ from symgrad.formula.reading.misfits import ProductMisfit
 from symgrad.formula.reading.values import op
 from symgrad.formula.term import Term, apply, full, number, size_letter, size_product, substitute, symbol
 from symgrad.op import FRONTS, TABLE, lookup
-from symgrad.ops.indexing import static_index
-from symgrad.ops.naming import SPACES
+from symgrad.ops.calls.naming import SPACES
+from symgrad.ops.indexing.getitem import static_index
 
 
 def static(value: Any) -> Any:

@@ -1,0 +1,456 @@
+"""The operators: + - * / ** and their relatives."""
+
+from __future__ import annotations
+
+import operator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.dtypes import is_narrow, is_real_floating, promote
+from symgrad.op import Op, elementwise, front, is_complex
+from symgrad.op.partials import first, over, second
+from symgrad.ops.rules import refusals
+from symgrad.ops.rules.constants import PI, exact
+from symgrad.precision import digits, halves, single
+
+_ALL = "real"
+
+
+_RANKS = {"+": 1, "-": 1, "*": 2, "/": 2, "@": 2, "//": 2, "%": 2, "**": 4}
+_ATOM = 9
+
+
+def rank(text: str) -> int:
+    """How strongly the loosest operator of a source text binds: 0 for comparisons, 9 for names, calls and numbers."""
+    found = 3 if text.startswith("-") else _ATOM
+    depth = 0
+    for part in text.split(" ") if " " in text else ():
+        if not depth and part and part[0] in "+-*/@%<>=!&|~^" and not part[1:2].isalnum():
+            found = min(found, _RANKS.get(part, 0))
+        depth += part.count("(") + part.count("[") - part.count(")") - part.count("]")
+        if not depth and part[-1:] in ",:":
+            found = 0
+    return found
+
+
+def closed(text: str) -> str:
+    """``text`` in brackets unless it is a name, a call or a plain number."""
+    return text if rank(text) == _ATOM else f"({text})"
+
+
+def _infix(sign: str) -> Any:
+    own = _RANKS[sign]
+
+    def code(x: str, y: str) -> str:
+        left = x if rank(x) >= own and sign != "**" else closed(x)
+        right = y if rank(y) > own and sign != "**" else closed(y)
+        return f"{left} {sign} {right}"
+
+    return code
+
+
+def static_number(value: Any) -> Any:
+    """The Python number behind a constant operand (a number or a constant formula node), else None."""
+    value = getattr(value, "number", value)
+    return value if isinstance(value, (int, float, complex, Fraction)) else None
+
+
+add: Op = elementwise(
+    "add",
+    operator.add,
+    1,
+    1,
+    public=(),
+    code=_infix("+"),
+    rounds=True,
+    domain=_ALL,
+    digits="kernel",
+    doc="x + y, with broadcasting.",
+)
+sub: Op = elementwise(
+    "sub",
+    operator.sub,
+    1,
+    -1,
+    public=(),
+    code=_infix("-"),
+    rounds=True,
+    refuses={"?": refusals.NO_DIFFERENCE},
+    domain=_ALL,
+    digits="kernel",
+    node_by_numbers={(True, False): "RsubBackward1"},
+    doc="x - y, with broadcasting.",
+)
+mul: Op = elementwise(
+    "mul",
+    operator.mul,
+    second,
+    first,
+    public=("mul", "multiply"),
+    code=_infix("*"),
+    factor=True,
+    domain=_ALL,
+    digits="kernel",
+    doc="x * y entry by entry, with broadcasting.",
+)
+
+
+div: Op = elementwise(
+    "div",
+    operator.truediv,
+    over(lambda out, x, y: y),
+    lambda out, x, y: -(x / y) / y,
+    public=(),
+    half=halves.div,
+    code=_infix("/"),
+    factor=True,
+    dtypes="float",
+    domain="nonzero",
+    digits=digits.div,
+    regular=(1, "{} != 0"),
+    doc="x / y entry by entry, with broadcasting.",
+)
+by_divisor: Op = elementwise(
+    "by_divisor",
+    kernels.by_divisor,
+    lambda out, g, x, y: -(x / y) / y,
+    lambda out, g, x, y: -(g / y) / y,
+    lambda out, g, x, y: 2 * (g * x) / (y * y * y),
+    public=(),
+    half=halves.by_divisor,
+    define=lambda g, x, y: g * (-(x / y) / y),
+    spelled=True,
+    domain="nonzero",
+    doc="The gradient of x/y by y for a number x: as torch of the reciprocal.",
+)
+by_divisor.vjps = by_divisor.jvps = (
+    lambda c, out, g, x, y: by_divisor(c, x, y),
+    by_divisor.vjps[1],
+    lambda c, out, g, x, y: by_divisor(2 * (c * (g * x) * -(1 / y)), 1, y),
+)
+scaled_reciprocal: Op = elementwise(
+    "scaled_reciprocal",
+    kernels.scaled_reciprocal,
+    lambda out, y, number: -(number / y) / y,
+    lambda out, y, number: 1 / y,
+    public=(),
+    dtypes="float",
+    single=single.scaled_reciprocal,
+    half=halves.scaled_reciprocal,
+    node="Mul",
+    define=lambda y, number: number / y,
+    spelled=True,
+    domain="nonzero",
+    numbers="after",
+    regular=(0, "{} != 0"),
+    doc="number / y, in float32 and below as torch: from the rounded 1/y.",
+)
+scaled_reciprocal.vjps = scaled_reciprocal.jvps = (
+    lambda g, out, y, number: by_divisor(g, number, y),
+    scaled_reciprocal.vjps[1],
+)
+
+
+def over_tensor(number: Any, y: Any) -> Any:
+    """``number / y`` with a tensor to the right of the operator."""
+    return scaled_reciprocal(y, number) if isinstance(number, (int, float)) else div(number, y)
+
+
+neg: Op = elementwise(
+    "neg",
+    operator.neg,
+    -1,
+    public=("neg", "negative"),
+    code=lambda x: f"-{closed(x)}",
+    refuses={"b": refusals.NO_NEGATIVE},
+    domain=_ALL,
+    digits="kernel",
+    doc="-x.",
+)
+
+
+def in_dtype_of(result: Any, x: Any) -> Any:
+    """A real operand in the dtype of the result or its cotangent, where a rule of torch's casts it first."""
+    from symgrad.ops.reductions.sums import cast
+
+    given, wide = getattr(x, "dtype", None), getattr(result, "dtype", None)
+    if isinstance(x, (int, float)) and wide is not None and wide.kind == "c":
+        return complex(x)  # whose logarithm there is, where x is negative
+    return x if given is None or wide is None or given == wide else cast(x, wide)
+
+
+def _pow_base(out: Any, x: Any, y: Any) -> Any:
+    number = static_number(y)
+    if number is None:
+        return y * x ** (y - 1)
+    return 2 * x if number == 2 else y * power(x, number - 1)
+
+
+def _pow_exponent(out: Any, x: Any, y: Any) -> Any:
+    from symgrad.ops.elementwise.smooth import log
+
+    number = static_number(x)
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)
+    if isinstance(number, (int, Fraction)) and number > 0:
+        return out * log(exact(number))
+    if number is not None and number != 0:
+        if is_complex(out) and not isinstance(number, complex) and number < 0:
+            return out * log(-x) + mul(1j * out, PI)  # the logarithm of a real number would be nan
+        return out * log(x)
+    from symgrad.ops.elementwise.complex import imag, real
+    from symgrad.ops.elementwise.select import eq, excepted, logical_not
+
+    # 0**y is a constant for y that are not negative.
+    above = (real(y) >= 0) & eq(imag(y), 0) if is_complex(y) else y >= 0
+    return excepted(out * log(in_dtype_of(out, x)), logical_not(eq(x, 0) & above))
+
+
+def _power_code(x: str, y: str) -> str:
+    # NumPy refuses negative integer exponents of integers, and is slow with them on floats.
+    if y == "3" and x.isidentifier():
+        # As the kernel does it: NumPy's cube goes through the C library and rounds differently.
+        return f"{x} * {x} * {x}"
+    if y == "-2" and x.isidentifier():
+        return f"1 / ({x} * {x})"
+    if y == "-0.5":
+        return f"1 / np.sqrt({x})"
+    negative = y[:1] == "-" and y[1:].isdigit()
+    return f"{closed(x)} ** {closed(y + '.0' if negative else y)}"
+
+
+power: Op = elementwise(
+    "pow",
+    kernels.power,
+    _pow_base,
+    _pow_exponent,
+    saves=(-1,),
+    public=("pow",),
+    rounds=True,
+    refuses="b",
+    refuses_back=refusals.base_of_power,
+    code=_power_code,
+    domain="positive",
+    digits=digits.power,
+    numbers="setting",
+    node_by_numbers={(False, False): "PowBackward1", (True, False): "PowBackward2"},
+    regular=(0, "{} > 0"),
+    doc="x to the power y; x**0 has derivative 0 at x = 0, as torch.",
+)
+
+
+def _of_base(rule: Any) -> Any:
+    """The rule of the base: x**0 is a constant, even where its slope would be infinite."""
+
+    def of_base(g: Any, out: Any, x: Any, y: Any) -> Any:
+        from symgrad.ops.elementwise.select import excepted, ne
+
+        number = static_number(y)
+        if number is None:
+            return excepted(rule(g, out, x, y), ne(y, 0))
+        return zeros_like(x) if number == 0 else rule(g, out, x, y)
+
+    return of_base
+
+
+power.vjps = power.jvps = (_of_base(power.vjps[0]), power.vjps[1])
+power.conj_vjps = (_of_base(power.conj_vjps[0]), power.conj_vjps[1])
+square: Op = elementwise(
+    "square",
+    np.square,
+    lambda out, x: 2 * x,
+    node="Pow",
+    dtypes="number",
+    domain=_ALL,
+    define=lambda x: x**2,
+    expanded=True,
+    doc="x squared.",
+)
+squared_error: Op = elementwise(
+    "squared_error",
+    kernels.squared_error,
+    lambda out, x, y: 2 * (x - y),
+    lambda out, x, y: -2 * (x - y),
+    public=(),
+    half=halves.squared_error,
+    node="MseLoss",
+    domain=_ALL,
+    define=lambda x, y: (x - y) ** 2,
+    doc="(x - y) squared.",
+)
+reciprocal: Op = elementwise(
+    "reciprocal",
+    lambda x: 1 / x,
+    lambda out, x: -out * out,
+    code=lambda x: f"1 / {closed(x)}",
+    dtypes="float",
+    domain="nonzero",
+    define=lambda x: 1 / x,
+    expanded=True,
+    regular=(0, "{} != 0"),
+    doc="1/x.",
+)
+ratio: Op = elementwise(
+    "ratio",
+    kernels.ratio,
+    over(lambda out, x, y: y),
+    lambda out, x, y: -(out * (1 / y)) if x.__class__ is int and x == 1 else -(out / y),
+    public=(),
+    dtypes="float",
+    domain="nonzero",
+    kinks=(0,),
+    latex=r"\frac{{{0}}}{{{1}}}",
+    digits=lambda mp, x, y: digits.div(mp, x, y) if y != 0 else mp.mpf(0),
+    quiet="invalid",
+    chooses=True,
+    doc="x / y, and 0 where y is 0: the min-norm choice in derivatives of norms, which have none themselves there.",
+)
+
+
+@front("add", op=add)
+def add_scaled(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """input + alpha * other."""
+    if alpha is not True and alpha == 1:
+        return add(input, other)
+    return _with_multiple(add, input, other, alpha)
+
+
+@front("sub", "subtract", op=sub)
+def sub_scaled(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """input - alpha * other."""
+    mask = np.bool_ in (getattr(input, "dtype", None), getattr(other, "dtype", None))
+    return sub(input, other) if mask or (alpha == 1 and alpha is not True) else _with_multiple(sub, input, other, alpha)
+
+
+def _with_multiple(op: Op, input: Any, other: Any, alpha: Any) -> Any:
+    """``op(input, alpha * other)``; real floats are added to the product before it is rounded."""
+    from symgrad.ops.elementwise.fused import addcmul, plus_multiple
+
+    known = getattr(input, "dtype", None) is not None and getattr(other, "dtype", None) is not None
+    common = promote(input, other) if known else None
+    if common is not None and is_real_floating(common) and not isinstance(alpha, (complex, bool)):
+        number = alpha if op is add else -alpha
+        if is_narrow(common):
+            return plus_multiple(input, other, number)
+        return addcmul(input, other, number, 1)
+    return op(input, _scaled(input, other, alpha))
+
+
+def _scaled(input: Any, other: Any, alpha: Any) -> Any:
+    """``other * alpha``, where alpha has no more than the kind of number that input and other have."""
+    from symgrad.errors import DtypeError
+
+    if _integral(input) and _integral(other) and isinstance(alpha, float):
+        raise DtypeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if getattr(input, "dtype", None) == np.bool_ and getattr(other, "dtype", None) == np.bool_:
+        alpha = bool(alpha)
+    elif isinstance(alpha, bool):
+        raise DtypeError("Boolean alpha only supported for Boolean results.")
+    mine, theirs = getattr(input, "dtype", None), getattr(other, "dtype", None)
+    if mine is not None and theirs is not None and mine != theirs:
+        from symgrad.ops.reductions.sums import cast
+
+        other = cast(other, promote(input, other))  # before it is scaled, or the product would be rounded twice
+    return other * alpha
+
+
+@front("div", "divide", "true_divide", op=div)
+def div_rounded(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """input / other; ``rounding_mode`` None, "trunc" or "floor" (rounded results have derivative 0)."""
+    from symgrad.errors import ArgumentError
+
+    if rounding_mode not in (None, "trunc", "floor"):
+        raise ArgumentError(f"rounding_mode is None, 'trunc' or 'floor', not {rounding_mode!r}.")
+    if rounding_mode is None:
+        return div(input, other)
+    return div_floor(input, other) if rounding_mode == "floor" else div_trunc(input, other)
+
+
+def _integral(x: Any) -> bool:
+    dtype = getattr(x, "dtype", None)
+    return isinstance(x, int) if dtype is None else dtype.kind in "bui"
+
+
+def _rounded_quotient(name: str, kernel: Any, half: Any, in_digits: Any, doc: str) -> Op:
+    return elementwise(
+        name,
+        kernel,
+        0,
+        0,
+        saves={0: (1,), 1: (0, 1)},
+        public=(),
+        node="DivBackward1",
+        half=half,
+        refuses="bc",
+        domain="nonzero",
+        digits=in_digits,
+        doc=doc,
+    )
+
+
+div_floor: Op = _rounded_quotient(
+    "div_floor", np.floor_divide, halves.div_floor, digits.div_floor, "x / y rounded down; derivative 0."
+)
+div_trunc: Op = _rounded_quotient(
+    "div_trunc", kernels.div_trunc, halves.div_trunc, digits.div_trunc, "x / y rounded towards 0; derivative 0."
+)
+floor_divide: Op = elementwise(
+    "floor_divide",
+    np.floor_divide,
+    None,
+    None,
+    half=halves.div_floor,
+    underived="x.div(y, rounding_mode='floor') has the derivative 0.",
+    code=lambda x, y: f"{closed(x)} // {closed(y)}",
+    refuses="bc",
+    domain="nonzero",
+    digits=digits.div_floor,
+    regular=(1, "{} != 0"),
+    doc="Quotient rounded down; as in torch without a derivative, which div with rounding_mode has.",
+)
+remainder: Op = elementwise(
+    "remainder",
+    np.remainder,
+    1,
+    lambda out, x, y: -div_floor(x, y),
+    node=lambda x, y: f"RemainderBackward{int(bool(y))}",
+    code=lambda x, y: f"{closed(x)} % {closed(y)}",
+    rounds=True,
+    refuses="bc",
+    domain="nonzero",
+    digits=lambda mp, x, y: x - y * digits.div_floor(mp, x, y),
+    numbers="within",
+    regular=(1, "{} != 0"),
+    doc="x - y * floor(x/y), with the sign of y.",
+)
+detach: Op = elementwise(
+    "detach",
+    lambda x: x,
+    None,
+    public=(),
+    code=lambda x: x,
+    shares=True,
+    domain=_ALL,
+    digits="kernel",
+    identity=True,
+    doc="The same values, as a constant.",
+)
+
+
+clone: Op = elementwise(
+    "clone",
+    kernels.copied,
+    1,
+    code=lambda x: f"np.copy({x})",
+    copy=True,
+    domain=_ALL,
+    digits="kernel",
+    identity=True,
+    doc="A copy with history.",
+)
+
+
+from symgrad.ops.shapes.shaping import zeros_like  # noqa: E402

@@ -1,0 +1,376 @@
+"""More functions of entries: sign copying, remainders, nan-aware extremes, angles, and complex numbers by parts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.dtypes import finfo, is_narrow, result_type
+from symgrad.errors import DtypeError, ShapeError
+from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish, shape_of
+from symgrad.ops.calls import fits
+from symgrad.ops.calls.naming import inplace, within
+from symgrad.ops.calls.results import Named, named
+from symgrad.ops.elementwise.arithmetic import div_trunc, power, ratio, sub_scaled
+from symgrad.ops.elementwise.complex import conj, imag, real
+from symgrad.ops.elementwise.select import abs_, by_parts, clamp, defined, eq, isnan, masked, ne, where
+from symgrad.ops.elementwise.smooth import cos, exp2, log, round_, sigmoid, sin
+from symgrad.ops.reductions.sums import cast
+from symgrad.ops.rules import refusals
+from symgrad.ops.rules.constants import PI, exact
+from symgrad.ops.rules.kinks import at_kink
+from symgrad.ops.shapes.shaping import reshape_op, zeros_like
+from symgrad.precision import digits, halves
+
+inplace(
+    "copysign", "fmod", "fmax", "fmin", "nextafter", "ldexp", "float_power", "deg2rad", "rad2deg", "nan_to_num",
+    "logit", "conj_physical", "sgn", "sign", "atan2", "arctan2", "hypot", "acos", "acosh", "asin", "asinh", "atan",
+    "atanh", "cosh", "sinh", "tan", "exp2", "expm1", "log10", "log1p", "log2", "rsqrt", "frac", "clamp_max",
+    "clamp_min", "remainder", "digamma", "erf", "erfc", "lgamma", "sinc", "xlogy", "logical_not", "logical_and",
+    "logical_or", "logical_xor", "true_divide", "multiply", "subtract", "divide", "floor_divide", "negative",
+    "absolute", "clip", "fix", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "eq", "ne", "lt", "le",
+    "gt", "ge", "heaviside",
+)  # fmt: skip
+
+
+def _extra(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
+    fields.setdefault("dtypes", "float")
+    return elementwise(name, kernel, *partials, **fields)
+
+
+copysign = _extra(
+    "copysign",
+    np.copysign,
+    lambda out, x, y: ratio(out, x),
+    0,
+    refuses="c",
+    domain="off-zero",
+    kinks=(0,),
+    digits=lambda mp, x, y: -abs(x) if y < 0 else abs(x),
+    doc="|x| with the sign of y; derivative 0 at x = 0.",
+)
+fmod = _extra(
+    "fmod",
+    np.fmod,
+    1,
+    lambda out, x, y: -div_trunc(x, y),
+    rounds=True,
+    dtypes=None,
+    refuses="bc",
+    domain="nonzero",
+    digits=lambda mp, x, y: x - y * digits.div_trunc(mp, x, y),
+    doc="x - y * trunc(x/y), with the sign of x.",
+)
+nextafter = _extra(
+    "nextafter",
+    np.nextafter,
+    lambda out, x, y: ne(x, y),
+    0,
+    refuses="buic",
+    domain="real",
+    kinks=("x = y",),
+    doc="The next number after x towards y: as x itself in derivatives.",
+)
+signbit = _extra(
+    "signbit",
+    np.signbit,
+    None,
+    dtypes=None,
+    result=lambda *_: np.dtype(bool),
+    refuses="c",
+    domain="real",
+    digits=lambda mp, x: x < 0,
+    doc="Whether the sign bit is set; no derivative.",
+)
+heaviside = _extra(
+    "heaviside",
+    kernels.heaviside,
+    0,
+    lambda out, x, y: where(eq(x, 0), 1, 0),
+    dtypes=None,
+    domain="off-zero",
+    digits=lambda mp, x, y: mp.mpf(0) if x < 0 else y if x == 0 else mp.mpf(1),
+    doc="0 below 0, y at 0, 1 above; derivative 0, and that of y at 0.",
+)
+
+
+def _nan_aware(name: str, kernel: Any, wins: Any) -> Op:
+    op = _extra(
+        name,
+        kernel,
+        lambda out, x, y: at_kink(name, 0, wins(x, y) | isnan(y), x, y),
+        lambda out, x, y: at_kink(name, 1, ~(wins(x, y) | isnan(y)), x, y),
+        dtypes=None,
+        refuses={"c": f"{name} not implemented for complex tensors."},
+        domain="real",
+        kinks=("x = y",),
+        digits=lambda mp, x, y: x if y != y or wins(x, y) else y,
+        doc=f"The {'larger' if name == 'fmax' else 'smaller'} entry, numbers before nan; a tie gives x the gradient.",
+    )
+    return by_parts(op)
+
+
+fmax = _nan_aware("fmax", np.fmax, lambda x, y: x >= y)
+fmin = _nan_aware("fmin", np.fmin, lambda x, y: x <= y)
+logaddexp2 = _extra(
+    "logaddexp2",
+    np.logaddexp2,
+    lambda out, x, y: sigmoid((x - y) * log(exact(2))),
+    lambda out, x, y: sigmoid((y - x) * log(exact(2))),
+    refuses="buic",
+    refuses_back=refusals.differences,
+    domain="real",
+    digits=lambda mp, x, y: mp.log(mp.power(2, x) + mp.power(2, y), 2),
+    doc="log2(2^x + 2^y) without overflow.",
+)
+deg2rad = _extra(
+    "deg2rad",
+    np.deg2rad,
+    lambda out, x: PI / 180,
+    public=("deg2rad", "radians"),
+    refuses={"c": "deg2rad is not supported for complex tensors."},
+    domain="real",
+    define=lambda x: x * (PI / 180),
+    doc="Degrees in radians.",
+)
+rad2deg = _extra(
+    "rad2deg",
+    np.rad2deg,
+    lambda out, x: 180 / PI,
+    public=("rad2deg", "degrees"),
+    refuses={"c": "rad2deg is not supported for complex tensors."},
+    domain="real",
+    define=lambda x: x * (180 / PI),
+    doc="Radians in degrees.",
+)
+mantissa_op: Op = primitive(
+    "mantissa",
+    lambda x: np.frexp(x)[0],
+    (lambda g, out, x: g / exp2(cast(exponent_op(x), g.dtype)),),
+    jvp=(lambda t, out, x: t / exp2(cast(exponent_op(x), t.dtype)),),
+    infer=lambda shape: shape,
+    entrywise=True,
+    node="Frexp",
+    code=lambda x: f"np.frexp({x})[0]",
+    domain="off-zero",
+    digits=digits.by_entry(lambda mp, x: mp.frexp(x)[0]),
+    doc="The mantissa m of x = m · 2^e with |m| in [1/2, 1).",
+)
+exponent_op: Op = primitive(
+    "exponent",
+    lambda x: np.frexp(x)[1],
+    (None,),
+    infer=lambda shape: shape,
+    entrywise=True,
+    result=lambda dtype: np.dtype(np.int32),
+    node="Frexp",
+    code=lambda x: f"np.frexp({x})[1]",
+    domain="off-zero",
+    digits=digits.by_entry(lambda mp, x: mp.frexp(x)[1]),
+    doc="The exponent e of x = m · 2^e; no derivative.",
+)
+
+
+@front("frexp", op=mantissa_op)
+def frexp(input: Any) -> Named:
+    """Mantissa in [1/2, 1) and exponent of two."""
+    return named("frexp")((mantissa_op(input), exponent_op(input)))
+
+
+@front("ldexp")
+def ldexp(input: Any, other: Any) -> Any:
+    """input · 2^other, in half precision where the input is and ``other`` counts in integers."""
+    made = input * exp2(other)
+    narrow = is_narrow(getattr(input, "dtype", None)) and getattr(getattr(other, "dtype", None), "kind", "f") in "bui"
+    return cast(made, input.dtype) if narrow else made
+
+
+@front("float_power")
+def float_power(input: Any, exponent: Any) -> Any:
+    """input^exponent in double precision (complex when either is)."""
+    kind = np.complex128 if is_complex(input, exponent) else np.float64
+    base, top = (cast(x, kind) if hasattr(x, "dtype") else x for x in (input, exponent))
+    return power(base, top)
+
+
+@front("rsub")
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """other - alpha * input."""
+    return sub_scaled(other, input, alpha=alpha)
+
+
+@front("positive")
+def positive(input: Any) -> Any:
+    """The input itself."""
+    return input
+
+
+front("resolve_conj", "resolve_neg")(positive)
+
+
+@front("nan_to_num")
+def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
+    """Numbers in place of nan (0) and of the infinities (the largest finite numbers); their derivative is 0."""
+    if input.dtype.kind in "bui":
+        return input
+    limits = finfo(input.dtype)
+    high = float(limits.max) if posinf is None else posinf
+    low = float(limits.min) if neginf is None else neginf
+    out = where(isnan(input), 0.0 if nan is None else nan, input)
+    return where(eq(input, math.inf), high, where(eq(input, -math.inf), low, out))
+
+
+log_odds: Op = elementwise(
+    "log_odds",
+    lambda x: np.log(x / (1 - x)),
+    lambda out, x: defined(1 / (x * (1 - x)), (x >= 0) & (x <= 1)),
+    public=(),
+    half=halves.log_odds,
+    code=lambda x: f"np.log({x} / (1 - {x}))",
+    dtypes="float",
+    refuses="c",
+    domain="probability",
+    define=lambda x: log(x / (1 - x)),
+    expanded=True,
+    doc="log(x/(1 - x)); the derivative at 0 and 1 is infinite.",
+)
+
+
+@front("logit")
+def logit(input: Any, eps: float | None = None) -> Any:
+    """log(x / (1 - x)), with x limited to [eps, 1 - eps] if given."""
+    return log_odds(input if eps is None else clamp(input, eps, 1 - eps))
+
+
+within("special")(logit)
+
+# ------------------------------------------------------------------------------------------ complex numbers by parts
+
+angle_op: Op = primitive(
+    "angle",
+    kernels.angle,
+    (lambda g, out, x: masked(g * _angle_slope(x), ne(x, 0)) if is_complex(x) else zeros_like(x),),
+    jvp=(lambda t, out, x: masked(real(conj(_angle_slope(x)) * t), ne(x, 0)) if is_complex(x) else zeros_like(x),),
+    infer=lambda shape: shape,
+    entrywise=True,
+    result=lambda dtype: np.zeros((), dtype).real.dtype,
+    dtypes="float",
+    domain="off-zero",
+    digits=digits.by_entry(lambda mp, x: mp.arg(x)),
+    doc="The angle of a complex number; 0 or π for real ones, derivative 0 there and at 0.",
+)
+
+
+def _angle_slope(x: Any) -> Any:
+    return 1j * x / abs_(x) ** 2
+
+
+publish(angle_op, "angle")
+
+
+@front("complex", method=False)
+def complex_(real: Any, imag: Any) -> Any:
+    """real + i·imag."""
+    fits.parts(real, imag)
+    return complex_op(real, imag)
+
+
+@front("polar", method=False)
+def polar(abs: Any, angle: Any) -> Any:
+    """abs · (cos angle + i·sin angle)."""
+    fits.parts(abs, angle)
+    return complex_op(abs * cos(angle), abs * sin(angle))
+
+
+@front("conj_physical")
+def conj_physical(input: Any) -> Any:
+    """Complex conjugate."""
+    return conj(input)
+
+
+def _one_part(x: Any) -> np.dtype[Any]:
+    return np.zeros((), x).real.dtype
+
+
+def _both_parts(x: Any) -> np.dtype[Any]:
+    return np.dtype(np.complex64 if x.itemsize < 8 else np.complex128)
+
+
+complex_op: Op = primitive(
+    "complex",
+    kernels.complex_of,
+    (lambda g, out, likex, likey: real(g), lambda g, out, likex, likey: imag(g)),
+    jvp=(lambda t, out, likex, likey: t + 0j, lambda t, out, likex, likey: 1j * t),
+    infer=broadcast_shapes,
+    entrywise=True,
+    result=lambda x, y: _both_parts(result_type(x, y)),
+    dtypes="float",
+    refuses="c",
+    domain="real",
+    define=lambda x, y: x + 1j * y,
+    digits=digits.complex_of,
+    expanded=True,
+    doc="x + iy, part by part: an infinite part leaves the other what it is.",
+)
+view_as_real_op: Op = primitive(
+    "view_as_real",
+    kernels.parts_of_complex,
+    (lambda g, out, like: view_as_complex_op(g),),
+    linear=True,
+    infer=lambda shape: (*shape, 2),
+    result=_one_part,
+    view=True,
+    put_back=lambda whole, part: view_as_complex_op(part),
+    retaken=True,
+    domain="real",
+    digits=digits.parts_of_complex,
+    example=([0.5 + 0j, -1.5 + 0j], {}),
+    doc="Real and imaginary parts along a new last axis.",
+)
+view_as_complex_op: Op = primitive(
+    "view_as_complex",
+    kernels.complex_values,
+    (lambda g, out, like: reshape_op(view_as_real_op(g), shape=shape_of(like)),),
+    linear=True,
+    infer=lambda shape: shape[:-1],
+    result=_both_parts,
+    view=kernels.complex_of_parts,
+    put_back=lambda whole, part: view_as_real_op(part),
+    retaken=True,
+    domain="real",
+    digits=lambda mp, x: digits.complex_of(mp, x[..., 0], x[..., 1]),
+    example=([[1.0, 2.0]], {}),
+    doc="The last axis, of size 2, read as real and imaginary part.",
+)
+
+
+@front("view_as_real", op=view_as_real_op, method=False)
+def view_as_real(input: Any) -> Any:
+    """Real and imaginary parts along a new last axis, as a view."""
+    if not is_complex(input):
+        raise DtypeError("view_as_real is only supported for complex tensors")
+    return view_as_real_op(input)
+
+
+@front("view_as_complex", op=view_as_complex_op, method=False)
+def view_as_complex(input: Any) -> Any:
+    """The last axis (of size 2) read as real and imaginary part, as a view where these lie side by side."""
+    if is_complex(input):
+        raise DtypeError("view_as_complex is only supported for floating point tensors, but got a complex one")
+    if shape_of(input)[-1:] != (2,):
+        raise ShapeError(f"Tensor must have a last dimension of size 2, got shape {tuple(shape_of(input))}")
+    return view_as_complex_op(input)
+
+
+def _scaled_round(input: Any, decimals: int) -> Any:
+    factor = 10 ** abs(decimals)
+    return round_(input * factor) / factor if decimals > 0 else round_(input / factor) * factor
+
+
+@front("round")
+def rounded(input: Any, *, decimals: int = 0) -> Any:
+    """The nearest integer, or multiple of 10^-decimals; halves to even, derivative 0."""
+    return _scaled_round(input, decimals) if decimals else round_(input)

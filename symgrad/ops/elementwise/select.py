@@ -1,0 +1,457 @@
+"""Comparisons, where, and the piecewise functions: abs, sign, relu, maximum, clamp."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.dtypes import as_python_number, for_python_number, result_type
+from symgrad.errors import ArgumentError
+from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, lookup, primitive, publish
+from symgrad.ops.elementwise.arithmetic import closed, ratio
+from symgrad.ops.elementwise.complex import conj, real
+from symgrad.ops.rules.kinks import at_kink
+from symgrad.ops.rules.refusals import two_kinds
+from symgrad.precision import digits
+
+_BOOL = np.dtype(bool)
+
+
+def _bool(*_: Any, **__: Any) -> np.dtype[Any]:
+    return _BOOL
+
+
+def _compare(name: str, kernel: Any, sign: str, opposite: str, turned: str, *aliases: str, refuses: str = "c") -> Op:
+    return elementwise(
+        name,
+        kernel,
+        None,
+        None,
+        public=(name, *aliases),
+        result=_bool,
+        code=lambda x, y: f"{closed(x)} {sign} {closed(y)}",
+        refuses=refuses,
+        domain="real",
+        digits=lambda mp, x, y: getattr(operator, name)(x, y),
+        opposite=opposite,
+        turned=turned,
+        doc=f"x {sign} y entry by entry; no derivative.",
+    )
+
+
+gt: Op = _compare("gt", np.greater, ">", "le", "lt", "greater")
+ge: Op = _compare("ge", np.greater_equal, ">=", "lt", "le", "greater_equal")
+lt: Op = _compare("lt", np.less, "<", "ge", "gt", "less")
+le: Op = _compare("le", np.less_equal, "<=", "gt", "ge", "less_equal")
+eq: Op = _compare("eq", np.equal, "==", "ne", "eq", refuses="")
+ne: Op = _compare("ne", np.not_equal, "!=", "eq", "ne", "not_equal", refuses="")
+COMPARISONS = (gt, ge, lt, le, eq, ne)
+
+tied: Op = elementwise(
+    "tied",
+    lambda x, y: np.equal(x, y) | (np.not_equal(x, x) & np.not_equal(y, y)),
+    None,
+    None,
+    public=(),
+    result=_bool,
+    code=lambda x, y: f"({closed(x)} == {closed(y)}) | (({closed(x)} != {closed(x)}) & ({closed(y)} != {closed(y)}))",
+    domain="real",
+    digits=lambda mp, x, y: x == y or (x != x and y != y),
+    doc="x == y entry by entry, where nan is equal to nan; no derivative.",
+)
+
+
+def _logical(name: str, kernel: Any, arity: int, in_digits: Any = None, refuses: Any = None) -> Op:
+    return elementwise(
+        name,
+        kernel,
+        *[None] * arity,
+        public=(name,),
+        result=_bool,
+        refuses=refuses,
+        domain="bool",
+        digits=in_digits or (lambda mp, *x: bool(kernel(*map(bool, x)))),
+        doc=f"{name}; no derivative.",
+    )
+
+
+logical_and: Op = _logical("logical_and", np.logical_and, 2)
+logical_or: Op = _logical("logical_or", np.logical_or, 2)
+logical_xor: Op = _logical("logical_xor", np.logical_xor, 2)
+logical_not: Op = _logical("logical_not", np.logical_not, 1)
+isnan: Op = _logical("isnan", np.isnan, 1, lambda mp, x: mp.isnan(x))
+isinf: Op = _logical("isinf", np.isinf, 1, lambda mp, x: mp.isinf(x))
+isfinite: Op = _logical("isfinite", np.isfinite, 1, lambda mp, x: mp.isfinite(x))
+isreal: Op = _logical("isreal", np.isreal, 1, lambda mp, x: mp.im(x) == 0)
+isposinf: Op = _logical(
+    "isposinf", np.isposinf, 1, lambda mp, x: x == mp.inf, refuses={"c": "isposinf does not support complex inputs."}
+)
+isneginf: Op = _logical(
+    "isneginf", np.isneginf, 1, lambda mp, x: x == -mp.inf, refuses={"c": "isneginf does not support complex inputs."}
+)
+
+
+def _keep(i: int, condition: Any, *_: Any) -> Any:
+    return condition if i == 1 else ~condition
+
+
+def _where_kernel(c: Any, x: Any, y: Any, leaks: bool = False) -> Any:
+    return np.where(c, x, y)[()]
+
+
+where_op: Op = primitive(
+    "where",
+    _where_kernel,
+    (
+        None,
+        lambda g, out, c, likex, likey, **leaks: where_op(c, g, 0, **leaks),
+        lambda g, out, c, likex, likey, **leaks: where_op(c, 0, g, **leaks),
+    ),
+    jvp=(
+        None,
+        lambda t, out, c, likex, likey, **leaks: where_op(c, t, 0, **leaks),
+        lambda t, out, c, likex, likey, **leaks: where_op(c, 0, t, **leaks),
+    ),
+    infer=broadcast_shapes,
+    entrywise=True,
+    result=lambda c, x, y, **_: result_type(x, y),
+    structural=_keep,
+    refuses_back=two_kinds,
+    code=lambda c, x, y, **_: f"np.where({c}, {x}, {y})",
+    domain="real",
+    condition=0,
+    together=True,
+    digits="kernel",
+    chooses=True,
+    example=(True, 0.5, -1.0, {}),
+    doc="x where the condition holds, else y; the branch not taken contributes a structural zero (unless it leaks).",
+)
+
+
+def where(condition: Any, input: Any = None, other: Any = None, leaks: bool = False) -> Any:
+    """Entries of ``input`` where ``condition`` holds, of ``other`` elsewhere, or the places where it holds.
+
+    With ``leaks`` the branch not taken contributes 0 times its derivative, which is nan where that is infinite.
+    """
+    if input is None and other is None:
+        from symgrad.ops.indexing.counting import nonzero
+
+        return nonzero(condition, as_tuple=True)
+    if input is None or other is None:
+        raise ArgumentError("where() needs a condition and two values: where(condition, input, other).")
+    if not isinstance(condition, (np.ndarray, np.generic)):  # of arrays, as in rules, these are entries
+        input, other = (as_python_number(x) if isinstance(x, np.generic) else x for x in (input, other))
+    found = where_op(condition, input, other, leaks=True) if leaks else where_op(condition, input, other)
+    if isinstance(input, _NUMBERS) and isinstance(other, _NUMBERS) and hasattr(condition, "requires_grad"):
+        dtype = result_type(for_python_number(input), for_python_number(other))
+        return found if found.dtype == dtype else lookup("cast")(found, dtype=dtype.name)
+    return found
+
+
+_NUMBERS = (bool, int, float, complex)
+
+
+def _guarded(out: Any, x: Any, keep: Any) -> Any:
+    return guard(1, keep)
+
+
+def _guard_vjp(g: Any, out: Any, likex: Any, keep: Any) -> Any:
+    return guard(g, keep)
+
+
+def _excepts(i: int, x: Any, keep: Any) -> Any:
+    return keep if keep.dtype == _BOOL else ne(keep, 0)
+
+
+guard: Op = elementwise(
+    "guard",
+    lambda x, keep: np.where(keep, x, 0)[()],
+    _guarded,
+    None,
+    public=(),
+    structural=_excepts,
+    code=lambda x, keep: f"np.where({keep}, {x}, 0)",
+    domain=("real", "bool"),
+    latex="{0}",
+    condition=1,
+    digits="kernel",
+    example=(0.5, True, {}),
+    doc="x, and 0 where keep does not hold: points that a rule excepts, at which x has no value of its own.",
+)
+guard.vjps = guard.conj_vjps = guard.jvps = (_guard_vjp, None)
+
+masked: Op = elementwise(
+    "masked",
+    kernels.masked,
+    lambda out, x, keep: keep,
+    0,
+    public=(),
+    define=lambda x, keep: x * keep,
+    domain=("real", "bool"),
+    expanded=True,
+    doc="x · keep, and 0 where keep is 0 whatever x is: slopes by pieces, beside infinite cotangents.",
+)
+masked.vjps = masked.conj_vjps = masked.jvps = (lambda g, out, likex, keep: masked(g, keep), masked.vjps[1])
+excepted: Op = elementwise(
+    "excepted",
+    kernels.masked,
+    lambda out, x, keep: keep,
+    0,
+    public=(),
+    define=lambda x, keep: masked(x, keep),
+    domain=("real", "bool"),
+    latex="{0}",
+    doc="masked at points that a rule excepts: formulas hold beside them and do not show them.",
+)
+excepted.vjps = excepted.conj_vjps = excepted.jvps = (lambda g, out, likex, keep: excepted(g, keep), excepted.vjps[1])
+
+
+defined: Op = elementwise(
+    "defined",
+    lambda x, keep: np.where(keep, x, np.nan)[()],
+    lambda out, x, keep: guard(1, keep),
+    None,
+    public=(),
+    code=lambda x, keep: f"np.where({keep}, {x}, np.nan)",
+    domain=("real", "bool"),
+    latex="{0}",
+    digits=lambda mp, x, keep: x if keep else mp.nan,
+    doc="x, and nan where keep does not hold: a slope outside of the domain of its function, as a constant.",
+)
+defined.vjps = defined.conj_vjps = defined.jvps = (lambda g, out, likex, keep: guard(g, keep), None)
+
+
+def by_parts(op: Op) -> Op:
+    """``op``, whose slopes are 0 in parts: where they are nothing passes, not even infinity."""
+
+    def rule(partial: Any) -> Any:
+        return lambda g, out, *inputs: masked(g, partial(out, *inputs))
+
+    op.vjps = op.conj_vjps = op.jvps = tuple(map(rule, op.partials or ()))
+    return op
+
+
+real_sign: Op = elementwise(
+    "sign",
+    kernels.sign,
+    0,
+    public=(),
+    sympy="sign",
+    refuses="c",
+    domain="off-zero",
+    kinks=(0,),
+    digits=digits.sign,
+    doc="-1, 0 or 1; derivative 0.",
+)
+complex_sign: Op = primitive(
+    "sgn",
+    kernels.complex_sign,
+    (lambda g, out, x: ratio(g - conj(g) * out * out, 2 * abs_(x)) if is_complex(x) else zeros_like(g),),
+    infer=lambda shape: shape,
+    entrywise=True,
+    sympy="sign",
+    domain="off-zero",
+    kinks=(0,),
+    digits=digits.by_entry(digits.sign),
+    doc="x/|x| of complex x, 0 at 0.",
+)
+
+
+publish(complex_sign, "sgn")
+publish(real_sign, "sign")
+
+
+def sign(input: Any) -> Any:
+    """-1, 0 or 1; x/|x| of complex x."""
+    return complex_sign(input) if is_complex(input) else real_sign(input)
+
+
+abs_: Op = publish(
+    primitive(
+        "abs",
+        np.abs,
+        (lambda g, out, x: g * at_kink("abs", 0, sign(x), x, 0),),
+        jvp=(lambda t, out, x: real(conj(at_kink("abs", 0, sign(x), x, 0)) * t),),
+        infer=lambda shape: shape,
+        entrywise=True,
+        result=lambda dtype: np.zeros((), dtype).real.dtype,
+        scalar=None,
+        sympy="Abs",
+        refuses="b",
+        domain="off-zero",
+        kinks=(0,),
+        digits=digits.by_entry(lambda mp, x: abs(x)),
+        parity="even",
+        doc="Absolute value; derivative 0 at 0.",
+    ),
+    "abs",
+    "absolute",
+)
+beside: Op = elementwise(
+    "beside",
+    kernels.first,
+    None,
+    0,
+    public=(),
+    define=lambda c, x: c,
+    code=lambda c, x: c,
+    result=lambda c, x: c,
+    domain=("real", "real"),
+    doc="c, which has a derivative by x: 0.  Slopes that are constant by pieces depend on where they are taken.",
+)
+beside.vjps = beside.conj_vjps = beside.jvps = (lambda g, out, likec, x: beside(g, x), beside.vjps[1])
+by_pieces: Op = elementwise(
+    "by_pieces",
+    kernels.first,
+    1,
+    None,
+    public=(),
+    define=lambda y, x: y,
+    code=lambda y, x: y,
+    result=lambda y, x: y,
+    domain=("real", "real"),
+    doc="y, a function of x that is linear by pieces: its slope is recorded as one that depends on x.",
+)
+by_pieces.vjps = by_pieces.conj_vjps = by_pieces.jvps = (lambda g, out, likey, x: beside(g, x), None)
+
+
+def _kept(x: Any, out: Any) -> Any:
+    return out if x is None else x
+
+
+relu: Op = by_parts(
+    elementwise(
+        "relu",
+        kernels.relu,
+        # The result is positive where x is, and nan where x is nan, which passes; most often somebody keeps it anyway.
+        lambda out, x: beside(at_kink("relu", 0, ne(out, 0), x, 0), _kept(x, out)),
+        spare=(0,),
+        public=("relu",),
+        refuses={"b": "Boolean inputs not supported for relu", "c": ""},
+        code=lambda x: f"np.maximum({x}, 0)",
+        domain="off-zero",
+        kinks=(0,),
+        fused=("ThresholdBackward", -1),
+        latex=r"\operatorname{{relu}}\left({0}\right)",
+        digits=lambda mp, x: digits.larger(mp, x, mp.mpf(0)),
+        doc="max(x, 0); derivative 0 at 0.",
+    )
+)
+step: Op = elementwise(
+    "step",
+    kernels.step,
+    None,
+    None,
+    public=(),
+    domain="off-zero",
+    kinks=(0,),
+    latex=r"\mathbf{{1}}_{{{0} > {1}}}",
+    digits=lambda mp, x, y: mp.mpf(0 if x < y else 0.5 if x == y else 1),
+    numbers="setting",
+    doc="0 where x < y, 1/2 where equal, 1 elsewhere.",
+)
+maximum: Op = by_parts(
+    elementwise(
+        "maximum",
+        np.maximum,
+        lambda out, x, y: at_kink("maximum", 0, step(x, y), x, y),
+        lambda out, x, y: at_kink("maximum", 1, step(y, x), x, y),
+        public=("maximum",),
+        refuses={"c": "maximum not implemented for complex tensors."},
+        sympy="Max",
+        domain="real",
+        kinks=("x = y",),
+        digits=digits.larger,
+        doc="The larger entry; a tie shares the gradient equally.",
+    )
+)
+minimum: Op = by_parts(
+    elementwise(
+        "minimum",
+        np.minimum,
+        lambda out, x, y: at_kink("minimum", 0, step(y, x), x, y),
+        lambda out, x, y: at_kink("minimum", 1, step(x, y), x, y),
+        public=("minimum",),
+        refuses={"c": "minimum not implemented for complex tensors."},
+        sympy="Min",
+        domain="real",
+        kinks=("x = y",),
+        digits=digits.smaller,
+        doc="The smaller entry; a tie shares the gradient equally.",
+    )
+)
+clamp_op: Op = by_parts(
+    elementwise(
+        "clamp",
+        lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi),
+        lambda out, x, lo, hi: at_kink("clamp_min", 0, at_kink("clamp_max", 0, (x >= lo) & (x <= hi), x, hi), x, lo),
+        lambda out, x, lo, hi: at_kink("clamp_min", 1, (x < lo) & (lo < hi), x, lo),
+        lambda out, x, lo, hi: at_kink("clamp_max", 1, (x > hi) | (lo > hi), x, hi),
+        public=(),
+        refuses="c",
+        node=lambda x, lo, hi: f"ClampBackward{int(lo == hi == ())}",
+        code=lambda x, lo, hi: f"np.minimum(np.maximum({x}, {lo}), {hi})",
+        domain="real",
+        kinks=("x = lo", "x = hi"),
+        latex=r"\operatorname{{clip}}\left({0}, {1}, {2}\right)",
+        digits=lambda mp, x, lo, hi: digits.smaller(mp, digits.larger(mp, x, lo), hi),
+        numbers="setting",
+        example=(2.0, -1, 1, {}),
+        doc="x limited to [lo, hi]; derivative 1 at the bounds.",
+    )
+)
+clamp_min: Op = by_parts(
+    elementwise(
+        "clamp_min",
+        np.maximum,
+        lambda out, x, lo: at_kink("clamp_min", 0, x >= lo, x, lo),
+        lambda out, x, lo: at_kink("clamp_min", 1, x < lo, x, lo),
+        public=("clamp_min",),
+        refuses="c",
+        sympy="Max",
+        domain="real",
+        kinks=("x = lo",),
+        digits=digits.larger,
+        numbers="setting",
+        doc="x limited from below; derivative 1 at the bound.",
+    )
+)
+clamp_max: Op = by_parts(
+    elementwise(
+        "clamp_max",
+        np.minimum,
+        lambda out, x, hi: at_kink("clamp_max", 0, x <= hi, x, hi),
+        lambda out, x, hi: at_kink("clamp_max", 1, x > hi, x, hi),
+        public=("clamp_max",),
+        refuses="c",
+        sympy="Min",
+        domain="real",
+        kinks=("x = hi",),
+        digits=digits.smaller,
+        numbers="setting",
+        doc="x limited from above; derivative 1 at the bound.",
+    )
+)
+
+
+@front("clamp", "clip", op=clamp_op)
+def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+    """``input`` limited to [min, max]; either bound may be None, not both.
+
+    The bounds are numbers or tensors that broadcast; entries at a bound pass their gradient, as in torch.
+
+    >>> import symgrad as sg
+    >>> sg.clamp(sg.tensor([-2.0, 0.5, 3.0]), -1, 1)
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+    if min is None and max is None:
+        raise ArgumentError("clamp: at least one of 'min' and 'max' must not be None.")
+    if min is None:
+        return clamp_max(input, max)
+    return clamp_min(input, min) if max is None else clamp_op(input, min, max)
+
+
+from symgrad.ops.shapes.shaping import zeros_like  # noqa: E402

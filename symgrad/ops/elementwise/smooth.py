@@ -1,0 +1,471 @@
+"""Smooth functions of one variable: exponentials, logarithms, trigonometric and hyperbolic families.
+
+Derivatives reuse ``out`` where that is cheaper.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.op import Op, is_complex
+from symgrad.op import elementwise as _elementwise
+from symgrad.op.partials import over
+from symgrad.ops.rules import refusals
+from symgrad.ops.rules.constants import exact, one
+from symgrad.ops.rules.kinks import at_kink
+from symgrad.ops.rules.slopes import slope_of
+from symgrad.precision import digits, halves, single
+from symgrad.precision.single import smooth
+
+
+def _smooth(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
+    fields.setdefault("dtypes", "float")
+    fields.setdefault("sympy", name)
+    return _elementwise(name, kernel, *partials, **fields)
+
+
+def _flat(name: str, kernel: Any, **fields: Any) -> Op:
+    return _elementwise(name, kernel, 0, domain="off-integer", refuses="bc", **fields)
+
+
+exp: Op = _smooth(
+    "exp",
+    np.exp,
+    lambda out, x: out,
+    scalar=math.exp,
+    domain="real",
+    single=smooth(np.exp),
+    overflows=True,
+    doc="e to the x.",
+)
+exp2: Op = _smooth(
+    "exp2",
+    np.exp2,
+    lambda out, x: out * log(exact(2)),
+    sympy=None,
+    domain="real",
+    define=lambda x: exp(x * log(exact(2))),
+    overflows=True,
+    doc="2**x.",
+)
+expm1: Op = _smooth(
+    "expm1",
+    np.expm1,
+    lambda out, x: out + 1,
+    sympy=None,
+    domain="real",
+    define=lambda x: exp(x) - 1,
+    single=smooth(np.expm1),
+    digits=lambda mp, x: mp.expm1(x),
+    expanded=True,
+    overflows=True,
+    doc="e**x - 1.",
+)
+log: Op = _smooth(
+    "log",
+    np.log,
+    over(lambda out, x: x),
+    scalar=math.log,
+    domain="positive",
+    kinks=(0,),
+    single=smooth(np.log),
+    digits=digits.log,
+    regular=(0, "{} > 0"),
+    doc="Natural logarithm.",
+)
+log2: Op = _smooth(
+    "log2",
+    kernels.log2,
+    over(lambda out, x: x * log(exact(2))),
+    sympy=None,
+    domain="positive",
+    define=lambda x: log(x) / log(exact(2)),
+    single=smooth(kernels.log2),
+    regular=(0, "{} > 0"),
+    doc="Logarithm to base 2.",
+)
+log10: Op = _smooth(
+    "log10",
+    np.log10,
+    over(lambda out, x: x * log(exact(10))),
+    sympy=None,
+    domain="positive",
+    define=lambda x: log(x) / log(exact(10)),
+    single=smooth(np.log10),
+    regular=(0, "{} > 0"),
+    doc="Logarithm to base 10.",
+)
+log1p: Op = _smooth(
+    "log1p",
+    np.log1p,
+    over(lambda out, x: x + 1),
+    node="Log1P",
+    sympy=None,
+    domain="positive",
+    define=lambda x: log(1 + x),
+    single=smooth(np.log1p),
+    digits=lambda mp, x: -mp.inf if x == -1 else mp.log1p(x),
+    expanded=True,
+    regular=(0, "{} > -1"),
+    doc="log(1 + x).",
+)
+sqrt: Op = _smooth(
+    "sqrt",
+    np.sqrt,
+    over(lambda out, x: 2 * out),
+    scalar=math.sqrt,
+    domain="positive",
+    kinks=(0,),
+    regular=(0, "{} > 0"),
+    doc="Square root; the derivative at 0 is +inf.",
+)
+rsqrt: Op = _smooth(
+    "rsqrt",
+    lambda x: 1 / np.sqrt(x),
+    lambda out, x: -power(out, 3) / 2,  # the operator would be NumPy's, which rounds differently
+    sympy=None,
+    half=halves.rsqrt,
+    code=lambda x: f"1 / np.sqrt({x})",
+    domain="positive",
+    define=lambda x: 1 / sqrt(x),
+    expanded=True,
+    regular=(0, "{} > 0"),
+    doc="1/sqrt(x).",
+)
+cbrt: Op = _smooth(
+    "cbrt",
+    np.cbrt,
+    lambda out, x: 1 / (3 * out * out),
+    sympy=None,
+    domain="positive",
+    digits=lambda mp, x: mp.cbrt(x),
+    regular=(0, "{} != 0"),
+    doc="Cube root.",
+)
+
+sin: Op = _smooth(
+    "sin",
+    np.sin,
+    lambda out, x: cos.of(x),
+    scalar=math.sin,
+    domain="real",
+    single=smooth(np.sin),
+    parity="odd",
+    doc="Sine (radians).",
+)
+cos: Op = _smooth(
+    "cos",
+    np.cos,
+    lambda out, x: -sin.of(x),
+    scalar=math.cos,
+    domain="real",
+    single=smooth(np.cos),
+    parity="even",
+    doc="Cosine (radians).",
+)
+tan: Op = _smooth(
+    "tan",
+    np.tan,
+    lambda out, x: 1 + out**2,
+    scalar=math.tan,
+    domain="unit",
+    parity="odd",
+    overflows=True,
+    doc="Tangent (radians).",
+)
+asin: Op = _smooth(
+    "asin",
+    np.arcsin,
+    lambda out, x: 1 / sqrt(1 - x**2),
+    public=("asin", "arcsin"),
+    domain="unit",
+    single=smooth(np.arcsin),
+    parity="odd",
+    regular=(0, "abs({}) < 1"),
+    doc="Inverse sine.",
+)
+acos: Op = _smooth(
+    "acos",
+    np.arccos,
+    lambda out, x: -1 / sqrt(1 - x**2),
+    public=("acos", "arccos"),
+    domain="unit",
+    regular=(0, "abs({}) < 1"),
+    doc="Inverse cosine.",
+)
+atan: Op = _smooth(
+    "atan",
+    np.arctan,
+    over(lambda out, x: x * x + 1),
+    public=("atan", "arctan"),
+    domain="real",
+    parity="odd",
+    doc="Inverse tangent.",
+)
+sinh: Op = _smooth(
+    "sinh",
+    np.sinh,
+    lambda out, x: cosh(x),
+    domain="real",
+    parity="odd",
+    overflows=True,
+    doc="Hyperbolic sine.",
+)
+cosh: Op = _smooth(
+    "cosh",
+    np.cosh,
+    lambda out, x: sinh(x),
+    domain="real",
+    parity="even",
+    overflows=True,
+    doc="Hyperbolic cosine.",
+)
+tanh: Op = _smooth(
+    "tanh",
+    np.tanh,
+    lambda out, x: one_less_square.of(out),
+    scalar=math.tanh,
+    fused=("TanhBackward", -1),
+    domain="real",
+    single=smooth(np.tanh),
+    parity="odd",
+    doc="Hyperbolic tangent.",
+)
+asinh: Op = _smooth(
+    "asinh",
+    np.arcsinh,
+    lambda out, x: 1 / sqrt(x**2 + 1),
+    public=("asinh", "arcsinh"),
+    domain="real",
+    parity="odd",
+    doc="Inverse hyperbolic sine.",
+)
+acosh: Op = _smooth(
+    "acosh",
+    np.arccosh,
+    # The roots of complex numbers have to be multiplied; those of real ones below 1 would be nan.
+    over(lambda out, x: sqrt(x - 1) * sqrt(x + 1) if is_complex(x) else sqrt((x - 1) * (x + 1))),
+    public=("acosh", "arccosh"),
+    domain="above-one",
+    regular=(0, "{} > 1"),
+    doc="Inverse hyperbolic cosine.",
+)
+atanh: Op = _smooth(
+    "atanh",
+    np.arctanh,
+    over(lambda out, x: 1 - x**2),
+    public=("atanh", "arctanh"),
+    domain="unit",
+    parity="odd",
+    regular=(0, "abs({}) < 1"),
+    doc="Inverse hyperbolic tangent.",
+)
+
+
+def _atan2_scale(x: Any, y: Any) -> Any:
+    return x * x + y * y
+
+
+from symgrad.ops.elementwise.arithmetic import closed, power, ratio  # noqa: E402  (ratio's rules use nothing of this file)
+
+atan2: Op = _smooth(
+    "atan2",
+    np.arctan2,
+    lambda out, y, x: at_kink("atan2", 0, ratio(x, _atan2_scale(x, y)), _atan2_scale(x, y), 0),
+    lambda out, y, x: at_kink("atan2", 1, -ratio(y, _atan2_scale(x, y)), _atan2_scale(x, y), 0),
+    public=("atan2", "arctan2"),
+    refuses="c",
+    refuses_back=refusals.second_angle,
+    domain="off-zero",
+    kinks=((0, 0),),
+    doc="Angle of the point (x, y); both derivatives are 0 at the origin.",
+)
+
+
+def _turning(i: int, arm: Any) -> Any:
+    """The rule of argument ``i``, in torch's order."""
+
+    def rule(g: Any, out: Any, y: Any, x: Any) -> Any:
+        scale = _atan2_scale(x, y)
+        return at_kink("atan2", i, g * arm(y, x) * ratio(1, scale), scale, 0, g)
+
+    return rule
+
+
+atan2.vjps = atan2.jvps = (_turning(0, lambda y, x: x), _turning(1, lambda y, x: -y))
+hypot: Op = _smooth(
+    "hypot",
+    np.hypot,
+    lambda out, x, y: at_kink("hypot", 0, ratio(x, out), out, 0),
+    lambda out, x, y: at_kink("hypot", 1, ratio(y, out), out, 0),
+    sympy=None,
+    refuses="buic",
+    domain="off-zero",
+    kinks=((0, 0),),
+    define=lambda x, y: sqrt(x**2 + y**2),
+    expanded=True,
+    doc="sqrt(x² + y²).",
+)
+hypot.vjps = hypot.jvps = (  # in torch's order
+    lambda g, out, x, y: at_kink("hypot", 0, ratio(g * x, out), out, 0, g),
+    lambda g, out, x, y: at_kink("hypot", 1, ratio(g * y, out), out, 0, g),
+)
+logaddexp: Op = _smooth(
+    "logaddexp",
+    kernels.logaddexp,
+    lambda out, x, y: sigmoid(x - y),
+    lambda out, x, y: sigmoid(y - x),
+    sympy=None,
+    refuses="bui",
+    refuses_back=refusals.differences,
+    domain="real",
+    define=lambda x, y: log(exp(x) + exp(y)),
+    doc="log(e^x + e^y) without overflow.",
+)
+sigmoid: Op = _smooth(
+    "sigmoid",
+    kernels.sigmoid,
+    lambda out, x: out * (1 - out),
+    public=("sigmoid", "expit"),
+    sympy=None,
+    domain="real",
+    latex=r"\sigma\left({0}\right)",
+    fused=("SigmoidBackward", -1),
+    single=single.real(single.sigmoid, kernels.sigmoid),
+    digits=lambda mp, x: 1 / (1 + mp.exp(-x)),
+    quiet="over",
+    doc="The logistic function 1/(1 + e^-x).",
+)
+gated: Op = _elementwise(
+    "gated",
+    kernels.gated,
+    lambda out, x, gate: sigmoid(gate),
+    lambda out, x, gate: out * sigmoid(-gate),
+    public=(),
+    single=single.real(single.gated, kernels.gated),
+    half=halves.gated,
+    define=lambda x, gate: x * sigmoid(gate),
+    spelled=True,
+    domain="real",
+    doc="x times the logistic function of the gate, as the quotient x/(1 + e^-gate).",
+)
+logaddexp.vjps = logaddexp.jvps = (
+    lambda g, out, x, y: gated(g, x - y),
+    lambda g, out, x, y: gated(g, y - x),
+)
+softplus: Op = _smooth(
+    "softplus",
+    kernels.softplus,
+    lambda out, x: sigmoid(x),
+    public=(),
+    sympy=None,
+    refuses="buic",
+    domain="real",
+    latex=r"\operatorname{{softplus}}\left({0}\right)",
+    fused=("SoftplusBackward", 0),
+    single=single.softplus,
+    digits=digits.softplus,
+    doc="log(1 + e^x) without overflow.",
+)
+softplus_slope: Op = slope_of(
+    softplus,
+    kernels.gated,
+    lambda x: sigmoid(x),
+    lambda x: sigmoid(x) * sigmoid(-x),
+    rule=lambda c, out, g, x: sigmoid_slope(c * g, sigmoid(x)),
+    single=single.softplus_slope,
+)
+logsigmoid: Op = _smooth(
+    "logsigmoid",
+    kernels.logsigmoid,
+    lambda out, x: sigmoid(-x),
+    public=("logsigmoid",),
+    node="LogSigmoid",
+    sympy=None,
+    refuses="buic",
+    domain="real",
+    latex=r"\log\sigma\left({0}\right)",
+    fused=("LogSigmoidBackward", 0),
+    single=single.logsigmoid,
+    digits=lambda mp, x: -digits.softplus(mp, -x),
+    doc="log of the logistic function.",
+)
+
+
+def _bent(c: Any, out: Any, g: Any, x: Any) -> Any:
+    s = sigmoid(x)
+    return c * g * (s - 1) * s
+
+
+logsigmoid_slope: Op = slope_of(
+    logsigmoid,
+    kernels.logsigmoid_slope,
+    lambda x: sigmoid(-x),
+    lambda x: -sigmoid(x) * sigmoid(-x),
+    rule=_bent,
+    single=single.logsigmoid_slope,
+    half=halves.logsigmoid_slope,
+)
+acosh.vjps = (lambda g, out, x: g * rsqrt(x * x - 1),)
+acosh.jvps = (lambda g, out, x: acosh.vjps[0](g, out, x) if not is_complex(x) else g / (sqrt(x - 1) * sqrt(x + 1)),)
+rsqrt.vjps = rsqrt.jvps = (lambda g, out, x: -(g / 2) * power(out, 3),)
+asin.vjps = asin.jvps = (lambda g, out, x: g * rsqrt(1 - x * x),)
+acos.vjps = acos.jvps = (lambda g, out, x: g * -rsqrt(1 - x * x),)
+asinh.vjps = asinh.jvps = (lambda g, out, x: g * rsqrt(x**2 + 1),)
+exp2.vjps = exp2.jvps = (lambda g, out, x: g * out * log(exact(2)),)
+sigmoid_slope: Op = slope_of(
+    sigmoid,
+    kernels.sigmoid_slope,
+    lambda y: (one(y) - y) * y,
+    lambda y: 1 - 2 * y,
+    by_result=True,
+    half=halves.sigmoid_slope,
+    define=lambda g, y: g * (one(y) - y) * y,
+)
+one_less_square: Op = _elementwise(
+    "one_less_square",
+    lambda x: one(x) - x * x,
+    lambda out, x: -2 * x,
+    public=(),
+    single=single.one_less_square,
+    code=lambda x: f"1 - {closed(x)} * {closed(x)}",
+    define=lambda x: 1 - x * x,
+    domain="real",
+    expanded=True,
+    doc="1 - x²: the slope of tanh in its value, rounded once.",
+)
+tanh_slope: Op = slope_of(
+    tanh,
+    kernels.tanh_slope,
+    lambda y: one_less_square(y),
+    lambda y: -2 * y,
+    rule=lambda c, out, g, y: c * (-2 * y * g),
+    by_result=True,
+    single=single.tanh_slope,
+)
+
+
+floor: Op = _flat("floor", np.floor, sympy="floor", doc="Largest integer not above x; derivative 0.")
+ceil: Op = _flat("ceil", np.ceil, sympy="ceiling", doc="Smallest integer not below x; derivative 0.")
+round_: Op = _flat(
+    "round",
+    kernels.nearest,
+    public=("round",),
+    digits=lambda mp, x: mp.nint(x),
+    doc="Nearest integer, halves to even; derivative 0.",
+)
+trunc: Op = _flat("trunc", np.trunc, public=("trunc", "fix"), digits=digits.trunc, doc="Integer part; derivative 0.")
+frac: Op = _elementwise(
+    "frac",
+    lambda x: x - np.trunc(x),
+    1,
+    code=lambda x: f"{x} - np.trunc({x})",
+    refuses="buic",
+    domain="off-integer",
+    digits=lambda mp, x: x - digits.trunc(mp, x),
+    doc="Fractional part, with the sign of x.",
+)

@@ -1,0 +1,175 @@
+"""Which entries are not zero, how often numbers occur, histograms.  What is counted by values has no derivative.
+
+The weights of ``bincount`` have one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ArgumentError, AutogradError, DtypeError
+from symgrad.op import front, refusal, refusing, shape_of
+from symgrad.ops.calls.results import Named, named
+from symgrad.ops.calls.still import values_of
+from symgrad.ops.indexing.scatter import scatter_add
+
+_INT = np.dtype(np.int64)
+
+
+def _indices(input: Any, values: Any) -> Any:
+    """Whole numbers as what ``input`` is: a tensor, or an array."""
+    wrap = getattr(input, "new_tensor", None)
+    return np.asarray(values, _INT) if wrap is None else wrap(values, dtype=_INT)
+
+
+@front("nonzero")
+def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
+    """Places of the entries that are not zero: shape (count, ndim), or with ``as_tuple`` one row of places per axis.
+
+    >>> import numpy as np
+    >>> nonzero(np.array([[0, 7], [5, 0]]))
+    array([[0, 1],
+           [1, 0]])
+    """
+    values = values_of(input)
+    if as_tuple:
+        return tuple(_indices(input, row) for row in np.nonzero(np.atleast_1d(values)))
+    return _indices(input, np.argwhere(values))
+
+
+@front("nonzero_static")
+def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:
+    """The first ``size`` places of entries that are not zero, shape (size, ndim); ``fill_value`` where there are fewer.
+
+    >>> import numpy as np
+    >>> nonzero_static(np.array([0, 7, 5]), size=3)
+    array([[ 1],
+           [ 2],
+           [-1]])
+    """
+    if size < 0:
+        raise ArgumentError("nonzero_static: 'size' must be an non-negative integer")
+    found = np.argwhere(values_of(input))[:size]
+    places = np.full((size, found.shape[1]), fill_value, np.int64)
+    places[: len(found)] = found
+    return _indices(input, places)
+
+
+@front("argwhere")
+def argwhere(input: Any) -> Any:
+    """Places of the entries that are not zero: shape (count, ndim)."""
+    return nonzero(input)
+
+
+@front("unravel_index", method=False)
+def unravel_index(indices: Any, shape: Any) -> Any:
+    """The places along every axis that places in the flattened array stand for.
+
+    >>> import numpy as np
+    >>> unravel_index(np.array([5]), (2, 3))
+    (array([1]), array([2]))
+    """
+    values = values_of(indices)
+    if values.dtype.kind not in "iu":
+        raise DtypeError(f"expected 'indices' to be integer dtype, but got {values.dtype}")
+    if not isinstance(shape, (int, tuple, list)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    for size in sizes:
+        if not hasattr(size, "__index__"):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(size)}")
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    if not sizes:
+        return ()
+    steps = np.cumprod((1, *sizes[:0:-1]))[::-1]
+    return tuple(_indices(indices, values // step % size) for size, step in zip(sizes, steps, strict=True))
+
+
+@front("bincount")
+def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """How often each number from 0 on occurs, or the sum of the ``weights`` that stand at it.
+
+    Raises torch's errors for anything but one axis of whole numbers that are not negative.
+
+    >>> import numpy as np
+    >>> bincount(np.array([1, 3, 1]))
+    array([0, 2, 0, 1])
+    """
+    values = values_of(input)
+    if values.dtype.kind not in "ui":
+        raise refusal("bincount", "", values.dtype)
+    if values.ndim != 1 or values.min(initial=0) < 0:
+        raise AutogradError(
+            "bincount only supports 1-d non-negative integral inputs. "
+            f"(It got shape {values.shape}, smallest {values.min(initial=0)}.)"
+        )
+    if weights is None:
+        return _indices(input, np.bincount(values, minlength=minlength))
+    if shape_of(weights) != values.shape:
+        raise AutogradError(f"weights should be 1-d and have the same length as input ({values.shape})")
+    count = max(minlength, int(values.max(initial=0)) + 1 if values.size else 0)
+    if weights.dtype.kind != "f":
+        sums = np.bincount(values, values_of(weights), minlength)  # float64, as in torch
+        return input.new_tensor(sums, dtype=sums.dtype) if hasattr(input, "new_tensor") else sums
+    return scatter_add(np.zeros(count, weights.dtype), 0, values.astype(_INT), weights)
+
+
+@front("histc")
+@refusing({"b": "linspace_cpu"})
+def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
+    """How many entries lie in each of ``bins`` equal parts of [min, max] (of the range of the entries if both are 0).
+
+    >>> import numpy as np
+    >>> histc(np.array([1.0, 2.0, 1.0]), bins=2, min=0, max=3)
+    array([2., 1.])
+    """
+    if bins <= 0:
+        raise ArgumentError(f"bins must be > 0, got {bins}")
+    values = values_of(input)
+    if min > max:
+        raise AutogradError(f"torch.histc: max must be larger than min (min={min}, max={max})")
+    low, high = (min, max) if min != max or not values.size else (values.min(), values.max())
+    low, high = (low - 1, high + 1) if low == high else (low, high)
+    counts = np.histogram(values, bins, (low, high))[0].astype(values.dtype)
+    wrap = getattr(input, "new_tensor", None)
+    return counts if wrap is None else wrap(counts)
+
+
+@front("histogram")
+@refusing({"buic": "histogramdd"})
+def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Named:
+    """How many entries (or what ``weight``) lies in each of ``bins`` parts, and the edges of these.
+
+    ``bins`` is a number of equal parts of ``range``, which is that of the entries by default, or the edges themselves.
+    With ``density`` the parts have a total area of 1.
+
+    >>> import numpy as np
+    >>> counts, edges = histogram(np.array([1.0, 2.0, 1.0]), 2, range=(0, 3))
+    >>> counts, edges
+    (array([2., 1.]), array([0. , 1.5, 3. ]))
+    """
+    values = values_of(input)
+    edges = bins if isinstance(bins, int) else values_of(bins).astype(values.dtype)
+    if isinstance(edges, int):
+        if edges <= 0:
+            raise AutogradError(f"torch.histogram(): bins must be > 0, but got {edges} for dimension 0")
+        low, high = range or ((values.min(), values.max()) if values.size else (0, 0))
+        if not np.isfinite([low, high]).all():
+            raise AutogradError(f"torch.histogramdd: dimension 0's range [{low}, {high}] is not finite")
+        if low > high:
+            raise AutogradError(f"torch.histogramdd: min should not exceed max, but got min {low} max {high}")
+        low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
+        edges = np.linspace(low, high, edges + 1, dtype=values.dtype)
+    weights = None if weight is None else values_of(weight)
+    if weights is not None and weights.shape != values.shape:
+        raise AutogradError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor, but "
+            f"got input with shape {list(values.shape)} and weight with shape {list(weights.shape)}"
+        )
+    flat = None if weights is None else weights.ravel()
+    counts = np.histogram(values.ravel(), edges, weights=flat, density=density)[0].astype(values.dtype)
+    wrap = getattr(input, "new_tensor", None)
+    return named("histogram")((counts, edges) if wrap is None else (wrap(counts), wrap(edges)))

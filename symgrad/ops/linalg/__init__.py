@@ -1,0 +1,1 @@
+"""Matrices: contractions, products, inverses, decompositions, functions of matrices, systems of equations."""

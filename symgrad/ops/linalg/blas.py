@@ -1,0 +1,318 @@
+"""Products with sums: addmm and its family, addcmul, lerp, distances, cross products, covariance.
+
+No rules stand here: each is a plain function of ops.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad.dtypes import get_default_dtype, torch_name
+from symgrad.errors import ArgumentError, DtypeError, ShapeError
+from symgrad.op import broadcast_shapes, front, is_complex, refusal, refusing, shape_of
+from symgrad.ops.calls.naming import inplace, within
+from symgrad.ops.elementwise import fused
+from symgrad.ops.elementwise.arithmetic import static_number
+from symgrad.ops.elementwise.complex import conj, imag, real
+from symgrad.ops.elementwise.fused import times
+from symgrad.ops.elementwise.select import clamp, clamp_min, where
+from symgrad.ops.elementwise.smooth import sqrt
+from symgrad.ops.indexing.places import array_of
+from symgrad.ops.linalg.contraction import einsum
+from symgrad.ops.linalg.matrices import diag, inner, matmul, outer, tensordot
+from symgrad.ops.reductions.sums import axes_of, cast, cast_back, cast_wide, mean, norm_op, sum_
+from symgrad.ops.rules.refusals import TWO_KINDS, barred, kind_of
+from symgrad.ops.shapes.joining import stack, unbind
+from symgrad.ops.shapes.shaping import axis_of, expand, mT, unsqueeze
+
+inplace("addmm", "addmv", "addr", "addbmm", "baddbmm", "addcmul", "addcdiv", "lerp", "renorm")
+
+
+def _plus(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """beta · input + alpha · product; with beta = 0 the input is not looked at, so its nan does not matter."""
+    if all(getattr(x, "dtype", np.dtype(float)).kind in "bui" for x in (input, product)):
+        if input.dtype.kind == product.dtype.kind == "b":
+            beta, alpha = bool(beta), bool(alpha)
+        beta, alpha = (int(x) if isinstance(x, float) else x for x in (beta, alpha))  # whole, as torch makes them
+    total = times(product, alpha)
+    if static_number(beta) == 0:
+        return total + where(np.zeros(shape_of(total), bool), input, 0)
+    return times(input, beta) + total
+
+
+def _ranked(name: str, *pairs: tuple[Any, int]) -> None:
+    for x, rank in pairs:
+        if len(shape_of(x)) != rank:
+            raise ShapeError(f"{name}: expected a tensor with {rank} axes, got shape {tuple(shape_of(x))}.")
+
+
+@front("addmm")
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta · input + alpha · (mat1 @ mat2) of matrices."""
+    _ranked("addmm", (mat1, 2), (mat2, 2))
+    return _plus(input, matmul(mat1, mat2), beta, alpha)
+
+
+@front("addmv")
+def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta · input + alpha · (mat @ vec)."""
+    _ranked("addmv", (mat, 2), (vec, 1))
+    return _plus(input, matmul(mat, vec), beta, alpha)
+
+
+@front("addr")
+def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta · input + alpha · vec1 vec2ᵀ."""
+    return _plus(input, outer(vec1, vec2), beta, alpha)
+
+
+@front("baddbmm")
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta · input + alpha · (batch1 @ batch2) of batches of matrices."""
+    _ranked("baddbmm", (batch1, 3), (batch2, 3))
+    return _plus(input, matmul(batch1, batch2), beta, alpha)
+
+
+@front("addbmm")
+def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta · input + alpha · (the sum over the batch of batch1 @ batch2)."""
+    _ranked("addbmm", (batch1, 3), (batch2, 3))
+    return _plus(input, einsum("bij,bjk->ik", batch1, batch2), beta, alpha)
+
+
+@front("addcmul")
+@refusing("b")
+def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """input + value · tensor1 · tensor2."""
+    if kind_of(input) in "fc":
+        tensor1, tensor2 = (cast(t, input.dtype) if kind_of(t) in "ui" else t for t in (tensor1, tensor2))
+    if fused.fits(input, tensor1, tensor2):
+        return fused.addcmul(input, tensor1, tensor2, value)
+    product = tensor1 * tensor2
+    if isinstance(value, float) and all(getattr(x, "dtype", np.dtype(float)).kind in "bui" for x in (input, product)):
+        value = int(value)
+    return input + times(product, value)
+
+
+@front("addcdiv")
+@refusing({"bui": "Integer division with addcdiv is no longer supported: use input + value * tensor1 / tensor2"})
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """input + value · tensor1 / tensor2."""
+    if kind_of(tensor1) in "bui" and kind_of(tensor2) in "bui":
+        raise DtypeError(
+            "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a true "
+            "division of tensor1 and tensor2. Divide first (input + value * torch.trunc(tensor1 / tensor2)), or cast."
+        )
+    if kind_of(tensor2) in "bui" and kind_of(tensor1) in "fc":
+        # torch's derivative divides the value by tensor2 in the dtype of tensor2.
+        words = f"result type Float can't be cast to the desired output type {torch_name(tensor2.dtype)}"
+        return input + times(barred(tensor1 / tensor2, tensor1, words=words), value)
+    if fused.fits(input, tensor1, tensor2):
+        return fused.addcdiv(input, tensor1, tensor2, value)
+    return input + times(tensor1, value) / tensor2
+
+
+@front("lerp")
+def lerp(input: Any, end: Any, weight: Any) -> Any:
+    """input + weight · (end - input)."""
+    if input.dtype != end.dtype:
+        raise DtypeError(f"expected dtype {input.dtype} for `end` but got dtype {end.dtype}")
+    if input.dtype is not None and input.dtype.kind in "bui":
+        raise refusal("lerp", "", input.dtype)
+    return fused.lerp(input, end, weight)
+
+
+@front("inner")
+def inner_(input: Any, other: Any) -> Any:
+    """Sums of products along the last axes."""
+    if not shape_of(input) or not shape_of(other):
+        return input * other
+    return tensordot(input, other, ([-1], [-1]))
+
+
+@front("vdot")
+def vdot(input: Any, other: Any) -> Any:
+    """Σ conj(input) · other of two vectors."""
+    return inner(conj(input), other)
+
+
+# ------------------------------------------------------------------------------------------ distances
+
+
+def _distance(difference: Any, p: float, dim: int, keepdim: bool = False) -> Any:
+    return norm_op(difference, p=p, dim=(dim,), keepdim=keepdim)
+
+
+@front("dist")
+def dist(input: Any, other: Any, p: float = 2) -> Any:
+    """The p-norm of the difference."""
+    if {kind_of(input), kind_of(other)} == {"c", "f"}:
+        difference = barred(input - other, input if kind_of(input) == "f" else other, words=TWO_KINDS)
+    else:
+        difference = input - other
+    return norm_op(difference, p=p, dim=tuple(range(len(shape_of(difference)))), keepdim=False)
+
+
+@front("cdist", method=False)
+def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "") -> Any:
+    """p-norm distances between the rows of two (batches of) matrices; derivative 0 where rows coincide."""
+    if p < 0:
+        raise ArgumentError(f"cdist only supports non-negative p values, got {p}")
+    difference = unsqueeze(x1, -2) - unsqueeze(x2, -3)
+    return _distance(difference, p, len(shape_of(difference)) - 1)
+
+
+@within("nn.functional")
+def pdist(input: Any, p: float = 2.0) -> Any:
+    """p-norm distances between all pairs of rows, as one vector."""
+    from symgrad.ops.indexing.getitem import getitem
+
+    if len(shape_of(input)) != 2:
+        raise ShapeError(f"pdist only supports 2D tensors, got: {len(shape_of(input))}D")
+    if p < 0:
+        raise ArgumentError(f"pdist only supports non-negative p values, got {p}")
+    first, second = np.triu_indices(shape_of(input)[0], 1)
+    return _distance(getitem(input, first) - getitem(input, second), p, 1)
+
+
+@within("nn.functional")
+def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+    """The p-norm of x1 - x2 + eps along the last axis."""
+    difference = x1 - x2 + eps
+    return _distance(difference, p, len(shape_of(difference)) - 1, keepdim)
+
+
+@within("nn.functional")
+def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    """x1 · x2 / (max(|x1|, eps) max(|x2|, eps)) along ``dim``."""
+    shape = broadcast_shapes(tuple(shape_of(x1)), tuple(shape_of(x2)))
+    axis = axis_of(dim, len(shape))
+    a, b = expand(x1, shape or (1,)), expand(x2, shape or (1,))
+    return sum_(_unit(a, axis, eps) * _unit(b, axis, eps), axis)
+
+
+def _unit(x: Any, axis: int, eps: float) -> Any:
+    size = norm_op(x, p=2, dim=axes_of(axis, len(shape_of(x))), keepdim=True)
+    return x / clamp_min(size, eps)
+
+
+@front("renorm")
+def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
+    """Slices along ``dim`` scaled down to a p-norm of at most ``maxnorm``."""
+    if len(shape_of(input)) < 2:
+        raise ShapeError(f"renorm: input needs at least 2 dimensions, got {len(shape_of(input))} dimensions")
+    axis = axis_of(dim, len(shape_of(input)))
+    rest = tuple(k for k in range(len(shape_of(input))) if k != axis)
+    size = norm_op(cast_wide(input), p=p, dim=rest, keepdim=True)
+    return input * cast_back(where(size > maxnorm, maxnorm / (size + 1e-7), 1), input.dtype)
+
+
+# ------------------------------------------------------------------------------------------ cross product
+
+
+def _cross(a: Any, b: Any, dim: int) -> Any:
+    if shape_of(a)[dim] != 3:
+        raise ShapeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {shape_of(a)[dim]}")
+    (a1, a2, a3), (b1, b2, b3) = unbind(a, dim), unbind(b, dim)
+    return stack([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1], dim)
+
+
+@front("cross")
+@refusing({"b": "cross"})
+def cross(input: Any, other: Any, dim: int | None = None) -> Any:
+    """The cross product along an axis of size 3 (the first such one by default)."""
+    shape = broadcast_shapes(tuple(shape_of(input)), tuple(shape_of(other)))
+    if dim is None:
+        if 3 not in shape:
+            raise ShapeError("no dimension of size 3 in input")
+        dim = shape.index(3)
+    return _cross(expand(input, shape), expand(other, shape), axis_of(dim, len(shape)))
+
+
+@within("linalg", "cross")
+def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:
+    """The cross product along an axis of size 3."""
+    a, b = shape_of(input), shape_of(other)
+    if len(a) != len(b):
+        raise ShapeError(f"linalg.cross: inputs must have the same number of dimensions, got {len(a)} and {len(b)}.")
+    axis = axis_of(dim, len(a))
+    if (a[axis], b[axis]) != (3, 3):
+        raise ShapeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {a[axis]} and {b[axis]}")
+    return cross(input, other, dim)
+
+
+@within("linalg")
+def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
+    """Σ conj(x) · y along an axis."""
+    return sum_(conj(x) * y, dim)
+
+
+# ------------------------------------------------------------------------------------------ covariance
+
+
+def _check_weights(name: str, weights: Any, kinds: str, count: int) -> None:
+    """Raise unless there is a weight for every observation, of the right kind and none below 0."""
+    axes, dtype = len(shape_of(weights)), weights.dtype
+    if axes > 1:
+        raise ShapeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {axes} dimensions"
+        )
+    if dtype.kind not in kinds:
+        wanted = "integral" if kinds == "iu" else "floating point"
+        raise DtypeError(f"cov(): expected {name} to have {wanted} dtype but got {name} with {torch_name(dtype)} dtype")
+    have = shape_of(weights)[0] if axes else 1
+    if have != count:
+        raise ShapeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got {have} != "
+            f"{count}"
+        )
+    values = array_of(weights)
+    if values is not None and (values < 0).any():
+        raise ArgumentError(f"cov(): {name} cannot be negative")
+
+
+@front("cov")
+def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+    """The covariance matrix of variables in rows; observations in columns may be counted or weighted."""
+    if len(shape_of(input)) > 2:
+        raise ShapeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {len(shape_of(input))} "
+            "dimensions"
+        )
+    x = input if len(shape_of(input)) == 2 else input.reshape(1, -1)
+    for name, counts, kinds in (("fweights", fweights, "iu"), ("aweights", aweights, "f")):
+        if counts is not None:
+            _check_weights(name, counts, kinds, shape_of(x)[1])
+    weights = fweights
+    if aweights is not None:
+        weights = aweights if fweights is None else fweights * aweights
+    if weights is None:
+        count: Any = shape_of(x)[1]
+        x = cast(x, get_default_dtype()) if kind_of(x) in "bui" else x
+        centred = x - mean(x, 1, True) if shape_of(x)[1] else x
+        weighted = centred
+        total = count - correction
+    else:
+        count = sum_(weights)
+        centred = x - sum_(x * weights, 1, True) / count
+        weighted = centred * weights
+        bias = 1 if aweights is None else sum_(weights * aweights) / count
+        total = count - correction * bias
+    product = matmul(weighted, conj(mT(centred)))
+    out = product / (max(total, 0) if isinstance(total, (int, float)) else clamp(total, 0))
+    return out.reshape(()) if shape_of(x)[0] == 1 else out
+
+
+@front("corrcoef")
+def corrcoef(input: Any) -> Any:
+    """Correlations of variables in rows."""
+    c = cov(input)
+    if not shape_of(c):
+        return c / c
+    scale = sqrt(real(diag(c)))
+    out = c / unsqueeze(scale, 1) / unsqueeze(scale, 0)
+    if is_complex(out):
+        return clamp(real(out), -1, 1) + 1j * clamp(imag(out), -1, 1)
+    return clamp(out, -1, 1)

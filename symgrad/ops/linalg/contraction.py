@@ -1,0 +1,418 @@
+"""The einsum core: one op that every multilinear rule comes down to.
+
+Labels are ints.  Two things go beyond ``np.einsum``, so that the op is closed under its own derivative: a label that
+stands twice in the output puts the values on a diagonal (a Kronecker delta), and one that stands in no input
+broadcasts (its size comes from ``shape``).  A plan turns labels into the text of a NumPy expression; the kernel is
+that text compiled, and generated code is that text printed, so the two cannot differ.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.dtypes import float32, result_type
+from symgrad.errors import ArgumentError, ShapeError
+from symgrad.kernels.index import _delta
+from symgrad.op import Labels, Op, Rule, Spec, front, multilinear, shape_of
+from symgrad.ops.elementwise.arithmetic import closed
+from symgrad.precision.single import einsum_in_turn, matmul, summed
+
+
+def _axes_text(axes: Sequence[int]) -> str:
+    return str(axes[0]) if len(axes) == 1 else str(tuple(axes))
+
+
+class Piece:
+    """An intermediate of a plan: its text, its labels, and whether the text needs brackets before ``.T`` or ``@``."""
+
+    __slots__ = ("atom", "labels", "text")
+
+    def __init__(self, text: str, labels: Labels, atom: bool = True):
+        self.text = text
+        self.labels = labels
+        self.atom = atom
+
+    def closed(self) -> str:
+        """The text, in brackets where it needs them."""
+        return self.text if self.atom else f"({self.text})"
+
+
+def _diagonals(piece: Piece) -> Piece:
+    """Take diagonals until no label stands twice."""
+    if len(set(piece.labels)) == len(piece.labels):
+        return piece
+    text, labels = piece.closed(), list(piece.labels)
+    while len(set(labels)) < len(labels):
+        label = next(x for x in labels if labels.count(x) > 1)
+        first = labels.index(label)
+        second = labels.index(label, first + 1)
+        text = f"np.diagonal({text}, 0, {first}, {second})"
+        del labels[second], labels[first]
+        labels.append(label)
+    return Piece(text, tuple(labels))
+
+
+def _sum_out(piece: Piece, keep: set[int]) -> Piece:
+    axes = [k for k, label in enumerate(piece.labels) if label not in keep]
+    if not axes:
+        return piece
+    labels = tuple(x for x in piece.labels if x in keep)
+    if not labels:
+        return Piece(f"np.sum({piece.text})", labels)
+    return Piece(f"np.sum({piece.text}, {_axes_text(axes)})", labels)
+
+
+def _permuted(piece: Piece, order: Labels) -> Piece:
+    if piece.labels == order:
+        return piece
+    axes = tuple(piece.labels.index(x) for x in order)
+    if axes == (1, 0):
+        return Piece(f"{piece.closed()}.T", order)
+    if len(axes) > 2 and axes == (*range(len(axes) - 2), len(axes) - 1, len(axes) - 2):
+        return Piece(f"{piece.closed()}.swapaxes(-1, -2)", order)
+    return Piece(f"{piece.closed()}.transpose({', '.join(map(str, axes))})", order)
+
+
+def _aligned(piece: Piece, order: Labels) -> Piece:
+    """Permute and insert new axes so that the piece broadcasts against an array labelled ``order``."""
+    piece = _permuted(piece, tuple(x for x in order if x in piece.labels))
+    while order and order[0] not in piece.labels:
+        order = order[1:]
+    if len(order) == len(piece.labels):
+        return piece
+    index = ", ".join(":" if x in piece.labels else "None" for x in order)
+    return Piece(f"{piece.closed()}[{index}]", order)
+
+
+def _matmul(a: Piece, b: Piece, batch: Labels, inner: Labels, keep: set[int]) -> Piece | None:
+    """``a @ b`` where at most one free label stands on each side and exactly one label is contracted."""
+    free_a = tuple(x for x in a.labels if x in keep and x not in batch)
+    free_b = tuple(x for x in b.labels if x in keep and x not in batch)
+    if len(inner) != 1:
+        return None
+    if not batch and len(free_b) <= 1:
+        left = _permuted(a, free_a + inner)
+        right = _permuted(b, inner + free_b)
+        return Piece(f"{left.closed()} @ {right.closed()}", free_a + free_b, False)
+    if len(free_a) == 1 and len(free_b) == 1:
+        left = _permuted(a, batch + free_a + inner)
+        right = _permuted(b, batch + inner + free_b)
+        return Piece(f"{left.closed()} @ {right.closed()}", batch + free_a + free_b, False)
+    return None
+
+
+def _pair(a: Piece, b: Piece, keep: set[int], order: Labels) -> Piece:
+    """Contract two pieces, keeping the labels in ``keep``; ``order`` is the output order that is hoped for."""
+    a = _sum_out(_diagonals(a), keep | set(b.labels))
+    b = _sum_out(_diagonals(b), keep | set(a.labels))
+    shared = [x for x in a.labels if x in b.labels]
+    inner = tuple(x for x in shared if x not in keep)
+    batch = tuple(x for x in shared if x in keep)
+    if not inner:
+        present = dict.fromkeys(a.labels + b.labels)
+        labels = (*(x for x in present if x not in order), *(x for x in order if x in present))
+        left, right = _aligned(a, labels), _aligned(b, labels)
+        return Piece(f"{left.closed()} * {right.closed()}", labels, False)
+    for first, second in ((a, b), (b, a)):
+        product = _matmul(first, second, batch, inner, keep)
+        wished = tuple(x for x in order if product and x in product.labels)
+        if product is not None and (product.labels == wished or second is a):
+            return product
+    product = _matmul(a, b, batch, inner, keep)
+    if product is not None:
+        return product
+    free = tuple(x for x in dict.fromkeys(a.labels + b.labels) if x in keep)
+    letters = {x: chr(97 + k) for k, x in enumerate(dict.fromkeys(a.labels + b.labels))}
+    spec = f"{''.join(letters[x] for x in a.labels)},{''.join(letters[x] for x in b.labels)}"
+    spec += "->" + "".join(letters[x] for x in free)
+    return Piece(f'np.einsum("{spec}", {a.text}, {b.text}, optimize=True)', free)
+
+
+def plan_text(inputs: tuple[Labels, ...], output: Labels, names: Sequence[str], shape: str, order: Any = None) -> str:
+    """The NumPy expression of a contraction; ``shape`` is the text of the output shape where it broadcasts.
+
+    >>> plan_text(((0, 1), (2, 1)), (0, 2), ["a", "b"], "")
+    'a @ b.T'
+    >>> plan_text(((0,),), (1, 0), ["x"], "(3, n)")
+    'np.broadcast_to(x, (3, n))'
+    """
+    pieces = [Piece(name, labels) for name, labels in zip(names, inputs, strict=True)]
+    wanted = tuple(dict.fromkeys(output))
+    for i, j in order or [(0, 1)] * (len(pieces) - 1):
+        b, a = pieces.pop(max(i, j)), pieces.pop(min(i, j))
+        keep = set(wanted).union(*(p.labels for p in pieces))
+        pieces.append(_pair(a, b, keep, wanted))
+    piece = _sum_out(_diagonals(pieces[0]), set(wanted))
+    if len(wanted) > len(piece.labels):
+        piece = Piece(f"np.broadcast_to({_aligned(piece, wanted).text}, {shape})", wanted)
+    else:
+        piece = _permuted(piece, wanted)
+    if len(output) > len(wanted):
+        return _diagonal_text(piece, output, wanted)
+    return piece.text
+
+
+def _diagonal_text(piece: Piece, output: Labels, wanted: Labels) -> str:
+    if len(output) == 2:
+        return f"np.diag({piece.text})"
+    where = tuple(wanted.index(x) for x in output)
+    return f"_delta({piece.text}, {where})"
+
+
+@functools.lru_cache(maxsize=4096)
+def _compiled(
+    inputs: tuple[Labels, ...], output: Labels, broadcasts: bool, order: Any, single: bool = False
+) -> Callable[..., Any]:
+    names = [f"x{k}" for k in range(len(inputs))]
+    if broadcasts and len(set(output)) < len(output):
+        text = "_broadcast_delta"
+        raise ArgumentError(f"A contraction to {output} both broadcasts and repeats a label ({text}).")
+    text = plan_text(inputs, output, names, "shape", order)
+    # The text is made from integer labels alone; nothing of a user's reaches it.
+    source = ast.parse(f"lambda {', '.join([*names, 'shape'])}: {text}", mode="eval")
+    known = {"np": np, "_delta": _delta}
+    if single:
+        source = ast.fix_missing_locations(_InSingle().visit(source))
+        known |= {"total": summed, "in_turn": einsum_in_turn, "product": matmul}
+    return eval(compile(source, "<contraction>", "eval"), known)  # type: ignore[no-any-return]  # noqa: S307
+
+
+class _InSingle(ast.NodeTransformer):
+    """Sums and matrix products of float32 entries in the order in which torch adds them."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.MatMult):
+            return node
+        return ast.Call(ast.Name("product", ast.Load()), [node.left, node.right], [])
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "sum":
+            node.func = ast.Name("total", ast.Load())
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "einsum":
+            node.func = ast.Name("in_turn", ast.Load())
+        return node
+
+
+@functools.lru_cache(maxsize=4096)
+def contraction_order(inputs: tuple[Labels, ...], output: Labels, shapes: Any) -> tuple[tuple[int, int], ...]:
+    """Pairs to contract, by NumPy's own path finder (exact for few factors, greedy beyond)."""
+    letters = {x: chr(97 + k) if k < 26 else chr(39 + k) for k, x in enumerate(dict.fromkeys(sum(inputs, ())))}
+    spec = ",".join("".join(letters[x] for x in labels) for labels in inputs)
+    spec += "->" + "".join(letters[x] for x in dict.fromkeys(output) if x in letters)
+    dummies = [np.broadcast_to(np.float32(0), shape) for shape in shapes]
+    path = np.einsum_path(spec, *dummies, optimize="optimal" if len(inputs) <= 6 else "greedy")[0][1:]
+    pairs: list[tuple[int, int]] = []
+    for step in path:
+        step = sorted(step)
+        while len(step) > 2:
+            pairs.append((step[0], step[1]))
+            step = [k - (k > step[0]) - (k > step[1]) for k in step[2:]]
+            step.append(len(dummies) - len(pairs) - 1)
+        if len(step) == 2:
+            pairs.append((step[0], step[1]))
+    return tuple(pairs)
+
+
+def _contract_kernel(*xs: Any, inputs: tuple[Labels, ...], output: Labels, shape: tuple[int, ...]) -> Any:
+    order = None
+    if len(xs) > 2:
+        order = contraction_order(inputs, output, tuple(shape_of(x) for x in xs))
+    known = set().union(*inputs) if inputs else set()
+    single = bool(xs) and all(getattr(x, "dtype", None) == float32 for x in xs)
+    made = _compiled(inputs, output, not known.issuperset(output), order, single)(*xs, shape)
+    if made.dtype.kind in "ui" and xs:
+        # As torch: a plain sum of whole numbers is int64, and products stay what their factors are.
+        alone = len(xs) == 1 and len(inputs[0]) > len(output)
+        kinds = [x.dtype for x in xs if hasattr(x, "dtype")] or [made.dtype]  # sizes in formulas are plain numbers
+        return made.astype(np.int64 if alone else functools.reduce(result_type, kinds), copy=False)
+    return made
+
+
+def _contract_code(
+    *texts: str, inputs: tuple[Labels, ...], output: Labels, shape: Any, shapes: Any = None, **_: Any
+) -> str:
+    order = contraction_order(inputs, output, shapes) if len(texts) > 2 and shapes else None
+    size_text = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+    return plan_text(inputs, output, [closed(text) for text in texts], size_text, order)
+
+
+def _contract_spec(*_: Any, inputs: tuple[Labels, ...], output: Labels, shape: Any) -> Spec:
+    return inputs, output
+
+
+def multilinear_vjp(op: Op) -> Rule:
+    """The pullback of any multilinear op: contract the cotangent with the other inputs (conjugated if complex)."""
+    from symgrad.ops.elementwise.complex import conj
+
+    def vjp(i: int, g: Any, out: Any, *inputs: Any, **params: Any) -> Any:
+        labels, output = op.einsum(*(shape_of(x) for x in inputs), **params)
+        others = [conj(x) for k, x in enumerate(inputs) if k != i]
+        other_labels = tuple(x for k, x in enumerate(labels) if k != i)
+        return contract((g, *others), (output, *other_labels), labels[i], shape_of(inputs[i]))
+
+    return vjp
+
+
+def multilinear_jvp(op: Op) -> Rule:
+    """The tangent map of a multilinear op: the op itself with one input replaced by its tangent."""
+
+    def jvp(i: int, t: Any, out: Any, *inputs: Any, **params: Any) -> Any:
+        return op(*inputs[:i], t, *inputs[i + 1 :], **params)
+
+    return jvp
+
+
+def contract(xs: Sequence[Any], inputs: tuple[Labels, ...], output: Labels, shape: tuple[Any, ...]) -> Any:
+    """Contract ``xs`` by labels to an array of ``shape`` labelled ``output``.
+
+    Output labels found in no input broadcast; axes of size 1 that another input has at full size are summed out.
+    """
+    known = set().union(*inputs)
+    if not known.issuperset(output) and len(set(output)) < len(output):
+        # Broadcast first, repeat afterwards: a delta of a broadcast is a broadcast delta.
+        wanted = tuple(dict.fromkeys(output))
+        sizes = tuple(shape[output.index(x)] for x in wanted)
+        spread = contract(xs, inputs, wanted, sizes)
+        return contract((spread,), (wanted,), output, shape)
+    if len(xs) == 1 and inputs[0] == output and len(set(output)) == len(output):
+        return xs[0]
+    return einsum_op(*xs, inputs=inputs, output=output, shape=tuple(shape))
+
+
+def _infer_contract(*_: Any, shape: tuple[Any, ...], **__: Any) -> tuple[Any, ...]:
+    return tuple(shape)
+
+
+def _contract_node(*_: Any, inputs: tuple[Labels, ...], output: Labels, shape: tuple[Any, ...]) -> str:
+    """What torch does where a rule has such an einsum; those that people write have a label."""
+    known, wanted = set().union(*inputs), set(output)
+    if len(wanted) < len(output):
+        return "DiagEmbed"
+    if not known >= wanted:
+        new = [size for label, size in zip(output, shape, strict=True) if label not in known]
+        return "Unsqueeze" if all(size == 1 for size in new) else "Expand"
+    if len(inputs) == 1:
+        if known > wanted:
+            return "SumBackward1"
+        return "Permute" if len(inputs[0]) == len(output) else "Diagonal"
+    return "Mm" if known > wanted else "Mul"
+
+
+einsum_op: Op = multilinear(
+    "einsum",
+    _contract_kernel,
+    _contract_spec,
+    infer=_infer_contract,
+    code=_contract_code,
+    size_params=("shape",),
+    variadic=True,
+    node=_contract_node,
+    indirect=True,
+    example=("matrix", "vector", {"inputs": ((0, 1), (1,)), "output": (0,), "shape": (2,)}),
+    doc="Sum of products over labelled axes (einsum), with deltas and broadcasts.",
+)
+
+
+def _parse_subscripts(equation: str, ranks: Sequence[int]) -> tuple[tuple[Labels, ...], Labels]:
+    text = equation.replace(" ", "")
+    left, arrow, right = text.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(ranks):
+        raise ShapeError(f"einsum({equation!r}) names {len(terms)} operands, but {len(ranks)} were given.")
+    for char in left.replace(",", "").replace("...", "") + right.replace("...", ""):
+        if not char.isalpha():
+            raise ArgumentError(f"einsum({equation!r}): {char!r} is not a subscript letter.")
+    dots = max(
+        [rank - len(t.replace("...", "")) for t, rank in zip(terms, ranks, strict=True) if "..." in t],
+        default=0,
+    )
+    labels: list[Labels] = []
+    for term, rank in zip(terms, ranks, strict=True):
+        plain = term.replace("...", "")
+        extra = rank - len(plain)
+        if extra < 0 or (extra and "..." not in term):
+            raise ShapeError(
+                f"einsum({equation!r}): operand {len(labels)} has {rank} axes, {term!r} names {len(plain)}."
+            )
+        head, _, tail = term.partition("...") if "..." in term else (term, "", "")
+        ellipsis = tuple(range(1000 + dots - extra, 1000 + dots))
+        labels.append((*map(ord, head), *ellipsis, *map(ord, tail)))
+    if not arrow:
+        flat = left.replace(",", "").replace("...", "")
+        out: Labels = (*range(1000, 1000 + dots), *sorted(ord(c) for c in set(flat) if flat.count(c) == 1))
+    else:
+        head, mark, tail = right.partition("...")
+        out = (*map(ord, head), *(range(1000, 1000 + dots) if mark else ()), *map(ord, tail))
+    if len(set(out)) < len(out):
+        raise ArgumentError(f"einsum({equation!r}): an output subscript stands twice.")
+    unknown = set(out) - set().union(*map(set, labels))
+    if unknown:
+        raise ArgumentError(f"einsum({equation!r}): output subscript {chr(min(unknown))!r} is in no operand.")
+    return tuple(labels), out
+
+
+@front(op=einsum_op, method=False)
+def einsum(equation: str, *operands: Any) -> Any:
+    """Sum of products in Einstein's notation, as ``numpy.einsum`` and ``torch.einsum``.
+
+    ``equation`` may use ``...``; ``operands`` are arrays or tensors (or one list of them).  Raises ``ShapeError`` when
+    sizes do not fit and ``ArgumentError`` for a bad equation.
+
+    >>> import numpy as np
+    >>> einsum("ij,j->i", np.eye(2), np.array([1.0, 2.0]))
+    array([1., 2.])
+    """
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = tuple(operands[0])
+    shapes = [shape_of(x) for x in operands]
+    inputs, output = _parse_subscripts(equation, [len(s) for s in shapes])
+    sizes: dict[int, Any] = {}
+    for k, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
+        for label, size in zip(labels, shape, strict=True):
+            if sizes.get(label, 1) == 1:
+                sizes[label] = size
+            elif size not in (1, sizes[label]):
+                raise ShapeError(
+                    f"einsum({equation!r}): operand {k} of shape {tuple(shape)} has size {size} where "
+                    f"{sizes[label]} was seen for the same subscript."
+                )
+    # A size-1 axis that another operand has at full size broadcasts: it gets a label of its own and is summed out.
+    fresh = 2000
+    fitted = []
+    for labels, shape in zip(inputs, shapes, strict=True):
+        row = []
+        for label, size in zip(labels, shape, strict=True):
+            if size == 1 and sizes[label] != 1:
+                fresh += 1
+                row.append(fresh)
+            else:
+                row.append(label)
+        fitted.append(tuple(row))
+    if len(operands) == 1 and set(inputs[0]) == set(output):
+        return _rearranged(operands[0], list(inputs[0]), output)
+    numbers: dict[int, int] = {}
+    small = tuple(tuple(numbers.setdefault(x, len(numbers)) for x in row) for row in fitted)
+    out = tuple(numbers[x] for x in output)
+    return einsum_op(*operands, inputs=small, output=out, shape=tuple(sizes[x] for x in output))
+
+
+def _rearranged(x: Any, labels: list[int], output: Labels) -> Any:
+    """One operand without a sum: a view of it, diagonals of axes with the same letter first."""
+    from symgrad.ops.linalg.matrices import diagonal
+    from symgrad.ops.shapes.shaping import permute_op
+
+    for label in output:
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            rest = range(len(labels) - 2)  # the diagonal is the last axis, and takes the place of the first
+            x = permute_op(diagonal(x, 0, first, second), dims=(*rest[:first], len(rest), *rest[first:]))
+            del labels[second]
+    return permute_op(x, dims=tuple(labels.index(label) for label in output))

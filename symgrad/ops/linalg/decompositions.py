@@ -1,0 +1,340 @@
+"""Decompositions and what is made of them: eigenvalues, SVD, QR, reflections.
+
+The parts of a decomposition are ops of their own, so each has one rule; the derivative of vectors needs distinct
+values, and gaps below rounding give infinite entries, as they must.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.errors import ArgumentError, ShapeError
+from symgrad.op import Op, front, primitive, shape_of
+from symgrad.ops.calls.naming import within
+from symgrad.ops.calls.results import Named, named
+from symgrad.ops.calls.still import values_of, wrapped_like
+from symgrad.ops.elementwise.arithmetic import clone
+from symgrad.ops.elementwise.complex import complex_of, conj, real
+from symgrad.ops.elementwise.select import where
+from symgrad.ops.linalg.gaps import over_gaps
+from symgrad.ops.linalg.matrices import (
+    check_square,
+    diag_embed,
+    diagonal,
+    mH,
+    solve,
+    tril_op,
+)
+from symgrad.ops.linalg.spectral import (
+    eigh_vectors_op,
+    eigvalsh_op,
+    matrix_exp,
+    matrix_power,
+    svd_u_op,
+    svd_vh_op,
+    svdvals_op,
+)
+from symgrad.ops.reductions.sums import mean
+from symgrad.ops.shapes.joining import cat, narrow
+from symgrad.ops.shapes.shaping import expand, flip, mT, ones_like, reshape, unsqueeze
+from symgrad.precision import digits
+
+in_linalg = within("linalg")
+"""Publish in ``linalg`` under the function's own name."""
+
+
+# ------------------------------------------------------------------------------------------ symmetric and general eigen
+
+
+def _hermitian(A: Any, UPLO: str) -> Any:
+    """The Hermitian matrix whose one triangle is given."""
+    if UPLO.upper() not in ("L", "U"):
+        raise ArgumentError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO!r}.")
+    return A if UPLO.upper() == "L" else mH(A)
+
+
+@in_linalg
+def eigvalsh(A: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues of symmetric (Hermitian) matrices in ascending order."""
+    check_square(A, "eigvalsh")
+    return eigvalsh_op(_hermitian(A, UPLO))
+
+
+@in_linalg
+def eigh(A: Any, UPLO: str = "L") -> Named:
+    """Eigenvalues and eigenvectors (columns) of symmetric (Hermitian) matrices."""
+    check_square(A, "eigh")
+    x = _hermitian(A, UPLO)
+    return named("linalg_eigh")((eigvalsh_op(x), eigh_vectors_op(x)))
+
+
+def _eigenvalues_vjp(g: Any, out: Any, x: Any) -> Any:
+    vectors = eig_vectors_op(x)
+    return solve(mH(vectors), unsqueeze(g, -1) * mH(vectors))
+
+
+def _eigenvectors_vjp(g: Any, out: Any, x: Any) -> Any:
+    # The columns have norm 1: what moves them along themselves is taken away.
+    inside = mH(out) @ g
+    free = inside - mH(out) @ (out * unsqueeze(real(diagonal(inside, 0, -2, -1)), -2))
+    return solve(mH(out), over_gaps(free, eigvals_op(x)) @ mH(out))
+
+
+eigvals_op: Op = primitive(
+    "eigvals",
+    kernels.eigvals,
+    (_eigenvalues_vjp,),
+    infer=lambda shape: shape[:-1],
+    result=complex_of,
+    node="LinalgEig",
+    dtypes="float",
+    domain="distinct",
+    refuses={"h": "linalg_eig_out_cpu"},
+    digits=digits.by_matrix(digits.eigvals),
+    doc="Eigenvalues of square matrices, complex, in LAPACK's order.",
+)
+eig_vectors_op: Op = primitive(
+    "eig_vectors",
+    kernels.eig_vectors,
+    (_eigenvectors_vjp,),
+    infer=lambda shape: shape,
+    result=complex_of,
+    node="LinalgEig",
+    dtypes="float",
+    domain="distinct",
+    digits=digits.by_matrix(digits.eig_vectors),
+    doc="Eigenvectors of square matrices, as columns of norm 1.",
+)
+
+
+@in_linalg
+def eigvals(A: Any) -> Any:
+    """Eigenvalues of square matrices, complex."""
+    check_square(A, "eigvals")
+    return eigvals_op(A)
+
+
+@in_linalg
+def eig(A: Any) -> Named:
+    """Eigenvalues and eigenvectors (columns) of square matrices, complex."""
+    check_square(A, "eig")
+    return named("linalg_eig")((eigvals_op(A), eig_vectors_op(A)))
+
+
+# ------------------------------------------------------------------------------------------ singular values
+
+
+def _rest_of_basis(part: Any, full: Any) -> Any:
+    """``part`` followed by the columns that complete the basis; those are constants."""
+    have = shape_of(part)[-1]
+    return part if shape_of(full)[-1] == have else cat([part, full[..., have:]], -1)
+
+
+def _rank(A: Any) -> int:
+    """Number of singular values."""
+    return int(min(*shape_of(A)[-2:]))
+
+
+@in_linalg
+def svd(A: Any, full_matrices: bool = True, *, driver: Any = None) -> Named:
+    """U, S and Vᴴ with A = U diag(S) Vᴴ; columns that only complete a basis have no derivative."""
+    k = _rank(A)
+    u, s, vh = svd_u_op(A, k=k), svdvals_op(A, k=k), svd_vh_op(A, k=k)
+    if full_matrices:
+        plain = values_of(A)
+        full_u, _, full_vh = np.linalg.svd(plain, full_matrices=True)
+        u = _rest_of_basis(u, full_u)
+        vh = mT(_rest_of_basis(mT(vh), np.swapaxes(full_vh, -1, -2)))
+    return named("linalg_svd")((u, s, vh))
+
+
+@in_linalg
+def svdvals(A: Any, *, driver: Any = None) -> Any:
+    """Singular values in descending order."""
+    return svdvals_op(A, k=_rank(A))
+
+
+@front("svd")
+def old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Named:
+    """U, S and V (not its transpose) with input = U diag(S) Vᴴ."""
+    if not compute_uv:
+        shape = shape_of(input)
+        zeros = [np.zeros((*shape[:-2], n, n), input.dtype) for n in shape[-2:]]
+        return named("svd")((zeros[0], svdvals(input), zeros[1]))
+    u, s, vh = svd(input, not some)
+    return named("svd")((u, s, mH(vh)))
+
+
+# ------------------------------------------------------------------------------------------ QR
+
+
+def _qr_factor(g: Any, q: Any, r: Any, middle: Any) -> Any:
+    """The pullback of a reduced QR with full column rank, from [gQ + Q · sym(middle)] R⁻ᴴ (Walter and Lehmann 2012)."""
+    low = tril_op(middle, k=-1)
+    diag = diag_embed(real(diagonal(middle, 0, -2, -1)))
+    inside = q @ (low + mH(low) + diag)
+    return mH(solve(r, mH(inside if g is None else g + inside)))
+
+
+qr_q_op: Op = primitive(
+    "qr_q",
+    kernels.qr_q,
+    (lambda g, out, x: _qr_factor(g, out, qr_r_op(x), -(mH(g) @ out)),),
+    infer=lambda shape: shape,
+    node="LinalgQr",
+    dtypes="float",
+    domain="tall",
+    latex=r"\operatorname{{Q}}\left({0}\right)",
+    refuses={"h": "geqrf_cpu"},
+    digits=digits.by_matrix(digits.qr_q),
+    orthonormal=(0,),
+    doc="Orthonormal factor of the reduced QR decomposition of matrices with at least as many rows as columns.",
+)
+qr_r_op: Op = primitive(
+    "qr_r",
+    kernels.qr_r,
+    (lambda g, out, x: _qr_factor(None, qr_q_op(x), out, out @ mH(g)),),
+    infer=lambda shape: (*shape[:-2], shape[-1], shape[-1]),
+    node="LinalgQr",
+    dtypes="float",
+    domain="tall",
+    latex=r"\operatorname{{R}}\left({0}\right)",
+    refuses={"h": "geqrf_cpu"},
+    digits=digits.by_matrix(digits.qr_r),
+    doc="Triangular factor of the reduced QR decomposition of matrices with at least as many rows as columns.",
+)
+
+
+@in_linalg
+def qr(A: Any, mode: str = "reduced") -> Named:
+    """Q and R with A = Q R; ``mode`` is "reduced", "complete" or "r"."""
+    if mode not in ("reduced", "complete", "r"):
+        raise ArgumentError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced', 'r', or 'complete'")
+    rows, columns = shape_of(A)[-2:]
+    square = narrow(A, -1, 0, min(rows, columns))
+    q, r = qr_q_op(square), qr_r_op(square)
+    if columns > rows:
+        # The columns beyond the square part follow from it: R = Qᴴ A.
+        r = cat([r, mH(q) @ narrow(A, -1, rows, columns - rows)], -1)
+    if mode == "r":
+        return named("linalg_qr")((np.zeros(0, A.dtype), r))
+    if mode == "complete" and rows > columns:
+        plain = values_of(A)
+        q = _rest_of_basis(q, np.linalg.qr(plain, "complete")[0])
+        r = cat([r, np.zeros((*shape_of(A)[:-2], rows - columns, columns), A.dtype)], -2)
+    return named("linalg_qr")((q, r))
+
+
+@front("qr")
+def old_qr(input: Any, some: bool = True) -> Any:
+    """Q and R with input = Q R, reduced if ``some``."""
+    return qr(input, "reduced" if some else "complete")
+
+
+# ------------------------------------------------------------------------------------------ powers and reflections
+
+
+@front("svd_lowrank", method=False)
+def svd_lowrank(A: Any, q: int = 6, niter: int = 2, M: Any = None) -> tuple[Any, ...]:
+    """U, S and V of about the ``q`` largest singular values of A (of A - M), by ``niter`` rounds from a random start.
+
+    The method is that of Halko, Martinsson and Tropp (2009); gradients go through its steps, as in torch.
+    """
+    from symgrad.ops.noise import drawn
+
+    x = A if M is None else A - M
+    wide = shape_of(x)[-2] < shape_of(x)[-1]
+    x = mH(x) if wide else x
+    basis = qr(x @ drawn(None).normal((int(shape_of(x)[-1]), 6 if q is None else q), np.dtype(x.dtype)))[0]
+    for _ in range(2 if niter is None else niter):
+        basis = qr(x @ qr(mH(x) @ basis)[0])[0]
+    u, s, vh = svd(mH(basis) @ x, False)
+    left, right = basis @ u, mH(vh)
+    return (right, s, left) if wide else (left, s, right)
+
+
+@front("pca_lowrank", method=False)
+def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Any, ...]:
+    """``svd_lowrank`` of a matrix whose columns are centred first."""
+    smaller = min(shape_of(A)[-2:])
+    count = min(6, smaller) if q is None else q
+    if not 0 <= count <= smaller:
+        raise ArgumentError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={smaller}")
+    return svd_lowrank(A - mean(A, -2, True) if center else A, count, niter)
+
+
+in_linalg(matrix_exp)
+in_linalg(matrix_power)
+front("matrix_power")(matrix_power)
+
+
+@in_linalg
+def vander(x: Any, *, N: int | None = None) -> Any:
+    """The powers 0 … N-1 of every entry along a new last axis."""
+    from symgrad.ops.reductions.scans import cumprod_op
+
+    x = x if shape_of(x) else reshape(x, 1)
+    n = shape_of(x)[-1] if N is None else N
+    ndim = len(shape_of(x))
+    ones = expand(np.ones((), x.dtype), (*shape_of(x), 1))
+    if n < 2:
+        return ones
+    powers = cumprod_op(expand(unsqueeze(x, -1), (*shape_of(x), n - 1)), dim=ndim)
+    return cat([ones, powers], -1)
+
+
+@front("vander", method=False)
+def powers(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """The powers of every entry of a vector along a new last axis, the highest first unless ``increasing``."""
+    if len(shape_of(x)) != 1:
+        raise ShapeError(f"x must be a one-dimensional tensor, got shape {tuple(shape_of(x))}.")
+    if N is not None and N < 0:
+        raise ArgumentError(f"N must be non-negative, got {N}.")
+    if N in (0, 1):
+        return clone(narrow(reshape(ones_like(x), -1, 1), 1, 0, N))
+    out = vander(x, N=N)
+    return out if increasing else flip(out, (-1,))
+
+
+@in_linalg
+def householder_product(A: Any, tau: Any) -> Any:
+    """The first columns of the product of the reflections I - tau_k v_k v_kᴴ, with v_k below the diagonal of A."""
+    rows, columns = shape_of(A)[-2:]
+    if not shape_of(tau)[-1]:
+        return where(np.zeros((), bool), A, np.eye(rows, columns, dtype=A.dtype))
+    start = wrapped_like(A, np.broadcast_to(np.eye(rows, dtype=A.dtype), (*shape_of(A)[:-1], rows)).copy())
+    full = _reflections(A, tau, start)
+    return narrow(full, -1, 0, columns)
+
+
+def _reflections(A: Any, tau: Any, x: Any, adjoint: bool = False) -> Any:
+    """The product of reflections (or its adjoint) times ``x``, one reflection at a time."""
+    eye = np.equal.outer(*(np.arange(n) for n in shape_of(A)[-2:]))
+    vectors = where(eye, 1, tril_op(A, k=-1))
+    order = range(shape_of(tau)[-1])
+    for k in order if adjoint else reversed(order):
+        v = vectors[..., :, k : k + 1]
+        t = unsqueeze(unsqueeze(tau[..., k], -1), -1)
+        x = x - (conj(t) if adjoint else t) * (v @ (mH(v) @ x))
+    return x
+
+
+@front("ormqr", words={"input2": "tau", "input3": "other"})
+def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
+    """Q · other (or other · Q), or with Qᴴ, for the Q of ``householder_product``."""
+    sides = [len(shape_of(x)) for x in (input, other)]
+    if min(sides) < 2:
+        named = "input" if sides[0] < 2 else "other"
+        raise ShapeError(f"torch.ormqr: {named} must have at least 2 dimensions.")
+    count = min(shape_of(other)[-2 if left else -1], shape_of(input)[-1])
+    if shape_of(tau)[-1:] != (count,):
+        raise ShapeError(
+            f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{-2 if left else -1}], input.shape[-1]): "
+            f"{count}, got tau of shape {tuple(shape_of(tau))}"
+        )
+    if left:
+        return _reflections(input, tau, other, transpose)
+    return mH(_reflections(input, tau, mH(other), not transpose))

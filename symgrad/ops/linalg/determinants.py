@@ -1,0 +1,236 @@
+"""Determinants: of matrices, their logarithms and signs, and the adjugate, which is their derivative."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.op import Op, elementwise, front, is_complex, primitive, shape_of
+from symgrad.ops.calls.results import Named, named
+from symgrad.ops.elementwise.complex import conj, imag
+from symgrad.ops.elementwise.select import where
+from symgrad.ops.linalg.contraction import einsum
+from symgrad.ops.linalg.matrices import check_square, inv_op, matrix_front, mH
+from symgrad.ops.reductions.products import divided_where, made_of
+from symgrad.ops.shapes.shaping import ones_like, unsqueeze_op, zeros_like
+from symgrad.precision import digits, single
+
+
+def _det_vjp(g: Any, out: Any, x: Any) -> Any:
+    if shape_of(x)[-1] == 1:
+        return _scalar(g) * ones_like(x)  # the matrix is its determinant, which has no part in the slope
+    return _scalar(g) * mH(det_divided_op(out, x))
+
+
+def _scalar(g: Any) -> Any:
+    """A batch of numbers as a batch of 1 × 1 matrices, so that it scales matrices."""
+    ndim = len(shape_of(g))
+    return unsqueeze_op(unsqueeze_op(g, dim=ndim), dim=ndim + 1) if ndim else g
+
+
+adjugate_op: Op = primitive(
+    "adjugate",
+    kernels.adjugate,
+    (lambda g, out, x: adjugate_moved_op(x, g),),
+    infer=lambda shape: shape,
+    dtypes="float",
+    domain="invertible",
+    define=lambda x: _scalar(det_op(x)) * inv_op(x),
+    single=single.smooth(kernels.adjugate),
+    refuses={"h": "lu_cpu"},
+    latex=r"\operatorname{{adj}}\left({0}\right)",
+    expanded=True,
+    doc="Transposed cofactors: det(X) X⁻¹, right for singular matrices too in value and in the derivatives of det.",
+)
+
+
+def _as_moved(x: Any, g: Any) -> Any:
+    # adj(X) = det(X) X⁻¹ where X is regular; the adjugate of a number is 1.
+    if shape_of(x)[-1] == 1:
+        return zeros_like(x)
+    inverse = inv_op(x)
+    h = mH(inverse)
+    inside = _scalar(einsum("...ij,...ij->...", g, conj(inverse)))
+    return _scalar(conj(det_op(x))) * (inside * h - h @ g @ h)
+
+
+def _moved_twice(h: Any, x: Any, g: Any) -> Any:
+    # The second derivative of det(X) X⁻¹ along Gᴴ and H, for regular X.
+    inverse = inv_op(x)
+    a, b = inverse @ mH(g), inverse @ h
+    both = a @ b
+    over, trace_a, trace_b = (_scalar(einsum("...ii->...", m)) for m in (both, a, b))
+    inside = (trace_a * trace_b - over) * inverse
+    return mH(_scalar(det_op(x)) * (inside + (both + b @ a - trace_a * b - trace_b * a) @ inverse))
+
+
+adjugate_moved_op: Op = primitive(
+    "adjugate_moved",
+    kernels.adjugate_moved,
+    (
+        lambda h, out, x, g: _moved_twice(h, x, g),
+        lambda h, out, x, likeg: mH(adjugate_moved_op(x, mH(h))),
+    ),
+    infer=lambda x, g: x,
+    dtypes="float",
+    domain=("invertible", "real"),
+    define=_as_moved,
+    refuses={"h": "lu_cpu"},
+    expanded=True,
+    example=("matrix", "matrix", {}),
+    doc="The pullback of the adjugate, right for singular matrices, too; its own derivative is that of regular ones.",
+)
+nonsingular_op: Op = elementwise(
+    "nonsingular",
+    kernels.nonsingular,
+    None,
+    public=(),
+    result=lambda dtype: np.dtype(bool),
+    domain="real",
+    digits=lambda mp, x: x != 0,
+    doc="Whether a matrix of this determinant is far enough from singular ones to be inverted; no derivative.",
+)
+det_divided_op: Op = primitive(
+    "det_divided",
+    kernels.det_divided,
+    (
+        lambda g, out, det, x: _by_det(conj(out), g, det),
+        lambda g, out, det, x: det_divided_twice_op(g, det, x),
+    ),
+    infer=lambda det, x: x,
+    define=lambda det, x: _divided(det, x),
+    domain=("nonzero", "invertible"),
+    refuses={"h": "lu_cpu"},
+    expanded=True,
+    example=(6.0, "matrix", {}),
+    doc="A determinant times the inverse of its matrix, the transposed cofactors; the adjugate of singular matrices.",
+)
+
+
+def _by_det(g: Any, slopes: Any, det: Any) -> Any:
+    return divided_where(einsum("...ij,...ij->...", g, slopes), conj(det), nonsingular_op(det))
+
+
+def _divided(det: Any, x: Any) -> Any:
+    if made_of(det, "det", x, {}):
+        return adjugate_op(x)
+    return where(_scalar(nonsingular_op(det)), _scalar(det) * inv_op(x), adjugate_op(x))
+
+
+det_divided_twice_op: Op = primitive(
+    "det_divided_twice",
+    kernels.det_divided_twice,
+    (
+        lambda h, twice, likeg, det, x: mH(det_divided_twice_op(mH(h), det, x)),
+        lambda h, twice, g, det, x: _by_det(conj(h), twice, det),
+        lambda h, twice, g, det, x: _twice_by_matrix(h, twice, g, det, x),
+    ),
+    infer=lambda g, det, x: x,
+    define=lambda g, det, x: _divided_twice(g, det, x),
+    domain=("real", "nonzero", "invertible"),
+    refuses={"h": "lu_cpu"},
+    expanded=True,
+    example=("matrix", 6.0, "matrix", {}),
+    doc="The pullback of det·inverse to the matrix, where the determinant is a value of its own.",
+)
+
+
+def _twice_by_matrix(h: Any, twice: Any, g: Any, det: Any, x: Any) -> Any:
+    # Through the two inverses of -det X⁻ᴴ G X⁻ᴴ.
+    regular = _scalar(nonsingular_op(det))
+    inverse = divided_where(det_divided_op(det, x), _scalar(det), regular)
+    back = twice @ mH(inverse @ h) + mH(h @ inverse) @ twice
+    return where(regular, -back, _moved_twice(h, x, g))
+
+
+def _divided_twice(g: Any, det: Any, x: Any) -> Any:
+    inverse = mH(inv_op(x))
+    regular = -_scalar(conj(det)) * (inverse @ g @ inverse)
+    if made_of(det, "det", x, {}):
+        return regular
+    return where(_scalar(nonsingular_op(det)), regular, adjugate_moved_op(x, g))
+
+
+det_op: Op = primitive(
+    "det",
+    kernels.det,
+    (lambda g, out, x: _det_vjp(g, out, x),),
+    infer=lambda shape: shape[:-2],
+    node="LinalgDet",
+    dtypes="float",
+    refuses={"bui": "linalg.det: Expected a floating point or complex tensor as input. Got {dtype}", "h": "lu_cpu"},
+    domain="invertible",
+    single=single.real(single.det, np.linalg.det),
+    code=lambda x: f"np.linalg.det({x})",
+    digits=digits.by_matrix(digits.det),
+    doc="Determinant of square matrices.",
+)
+
+
+def _refusals_of(name: str) -> dict[str, str]:
+    """What is said of dtypes that a logarithm of a determinant does not take."""
+    return {
+        "bui": f"{name}: Expected a floating point or complex tensor as input. Got {{dtype}}",
+        "h": f"{name}: Low precision dtypes not supported. Got {{dtype}}",
+    }
+
+
+logdet_op: Op = primitive(
+    "logdet",
+    kernels.logdet,
+    (lambda g, out, x: _scalar(g) * mH(inv_op(x)),),
+    infer=lambda shape: shape[:-2],
+    node="Logdet",
+    dtypes="float",
+    refuses=_refusals_of("logdet"),
+    domain="positive-definite",
+    digits=digits.by_matrix(digits.logdet),
+    doc="log det of square matrices; nan for a negative determinant.",
+)
+logabsdet_op: Op = primitive(
+    "logabsdet",
+    kernels.logabsdet,
+    (lambda g, out, x: _scalar(g) * mH(inv_op(x)),),
+    infer=lambda shape: shape[:-2],
+    result=lambda dtype: np.zeros((), dtype).real.dtype,
+    node="LinalgSlogdet",
+    dtypes="float",
+    refuses=_refusals_of("linalg.slogdet"),
+    domain="invertible",
+    latex=r"\log\left|\det\left({0}\right)\right|",
+    digits=digits.by_matrix(digits.logabsdet),
+    doc="log|det| of square matrices.",
+)
+slogdet_sign_op: Op = primitive(
+    "slogdet_sign",
+    kernels.slogdet_sign,
+    (lambda g, out, x: _phase_vjp(g, out, x),),
+    infer=lambda shape: shape[:-2],
+    node="LinalgSlogdet",
+    dtypes="float",
+    refuses=_refusals_of("linalg.slogdet"),
+    domain="invertible",
+    latex=r"\operatorname{{sign}}\det\left({0}\right)",
+    digits=digits.by_matrix(digits.slogdet_sign),
+    doc="Sign (complex: phase) of the determinant.",
+)
+
+
+def _phase_vjp(g: Any, out: Any, x: Any) -> Any:
+    # d sign = i Im(tr X⁻¹ dX) sign: zero for real matrices, the turning of the phase for complex ones.
+    if not is_complex(x):
+        return 0 * x
+    return _scalar(-1j * imag(conj(g) * out)) * mH(inv_op(x))
+
+
+det = matrix_front(det_op, "det", "det")
+logdet = matrix_front(logdet_op, "logdet", "logdet")
+
+
+@front("slogdet", op=logabsdet_op)
+def slogdet(A: Any) -> Named:
+    """Sign and log|det| of square matrices."""
+    check_square(A, "slogdet")
+    return named("slogdet")((slogdet_sign_op(A), logabsdet_op(A)))

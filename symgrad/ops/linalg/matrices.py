@@ -1,0 +1,552 @@
+"""Matrix products, structure (diag, trace, kron) and linear algebra (inv, solve, cholesky)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.errors import ArgumentError, ShapeError
+from symgrad.op import Op, Spec, broadcast_shapes, front, multilinear, primitive, shape_of
+from symgrad.ops.calls import fits
+from symgrad.ops.elementwise.arithmetic import closed
+from symgrad.ops.elementwise.complex import conj
+from symgrad.ops.linalg.contraction import contract, einsum
+from symgrad.ops.reductions.sums import cast, int_to_long
+from symgrad.ops.rules.refusals import kind_of
+from symgrad.ops.shapes.shaping import axis_of, mT, ones_like, permute_op, reshape, unsqueeze_op
+from symgrad.ops.shapes.sizes import product_size
+from symgrad.ops.torch_nodes.rewrites import rewritten
+from symgrad.precision import digits, single
+
+
+def mH(x: Any) -> Any:
+    """Conjugate transpose of the last two axes."""
+    return conj(mT(x))
+
+
+@front("adjoint")
+def _conjugate_transpose(input: Any) -> Any:
+    """Conjugate transpose of the last two axes: ``x.mH``."""
+    ndim = len(shape_of(input))
+    if ndim == 1:
+        raise ShapeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return mH(input) if ndim else conj(input)
+
+
+adjoint: Op = primitive(
+    "adjoint",
+    lambda x: np.conj(np.swapaxes(x, -1, -2)),
+    (lambda g, out, x: adjoint(g),),
+    linear=True,
+    infer=lambda shape: (*shape[:-2], shape[-1], shape[-2]),
+    code=lambda x: f"np.conj(np.swapaxes({x}, -1, -2))",
+    define=lambda x: conj(mT(x)),
+    domain="real",
+    digits="kernel",
+    expanded=True,
+    example=("matrix", {}),
+    doc="Conjugate transpose of the last two axes, as formulas write it.",
+)
+"""Xᴴ as one op: programs run a transpose and a conjugate, texts of formulas show this one."""
+
+
+def _matmul_spec(a: Any, b: Any) -> Spec:
+    """Labels: 0 rows, 1 inner, 2 columns, 10 … batch axes counted from the right (20 … where stretched)."""
+    left = (1,) if len(a) == 1 else (0, 1)
+    right = (1,) if len(b) == 1 else (1, 2)
+    batch = broadcast_shapes(tuple(a[:-2]), tuple(b[:-2]))
+
+    def labels(shape: Any) -> tuple[int, ...]:
+        sizes = tuple(shape[:-2])
+        offset = len(batch) - len(sizes)
+        return tuple(
+            (20 + 10 * (shape is b) + k) if size == 1 and batch[offset + k] != 1 else 10 + len(batch) - offset - k
+            for k, size in enumerate(sizes)
+        )
+
+    out = tuple(10 + len(batch) - k for k in range(len(batch)))
+    rows = (0,) if len(a) > 1 else ()
+    columns = (2,) if len(b) > 1 else ()
+    return ((*labels(a), *left), (*labels(b), *right)), (*out, *rows, *columns)
+
+
+def _matmul_shape(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not a or not b or a[-1] != (b[0] if len(b) == 1 else b[-2]):
+        shown = " and ".join("x".join(map(str, s)) or "scalar" for s in (a, b))
+        raise ShapeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({shown}): the last axis of the first must equal the "
+            f"{'only' if len(b) == 1 else 'second-last'} axis of the second."
+        )
+    batch = broadcast_shapes(tuple(a[:-2]), tuple(b[:-2]))
+    return (*batch, *(a[-2:-1] if len(a) > 1 else ()), *(b[-1:] if len(b) > 1 else ()))
+
+
+def _matmul_node(a: Any, b: Any) -> str:
+    kinds = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (1, 2): "SqueezeBackward4"}
+    if len(a) == 2 < len(b):  # torch turns the factors round, and the product back
+        return "Transpose" if 1 in (a[0], b[-1]) else "Clone"
+    return kinds.get((len(a), len(b)), "UnsafeView")
+
+
+def _folded(a: Any, b: Any) -> tuple[int, ...]:
+    """The batch that torch folds into the rows of a matrix, where it has to be copied for that."""
+    if a.ndim > 2 >= b.ndim:
+        return () if a.flags.c_contiguous else (0,)
+    return (1,) if a.ndim <= 2 < b.ndim and not b.swapaxes(-1, -2).flags.c_contiguous else ()
+
+
+matmul_op: Op = multilinear(
+    "matmul",
+    kernels.matmul,
+    _matmul_spec,
+    single=single.real(single.matmul, kernels.matmul),
+    refuses="b",
+    infer=_matmul_shape,
+    node=_matmul_node,
+    copies=_folded,
+    code=lambda a, b: f"{closed(a)} @ {closed(b)}",
+    example=("matrix", "vector", {}),
+    doc="Matrix product over the last two axes, batched over the others.",
+)
+
+
+@front("matmul", op=matmul_op)
+def matmul(input: Any, other: Any) -> Any:
+    """Matrix product with NumPy's rules for vectors and batches.
+
+    Raises ``ShapeError`` when the inner sizes differ.
+
+    Vectors of n entries, matrices (n, m) and batches (…, n, m) are taken; the dtypes are promoted.
+
+    >>> import symgrad as sg
+    >>> sg.matmul(sg.tensor([[1.0, 2.0], [3.0, 4.0]]), sg.tensor([1.0, -1.0]))
+    tensor([-1., -1.])
+    """
+    a, b = shape_of(input), shape_of(other)
+    _matmul_shape(a, b)
+    made = matmul_op(input, other)
+    return rewritten(made) if len(a) == 1 and len(b) == 2 else made
+
+
+def _ranked(name: str, a: int, b: int, word: str) -> Any:
+    def call(input: Any, other: Any) -> Any:
+        ranks = (len(shape_of(input)), len(shape_of(other)))
+        if (a, b) == (1, 1):
+            fits.of_vectors("dot", input, other)
+        if ranks != (a, b):
+            raise ShapeError(f"{name}: expected tensors with {a} and {b} axes, got {ranks[0]} and {ranks[1]}.")
+        return matmul(input, other)
+
+    call.__name__ = name
+    call.__doc__ = f"The matrix product of tensors with {a} and {b} axes."
+    return front(name, op=matmul_op, words={word: "other"})(call)
+
+
+mm = _ranked("mm", 2, 2, "mat2")
+mv = _ranked("mv", 2, 1, "vec")
+dot = _ranked("dot", 1, 1, "tensor")
+inner = _ranked("vdot", 1, 1, "other")
+bmm = _ranked("bmm", 3, 3, "mat2")
+
+
+def _outer_spec(a: Any, b: Any) -> Spec:
+    return ((0,), (1,)), (0, 1)
+
+
+outer_op: Op = multilinear(
+    "outer",
+    np.multiply.outer,
+    _outer_spec,
+    infer=lambda a, b: (*a, *b),
+    node="Mul",
+    code=lambda a, b: f"np.multiply.outer({a}, {b})",
+    example=("vector", "vector", {}),
+    doc="a bᵀ of two vectors.",
+)
+
+
+@front("outer", "ger", op=outer_op)
+def outer(input: Any, vec2: Any) -> Any:
+    """The matrix input_i · vec2_j of two vectors."""
+    for k, x in enumerate((input, vec2)):
+        if len(shape_of(x)) != 1:
+            raise ShapeError(
+                f"outer: Expected 1-D argument {'self' if k == 0 else 'vec2'}, but got {len(shape_of(x))}-D"
+            )
+    return outer_op(input, vec2)
+
+
+# ------------------------------------------------------------------------------------------ structure
+
+
+def _diagonal_spec(shape: Any, *, offset: int, dim1: int, dim2: int) -> Spec:
+    labels = list(range(len(shape)))
+    labels[dim2] = labels[dim1]
+    rest = [x for k, x in enumerate(labels) if k not in (dim1, dim2)]
+    return (tuple(labels),), (*rest, dim1)
+
+
+def _with_diagonal(whole: Any, part: Any, *, offset: int, dim1: int, dim2: int) -> Any:
+    """A whole whose main diagonal is ``part``; the other ones have been cut to be main ones."""
+    assert not offset
+    from symgrad.ops.indexing.getitem import Index, index_put_op
+
+    order = (*(k for k in range(len(shape_of(whole))) if k not in (dim1, dim2)), dim1, dim2)
+    ends = np.arange(shape_of(part)[-1])
+    moved = index_put_op(permute_op(whole, dims=order), part, index=Index((Ellipsis, ends, ends)))
+    return permute_op(moved, dims=tuple(int(k) for k in np.argsort(order)))
+
+
+diagonal_main: Op = multilinear(
+    "diagonal",
+    lambda x, offset, dim1, dim2: np.diagonal(x, offset, dim1, dim2),
+    _diagonal_spec,
+    infer=lambda shape, offset, dim1, dim2: (
+        *(s for k, s in enumerate(shape) if k not in (dim1, dim2)),
+        _shorter(shape[dim1], shape[dim2]),
+    ),
+    code=lambda x, offset, dim1, dim2: f"np.diagonal({x}, {offset}, {dim1}, {dim2})",
+    view=True,
+    put_back=_with_diagonal,
+    fused=("DiagonalBackward", None),
+    example=("matrix", {"offset": 0, "dim1": 0, "dim2": 1}),
+    doc="Main diagonal of two axes, as the last axis.",
+)
+
+
+def _shorter(a: Any, b: Any) -> Any:
+    return a if a == b else min(a, b)
+
+
+def _band(shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> tuple[slice, slice, int]:
+    rows, columns = shape[dim1], shape[dim2]
+    length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    top, left = max(-offset, 0), max(offset, 0)
+    return slice(top, top + length), slice(left, left + length), length
+
+
+@front("diagonal", op=diagonal_main)
+def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """The ``offset``-th diagonal of the axes ``dim1`` and ``dim2``, as the last axis."""
+    shape = shape_of(input)
+    a, b = axis_of(dim1, len(shape)), axis_of(dim2, len(shape))
+    if a == b:
+        raise ShapeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    if offset or shape[a] != shape[b]:
+        from symgrad.ops.indexing.getitem import getitem
+
+        rows, columns, _ = _band(tuple(map(int, shape)), offset, a, b)
+        index = [slice(None)] * len(shape)
+        index[a], index[b] = rows, columns
+        input = getitem(input, tuple(index))
+    return diagonal_main(input, offset=0, dim1=a, dim2=b)
+
+
+@front("diag_embed", op=diagonal_main)
+def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """The last axis spread over the ``offset``-th diagonal of two new axes, ``dim1`` and ``dim2`` of the result."""
+    ndim = len(shape_of(input)) + 1
+    if (rows := axis_of(dim1, ndim)) == (columns := axis_of(dim2, ndim)):
+        raise ArgumentError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    square = _diagonal_square(input, offset)
+    if (rows, columns) == (ndim - 2, ndim - 1):
+        return square
+    from symgrad.ops.shapes.shaping import movedim
+
+    return movedim(square, (-2, -1), (rows, columns))
+
+
+def _diagonal_square(input: Any, offset: int) -> Any:
+    shape = shape_of(input)
+    n = len(shape)
+    labels = tuple(range(n))
+    square = contract((input,), (labels,), (*labels, n - 1), (*shape, shape[-1]))
+    if not offset:
+        return square
+    from symgrad.ops.shapes.joining import embed_op
+
+    size = shape[-1] + abs(offset)
+    rows = embed_op(square, dim=n - 1, start=max(-offset, 0), size=size)
+    return embed_op(rows, dim=n, start=max(offset, 0), size=size)
+
+
+@front("diag", op=diagonal_main)
+def diag(input: Any, diagonal: int = 0) -> Any:
+    """A vector as a diagonal matrix, or the diagonal of a matrix."""
+    ndim = len(shape_of(input))
+    if ndim not in (1, 2):
+        raise ShapeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
+    return diag_embed(input, diagonal) if ndim == 1 else _diagonal_of(input, diagonal)
+
+
+_diagonal_of = diagonal
+
+
+def _trace_spec(shape: Any) -> Spec:
+    return ((0, 0),), ()
+
+
+trace_op: Op = multilinear(
+    "trace",
+    lambda x: np.trace(x, dtype=np.int64 if x.dtype.kind in "bui" else None),
+    _trace_spec,
+    refuses="b",
+    result=int_to_long,
+    infer=lambda shape: (),
+    code=lambda x: f"np.trace({x})",
+    single=single.smooth(np.trace),
+    example=("matrix", {}),
+    doc="Sum of the diagonal.",
+)
+
+
+@front("trace", op=trace_op)
+def trace(input: Any) -> Any:
+    """Sum of the main diagonal of a matrix."""
+    shape = shape_of(input)
+    if len(shape) != 2:
+        raise ShapeError(f"trace: expected a matrix, but got tensor with dim {len(shape)}")
+    return trace_op(input) if shape[0] == shape[1] else einsum("i->", diagonal(input))
+
+
+@front("kron", method=True)
+def kron(input: Any, other: Any) -> Any:
+    """Kronecker product: blocks input_ij · other."""
+    a, b = shape_of(input), shape_of(other)
+    rank = max(len(a), len(b))
+    x = reshape(input, *(1,) * (rank - len(a)), *a)
+    y = reshape(other, *(1,) * (rank - len(b)), *b)
+    left, right = tuple(range(0, 2 * rank, 2)), tuple(range(1, 2 * rank, 2))
+    a, b = shape_of(x), shape_of(y)
+    pairs = tuple(s for pair in zip(a, b, strict=True) for s in pair)
+    blocks = contract((x, y), (left, right), tuple(range(2 * rank)), pairs)
+    return reshape(blocks, *(product_size(p, q) for p, q in zip(a, b, strict=True)))
+
+
+def contracted(x: Any, dim: int) -> Any:
+    """The sum along one axis, which stays at size 1."""
+    labels = tuple(range(len(shape_of(x))))
+    kept = tuple(k for k in labels if k != dim)
+    total = contract((x,), (labels,), kept, tuple(shape_of(x)[k] for k in kept))
+    return unsqueeze_op(cast(total, x.dtype) if kind_of(x) in "bui" else total, dim=dim)
+
+
+@front("tensordot", method=False)
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+    """Sum over pairs of axes: the last ``dims`` of ``a`` with the first of ``b``, or the two lists given."""
+    na, nb = len(shape_of(a)), len(shape_of(b))
+    if isinstance(dims, int):
+        dims = (list(range(na - dims, na)), list(range(dims)))
+    left, right = ([axis_of(d, n) for d in ds] for ds, n in zip(dims, (na, nb), strict=True))
+    la = list(range(na))
+    lb = [100 + k for k in range(nb)]
+    for i, j in zip(left, right, strict=True):
+        if shape_of(a)[i] != shape_of(b)[j] and 1 in (shape_of(a)[i], shape_of(b)[j]):
+            # A size of 1 broadcasts, so that the other axis is summed on its own.
+            a, b = (contracted(x, k) for x, k in ((a, i), (b, j)))
+        if shape_of(a)[i] != shape_of(b)[j]:
+            raise ShapeError(f"tensordot: axis {i} of size {shape_of(a)[i]} meets axis {j} of size {shape_of(b)[j]}.")
+        lb[j] = la[i]
+    out = [x for k, x in enumerate(la) if k not in left] + [x for k, x in enumerate(lb) if k not in right]
+    sizes = dict(zip(la + lb, (*shape_of(a), *shape_of(b)), strict=True))
+    return contract((a, b), (tuple(la), tuple(lb)), tuple(out), tuple(sizes[x] for x in out))
+
+
+# ------------------------------------------------------------------------------------------ linear algebra
+
+
+def check_square(x: Any, name: str) -> None:
+    shape = shape_of(x)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise ShapeError(f"linalg.{name}: A must be batches of square matrices, but got shape {tuple(shape)}.")
+
+
+def matrix_front(op: Op, name: str, *names: str) -> Any:
+    def call(A: Any) -> Any:
+        check_square(A, name)
+        return op(A)
+
+    call.__name__ = name
+    call.__doc__ = f"{op.doc}  Raises ``ShapeError`` unless the last two axes are square."
+    return front(*names, op=op)(call)
+
+
+inv_op: Op = primitive(
+    "inv",
+    np.linalg.inv,
+    (lambda g, out, like: -(mH(out) @ g @ mH(out)),),
+    jvp=(lambda t, out, like: -(out @ t @ out),),
+    infer=lambda shape: shape,
+    node="LinalgInvEx",
+    dtypes="float",
+    domain="invertible",
+    code=lambda x: f"np.linalg.inv({x})",
+    layout="columns",
+    refuses={"h": "linalg.inv: Low precision dtypes not supported. Got {dtype}"},
+    digits=digits.by_matrix(digits.inv),
+    fails="linalg.inv: The inversion could not be completed because the input matrix is singular",
+    doc="Inverse of square matrices.",
+)
+solve_op: Op = primitive(
+    "solve",
+    kernels.solve,
+    (
+        lambda g, out, a, like: _solve_matrix_vjp(solve_op(mH(a), g), out),
+        lambda g, out, a, like: solve_op(mH(a), g),
+    ),
+    jvp=(
+        lambda t, out, a, like: -solve_op(a, t @ out),
+        lambda t, out, a, like: solve_op(a, t),
+    ),
+    infer=lambda a, b: b if len(b) == 1 else (*broadcast_shapes(tuple(a[:-2]), tuple(b[:-2])), *b[-2:]),
+    node="LinalgSolveEx",
+    dtypes="float",
+    domain="invertible",
+    together=True,
+    layout="columns",
+    refuses={"h": "lu_cpu"},
+    digits=digits.by_matrix(digits.solve),
+    fails="torch.linalg.solve: The solver failed because the input matrix is singular",
+    example=("matrix", "vector", {}),
+    doc="Solution x of A x = b.",
+)
+
+
+def _solve_matrix_vjp(gb: Any, x: Any) -> Any:
+    if len(shape_of(x)) == 1:
+        return -outer(gb, conj(x))
+    return -(gb @ mH(x))
+
+
+def _half(A: Any, upper: bool, unit: bool) -> Any:
+    """The triangle of A that is read, without the diagonal where ones stand for it."""
+    return triu_op(A, k=int(unit)) if upper else tril_op(A, k=-int(unit))
+
+
+def _triangular_define(a: Any, b: Any, *, upper: bool, unit: bool) -> Any:
+    triangle = _half(a, upper, unit)
+    return solve_op(triangle + diag_embed(diagonal(ones_like(a), 0, -2, -1)) if unit else triangle, b)
+
+
+def _solve_triangular_vjp(g: Any, out: Any, a: Any, like: Any, *, upper: bool, unit: bool) -> Any:
+    back = solve_triangular_op(mH(a), g, upper=not upper, unit=unit)
+    return -_half(back @ mH(out), upper, unit)
+
+
+solve_triangular_op: Op = primitive(
+    "solve_triangular",
+    kernels.solve_triangular,
+    (
+        _solve_triangular_vjp,
+        lambda g, out, a, like, *, upper, unit: solve_triangular_op(mH(a), g, upper=not upper, unit=unit),
+    ),
+    jvp=(
+        lambda t, out, a, like, *, upper, unit: (
+            -solve_triangular_op(a, _half(t, upper, unit) @ out, upper=upper, unit=unit)
+        ),
+        lambda t, out, a, like, **p: solve_triangular_op(a, t, **p),
+    ),
+    infer=lambda a, b, **_: b,
+    node="LinalgSolveTriangular",
+    dtypes="float",
+    domain="invertible",
+    define=_triangular_define,
+    together=True,
+    refuses={"h": "triangular_solve_cpu"},
+    expanded=True,
+    example=("matrix", "matrix", {"upper": True, "unit": False}),
+    doc="Solution X of A X = B for a triangular A, of which only that triangle is read.",
+)
+
+
+inv = matrix_front(inv_op, "inv", "inverse")
+
+
+def solve(A: Any, B: Any) -> Any:
+    """The solution X of A X = B; ``B`` is a vector or columns.  Raises ``ShapeError`` when sizes do not fit."""
+    check_square(A, "solve")
+    a, b = shape_of(A), shape_of(B)
+    if (b[0] if len(b) == 1 else b[-2]) != a[-1]:
+        raise ShapeError(f"linalg.solve: A of shape {tuple(a)} and B of shape {tuple(b)} do not fit in their rows.")
+    return solve_op(A, B)
+
+
+def _phi(x: Any) -> Any:
+    """Lower triangle with the diagonal halved."""
+    return tril_op(x, k=0) - diag_embed(diagonal(x, 0, -2, -1)) / 2
+
+
+cholesky_op: Op = primitive(
+    "cholesky",
+    np.linalg.cholesky,
+    (lambda g, out, like: _cholesky_vjp(g, out),),
+    infer=lambda shape: shape,
+    node="LinalgCholeskyEx",
+    dtypes="float",
+    domain="positive-definite",
+    code=lambda x: f"np.linalg.cholesky({x})",
+    layout="columns",
+    refuses={"h": "cholesky_cpu"},
+    digits=digits.by_matrix(digits.cholesky),
+    triangle=True,
+    fails="linalg.cholesky: The factorization could not be completed because the input is not positive-definite",
+    doc="Lower triangular L with A = L Lᴴ (Murray 2016 for the derivative).",
+)
+
+
+def _cholesky_vjp(g: Any, out: Any) -> Any:
+    middle = _phi(mH(out) @ g)
+    inverse = inv_op(tril_op(out, k=0))
+    full = mH(inverse) @ middle @ inverse
+    return (full + mH(full)) / 2
+
+
+cholesky = matrix_front(cholesky_op, "cholesky", "cholesky")
+
+
+def _triangle(name: str, kernel: Any, lower: bool) -> Op:
+    def rule(g: Any, out: Any, like: Any, *, k: int) -> Any:
+        return op(g, k=k)
+
+    op = primitive(
+        name,
+        lambda x, k: kernel(x, k),
+        (rule,),
+        linear=True,
+        infer=lambda shape, k: shape,
+        domain="real",
+        code=lambda x, k: f"np.{name}({x}, {k})",
+        digits="kernel",
+        example=("matrix", {"k": 0}),
+        doc=f"The {'lower' if lower else 'upper'} triangle of matrices, zeros elsewhere.",
+    )
+    return op
+
+
+tril_op: Op = _triangle("tril", np.tril, True)
+triu_op: Op = _triangle("triu", np.triu, False)
+
+
+@front("tril", op=tril_op)
+def tril(input: Any, diagonal: int = 0) -> Any:
+    """Lower triangle up to the ``diagonal``-th diagonal, zeros above."""
+    _check_matrix("tril", input)
+    return tril_op(input, k=diagonal)
+
+
+@front("triu", op=triu_op)
+def triu(input: Any, diagonal: int = 0) -> Any:
+    """Upper triangle from the ``diagonal``-th diagonal, zeros below."""
+    _check_matrix("triu", input)
+    return triu_op(input, k=diagonal)
+
+
+def _check_matrix(name: str, input: Any) -> None:
+    if len(shape_of(input)) < 2:
+        raise ShapeError(f"{name}: input tensor must have at least 2 dimensions, got shape {tuple(shape_of(input))}")
+
+
+__all__ = ["math"]

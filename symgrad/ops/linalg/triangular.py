@@ -1,0 +1,173 @@
+"""The LU decomposition and what is solved with it.
+
+The pivots are integers without derivative; with the rows in their order, one op (LU of a square matrix without
+pivoting) carries the rule, and the parts of wide and tall matrices follow from triangular systems.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.op import Op, front, primitive, shape_of
+from symgrad.ops.calls.naming import within
+from symgrad.ops.calls.results import named
+from symgrad.ops.calls.still import values_of, wrapped_like
+from symgrad.ops.indexing.getitem import gather_op
+from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH, solve, tril_op, triu_op
+from symgrad.ops.linalg.systems import solve_triangular
+from symgrad.ops.shapes.joining import cat, narrow
+from symgrad.ops.shapes.shaping import expand, ones_like, unsqueeze
+from symgrad.precision import digits
+
+lu_order_op: Op = primitive(
+    "lu_order",
+    kernels.lu_order,
+    (None,),
+    infer=lambda shape: shape[:-1],
+    result=lambda dtype: np.dtype(np.int64),
+    domain="distinct",
+    digits=digits.by_matrix(digits.lu_order),
+    doc="The order of rows that elimination with partial pivoting chooses; no derivative.",
+)
+
+
+def _lu_vjp(g: Any, out: Any, like: Any) -> Any:
+    upper = triu_op(out, k=0)
+    lower = out - upper + _identity(out)
+    left = tril_op(mH(lower) @ tril_op(g, k=-1), k=-1)
+    right = triu_op(triu_op(g, k=0) @ mH(upper), k=0)
+    return mH(solve(upper, mH(solve(mH(lower), left + right))))
+
+
+def _identity(x: Any) -> Any:
+    return diag_embed(diagonal(ones_like(x), 0, -2, -1))
+
+
+lu_op: Op = primitive(
+    "lu",
+    kernels.lu_plain,
+    (_lu_vjp,),
+    infer=lambda shape: shape,
+    node="LinalgLuFactorEx",
+    dtypes="float",
+    domain="distinct",
+    latex=r"\operatorname{{LU}}\left({0}\right)",
+    refuses={"h": "lu_cpu"},
+    digits=digits.by_matrix(digits.lu),
+    doc="L and U of square matrices without pivoting, in one array.",
+)
+
+
+def _in_order(A: Any, order: Any) -> Any:
+    """The rows of matrices in another order."""
+    rows = expand(unsqueeze(order, -1), shape_of(A))
+    return gather_op(A, rows, dim=len(shape_of(A)) - 2)
+
+
+def _factor(A: Any, pivot: bool) -> tuple[Any, Any]:
+    """LU of matrices of any shape in one array, and the order of rows."""
+    rows, columns = shape_of(A)[-2:]
+    count = min(rows, columns)
+    order = lu_order_op(A) if pivot else wrapped_like(A, np.broadcast_to(np.arange(rows), shape_of(A)[:-1]).copy())
+    x = _in_order(A, order)
+    square = lu_op(narrow(narrow(x, -2, 0, count), -1, 0, count))
+    if columns > count:
+        rest = solve_triangular(square, narrow(x, -1, count, columns - count), upper=False, unitriangular=True)
+        return cat([square, rest], -1), order
+    if rows > count:
+        rest = solve_triangular(square, narrow(x, -2, count, rows - count), upper=True, left=False)
+        return cat([square, rest], -2), order
+    return square, order
+
+
+def _unpacked(packed: Any) -> tuple[Any, Any]:
+    """L and U from the array that holds both."""
+    rows, columns = shape_of(packed)[-2:]
+    count = min(rows, columns)
+    lower = tril_op(narrow(packed, -1, 0, count), k=-1) + np.eye(rows, count, dtype=packed.dtype)
+    return lower, triu_op(narrow(packed, -2, 0, count), k=0)
+
+
+def _permutation(order: Any, like: Any) -> Any:
+    """The matrix P with A = P L U."""
+    return wrapped_like(like, np.swapaxes(np.eye(order.shape[-1], dtype=like.dtype)[order], -1, -2))
+
+
+@within("linalg")
+def lu(A: Any, *, pivot: bool = True) -> tuple[Any, ...]:
+    """P, L and U with A = P L U."""
+    packed, order = _factor(A, pivot)
+    place = _permutation(values_of(order), A) if pivot else wrapped_like(A, np.zeros(0, A.dtype))
+    return named("linalg_lu")((place, *_unpacked(packed)))
+
+
+def _pivots(A: Any, order: Any) -> Any:
+    return wrapped_like(A, kernels.swaps_of(values_of(order), min(*shape_of(A)[-2:])))
+
+
+@within("linalg")
+def lu_factor(A: Any, *, pivot: bool = True) -> tuple[Any, ...]:
+    """L and U in one array, and LAPACK's pivots."""
+    packed, order = _factor(A, pivot)
+    return named("linalg_lu_factor")((packed, _pivots(A, order)))
+
+
+@within("linalg")
+def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> tuple[Any, ...]:
+    """``lu_factor`` and the number of the first pivot that is 0, or 0 where none is."""
+    found = lu_factor(A, pivot=pivot)
+    return named("linalg_lu_factor_ex")((*found, _first_zero(found[0])))
+
+
+def _first_zero(packed: Any) -> Any:
+    """The number (from 1) of the first pivot that is 0, and 0 where there is none."""
+    zero = np.diagonal(values_of(packed), axis1=-2, axis2=-1) == 0
+    place = np.argmax(zero, -1) if zero.shape[-1] else np.zeros(zero.shape[:-1])
+    return wrapped_like(packed, np.where(zero.any(-1), place + 1, 0).astype(np.int32))
+
+
+@front("lu")
+def old_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> tuple[Any, ...]:
+    """L and U in one array, LAPACK's pivots, and if asked for the number of the first that is 0."""
+    found = lu_factor(A, pivot=pivot)
+    return (*found, _first_zero(found[0])) if get_infos else (*found,)
+
+
+@front("lu_unpack", method=False)
+def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, ...]:
+    """P, L and U from the results of ``lu_factor``."""
+    nothing = wrapped_like(LU_data, np.zeros(0, LU_data.dtype))
+    order = kernels.order_of(values_of(LU_pivots), shape_of(LU_data)[-2])
+    place = _permutation(order, LU_data) if unpack_pivots else nothing
+    parts = _unpacked(LU_data) if unpack_data else (nothing, nothing)
+    return named("lu_unpack")((place, *parts))
+
+
+@within("linalg", "lu_solve")
+def linalg_lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+    """X with A X = B (X A = B unless ``left``; Aᴴ if ``adjoint``) from the results of ``lu_factor``."""
+    if not left:
+        return mH(linalg_lu_solve(LU, pivots, mH(B), adjoint=not adjoint))
+    order = kernels.order_of(values_of(pivots), shape_of(LU)[-2])
+    batch = np.broadcast_shapes(tuple(shape_of(LU))[:-2], tuple(shape_of(B))[:-2])
+    right = expand(B, (*batch, *shape_of(B)[-2:]))
+    order = np.broadcast_to(order, (*batch, order.shape[-1]))
+    if adjoint:
+        half = solve_triangular(mH(LU), right, upper=False)
+        found = solve_triangular(mH(LU), half, upper=True, unitriangular=True)
+        return _in_rows(found, np.argsort(order, -1))
+    half = solve_triangular(LU, _in_rows(right, order), upper=False, unitriangular=True)
+    return solve_triangular(LU, half, upper=True)
+
+
+def _in_rows(x: Any, order: Any) -> Any:
+    return gather_op(x, np.broadcast_to(order[..., None], shape_of(x)), dim=len(shape_of(x)) - 2)
+
+
+@front("lu_solve")
+def old_lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
+    """X with A X = b from the results of ``lu_factor``."""
+    return linalg_lu_solve(LU_data, LU_pivots, b)

@@ -1,0 +1,1 @@
+"""The functions of ``nn.functional``: activations, layers, convolutions, pooling, resampling, losses."""

@@ -1,0 +1,250 @@
+"""Activation functions of ``nn.functional``: plain functions of ops, with ``inplace`` as in torch."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad.dtypes import finfo, float64, torch_name
+from symgrad.errors import ArgumentError
+from symgrad.op import front, shape_of
+from symgrad.ops.calls import fits
+from symgrad.ops.calls.naming import INPLACE, with_inplace, within, written
+from symgrad.ops.calls.still import values_of
+from symgrad.ops.elementwise.select import abs_, by_pieces, relu, where
+from symgrad.ops.elementwise.smooth import logsigmoid, sigmoid, tanh
+from symgrad.ops.elementwise.smooth import softplus as softplus_op
+from symgrad.ops.nn import neurons
+from symgrad.ops.reductions.softmax import log_softmax, softmax
+from symgrad.ops.rules.constants import exact
+from symgrad.ops.rules.refusals import kind_of
+from symgrad.ops.shapes.joining import chunk
+from symgrad.ops.shapes.shaping import axis_of, reshape
+
+
+def _activation(*names: str, method: bool = False) -> Callable[[Callable[..., Any]], Any]:
+    """Publish an activation in ``nn.functional`` with ``inplace=`` and as ``name_``; with ``method`` on tensors too."""
+
+    def publish(call: Callable[..., Any]) -> Any:
+        name = names[0] if names else call.__name__.rstrip("_")
+
+        @functools.wraps(call)
+        def function(input: Any, *args: Any, inplace: bool = False, **options: Any) -> Any:
+            return written(input, call, *args, **options) if inplace else call(input, *args, **options)
+
+        function.__signature__ = with_inplace(call)  # type: ignore[attr-defined]
+
+        def overwrite(input: Any, *args: Any, **options: Any) -> Any:
+            return written(input, call, *args, **options)
+
+        overwrite.__name__ = f"{name}_"
+        overwrite.__doc__ = f"``{name}`` in place."
+        within("nn.functional", *(names or (name,)))(function)
+        within("nn.functional", f"{name}_")(overwrite)
+        if method:
+            front(name)(call)
+            INPLACE.append(name)
+        return function
+
+    return publish
+
+
+_activation("relu")(lambda input: relu(input))
+_activation("sigmoid")(lambda input: sigmoid(input))
+_activation("tanh")(lambda input: tanh(input))
+within("nn.functional")(logsigmoid)
+within("special", "expit")(sigmoid)
+
+
+@_activation()
+def relu6(input: Any) -> Any:
+    """min(max(x, 0), 6); derivative 0 at both ends."""
+    return hardtanh(input, 0, 6)
+
+
+@_activation()
+def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+    """x limited to [min_val, max_val]; derivative 0 at the bounds."""
+    if max_val < min_val:
+        raise ArgumentError(f"hardtanh: min_val cannot be greater than max_val ({min_val} > {max_val}).")
+    if kind_of(input) == "i":
+        min_val, max_val = int(min_val), int(max_val)
+    inside = (input > min_val) & (input < max_val)
+    limited = where(inside, input, where(input >= max_val, max_val, where(input <= min_val, min_val, input)))
+    return by_pieces(limited, input)
+
+
+@_activation()
+def hardsigmoid(input: Any) -> Any:
+    """x/6 + 1/2 between -3 and 3, 0 and 1 outside."""
+    outside = where(input >= 3, 1, where(input <= -3, 0, 0 * input))  # nan stays nan, with derivative 0
+    return by_pieces(where((input > -3) & (input < 3), input / 6 + exact(1) / 2, outside), input)
+
+
+@_activation()
+def hardswish(input: Any) -> Any:
+    """x · hardsigmoid(x)."""
+    return neurons.hardswish(input)
+
+
+@_activation()
+def elu(input: Any, alpha: float = 1.0) -> Any:
+    """x above 0, alpha (e^x - 1) below."""
+    return neurons.elu(input, alpha, 1, 1)
+
+
+@_activation()
+def celu(input: Any, alpha: float = 1.0) -> Any:
+    """x above 0, alpha (e^(x/alpha) - 1) below."""
+    return neurons.elu(input, alpha, 1, alpha)
+
+
+@_activation()
+def selu(input: Any) -> Any:
+    """The self-normalising scale times elu (Klambauer et al. 2017)."""
+    return neurons.elu(input, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1)
+
+
+@_activation()
+def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
+    """x above 0, negative_slope · x below."""
+    return by_pieces(where(input > 0, input, input * negative_slope), input)
+
+
+@_activation("rrelu")
+def rrelu(
+    input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, *, generator: Any = None
+) -> Any:
+    """leaky_relu with a slope drawn for every entry that is not positive while training, the mean slope otherwise."""
+    if lower > upper:
+        raise ArgumentError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
+    if not training:
+        return by_pieces(where(input > 0, input, input * ((lower + upper) / 2)), input)
+    from symgrad.ops.noise import drawn
+
+    values = values_of(input)
+    slopes = np.ones(values.shape, values.dtype)
+    low = values <= 0
+    slopes[low] = drawn(generator).uniform((int(low.sum()),), np.dtype(np.float64)) * (upper - lower) + lower
+    return input * slopes
+
+
+@_activation("threshold")
+def threshold(input: Any, threshold: float, value: float) -> Any:
+    """x above the threshold, ``value`` elsewhere."""
+    return by_pieces(where(input <= threshold, value, input), input)
+
+
+@_activation("silu")
+def silu(input: Any) -> Any:
+    """x · sigmoid(x)."""
+    return neurons.silu(input)
+
+
+@_activation("mish")
+def mish(input: Any) -> Any:
+    """x · tanh(softplus(x))."""
+    return neurons.mish(input)
+
+
+@within("nn.functional")
+def gelu(input: Any, approximate: str = "none") -> Any:
+    """x · Φ(x) with the normal distribution function, or its tanh approximation."""
+    if approximate == "tanh":
+        return neurons.gelu_by_tanh(input)
+    if approximate != "none":
+        raise ArgumentError(f"approximate argument must be either none or tanh, not {approximate!r}.")
+    return neurons.gelu(input)
+
+
+@within("nn.functional")
+def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
+    """log(1 + e^(beta x)) / beta.
+
+    ``threshold`` is where torch gives x itself instead, for lack of an overflow-free form; at the default of 20 the
+    two differ by 2e-9, and here the exact value stays.  A lower threshold is kept to.
+    """
+    smooth = softplus_op(input) if beta == 1 else softplus_op(input * beta) / beta
+    return smooth if threshold >= 20 else where(input * beta > threshold, input, smooth)
+
+
+@within("nn.functional")
+def softsign(input: Any) -> Any:
+    """x / (1 + |x|)."""
+    return input / (1 + abs_(input))
+
+
+@within("nn.functional")
+def tanhshrink(input: Any) -> Any:
+    """x - tanh(x)."""
+    return input - tanh(input)
+
+
+@front("hardshrink")
+def hardshrink(input: Any, lambd: float = 0.5) -> Any:
+    """x outside [-lambd, lambd], 0 inside."""
+    return by_pieces(where((input >= -lambd) & (input <= lambd), 0, input), input)
+
+
+within("nn.functional")(hardshrink)
+
+
+@within("nn.functional")
+def softshrink(input: Any, lambd: float = 0.5) -> Any:
+    """x moved towards 0 by lambd, 0 within it."""
+    if lambd < 0:
+        dtype = getattr(input, "dtype", float64)
+        most = float(finfo(dtype).max)
+        raise ArgumentError(
+            f"lambda must be in range [0, {most:.6g}] for input dtype {torch_name(dtype)}, but found {lambd:.6g}"
+        )
+    return by_pieces(neurons.softshrink(input, lambd), input)
+
+
+@front("prelu")
+def prelu(input: Any, weight: Any) -> Any:
+    """x above 0, weight · x below; one weight, or one per channel (axis 1)."""
+    fits.prelu(input, weight)
+    ndim = len(shape_of(input))
+    if len(shape_of(weight)) == 1 and ndim > 1:
+        weight = reshape(weight, -1, *(1,) * (ndim - 2))
+    elif not ndim and shape_of(weight):
+        weight = reshape(weight, ())
+    return where(input > 0, input, weight * input)
+
+
+within("nn.functional")(prelu)
+
+
+@within("nn.functional")
+def glu(input: Any, dim: int = -1) -> Any:
+    """The first half along ``dim`` times the sigmoid of the second."""
+    axis = axis_of(dim, len(shape_of(input)))
+    if shape_of(input)[axis] % 2:
+        raise ArgumentError(f"Halving dimension must be even, but dimension {axis} is size {shape_of(input)[axis]}")
+    first, second = chunk(input, 2, axis)
+    return first * sigmoid(second)
+
+
+def _default_dim(dim: int | None, ndim: int) -> int:
+    return (0 if ndim in (0, 1, 3) else 1) if dim is None else dim
+
+
+def _softmax(name: str, call: Any, negate: bool) -> Any:
+    def function(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+        axis = _default_dim(dim, len(shape_of(input)))
+        return call(-input if negate else input, axis, dtype=dtype)
+
+    function.__name__ = name
+    function.__doc__ = f"{name} along ``dim``, computed in ``dtype`` if given."
+    return within("nn.functional")(function)
+
+
+_softmax("softmax", softmax, False)
+_softmax("log_softmax", log_softmax, False)
+_softmax("softmin", softmax, True)
+within("special")(softmax)
+within("special")(log_softmax)

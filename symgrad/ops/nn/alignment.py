@@ -1,0 +1,93 @@
+"""Connectionist temporal classification: the loss of all alignments of a sequence with a shorter one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from symgrad.op import front, shape_of
+from symgrad.ops.calls.naming import within
+from symgrad.ops.calls.still import values_of
+from symgrad.ops.elementwise.select import eq, where
+from symgrad.ops.indexing.getitem import gather, getitem
+from symgrad.ops.nn.losses import check_reduction
+from symgrad.ops.reductions.softmax import logsumexp
+from symgrad.ops.reductions.sums import mean, sum_
+from symgrad.ops.shapes.joining import cat, stack
+from symgrad.ops.shapes.shaping import reshape, unsqueeze
+
+
+def _numbers(lengths: Any) -> list[int]:
+    return [int(n) for n in values_of(lengths).reshape(-1)]
+
+
+def _labels(targets: Any, lengths: list[int]) -> list[Any]:
+    """The target of every sample, from rows or from one long vector."""
+    plain = values_of(targets)
+    if plain.ndim == 2:
+        return [plain[k, :n] for k, n in enumerate(lengths)]
+    ends = np.cumsum(lengths)
+    return [plain[end - n : end] for end, n in zip(ends, lengths, strict=True)]
+
+
+def _shifted(alpha: Any, by: int) -> Any:
+    """The states ``by`` places later, with log 0 in front."""
+    rows, count = shape_of(alpha)
+    front_part = np.full((rows, min(by, count)), -math.inf, alpha.dtype)
+    return cat([front_part, getitem(alpha, (slice(None), slice(0, max(count - by, 0))))], 1)
+
+
+def _losses(logs: Any, targets: list[Any], times: Any, blank: int) -> Any:
+    """-log of the probability of all alignments (Graves et al. 2006), for the whole batch at once.
+
+    ``logs`` is (time, batch, classes).  Shorter targets are filled up with blanks, which nobody reads.
+    """
+    counts = np.array([len(target) for target in targets], np.int64)
+    states = np.full((len(targets), 2 * int(counts.max(initial=0)) + 1), blank, np.int64)
+    for row, target in zip(states, targets, strict=True):
+        row[1 : 2 * len(target) : 2] = target
+    skips = np.zeros(states.shape, bool)
+    skips[:, 2:] = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
+    steps = max(1, int(times.max(initial=0)))
+    scores = gather(getitem(logs, slice(0, steps)), 2, np.broadcast_to(states, (steps, *states.shape)))
+    alpha = where(np.arange(states.shape[1]) < 2, scores[0], -math.inf)
+    for step in range(1, steps):
+        ways = stack([alpha, _shifted(alpha, 1), where(skips, _shifted(alpha, 2), -math.inf)], 0)
+        later, running = logsumexp(ways, 0) + scores[step], times > step
+        alpha = later if running.all() else where(running[:, None], later, alpha)
+    ends = gather(alpha, 1, np.stack([2 * counts, np.maximum(2 * counts - 1, 0)], 1))
+    found = -logsumexp(where(np.stack([counts >= 0, counts > 0], 1), ends, -math.inf), 1)
+    return found if times.all() else where(times > 0, found, np.where(counts > 0, math.inf, 0.0).astype(found.dtype))
+
+
+@front("ctc_loss", method=False)
+def ctc_loss(
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Any:
+    """The CTC loss of log-probabilities (time, batch, classes), or (time, classes) for one sample.
+
+    "mean" divides every loss by the length of its target first.  Raises ``ArgumentError`` for an unknown reduction.
+    """
+    check_reduction(reduction)
+    single = len(shape_of(log_probs)) == 2
+    logs = unsqueeze(log_probs, 1) if single else log_probs
+    times, counts = _numbers(input_lengths), _numbers(target_lengths)
+    value = _losses(logs, _labels(targets, counts), np.array(times, np.int64), blank)
+    if zero_infinity:
+        value = where(eq(value, math.inf), 0, value)
+    if reduction == "mean":
+        return mean(value / np.maximum(counts, 1).astype(value.dtype))
+    if reduction == "sum":
+        return sum_(value)
+    return reshape(value, ()) if single else value
+
+
+within("nn.functional")(ctc_loss)

@@ -1,0 +1,255 @@
+"""Losses of ``nn.functional`` for classes: log-likelihood, cross entropy, margins between classes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from symgrad import kernels
+from symgrad.dtypes import is_real_floating
+from symgrad.errors import ArgumentError, ShapeError
+from symgrad.op import Op, primitive, shape_of
+from symgrad.ops.calls import fits
+from symgrad.ops.calls.naming import within
+from symgrad.ops.calls.still import values_of
+from symgrad.ops.elementwise.select import eq, relu, where
+from symgrad.ops.elementwise.smooth import logsigmoid
+from symgrad.ops.indexing.getitem import gather_op, one_hot_op, scatter_op
+from symgrad.ops.indexing.places import check_places, place_outside
+from symgrad.ops.nn.losses import check_reduction, reduced, reduction_of
+from symgrad.ops.reductions.predicates import any_
+from symgrad.ops.reductions.scans import cumprod_op
+from symgrad.ops.reductions.softmax import log_softmax, logsumexp
+from symgrad.ops.reductions.sums import cast, mean, size, sum_
+from symgrad.ops.shapes.shaping import reshape, unsqueeze
+
+
+def _class_axis(input: Any) -> int:
+    return 0 if len(shape_of(input)) == 1 else 1
+
+
+@within("nn.functional")
+def nll_loss(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """-input at the target class (axis 1, or the only axis), weighted by class; "mean" divides by the weights' sum.
+
+    Log-probabilities are (classes,), (n, classes) or (n, classes, …), labels integers without the axis of classes.
+
+    >>> import symgrad as sg
+    >>> sg.nn.functional.nll_loss(sg.tensor([[-0.1, -2.0], [-3.0, -0.2]]), sg.tensor([0, 1]))
+    tensor(0.1500)
+    """
+    axis = _class_axis(input)
+    classes = size(input, (axis,))
+    counted = target != ignore_index
+    _check_batch(input, target)
+    _check_weight(weight, classes)
+    safe = where(counted, target, 0)
+    _check_classes(safe, input, axis)
+    picked = _squeezed(gather_op(input, unsqueeze(safe, axis), dim=axis), axis)
+    if weight is None:
+        weights: Any = cast(counted, input.dtype)
+    else:
+        weights = where(counted, _of_class(weight, safe), 0)
+    value = where(counted, -picked * weights, 0)
+    reduction = reduction_of(reduction, size_average, reduce)
+    return sum_(value) / sum_(weights) if reduction == "mean" else reduced(value, reduction)
+
+
+def _all_counted(target: Any, ignore_index: int) -> bool:
+    return not values_of(any_(eq(target, ignore_index)))  # one value is looked at, so that programs serve other targets
+
+
+def _of_class(weight: Any, labels: Any) -> Any:
+    """The weight of every label's class."""
+    return reshape(gather_op(weight, reshape(labels, -1), dim=0), shape_of(labels))
+
+
+def _squeezed(x: Any, axis: int) -> Any:
+    shape = shape_of(x)
+    return reshape(x, (*shape[:axis], *shape[axis + 1 :]))
+
+
+def _check_batch(input: Any, target: Any) -> None:
+    """Raise where there are not as many targets as samples."""
+    have, wanted = shape_of(input), shape_of(target)
+    if len(have) > 1 and wanted and have[0] != wanted[0]:
+        raise ShapeError(f"Expected input batch_size ({have[0]}) to match target batch_size ({wanted[0]}).")
+
+
+def _check_weight(weight: Any, classes: int) -> None:
+    if weight is not None and tuple(shape_of(weight)) != (classes,):
+        raise ShapeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+            f"shape: {list(shape_of(weight))}"
+        )
+
+
+def _check_classes(target: Any, input: Any, axis: int) -> None:
+    wrong = place_outside(target, input, axis)
+    if wrong is not None:
+        classes = shape_of(input)[axis]
+        raise IndexError(f"Target {wrong} is out of bounds: there are {classes} classes (0 … {classes - 1}).")
+
+
+def _hot(labels: Any, like: Any) -> Any:
+    return one_hot_op(labels, classes=shape_of(like)[-1], dtype=like.dtype.name)
+
+
+chosen_op: Op = primitive(
+    "chosen",
+    kernels.chosen,
+    (lambda g, out, like, labels: unsqueeze(g, -1) * _hot(labels, like), None),
+    linear=True,
+    infer=lambda x, labels: labels,
+    result=lambda x, labels: x,
+    domain="real",
+    define=lambda x, labels: sum_(_hot(labels, x) * x, -1),
+    digits="kernel",
+    expanded=True,
+    example=("matrix", [0, 1], {}),
+    doc="The entry of every row that its label names; formulas show the sum over a one-hot row.",
+)
+
+
+@within("nn.functional")
+def cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    """-log softmax(input) at the target class; ``target`` holds class numbers or class probabilities.
+
+    Classes are on axis 1 (on the only axis of a vector).
+
+    Logits are (classes,), (n, classes) or (n, classes, …) of a floating dtype, labels integers without that axis.
+    Raises ``IndexError`` for a label that is no class; ``ignore_index`` leaves labels out.
+
+    >>> import symgrad as sg
+    >>> sg.nn.functional.cross_entropy(sg.tensor([[2.0, 0.0], [0.0, 2.0]]), sg.tensor([0, 1]))
+    tensor(0.1269)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    axis = _class_axis(input)
+    classes = size(input, (axis,))
+    last = axis == len(shape_of(input)) - 1
+    if (
+        last
+        and weight is None
+        and not label_smoothing
+        and target.dtype.kind in "ui"
+        and _all_counted(target, ignore_index)
+    ):
+        # A row of a one-hot target sums to 1, so that the gradient is softmax(input) - target as it stands.
+        _check_batch(input, target)
+        _check_classes(target, input, axis)
+        return reduced(logsumexp(input, -1) - chosen_op(input, target), reduction)
+    logs = log_softmax(input, axis)
+    along = None if weight is None else reshape(weight, *(1,) * axis, -1, *(1,) * (len(shape_of(input)) - axis - 1))
+    if shape_of(target) == shape_of(input) and is_real_floating(target.dtype):
+        if label_smoothing:
+            target = target * (1 - label_smoothing) + label_smoothing / classes
+        value = -sum_(logs * target if along is None else logs * target * along, axis)
+        if reduction != "mean":
+            return reduced(value, reduction)
+        return sum_(value) / (math.prod(shape_of(input)) // classes)
+    hard = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    if not label_smoothing:
+        return hard
+    smooth = where(target != ignore_index, -sum_(logs if along is None else logs * along, axis), 0)
+    if reduction == "mean":
+        chosen = cast(target != ignore_index, input.dtype)
+        if weight is not None:
+            safe = where(target != ignore_index, target, 0)
+            chosen = chosen * _of_class(weight, safe)
+        smooth = sum_(smooth) / sum_(chosen)
+    else:
+        smooth = reduced(smooth, reduction)
+    return (1 - label_smoothing) * hard + label_smoothing / classes * smooth
+
+
+@within("nn.functional")
+def multi_margin_loss(
+    input: Any,
+    target: Any,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """Σ max(0, margin - x_target + x_i)^p over the other classes, divided by their number."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    check_reduction(reduction)
+    if p not in (1, 2):
+        raise ArgumentError(f"only p == 1 and p == 2 supported, got {p}")
+    if weight is not None and len(shape_of(weight)) != 1:
+        raise ShapeError(f"weight must be one-dimensional, got shape {tuple(shape_of(weight))}")
+    fits.multi_margin(input, target, weight)
+    x = input if len(shape_of(input)) == 2 else reshape(input, 1, -1)
+    labels = reshape(target, -1)
+    classes = size(x, (1,))
+    check_places(labels, x, 1, "target out of range: ")
+    own = gather_op(x, unsqueeze(labels, 1), dim=1)
+    gap = relu(margin - own + x)  # no slope at the margin, as in torch
+    gap = gap if p == 1 else gap**p
+    if weight is not None:
+        gap = gap * unsqueeze(_of_class(weight, labels), 1)
+    others = one_hot_op(labels, classes=classes, dtype="bool")
+    value = sum_(where(others, 0, gap), 1) / classes
+    value = value if len(shape_of(input)) == 2 else reshape(value, shape_of(target))
+    return reduced(value, reduction)
+
+
+@within("nn.functional")
+def multilabel_margin_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """Σ max(0, 1 - x_label + x_i) over labels (up to the first -1) and other classes, divided by their number."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    check_reduction(reduction)
+    fits.multilabel_margin(input, target)
+    x = input if len(shape_of(input)) == 2 else reshape(input, 1, -1)
+    labels = reshape(target, shape_of(x))
+    classes = size(x, (1,))
+    listed = cumprod_op(cast(labels >= 0, "int64"), dim=1)
+    safe = where(listed != 0, labels, 0)
+    check_places(safe, x, 1, "target out of range: ")
+    own = gather_op(x, safe, dim=1)
+    is_label = scatter_op(listed, safe, dim=1, shape=shape_of(x))
+    pairs = (unsqueeze(listed, 2) != 0) & (unsqueeze(is_label, 1) == 0)
+    value = sum_(where(pairs, relu(1 - unsqueeze(own, 2) + unsqueeze(x, 1)), 0), (1, 2)) / classes
+    value = value if len(shape_of(input)) == 2 else reshape(value, ())
+    return reduced(value, reduction)
+
+
+@within("nn.functional")
+def multilabel_soft_margin_loss(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The mean over classes of -[t log σ(x) + (1 - t) log σ(-x)]."""
+    value = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    value = value if weight is None else value * weight
+    return reduced(mean(value, -1), reduction_of(reduction, size_average, reduce))

@@ -1,0 +1,319 @@
+"""Resampling: interpolate along axes by constant matrices, grid_sample by weighted gathers; no rules stand here."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
+from symgrad.op import front, shape_of
+from symgrad.ops.calls.naming import within
+from symgrad.ops.calls.still import values_of
+from symgrad.ops.elementwise.select import clamp, where
+from symgrad.ops.elementwise.smooth import floor
+from symgrad.ops.indexing.getitem import gather_op, index_select
+from symgrad.ops.linalg.matrices import matmul
+from symgrad.ops.nn.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, along_axis
+from symgrad.ops.reductions.sums import cast
+from symgrad.ops.rules.refusals import kind_of
+from symgrad.ops.shapes.joining import unbind
+from symgrad.ops.shapes.shaping import expand, mT, reshape, unsqueeze
+
+
+def _scale(have: int, wanted: int, factor: float | None, align: bool) -> float:
+    """Input entries per output entry."""
+    if align:
+        return (have - 1) / (wanted - 1) if wanted > 1 else 0.0
+    return 1 / factor if factor else have / wanted
+
+
+def _linear(have: int, wanted: int, factor: float | None, align: bool, dtype: Any) -> Any:
+    """The matrix of linear interpolation along an axis."""
+    step = _scale(have, wanted, factor, align)
+    place = np.arange(wanted) * step if align else np.maximum((np.arange(wanted) + 0.5) * step - 0.5, 0)
+    low = np.minimum(place.astype(np.int64), have - 1)
+    high = np.minimum(low + 1, have - 1)
+    weight = np.clip(place - low, 0, 1)
+    matrix = np.zeros((wanted, have))
+    np.add.at(matrix, (np.arange(wanted), low), 1 - weight)
+    np.add.at(matrix, (np.arange(wanted), high), weight)
+    return matrix.astype(dtype)
+
+
+def cubic_weights(t: Any) -> list[Any]:
+    """Weights of the four neighbours for cubic convolution with A = -3/4 (Keys 1981)."""
+    a = -0.75
+
+    def near(x: Any) -> Any:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: Any) -> Any:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
+
+
+def _cubic(have: int, wanted: int, factor: float | None, align: bool, dtype: Any) -> Any:
+    """The matrix of cubic convolution along an axis."""
+    step = _scale(have, wanted, factor, align)
+    place = np.arange(wanted) * step if align else (np.arange(wanted) + 0.5) * step - 0.5
+    low = np.floor(place)
+    matrix = np.zeros((wanted, have))
+    for k, weight in enumerate(cubic_weights(place - low)):
+        np.add.at(matrix, (np.arange(wanted), np.clip(low + k - 1, 0, have - 1).astype(np.int64)), weight)
+    return matrix.astype(dtype)
+
+
+def _triangle(x: Any) -> Any:
+    return np.maximum(1 - np.abs(x), 0)
+
+
+def _bump(x: Any) -> Any:
+    """Keys' cubic with A = -1/2, from -2 to 2."""
+    x = np.abs(x)
+    near, far = (1.5 * x - 2.5) * x * x + 1, -0.5 * (((x - 5) * x + 8) * x - 4)
+    return np.where(x < 1, near, np.where(x < 2, far, 0))
+
+
+def _smoothing(mode: str, have: int, wanted: int, factor: float | None, align: bool, dtype: Any) -> Any:
+    """The matrix of interpolation with a kernel as wide as the entries that it replaces, so that nothing is missed."""
+    kernel, reach = (_bump, 2.0) if mode == "bicubic" else (_triangle, 1.0)
+    step = _scale(have, wanted, factor, align)
+    widening = max(step, 1.0)
+    center = step * (np.arange(wanted)[:, None] + 0.5)
+    first = np.maximum((center - reach * widening + 0.5).astype(np.int64), 0)
+    last = np.minimum((center + reach * widening + 0.5).astype(np.int64), have)
+    place = np.arange(have)
+    weights = np.where((place >= first) & (place < last), kernel((place - center + 0.5) / widening), 0)
+    total = weights.sum(1, keepdims=True)
+    return (weights / np.where(total == 0, 1, total)).astype(dtype)
+
+
+def _nearest(have: int, wanted: int, factor: float | None, exact: bool) -> Any:
+    # torch computes the places in single precision, and the last bit decides which neighbour is nearest.
+    step = np.float32(1 / factor if factor else have / wanted)
+    offset = np.float32(0.5 if exact else 0)
+    return np.minimum(((np.arange(wanted, dtype=np.float32) + offset) * step).astype(np.int64), have - 1)
+
+
+def _sizes(have: Sequence[int], size: Any, factor: Any) -> tuple[list[int], list[float | None]]:
+    rank = len(have)
+    if (size is None) == (factor is None):
+        raise ArgumentError("interpolate: exactly one of size and scale_factor must be given.")
+    if size is not None:
+        wanted = [int(size)] * rank if isinstance(size, int) or not hasattr(size, "__len__") else [int(n) for n in size]
+        return wanted, [None] * rank
+    factors = [float(factor)] * rank if not hasattr(factor, "__len__") else [float(f) for f in factor]
+    return [math.floor(n * f) for n, f in zip(have, factors, strict=True)], list(factors)
+
+
+@within("nn.functional")
+def interpolate(
+    input: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Any:
+    """Axes from 2 on resampled: "nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear", "area".
+
+    ``antialias`` smooths where the result is smaller, in the modes "bilinear" and "bicubic"; ``ValueError`` in others.
+    """
+    have = shape_of(input)[2:]
+    wanted, factors = _sizes(have, size, scale_factor)
+    if min([*have, *wanted], default=1) <= 0:
+        raise ArgumentError(
+            f"Input and output sizes should be greater than 0, but got input {tuple(have)} output {tuple(wanted)}"
+        )
+    if recompute_scale_factor:
+        factors = [None] * len(have)
+    if antialias and (mode not in ("bilinear", "bicubic") or len(have) != 2):
+        raise ArgumentError(
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input"
+        )
+    if mode == "area":
+        return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[len(have) - 1](input, wanted)
+    if mode in ("nearest", "nearest-exact"):
+        for k, (n, m, f) in enumerate(zip(have, wanted, factors, strict=True)):
+            input = index_select(input, 2 + k, _nearest(n, m, f, mode == "nearest-exact"))
+        return input
+    rank = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}.get(mode)
+    if rank != len(have):
+        raise UnsupportedMode(
+            f"Got {len(have) + 2}D input, but {mode} mode needs {'another' if rank is None else f'{rank + 2}D'} input"
+        )
+    matrix = _cubic if mode == "bicubic" else _linear
+    if antialias:
+        matrix = functools.partial(_smoothing, mode)
+    axes, picture = list(enumerate(zip(have, wanted, factors, strict=True))), kind_of(input) == "u"
+    for k, (n, m, f) in reversed(axes) if picture else axes:
+        if picture:  # and every step is one again
+            smooth = along_axis(cast(input, np.float32), matrix(n, m, f, bool(align_corners), np.float32), 2 + k)
+            input = cast(clamp(floor(smooth + 0.5), 0, 255), input.dtype)
+        else:
+            input = along_axis(input, matrix(n, m, f, bool(align_corners), input.dtype), 2 + k)
+    return input
+
+
+@within("nn.functional", "upsample")
+def upsample(
+    input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+) -> Any:
+    """The old name of ``interpolate``."""
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+@within("nn.functional")
+def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+    """``interpolate`` with mode "nearest"."""
+    return interpolate(input, size, scale_factor, "nearest")
+
+
+@within("nn.functional")
+def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+    """``interpolate`` with mode "bilinear" and aligned corners."""
+    return interpolate(input, size, scale_factor, "bilinear", True)
+
+
+# ------------------------------------------------------------------------------------------ grids
+
+
+def _along(x: Any, slope: Any, value: Any) -> Any:
+    """A piecewise linear function of ``x`` whose slope and value are known entry by entry."""
+    return x * slope + (value - values_of(x) * slope).astype(x.dtype)
+
+
+def _reflected(x: Any, low: float, high: float) -> Any:
+    """``x`` folded back and forth into [low, high] / 2."""
+    if low == high:
+        return _along(x, np.zeros(shape_of(x), x.dtype), np.zeros(shape_of(x), x.dtype))
+    start, span = low / 2, (high - low) / 2
+    from_start = values_of(x) - start
+    turned = np.where(from_start < 0, -1.0, 1.0)
+    size = np.abs(from_start)
+    extra, flips = np.fmod(size, span), np.floor(size / span)
+    even = flips % 2 == 0
+    value = np.where(even, extra + start, span - extra + start)
+    return _along(x, np.where(even, turned, -turned).astype(x.dtype), value)
+
+
+def _clipped(x: Any, size: int) -> Any:
+    plain = values_of(x)
+    inside = (plain > 0) & (plain < size - 1)
+    return where(inside, x, np.clip(plain, 0, size - 1).astype(plain.dtype))
+
+
+def _in_pixels(x: Any, size: int, padding: str, align: bool) -> Any:
+    """Grid coordinates in [-1, 1] as places in an axis, brought inside as the padding mode says."""
+    place = (x + 1) / 2 * (size - 1) if align else ((x + 1) * size - 1) / 2
+    return _brought_inside(place, size, padding, align)
+
+
+def _brought_inside(place: Any, size: int, padding: str, align: bool) -> Any:
+    if padding == "reflection":
+        place = _reflected(place, 0, 2 * (size - 1)) if align else _reflected(place, -1, 2 * size - 1)
+    return _clipped(place, size) if padding in ("border", "reflection") else place
+
+
+def _read(x: Any, places: Sequence[Any]) -> Any:
+    """Entries at whole places, zero outside: x (batch, channels, …), places (batch, …)."""
+    sizes = shape_of(x)[2:]
+    inside = np.ones(shape_of(places[0]), bool)
+    flat: Any = np.zeros(shape_of(places[0]), np.int64)
+    for place, size in zip(places, sizes, strict=True):
+        inside &= (place >= 0) & (place < size)
+        flat = flat * size + np.clip(np.nan_to_num(place), 0, size - 1).astype(np.int64)
+    batch, channels = shape_of(x)[:2]
+    index = np.broadcast_to(flat.reshape(batch, 1, -1), (batch, channels, flat[0].size))
+    found = reshape(gather_op(reshape(x, batch, channels, -1), index, dim=2), batch, channels, *flat.shape[1:])
+    return where(inside[:, None], found, 0)
+
+
+@front("grid_sampler", method=False)
+def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
+    """``grid_sample`` with its modes as numbers."""
+    modes, paddings = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+    return grid_sample(input, grid, modes[interpolation_mode], paddings[padding_mode], align_corners)
+
+
+front("grid_sampler_2d", "grid_sampler_3d", method=False)(grid_sampler)
+
+
+@within("nn.functional")
+def grid_sample(
+    input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+) -> Any:
+    """Values of ``input`` (batch, channels, …) at the points of ``grid`` (batch, …, x y (z)) in [-1, 1].
+
+    ``mode`` is "bilinear", "nearest" or "bicubic" (two axes); ``padding_mode`` "zeros", "border" or "reflection".
+    """
+    sizes, align = shape_of(input)[2:], bool(align_corners)
+    if len(shape_of(grid)) != len(sizes) + 2 or len(sizes) not in (2, 3):
+        raise ShapeError(
+            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
+            f"{list(shape_of(input))} and grid with sizes {list(shape_of(grid))}"
+        )
+    if shape_of(grid)[-1] != len(sizes):
+        raise ShapeError(
+            f"grid_sampler(): expected grid to have size {len(sizes)} in last dimension, but got grid with sizes "
+            f"{list(shape_of(grid))}"
+        )
+    if shape_of(grid)[0] != shape_of(input)[0]:
+        raise ShapeError(
+            "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
+            f"{list(shape_of(input))} and grid with sizes {list(shape_of(grid))}"
+        )
+    if mode not in ("bilinear", "nearest", "bicubic") or padding_mode not in ("zeros", "border", "reflection"):
+        raise ArgumentError(f"grid_sample: unknown mode {mode!r} or padding_mode {padding_mode!r}.")
+    points = list(reversed(unbind(grid, -1)))
+    if mode == "bicubic":
+        return _sampled_cubic(input, points, padding_mode, align)
+    places = [_in_pixels(p, n, padding_mode, align) for p, n in zip(points, sizes, strict=True)]
+    if mode == "nearest":
+        # Zero times the grid: its gradient is zero, not absent.
+        return _read(input, [np.rint(values_of(p)) for p in places]) + 0 * unsqueeze(floor(places[0]), 1)
+    lows = [np.floor(values_of(p)) for p in places]
+    total: Any = 0
+    for corner in itertools.product((0, 1), repeat=len(sizes)):
+        weight: Any = 1
+        for place, low, side in zip(places, lows, corner, strict=True):
+            weight = weight * (place - low if side else low + 1 - place)
+        total = total + _read(input, [low + side for low, side in zip(lows, corner, strict=True)]) * unsqueeze(
+            weight, 1
+        )
+    return total
+
+
+def _sampled_cubic(x: Any, points: Sequence[Any], padding: str, align: bool) -> Any:
+    sizes = shape_of(x)[2:]
+    places = [_in_pixels(p, n, "zeros", align) for p, n in zip(points, sizes, strict=True)]
+    lows = [np.floor(values_of(p)) for p in places]
+    weights = [cubic_weights(p - low) for p, low in zip(places, lows, strict=True)]
+    rows, columns = (
+        [values_of(_brought_inside(low + k - 1, n, padding, align)) for k in range(4)]
+        for low, n in zip(lows, sizes, strict=True)
+    )
+    total: Any = 0
+    for i, j in itertools.product(range(4), repeat=2):
+        total = total + _read(x, (rows[i], columns[j])) * unsqueeze(weights[0][i] * weights[1][j], 1)
+    return total
+
+
+@within("nn.functional")
+def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = None) -> Any:
+    """The points that affine maps ``theta`` (batch, 2, 3) or (batch, 3, 4) give for an output of ``size``."""
+    axes = []
+    for n in tuple(size)[2:]:
+        ends = np.linspace(-1, 1, n) if n > 1 else np.zeros(1)
+        axes.append(ends if align_corners else ends * (n - 1) / n)
+    grid = np.meshgrid(*axes, indexing="ij")
+    base = np.stack([*reversed(grid), np.ones(grid[0].shape)], -1).astype(theta.dtype)
+    flat = expand(base.reshape(1, -1, base.shape[-1]), size[0], -1, -1)
+    return reshape(matmul(flat, mT(theta)), size[0], *tuple(size)[2:], len(axes))

@@ -1,0 +1,475 @@
+"""Layers of ``nn.functional`` as plain functions of ops: linear maps, normalisations, embeddings, attention."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.dtypes import finfo
+from symgrad.errors import ArgumentError, DtypeError, ShapeError
+from symgrad.op import front, shape_of
+from symgrad.ops.calls import fits
+from symgrad.ops.calls.naming import within
+from symgrad.ops.calls.still import still, values_of
+from symgrad.ops.elementwise.arithmetic import clone, div_rounded
+from symgrad.ops.elementwise.select import clamp_min, eq, where
+from symgrad.ops.elementwise.smooth import rsqrt
+from symgrad.ops.indexing.getitem import getitem, one_hot_op, put_op, static_index
+from symgrad.ops.indexing.places import check_integers, check_places, outside
+from symgrad.ops.indexing.scatter import windowed
+from symgrad.ops.linalg.contraction import einsum
+from symgrad.ops.linalg.matrices import matmul
+from symgrad.ops.noise import dropout
+from symgrad.ops.reductions.extremes import amax
+from symgrad.ops.reductions.softmax import softmax
+from symgrad.ops.reductions.sums import cast, cast_back, cast_wide, mean, norm, size, sum_, var
+from symgrad.ops.rules.refusals import kind_of
+from symgrad.ops.shapes.joining import cat, stack
+from symgrad.ops.shapes.padding import pad_axes
+from symgrad.ops.shapes.shaping import mT, reshape, t, transpose, unsqueeze
+
+_nn = within("nn.functional")
+
+
+@_nn
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """input @ weightᵀ + bias, for ``input`` (…, in), ``weight`` (out, in) or (in,), and ``bias`` (out,).
+
+    >>> import numpy as np
+    >>> linear(np.ones(2), np.array([[1.0, 2.0]]), np.array([0.5]))
+    array([3.5])
+    """
+    out = matmul(input, t(weight))
+    return out if bias is None else out + bias
+
+
+@_nn
+def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    """x1ᵀ W_k x2 + b_k for every k."""
+    out = einsum("...i,kij,...j->...k", input1, weight, input2)
+    return out if bias is None else out + bias
+
+
+@_nn
+def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Any:
+    """``input`` divided by its p-norm along ``dim``, which is taken as at least ``eps``.
+
+    >>> import numpy as np
+    >>> normalize(np.array([3.0, 4.0]), dim=0)
+    array([0.6, 0.8])
+    """
+    return input / clamp_min(norm(input, p, dim, True), eps)
+
+
+@_nn
+def one_hot(tensor: Any, num_classes: int = -1) -> Any:
+    """Class numbers as rows with a single 1: shape (…,) becomes (…, num_classes), dtype int64.
+
+    ``num_classes`` is one more than the largest class by default.  Raises ``DtypeError`` unless the classes are
+    integers, and ``ArgumentError`` for a class outside the range.
+
+    >>> import symgrad as sg
+    >>> one_hot(sg.tensor([0, 2]))
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
+    if tensor.dtype.kind not in "ui":
+        raise DtypeError(f"one_hot is only applicable to index tensors, of an integer dtype; got {tensor.dtype}.")
+    # Without a number of classes the values say how many there are, and a program holds for these values.
+    classes = int(np.max(np.asarray(tensor), initial=-1)) + 1 if num_classes == -1 else num_classes
+    if outside(tensor, classes):
+        values = values_of(tensor)
+        raise ArgumentError(
+            f"Class values must be between 0 and {classes - 1} (num_classes={classes}); found {int(np.min(values))} … "
+            f"{int(np.max(values))}."
+        )
+    return one_hot_op(tensor, classes=classes, dtype="int64")
+
+
+# ------------------------------------------------------------------------------------------ normalisation
+
+
+def _standardised(input: Any, axes: tuple[int, ...], eps: float) -> Any:
+    x = cast_wide(input)
+    out = (x - mean(x, axes, True)) * rsqrt(var(x, axes, keepdim=True, correction=0) + eps)
+    return cast_back(out, input.dtype)
+
+
+def _channels(x: Any, ndim: int) -> Any:
+    """A vector with one entry per channel, placed on axis 1."""
+    return reshape(x, -1, *(1,) * (ndim - 2))
+
+
+def _affine(x: Any, weight: Any, bias: Any) -> Any:
+    x = x if weight is None else x * weight
+    return x if bias is None else x + bias
+
+
+def _trailing(input: Any, normalized_shape: Sequence[int], name: str, weight: Any, bias: Any = None) -> tuple[int, ...]:
+    wanted, rank = tuple(normalized_shape), len(shape_of(input))
+    fits.normalized(name, input, wanted, weight, bias)
+    return tuple(range(rank - len(wanted), rank))
+
+
+@_nn
+def layer_norm(
+    input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Any:
+    """Mean 0 and variance 1 over the last axes, then times ``weight`` plus ``bias``."""
+    axes = _trailing(input, normalized_shape, "layer_norm", weight, bias)
+    return _affine(_standardised(input, axes, eps), weight, bias)
+
+
+@_nn
+def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
+    """Divided by the root of the mean square over the last axes, then times ``weight``."""
+    axes = _trailing(input, normalized_shape, "rms_norm", weight)
+    small = float(finfo(input.dtype).eps) if eps is None else eps
+    x = cast_wide(input)
+    return _affine(cast_back(x * rsqrt(mean(x * x, axes, True) + small), input.dtype), weight, None)
+
+
+@_nn
+def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """Mean 0 and variance 1 over every group of channels (axis 1) and all later axes."""
+    shape = shape_of(input)
+    if len(shape) < 2:
+        raise ShapeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
+    if shape[1] % num_groups:
+        raise ShapeError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(shape)}"
+            f" and num_groups={num_groups}"
+        )
+    parts = [None if x is None else _channels(x, len(shape)) for x in (weight, bias)]
+    if not math.prod(shape):
+        return _affine(clone(input), *parts)
+    grouped = reshape(input, shape[0], num_groups, -1)
+    return _affine(reshape(_standardised(grouped, (2,), eps), shape), *parts)
+
+
+def _tracked(running: Any, value: Any, momentum: float) -> None:
+    """A running statistic moved towards a new value, in place and without gradient."""
+    running.data.copy_(running.data * (1 - momentum) + still(value) * momentum)
+
+
+@_nn
+def batch_norm(
+    input: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """Standardised per channel (axis 1): by the batch while training (running statistics follow), else by those."""
+    ndim = len(shape_of(input))
+    axes = tuple(k for k in range(ndim) if k != 1)
+    if training:
+        if math.prod(shape_of(input)[k] for k in axes) == 1:
+            raise ShapeError(
+                f"Expected more than 1 value per channel when training, got input size {tuple(shape_of(input))}"
+            )
+        out = _standardised(input, axes, eps)
+        if running_mean is not None:
+            _tracked(running_mean, mean(input, axes), momentum)
+        if running_var is not None:
+            _tracked(running_var, var(input, axes), momentum)
+    else:
+        out = (input - _channels(running_mean, ndim)) * rsqrt(_channels(running_var, ndim) + eps)
+    return _affine(out, *(None if x is None else _channels(x, ndim) for x in (weight, bias)))
+
+
+@_nn
+def instance_norm(
+    input: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """Standardised per sample and channel (axes 0 and 1)."""
+    ndim = len(shape_of(input))
+    axes = tuple(range(2, ndim))
+    if use_input_stats:
+        if math.prod(shape_of(input)[2:]) == 1:
+            raise ShapeError(
+                f"Expected more than 1 spatial element when training, got input size {tuple(shape_of(input))}"
+            )
+        out = _standardised(input, axes, eps)
+        if running_mean is not None:
+            _tracked(running_mean, mean(mean(input, axes), 0), momentum)
+        if running_var is not None:
+            _tracked(running_var, mean(var(input, axes), 0), momentum)
+    else:
+        out = (input - _channels(running_mean, ndim)) * rsqrt(_channels(running_var, ndim) + eps)
+    return _affine(out, *(None if x is None else _channels(x, ndim) for x in (weight, bias)))
+
+
+@_nn
+def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
+    """x / (k + alpha · mean of squares over ``size`` neighbouring channels)^beta."""
+    ndim = len(shape_of(input))
+    if ndim < 3:
+        raise ShapeError(f"Expected 3D or higher dimensionality input (got {ndim} dimensions)")
+    if not math.prod(shape_of(input)):
+        return input
+    squares = pad_axes(input * input, {1: (size // 2, (size - 1) // 2)})
+    near = windowed(squares, 1, size)
+    whole = kind_of(input) in "bui"
+    total = div_rounded(sum_(near, -1), size, rounding_mode="trunc") if whole else mean(near, -1)
+    return input / (total * alpha + k) ** beta
+
+
+# ------------------------------------------------------------------------------------------ embeddings
+
+
+def _renormed(weight: Any, used: Any, max_norm: float, norm_type: float) -> None:
+    """Rows that are used are scaled down to ``max_norm``, in place and without gradient, as torch."""
+    rows = np.unique(used)
+    table = weight.detach()
+    size = norm(table[rows], norm_type, 1, True)
+    table[rows] = table[rows] * where(size > max_norm, max_norm / (size + 1e-7), 1)
+
+
+def _check_rows(rows: Any, weight: Any, padding_idx: int | None) -> None:
+    """Raise unless ``weight`` is a table that has all rows asked for."""
+    if len(shape_of(weight)) != 2:
+        raise ShapeError(f"'weight' must be 2-D, got shape {tuple(shape_of(weight))}")
+    check_integers("embedding", rows)
+    count = shape_of(weight)[0]
+    check_places(rows, weight, 0, "index out of range in self: ")
+    if padding_idx is not None and not -count <= padding_idx < count:
+        raise ArgumentError(f"Padding_idx must be within num_embeddings: {padding_idx} for {count} rows")
+
+
+@_nn
+def embedding(
+    input: Any,
+    weight: Any,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Any:
+    """Rows of ``weight`` at the numbers in ``input``; the row ``padding_idx`` gets no gradient."""
+    rows = input if hasattr(input, "dtype") else np.asarray(input)
+    _check_rows(rows, weight, padding_idx)
+    if max_norm is not None:
+        _renormed(weight, values_of(rows), max_norm, norm_type)
+    out = getitem(weight, rows)
+    if not scale_grad_by_freq and padding_idx is None:
+        return out
+    constant = still(out)
+    if scale_grad_by_freq:
+        index, places = static_index(rows).parted()
+        once = cast(eq(rows, rows), weight.dtype)
+        count = getitem(put_op(once, *places, index=index, shape=shape_of(weight)[:1]), rows)
+        factor = unsqueeze(1 / count, -1)
+        out = out * factor + constant * (1 - factor)
+    if padding_idx is None:
+        return out
+    padding = padding_idx if padding_idx >= 0 else size(weight, (0,)) + padding_idx
+    return where(unsqueeze(eq(rows, padding), -1), constant, out)
+
+
+@_nn
+def embedding_bag(
+    input: Any,
+    weight: Any,
+    offsets: Any = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Any = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Any:
+    """Sums, means or maxima of rows of ``weight`` over bags: rows of ``input``, or ranges that begin at ``offsets``."""
+    rows = input if hasattr(input, "dtype") else np.asarray(input)
+    shape = shape_of(rows)
+    if len(shape) == 2:
+        bags = np.repeat(np.arange(shape[0]), shape[1])
+        count = shape[0]
+    else:
+        starts = values_of(offsets)
+        if starts.size and starts[0] != 0:
+            raise ArgumentError(
+                "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+                f"However, got {starts[0]}"
+            )
+        count = len(starts) - include_last_offset
+        bags = np.searchsorted(starts[:count], np.arange(shape[0]), side="right") - 1
+    picked = embedding(reshape(rows, -1), weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
+    if per_sample_weights is not None:
+        if mode != "sum":
+            raise ArgumentError(f"embedding_bag: per_sample_weights was not None. mode must be 'sum', not {mode!r}.")
+        picked = picked * unsqueeze(reshape(per_sample_weights, -1), 1)
+    kept = np.ones(bags.size, bool)
+    if padding_idx is not None:
+        kept = values_of(rows).reshape(-1) != padding_idx % shape_of(weight)[0]
+    bag = []
+    for k in range(count):
+        members = np.flatnonzero((bags == k) & kept)
+        part = getitem(picked, members)
+        if not len(members):
+            bag.append(sum_(part, 0))
+        else:
+            bag.append(sum_(part, 0) if mode == "sum" else mean(part, 0) if mode == "mean" else _first_max(part))
+    return stack(bag, 0) if bag else getitem(picked, np.zeros(0, np.int64))
+
+
+def _first_max(x: Any) -> Any:
+    from symgrad.ops.reductions.extremes import max_
+
+    return max_(x, 0)[0]
+
+
+# ------------------------------------------------------------------------------------------ attention
+
+
+@_nn
+def scaled_dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """softmax(Q Kᵀ / √d + mask) V; ``attn_mask`` is additive, or boolean (True may be looked at)."""
+    if enable_gqa:
+        from symgrad.ops.shapes.rearrange import repeat_interleave
+
+        key, value = (repeat_interleave(x, shape_of(query)[-3] // shape_of(x)[-3], -3) for x in (key, value))
+    factor = 1 / size(query, (query.ndim - 1,)) ** 0.5 if scale is None else scale
+    dtype, query, key, value = query.dtype, cast_wide(query), cast_wide(key), cast_wide(value)
+    scores = matmul(query * factor, mT(key))
+    if is_causal:
+        attn_mask = np.tri(*(int(n) for n in shape_of(scores)[-2:]), dtype=bool)
+    if attn_mask is not None:
+        boolean = attn_mask.dtype.kind == "b"
+        scores = where(attn_mask, scores, -math.inf) if boolean else scores + attn_mask
+    weights = softmax(scores, -1)
+    if attn_mask is not None:
+        # A row that may look nowhere looks at nothing: zeros, as torch.
+        weights = where(amax(scores, -1, True) == -math.inf, 0, weights)
+    return cast_back(matmul(dropout(weights, dropout_p) if dropout_p else weights, value), dtype)
+
+
+def _hidden(scores: Any, mask: Any) -> Any:
+    """Scores of which a mask of truth values hides some, or to which another mask is added."""
+    if mask is None:
+        return scores
+    return where(mask, -math.inf, scores) if mask.dtype.kind == "b" else scores + mask
+
+
+@_nn
+def multi_head_attention_forward(
+    query: Any,
+    key: Any,
+    value: Any,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Any,
+    in_proj_bias: Any,
+    bias_k: Any,
+    bias_v: Any,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Any,
+    out_proj_bias: Any,
+    training: bool = True,
+    key_padding_mask: Any = None,
+    need_weights: bool = True,
+    attn_mask: Any = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Any = None,
+    k_proj_weight: Any = None,
+    v_proj_weight: Any = None,
+    static_k: Any = None,
+    static_v: Any = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Any, Any]:
+    """Attention with several heads over sequences (length, batch, features); returns (output, weights or None)."""
+    batched = len(shape_of(query)) == 3
+    if not batched:
+        query, key, value = (unsqueeze(x, 1) for x in (query, key, value))
+    parts = [slice(k * embed_dim_to_check, (k + 1) * embed_dim_to_check) for k in range(3)]
+    apart = (q_proj_weight, k_proj_weight, v_proj_weight)
+    weights = apart if use_separate_proj_weight else [in_proj_weight[part] for part in parts]
+    biases = [None if in_proj_bias is None else in_proj_bias[part] for part in parts]
+    q, k, v = (linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True))
+    length, batch = shape_of(q)[:2]
+    if attn_mask is not None:
+        # Keys that are added after the given ones may be looked at.
+        attn_mask = pad_axes(attn_mask, {len(shape_of(attn_mask)) - 1: (0, (bias_k is not None) + add_zero_attn)})
+    if bias_k is not None:
+        k = cat([k, bias_k.expand(1, batch, -1)], 0)
+        v = cat([v, bias_v.expand(1, batch, -1)], 0)
+
+    def heads(x: Any) -> Any:
+        return transpose(reshape(x, shape_of(x)[0], batch * num_heads, -1), 0, 1)
+
+    q, k, v = heads(q), heads(k) if static_k is None else static_k, heads(v) if static_v is None else static_v
+    if add_zero_attn:
+        zeros = np.zeros((batch * num_heads, 1, shape_of(k)[2]), k.dtype)
+        k, v = cat([k, zeros], 1), cat([v, zeros], 1)
+    scores = _hidden(matmul(q / size(q, (q.ndim - 1,)) ** 0.5, mT(k)), attn_mask)
+    if key_padding_mask is not None:
+        split = reshape(scores, batch, num_heads, length, -1)
+        split = _hidden(split, reshape(key_padding_mask, batch, 1, 1, -1))
+        scores = reshape(split, batch * num_heads, length, -1)
+    found = softmax(scores, -1)
+    dropped = dropout(found, dropout_p) if training and dropout_p else found
+    out = linear(reshape(transpose(matmul(dropped, v), 0, 1), length, batch, -1), out_proj_weight, out_proj_bias)
+    shown = None
+    if need_weights:
+        shown = reshape(dropped, batch, num_heads, length, -1)
+        shown = mean(shown, 1) if average_attn_weights else shown
+    if not batched:
+        out, shown = reshape(out, length, -1), None if shown is None else shown[0]
+    return out, shown
+
+
+# ------------------------------------------------------------------------------------------ other orders of arguments
+
+
+@front("embedding", method=False)
+def _embedding_function(
+    weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Any:
+    """``nn.functional.embedding`` with the order of arguments of torch's plain name, where -1 is no padding."""
+    fixed = None if padding_idx < 0 else padding_idx
+    return embedding(indices, weight, fixed, None, 2.0, scale_grad_by_freq, sparse)
+
+
+@front("batch_norm", method=False)
+def _batch_norm_function(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
+    eps: float, cudnn_enabled: bool = False,
+) -> Any:  # fmt: skip
+    """``nn.functional.batch_norm`` with the order of arguments of torch's plain name."""
+    return batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+@front("instance_norm", method=False)
+def _instance_norm_function(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool, momentum: float,
+    eps: float, cudnn_enabled: bool = False,
+) -> Any:  # fmt: skip
+    """``nn.functional.instance_norm`` with the order of arguments of torch's plain name."""
+    return instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)

@@ -1,0 +1,347 @@
+"""Losses of ``nn.functional`` of two arrays: plain functions of ops, but for the entry that a label names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.dtypes import result_type
+from symgrad.errors import ArgumentError, ShapeError
+from symgrad.op import Op, elementwise, refusing, shape_of
+from symgrad.ops.calls import fits
+from symgrad.ops.calls.naming import within
+from symgrad.ops.calls.still import still
+from symgrad.ops.elementwise.arithmetic import squared_error
+from symgrad.ops.elementwise.select import abs_, clamp_min, minimum, where
+from symgrad.ops.elementwise.smooth import exp, log, logsigmoid, softplus
+from symgrad.ops.indexing.places import array_of
+from symgrad.ops.linalg.blas import pairwise_distance
+from symgrad.ops.reductions.sums import cast, mean, sum_
+from symgrad.ops.rules.constants import PI, exact
+from symgrad.ops.shapes.shaping import expand, unsqueeze
+from symgrad.ops.special.common import xlogy
+
+
+def reduced(value: Any, reduction: str) -> Any:
+    """The mean or sum of losses, or the losses themselves."""
+    if reduction == "mean":
+        return mean(value)
+    if reduction == "sum":
+        return sum_(value)
+    check_reduction(reduction)
+    return value
+
+
+def check_reduction(reduction: str) -> None:
+    """Refuse other words than torch's."""
+    if reduction not in ("mean", "sum", "none"):
+        raise ArgumentError(f"{reduction} is not a valid value for reduction: it is 'mean', 'sum' or 'none'.")
+
+
+def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
+    """torch's deprecated pair of flags, read as a reduction."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is not None and not reduce:
+        return "none"
+    return "mean" if size_average is None or size_average else "sum"
+
+
+def _loss(call: Callable[..., Any]) -> Any:
+    """Publish an entrywise loss ``call(input, target, …)`` with torch's weight, reduction and legacy flags."""
+
+    def function(
+        input: Any,
+        target: Any,
+        size_average: Any = None,
+        reduce: Any = None,
+        reduction: str = "mean",
+        *args: Any,
+        weight: Any = None,
+        **options: Any,
+    ) -> Any:
+        value = call(*_one_dtype(input, target), *args, **options)
+        return _weighted(value, weight, reduction_of(reduction, size_average, reduce))
+
+    function.__name__ = function.__qualname__ = call.__name__
+    function.__doc__ = call.__doc__
+    return within("nn.functional")(function)
+
+
+def _one_dtype(input: Any, target: Any) -> tuple[Any, Any]:
+    """Both in their common dtype: torch expands a number without axes before, so that its dtype counts in full."""
+    dtypes = [getattr(x, "dtype", None) for x in (input, target)]
+    if any(d is None for d in dtypes) or dtypes[0] == dtypes[1] or bool(shape_of(input)) is bool(shape_of(target)):
+        return input, target
+    common = result_type(*dtypes)  # type: ignore[arg-type]
+    input, target = (x if x.dtype == common else cast(x, common) for x in (input, target))
+    return input, target
+
+
+def _weighted(value: Any, weight: Any, reduction: str) -> Any:
+    """A reduction with weights; the weighted mean divides by their sum."""
+    if weight is None:
+        return reduced(value, reduction)
+    if reduction == "mean":
+        return sum_(value * weight) / sum_(expand(weight, shape_of(value)))
+    return reduced(value * weight, reduction)
+
+
+@_loss
+@refusing("buic")
+def mse_loss(input: Any, target: Any) -> Any:
+    """Squared differences, averaged, summed or as they are.
+
+    ``input`` and ``target`` are of one shape; ``reduction`` is "mean", "sum" or "none".
+
+    >>> import symgrad as sg
+    >>> sg.nn.functional.mse_loss(sg.tensor([1.0, 2.0]), sg.tensor([0.0, 0.0]))
+    tensor(2.5000)
+    """
+    return squared_error(input, target)
+
+
+@_loss
+def l1_loss(input: Any, target: Any) -> Any:
+    """Absolute differences."""
+    return abs_(input - target)
+
+
+@_loss
+@refusing("buic")
+def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0) -> Any:
+    """d²/(2 beta) for |d| < beta, |d| - beta/2 beyond."""
+    if beta < 0:
+        raise ArgumentError(f"smooth_l1_loss does not support negative values for beta, got {beta}.")
+    d = input - target
+    size = abs_(d)
+    return size if beta == 0 else where(size >= beta, size - beta / 2, d * d / (2 * beta))
+
+
+@within("nn.functional")
+@refusing("buic")
+def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
+    """d²/2 for |d| < delta, delta (|d| - delta/2) beyond."""
+    if delta <= 0:
+        raise ArgumentError(f"huber_loss does not support non-positive values for delta, got {delta}.")
+    d = input - target
+    size = abs_(d)
+    return _weighted(where(size >= delta, delta * (size - delta / 2), d * d / 2), weight, reduction)
+
+
+def _limited_log(x: Any) -> Any:
+    return log(clamp_min(x, exp(exact(-100))))
+
+
+surprise: Op = elementwise(
+    "surprise",
+    kernels.surprise,
+    # Where p is 0 or 1 the slope is very large, not 0 as that of the limited logarithm: so torch.
+    lambda out, p, t: (p - t) / clamp_min(p * (1 - p), exact(Fraction(1, 10**12))),
+    lambda out, p, t: log(1 - p) - log(p),
+    public=(),
+    dtypes="float",
+    refuses="c",
+    domain="probability",
+    define=lambda p, t: -(t * _limited_log(p) + (1 - t) * _limited_log(1 - p)),
+    expanded=True,
+    doc="-[t log p + (1 - t) log(1 - p)], with the logarithms limited to -100 from below.",
+)
+
+
+@within("nn.functional")
+@refusing("buic")
+def binary_cross_entropy(
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Any:
+    """-[t log p + (1 - t) log(1 - p)], with the logarithms limited to -100 from below."""
+    values = array_of(input)
+    if values is not None and ((values < 0) | (values > 1)).any():
+        raise ArgumentError("all elements of input should be between 0 and 1; with_logits takes any")
+    value = surprise(input, target)
+    return reduced(value if weight is None else value * weight, reduction_of(reduction, size_average, reduce))
+
+
+@within("nn.functional")
+def binary_cross_entropy_with_logits(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    pos_weight: Any = None,
+) -> Any:
+    """-[t log σ(x) + (1 - t) log(1 - σ(x))] without overflow; ``pos_weight`` weighs the first part."""
+    if pos_weight is None:
+        value = (1 - target) * input - logsigmoid(input)
+    else:
+        value = (1 - target) * input - ((pos_weight - 1) * target + 1) * logsigmoid(input)
+    value = value if weight is None else value * weight
+    return reduced(value, reduction_of(reduction, size_average, reduce))
+
+
+@_loss
+def soft_margin_loss(input: Any, target: Any) -> Any:
+    """log(1 + e^(-t x))."""
+    return softplus(-(input * target))
+
+
+@within("nn.functional")
+def kl_div(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Any:
+    """t (log t - x) entry by entry, with x a logarithm; "batchmean" divides the sum by the first size."""
+    value = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
+    if reduction == "batchmean":
+        return sum_(value) / (shape_of(input)[0] if shape_of(input) else 1)
+    return reduced(value, reduction_of(reduction, size_average, reduce))
+
+
+@within("nn.functional")
+def poisson_nll_loss(
+    input: Any,
+    target: Any,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Any = None,
+    eps: float = 1e-8,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """e^x - t x (or x - t log x), with Stirling's term for t > 1 when ``full``."""
+    value = exp(input) - target * input if log_input else input - target * log(input + eps)
+    if full:
+        safe = where(target > 1, target, 1)
+        value = value + where(target > 1, safe * log(safe) - safe + log(2 * PI * safe) / 2, 0)
+    return reduced(value, reduction_of(reduction, size_average, reduce))
+
+
+@within("nn.functional")
+def gaussian_nll_loss(
+    input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Any:
+    """[log var + (x - t)²/var]/2, with var limited from below by eps (without gradient)."""
+    if not hasattr(var, "dtype"):
+        var = np.full(shape_of(input), var, input.dtype)
+    if shape_of(var) != shape_of(input):
+        if shape_of(input)[:-1] == shape_of(var):
+            var = unsqueeze(var, -1)
+        elif shape_of(input)[:-1] != shape_of(var)[:-1] or shape_of(var)[-1] != 1:
+            raise ShapeError(f"var is of incorrect size: {tuple(shape_of(var))} for input {tuple(shape_of(input))}.")
+    variances = array_of(var)
+    if variances is not None and (variances < 0).any():
+        raise ArgumentError("var has negative entry/entries")
+    # The clamp has no gradient: the slope at var stays that of the formula with the clamped value.
+    limited = var + still(where(var < eps, eps - var, 0))
+    value = (log(limited) + (input - target) ** 2 / limited) / 2
+    return reduced(value + math.log(2 * math.pi) / 2 if full else value, reduction)
+
+
+@within("nn.functional")
+def hinge_embedding_loss(
+    input: Any,
+    target: Any,
+    margin: float = 1.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """x where t = 1, max(0, margin - x) where t = -1."""
+    value = where(target != 1, clamp_min(margin - input, 0), 0) + where(target != -1, input, 0)
+    return reduced(value, reduction_of(reduction, size_average, reduce))
+
+
+@within("nn.functional")
+def margin_ranking_loss(
+    input1: Any,
+    input2: Any,
+    target: Any,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """max(0, -t (x1 - x2) + margin)."""
+    fits.margin_ranking(input1, input2, target)
+    value = clamp_min(-target * (input1 - input2) + margin, 0)
+    return reduced(value, reduction_of(reduction, size_average, reduce))
+
+
+@within("nn.functional")
+def cosine_embedding_loss(
+    input1: Any,
+    input2: Any,
+    target: Any,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """1 - cos where t = 1, max(0, cos - margin) where t = -1."""
+    axis = len(shape_of(target))
+    dot, a, b = sum_(input1 * input2, axis), sum_(input1 * input1, axis), sum_(input2 * input2, axis)
+    cosine = dot / ((a + 1e-12) * (b + 1e-12)) ** 0.5
+    value = where(target == 1, 1 - cosine, 0) + where(target == -1, clamp_min(cosine - margin, 0), 0)
+    return reduced(value, reduction_of(reduction, size_average, reduce))
+
+
+@within("nn.functional")
+def triplet_margin_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin) with the p-norm distance."""
+
+    def distance(a: Any, b: Any) -> Any:
+        return pairwise_distance(a, b, p, eps)
+
+    return triplet_margin_with_distance_loss(
+        anchor,
+        positive,
+        negative,
+        distance_function=distance,
+        margin=margin,
+        swap=swap,
+        reduction=reduction_of(reduction, size_average, reduce),
+    )
+
+
+@within("nn.functional")
+def triplet_margin_with_distance_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    *,
+    distance_function: Callable[[Any, Any], Any] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Any:
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin) with any distance."""
+    if margin <= 0:
+        raise ArgumentError(f"margin must be greater than 0, got {margin}")
+    fits.triplet(anchor, positive, negative)
+    distance = distance_function or pairwise_distance
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = minimum(far, distance(positive, negative))
+    return reduced(clamp_min(margin + near - far, 0), reduction)

@@ -1,0 +1,1 @@
+"""Over axes: sums, products, extremes, truth values, softmax, and running results."""

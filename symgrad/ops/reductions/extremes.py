@@ -1,0 +1,161 @@
+"""The largest and the smallest: their values, their places, and how those that tie share a gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.errors import ShapeError
+from symgrad.op import Op, front, primitive, shape_of
+from symgrad.ops.calls.results import named
+from symgrad.ops.calls.still import readable
+from symgrad.ops.elementwise.arithmetic import clone
+from symgrad.ops.elementwise.select import eq, tied, where
+from symgrad.ops.reductions.sums import axes_of, cast, keep, reduce_code, reduced_shape, sum_op
+from symgrad.ops.rules.kinks import no_kink
+from symgrad.ops.shapes.shaping import axis_of, reshape, reshape_op, squeeze
+
+_EMPTY = (
+    "{}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
+    "argument."
+)
+
+
+def check_entries(name: str, input: Any, dim: int, mark: str = "():") -> None:
+    """Raise torch's error where an axis has nothing to choose from."""
+    shape = shape_of(input)
+    axis = axis_of(dim, max(len(shape), 1))
+    if shape and shape[axis] == 0:
+        raise IndexError(f"{name}{mark} Expected reduction dim {axis} to have non-zero size.")
+
+
+def shared_by_ties(name: str) -> Any:
+    """The rule of an entry that was picked: those that tie for it share its gradient.
+
+    As in torch, nan ties with nan in a whole array and with nothing in its rows, and rows where nothing ties have nan
+    for gradient: those with nan, and those whose extreme was overwritten behind autograd's back.
+    """
+
+    def vjp(g: Any, out: Any, x: Any, *, dim: tuple[int, ...], keepdim: bool) -> Any:
+        whole = len(dim) == len(shape_of(x))
+        hit = (tied if whole else eq)(x, keep(out, dim, keepdim))
+        count = sum_op(hit, dim=dim, keepdim=True)
+        no_kink(name, count > 1)
+        return where(hit, keep(g, dim, keepdim) / count, 0 if whole else 0 / count)
+
+    return vjp
+
+
+def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
+    return primitive(
+        name,
+        lambda x, dim, keepdim: kernel(x, dim, keepdims=keepdim),
+        (shared_by_ties(name),),
+        infer=reduced_shape,
+        refuses="c",
+        domain="real",
+        kinks=("ties",),
+        digits="kernel",
+        code=reduce_code(numpy_name),
+        example=("vector", {"dim": (0,), "keepdim": False}),
+        doc=f"{name} over axes; ties share the gradient equally.",
+    )
+
+
+amax_op: Op = _extreme("amax", np.max, "np.max")
+amin_op: Op = _extreme("amin", np.min, "np.min")
+
+
+@front(op=amax_op)
+def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+    """Largest entry over axes; ties share the gradient equally."""
+    if dim in (None, ()) and 0 in shape_of(input):
+        raise ShapeError(_EMPTY.format("amax"))
+    return amax_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
+
+
+@front(op=amin_op)
+def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+    """Smallest entry over axes; ties share the gradient equally."""
+    if dim in (None, ()) and 0 in shape_of(input):
+        raise ShapeError(_EMPTY.format("amin"))
+    return amin_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
+
+
+def _arg(name: str, kernel: Any, code: Any) -> Op:
+    return primitive(
+        name,
+        kernel,
+        (None,),
+        code=code,
+        infer=lambda shape, dim, keepdim: reduced_shape(shape, dim=(dim,), keepdim=keepdim),
+        result=lambda *_, **__: np.dtype(np.int64),
+        refuses={
+            "b": f"{name}(): does not support bool input",
+            "c": f"{name}(): does not support complex input",
+        },
+        domain="real",
+        digits="order",
+        example=("vector", {"dim": 0, "keepdim": False}),
+        doc=f"{name} along an axis; no derivative.",
+    )
+
+
+argmax_op: Op = _arg("argmax", lambda x, dim, keepdim: np.argmax(x, dim, keepdims=keepdim), reduce_code("np.argmax"))
+argmin_op: Op = _arg("argmin", lambda x, dim, keepdim: np.argmin(x, dim, keepdims=keepdim), reduce_code("np.argmin"))
+argmax_of_pool_op: Op = _arg("argmax_of_pool", kernels.argmax_of_pool, None)
+
+
+def _arg_front(op: Op) -> Any:
+    def call(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+        input = readable(input)
+        if dim is None:
+            found = op(reshape(input, -1), dim=0, keepdim=False)
+            return reshape(found, (1,) * len(shape_of(input))) if keepdim else found
+        axis = axis_of(dim, len(shape_of(input)))
+        if not shape_of(input):
+            return reshape_op(op(reshape_op(input, shape=(1,)), dim=0, keepdim=False), shape=())
+        return op(input, dim=axis, keepdim=keepdim)
+
+    call.__name__ = op.name
+    call.__doc__ = f"Index of the extreme entry along ``dim`` (of the flattened input without it); {op.doc}"
+    return front(op.name, op=op)(call)
+
+
+argmax = _arg_front(argmax_op)
+argmin = _arg_front(argmin_op)
+
+
+def _extreme_front(name: str, reduce: Any, arg: Any, pairwise: str) -> Any:
+    def call(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        if dim is None:
+            return reduce(input)
+        if not isinstance(dim, int):
+            from symgrad.op import lookup
+
+            return lookup(pairwise)(input, dim)
+        from symgrad.ops.indexing.getitem import take_along
+
+        if not shape_of(input):
+            axis_of(dim, 0)
+            return named(name)((clone(input), arg(cast(input, np.uint8) if input.dtype == np.bool_ else input)))
+        check_entries(name, input, dim)
+        # Truth values are ordered, though argmax and argmin refuse them.
+        indices = arg(cast(input, np.uint8) if input.dtype == np.bool_ else input, dim, True)
+        values = take_along(input, indices, dim)
+        if not keepdim:
+            values, indices = squeeze(values, dim), squeeze(indices, dim)
+        return named(name)((values, indices))
+
+    call.__name__ = name
+    call.__doc__ = (
+        f"Three forms, as torch: the {name} of all entries; with ``dim`` the pair (values, indices), where the "
+        "gradient goes to the entry returned; with a second tensor the entrywise one."
+    )
+    return front(name)(call)
+
+
+max_ = _extreme_front("max", amax, argmax, "maximum")
+min_ = _extreme_front("min", amin, argmin, "minimum")

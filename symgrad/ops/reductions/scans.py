@@ -1,0 +1,397 @@
+"""Running results along an axis: sums, products, log-sums, integrals and differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.errors import ArgumentError, ShapeError
+from symgrad.op import Op, front, is_complex, primitive, shape_of
+from symgrad.ops.calls.naming import inplace
+from symgrad.ops.elementwise.arithmetic import clone
+from symgrad.ops.elementwise.complex import conj, real
+from symgrad.ops.elementwise.select import eq, ge, where
+from symgrad.ops.indexing.getitem import getitem
+from symgrad.ops.reductions.products import divided_where, divisible_op, made_of
+from symgrad.ops.reductions.softmax import shifted_exp
+from symgrad.ops.reductions.sums import along, axes_of, cast, int_to_long, sum_op
+from symgrad.ops.rules.refusals import kind_of
+from symgrad.ops.shapes.joining import cat, narrow, select
+from symgrad.ops.shapes.shaping import axis_of, flip, movedim, ones_like, unsqueeze_op
+from symgrad.precision import digits, halves
+from symgrad.precision.single import rounded
+
+inplace("cumsum", "cumprod")
+
+
+def _cumsum_kernel(x: Any, dim: int) -> Any:
+    return np.cumsum(x, dim, np.int64 if x.dtype.kind in "bui" else None)
+
+
+cumsum_op: Op = primitive(
+    "cumsum",
+    _cumsum_kernel,
+    (lambda g, out, like, *, dim: flip(cumsum_op(flip(g, dim), dim=dim), dim),),
+    linear=True,
+    infer=lambda shape, dim: shape,
+    result=int_to_long,
+    code=lambda x, dim: f"np.cumsum({x}, {dim})",
+    domain="real",
+    single=rounded(_cumsum_kernel),
+    digits="kernel",
+    example=("vector", {"dim": 0}),
+    doc="Cumulative sum along an axis.",
+)
+
+
+@front("cumsum", op=cumsum_op)
+def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Cumulative sum along the axis ``dim``."""
+    if dtype is not None:
+        input = cast(input, dtype)
+    return _in(dtype, along(cumsum_op, input, dim))
+
+
+def _in(dtype: Any, total: Any) -> Any:
+    """A running result in the dtype asked for, where its op widens whole numbers."""
+    return cast(total, dtype) if dtype is not None and kind_of(total) in "bui" else total
+
+
+def _positions(x: Any, dim: int) -> Any:
+    """1, 2, 3 … along ``dim``, counted in the library's own ops so that sizes stay letters."""
+    ones = ones_like(x)
+    return cumsum_op(real(ones) if is_complex(x) else ones, dim=dim)
+
+
+def _rows(x: Any, dim: int) -> tuple[Any, Any, Any]:
+    """Row i holds x with a 1 at i; its running products are the slopes of the outputs from i on.
+
+    Returns the rows, and where they are at i, and where not before it.
+    """
+    places = _positions(x, dim)
+    mine, theirs = unsqueeze_op(places, dim=dim + 1), unsqueeze_op(places, dim=dim)
+    same = eq(mine, theirs)
+    return where(same, 1, unsqueeze_op(x, dim=dim)), same, ge(theirs, mine)
+
+
+def _of_cumprod(out: Any, x: Any, dim: int) -> bool:
+    return made_of(out, "cumprod", x, {"dim": dim})
+
+
+def _by_products(h: Any, g: Any, out: Any, x: Any, dim: int) -> Any:
+    """The part of the derivative of a pullback that goes by the running products."""
+    return g * conj(cumsum_op(divided_where(h, x, divisible_op(out, x)), dim=dim))
+
+
+def _pulled(g: Any, x: Any, dim: int) -> Any:
+    rows, _, after = _rows(x, dim)
+    slopes = where(after, conj(cumprod_op(rows, dim=dim + 1)), 0)
+    return sum_op(unsqueeze_op(g, dim=dim) * slopes, dim=(dim + 1,), keepdim=False)
+
+
+def _moved(t: Any, x: Any, dim: int) -> Any:
+    rows, _, after = _rows(x, dim)
+    slopes = where(after, cumprod_op(rows, dim=dim + 1), 0)
+    return sum_op(unsqueeze_op(t, dim=dim + 1) * slopes, dim=(dim,), keepdim=False)
+
+
+def _pulled_twice(h: Any, g: Any, x: Any, dim: int) -> Any:
+    rows, same, after = _rows(x, dim)
+    cotangents = where(after, conj(unsqueeze_op(h, dim=dim + 1)) * unsqueeze_op(g, dim=dim), 0)
+    return sum_op(where(same, 0, _pulled(cotangents, rows, dim + 1)), dim=(dim,), keepdim=False)
+
+
+def _moved_twice(k: Any, h: Any, x: Any, dim: int) -> Any:
+    rows, same, after = _rows(x, dim)
+    along = unsqueeze_op(h, dim=dim + 1) * where(
+        after, _moved(where(same, 0, unsqueeze_op(k, dim=dim)), rows, dim + 1), 0
+    )
+    return sum_op(along, dim=(dim,), keepdim=False)
+
+
+def _pulled_thrice(k: Any, h: Any, g: Any, x: Any, dim: int) -> Any:
+    rows, same, after = _rows(x, dim)
+    cotangents = where(after, conj(unsqueeze_op(h, dim=dim + 1)) * unsqueeze_op(g, dim=dim), 0)
+    back = _pulled_twice(where(same, 0, unsqueeze_op(k, dim=dim)), cotangents, rows, dim + 1)
+    return sum_op(where(same, 0, back), dim=(dim,), keepdim=False)
+
+
+cumprod_divided_op: Op = primitive(
+    "cumprod_divided",
+    kernels.cumprod_divided,
+    (
+        lambda h, pulled, likeg, out, x, *, dim: cumprod_moved_op(h, out, x, dim=dim),
+        lambda h, pulled, g, out, x, *, dim: _by_products(h, g, out, x, dim),
+        lambda h, pulled, g, out, x, *, dim: cumprod_divided_twice_op(h, g, out, x, dim=dim),
+    ),
+    infer=lambda g, out, x, dim: x,
+    define=lambda g, out, x, *, dim: _divided(g, out, x, dim),
+    half=halves.cumprod_divided,
+    domain="nonzero",
+    expanded=True,
+    example=("vector", "vector", "vector", {"dim": 0}),
+    doc="The pullback of a running product: the sum of g_j · out_j from i on, over x_i; by products where one is zero.",
+)
+
+
+def _divided(g: Any, out: Any, x: Any, dim: int) -> Any:
+    if _of_cumprod(out, x, dim):
+        return _pulled(g, x, dim)
+    sums = flip(cumsum_op(flip(g * conj(out), dim), dim=dim), dim)
+    return where(divisible_op(out, x), sums / conj(x), _pulled(g, x, dim))
+
+
+cumprod_moved_op: Op = primitive(
+    "cumprod_moved",
+    kernels.cumprod_moved,
+    (
+        lambda g, moved, liket, out, x, *, dim: cumprod_divided_op(g, out, x, dim=dim),
+        lambda g, moved, t, out, x, *, dim: _by_products(t, g, out, x, dim),
+        lambda g, moved, t, out, x, *, dim: cumprod_divided_twice_op(t, g, out, x, dim=dim),
+    ),
+    infer=lambda t, out, x, dim: x,
+    define=lambda t, out, x, *, dim: (
+        _moved(t, x, dim)
+        if _of_cumprod(out, x, dim)
+        else where(divisible_op(out, x), out * cumsum_op(t / x, dim=dim), _moved(t, x, dim))
+    ),
+    domain="nonzero",
+    expanded=True,
+    example=("vector", "vector", "vector", {"dim": 0}),
+    doc="The tangent of a running product, by way of the product where no factor is zero.",
+)
+cumprod_divided_twice_op: Op = primitive(
+    "cumprod_divided_twice",
+    kernels.cumprod_divided_twice,
+    (
+        lambda k, twice, likeh, g, out, x, *, dim: cumprod_divided_twice_op(k, g, out, x, dim=dim),
+        lambda k, twice, h, likeg, out, x, *, dim: _twice_by_cotangents(k, h, out, x, dim),
+        lambda k, twice, h, g, out, x, *, dim: (
+            -_by_products(divided_where(h * k, x, divisible_op(out, x)), g, out, x, dim)
+        ),
+        lambda k, twice, h, g, out, x, *, dim: _twice_by_factors(k, twice, h, g, out, x, dim),
+    ),
+    infer=lambda h, g, out, x, dim: x,
+    define=lambda h, g, out, x, *, dim: _divided_twice(h, g, out, x, dim),
+    domain="nonzero",
+    expanded=True,
+    example=("vector", "vector", "vector", "vector", {"dim": 0}),
+    doc="The pullback of a running product's pullback to the factors, where the product is a value of its own.",
+)
+
+
+def _twice_by_cotangents(k: Any, h: Any, out: Any, x: Any, dim: int) -> Any:
+    divisible = divisible_op(out, x)
+    moved = cumprod_moved_op(divided_where(h * k, x, divisible), out, x, dim=dim)
+    return where(divisible, -moved, _moved_twice(k, h, x, dim))
+
+
+def _twice_by_factors(k: Any, twice: Any, h: Any, g: Any, out: Any, x: Any, dim: int) -> Any:
+    divisible = divisible_op(out, x)
+    divided = -2 * conj(divided_where(k, x, divisible)) * twice
+    return where(divisible, divided, _pulled_thrice(k, h, g, x, dim))
+
+
+def _divided_twice(h: Any, g: Any, out: Any, x: Any, dim: int) -> Any:
+    undivided = _pulled_twice(h, g, x, dim)
+    if _of_cumprod(out, x, dim):
+        return undivided - _pulled(_by_products(h, g, out, x, dim), x, dim)
+    return where(divisible_op(out, x), -conj(h / x) * cumprod_divided_op(g, out, x, dim=dim), undivided)
+
+
+def _cumprod_kernel(x: Any, dim: int) -> Any:
+    return np.cumprod(x, dim, np.int64 if x.dtype.kind in "bui" else None)
+
+
+cumprod_op: Op = primitive(
+    "cumprod",
+    _cumprod_kernel,
+    # A single entry is its product, as in torch.
+    (lambda g, out, x, *, dim: g if set(shape_of(x)) == {1} else cumprod_divided_op(g, out, x, dim=dim),),
+    infer=lambda shape, dim: shape,
+    result=int_to_long,
+    code=lambda x, dim: f"np.cumprod({x}, {dim})",
+    domain="real",
+    single=rounded(_cumprod_kernel),
+    digits="kernel",
+    example=("vector", {"dim": 0}),
+    doc="Running product along an axis; right at zeros.",
+)
+
+
+def _logcumsumexp_vjp(g: Any, out: Any, x: Any, dim: int) -> Any:
+    places = _positions(x, dim)
+    mine, theirs = unsqueeze_op(places, dim=dim + 1), unsqueeze_op(places, dim=dim)
+    # e^(x_i - out_j) <= 1 for j >= i, so nothing overflows where it counts.
+    weights = shifted_exp(unsqueeze_op(x, dim=dim + 1), where(ge(theirs, mine), unsqueeze_op(out, dim=dim), np.inf))
+    return sum_op(unsqueeze_op(g, dim=dim) * conj(weights), dim=(dim + 1,), keepdim=False)
+
+
+logcumsumexp_op: Op = primitive(
+    "logcumsumexp",
+    kernels.logcumsumexp,
+    (lambda g, out, x, *, dim: _logcumsumexp_vjp(g, out, x, dim),),
+    infer=lambda shape, dim: shape,
+    refuses="bui",
+    domain="real",
+    single=rounded(kernels.logcumsumexp),
+    digits=digits.logcumsumexp,
+    example=("vector", {"dim": 0}),
+    doc="log of the running sum of e^x along an axis, without overflow.",
+)
+
+
+@front("cumprod", op=cumprod_op)
+def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Running product along the axis ``dim``."""
+    if dtype is not None:
+        input = cast(input, dtype)
+    sizes = shape_of(input)
+    if kind_of(input) in "fc" and (not sizes or 0 in sizes or sizes[axis_of(dim, len(sizes))] == 1):
+        axis_of(dim, max(len(sizes), 1))
+        return clone(input)  # whose derivative does not depend on it
+    return _in(dtype, along(cumprod_op, input, dim))
+
+
+@front("logcumsumexp", op=logcumsumexp_op)
+def logcumsumexp(input: Any, dim: int) -> Any:
+    """log of the running sum of e^x along the axis ``dim``."""
+    sizes = shape_of(input)
+    if (not sizes or 0 in sizes) and kind_of(input) in "fc":
+        axis_of(dim, max(len(sizes), 1))
+        return clone(input)
+    return along(logcumsumexp_op, input, dim)
+
+
+# ------------------------------------------------------------------------------------------ differences and integrals
+
+
+@front("diff")
+def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Differences of neighbours along ``dim``, ``n`` times over.
+
+    >>> import numpy as np
+    >>> diff(np.array([1, 4, 9]))
+    array([3, 5])
+    """
+    if not shape_of(input):
+        raise ShapeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise ArgumentError(f"order must be non-negative but got {n}")
+    axis = axis_of(dim, len(shape_of(input)))
+    if not n:
+        return clone(input)
+    parts = [x for x in (prepend, input, append) if x is not None]
+    out = cat(parts, axis) if len(parts) > 1 else input
+    for _ in range(min(n, shape_of(out)[axis])):
+        size = shape_of(out)[axis]
+        later, sooner = narrow(out, axis, 1, size - 1), narrow(out, axis, 0, size - 1)
+        out = later != sooner if out.dtype.kind == "b" else later - sooner
+    return out
+
+
+def _pairs(y: Any, axis: int) -> Any:
+    """Sums of neighbours along an axis."""
+    size = shape_of(y)[axis]
+    return narrow(y, axis, 0, size - 1) + narrow(y, axis, 1, size - 1) if size else y
+
+
+def _steps(y: Any, x: Any, dim: int) -> Any:
+    """The distances of the points ``x`` at which ``y`` is given."""
+    axis = axis_of(dim, len(shape_of(y)))
+    size = shape_of(y)[axis]
+    if len(shape_of(x)) != 1:
+        return diff(x, 1, dim)
+    if shape_of(x)[0] != size:
+        raise ArgumentError(f"trapezoid(): There must be one `x` value for each sample point, got {shape_of(x)[0]}.")
+    steps = diff(x)
+    for _ in range(len(shape_of(y)) - 1 - axis):
+        steps = unsqueeze_op(steps, dim=len(shape_of(steps)))
+    return steps
+
+
+@front("trapezoid", "trapz")
+def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+    """The integral along ``dim`` by the trapezoidal rule, at points ``x`` or ``dx`` apart."""
+    axis = axis_of(dim, len(shape_of(y)))
+    if not shape_of(y)[axis]:
+        return sum_op(y, dim=(axis,), keepdim=False)
+    if x is not None:
+        areas = _pairs(y, axis) * _steps(y, x, dim)
+        return sum_op(areas, dim=(axis_of(dim, len(shape_of(areas))),), keepdim=False) / 2
+    ends = select(y, axis, 0) + select(y, axis, -1)
+    total = sum_op(y, dim=(axis,), keepdim=False) - ends / 2
+    return total if dx == 1 else total * dx
+
+
+@front("cumulative_trapezoid")
+def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+    """The running integral along ``dim`` by the trapezoidal rule."""
+    axis = axis_of(dim, len(shape_of(y)))
+    if x is not None and shape_of(y)[axis]:
+        return cumsum(_pairs(y, axis) * _steps(y, x, dim), dim) / 2
+    return cumsum(_pairs(y, axis) * (dx / 2) if dx != 1 else _pairs(y, axis) / 2, dim)
+
+
+def _slope(x: Any, step: Any, axis: int, edge_order: int) -> Any:
+    """Second-order differences along an axis; ``step`` is a distance or the points themselves."""
+    x = movedim(x, axis, -1)
+    size = shape_of(x)[-1]
+    if size < edge_order + 1:
+        raise ShapeError(
+            f"torch.gradient expected each dimension size to be at least edge_order+1, got {size} with {edge_order=}"
+        )
+    steps = diff(step) if shape_of(step) else step
+
+    def h(a: int, b: int) -> Any:
+        return steps[..., a:b] if shape_of(step) else steps
+
+    def at(a: int, b: int | None) -> Any:
+        return getitem(x, (Ellipsis, slice(a, b)))
+
+    parts = []
+    if size > 2:
+        left, right = h(0, size - 2), h(1, size - 1)
+        parts.append(
+            (at(2, None) - at(0, -2)) / (left + right)
+            if not shape_of(step)
+            else -at(0, -2) * (right / (left * (left + right)))
+            + at(1, -1) * ((right - left) / (left * right))
+            + at(2, None) * (left / (right * (left + right)))
+        )
+    if edge_order == 1:
+        first = (at(1, 2) - at(0, 1)) / h(0, 1)
+        last = (at(size - 1, None) - at(size - 2, size - 1)) / h(size - 2, size - 1)
+    else:
+        a, b = h(0, 1), h(1, 2)
+        first = (
+            -at(0, 1) * ((2 * a + b) / (a * (a + b))) + at(1, 2) * ((a + b) / (a * b)) - at(2, 3) * (a / (b * (a + b)))
+        )
+        a, b = h(size - 2, size - 1), h(size - 3, size - 2)
+        last = (
+            at(size - 1, None) * ((2 * a + b) / (a * (a + b)))
+            - at(size - 2, size - 1) * ((a + b) / (a * b))
+            + at(size - 3, size - 2) * (a / (b * (a + b)))
+        )
+    return movedim(cat([first, *parts, last], -1), -1, axis)
+
+
+@front("gradient", method=False)
+def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> list[Any]:
+    """Slopes along every axis (or those in ``dim``) by central differences; one-sided at the edges.
+
+    ``spacing`` is one distance, one per axis, or the points along every axis.
+    """
+    if edge_order not in (1, 2):
+        raise ArgumentError(f"torch.gradient only supports edge_order=1 and edge_order=2, got {edge_order}.")
+    axes = list(axes_of(dim, len(shape_of(input))))
+    spacing = 1 if spacing is None else spacing
+    steps = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(axes)
+    if len(steps) != len(axes):
+        raise ArgumentError(
+            "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the "
+            f"same length, but got a spacing argument of length {len(steps)} and a dim argument of length {len(axes)}."
+        )
+    return [_slope(input, step, axis, edge_order) for step, axis in zip(steps, axes, strict=True)]

@@ -1,0 +1,138 @@
+"""Softmax and its kin: sums of exponentials that do not overflow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symgrad import kernels
+from symgrad.op import Op, elementwise, front, primitive, shape_of
+from symgrad.ops.elementwise.arithmetic import clone
+from symgrad.ops.elementwise.complex import conj
+from symgrad.ops.elementwise.smooth import exp
+from symgrad.ops.reductions.sums import along, axes_of, cast, keep, reduced_shape, sum_op
+from symgrad.ops.rules.refusals import kind_of
+from symgrad.precision import digits, halves, single
+
+shifted_exp: Op = elementwise(
+    "shifted_exp",
+    kernels.shifted_exp,
+    lambda out, x, y: out,
+    lambda out, x, y: -out,
+    single=single.shifted_exp,
+    half=halves.shifted_exp,
+    public=(),
+    define=lambda x, y: exp(x - y),
+    domain="real",
+    quiet="invalid",
+    chooses=True,
+    doc="e^(x - y), and 0 where both are -inf: the softmax as logsumexp's derivative.",
+)
+logsumexp_op: Op = primitive(
+    "logsumexp",
+    kernels.logsumexp,
+    (lambda g, out, x, *, dim, keepdim: keep(g, dim, keepdim) * conj(shifted_exp(x, keep(out, dim, keepdim))),),
+    infer=reduced_shape,
+    dtypes="float",
+    domain="real",
+    single=single.logsumexp,
+    half=halves.logsumexp,
+    digits=digits.logsumexp,
+    overflows=True,
+    example=("vector", {"dim": (0,), "keepdim": False}),
+    doc="log Σ e^x over axes, without overflow.",
+)
+
+
+@front("logsumexp", op=logsumexp_op)
+def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
+    """log Σ e^x over the axes ``dim``, without overflow.
+
+    >>> import numpy as np
+    >>> logsumexp(np.array([1000.0, 1000.0]), 0)
+    np.float64(1000.6931471805599)
+    """
+    return logsumexp_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
+
+
+def _along(x: Any, dim: int) -> Any:
+    return sum_op(x, dim=(dim,), keepdim=True)
+
+
+softmax_op: Op = primitive(
+    "softmax",
+    kernels.softmax,
+    (lambda g, out, like, *, dim: softmax_slope(g, out, dim=dim),),
+    jvp=(lambda t, out, like, *, dim: softmax_slope(t, out, dim=dim),),
+    infer=lambda shape, dim: shape,
+    refuses="buic",
+    domain="real",
+    single=single.softmax,
+    half=halves.softmax,
+    fused=("SoftmaxBackwardData", -1),
+    digits=digits.softmax,
+    example=("vector", {"dim": 0}),
+    doc="e^x / Σ e^x along an axis.",
+)
+softmax_slope: Op = primitive(
+    "softmax_slope",
+    kernels.softmax_slope,
+    (
+        lambda h, slope, like, out, *, dim: softmax_slope(h, out, dim=dim),
+        lambda h, slope, g, out, *, dim: g * h - _along(out * g, dim) * h - g * _along(out * h, dim),
+    ),
+    infer=lambda g, out, dim: out,
+    define=lambda g, out, *, dim: out * (g - _along(g * out, dim)),
+    single=single.softmax_slope,
+    together=True,
+    spelled=True,
+    domain="real",
+    example=("vector", [0.25, 0.75], {"dim": 0}),
+    doc="A cotangent times the slope of softmax, which is symmetric, from the softmax.",
+)
+log_softmax_op: Op = primitive(
+    "log_softmax",
+    kernels.log_softmax,
+    (lambda g, out, like, *, dim: log_softmax_slope(g, out, dim=dim),),
+    jvp=(lambda t, out, like, *, dim: t - _along(t * exp(out), dim),),
+    infer=lambda shape, dim: shape,
+    define=lambda x, *, dim: x - logsumexp_op(x, dim=(dim,), keepdim=True),
+    refuses="buic",
+    domain="real",
+    single=single.log_softmax,
+    half=halves.log_softmax,
+    fused=("LogSoftmaxBackwardData", -1),
+    example=("vector", {"dim": 0}),
+    doc="x - log Σ e^x along an axis.",
+)
+log_softmax_slope: Op = primitive(
+    "log_softmax_slope",
+    kernels.log_softmax_slope,
+    (
+        lambda h, slope, like, out, *, dim: h - _along(h * exp(out), dim),
+        lambda h, slope, g, out, *, dim: -_along(g, dim) * exp(out) * h,
+    ),
+    infer=lambda g, out, dim: out,
+    define=lambda g, out, *, dim: g - exp(out) * _along(g, dim),
+    single=single.log_softmax_slope,
+    together=True,
+    spelled=True,
+    domain="real",
+    example=("vector", [-1.5, -0.25], {"dim": 0}),
+    doc="A cotangent pulled back through log_softmax, from its result.",
+)
+
+
+@front("softmax", op=softmax_op)
+def softmax(input: Any, dim: int, dtype: Any = None) -> Any:
+    """e^x / Σ e^x along the axis ``dim``."""
+    if dtype is not None:
+        input = cast(input, dtype)
+    return clone(input) if 0 in shape_of(input) and kind_of(input) in "buic" else along(softmax_op, input, dim)
+
+
+@front("log_softmax", op=log_softmax_op)
+def log_softmax(input: Any, dim: int, dtype: Any = None) -> Any:
+    """x - log Σ e^x along the axis ``dim``, without overflow."""
+    if dtype is not None:
+        input = cast(input, dtype)
+    return clone(input) if 0 in shape_of(input) and kind_of(input) in "buic" else along(log_softmax_op, input, dim)

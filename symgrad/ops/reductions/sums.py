@@ -1,0 +1,377 @@
+"""Reductions over axes: sums, means, variances and norms."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.dtypes import as_dtype, is_narrow, torch_name
+from symgrad.errors import ArgumentError, AutogradError
+from symgrad.op import Op, Spec, front, multilinear, primitive, shape_of
+from symgrad.ops.elementwise.arithmetic import ratio
+from symgrad.ops.elementwise.fused import portion, std_slope
+from symgrad.ops.elementwise.select import abs_, eq, guard, ne, sign, where
+from symgrad.ops.rules.kinks import at_kink
+from symgrad.ops.shapes.shaping import axis_of, expand_op, reshape_op, unsqueeze_op
+from symgrad.precision import digits, single
+from symgrad.precision.single import rounded
+
+
+class Everything(tuple[int, ...]):
+    """All axes, because none were named; torch tells this from a list of all axes by another node."""
+
+    __slots__ = ()
+
+
+@functools.cache
+def _everything(ndim: int) -> Everything:
+    return Everything(range(ndim))
+
+
+def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
+    """Sorted axes; None and () mean all of them."""
+    if dim is None:
+        return _everything(ndim)
+    if isinstance(dim, (tuple, list)) and not dim:
+        return tuple(range(ndim))
+    dims = dim if isinstance(dim, (tuple, list)) else (dim,)
+    axes = tuple(sorted(axis_of(d, ndim) for d in dims))
+    if len(set(axes)) < len(axes):
+        raise ArgumentError(
+            f"dim {min(a for a in axes if axes.count(a) > 1)} appears multiple times in the list of dims"
+        )
+    return axes if ndim else ()
+
+
+def reduced_shape(shape: tuple[Any, ...], *, dim: tuple[int, ...], keepdim: bool, **_: Any) -> tuple[Any, ...]:
+    """The shape without the axes ``dim``, or with size 1 there."""
+    if keepdim:
+        return tuple(1 if k in dim else s for k, s in enumerate(shape))
+    return tuple(s for k, s in enumerate(shape) if k not in dim)
+
+
+def spread(g: Any, like: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """A reduced value back at the shape of its input."""
+    if not keepdim:
+        for k in dim:
+            g = unsqueeze_op(g, dim=k)
+    shape = shape_of(like)
+    return g if shape_of(g) == shape else expand_op(g, shape=shape)
+
+
+def keep(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """A reduced value with its axes kept at size 1, so that it broadcasts against the input."""
+    if not keepdim:
+        for k in dim:
+            x = unsqueeze_op(x, dim=k)
+    return x
+
+
+def size(x: Any, dim: tuple[int, ...]) -> Any:
+    """Number of entries along ``dim``, as a size (a letter in formulas) and not as a number."""
+    sizes = getattr(x, "sizes", None)
+    if sizes is not None:
+        return sizes(dim)
+    shape = shape_of(x)
+    return math.prod(shape[k] for k in dim)
+
+
+def along(op: Op, input: Any, dim: int, **params: Any) -> Any:
+    """``op`` along one axis; a 0-d input has one entry along its axis."""
+    axis = axis_of(dim, len(shape_of(input)))
+    if shape_of(input):
+        return op(input, dim=axis, **params)
+    return reshape_op(op(reshape_op(input, shape=(1,)), dim=0, **params), shape=())
+
+
+def _sum_spec(shape: Any, *, dim: tuple[int, ...], keepdim: bool) -> Spec:
+    labels = tuple(range(len(shape)))
+    return (labels,), tuple(100 + k if k in dim else k for k in labels if keepdim or k not in dim)
+
+
+def overload(name: str) -> Any:
+    """torch numbers its overloads: 0 reduces everything, 1 takes axes."""
+
+    def node(shape: tuple[Any, ...], *, dim: tuple[int, ...], keepdim: bool, **_: Any) -> str:
+        return f"{name}Backward{int(keepdim or dim.__class__ is not Everything)}"
+
+    return node
+
+
+def reduce_code(name: str) -> Any:
+    """The program text of a reduction that NumPy has under ``name``."""
+
+    def code(x: str, dim: tuple[int, ...], keepdim: bool) -> str:
+        return f"{name}({x}, {dim}{', keepdims=True' if keepdim else ''})"
+
+    return code
+
+
+def int_to_long(dtype: Any, **_: Any) -> Any:
+    """The dtype of sums and products: int64 for all integers and bool, as torch."""
+    return np.dtype(np.int64) if dtype.kind in "bui" else dtype
+
+
+def _sum_kernel(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    return np.sum(x, dim, np.int64 if x.dtype.kind in "bui" else None, keepdims=keepdim)
+
+
+sum_op: Op = multilinear(
+    "sum",
+    _sum_kernel,
+    _sum_spec,
+    single=single.total,
+    infer=reduced_shape,
+    result=int_to_long,
+    node=overload("Sum"),
+    code=reduce_code("np.sum"),
+    numbers="within",
+    example=("vector", {"dim": (0,), "keepdim": False}),
+    doc="Sum over axes.",
+)
+
+
+@front("sum", op=sum_op)
+def sum_(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Sum over the axes ``dim`` (all by default); ``keepdim`` leaves them at size 1.
+
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.sum(np.ones((2, 3)), 0)
+    array([2., 2., 2.])
+    """
+    if dtype is not None:
+        input = cast(input, dtype)
+    return kept_whole(sum_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim), dtype)
+
+
+def kept_whole(total: Any, dtype: Any) -> Any:
+    """A sum or product of integers, which are widened, in the dtype of integers or truths that was asked for."""
+    narrow = dtype is not None and as_dtype(dtype).kind in "bui" and as_dtype(dtype) != np.int64
+    return cast(total, dtype) if narrow else total
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """``x`` in another dtype."""
+    return cast_op(x, dtype=as_dtype(dtype).name)
+
+
+def cast_wide(x: Any) -> Any:
+    """In float32 where squares of float16 overflow and bfloat16 has too few digits for a sum."""
+    return cast(x, "float32") if is_narrow(x.dtype) else x
+
+
+def cast_back(out: Any, dtype: Any) -> Any:
+    """What was computed of :func:`cast_wide` arguments in their own dtype again."""
+    return cast(out, dtype) if is_narrow(dtype) else out
+
+
+cast_op: Op = primitive(
+    "cast",
+    kernels.copied,
+    (lambda g, out, like, *, dtype: g,),
+    linear=True,
+    infer=lambda shape, dtype: shape,
+    entrywise=True,
+    result=lambda _, dtype: as_dtype(dtype),
+    node="ToCopy",
+    code=lambda x, dtype: f'np.asarray({x}).astype("{dtype}")',
+    domain="real",
+    copy=True,
+    digits=digits.cast,
+    example=(0.5, {"dtype": "float32"}),
+    doc="The same values in another dtype; the engine casts the cotangent back.",
+)
+
+mean_op: Op = primitive(
+    "mean",
+    lambda x, dim, keepdim: np.mean(x, dim, keepdims=keepdim),
+    (lambda g, out, like, *, dim, keepdim: spread(g / size(like, dim), like, dim, keepdim),),
+    linear=True,
+    infer=reduced_shape,
+    node=overload("Mean"),
+    code=reduce_code("np.mean"),
+    define=lambda x, *, dim, keepdim: sum_op(x, dim=dim, keepdim=keepdim) / size(x, dim),
+    domain="real",
+    single=single.mean,
+    expanded=True,
+    example=("vector", {"dim": (0,), "keepdim": False}),
+    doc="Arithmetic mean over axes.",
+)
+
+
+def check_mean(name: str, which: str, dtype: np.dtype[Any]) -> None:
+    """Raise torch's error where a mean would have a dtype of whole numbers."""
+    if dtype.kind in "bui":
+        from symgrad.errors import DtypeError
+
+        raise DtypeError(
+            f"{name}(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
+            f"Got: {torch_name(dtype)}"
+        )
+
+
+@front("mean", op=mean_op)
+def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Mean over the axes ``dim`` (all by default).  Integer input needs ``dtype=``, as torch."""
+    if dtype is not None:
+        input = cast(input, dtype)
+    check_mean("mean", "Input" if dtype is None else "Optional", getattr(input, "dtype", np.dtype(float)))
+    return mean_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
+
+
+def _deviation(x: Any, dim: tuple[int, ...]) -> Any:
+    return x - mean_op(x, dim=dim, keepdim=True)
+
+
+def _var_define(x: Any, *, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    return sum_op(_deviation(x, dim) ** 2, dim=dim, keepdim=keepdim) / (size(x, dim) - correction)
+
+
+def _real_result(dtype: Any, **_: Any) -> Any:
+    return np.zeros((), dtype).real.dtype
+
+
+var_op: Op = primitive(
+    "var",
+    kernels.var,
+    (
+        lambda g, out, x, *, dim, correction, keepdim: (
+            keep(portion(g, 2, size(x, dim) - correction), dim, keepdim) * _deviation(x, dim)
+        ),
+    ),
+    infer=reduced_shape,
+    result=_real_result,
+    define=_var_define,
+    refuses={"bui": "std and var only support floating point and complex dtypes"},
+    domain="real",
+    single=rounded(kernels.var),
+    digits=digits.var,
+    expanded=True,
+    overflows=True,
+    example=("vector", {"dim": (0,), "keepdim": False, "correction": 1}),
+    doc="Variance over axes: squared deviations over (n - correction).",
+)
+
+
+def _beside_zero(g: Any, out: Any) -> Any:
+    """A cotangent without its entries where ``out`` is 0: what they were in a derivative there does not matter."""
+    return guard(g, ne(out, 0))
+
+
+def _std_kernel(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
+    return np.sqrt(kernels.var(x, dim, correction, keepdim))
+
+
+def _std_vjp(g: Any, out: Any, x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
+    slope = std_slope(_beside_zero(g, out), out, size(x, dim) - correction)
+    return keep(at_kink("std", 0, slope, out, 0), dim, keepdim) * _deviation(x, dim)
+
+
+std_op: Op = primitive(
+    "std",
+    _std_kernel,
+    (lambda g, out, x, *, dim, correction, keepdim: _std_vjp(g, out, x, dim, correction, keepdim),),
+    infer=reduced_shape,
+    result=_real_result,
+    kinks=("all equal",),
+    code=lambda x, dim, correction, keepdim: (
+        f"np.sqrt(var({x}, dim={dim}, correction={correction}, keepdim={keepdim}))"
+    ),
+    refuses={"bui": "std and var only support floating point and complex dtypes"},
+    domain="real",
+    single=rounded(_std_kernel),
+    digits=digits.std,
+    overflows=True,
+    example=("vector", {"dim": (0,), "keepdim": False, "correction": 1}),
+    doc="Standard deviation over axes; derivative 0 where all entries are equal.",
+)
+
+
+def _spread_front(op: Op, name: str) -> Any:
+    def call(
+        input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = None
+    ) -> Any:
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        if correction is None:
+            correction = 1 if unbiased is None or unbiased else 0
+        return op(input, dim=axes_of(dim, len(shape_of(input))), correction=correction, keepdim=keepdim)
+
+    call.__name__ = name
+    call.__doc__ = f"{op.doc}  ``correction`` is 1 by default (Bessel's), as torch."
+    return front(name, op=op)(call)
+
+
+var = _spread_front(var_op, "var")
+std = _spread_front(std_op, "std")
+
+# ------------------------------------------------------------------------------------------ norms
+
+
+def _norm_code(x: str, p: Any, dim: tuple[int, ...], keepdim: bool) -> str:
+    order = f"{'-' if p < 0 else ''}np.inf" if p in (math.inf, -math.inf) else repr(p)
+    return f"norm({x}, {order}, {dim}, {keepdim})"
+
+
+def _norm_vjp(g: Any, out: Any, x: Any, *, p: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    g, out = keep(g, dim, keepdim), keep(out, dim, keepdim)
+    if p == 2:
+        return g * at_kink("norm", 0, ratio(x, out), out, 0)
+    if p == 1:
+        return g * sign(x)
+    if p == 0:
+        return 0 * x
+    if p in (math.inf, -math.inf):
+        hit = eq(abs_(x), out)
+        return where(hit, g * sign(x) / sum_op(hit, dim=dim, keepdim=True), 0)
+    size = abs_(x)
+    if p < 1:
+        # The slope at 0 is infinite; the min-norm choice is 0, as torch.  In half precision few quotients are numbers.
+        return where(eq(x, 0), 0, sign(x) * size ** (p - 1)) * g * out ** (1 - p)
+    if p < 2:
+        # The slope has an infinite derivative at entries 0, which stays with them: powers first, then the ratio.
+        return sign(x) * size ** (p - 1) * ratio(g, out ** (p - 1))
+    return g * sign(x) * ratio(size, out) ** (p - 1)
+
+
+norm_op: Op = primitive(
+    "norm",
+    kernels.norm,
+    (_norm_vjp,),
+    infer=lambda shape, p, dim, keepdim: reduced_shape(shape, dim=dim, keepdim=keepdim),
+    result=_real_result,
+    node="LinalgVectorNorm",
+    code=_norm_code,
+    kinks=("zero vector",),
+    refuses={"bui": "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {dtype}"},
+    domain="real",
+    single=single.norm,
+    digits=digits.norm,
+    overflows=True,
+    example=("vector", {"dim": (0,), "keepdim": False, "p": 2}),
+    doc="Vector p-norm over axes; derivative 0 at the zero vector.",
+)
+
+
+@front("norm", op=norm_op)
+def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
+    """The p-norm of all entries, or over the axes ``dim``; "fro" is the 2-norm of the entries.
+
+    >>> norm(np.array([3.0, 4.0]))
+    np.float64(5.0)
+    """
+    order = 2 if p in (None, "fro") else p
+    if not isinstance(order, (int, float)):
+        raise ArgumentError(f"norm(): p is a number, inf or 'fro', not {p!r}.")
+    dims, shape = axes_of(dim, len(shape_of(input))), shape_of(input)
+    if (order < 0 or order == math.inf) and any(shape[k] == 0 for k in dims):
+        raise AutogradError(
+            f"linalg.vector_norm cannot compute the {order} norm on an empty tensor because the operation does not "
+            f"have an identity: shape {tuple(shape)}, dim={dim}"
+        )
+    return norm_op(input, p=order, dim=dims, keepdim=keepdim)

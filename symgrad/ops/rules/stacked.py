@@ -1,0 +1,100 @@
+"""Ops on stacks of operands: one call for all of them.
+
+The stack's axes come first.  Multilinear ops get the new axes as labels of their einsum, elementwise ops broadcast, and
+linear primitives shift their axis parameters; so nothing is copied per entry of the stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from symgrad.op import Op, lookup, shape_of
+from symgrad.ops.indexing.getitem import Index, axes_in_front
+from symgrad.ops.linalg.contraction import contract
+
+_MATRICES = frozenset({"tril", "triu", "adjoint"})
+"""Ops of the last two axes, which leave leading ones alone."""
+
+_SHIFTED = frozenset({"cat", "stack", "matrix_exp_frechet"})
+"""Primitives of several operands that have a stacked form, as those that are linear in their only one do."""
+
+_LEAD = 1_000_000
+"""Labels of the new axes, far from those that ops use."""
+
+Shapes = Sequence[tuple[Any, ...] | None]
+
+
+def stacked(
+    op: Op, args: Sequence[Any], own: Shapes, params: dict[str, Any], lead: tuple[Any, ...], shape: tuple[Any, ...]
+) -> Any:
+    """``op`` on operands of which some are stacks, or None where it has no stacked form.
+
+    ``own`` has the shape of one entry for every stack and None for the operands that all entries share; ``lead`` are
+    the sizes of the stack's axes, ``shape`` is that of one result.
+    """
+    k = len(lead)
+    if op.entrywise or op.name in _MATRICES:
+        ranked = [a if one is None else _ranked(a, len(shape) - len(one), k) for a, one in zip(args, own, strict=True)]
+        return op(*ranked, **params)
+    if op.kind == "multilinear":
+        entries = [shape_of(a) if one is None else one for a, one in zip(args, own, strict=True)]
+        labels, output = op.einsum(*entries, **params)
+        new = labels_of(lead, *labels, output)
+        inputs = tuple(x if one is None else new + x for x, one in zip(labels, own, strict=True))
+        return contract(args, inputs, new + tuple(x for x in output if x is not None), lead + shape)
+    shifted = (op.linear and (len(args) == 1 or "index" in params)) or op.name in _SHIFTED
+    return _shifted(op, args, own, params, lead) if shifted else None
+
+
+def labels_of(lead: Sequence[Any], *taken: Sequence[int | None]) -> tuple[int, ...]:
+    """Labels for the stack's axes, which are not among those ``taken``: entries may be stacks themselves."""
+    first = max((x + 1 for row in taken for x in row if x is not None), default=0)
+    first = max(first, _LEAD)
+    return tuple(range(first, first + len(lead)))
+
+
+def spread(arg: Any, lead: tuple[Any, ...]) -> Any:
+    """A stack of which every entry is ``arg``."""
+    shape = tuple(shape_of(arg))
+    own = tuple(range(len(shape)))
+    return contract((arg,), (own,), labels_of(lead) + own, lead + shape)
+
+
+def _ranked(arg: Any, missing: int, k: int) -> Any:
+    """Axes of size 1 after the new ones, so that the rest broadcasts as before."""
+    for _ in range(missing):
+        arg = lookup("unsqueeze")(arg, dim=k)
+    return arg
+
+
+def _shifted(op: Op, args: Sequence[Any], own: Shapes, params: dict[str, Any], lead: tuple[Any, ...]) -> Any:
+    """A linear primitive with its axis parameters moved behind the new axes."""
+    params, k = dict(params), len(lead)
+    if "shape" in params:
+        params["shape"] = lead + tuple(params["shape"])
+    for name in ("dim", "dims"):
+        if name in params:
+            value = params[name]
+            params[name] = tuple(d + k for d in value) if isinstance(value, tuple) else value + k
+    if op.name in ("getitem", "put"):
+        return _indexed(op, args, params, lead)
+    whole = [spread(a, lead) if one is None else a for a, one in zip(args, own, strict=True)]
+    return op(*whole, **params)
+
+
+def _indexed(op: Op, args: Sequence[Any], params: dict[str, Any], lead: tuple[Any, ...]) -> Any:
+    """An index behind the new axes; arrays of places that stand apart put their axes first, before the new ones."""
+    index, k = params["index"], len(lead)
+    params["index"] = Index((slice(None),) * k + index.parts)
+    first = axes_in_front(index, *(shape_of(a) for a in args[len(args) - index.holes :]))
+    behind = (*range(first, first + k), *range(first))
+    if op.name == "getitem":
+        return _turned(op(*args, **params), behind)
+    return op(_turned(args[0], (*range(k, k + first), *range(k))), *args[1:], **params)
+
+
+def _turned(arg: Any, first: tuple[int, ...]) -> Any:
+    """The leading axes in another order."""
+    order = (*first, *range(len(first), len(shape_of(arg))))
+    return arg if order == tuple(range(len(order))) else lookup("permute")(arg, dims=order)

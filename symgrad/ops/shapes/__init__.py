@@ -1,0 +1,1 @@
+"""Shapes without arithmetic: reshaping, joining and parting, padding, strides."""

@@ -1,0 +1,267 @@
+"""Joining arrays along an axis, and taking parts of one: cat, stack, narrow, select, split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad import kernels
+from symgrad.errors import ArgumentError, ShapeError
+from symgrad.op import Op, front, primitive, shape_of
+from symgrad.ops.calls import fits
+from symgrad.ops.elementwise.arithmetic import closed
+from symgrad.ops.shapes.shaping import axis_of, reshape_op, unsqueeze_op, zeros_like
+from symgrad.ops.shapes.sizes import total_size
+
+
+def _part(g: Any, likes: Sequence[Any], i: int, dim: int) -> Any:
+    """What belongs to argument ``i`` of what was joined; one without entries has nothing to do with it, as in torch."""
+    shape = shape_of(likes[i])
+    if shape == (0,):
+        return zeros_like(likes[i])
+    return narrow_op(g, dim=dim, start=_offset(likes, i, dim), length=shape[dim])
+
+
+concat_op: Op = primitive(
+    "cat",
+    lambda *xs, dim: np.concatenate(xs, dim),
+    lambda i, g, out, *likes, dim: _part(g, likes, i, dim),
+    jvp=lambda i, t, out, *likes, dim: _padded(t, likes, i, dim),
+    infer=lambda *shapes, dim: (
+        *shapes[0][:dim],
+        total_size([s[dim] for s in shapes]),
+        *shapes[0][dim + 1 :],
+    ),
+    code=lambda *xs, dim: f"np.concatenate(({', '.join(xs)},), {dim})",
+    domain="real",
+    together=True,
+    digits="kernel",
+    example=("vector", "vector", {"dim": 0}),
+    doc="Arrays joined along an axis.",
+)
+
+
+def _offset(xs: Sequence[Any], i: int, dim: int) -> Any:
+    return total_size([shape_of(x)[dim] for x in xs[:i]]) if i else 0
+
+
+def _padded(t: Any, likes: Sequence[Any], i: int, dim: int) -> Any:
+    return concat_op(*(t if k == i else zeros_like(x) for k, x in enumerate(likes)), dim=dim)
+
+
+def _narrow_index(ndim: int, dim: int, start: Any, length: Any) -> tuple[slice, ...]:
+    return tuple(slice(start, start + length) if k == dim else slice(None) for k in range(ndim))
+
+
+def _with_part(whole: Any, part: Any, dim: int, at: int | slice) -> Any:
+    """A whole with another part at a place, or range, of an axis."""
+    from symgrad.ops.indexing.getitem import Index, index_put_op
+
+    return index_put_op(whole, part, index=Index((*(slice(None),) * dim, at)))
+
+
+narrow_op: Op = primitive(
+    "narrow",
+    lambda x, dim, start, length: x[_narrow_index(x.ndim, dim, start, length)],
+    (lambda g, out, like, *, dim, start, length: embed_op(g, dim=dim, start=start, size=shape_of(like)[dim]),),
+    linear=True,
+    infer=lambda shape, dim, start, length: (*shape[:dim], length, *shape[dim + 1 :]),
+    size_params=("start", "length"),
+    node="Slice",
+    code=lambda x, dim, start, length: f"{closed(x)}[{':, ' * dim}{start}:{start} + {length}]",
+    domain="real",
+    view=True,
+    put_back=lambda whole, part, dim, start, length: _with_part(
+        whole, part, dim, slice(int(start), int(start) + int(length))
+    ),
+    example=("vector", {"dim": 0, "start": 1, "length": 1}),
+    doc="A range of an axis.",
+)
+
+
+embed_op: Op = primitive(
+    "embed",
+    kernels.embed,
+    (lambda g, out, like, *, dim, start, size: narrow_op(g, dim=dim, start=start, length=shape_of(like)[dim]),),
+    linear=True,
+    infer=lambda shape, dim, start, size: (*shape[:dim], size, *shape[dim + 1 :]),
+    size_params=("start", "size"),
+    node="SliceBackwardBackward0",
+    domain="real",
+    digits="kernel",
+    example=("vector", {"dim": 0, "start": 1, "size": 4}),
+    doc="Zeros with the input in a range of an axis: the transpose of narrow.",
+)
+
+
+@front("narrow", op=narrow_op)
+def narrow(input: Any, dim: int, start: int, length: int) -> Any:
+    """Entries ``start`` … ``start + length - 1`` of an axis."""
+    shape = shape_of(input)
+    if not shape:
+        raise ShapeError("narrow() cannot be applied to a 0-dim tensor.")
+    dim = axis_of(dim, len(shape))
+    if length < 0:
+        raise ArgumentError(f"narrow(): length must be non-negative. (got {length})")
+    if not isinstance(start, int) and (shape_of(start) or getattr(start, "dtype", start).kind not in "iu"):
+        raise ArgumentError("start must be an 0-dim integral Tensor.")
+    start = int(start)
+    if not -shape[dim] <= start <= shape[dim]:
+        raise IndexError(
+            f"start out of range (expected to be in range of [-{shape[dim]}, {shape[dim]}], but got {start})"
+        )
+    start = start + shape[dim] if start < 0 else start
+    if not 0 <= start <= start + length <= shape[dim]:
+        raise ShapeError(f"start ({start}) + length ({length}) exceeds dimension size ({shape[dim]}).")
+    return narrow_op(input, dim=dim, start=start, length=length)
+
+
+def _arrays(tensors: Any, name: str) -> tuple[Any, ...]:
+    if not isinstance(tensors, (tuple, list)):
+        got = type(tensors).__name__
+        raise ArgumentError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {got}")
+    if not tensors:
+        words = "stack expects a non-empty TensorList" if name == "stack" else None
+        raise ArgumentError(words or f"torch.{name}(): expected a non-empty list of Tensors")
+    for k, x in enumerate(tensors):
+        if x is None:
+            raise ArgumentError(f"expected Tensor as element {k} in argument 0, but got NoneType")
+    return tuple(tensors)
+
+
+@front("cat", "concat", "concatenate", op=concat_op, method=False)
+def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
+    """Tensors joined along the axis ``dim``; their other sizes must agree.
+
+    Raises ``ShapeError`` where they do not, and ``ArgumentError`` for no tensors.
+
+    >>> import symgrad as sg
+    >>> sg.cat([sg.tensor([1.0, 2.0]), sg.tensor([3.0])])
+    tensor([1., 2., 3.])
+    """
+    xs = _arrays(tensors, "cat")
+    shapes = [shape_of(x) for x in xs]
+    full = next((s for s in shapes if s != (0,)), (0,))
+    if not full:
+        raise ShapeError("zero-dimensional tensor (at position 0) cannot be concatenated; use stack()")
+    axis = axis_of(dim, len(full))
+    nothing = (*full[:axis], 0, *full[axis + 1 :])  # a vector of no entries goes with everything
+    for k, s in enumerate(shapes):
+        if s == (0,) not in (full, nothing):
+            xs = (*xs[:k], reshape_op(xs[k], shape=nothing), *xs[k + 1 :])
+        elif len(s) != len(full):
+            raise ShapeError(f"Tensors must have same number of dimensions: got {len(full)} and {len(s)}")
+        elif odd := [(a, b) for j, (a, b) in enumerate(zip(full, s, strict=True)) if j != axis and a != b]:
+            raise ShapeError(
+                f"Sizes of tensors must match except in dimension {axis}. Expected size {odd[0][0]} but got size "
+                f"{odd[0][1]} for tensor number {k} in the list: shapes {', '.join(map(str, shapes))}."
+            )
+    return concat_op(*xs, dim=axis)
+
+
+@front("stack", op=concat_op, method=False)
+def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
+    """Tensors of one shape joined along a new axis ``dim``.
+
+    Raises ``ShapeError`` for several shapes, and ``ArgumentError`` for no tensors.
+
+    >>> import symgrad as sg
+    >>> sg.stack([sg.tensor([1.0, 2.0]), sg.tensor([3.0, 4.0])], 1)
+    tensor([[1., 3.],
+            [2., 4.]])
+    """
+    xs = _arrays(tensors, "stack")
+    shapes = [tuple(shape_of(x)) for x in xs]
+    for k, s in enumerate(shapes):
+        if s != shapes[0]:
+            raise ShapeError(
+                f"stack expects each tensor to be equal size, but got {list(shapes[0])} at entry 0 and {list(s)} at "
+                f"entry {k}"
+            )
+    axis = axis_of(dim, len(shapes[0]) + 1)
+    return stack_op(*xs, dim=axis)
+
+
+stack_op: Op = primitive(
+    "stack",
+    lambda *xs, dim: np.stack(xs, dim),
+    lambda i, g, out, *likes, dim: select_op(g, dim=dim, index=i),
+    jvp=lambda i, t, out, *likes, dim: stack_op(
+        *(t if k == i else zeros_like(x) for k, x in enumerate(likes)), dim=dim
+    ),
+    infer=lambda *shapes, dim: (*shapes[0][:dim], len(shapes), *shapes[0][dim:]),
+    code=lambda *xs, dim: f"np.stack(({', '.join(xs)},), {dim})",
+    domain="real",
+    together=True,
+    digits="kernel",
+    example=("vector", "vector", {"dim": 0}),
+    doc="Arrays joined along a new axis.",
+)
+
+
+select_op: Op = primitive(
+    "select",
+    lambda x, dim, index: x[(slice(None),) * dim + (index,)],
+    (
+        lambda g, out, like, *, dim, index: embed_op(
+            unsqueeze_op(g, dim=dim), dim=dim, start=index, size=shape_of(like)[dim]
+        ),
+    ),
+    linear=True,
+    infer=lambda shape, dim, index: (*shape[:dim], *shape[dim + 1 :]),
+    code=lambda x, dim, index: f"{closed(x)}[{':, ' * dim}{index}]",
+    fused=("SelectBackward", None),
+    domain="real",
+    view=lambda x, dim, index: x[(*(slice(None),) * dim, index, ...)],
+    put_back=lambda whole, part, dim, index: _with_part(whole, part, dim, int(index)),
+    example=("vector", {"dim": 0, "index": 1}),
+    doc="One entry of an axis.",
+)
+
+
+@front("select", op=select_op)
+def select(input: Any, dim: int, index: int) -> Any:
+    """Entry ``index`` of the axis ``dim``."""
+    shape = shape_of(input)
+    dim = axis_of(dim, len(shape))
+    if not -shape[dim] <= index < shape[dim]:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
+    return select_op(input, dim=dim, index=index % shape[dim])
+
+
+@front("unbind", op=select_op)
+def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
+    """All entries of an axis, as a tuple."""
+    shape = shape_of(input)
+    if not shape:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return tuple(select(input, dim, k) for k in range(shape[axis_of(dim, len(shape))]))
+
+
+@front("split", op=narrow_op, words={"split_size": "split_size_or_sections"})
+def split(input: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
+    """Ranges of an axis: of one size (the last may be smaller), or of the sizes listed."""
+    shape = shape_of(input)
+    if not shape:
+        raise ShapeError("split expects at least a 1-dimensional tensor")
+    total = shape[axis_of(dim, len(shape))]
+    sizes = split_size_or_sections
+    fits.parted(sizes, total, dim)
+    if isinstance(sizes, int):
+        sizes = [min(sizes, total - k) for k in range(0, total, sizes)] if total else [0]
+    starts = np.cumsum([0, *sizes])
+    return tuple(narrow(input, dim, int(s), n) for s, n in zip(starts, sizes, strict=False))
+
+
+@front("chunk", op=narrow_op)
+def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
+    """At most ``chunks`` ranges of an axis, all but the last of equal size."""
+    shape = shape_of(input)
+    if not shape:
+        raise ShapeError("chunk expects at least a 1-dimensional tensor")
+    if chunks < 1:
+        raise ShapeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    total = shape[axis_of(dim, len(shape))]
+    return split(input, -(-total // chunks) if total else [0] * chunks, dim)

@@ -1,0 +1,127 @@
+"""Padding: constants have a rule; reflections, copies of the edge and wrap-arounds are joined from parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
+from symgrad.op import Op, front, primitive, shape_of
+from symgrad.ops.calls.naming import within
+from symgrad.ops.elementwise.arithmetic import clone
+from symgrad.ops.shapes.joining import cat, narrow, narrow_op
+from symgrad.ops.shapes.shaping import expand, flip
+
+
+def _cropped(g: Any, like: Any, widths: tuple[tuple[int, int], ...]) -> Any:
+    for axis, (before, after) in enumerate(widths):
+        if before or after:
+            g = narrow_op(g, dim=axis, start=before, length=shape_of(like)[axis])
+    return g
+
+
+def _grown(size: Any, added: int) -> Any:
+    if not added:
+        return size
+    return size + added if isinstance(size, int) else f"{size}+{added}"
+
+
+pad_op: Op = primitive(
+    "pad",
+    lambda x, widths, value: np.pad(x, widths, constant_values=value),
+    (lambda g, out, like, *, widths, value: _cropped(g, like, widths),),
+    jvp=(lambda t, out, like, *, widths, value: pad_op(t, widths=widths, value=0),),
+    infer=lambda shape, widths, value: tuple(
+        _grown(n, before + after) for n, (before, after) in zip(shape, widths, strict=True)
+    ),
+    node="ConstantPadNd",
+    code=lambda x, widths, value: f"np.pad({x}, {widths}, constant_values={value!r})",
+    domain="real",
+    digits="kernel",
+    example=("vector", {"widths": ((1, 0),), "value": 0}),
+    doc="A constant border.",
+)
+
+
+def pad_axes(x: Any, widths: dict[int, tuple[int, int]], value: Any = 0) -> Any:
+    """A constant border on the axes named; negative widths cut."""
+    grown = [(0, 0)] * len(shape_of(x))
+    for axis, (before, after) in widths.items():
+        if before < 0 or after < 0:
+            left = shape_of(x)[axis] + min(before, 0) + min(after, 0)
+            if left < 0:
+                raise ShapeError(
+                    f"pad: widths {(before, after)} cut more than axis {axis} of size {shape_of(x)[axis]} has."
+                )
+            x = narrow(x, axis, max(-before, 0), left)
+        grown[axis] = (max(before, 0), max(after, 0))
+    if not any(map(any, grown)):
+        return x
+    return pad_op(x, widths=tuple(grown), value=value)
+
+
+def _widths(pad: Sequence[int], ndim: int) -> dict[int, tuple[int, int]]:
+    """torch's list of widths: pairs from the last axis backwards."""
+    if len(pad) % 2 or len(pad) // 2 > ndim:
+        raise ArgumentError(f"Length of pad should be even and at most twice the {ndim} axes, got {list(pad)}.")
+    return {ndim - 1 - k: (int(pad[2 * k]), int(pad[2 * k + 1])) for k in range(len(pad) // 2)}
+
+
+@front("constant_pad_nd", op=pad_op, method=False)
+def constant_pad_nd(input: Any, pad: Sequence[int], value: Any = 0) -> Any:
+    """A constant border, with widths in pairs from the last axis backwards; negative widths cut."""
+    return _new(input, pad_axes(input, _widths(pad, len(shape_of(input))), value))
+
+
+def _new(input: Any, out: Any) -> Any:
+    """A result that may be overwritten though nothing was added."""
+    return clone(input) if out is input else out
+
+
+def _bordered(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
+    """One axis with its border joined on."""
+    size = shape_of(x)[axis]
+    limit = {"reflect": size - 1, "circular": size}.get(mode, size * 10**9)
+    if max(before, after) > limit:
+        raise ShapeError(
+            f"Padding size should be less than the corresponding input dimension, but got: padding ({before}, {after}) "
+            f"at dimension {axis} of input {list(shape_of(x))}"
+        )
+    parts = [x]
+    if before > 0:
+        parts.insert(0, _border(x, axis, before, mode, True))
+    if after > 0:
+        parts.append(_border(x, axis, after, mode, False))
+    return cat(parts, axis) if len(parts) > 1 else x
+
+
+def _border(x: Any, axis: int, width: int, mode: str, left: bool) -> Any:
+    size = shape_of(x)[axis]
+    if mode == "circular":
+        return narrow(x, axis, size - width if left else 0, width)
+    if mode == "reflect":
+        return flip(narrow(x, axis, 1 if left else size - 1 - width, width), axis)
+    edge = narrow(x, axis, 0 if left else size - 1, 1)
+    return expand(edge, *(width if k == axis else -1 for k in range(len(shape_of(x)))))
+
+
+@within("nn.functional")
+def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Any:
+    """A border of a constant, of mirrored entries ("reflect"), of the edge ("replicate") or around ("circular").
+
+    Widths stand in pairs from the last axis backwards; negative ones cut.
+    """
+    if mode == "constant":
+        return constant_pad_nd(input, pad, 0 if value is None else value)
+    if mode not in ("reflect", "replicate", "circular"):
+        raise UnsupportedMode(f"Unrecognised padding mode {mode}: 'constant', 'reflect', 'replicate' or 'circular'.")
+    x = input
+    for axis, (before, after) in _widths(pad, len(shape_of(input))).items():
+        cut = (min(before, 0), min(after, 0))
+        if any(cut) and mode == "circular":  # the period is what is left after the cut
+            x, cut = pad_axes(x, {axis: cut}), (0, 0)
+        x = _bordered(x, axis, before, after, mode)
+        x = pad_axes(x, {axis: cut}) if any(cut) else x
+    return _new(input, x)

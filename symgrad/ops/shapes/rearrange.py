@@ -1,0 +1,400 @@
+"""Rearranging without arithmetic: roll, rot90, tile, meshgrid, stacking and splitting by name.
+
+All but ``roll`` are plain functions of the ops in ``shaping`` and ``indexing``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ArgumentError, ShapeError
+from symgrad.op import Op, broadcast_shapes, front, lookup, primitive, refusal, shape_of
+from symgrad.ops.calls.naming import inplace
+from symgrad.ops.indexing.getitem import getitem, index_select
+from symgrad.ops.linalg.matrices import diag_embed
+from symgrad.ops.reductions.sums import sum_op
+from symgrad.ops.shapes.joining import cat, chunk, embed_op, narrow, split, stack
+from symgrad.ops.shapes.shaping import (
+    axis_of,
+    expand,
+    expand_op,
+    flip,
+    repeat,
+    reshape,
+    size_args,
+    transpose,
+    unsqueeze,
+)
+
+inplace("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims")
+
+# ------------------------------------------------------------------------------------------ turning
+
+
+@front("swapaxes", op=lookup("permute"))
+def _swapaxes(input: Any, axis0: int, axis1: int) -> Any:
+    """Two axes exchanged, as :func:`transpose` does."""
+    return transpose(input, axis0, axis1)
+
+
+roll_op: Op = primitive(
+    "roll",
+    lambda x, shifts, dims: np.roll(x, shifts, dims),
+    (lambda g, out, like, *, shifts, dims: roll_op(g, shifts=tuple(-s for s in shifts), dims=dims),),
+    linear=True,
+    infer=lambda shape, shifts, dims: shape,
+    code=lambda x, shifts, dims: f"np.roll({x}, {shifts}, {dims})",
+    domain="real",
+    digits="kernel",
+    example=("vector", {"shifts": (1,), "dims": (0,)}),
+    doc="Entries moved along axes; what leaves at one end enters at the other.",
+)
+
+
+@front("roll", op=roll_op)
+def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
+    """Entries moved by ``shifts`` along ``dims`` (in the flattened tensor without ``dims``), around the ends.
+
+    >>> import numpy as np
+    >>> roll(np.array([1, 2, 3]), 1)
+    array([3, 1, 2])
+    """
+    moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    if not moves:
+        raise ArgumentError("`shifts` required")
+    if dims is None or dims == () or dims == []:
+        if len(moves) != 1:
+            raise ArgumentError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:0")
+        return reshape(roll_op(reshape(input, -1), shifts=moves, dims=(0,)), shape_of(input))
+    ndim = len(shape_of(input))
+    wanted = (dims,) if isinstance(dims, int) else tuple(dims)
+    if len(wanted) != len(moves):
+        raise ArgumentError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(wanted)}")
+    if not ndim:
+        raise IndexError(f"Dimension specified as {wanted[0]} but tensor has no dimensions")
+    return roll_op(input, shifts=moves, dims=tuple(axis_of(d, ndim) for d in wanted))
+
+
+@front("rot90")
+def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
+    """The plane of two axes turned by ``k`` right angles, from the first towards the second."""
+    ndim = len(shape_of(input))
+    if len(dims) != 2:
+        raise ArgumentError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if ndim < 2:
+        raise ShapeError(f"expected total dims >= 2, but got total dims = {ndim}")
+    a, b = (axis_of(d, ndim) for d in dims)
+    if a == b:
+        raise ArgumentError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    turned = k % 4
+    if turned == 2:
+        return flip(input, a, b)
+    if turned == 1:
+        return flip(transpose(input, a, b), a)
+    return flip(transpose(input, a, b), b) if turned else flip(input)
+
+
+@front("fliplr")
+def fliplr(input: Any) -> Any:
+    """The second axis in reverse order."""
+    if len(shape_of(input)) < 2:
+        raise ShapeError(f"Input must be >= 2-d, got shape {tuple(shape_of(input))}.")
+    return flip(input, 1)
+
+
+@front("flipud")
+def flipud(input: Any) -> Any:
+    """The first axis in reverse order."""
+    if not shape_of(input):
+        raise ShapeError("Input must be >= 1-d, got a tensor without axes.")
+    return flip(input, 0)
+
+
+@front("tile")
+def tile(input: Any, *dims: Any) -> Any:
+    """NumPy's tile: like ``repeat``, with missing counts taken as 1."""
+    counts = size_args(dims)
+    return repeat(input, *(1,) * (len(shape_of(input)) - len(counts)), *counts)
+
+
+def _places_repeated(repeats: Any) -> Any:
+    """The places 0, 1, …, each as often as a vector of counts says."""
+    counts = np.asarray(repeats)
+    if counts.ndim != 1:
+        raise ArgumentError("repeat_interleave only accept 1D vector as repeat")
+    if counts.dtype.kind not in "iu":
+        raise refusal("repeat_interleave", "", counts.dtype)
+    if counts.size and counts.min() < 0:
+        raise ArgumentError(f"repeats can not be negative, got {counts.min()}")
+    found = np.repeat(np.arange(len(counts), dtype=counts.dtype), counts)
+    return repeats.new_tensor(found) if hasattr(repeats, "new_tensor") else found
+
+
+@front("repeat_interleave")
+def repeat_interleave(
+    input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Any:
+    """Every entry of the axis ``dim`` ``repeats`` times in a row; ``repeats`` may differ from entry to entry.
+
+    Of one vector of ``repeats`` alone: the places 0, 1, …, each as often as it says.
+    """
+    if repeats is None:
+        return _places_repeated(input)
+    if dim is None:
+        input, dim = reshape(input, -1), 0
+    axis = axis_of(dim, len(shape_of(input)))
+    if not shape_of(input):
+        input = reshape(input, 1)
+    sizes = shape_of(input)
+    if isinstance(repeats, int) and repeats >= 0 and output_size in (None, sizes[axis] * repeats):
+        rows = (*sizes[: axis + 1], repeats, *sizes[axis + 1 :])
+        merged = (*sizes[:axis], sizes[axis] * repeats, *sizes[axis + 1 :])
+        return reshape(lookup("clone")(expand_op(unsqueeze(input, axis + 1), shape=rows)), *merged)
+    counts = np.asarray(repeats)
+    if counts.size and counts.min() < 0:
+        raise ArgumentError(f"Repeats must be non-negative, got {counts.min()}")
+    if counts.ndim == 1 and len(counts) not in (1, sizes[axis]):
+        raise ShapeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {len(counts)} and "
+            f"input.size({axis}) = {sizes[axis]}"
+        )
+    if counts.ndim == 1 and len(counts) == 1:
+        counts = counts[0]
+    index = np.repeat(np.arange(shape_of(input)[axis]), counts)
+    if output_size is not None and output_size != len(index):
+        raise ShapeError(f"repeat_interleave: output_size is {output_size}, but the repeats give {len(index)} entries.")
+    return index_select(input, axis, index)
+
+
+# ------------------------------------------------------------------------------------------ joining
+
+
+def _atleast(x: Any, rank: int) -> Any:
+    ndim = len(shape_of(x))
+    if ndim >= rank:
+        return x
+    if rank == 1:
+        return reshape(x, 1)
+    if not ndim:
+        return reshape(x, *(1,) * rank)
+    if ndim == 1:
+        x = unsqueeze(x, 0)
+    return unsqueeze(x, 2) if rank == 3 else x
+
+
+def _atleast_front(rank: int) -> Any:
+    def call(*tensors: Any) -> Any:
+        if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
+            return _atleast(tensors[0], rank)
+        many = tensors[0] if len(tensors) == 1 else tensors
+        return tuple(_atleast(x, rank) for x in many)
+
+    call.__name__ = f"atleast_{rank}d"
+    call.__doc__ = f"Tensors with fewer than {rank} axes get axes of size 1 (one tensor, or a tuple of them)."
+    return front(call.__name__, method=False)(call)
+
+
+atleast_1d, atleast_2d, atleast_3d = map(_atleast_front, (1, 2, 3))
+
+
+def _some(name: str, tensors: Sequence[Any]) -> Sequence[Any]:
+    if not tensors:
+        raise ArgumentError(f"{name} expects a non-empty TensorList")
+    return tensors
+
+
+@front("hstack", method=False)
+def hstack(tensors: Sequence[Any]) -> Any:
+    """Joined along the second axis (vectors along their only one)."""
+    xs = [_atleast(x, 1) for x in _some("hstack", tensors)]
+    return cat(xs, 0 if len(shape_of(xs[0])) == 1 else 1)
+
+
+@front("vstack", "row_stack", method=False)
+def vstack(tensors: Sequence[Any]) -> Any:
+    """Joined along the first axis; vectors are rows."""
+    return cat([_atleast(x, 2) for x in _some("vstack", tensors)], 0)
+
+
+@front("dstack", method=False)
+def dstack(tensors: Sequence[Any]) -> Any:
+    """Joined along the third axis."""
+    return cat([_atleast(x, 3) for x in _some("dstack", tensors)], 2)
+
+
+@front("column_stack", method=False)
+def column_stack(tensors: Sequence[Any]) -> Any:
+    """Vectors as the columns of a matrix; matrices side by side."""
+    return cat([reshape(x, -1, 1) if len(shape_of(x)) <= 1 else x for x in tensors], 1)
+
+
+@front("block_diag", method=False)
+def block_diag(*tensors: Any) -> Any:
+    """Matrices along the diagonal of a larger one, zeros elsewhere."""
+    blocks = [_atleast(x, 2) for x in tensors]
+    rows, columns = (sum(shape_of(b)[k] for b in blocks) for k in (0, 1))
+    total, top, left = None, 0, 0
+    for block in blocks:
+        height, width = shape_of(block)
+        if height and width:
+            placed = embed_op(embed_op(block, dim=0, start=top, size=rows), dim=1, start=left, size=columns)
+            total = placed if total is None else total + placed
+        top, left = top + height, left + width
+    return reshape(blocks[0], rows, columns) if total is None else total
+
+
+@front("meshgrid", method=False)
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
+    """Coordinate arrays of the grid spanned by vectors; "xy" exchanges the first two axes."""
+    given = tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors
+    for x in given:
+        if len(shape_of(x)) > 1:
+            raise ShapeError(
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: shape {tuple(shape_of(x))}"
+            )
+    xs = [reshape(x, -1) for x in given]
+    if indexing not in ("ij", "xy"):
+        raise ArgumentError(f"meshgrid: indexing must be one of 'xy' or 'ij', not {indexing!r}.")
+    swapped = indexing == "xy" and len(xs) > 1
+    if swapped:
+        xs[0], xs[1] = xs[1], xs[0]
+    shape = tuple(shape_of(x)[0] for x in xs)
+    grids = [expand(reshape(x, *(1,) * k, -1, *(1,) * (len(xs) - 1 - k)), shape) for k, x in enumerate(xs)]
+    if swapped:
+        grids[0], grids[1] = grids[1], grids[0]
+    return tuple(grids)
+
+
+def _vector(x: Any) -> None:
+    if len(shape_of(x)) != 1:
+        raise ShapeError(f"Expect a 1D vector, but got shape {list(shape_of(x))}")
+
+
+@front("cartesian_prod", method=False)
+def cartesian_prod(*tensors: Any) -> Any:
+    """All tuples with one entry from every vector, as rows."""
+    for x in tensors:
+        _vector(x)
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([reshape(x, -1) for x in meshgrid(*tensors)], 1)
+
+
+@front("combinations")
+def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+    """All choices of ``r`` entries of a vector, as rows."""
+    _vector(input)
+    n = shape_of(input)[0]
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    if not r:
+        return getitem(input, np.zeros(0, np.int64))
+    return getitem(input, np.array(list(choose(range(n), r)), np.int64).reshape(-1, r))
+
+
+@front("broadcast_tensors", method=False)
+def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
+    """All tensors at their common shape."""
+    xs = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    shape = broadcast_shapes(*(tuple(shape_of(x)) for x in xs))
+    return tuple(expand(x, shape) for x in xs)
+
+
+# ------------------------------------------------------------------------------------------ splitting
+
+
+@front("split_with_sizes", "unsafe_split_with_sizes")
+def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple[Any, ...]:
+    """Ranges of an axis of the sizes listed."""
+    return split(input, list(split_sizes), dim)
+
+
+_CUTS = ("indices", "sections", "tensor_indices_or_sections")
+"""torch's names for where ``tensor_split`` cuts."""
+
+
+@front("tensor_split")
+def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, **named: Any) -> tuple[Any, ...]:
+    """Ranges of an axis: that many of nearly equal size, or cut at the indices given."""
+    cuts = next((named[word] for word in _CUTS if word in named), indices_or_sections)
+    axis = axis_of(dim, len(shape_of(input)))
+    total = shape_of(input)[axis]
+    if not isinstance(cuts, (int, tuple, list)):
+        cuts = np.asarray(cuts).tolist()
+    if isinstance(cuts, int):
+        if cuts < 1:
+            raise ArgumentError(f"number of sections must be larger than 0, got {cuts}")
+        small, larger = divmod(total, cuts)
+        ends = list(itertools.accumulate(small + (k < larger) for k in range(cuts)))[:-1]
+    else:
+        ends = list(cuts)
+    bounds = [range(total)[slice(a, b)] for a, b in itertools.pairwise([0, *ends, total])]
+    return tuple(narrow(input, axis, part.start if len(part) else 0, len(part)) for part in bounds)
+
+
+def _axis_split(name: str, axis: int, least: int) -> Any:
+    def call(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
+        ndim = len(shape_of(input))
+        if ndim < least:
+            raise ShapeError(
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {ndim} "
+                "dimensions!"
+            )
+        along = 0 if axis == 1 and ndim == 1 else axis
+        size = shape_of(input)[along]
+        if isinstance(indices_or_sections, int) and (not indices_or_sections or size % indices_or_sections):
+            raise ArgumentError(
+                f"torch.{name} attempted to split along dimension {along}, but the size of the dimension {size} is not "
+                f"divisible by the split_size {indices_or_sections}!"
+            )
+        return tensor_split(input, indices_or_sections, along)
+
+    call.__name__ = name
+    call.__doc__ = f"``tensor_split`` along axis {axis}{' (0 for vectors)' if axis == 1 else ''}."
+    return front(name, words={"indices": "indices_or_sections", "sections": "indices_or_sections"})(call)
+
+
+vsplit, hsplit, dsplit = _axis_split("vsplit", 0, 2), _axis_split("hsplit", 1, 1), _axis_split("dsplit", 2, 3)
+front("unsafe_split")(split)
+front("unsafe_chunk")(chunk)
+
+
+@front("unflatten")
+def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
+    """One axis split into several; one of the sizes may be -1."""
+    shape = shape_of(input)
+    axis = axis_of(dim, len(shape))
+    new = list(sizes)
+    if -1 in new:
+        rest = math.prod(s for s in new if s != -1)
+        new[new.index(-1)] = shape[axis] // rest if rest else 0
+    if math.prod(new) != shape[axis]:
+        raise ShapeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[axis]}) in "
+            "the input tensor"
+        )
+    return reshape(input, *shape[:axis], *new, *shape[axis + 1 :])
+
+
+# ------------------------------------------------------------------------------------------ shapes and diagonals
+
+
+@front("sum_to_size", function=False)
+def sum_to_size(input: Any, *size: Any) -> Any:
+    """Summed over the axes along which ``size`` would broadcast to the input's shape."""
+    want, have = size_args(size), shape_of(input)
+    lead = len(have) - len(want)
+    if lead < 0 or any(a not in (1, b) for a, b in zip(want, have[lead:], strict=True)):
+        raise ShapeError(f"size {{{list(want)}}} is not expandable to size {{{list(have)}}}.")
+    axes = (*range(lead), *(lead + k for k, (a, b) in enumerate(zip(want, have[lead:], strict=True)) if a == 1 != b))
+    return reshape(sum_op(input, dim=axes, keepdim=True), *want) if axes or not want else input
+
+
+@front("diagflat")
+def diagflat(input: Any, offset: int = 0) -> Any:
+    """All entries on the ``offset``-th diagonal of a square matrix."""
+    return diag_embed(reshape(input, -1), offset)

@@ -1,0 +1,382 @@
+"""Changing shape without arithmetic: reshape, transpose, broadcast, flip, and constant arrays."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ArgumentError, ShapeError
+from symgrad.op import Op, Spec, front, multilinear, primitive, shape_of
+from symgrad.ops.calls import fits
+from symgrad.ops.elementwise.arithmetic import closed
+from symgrad.ops.shapes.sizes import product_size
+
+
+def axis_of(dim: Any, ndim: int) -> int:
+    """A non-negative axis.  Raises ``IndexError`` in torch's words when it is out of range."""
+    limit = max(ndim, 1)
+    if not -limit <= dim < limit:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
+    return int(dim) % limit
+
+
+def shape_text(shape: Sequence[Any]) -> str:
+    """Text of a shape tuple whose entries are ints or the names of size variables."""
+    return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+
+
+def size_args(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
+    """``f(2, 3)`` and ``f((2, 3))`` alike."""
+    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
+        sizes = tuple(sizes[0])
+    fits.whole(sizes)
+    return sizes
+
+
+# ------------------------------------------------------------------------------------------ reshape family
+
+reshape_op: Op = primitive(
+    "reshape",
+    lambda x, shape: np.reshape(x, shape),
+    (lambda g, out, like, *, shape: reshape_op(g, shape=shape_of(like)),),
+    linear=True,
+    infer=lambda _, shape: tuple(shape),
+    size_params=("shape",),
+    node="View",
+    code=lambda x, shape: f"{closed(x)}.reshape({', '.join(map(str, shape)) or '()'})",
+    domain="real",
+    view=np.reshape,
+    example=("matrix", {"shape": (4,)}),
+    doc="The same entries in row-major order under another shape.",
+)
+
+
+def resolve_shape(old: tuple[Any, ...], sizes: Sequence[Any]) -> tuple[int, ...]:
+    """Fill in one -1.  Raises ``RuntimeError`` in torch's words when the number of entries differs.
+
+    Sizes that are letters are believed.
+    """
+    try:
+        total: Any = math.prod(old)
+    except TypeError:
+        total = ""
+    if isinstance(total, str):
+        return (functools.reduce(product_size, old, 1),) if tuple(sizes) == (-1,) else tuple(sizes)
+    new = [int(s) for s in sizes]
+    if new.count(-1) == 1:
+        rest = -math.prod(new)
+        if rest and total % rest == 0:
+            new[new.index(-1)] = total // rest
+    fits.reshaped(sizes, new, total)
+    return tuple(new)
+
+
+@front("reshape", "view", op=reshape_op)
+def reshape(input: Any, *shape: Any) -> Any:
+    """The same entries in row-major order under another shape; one size may be -1.
+
+    >>> import numpy as np
+    >>> reshape(np.arange(4), 2, -1)
+    array([[0, 1],
+           [2, 3]])
+    """
+    new = resolve_shape(shape_of(input), size_args(shape))
+    return reshape_op(input, shape=new)
+
+
+@front("view_as", "reshape_as", op=reshape_op, function=False)
+def reshape_as(input: Any, other: Any) -> Any:
+    """``input`` reshaped to the shape of ``other``."""
+    return reshape(input, shape_of(other))
+
+
+@front(op=reshape_op)
+def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """Axes ``start_dim`` … ``end_dim`` joined into one."""
+    shape = shape_of(input)
+    first, last = axis_of(start_dim, len(shape)), axis_of(end_dim, len(shape))
+    if first > last:
+        raise ArgumentError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if first == last and shape:
+        return input
+    return reshape(input, *shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :])
+
+
+@front("ravel", op=reshape_op)
+def ravel(input: Any) -> Any:
+    """All entries in one axis; those that are not next to each other in memory are copied."""
+    spread = hasattr(input, "is_contiguous") and not input.is_contiguous()
+    return reshape(input.contiguous() if spread else input, -1)
+
+
+@front(op=reshape_op)
+def squeeze(input: Any, dim: Any = None) -> Any:
+    """Without the axes of size 1 (all of them, or those named).
+
+    Named axes of another size stay.
+
+    >>> import symgrad as sg
+    >>> sg.squeeze(sg.ones(1, 3, 1)).shape
+    torch.Size([3])
+    """
+    shape = shape_of(input)
+    dims = range(len(shape)) if dim is None else [axis_of(d, len(shape)) for d in np.atleast_1d(dim)]
+    fits.named_once(dims)
+    drop = {d for d in dims if len(shape) and shape[d] == 1}
+    return squeeze_op(input, dim=tuple(sorted(drop)))
+
+
+@front(op=reshape_op)
+def unsqueeze(input: Any, dim: int) -> Any:
+    """With a new axis of size 1 at ``dim``.
+
+    ``dim`` may be as large as the number of axes.
+
+    >>> import symgrad as sg
+    >>> sg.unsqueeze(sg.tensor([1.0, 2.0]), 1).shape
+    torch.Size([2, 1])
+    """
+    return unsqueeze_op(input, dim=axis_of(dim, len(shape_of(input)) + 1))
+
+
+def _squeeze_spec(shape: Any, *, dim: tuple[int, ...]) -> Spec:
+    labels = tuple(range(len(shape)))
+    return (labels,), tuple(k for k in labels if k not in dim)
+
+
+def _unsqueeze_spec(shape: Any, *, dim: int) -> Spec:
+    labels = tuple(range(len(shape)))
+    return (labels,), (*labels[:dim], len(shape), *labels[dim:])
+
+
+squeeze_op: Op = multilinear(
+    "squeeze",
+    lambda x, dim: np.squeeze(x, dim),
+    _squeeze_spec,
+    infer=lambda shape, dim: tuple(s for k, s in enumerate(shape) if k not in dim),
+    code=lambda x, dim: f"np.squeeze({x}, {dim})",
+    view=True,
+    example=([[1.0, 2.0]], {"dim": (0,)}),
+    doc="Without some axes of size 1.",
+)
+unsqueeze_op: Op = multilinear(
+    "unsqueeze",
+    lambda x, dim: np.expand_dims(x, dim),
+    _unsqueeze_spec,
+    infer=lambda shape, dim: (*shape[:dim], 1, *shape[dim:]),
+    code=lambda x, dim: f"np.expand_dims({x}, {dim})",
+    view=True,
+    example=("vector", {"dim": 0}),
+    doc="With a new axis of size 1.",
+)
+
+# ------------------------------------------------------------------------------------------ permutations
+
+
+def _permute_spec(shape: Any, *, dims: tuple[int, ...]) -> Spec:
+    return (tuple(range(len(shape))),), dims
+
+
+permute_op: Op = multilinear(
+    "permute",
+    lambda x, dims: np.transpose(x, dims),
+    _permute_spec,
+    infer=lambda shape, dims: tuple(shape[k] for k in dims),
+    code=lambda x, dims: f"{closed(x)}.T" if dims == (1, 0) else f"np.transpose({x}, {dims})",
+    view=True,
+    put_back=lambda whole, part, dims: permute_op(part, dims=tuple(int(k) for k in np.argsort(dims))),
+    example=("matrix", {"dims": (1, 0)}),
+    doc="Axes in another order.",
+)
+
+
+@front(op=permute_op)
+def permute(input: Any, *dims: Any) -> Any:
+    """Axes in the order ``dims``."""
+    ndim = len(shape_of(input))
+    order = tuple(axis_of(d, ndim) for d in size_args(dims))
+    fits.permuted(order, ndim)
+    return permute_op(input, dims=order)
+
+
+@front("transpose", "swapdims", op=permute_op)
+def transpose(input: Any, dim0: int, dim1: int) -> Any:
+    """Two axes exchanged.
+
+    The result is a view.  Raises ``IndexError`` for axes that are not there.
+
+    >>> import symgrad as sg
+    >>> sg.transpose(sg.ones(2, 3), 0, 1).shape
+    torch.Size([3, 2])
+    """
+    ndim = len(shape_of(input))
+    order = list(range(ndim))
+    a, b = axis_of(dim0, ndim), axis_of(dim1, ndim)
+    if ndim:
+        order[a], order[b] = order[b], order[a]
+    return permute_op(input, dims=tuple(order))
+
+
+@front("movedim", "moveaxis", op=permute_op)
+def movedim(input: Any, source: Any, destination: Any) -> Any:
+    """Axes moved to new places, the others keeping their order."""
+    ndim = len(shape_of(input))
+    src = [axis_of(d, ndim) for d in np.atleast_1d(source)]
+    dst = [axis_of(d, ndim) for d in np.atleast_1d(destination)]
+    if not ndim:
+        return permute_op(input, dims=())
+    fits.moved(np.atleast_1d(source).tolist(), np.atleast_1d(destination).tolist(), src, dst)
+    order = [k for k in range(ndim) if k not in src]
+    for d, s in sorted(zip(dst, src, strict=True)):
+        order.insert(d, s)
+    return permute_op(input, dims=tuple(order))
+
+
+@front("t", op=permute_op)
+def t(input: Any) -> Any:
+    """The transpose of a matrix; vectors and scalars as they are."""
+    ndim = len(shape_of(input))
+    if ndim > 2:
+        raise ShapeError(f"t() expects a tensor with <= 2 dimensions, but self is {ndim}D")
+    return permute_op(input, dims=(1, 0)) if ndim == 2 else input
+
+
+def mT(x: Any) -> Any:
+    """The last two axes exchanged."""
+    ndim = len(shape_of(x))
+    return permute_op(x, dims=(*range(ndim - 2), ndim - 1, ndim - 2))
+
+
+# ------------------------------------------------------------------------------------------ broadcasting
+
+
+def _expand_spec(old: Any, /, *, shape: Any) -> Spec:
+    target = shape
+    offset = len(target) - len(old)
+    inside, outside = [], list(range(len(target)))
+    for k, size in enumerate(old):
+        stretched = size == 1 and target[offset + k] != 1
+        inside.append(100 + k if stretched else offset + k)
+    return (tuple(inside),), tuple(outside)
+
+
+def _once(whole: Any, part: Any, *, shape: Any) -> Any:
+    """What was repeated: the first of the repetitions, or the whole where it is repeated no times."""
+    if 0 in shape and 0 not in shape_of(whole):
+        return whole
+    from symgrad.ops.indexing.getitem import Index, getitem_op
+
+    sizes = (1,) * (len(shape) - len(shape_of(whole))) + tuple(shape_of(whole))
+    first = tuple(slice(0, 1) if s == 1 != n else slice(None) for s, n in zip(sizes, shape_of(part), strict=True))
+    return reshape_op(getitem_op(part, index=Index(first)), shape=shape_of(whole))
+
+
+expand_op: Op = multilinear(
+    "expand",
+    lambda x, shape: np.broadcast_to(x, shape),
+    _expand_spec,
+    infer=lambda _, shape: tuple(shape),
+    size_params=("shape",),
+    code=lambda x, shape: f"np.broadcast_to({x}, {shape_text(shape)})",
+    view=True,
+    put_back=_once,
+    example=("vector", {"shape": (3, 2)}),
+    doc="Broadcast to a larger shape.",
+)
+
+
+@front("expand", "broadcast_to", op=expand_op)
+def expand(input: Any, *sizes: Any) -> Any:
+    """Axes of size 1 (and new leading axes) repeated; -1 keeps a size."""
+    old, new = shape_of(input), list(size_args(sizes))
+    offset = len(new) - len(old)
+    for k, size in enumerate(old):
+        if offset >= 0 and new[offset + k] == -1:
+            new[offset + k] = size
+    fits.expanded(tuple(old), new)
+    return input if tuple(new) == tuple(old) else expand_op(input, shape=tuple(new))
+
+
+@front("expand_as", op=expand_op, function=False)
+def expand_as(input: Any, other: Any) -> Any:
+    """Broadcast to the shape of ``other``."""
+    return expand(input, shape_of(other))
+
+
+full_op: Op = primitive(
+    "full",
+    lambda *, shape, value, dtype: np.full(shape, value, dtype)[()],
+    (),
+    infer=lambda shape, value, dtype: tuple(shape),
+    result=lambda shape, value, dtype: np.dtype(dtype),
+    size_params=("shape",),
+    code=lambda shape, value, dtype: f'np.full({shape_text(shape)}, {value}, "{dtype}")',
+    domain="real",
+    digits=lambda mp, shape, value, dtype: np.full(shape, value, object),
+    example=({"shape": (2,), "value": 1, "dtype": "float64"},),
+    doc="A constant array.",
+)
+
+
+def zeros_like(x: Any) -> Any:
+    """Zeros of the shape and dtype of ``x``."""
+    return _constant_like(x, 0)
+
+
+def ones_like(x: Any) -> Any:
+    """Ones of the shape and dtype of ``x``."""
+    return _constant_like(x, 1)
+
+
+def _constant_like(x: Any, value: int) -> Any:
+    if isinstance(x, (np.ndarray, np.generic)):
+        return np.full_like(x, value)[()]
+    if not hasattr(x, "dtype"):
+        return value
+    return x.full_like(value)
+
+
+# ------------------------------------------------------------------------------------------ flip
+
+flip_op: Op = primitive(
+    "flip",
+    lambda x, dims: np.flip(x, dims),
+    (lambda g, out, like, *, dims: flip_op(g, dims=dims),),
+    linear=True,
+    infer=lambda shape, dims: shape,
+    code=lambda x, dims: f"np.flip({x}, {dims})",
+    domain="real",
+    layout="kept",
+    digits="kernel",
+    example=("vector", {"dims": (0,)}),
+    doc="Axes in reverse order.",
+)
+
+
+@front(op=flip_op)
+def flip(input: Any, *axes: Any, dims: Any = ()) -> Any:
+    """The axes named, one by one or as a tuple ``dims``, in reverse order."""
+    ndim = len(shape_of(input))
+    chosen = size_args(axes) or ((dims,) if isinstance(dims, int) else dims)
+    axes = tuple(axis_of(d, ndim) for d in chosen)
+    return flip_op(input, dims=axes if ndim else ())
+
+
+@front("repeat", op=expand_op)
+def repeat(input: Any, *repeats: Any) -> Any:
+    """Tiled: axis k occurs ``repeats[k]`` times over (torch's ``repeat``, NumPy's ``tile``)."""
+    counts = size_args(repeats)
+    old = shape_of(input)
+    if len(counts) < len(old):
+        raise ShapeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: "
+            f"repeat({tuple(counts)}) of {tuple(old)}."
+        )
+    old = (1,) * (len(counts) - len(old)) + tuple(old)
+    pairs = tuple(s for pair in zip(counts, old, strict=True) for s in pair)
+    spread = expand(reshape(input, *(s for n in old for s in (1, n))), pairs)
+    return reshape(spread, *(c * n for c, n in zip(counts, old, strict=True)))

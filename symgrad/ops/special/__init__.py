@@ -1,0 +1,1 @@
+"""Special functions: the names of torch.special, and those of SciPy beyond them."""

@@ -1,0 +1,365 @@
+"""Bessel functions of integer order, Lambert's W, and the functions around the normal distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symgrad import kernels
+from symgrad.errors import ArgumentError
+from symgrad.op import Op, elementwise, family, front
+from symgrad.ops.calls.naming import inplace, within
+from symgrad.ops.elementwise.select import abs_, sign, where
+from symgrad.ops.elementwise.smooth import exp, log, sqrt
+from symgrad.ops.rules.constants import PI, exact
+from symgrad.ops.special.common import erfc, lgamma, polygamma_op, sinc
+from symgrad.precision import digits, halves, single
+
+inplace("erfinv", "i0", "mvlgamma", "polygamma")
+
+
+def _order(
+    name: str,
+    kernel: Any,
+    slope: Any,
+    latex: str,
+    doc: str,
+    by_result: bool = False,
+    domain: str = "off-zero",
+    define: Any = None,
+    in_digits: Any = None,
+) -> Op:
+    return family(
+        name,
+        kernel,
+        slope,
+        by_result,
+        domain=domain,
+        define=define,
+        expanded=define is not None,
+        digits=in_digits and digits.by_entry(in_digits),
+        latex=latex,
+        example=(0.5, {"n": 1}),
+        doc=doc,
+    )
+
+
+def _bessel_j_slope(x: Any, n: int) -> Any:
+    if n == 0:
+        return -bessel_j(x, n=1)
+    return (bessel_j(x, n=n - 1) - bessel_j(x, n=n + 1)) / 2
+
+
+def _bessel_y_slope(x: Any, n: int) -> Any:
+    if n == 0:
+        return -bessel_y(x, n=1)
+    return (bessel_y(x, n=n - 1) - bessel_y(x, n=n + 1)) / 2
+
+
+def _bessel_k_slope(x: Any, n: int) -> Any:
+    if n == 0:
+        return -bessel_k(x, n=1)
+    return -(bessel_k(x, n=n - 1) + bessel_k(x, n=n + 1)) / 2
+
+
+def _bessel_ke_slope(out: Any, x: Any, n: int) -> Any:
+    if n == 0:
+        return out - bessel_ke(x, n=1)
+    return out - (bessel_ke(x, n=n - 1) + bessel_ke(x, n=n + 1)) / 2
+
+
+def _bessel_i_slope(x: Any, n: int) -> Any:
+    if n == 0:
+        return bessel_i(x, n=1)
+    return (bessel_i(x, n=n - 1) + bessel_i(x, n=n + 1)) / 2
+
+
+def _bessel_ie_slope(out: Any, x: Any, n: int) -> Any:
+    if n == 0:
+        return bessel_ie(x, n=1) - sign(x) * out
+    return (bessel_ie(x, n=n - 1) + bessel_ie(x, n=n + 1)) / 2 - sign(x) * out
+
+
+bessel_j = _order(
+    "bessel_j",
+    kernels.bessel_j,
+    _bessel_j_slope,
+    r"J_{{{n}}}\left({0}\right)",
+    "Bessel function of the first kind, integer order n >= 0.",
+    in_digits=lambda mp, x, n: mp.besselj(n, x),
+)
+bessel_y = _order(
+    "bessel_y",
+    kernels.bessel_y,
+    _bessel_y_slope,
+    r"Y_{{{n}}}\left({0}\right)",
+    "Bessel function of the second kind, integer order n >= 0, x > 0.",
+    domain="positive",
+    in_digits=lambda mp, x, n: mp.bessely(n, x),
+)
+bessel_k = _order(
+    "bessel_k",
+    kernels.bessel_k,
+    _bessel_k_slope,
+    r"K_{{{n}}}\left({0}\right)",
+    "Modified Bessel function of the second kind, integer order n >= 0, x > 0.",
+    domain="positive",
+    in_digits=lambda mp, x, n: mp.besselk(n, x) if x != 0 else mp.inf,
+)
+bessel_ke = _order(
+    "bessel_ke",
+    kernels.bessel_ke,
+    _bessel_ke_slope,
+    r"e^{{{0}}} K_{{{n}}}\left({0}\right)",
+    "e^x times the modified Bessel function of the second kind, integer order n >= 0, x > 0.",
+    True,
+    "positive",
+    in_digits=lambda mp, x, n: mp.exp(x) * mp.besselk(n, x) if x != 0 else mp.inf,
+)
+bessel_i = _order(
+    "bessel_i",
+    kernels.bessel_i,
+    _bessel_i_slope,
+    r"I_{{{n}}}\left({0}\right)",
+    "Modified Bessel function of the first kind, integer order n >= 0.",
+    in_digits=lambda mp, x, n: mp.besseli(n, x),
+)
+bessel_ie = _order(
+    "bessel_ie",
+    kernels.bessel_ie,
+    _bessel_ie_slope,
+    r"e^{{-\left|{0}\right|}} I_{{{n}}}\left({0}\right)",
+    "e^(-|x|) times the modified Bessel function of the first kind, integer order n >= 0.",
+    by_result=True,
+    define=lambda x, *, n: exp(-abs_(x)) * bessel_i(x, n=n),
+)
+lambertw: Op = elementwise(
+    "lambertw",
+    kernels.lambertw,
+    lambda out, x: exp(-out) / (1 + out),
+    public=(),
+    dtypes="float",
+    sympy="LambertW",
+    domain="positive",
+    latex=r"W\left({0}\right)",
+    doc="Principal branch of Lambert's W: the solution w of w e^w = x.",
+)
+
+
+def _bessel(name: str, op: Op, n: int, method: bool = False) -> None:
+    def call(input: Any) -> Any:
+        return op(input, n=n)
+
+    call.__name__ = name
+    call.__doc__ = op.doc
+    within("special", name)(call)
+    if method:
+        front(name, op=op)(call)
+
+
+def _of_whole_order(name: str, op: Op, alternating: bool, what: str, value: str) -> None:
+    """SciPy's function of an order and a number: of whole orders, and of those below 0 by their symmetry."""
+
+    def call(v: int, z: Any) -> Any:
+        if not isinstance(v, int) or isinstance(v, bool):
+            raise ArgumentError(f"{name}(v, z) needs a whole number v (an int) for its order, got {type(v).__name__}.")
+        found = op(z, n=abs(v))
+        return -found if alternating and v < 0 and v % 2 else found
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"""{what}, of whole order ``v``, as in SciPy.
+
+    Raises ArgumentError for other orders.
+
+    >>> import numpy as np
+    >>> from symgrad.special import {name}
+    >>> print(f"{{{name}(2, np.float64(1.0)):.9f}}")
+    {value}
+    """
+    within("special")(call)
+
+
+_of_whole_order("jv", bessel_j, True, "The Bessel function of the first kind", "0.114903485")
+_of_whole_order("yv", bessel_y, True, "The Bessel function of the second kind", "-1.650682607")
+_of_whole_order("iv", bessel_i, False, "The modified Bessel function of the first kind", "0.135747670")
+_of_whole_order("kv", bessel_k, False, "The modified Bessel function of the second kind", "1.624838899")
+_of_whole_order("ive", bessel_ie, False, "e^(-|z|) times the modified Bessel function of the first kind", "0.049938777")
+_of_whole_order("kve", bessel_ke, False, "e^z times the modified Bessel function of the second kind", "4.416770052")
+
+
+within("special")(lambertw)
+
+for _name, _op, _n in (
+    ("bessel_j0", bessel_j, 0),
+    ("bessel_j1", bessel_j, 1),
+    ("bessel_y0", bessel_y, 0),
+    ("bessel_y1", bessel_y, 1),
+    ("modified_bessel_i0", bessel_i, 0),
+    ("modified_bessel_i1", bessel_i, 1),
+    ("modified_bessel_k0", bessel_k, 0),
+    ("modified_bessel_k1", bessel_k, 1),
+    ("scaled_modified_bessel_k0", bessel_ke, 0),
+    ("scaled_modified_bessel_k1", bessel_ke, 1),
+    ("i0", bessel_i, 0),
+    ("i1", bessel_i, 1),
+    ("i0e", bessel_ie, 0),
+    ("i1e", bessel_ie, 1),
+    *((f"{_kind}{_n}", _op, _n) for _kind, _op in (("j", bessel_j), ("y", bessel_y), ("k", bessel_k)) for _n in (0, 1)),
+    ("k0e", bessel_ke, 0),
+    ("k1e", bessel_ke, 1),
+):
+    _bessel(_name, _op, _n, _name == "i0")
+
+
+@within("special")
+def spherical_bessel_j0(input: Any) -> Any:
+    """sin(x)/x, and 1 at 0."""
+    return sinc(input / PI)
+
+
+# ------------------------------------------------------------------------------------------ normal distribution
+
+
+def _density(x: Any) -> Any:
+    return exp(-(x**2) / 2) / sqrt(exact(2) * PI)
+
+
+def _special(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
+    op = elementwise(name, kernel, *partials, public=(), dtypes="float", **fields)
+    within("special", name)(op)
+    return op
+
+
+ndtr: Op = _special(
+    "ndtr",
+    kernels.ndtr,
+    lambda out, x: _density(x),
+    single=single.ndtr,
+    half=halves.ndtr,
+    copies=True,
+    domain="real",
+    latex=r"\Phi\left({0}\right)",
+    digits=digits.ndtr,
+    doc="Standard normal distribution function.",
+)
+
+
+def _ndtr_vjp(g: Any, out: Any, x: Any) -> Any:
+    # torch's steps: of (1 + erf(x/√2))/2.
+    root = 1 / sqrt(exact(2))
+    return 2 / sqrt(PI) * exp(-((x * root) ** 2)) * (g / 2) * root
+
+
+ndtr.vjps = ndtr.jvps = (_ndtr_vjp,)
+log_ndtr: Op = _special(
+    "log_ndtr",
+    kernels.log_ndtr,
+    lambda out, x: inverse_mills(x),
+    domain="real",
+    latex=r"\log\Phi\left({0}\right)",
+    digits=lambda mp, x: mp.log(digits.ndtr(mp, x)),
+    doc="log of the standard normal distribution function, accurate far to the left.",
+)
+inverse_mills: Op = elementwise(
+    "inverse_mills",
+    kernels.inverse_mills,
+    # -out·(x + out): what is left of x + out far to the left is known from the tail of erfcx.
+    lambda out, x: -out * where(x < 0, out * erfcx_tail(-x / sqrt(exact(2))), x + out),
+    public=(),
+    dtypes="float",
+    domain="real",
+    define=lambda x: sqrt(2 / PI) / erfcx(-x / sqrt(exact(2))),
+    expanded=True,
+    doc="Density over distribution function of the standard normal distribution: the derivative of log_ndtr.",
+)
+ndtri: Op = _special(
+    "ndtri",
+    kernels.ndtri,
+    lambda out, x: sqrt(exact(2) * PI) * exp(out**2 / 2),
+    domain="probability",
+    latex=r"\Phi^{{-1}}\left({0}\right)",
+    digits=lambda mp, p: mp.sqrt(2) * digits.erfinv(mp, 2 * p - 1),
+    doc="Standard normal quantile: the inverse of ndtr.",
+)
+erfcx: Op = _special(
+    "erfcx",
+    kernels.erfcx,
+    lambda out, x: -2 / sqrt(PI) * erfcx_tail(x),
+    domain="real",
+    define=lambda x: exp(x**2) * erfc(x),
+    latex=r"\operatorname{{erfcx}}\left({0}\right)",
+    expanded=True,
+    doc="Scaled complementary error function e^(x²) erfc(x).",
+)
+erfcx_tail: Op = elementwise(
+    "erfcx_tail",
+    kernels.erfcx_tail,
+    lambda out, x: 2 * x * out - sqrt(PI) * erfcx(x),
+    public=(),
+    dtypes="float",
+    domain="real",
+    define=lambda x: 1 - sqrt(PI) * x * erfcx(x),
+    expanded=True,
+    doc="1 - √π x erfcx(x), which is 1/(2x²) far out, where the difference has no digits.",
+)
+erfinv: Op = elementwise(
+    "erfinv",
+    kernels.erfinv,
+    lambda out, x: sqrt(PI) / 2 * exp(erfinv(x) ** 2),
+    dtypes="float",
+    sympy="erfinv",
+    domain="unit",
+    latex=r"\operatorname{{erf}}^{{-1}}\left({0}\right)",
+    digits=digits.erfinv,
+    doc="Inverse of the error function, on (-1, 1).",
+)
+within("special")(erfinv)
+erfcinv: Op = _special(
+    "erfcinv",
+    kernels.erfcinv,
+    lambda out, x: -sqrt(PI) / 2 * exp(out**2),
+    sympy="erfcinv",
+    digits=lambda mp, x: mp.inf * (1 - x) if x in (0, 2) else digits.erfinv(mp, 1 - x),
+    domain="probability",
+    latex=r"\operatorname{{erfc}}^{{-1}}\left({0}\right)",
+    doc="Inverse of the complementary error function, on (0, 2), with its digits near 0.",
+)
+
+
+entr: Op = _special(
+    "entr",
+    kernels.entr,
+    lambda out, x: -(1 + log(x)),
+    half=halves.entr,
+    domain="positive",
+    kinks=(0,),
+    define=lambda x: -x * log(x),
+    doc="-x log x, 0 at 0, and -inf below.",
+)
+
+
+@front("polygamma")
+def polygamma(n: Any, input: Any) -> Any:
+    """The n-th derivative of the digamma function at x > 0; as a method ``x.polygamma(n)``.
+
+    >>> import numpy as np
+    >>> print(f"{polygamma(1, np.float64(1.0)):.9f}")  # π²/6
+    1.644934067
+    """
+    if not isinstance(n, int):
+        n, input = input, n
+    if n < 0:
+        raise ArgumentError(f"polygamma(n, x) does not support negative n, got {n}.")
+    return polygamma_op(input, n=int(n))
+
+
+@front("mvlgamma", "multigammaln")
+def mvlgamma(input: Any, p: int) -> Any:
+    """The multivariate log-gamma function of dimension ``p``, for x > (p - 1)/2."""
+    if p < 1:
+        raise ArgumentError(f"p has to be greater than or equal to 1, got {p}")
+    total = sum((lgamma(input - exact(k) / 2) for k in range(1, p)), lgamma(input))
+    return total + exact(p * (p - 1)) / 4 * log(PI) if p > 1 else total
+
+
+within("special", "multigammaln")(mvlgamma)
+within("special")(polygamma)

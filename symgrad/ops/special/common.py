@@ -1,0 +1,149 @@
+"""Special functions: the error function and the gamma family, x log y, sinc."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symgrad import kernels
+from symgrad.op import Op, elementwise, family
+from symgrad.ops.calls.naming import within
+from symgrad.ops.elementwise.arithmetic import in_dtype_of
+from symgrad.ops.elementwise.smooth import exp, log, log1p, sqrt
+from symgrad.ops.rules.constants import PI
+from symgrad.precision import digits, halves, single
+
+
+def _special(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
+    return elementwise(name, kernel, *partials, dtypes="float", **{"refuses": "c", **fields})
+
+
+erf: Op = _special(
+    "erf",
+    kernels.erf,
+    lambda out, x: 2 / sqrt(PI) * exp(-(x**2)),
+    half=halves.erf,
+    sympy="erf",
+    domain="real",
+    latex=r"\operatorname{{erf}}\left({0}\right)",
+    parity="odd",
+    doc="Error function.",
+)
+erfc: Op = _special(
+    "erfc",
+    kernels.erfc,
+    lambda out, x: -2 / sqrt(PI) * exp(-(x**2)),
+    sympy="erfc",
+    domain="real",
+    latex=r"\operatorname{{erfc}}\left({0}\right)",
+    overflows=True,
+    doc="Complementary error function 1 - erf(x).",
+)
+lgamma: Op = _special(
+    "lgamma",
+    kernels.lgamma,
+    lambda out, x: digamma(x),
+    public=("lgamma", "gammaln"),
+    sympy="loggamma",
+    domain="positive",
+    latex=r"\log\Gamma\left({0}\right)",
+    digits=lambda mp, x: mp.re(mp.loggamma(x)),
+    doc="log|Γ(x)|.",
+)
+digamma: Op = _special(
+    "digamma",
+    kernels.digamma,
+    lambda out, x: polygamma_op(x, n=1),
+    public=("digamma", "psi"),
+    sympy="digamma",
+    domain="positive",
+    latex=r"\psi\left({0}\right)",
+    single=single.digamma,
+    doc="Derivative of log Γ.",
+)
+polygamma_op: Op = family(
+    "polygamma",
+    kernels.polygamma,
+    lambda x, n: polygamma_op(x, n=n + 1),
+    domain="positive",
+    latex=r"\psi^{{({n})}}\left({0}\right)",
+    single=single.polygamma,
+    digits=digits.by_entry(lambda mp, x, n: mp.psi(n, x)),
+    example=(2.0, {"n": 1}),
+    doc="n-th derivative of the digamma function, x > 0.",
+)
+xlogy: Op = _special(
+    "xlogy",
+    kernels.xlogy,
+    lambda out, x, y: _log_or_zero(x, y),
+    lambda out, x, y: x / y,
+    single=single.xlogy,
+    half=halves.xlogy,
+    domain="positive",
+    define=lambda x, y: x * log(y),
+    overflows=True,
+    chooses=True,
+    doc="x log y, and 0 where x is 0 and y a number.",
+)
+xlogy.vjps = xlogy.jvps = (
+    lambda g, out, x, y: g * _log_or_zero(x, in_dtype_of(g, y)),
+    lambda g, out, x, y: g * x / y,
+)
+xlog1py: Op = _special(
+    "xlog1py",
+    kernels.xlog1py,
+    lambda out, x, y: _log1p_or_zero(x, y),
+    lambda out, x, y: x / (1 + y),
+    public=(),
+    half=halves.xlog1py,
+    domain="positive",
+    define=lambda x, y: x * log1p(y),
+    doc="x log(1 + y), and 0 where x is 0 and y a number.",
+)
+xlog1py.vjps = xlog1py.jvps = (
+    lambda g, out, x, y: g * _log1p_or_zero(x, in_dtype_of(g, y)),
+    lambda g, out, x, y: g * x / (1 + y),
+)
+within("special")(xlog1py)
+sinc: Op = _special(
+    "sinc",
+    kernels.sinc,
+    lambda out, x: dsinc(x),
+    refuses="",
+    domain="real",
+    latex=r"\operatorname{{sinc}}\left({0}\right)",
+    single=single.real(single.sinc, kernels.sinc),
+    digits=lambda mp, x: mp.sincpi(x),
+    doc="sin(πx)/(πx), and 1 at 0.",
+)
+dsinc: Op = _special(
+    "dsinc",
+    kernels.dsinc,
+    lambda out, x: _second_sinc(out, x),
+    public=(),
+    refuses="",
+    domain="real",
+    latex=r"\operatorname{{sinc}}'\left({0}\right)",
+    single=single.real(single.dsinc, kernels.dsinc),
+    half=halves.dsinc,
+    digits=digits.dsinc,
+    doc="Derivative of sinc; 0 at 0.",
+)
+
+
+def _second_sinc(out: Any, x: Any) -> Any:
+    """-π² sinc(x) - 2 dsinc(x)/x, and its limit -π²/3 at 0."""
+    from symgrad.ops.elementwise.select import eq, where
+
+    return where(eq(x, 0), -(PI**2) / 3, -(PI**2) * sinc(x) - 2 * out / x)
+
+
+def _log_or_zero(x: Any, y: Any) -> Any:
+    from symgrad.ops.elementwise.select import eq, where
+
+    return where(eq(x, 0) & (y <= 0), 0, log(y))
+
+
+def _log1p_or_zero(x: Any, y: Any) -> Any:
+    from symgrad.ops.elementwise.select import eq, where
+
+    return where(eq(x, 0) & (y <= -1), 0, log1p(y))

@@ -1,0 +1,154 @@
+"""Euler's gamma and beta functions, and what is made of them, under SciPy's names."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+from symgrad import kernels
+from symgrad.op import Op, broadcast_shapes, elementwise, primitive
+from symgrad.ops.calls.naming import within
+from symgrad.ops.elementwise.smooth import exp, log, log1p
+from symgrad.ops.special.common import digamma, lgamma
+from symgrad.ops.special.gammas import slope_by_order
+from symgrad.precision import digits
+
+_special = within("special")
+
+
+def _log_beta(mp: Any, a: Any, b: Any) -> Any:
+    return mp.re(mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b))
+
+
+def _density(a: Any, b: Any, x: Any, m: int, n: int) -> Any:
+    """The density x^(a-1) (1-x)^(b-1)/B(a, b) of the beta distribution, or its derivative of orders m by a, n by b."""
+
+    def slope(i: int, j: int) -> Any:
+        """The derivative of its logarithm."""
+        both = slope_by_order(a + b, i + j)
+        if i and j:
+            return both
+        first = (log(x) if i else log1p(-x)) if i + j == 1 else 0
+        return first + both - slope_by_order(a if i else b, i + j)
+
+    @functools.cache
+    def row(i: int, j: int) -> Any:
+        if not i and not j:
+            return exp((a - 1) * log(x) + (b - 1) * log1p(-x) - betaln(a, b))
+        p, q = (i - 1, j) if i else (i, j - 1)
+        steps = [(k, r) for k in range(p + 1) for r in range(q + 1)]
+        terms = [math.comb(p, k) * math.comb(q, r) * slope(i - k, j - r) * row(k, r) for k, r in steps]
+        return sum(terms[1:], terms[0])
+
+    return row(m, n)
+
+
+gamma: Op = elementwise(
+    "gamma",
+    kernels.gamma_function,
+    lambda out, x: out * digamma(x),
+    public=(),
+    dtypes="float",
+    refuses="c",
+    sympy="gamma",
+    domain="positive",
+    latex=r"\Gamma\left({0}\right)",
+    doc="Γ(x).",
+)
+beta: Op = elementwise(
+    "beta",
+    kernels.beta_function,
+    lambda out, a, b: out * (digamma(a) - digamma(a + b)),
+    lambda out, a, b: out * (digamma(b) - digamma(a + b)),
+    public=(),
+    dtypes="float",
+    refuses="c",
+    sympy="beta",
+    domain="positive",
+    latex=r"\mathrm{{B}}\left({0}, {1}\right)",
+    doc="Euler's beta function Γ(a) Γ(b)/Γ(a + b).",
+)
+betaln: Op = elementwise(
+    "betaln",
+    kernels.betaln,
+    lambda out, a, b: digamma(a) - digamma(a + b),
+    lambda out, a, b: digamma(b) - digamma(a + b),
+    public=(),
+    dtypes="float",
+    refuses="c",
+    domain="positive",
+    digits=_log_beta,
+    latex=r"\log\mathrm{{B}}\left({0}, {1}\right)",
+    doc="log|B(a, b)|.",
+)
+betainc: Op = elementwise(
+    "betainc",
+    kernels.betainc,
+    lambda out, a, b, x: betainc_slope(a, b, x, m=1, n=0),
+    lambda out, a, b, x: betainc_slope(a, b, x, m=0, n=1),
+    lambda out, a, b, x: _density(a, b, x, 0, 0),
+    public=(),
+    dtypes="float",
+    refuses="c",
+    domain=("positive", "positive", "probability"),
+    digits=lambda mp, a, b, x: mp.betainc(a, b, 0, x, regularized=True),
+    latex=r"\mathrm{{I}}_{{{2}}}\left({0}, {1}\right)",
+    doc="Regularised incomplete beta function I_x(a, b), the distribution function of the beta distribution.",
+)
+_SLOPES = (
+    lambda g, out, a, b, x, *, m, n: g * betainc_slope(a, b, x, m=m + 1, n=n),
+    lambda g, out, a, b, x, *, m, n: g * betainc_slope(a, b, x, m=m, n=n + 1),
+    lambda g, out, a, b, x, *, m, n: g * _density(a, b, x, m, n),
+)
+betainc_slope: Op = primitive(
+    "betainc_slope",
+    kernels.betainc_slope,
+    _SLOPES,
+    jvp=_SLOPES,
+    infer=lambda *shapes, **_: broadcast_shapes(*shapes),
+    dtypes="float",
+    refuses="c",
+    domain=("positive", "positive", "probability"),
+    entrywise=True,
+    digits=digits.by_entry(
+        lambda mp, a, b, x, m, n: mp.diff(lambda p, q: mp.betainc(p, q, 0, x, regularized=True), (a, b), (m, n))
+    ),
+    example=(2.0, 3.0, 0.25, {"m": 1, "n": 0}),
+    doc="The derivative of I_x(a, b) of orders m by a and n by b: the first ones to 60 last places, most to 3.",
+)
+for _op in (gamma, beta, betaln, betainc):
+    _special(_op)
+
+
+@_special
+def factorial(n: Any) -> Any:
+    """n! as a function of real numbers, Γ(n + 1).
+
+    >>> import numpy as np
+    >>> print(factorial(np.array([0.0, 3.0, 5.0])))
+    [  1.   6. 120.]
+    """
+    return gamma(n + 1)
+
+
+@_special
+def poch(z: Any, m: Any) -> Any:
+    """The rising factorial z (z + 1) … (z + m - 1), as a function of positive real numbers: Γ(z + m)/Γ(z).
+
+    >>> import numpy as np
+    >>> print(f"{poch(np.float64(3.0), np.float64(2.0)):.12f}")
+    12.000000000000
+    """
+    return exp(lgamma(z + m) - lgamma(z))
+
+
+@_special
+def binom(n: Any, k: Any) -> Any:
+    """The binomial coefficient of real numbers, 1/((n + 1) B(n - k + 1, k + 1)).
+
+    >>> import numpy as np
+    >>> print(f"{binom(np.float64(5.0), np.float64(2.0)):.12f}")
+    10.000000000000
+    """
+    return 1 / ((n + 1) * beta(n - k + 1, k + 1))

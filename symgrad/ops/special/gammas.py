@@ -1,0 +1,110 @@
+"""The incomplete gamma functions and Hurwitz's zeta function, with their derivatives by the parameter.
+
+These are no functions of the table's other ones, so that they are ops of their own, of any order.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from symgrad import kernels
+from symgrad.op import Op, broadcast_shapes, elementwise, lookup, primitive
+from symgrad.ops.calls.naming import inplace, within
+from symgrad.ops.elementwise.smooth import exp, log
+from symgrad.ops.special.common import digamma, lgamma, polygamma_op
+from symgrad.precision import digits
+
+
+def slope_by_order(x: Any, n: int) -> Any:
+    """The n-th derivative of log Γ, n > 0."""
+    return digamma(x) if n == 1 else polygamma_op(x, n=n - 1)
+
+
+def _density(a: Any, x: Any, n: int = 0) -> Any:
+    """The density of the gamma distribution x^(a-1) e^(-x)/Γ(a), or its n-th derivative by a."""
+    rows = [exp((a - 1) * log(x) - x - lgamma(a))]
+    for k in range(n):
+        terms = [math.comb(k, j) * slope_by_order(a, j + 1) * rows[k - j] for j in range(k + 1)]
+        rows.append(log(x) * rows[k] - sum(terms[1:], terms[0]))
+    return rows[n]
+
+
+gammainc: Op = elementwise(
+    "gammainc",
+    kernels.gammainc,
+    lambda out, a, x: gammainc_slope(a, x, n=1),
+    lambda out, a, x: _density(a, x),
+    public=("igamma",),
+    dtypes="float",
+    domain="positive",
+    latex=r"P\left({0}, {1}\right)",
+    digits=lambda mp, a, x: mp.gammainc(a, 0, x, regularized=True),
+    doc="Regularised lower incomplete gamma function P(a, x), the distribution function of the gamma distribution.",
+)
+gammaincc: Op = elementwise(
+    "gammaincc",
+    kernels.gammaincc,
+    lambda out, a, x: -gammainc_slope(a, x, n=1),
+    lambda out, a, x: -_density(a, x),
+    public=("igammac",),
+    dtypes="float",
+    domain="positive",
+    latex=r"Q\left({0}, {1}\right)",
+    digits=lambda mp, a, x: mp.gammainc(a, x, mp.inf, regularized=True),
+    doc="Regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).",
+)
+zeta: Op = elementwise(
+    "zeta",
+    kernels.hurwitz,
+    lambda out, s, q: zeta_slope(s, q, n=1),
+    lambda out, s, q: -s * zeta(s + 1, q),
+    public=(),
+    dtypes="float",
+    sympy="zeta",
+    domain="above-one",
+    latex=r"\zeta\left({0}, {1}\right)",
+    doc="Hurwitz's zeta function, the sum of (q + k)^(-s) over k >= 0, for s > 1.",
+)
+
+
+def _by_parameter(name: str, kernel: Any, by_second: Any, domain: Any, in_digits: Any, doc: str) -> Op:
+    rules = (
+        lambda g, out, a, x, *, n: g * lookup(name)(a, x, n=n + 1),
+        lambda g, out, a, x, *, n: g * by_second(a, x, n),
+    )
+    return primitive(
+        name,
+        kernel,
+        rules,
+        jvp=rules,
+        infer=lambda *shapes, **_: broadcast_shapes(*shapes),
+        dtypes="float",
+        refuses="c",
+        domain=domain,
+        entrywise=True,
+        digits=digits.by_entry(in_digits),
+        example=(2.0, 3.0, {"n": 1}),
+        doc=doc,
+    )
+
+
+gammainc_slope: Op = _by_parameter(
+    "gammainc_slope",
+    kernels.gammainc_slope,
+    _density,
+    "positive",
+    lambda mp, a, x, n: mp.diff(lambda t: mp.gammainc(t, 0, x, regularized=True), a, n),
+    "The n-th derivative of P(a, x) by a: the first to 5 last places, far out (e^-200) to 500 as P itself.",
+)
+zeta_slope: Op = _by_parameter(
+    "zeta_slope",
+    kernels.zeta_slope,
+    lambda s, q, n: -s * zeta_slope(s + 1, q, n=n) - n * (zeta_slope(s + 1, q, n=n - 1) if n > 1 else zeta(s + 1, q)),
+    ("above-one", "positive"),
+    lambda mp, s, q, n: mp.zeta(s, q, n),
+    "The n-th derivative of ζ(s, q) by s, for s > 1 and q > 0: to 5 last places.",
+)
+for _op in (gammainc, gammaincc, zeta):
+    within("special")(_op)
+inplace("igamma", "igammac")

@@ -1,0 +1,228 @@
+"""Functions that are integrals, under SciPy's names.
+
+Exponential, sine and cosine integrals, Dawson's, Fresnel's and Spence's, and the complete elliptic ones.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from symgrad import kernels
+from symgrad.errors import ArgumentError
+from symgrad.op import Op, elementwise, family
+from symgrad.ops.calls.naming import within
+from symgrad.ops.elementwise.select import eq, where
+from symgrad.ops.elementwise.smooth import cos, exp, log, sin
+from symgrad.ops.rules.constants import PI
+from symgrad.ops.special.common import sinc
+from symgrad.precision import digits
+
+
+def _special(name: str, kernel: Any, partial: Any, **fields: Any) -> Op:
+    return elementwise(name, kernel, partial, **{"public": (), "dtypes": "float", "refuses": "c", **fields})
+
+
+# ------------------------------------------------------------------------------------------ exponential integrals
+
+
+expn_op: Op = family(
+    "expn",
+    kernels.expn,
+    lambda x, n: -(exp(-x) / x) if n == 1 else -expn_op(x, n=n - 1),
+    refuses="c",
+    domain="positive",
+    digits=digits.by_entry(lambda mp, x, n: mp.expint(n, x)),
+    latex=r"\mathrm{{E}}_{{{n}}}\left({0}\right)",
+    example=(0.5, {"n": 1}),
+    doc="The exponential integral E_n(x) of whole order n > 0, x > 0.",
+)
+expi: Op = _special(
+    "expi",
+    kernels.expi,
+    lambda out, x: exp(x) / x,
+    sympy="Ei",
+    domain="off-zero",
+    latex=r"\mathrm{{Ei}}\left({0}\right)",
+    doc="The exponential integral Ei(x), the principal value of the integral of e^t/t up to x.",
+)
+sine_integral: Op = _special(
+    "sine_integral",
+    kernels.sine_integral,
+    lambda out, x: sinc(x / PI),
+    sympy="Si",
+    domain="real",
+    latex=r"\mathrm{{Si}}\left({0}\right)",
+    doc="The sine integral Si(x), the integral of sin(t)/t from 0.",
+)
+cosine_integral: Op = _special(
+    "cosine_integral",
+    kernels.cosine_integral,
+    lambda out, x: cos(x) / x,
+    sympy="Ci",
+    domain="positive",
+    latex=r"\mathrm{{Ci}}\left({0}\right)",
+    doc="The cosine integral Ci(x) = γ + log x + the integral of (cos(t) - 1)/t from 0, x > 0.",
+)
+
+
+@within("special")
+def expn(n: int, x: Any) -> Any:
+    """The exponential integral E_n(x) of whole order ``n``, as in SciPy.
+
+    Raises ArgumentError for other orders.
+
+    >>> import numpy as np
+    >>> print(f"{expn(2, np.float64(1.0)):.12f}")
+    0.148495506776
+    """
+    if not isinstance(n, int) or isinstance(n, bool) or n < 0:
+        raise ArgumentError(f"expn(n, x) needs a whole number n >= 0 (an int) for its order, got {n!r}.")
+    return expn_op(x, n=n) if n else exp(-x) / x
+
+
+@within("special")
+def exp1(x: Any) -> Any:
+    """The exponential integral E_1(x), the integral of e^(-t)/t from x on, x > 0.
+
+    >>> import numpy as np
+    >>> print(f"{exp1(np.float64(1.0)):.12f}")
+    0.219383934396
+    """
+    return expn_op(x, n=1)
+
+
+@within("special")
+def sici(x: Any) -> tuple[Any, Any]:
+    """The sine and the cosine integral of x.
+
+    >>> import numpy as np
+    >>> print(*(f"{part:.12f}" for part in sici(np.float64(1.0))))
+    0.946083070367 0.337403922901
+    """
+    return sine_integral(x), cosine_integral(x)
+
+
+# ------------------------------------------------------------------------------------------ Dawson, Fresnel, Spence
+
+dawsn: Op = _special(
+    "dawsn",
+    kernels.dawsn,
+    lambda out, x: dawsn_slope(x),
+    domain="real",
+    digits=lambda mp, x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x),
+    latex=r"\operatorname{{dawsn}}\left({0}\right)",
+    doc="Dawson's integral: e^(-x²) times the integral of e^(t²) from 0 to x.",
+)
+dawsn_slope: Op = _special(
+    "dawsn_slope",
+    kernels.dawsn_slope,
+    lambda out, x: -2 * dawsn(x) - 2 * x * out,
+    domain="real",
+    define=lambda x: 1 - 2 * x * dawsn(x),
+    expanded=True,
+    doc="The derivative 1 - 2x F(x) of Dawson's integral F, which has no digits far out where it is taken so.",
+)
+fresnels: Op = _special(
+    "fresnels",
+    kernels.fresnels,
+    lambda out, x: sin(PI / 2 * x**2),
+    sympy="fresnels",
+    domain="real",
+    latex=r"\mathrm{{S}}\left({0}\right)",
+    doc="Fresnel's sine integral S(x), the integral of sin(πt²/2) from 0 to x.",
+)
+fresnelc: Op = _special(
+    "fresnelc",
+    kernels.fresnelc,
+    lambda out, x: cos(PI / 2 * x**2),
+    sympy="fresnelc",
+    domain="real",
+    latex=r"\mathrm{{C}}\left({0}\right)",
+    doc="Fresnel's cosine integral C(x), the integral of cos(πt²/2) from 0 to x.",
+)
+spence: Op = _special(
+    "spence",
+    kernels.spence,
+    lambda out, x: spence_slope(x, n=0),
+    domain="positive",
+    digits=lambda mp, x: mp.polylog(2, 1 - x),
+    latex=r"\mathrm{{Li}}_{{2}}\left(1 - {0}\right)",
+    doc="Spence's function, the integral of log(t)/(1 - t) from 1 to x: the dilogarithm of 1 - x.",
+)
+
+
+def _log_quotient(x: Any, *, n: int) -> Any:
+    out = log(x) / (1 - x)
+    for k in range(1, n + 1):
+        out = (k * out + (-1) ** (k - 1) * math.factorial(k - 1) / x**k) / (1 - x)
+    return out
+
+
+spence_slope: Op = family(
+    "spence_slope",
+    kernels.spence_slope,
+    lambda x, n: spence_slope(x, n=n + 1),
+    refuses="c",
+    domain="positive",
+    define=_log_quotient,
+    expanded=True,
+    example=(2.0, {"n": 1}),
+    doc="The n-th derivative of log(x)/(1 - x), which is the derivative of Spence's function; at 1 its limit.",
+)
+
+
+@within("special")
+def fresnel(z: Any) -> tuple[Any, Any]:
+    """Fresnel's integrals S(z) and C(z), of sin(πt²/2) and cos(πt²/2) from 0.
+
+    >>> import numpy as np
+    >>> print(*(f"{part:.12f}" for part in fresnel(np.float64(1.0))))
+    0.438259147390 0.779893400377
+    """
+    return fresnels(z), fresnelc(z)
+
+
+# ------------------------------------------------------------------------------------------ complete elliptic integrals
+
+ellipk: Op = _special(
+    "ellipk",
+    kernels.ellipk,
+    lambda out, m: ellipb(m) / (2 * (1 - m)),
+    sympy="elliptic_k",
+    domain="probability",
+    latex=r"\mathrm{{K}}\left({0}\right)",
+    doc="The complete elliptic integral of the first kind K(m), of the parameter m = k² <= 1.",
+)
+ellipe: Op = _special(
+    "ellipe",
+    kernels.ellipe,
+    lambda out, m: -ellipd(m) / 2,
+    sympy="elliptic_e",
+    domain="probability",
+    latex=r"\mathrm{{E}}\left({0}\right)",
+    doc="The complete elliptic integral of the second kind E(m), of the parameter m = k² <= 1.",
+)
+ellipb: Op = _special(
+    "ellipb",
+    kernels.ellipb,
+    # The limits at 0 hold for one derivative more.
+    lambda out, m: where(eq(m, 0), PI / 32 + 3 * PI / 128 * m, (ellipd(m) - out) / (2 * m)),
+    domain="probability",
+    define=lambda m: (ellipe(m) - (1 - m) * ellipk(m)) / m,
+    expanded=True,
+    digits=lambda mp, m: mp.pi / 4 * mp.hyp2f1(0.5, 0.5, 2, m),
+    doc="The integral of cos²/√(1 - m sin²) over the quarter period, in which the derivative of K has no quotient.",
+)
+ellipd: Op = _special(
+    "ellipd",
+    kernels.ellipd,
+    lambda out, m: where(eq(m, 0), 3 * PI / 32 + 15 * PI / 128 * m, (ellipb(m) / (1 - m) - out) / (2 * m)),
+    domain="probability",
+    define=lambda m: (ellipk(m) - ellipe(m)) / m,
+    expanded=True,
+    digits=lambda mp, m: mp.pi / 4 * mp.hyp2f1(0.5, 1.5, 2, m),
+    doc="The integral of sin²/√(1 - m sin²) over the quarter period: -2 times the derivative of E.",
+)
+for _op in (expi, dawsn, spence, ellipk, ellipe):
+    within("special")(_op)

@@ -1,0 +1,110 @@
+"""Orthogonal polynomials.
+
+Derivatives are polynomials of the same families (DLMF 18.9.19 to 18.9.28), so they have no poles at the ends of the
+interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from symgrad import kernels
+from symgrad.errors import ArgumentError
+from symgrad.op import Op, family
+from symgrad.ops.calls.naming import within
+from symgrad.precision import digits
+
+
+def _polynomial(
+    name: str, kernel: Any, slope: Callable[..., Any], latex: str, in_digits: Any, doc: str, **example: Any
+) -> Op:
+    return family(
+        name,
+        kernel,
+        slope,
+        domain="real",
+        latex=latex,
+        digits=digits.by_entry(in_digits),
+        example=(0.5, {"n": 3, **example}),
+        doc=doc,
+    )
+
+
+chebyshev_t: Op = _polynomial(
+    "chebyshev_polynomial_t",
+    kernels.chebyshev_t,
+    lambda x, n: n * gegenbauer(x, n=n - 1, a=1.0),
+    r"T_{{{n}}}\left({0}\right)",
+    lambda mp, x, n: mp.chebyt(n, x),
+    "Chebyshev polynomial of the first kind, cos(n arccos x).",
+)
+gegenbauer: Op = _polynomial(
+    "gegenbauer_polynomial",
+    kernels.gegenbauer,
+    lambda x, n, a: 2 * a * gegenbauer(x, n=n - 1, a=a + 1),
+    r"C_{{{n}}}^{{({a})}}\left({0}\right)",
+    lambda mp, x, n, a: mp.gegenbauer(n, a, x) if n >= 0 else mp.mpf(0),
+    "Gegenbauer polynomial: of the second Chebyshev kind for a = 1, Legendre's for a = 1/2.",
+    a=0.5,
+)
+laguerre: Op = _polynomial(
+    "laguerre_polynomial",
+    kernels.laguerre,
+    lambda x, n, a: -laguerre(x, n=n - 1, a=a + 1),
+    r"L_{{{n}}}^{{({a})}}\left({0}\right)",
+    lambda mp, x, n, a: mp.laguerre(n, a, x) if n >= 0 else mp.mpf(0),
+    "Laguerre polynomial; a = 0 is the plain one.",
+    a=0,
+)
+hermite: Op = _polynomial(
+    "hermite_polynomial_h",
+    kernels.hermite,
+    lambda x, n: 2 * n * hermite(x, n=n - 1),
+    r"H_{{{n}}}\left({0}\right)",
+    lambda mp, x, n: mp.hermite(n, x) if n >= 0 else mp.mpf(0),
+    "Hermite polynomial of the physicists, orthogonal under e^(-x²).",
+)
+hermite_prob: Op = _polynomial(
+    "hermite_polynomial_he",
+    kernels.hermite_prob,
+    lambda x, n: n * hermite_prob(x, n=n - 1),
+    r"\mathit{{He}}_{{{n}}}\left({0}\right)",
+    lambda mp, x, n: mp.power(2, -mp.mpf(n) / 2) * mp.hermite(n, x / mp.sqrt(2)) if n >= 0 else mp.mpf(0),
+    "Hermite polynomial of probability theory, orthogonal under e^(-x²/2).",
+)
+
+
+def _degree(name: str, n: Any) -> int:
+    try:
+        return int(n)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{name}(x, n): one degree for all entries, a whole number; got {n!r:.60}.") from error
+
+
+def _public(name: str, call: Callable[[Any, int], Any], doc: str) -> None:
+    def polynomial(input: Any, n: Any) -> Any:
+        return call(input, _degree(name, n))
+
+    polynomial.__name__ = polynomial.__qualname__ = name
+    polynomial.__doc__ = f"{doc}, of degree ``n`` (one whole number); 0 for a negative one."
+    within("special")(polynomial)
+
+
+def _u(x: Any, n: int) -> Any:
+    return gegenbauer(x, n=n, a=1.0)
+
+
+_CHEBYSHEV: dict[str, tuple[Callable[[Any, int], Any], str]] = {
+    "chebyshev_polynomial_t": (lambda x, n: chebyshev_t(x, n=n), "Chebyshev polynomial of the first kind"),
+    "chebyshev_polynomial_u": (_u, "Chebyshev polynomial of the second kind"),
+    "chebyshev_polynomial_v": (lambda x, n: _u(x, n) - _u(x, n - 1), "Chebyshev polynomial of the third kind"),
+    "chebyshev_polynomial_w": (lambda x, n: _u(x, n) + _u(x, n - 1), "Chebyshev polynomial of the fourth kind"),
+}
+for _name, (_call, _doc) in _CHEBYSHEV.items():
+    _public(_name, _call, _doc)
+    _public(f"shifted_{_name}", lambda x, n, call=_call: call(2 * x - 1, n), f"{_doc}, on [0, 1]")  # type: ignore[misc]
+_public("legendre_polynomial_p", lambda x, n: gegenbauer(x, n=n, a=0.5), "Legendre polynomial")
+_public("laguerre_polynomial_l", lambda x, n: laguerre(x, n=n, a=0), "Laguerre polynomial")
+_public("hermite_polynomial_h", lambda x, n: hermite(x, n=n), "Hermite polynomial of the physicists")
+_public("hermite_polynomial_he", lambda x, n: hermite_prob(x, n=n), "Hermite polynomial of probability theory")
