@@ -60,7 +60,7 @@ from symgrad.dtypes import (
 )
 from symgrad.guide import examples as examples
 from symgrad.ops.rules.kinks import conventions
-from symgrad.tape import dual
+from symgrad.tape.forward import dual
 from symgrad.tensor import FUNCTIONS, Tensor, creation, facts, legacy, ranges
 from symgrad.tensor.facts import Shape as Size
 

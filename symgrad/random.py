@@ -16,7 +16,7 @@ from symgrad.errors import AutogradError
 from symgrad.kernels.streams import Generator
 from symgrad.op import shape_of
 from symgrad.ops.noise import SOURCE, drawn
-from symgrad.tape.watch import WATCH, note_problem
+from symgrad.tape.watching.watch import WATCH, note_problem
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import filled, finished, like, whole_sizes
 

@@ -22,7 +22,7 @@ from symgrad.devices import accept, sparse_coo
 from symgrad.errors import ArgumentError, AutogradError, ShapeError, UnsupportedFunction
 from symgrad.op import Op, lookup, register_carrier
 from symgrad.ops.indexing.getitem import static_index
-from symgrad.tape.sizes import Size
+from symgrad.tape.formulas.sizes import Size
 from symgrad.tensor import FUNCTIONS, Tensor
 from symgrad.tensor.creation import as_tensor, full
 from symgrad.tensor.facts import Shape

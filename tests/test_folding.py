@@ -10,7 +10,7 @@ import pytest
 
 import symgrad as sg
 from symgrad.formula.term import evaluate
-from symgrad.tape.formula import read
+from symgrad.tape.formulas.reading import read
 from symgrad.tape.graph import Source
 
 F = sg.nn.functional

@@ -10,7 +10,7 @@ from symgrad.errors import FormulaError
 from symgrad.formula.derive import gradient
 from symgrad.formula.term import evaluate, symbols
 from symgrad.op import lookup
-from symgrad.tape.formula import read
+from symgrad.tape.formulas.reading import read
 
 
 def agrees(tensor, **values):

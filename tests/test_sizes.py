@@ -11,7 +11,7 @@ import pytest
 import symgrad as sg
 from symgrad.errors import FormulaError
 from symgrad.formula.term import evaluate
-from symgrad.tape.formula import read
+from symgrad.tape.formulas.reading import read
 
 
 def gradient_formula(function, *values):

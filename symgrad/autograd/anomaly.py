@@ -19,7 +19,7 @@ from symgrad.autograd.graph import node_name
 from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError, SymgradError
 from symgrad.tape import observers
-from symgrad.tape.engine import Sweep
+from symgrad.tape.backward.engine import Sweep
 from symgrad.tape.graph import Node
 from symgrad.tape.observers import RUNNING, PackedRow
 from symgrad.tape.record import Recorded
@@ -311,7 +311,7 @@ def _entry(value: Any, where: tuple[int, ...], shape: tuple[int, ...]) -> str:
 
 
 def _formula(node: Node, i: int) -> str:
-    from symgrad.tape.local import local_formula
+    from symgrad.tape.formulas.local import local_formula
 
     try:
         return str(local_formula(node)[f"x{i + 1}"])

@@ -22,7 +22,7 @@ from symgrad.errors import FormulaError, SymgradError
 from symgrad.formula.derive import Derivation
 from symgrad.formula.stable import between, respelled
 from symgrad.formula.term import Term, full, images, postorder, substitute, symbol
-from symgrad.tape.formula import Reading
+from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded
 

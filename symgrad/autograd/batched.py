@@ -1,9 +1,9 @@
 """Custom functions on whole batches: the user's static ``vmap`` in place of one run per example.
 
 ``symgrad.func.vmap`` runs examples one by one.  When the first of them meets a function with a rule for batches, it
-starts again with a :class:`~symgrad.tape.bundle.Bundle` of all examples for each argument; the function's rule then
-gets what the bundles are made of.  What cannot run on bundles (a branch on values, a change in place) runs on examples
-after all, without the rule.
+starts again with a :class:`~symgrad.tape.forward.bundle.Bundle` of all examples for each argument; the function's rule
+then gets what the bundles are made of.  What cannot run on bundles (a branch on values, a change in place) runs on
+examples after all, without the rule.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from symgrad.autograd.shown import version_of
 from symgrad.errors import AutogradError
 from symgrad.op import lookup, shape_of
 from symgrad.tape import containers
-from symgrad.tape.bundle import Bundle
-from symgrad.tape.dual import new_tag
+from symgrad.tape.forward.bundle import Bundle
+from symgrad.tape.forward.dual import new_tag
 from symgrad.tape.record import Recorded
 from symgrad.tape.threads import ThreadState
 

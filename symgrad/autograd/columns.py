@@ -16,12 +16,12 @@ from symgrad.op import shape_of
 from symgrad.ops.shapes.joining import split
 from symgrad.ops.shapes.rearrange import unflatten
 from symgrad.ops.shapes.shaping import movedim, squeeze
-from symgrad.tape import dual
-from symgrad.tape.bundle import Bundle, bundled
-from symgrad.tape.dual import Dual
+from symgrad.tape.forward import dual
+from symgrad.tape.forward.bundle import Bundle, bundled
+from symgrad.tape.forward.dual import Dual
 from symgrad.tape.modes import is_grad_enabled
 from symgrad.tape.record import Recorded, plain
-from symgrad.tape.watch import watching
+from symgrad.tape.watching.watch import watching
 from symgrad.tensor import Tensor
 from symgrad.tensor.moving import settle
 

@@ -8,12 +8,12 @@ from typing import Any
 from symgrad.autograd.sweeps import at_leaf
 from symgrad.autograd.symbolic import output_node
 from symgrad.errors import ArgumentError, AutogradError
-from symgrad.tape.freed import SECOND_TIME
+from symgrad.tape.backward.freed import SECOND_TIME
+from symgrad.tape.backward.tether import at
 from symgrad.tape.graph import FREED, Node
+from symgrad.tape.memory.versions import by_now
 from symgrad.tape.observers import Packed
 from symgrad.tape.record import plain
-from symgrad.tape.tether import at
-from symgrad.tape.versions import by_now
 from symgrad.tensor import Tensor
 
 

@@ -1,7 +1,7 @@
 """Forward mode by hand, as in ``torch.autograd.forward_ad``: duals made and taken apart inside a level.
 
-Every op knows how duals flow through it (:mod:`symgrad.tape.dual`).  The primal may require grad, so forward mode over
-reverse mode works; leaving the level takes the tangents away.
+Every op knows how duals flow through it (:mod:`symgrad.tape.forward.dual`).  The primal may require grad, so forward
+mode over reverse mode works; leaving the level takes the tangents away.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
-from symgrad.tape import dual
-from symgrad.tape.dual import Dual
+from symgrad.tape.forward import dual
+from symgrad.tape.forward.dual import Dual
 from symgrad.tape.record import Recorded
 from symgrad.tape.threads import ThreadState
 from symgrad.tensor.moving import settle

@@ -21,13 +21,13 @@ from symgrad.autograd.symbolic import Signature, node_op, output_node
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
-from symgrad.tape.dual import Dual, faced
+from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.graph import Node, Parts, new_node
-from symgrad.tape.inplace import Invalid, follow, refuse
+from symgrad.tape.memory.inplace import Invalid, follow, refuse
+from symgrad.tape.memory.views import count_change, inferred, out_of_reach, view_of
 from symgrad.tape.modes import MODE, is_grad_enabled, no_grad
 from symgrad.tape.observers import NODES, PackedRow, observed
 from symgrad.tape.record import INFERENCE_SAVED, Recorded, as_leaves, plain, traced
-from symgrad.tape.views import count_change, inferred, out_of_reach, view_of
 from symgrad.tensor import Tensor
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]

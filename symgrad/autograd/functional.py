@@ -19,10 +19,10 @@ from symgrad.autograd.sweeps import grad
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
 from symgrad.ops.shapes.joining import stack
-from symgrad.tape.bundle import apart
-from symgrad.tape.dual import Dual
+from symgrad.tape.formulas.names import name_of
+from symgrad.tape.forward.bundle import apart
+from symgrad.tape.forward.dual import Dual
 from symgrad.tape.modes import enable_grad
-from symgrad.tape.names import name_of
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
 

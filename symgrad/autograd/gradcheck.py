@@ -16,8 +16,8 @@ from symgrad.autograd import forward_ad
 from symgrad.autograd.differences import Subject, new_leaf, place, random_values, tensors_of, worst
 from symgrad.autograd.sweeps import grad
 from symgrad.errors import ConflictingChecks, FormulaError, GradcheckError
-from symgrad.tape import dual
-from symgrad.tape.dual import Dual
+from symgrad.tape.forward import dual
+from symgrad.tape.forward.dual import Dual
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor

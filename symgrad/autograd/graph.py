@@ -24,11 +24,11 @@ from symgrad.devices import CPU
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.ops.torch_nodes.cotangents import product_name
 from symgrad.tape import graph as tape
+from symgrad.tape.backward.siblings import output_number, siblings_of, whole_of
 from symgrad.tape.graph import Labelled, Slices
+from symgrad.tape.memory.views import count_change, out_of_reach
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.record import Recorded, plain
-from symgrad.tape.siblings import output_number, siblings_of, whole_of
-from symgrad.tape.views import count_change, out_of_reach
 from symgrad.tensor import Tensor
 
 __all__ = [
@@ -132,7 +132,7 @@ class GradFn:
     @property
     def formula(self) -> dict[str, Any]:
         """Local derivatives of this node: a SymPy expression per input, with ``g`` for the incoming gradient."""
-        from symgrad.tape.local import local_formula
+        from symgrad.tape.formulas.local import local_formula
 
         return local_formula(self.node)
 

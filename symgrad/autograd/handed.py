@@ -9,10 +9,10 @@ from typing import Any
 from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError
 from symgrad.tape.graph import Node
-from symgrad.tape.inplace import become
+from symgrad.tape.memory.inplace import become
+from symgrad.tape.memory.views import view_of
 from symgrad.tape.modes import is_grad_enabled, no_grad
 from symgrad.tape.record import Recorded
-from symgrad.tape.views import view_of
 from symgrad.tensor import Tensor
 
 _STRAY = (

@@ -11,11 +11,11 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
+from symgrad.tape.backward.siblings import Siblings, siblings_of
+from symgrad.tape.formulas.origin import Origin
 from symgrad.tape.graph import Node, Parts
 from symgrad.tape.observers import RUNNING
-from symgrad.tape.origin import Origin
 from symgrad.tape.record import Recorded, plain
-from symgrad.tape.siblings import Siblings, siblings_of
 
 _numbers = itertools.count()
 

@@ -14,7 +14,7 @@ from symgrad.ops.elementwise.complex import imag, real
 from symgrad.ops.rules.kinks import steepest
 from symgrad.ops.shapes.joining import stack
 from symgrad.ops.shapes.shaping import reshape
-from symgrad.tape.origin import Origin, attach
+from symgrad.tape.formulas.origin import Origin, attach
 from symgrad.tape.record import Recorded, plain, traced
 from symgrad.tensor import Tensor
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from symgrad.op import shape_of
-from symgrad.tape import dual
-from symgrad.tape.bundle import Bundle, row_of
-from symgrad.tape.dual import Dual, faced
+from symgrad.tape.forward import dual
+from symgrad.tape.forward.bundle import Bundle, row_of
+from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
 

@@ -9,10 +9,10 @@ from typing import Any
 from symgrad.autograd.symbolic import FunctionOp
 from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError
+from symgrad.tape.backward.siblings import join
 from symgrad.tape.graph import Labelled, Node, new_node
 from symgrad.tape.modes import is_grad_enabled, no_grad
 from symgrad.tape.record import Recorded, plain
-from symgrad.tape.siblings import join
 from symgrad.tensor import Tensor
 
 __all__ = ["once_differentiable"]

@@ -20,7 +20,7 @@ from symgrad.autograd.graph import node_name
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import Op, shape_of
 from symgrad.tape import observers, record
-from symgrad.tape.engine import Sweep
+from symgrad.tape.backward.engine import Sweep
 from symgrad.tape.record import Recorded
 from symgrad.tape.threads import ThreadState
 from symgrad.timing import TIMERS

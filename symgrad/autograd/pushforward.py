@@ -20,9 +20,9 @@ from symgrad.errors import AutogradError, SymgradError
 from symgrad.op import shape_of
 from symgrad.ops.rules.fitting import unbroadcast
 from symgrad.ops.rules.kinks import steepest
-from symgrad.tape import dual
-from symgrad.tape.bundle import Bundle, row_of
-from symgrad.tape.dual import Dual
+from symgrad.tape.forward import dual
+from symgrad.tape.forward.bundle import Bundle, row_of
+from symgrad.tape.forward.dual import Dual
 from symgrad.tape.modes import enable_grad, no_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor

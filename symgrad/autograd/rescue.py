@@ -18,7 +18,7 @@ from symgrad.formula.derive import Derivation
 from symgrad.formula.stable import CANDIDATES, respelled
 from symgrad.formula.term import Term, evaluate, postorder, rebuilt, symbol
 from symgrad.ops.rules.kinks import keeps_nan
-from symgrad.tape.formula import Reading, nodes_below
+from symgrad.tape.formulas.reading import Reading, nodes_below
 from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded
 

@@ -19,17 +19,17 @@ from symgrad.autograd.sweeps import COMPLEX_SEED, _check, _check_targets, root_o
 from symgrad.errors import ArgumentError, AutogradError, OutOfBounds
 from symgrad.op import shape_of
 from symgrad.ops.shapes.joining import stack
-from symgrad.tape import dual
-from symgrad.tape.bundle import Bundle, bundled
-from symgrad.tape.dual import Dual, faced
-from symgrad.tape.engine import Sweep, passed
+from symgrad.tape.backward.engine import Sweep, passed
+from symgrad.tape.backward.narrow import needs_torchs_dtypes
+from symgrad.tape.formulas.origin import Origin, attach
+from symgrad.tape.forward import dual
+from symgrad.tape.forward.bundle import Bundle, bundled
+from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.graph import FREED, Node
-from symgrad.tape.narrow import needs_torchs_dtypes
+from symgrad.tape.memory.views import out_of_reach
 from symgrad.tape.observers import PackedRow
-from symgrad.tape.origin import Origin, attach
 from symgrad.tape.record import Recorded, plain
-from symgrad.tape.views import out_of_reach
-from symgrad.tape.watch import watching
+from symgrad.tape.watching.watch import watching
 from symgrad.tensor import Tensor
 from symgrad.tensor.facts import Shape
 

@@ -15,7 +15,7 @@ from symgrad.autograd.saving import saved_tensors_hooks, shown_saved
 from symgrad.autograd.sweeps import wrap_saved
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import FROM
-from symgrad.tape.freed import SECOND_TIME
+from symgrad.tape.backward.freed import SECOND_TIME
 from symgrad.tape.graph import FREED, Labelled, Node
 from symgrad.tape.observers import Packed, PackedRow, unpacked
 

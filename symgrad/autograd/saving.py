@@ -20,11 +20,11 @@ import numpy as np
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.tape import observers
 from symgrad.tape.graph import Node
+from symgrad.tape.memory.versions import changes
 from symgrad.tape.modes import no_grad
 from symgrad.tape.observers import Packed, PackedRow
 from symgrad.tape.record import Recorded, plain, scalarised
 from symgrad.tape.threads import ThreadState
-from symgrad.tape.versions import changes
 from symgrad.tensor import Tensor
 
 __all__ = [

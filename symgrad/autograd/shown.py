@@ -13,13 +13,13 @@ from typing import Any
 from symgrad.autograd.graph import node_name
 from symgrad.autograd.torch_graph import Answering, Step, Value, edges_of, lower, name_of, rule
 from symgrad.errors import AutogradError
+from symgrad.tape.backward.tether import at, held, tethered
+from symgrad.tape.formulas.origin import Origin, origin_of
 from symgrad.tape.graph import Labelled, Node, twin
-from symgrad.tape.inplace import CHANGES
-from symgrad.tape.origin import Origin, origin_of
+from symgrad.tape.memory.inplace import CHANGES
+from symgrad.tape.memory.versions import changes
+from symgrad.tape.memory.views import view_of
 from symgrad.tape.record import Recorded, plain
-from symgrad.tape.tether import at, held, tethered
-from symgrad.tape.versions import changes
-from symgrad.tape.views import view_of
 
 
 class Flow:

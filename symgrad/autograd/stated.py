@@ -18,7 +18,7 @@ from symgrad.formula.derive import Derivation
 from symgrad.formula.digits import evalf
 from symgrad.formula.term import Term, as_term, evaluate, symbol
 from symgrad.op import is_complex, lookup
-from symgrad.tape.formal import Formal
+from symgrad.tape.formulas.formal import Formal
 from symgrad.tape.modes import no_grad
 from symgrad.tape.record import Recorded, plain
 

@@ -16,9 +16,9 @@ from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError, ShapeError
 from symgrad.op import Op, register, shape_of
 from symgrad.ops.noise import SAMPLED
+from symgrad.tape.formulas.names import site_name
 from symgrad.tape.graph import Node, sequence
 from symgrad.tape.modes import is_grad_enabled
-from symgrad.tape.names import site_name
 from symgrad.tape.record import Recorded, plain, scalarised, select_saved
 from symgrad.tape.sites import users_frames
 from symgrad.tensor import Tensor

@@ -33,20 +33,20 @@ from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import lookup, shape_of
 from symgrad.ops.reductions.sums import cast
 from symgrad.ops.rules.kinks import turned
-from symgrad.tape.dual import Dual, faced
-from symgrad.tape.engine import Sweep, passed
+from symgrad.tape.backward.engine import Sweep, passed
+from symgrad.tape.backward.siblings import siblings_of, together
+from symgrad.tape.backward.tether import held, loosen, tethered
+from symgrad.tape.formulas.origin import Origin, attach, settle
+from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.graph import Labelled, Node, Parts
-from symgrad.tape.inplace import Invalid
+from symgrad.tape.memory.inplace import Invalid
+from symgrad.tape.memory.versions import note_change
+from symgrad.tape.memory.views import out_of_reach
 from symgrad.tape.modes import enable_grad, is_grad_enabled, no_grad
 from symgrad.tape.observers import RUNNING
-from symgrad.tape.origin import Origin, attach, settle
 from symgrad.tape.record import Recorded, plain, recorded
-from symgrad.tape.siblings import siblings_of, together
-from symgrad.tape.tether import held, loosen, tethered
 from symgrad.tape.threads import nested
-from symgrad.tape.versions import note_change
-from symgrad.tape.views import out_of_reach
-from symgrad.tape.watch import WATCH, note_problem
+from symgrad.tape.watching.watch import WATCH, note_problem
 from symgrad.tensor import Tensor
 from symgrad.tensor.facts import Shape
 

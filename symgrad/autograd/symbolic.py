@@ -17,7 +17,7 @@ from symgrad.autograd.stated import as_recorded, pull, rule_of, stated
 from symgrad.errors import FormulaError
 from symgrad.formula.term import Term, as_term, make, substitute, symbol
 from symgrad.op import Op
-from symgrad.tape.formal import Formal, formula_of
+from symgrad.tape.formulas.formal import Formal, formula_of
 from symgrad.tape.graph import Node, Parts, new_node
 from symgrad.tape.modes import no_grad
 from symgrad.tape.record import Recorded, plain

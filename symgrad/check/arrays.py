@@ -9,7 +9,7 @@ import numpy as np
 
 from symgrad.dtypes import finfo, is_floating, is_number
 from symgrad.errors import ArgumentError, DtypeError
-from symgrad.tape.names import check_name
+from symgrad.tape.formulas.names import check_name
 from symgrad.tape.record import Recorded
 
 _WIDE = {"f": np.dtype(np.float64), "c": np.dtype(np.complex128)}

@@ -17,8 +17,8 @@ import numpy as np
 from symgrad.errors import FormulaError
 from symgrad.formula.term import describe as describe_term
 from symgrad.ops.rules.fitting import fit
-from symgrad.tape.engine import Sweep
-from symgrad.tape.formula import Reading
+from symgrad.tape.backward.engine import Sweep
+from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded
 

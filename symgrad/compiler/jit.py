@@ -20,7 +20,7 @@ from symgrad.ops.rules.kinks import usual
 from symgrad.tape import containers
 from symgrad.tape.modes import is_grad_enabled
 from symgrad.tape.record import Recorded, plain, traced
-from symgrad.tape.watch import watching
+from symgrad.tape.watching.watch import watching
 from symgrad.tensor import Tensor
 
 LIMIT = 64

@@ -20,12 +20,12 @@ from symgrad.dtypes import is_floating
 from symgrad.errors import CompileError, NameProblem
 from symgrad.formula.term import Term, as_term, symbol
 from symgrad.tape import containers
-from symgrad.tape.formula import Reading
+from symgrad.tape.formulas.names import check_name
+from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import Source
 from symgrad.tape.modes import enable_grad
-from symgrad.tape.names import check_name
 from symgrad.tape.record import Recorded, plain
-from symgrad.tape.watch import Watch
+from symgrad.tape.watching.watch import Watch
 from symgrad.tensor import Tensor
 
 TAKEN = {"np", "math"}
@@ -265,7 +265,7 @@ def _is_variable(leaf: Any) -> bool:
 
 def trace_tensor(tensor: Any, names: Sequence[str] | None) -> Trace:
     """What was recorded of a tensor, as a function of its leaves called ``names`` (all named leaves by default)."""
-    from symgrad.tape.formula import read
+    from symgrad.tape.formulas.reading import read
 
     reading, term = read(tensor)
     made = Trace("program")

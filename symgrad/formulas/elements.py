@@ -10,7 +10,7 @@ from symgrad.errors import ArgumentError, FormulaError
 from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.term import Term
 from symgrad.op import shape_of
-from symgrad.tape.formula import read
+from symgrad.tape.formulas.reading import read
 from symgrad.tape.record import Recorded
 
 LARGEST = 256

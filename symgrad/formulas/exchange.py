@@ -15,9 +15,9 @@ from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, evaluate, postorder
 from symgrad.op import Op, shape_of
 from symgrad.ops.rules.constants import PI, exact
 from symgrad.ops.shapes.sizes import size_value
-from symgrad.tape.formal import Formal
+from symgrad.tape.formulas.formal import Formal
+from symgrad.tape.formulas.sizes import Size
 from symgrad.tape.record import Recorded
-from symgrad.tape.sizes import Size
 
 __all__ = ["SympyFunction", "from_sympy", "to_matexpr"]
 

@@ -18,9 +18,9 @@ from symgrad.sources import source
 from symgrad.sources.asked import assuming, named
 from symgrad.sources.running import called, head_latex, name_of, parameters
 from symgrad.sources.runs import run_on
-from symgrad.tape.formula import Reading, read
+from symgrad.tape.formulas.origin import origin_of
+from symgrad.tape.formulas.reading import Reading, read
 from symgrad.tape.graph import Source
-from symgrad.tape.origin import origin_of
 from symgrad.tape.record import Recorded
 
 __all__ = ["Formula", "digest", "formula", "latex", "where_list"]
@@ -81,7 +81,7 @@ class Formula:
     @property
     def valid_when(self) -> Any:
         """The conditions under which the formula holds, as for ``Tensor.valid_when``."""
-        from symgrad.tape.conditions import Conditions, conditions
+        from symgrad.tape.watching.conditions import Conditions, conditions
 
         return Conditions([]) if self._reading is None else conditions(self._reading, self.derivative)
 

@@ -157,7 +157,7 @@ def about_name(wrt: Any) -> Any:
     from symgrad.tape.record import Recorded
 
     if isinstance(wrt, Recorded):
-        from symgrad.tape.formula import read
+        from symgrad.tape.formulas.reading import read
 
         return read(wrt)[1].name
     return wrt

@@ -20,10 +20,10 @@ from symgrad.op import shape_of
 from symgrad.ops.shapes.joining import stack
 from symgrad.ops.shapes.shaping import movedim
 from symgrad.tape import containers
-from symgrad.tape.bundle import Bundle, bundled
-from symgrad.tape.captured import sharing
-from symgrad.tape.dual import Dual
+from symgrad.tape.forward.bundle import Bundle, bundled
+from symgrad.tape.forward.dual import Dual
 from symgrad.tape.record import Recorded, plain
+from symgrad.tape.watching.captured import sharing
 from symgrad.tensor import Tensor
 
 __all__ = ["vmap"]

@@ -13,12 +13,12 @@ from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError
 from symgrad.op import lookup
 from symgrad.tape import containers
-from symgrad.tape.bundle import Bundle, apart
-from symgrad.tape.captured import guarding
-from symgrad.tape.dual import Dual, faced
+from symgrad.tape.forward.bundle import Bundle, apart
+from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.modes import MODE, enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad
 from symgrad.tape.record import Recorded, plain, recorded
-from symgrad.tape.watch import WATCH, watching
+from symgrad.tape.watching.captured import guarding
+from symgrad.tape.watching.watch import WATCH, watching
 from symgrad.tensor import Tensor
 
 Argnums = int | Sequence[int]

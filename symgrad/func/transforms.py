@@ -35,9 +35,10 @@ from symgrad.ops.rules.fitting import fit
 from symgrad.ops.rules.kinks import steepest
 from symgrad.ops.shapes.joining import stack
 from symgrad.ops.shapes.shaping import reshape
-from symgrad.tape import containers, dual
-from symgrad.tape.bundle import Bundle, row_of
-from symgrad.tape.dual import Dual
+from symgrad.tape import containers
+from symgrad.tape.forward import dual
+from symgrad.tape.forward.bundle import Bundle, row_of
+from symgrad.tape.forward.dual import Dual
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor

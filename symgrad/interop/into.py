@@ -9,7 +9,7 @@ import numpy as np
 
 from symgrad.errors import AutogradError, DtypeError, ShapeError
 from symgrad.interop.functions import bare, front_of, tensor
-from symgrad.tape.inplace import inplace
+from symgrad.tape.memory.inplace import inplace
 from symgrad.tape.record import Recorded, traced
 
 

@@ -140,7 +140,7 @@ def _name_of(wrt: Any, about: Source) -> Any:
 
     if not isinstance(wrt, Recorded):
         return wrt
-    from symgrad.tape.formula import read
+    from symgrad.tape.formulas.reading import read
 
     return read(wrt)[1].name
 

@@ -25,7 +25,7 @@ from symgrad.sources import hints
 from symgrad.sources.runs import run_on, run_on_examples
 from symgrad.sources.sampling import POSITIVE
 from symgrad.sources.shapes import Reached, Shapes, infer_shapes, parse_shapes, reached
-from symgrad.tape.formula import Reading, read
+from symgrad.tape.formulas.reading import Reading, read
 from symgrad.tape.record import Recorded
 
 

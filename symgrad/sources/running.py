@@ -13,7 +13,7 @@ from symgrad.errors import ArgumentError, FormulaError
 from symgrad.formula.derive import gradient, jacobian
 from symgrad.formula.term import Term
 from symgrad.tape import containers
-from symgrad.tape.formula import Reading
+from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import sequence
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded

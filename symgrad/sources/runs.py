@@ -19,7 +19,7 @@ from symgrad.formula.term import NUMBER, Term, as_term, evaluate, full, number, 
 from symgrad.op import lookup
 from symgrad.sources.running import ran
 from symgrad.sources.shapes import Reached, Shapes, infer_shapes, reached
-from symgrad.tape.formula import Reading
+from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.record import Recorded
 
 SIZES = (3, 4, 5, 6, 7, 2, 8, 9, 10, 11, 12)

@@ -15,8 +15,8 @@ import numpy as np
 from symgrad.dtypes import NARROW, SINGLE, float32, float64
 from symgrad.errors import AutogradError
 from symgrad.op import Op
-from symgrad.tape.constants import known
 from symgrad.tape.explaining import explain
+from symgrad.tape.formulas.constants import known
 from symgrad.tape.graph import Node, sequence
 from symgrad.tape.layout import arranged
 from symgrad.tape.modes import MODE

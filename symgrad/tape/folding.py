@@ -21,7 +21,7 @@ from symgrad.tape import containers, record
 from symgrad.tape.graph import Node
 from symgrad.tape.modes import MODE, enable_grad, no_grad
 from symgrad.tape.record import Recorded, plain
-from symgrad.tape.watch import WATCH
+from symgrad.tape.watching.watch import WATCH
 
 FOLDED = frozenset(
     f"nn.functional.{name}"

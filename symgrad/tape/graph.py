@@ -11,7 +11,7 @@ import weakref
 from typing import Any
 
 from symgrad.op import Op
-from symgrad.tape.sizes import Size
+from symgrad.tape.formulas.sizes import Size
 
 sequence = itertools.count(1)
 """Creation numbers; they order the graph, since a node is always younger than its arguments."""
@@ -109,7 +109,7 @@ class Labelled(tuple[Any, ...]):
     role    what a change of a view made the node: "put" where the changed part was put back into its base, "change" for
             the operation itself, "overlap" for one on a view that shows entries twice; "scaling" for a product with a
             number that is part of a function, "empty" for strides that read nothing; else empty
-    siblings  of one output of several: the whole that it belongs to (:mod:`symgrad.tape.siblings`)
+    siblings  of one output of several: the whole that it belongs to (:mod:`symgrad.tape.backward.siblings`)
     given   the function and what it was given, with ``...`` for tensors: ``(function, arguments, arguments by name)``
     """
 

@@ -32,17 +32,17 @@ from symgrad.kernels import kept_order
 from symgrad.op import FROM, Op, lookup, scales, shape_of
 from symgrad.ops.rules.constants import Constant, NamedFloat
 from symgrad.ops.torch_nodes.rewrites import OF_OPS, rewrites
-from symgrad.tape.constants import noted
 from symgrad.tape.explaining import explain, refused
+from symgrad.tape.formulas.constants import noted
+from symgrad.tape.formulas.sizes import Measure, Size
 from symgrad.tape.graph import Labelled, Node, Source, sequence
-from symgrad.tape.inplace import Invalid
 from symgrad.tape.layout import arranged, laid_out
+from symgrad.tape.memory.inplace import Invalid
+from symgrad.tape.memory.versions import Given, changes, note_scalar, storage
+from symgrad.tape.memory.views import View, inferred, note_view
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import NODES, observed
-from symgrad.tape.sizes import Measure, Size
-from symgrad.tape.versions import Given, changes, note_scalar, storage
-from symgrad.tape.views import View, inferred, note_view
-from symgrad.tape.watch import WATCH, note_constant
+from symgrad.tape.watching.watch import WATCH, note_constant
 
 _ARRAYS = (np.ndarray, np.generic)
 _SMALL = 4096

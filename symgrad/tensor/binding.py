@@ -20,16 +20,16 @@ from symgrad.ops.indexing.getitem import getitem
 from symgrad.ops.torch_nodes.labels import COMPUTING, KEPT, LABELS, SCALING, Arranged
 from symgrad.ops.torch_nodes.rewrites import OF_FUNCTIONS
 from symgrad.tape import fast, record
+from symgrad.tape.backward.siblings import join
 from symgrad.tape.explaining import MISUSE, misused
 from symgrad.tape.folding import folding
 from symgrad.tape.graph import Labelled, Node
-from symgrad.tape.inplace import reshape_inplace
+from symgrad.tape.memory.inplace import reshape_inplace
+from symgrad.tape.memory.outputs import into
+from symgrad.tape.memory.versions import Memory, kept, storage
+from symgrad.tape.memory.views import conjugate_view, inferred, of_its_own, one_of_several
 from symgrad.tape.modes import MODE
-from symgrad.tape.outputs import into
 from symgrad.tape.record import Recorded
-from symgrad.tape.siblings import join
-from symgrad.tape.versions import Memory, kept, storage
-from symgrad.tape.views import conjugate_view, inferred, of_its_own, one_of_several
 from symgrad.tensor.docstrings import illustrate
 from symgrad.tensor.turned import read_as
 

@@ -22,11 +22,11 @@ from symgrad.op import shape_of
 from symgrad.ops.indexing.places import fitted
 from symgrad.ops.rules.constants import named_pi
 from symgrad.ops.shapes.shaping import size_args
-from symgrad.tape.dualwrites import memory
-from symgrad.tape.names import check_name
-from symgrad.tape.outputs import into
+from symgrad.tape.formulas.names import check_name
+from symgrad.tape.forward.dualwrites import memory
+from symgrad.tape.memory.outputs import into
+from symgrad.tape.memory.versions import apart
 from symgrad.tape.record import call_site, plain
-from symgrad.tape.versions import apart
 from symgrad.tensor import Tensor
 from symgrad.tensor.facts import Shape, with_gradient
 

@@ -12,11 +12,11 @@ from symgrad import dtypes, op
 from symgrad.devices import CPU, accept, channels_last, channels_last_3d, contiguous_format, on_cpu, strided
 from symgrad.errors import ArgumentError, DtypeError
 from symgrad.ops.shapes.shaping import axis_of
-from symgrad.tape.dual import Dual
+from symgrad.tape.formulas.sizes import Size
+from symgrad.tape.forward.dual import Dual
+from symgrad.tape.memory.versions import storage
+from symgrad.tape.memory.views import inferred, view_of
 from symgrad.tape.record import Recorded, plain
-from symgrad.tape.sizes import Size
-from symgrad.tape.versions import storage
-from symgrad.tape.views import inferred, view_of
 from symgrad.tensor.storage import Storage
 
 __all__ = [

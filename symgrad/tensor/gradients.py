@@ -9,8 +9,8 @@ import numpy as np
 
 from symgrad.dtypes import c_name, torch_name
 from symgrad.errors import ArgumentError, AutogradError
+from symgrad.tape.backward.tether import held, loosen
 from symgrad.tape.record import Recorded
-from symgrad.tape.tether import held, loosen
 
 
 class Gradients(Recorded):

@@ -15,12 +15,12 @@ import numpy as np
 
 from symgrad.errors import AutogradError
 from symgrad.op import Op, register_carrier
-from symgrad.tape import dualwrites
-from symgrad.tape.carried import Carried
-from symgrad.tape.dual import FACES, Dual, faced
-from symgrad.tape.inplace import MOVED
+from symgrad.tape.forward import dualwrites
+from symgrad.tape.forward.carried import Carried
+from symgrad.tape.forward.dual import FACES, Dual, faced
+from symgrad.tape.memory.inplace import MOVED
+from symgrad.tape.memory.views import base_of, view_of
 from symgrad.tape.record import plain
-from symgrad.tape.views import base_of, view_of
 from symgrad.tensor.tensor import Tensor
 
 _OPEN: dict[int, list[weakref.ref[Any]]] = {}

@@ -11,7 +11,7 @@ import numpy as np
 from symgrad import dtypes
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.tape.graph import Labelled
-from symgrad.tape.inplace import refuse
+from symgrad.tape.memory.inplace import refuse
 from symgrad.tape.modes import MODE, no_grad
 from symgrad.tape.record import Recorded, plain
 

@@ -15,20 +15,20 @@ class Shown(Facts):
     @property
     def name(self) -> str | None:
         """The symbol in formulas: given at creation, else read from the assignment."""
-        from symgrad.tape.names import name_of
+        from symgrad.tape.formulas.names import name_of
 
         return name_of(self)
 
     @name.setter
     def name(self, value: str) -> None:
-        from symgrad.tape.names import check_name
+        from symgrad.tape.formulas.names import check_name
 
         self.more().name = check_name(value)
 
     @property
     def term(self) -> Any:
         """The formula as a :class:`~symgrad.formula.term.Term` (array-level, no values)."""
-        from symgrad.tape.formula import term_of
+        from symgrad.tape.formulas.reading import term_of
 
         return term_of(self)
 
@@ -39,7 +39,7 @@ class Shown(Facts):
         Raises ``FormulaTooDeep`` past the depth budget; ``symgrad.where_list(t)`` has no such limit.
         """
         from symgrad.formula.sympy.expressions import to_sympy
-        from symgrad.tape.formula import read
+        from symgrad.tape.formulas.reading import read
 
         reading, term = read(self)
         return to_sympy(term, symbols=reading.symbols)
@@ -61,7 +61,7 @@ class Shown(Facts):
         >>> x.grad.evalf(20)
         -0.11111111111111111111
         """
-        from symgrad.tape.digits import evalf
+        from symgrad.tape.formulas.digits import evalf
 
         return evalf(self, n)
 
@@ -72,14 +72,14 @@ class Shown(Facts):
         A sequence of conditions, each with ``kind``, ``term``, ``expr`` and ``where``; ``hold(**values)`` tells whether
         the formula is that of other values, too.
         """
-        from symgrad.tape.conditions import valid_when
+        from symgrad.tape.watching.conditions import valid_when
 
         return valid_when(self)
 
     def latex(self, **options: Any) -> str:
         """The formula in LaTeX; see :func:`symgrad.latex`."""
         from symgrad.formula.printing.latex import caption, latex
-        from symgrad.tape.origin import origin_of
+        from symgrad.tape.formulas.origin import origin_of
 
         notes = []
         if options.pop("conditions", False) and self.valid_when:

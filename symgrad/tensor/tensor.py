@@ -17,18 +17,18 @@ from symgrad.ops.indexing.places import fitted
 from symgrad.ops.reductions.sums import cast
 from symgrad.ops.shapes.shaping import expand, size_args
 from symgrad.tape import record
-from symgrad.tape.dual import TensorType
-from symgrad.tape.dualwrites import memory
-from symgrad.tape.inplace import inplace, refuse, resize, views_follow
+from symgrad.tape.backward.siblings import output_number
+from symgrad.tape.forward.dual import TensorType
+from symgrad.tape.forward.dualwrites import memory
+from symgrad.tape.memory.inplace import inplace, refuse, resize, views_follow
+from symgrad.tape.memory.overlap import overlaps, same_place
+from symgrad.tape.memory.subscripts import parted, plain_index, writable
+from symgrad.tape.memory.versions import apart, changes, note_detached, note_replaced
+from symgrad.tape.memory.views import base_of, inferred, out_of_reach, shows_temporary, view_of
+from symgrad.tape.memory.writing import WHOLE, filled, fills, put, refused, without_ones, written
 from symgrad.tape.modes import MODE
-from symgrad.tape.overlap import overlaps, same_place
 from symgrad.tape.record import Recorded, plain
-from symgrad.tape.siblings import output_number
-from symgrad.tape.subscripts import parted, plain_index, writable
-from symgrad.tape.versions import apart, changes, note_detached, note_replaced
-from symgrad.tape.views import base_of, inferred, out_of_reach, shows_temporary, view_of
-from symgrad.tape.watch import WATCH, note_read
-from symgrad.tape.writing import WHOLE, filled, fills, put, refused, without_ones, written
+from symgrad.tape.watching.watch import WATCH, note_read
 from symgrad.tensor.binding import bind
 from symgrad.tensor.gradients import Gradients
 from symgrad.tensor.sharing import Sharing

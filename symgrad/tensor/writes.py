@@ -11,9 +11,9 @@ import numpy as np
 from symgrad import dtypes
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.ops.noise import drawn
-from symgrad.tape.inplace import inplace
+from symgrad.tape.memory.inplace import inplace
+from symgrad.tape.memory.writing import WHOLE, put
 from symgrad.tape.record import Recorded
-from symgrad.tape.writing import WHOLE, put
 
 _FLOAT = np.dtype(np.float64)
 

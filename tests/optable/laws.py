@@ -15,9 +15,9 @@ from symgrad.autograd.rows import pulled_rows
 from symgrad.formula.derive import directional
 from symgrad.formula.term import Term, as_term, evaluate, symbol
 from symgrad.op import TABLE, Op
-from symgrad.tape import dual
-from symgrad.tape.bundle import Bundle, bundled
-from symgrad.tape.formula import Reading, read
+from symgrad.tape.formulas.reading import Reading, read
+from symgrad.tape.forward import dual
+from symgrad.tape.forward.bundle import Bundle, bundled
 from tests.optable.making import FRESH, SIZES, Case
 from tests.optable.samples import make_case
 

@@ -46,7 +46,7 @@ def check(function: Any, *values: Any) -> None:
 
 def sizes_of(term: Any, values: Any) -> dict[str, int]:
     """Letters in the order in which the recorded leaves introduce sizes."""
-    from symgrad.tape.formula import LETTERS
+    from symgrad.tape.formulas.reading import LETTERS
 
     seen = dict.fromkeys(n for v in values for n in np.shape(v) if n > 1)
     _ = term

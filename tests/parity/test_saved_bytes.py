@@ -15,7 +15,7 @@ import pytest
 
 import symgrad
 from symgrad.tape.graph import Node
-from symgrad.tape.versions import storage
+from symgrad.tape.memory.versions import storage
 
 LIMIT = 1.1
 N = 64

@@ -8,7 +8,7 @@ import pytest
 
 import symgrad
 from symgrad.tape.graph import sequence
-from symgrad.tape.versions import changed_since
+from symgrad.tape.memory.versions import changed_since
 
 torch = pytest.importorskip("torch", reason="torch, the referee, is not installed")
 

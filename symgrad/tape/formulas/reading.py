@@ -21,14 +21,14 @@ from symgrad.op import Op, lookup
 from symgrad.ops.indexing.getitem import Index, indexed_shape
 from symgrad.ops.rules.kinks import turned, under
 from symgrad.ops.shapes.sizes import letters_of, product_size
-from symgrad.tape.constants import Recipe, holds, plain_recipe
 from symgrad.tape.folding import unfolded
+from symgrad.tape.formulas.constants import Recipe, holds, plain_recipe
+from symgrad.tape.formulas.hooked import marked, through_hooks
+from symgrad.tape.formulas.names import site_name
+from symgrad.tape.formulas.origin import Origin, origin_of
+from symgrad.tape.formulas.sizes import Measure, Size
 from symgrad.tape.graph import Node, Source
-from symgrad.tape.hooked import marked, through_hooks
-from symgrad.tape.names import site_name
-from symgrad.tape.origin import Origin, origin_of
 from symgrad.tape.record import Recorded
-from symgrad.tape.sizes import Measure, Size
 from symgrad.timing import timed
 
 LETTERS = ("n", "m", "p", "q", "r", "s", "d", "h", "l", "u", "v")

@@ -15,7 +15,7 @@ import numpy as np
 from symgrad.errors import FormulaError
 from symgrad.formula.term import Term, as_term, make
 from symgrad.op import Op
-from symgrad.tape.formal import Formal, formula_of
+from symgrad.tape.formulas.formal import Formal, formula_of
 from symgrad.tape.modes import no_grad
 from symgrad.tape.record import Recorded, plain
 

@@ -325,7 +325,7 @@ def _openly_changed(array: Any, number: int) -> Change | None:
 
 def _stale(node: Node, place: Any, value: Any, note: Change, saved: int | None = None) -> str:
     """torch's words for a stale value, then its name, who saved it, the line that changed it and the rule it is in."""
-    from symgrad.tape.local import reading_of
+    from symgrad.tape.formulas.local import reading_of
 
     since = sum(time > node.sequence_nr for time in note.times)
     expected = note.version - since
@@ -351,7 +351,7 @@ def _stale(node: Node, place: Any, value: Any, note: Change, saved: int | None =
 
 def _name(place: Any) -> str | None:
     """The symbol of a leaf or constant, given or read from its assignment."""
-    from symgrad.tape.names import site_name
+    from symgrad.tape.formulas.names import site_name
 
     known = getattr(place, "_extra", place)
     found: str | None = None if known is None else site_name(known.name, known.site)

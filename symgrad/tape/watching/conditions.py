@@ -10,10 +10,10 @@ import numpy as np
 
 from symgrad.formula.term import SYMBOL, Term, evaluate, number
 from symgrad.op import lookup
-from symgrad.tape.formula import Reading, nodes_below, read
+from symgrad.tape.formulas.origin import origin_of
+from symgrad.tape.formulas.reading import Reading, nodes_below, read
 from symgrad.tape.graph import Node
-from symgrad.tape.looks import Look, looks
-from symgrad.tape.origin import origin_of
+from symgrad.tape.watching.looks import Look, looks
 
 _WORDS = {
     "ties": "the largest or chosen entries of {0} are distinct", "all equal": "the entries of {0} are not all equal",

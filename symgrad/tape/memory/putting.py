@@ -8,7 +8,7 @@ import numpy as np
 
 from symgrad.op import Op, lookup, shape_of
 from symgrad.tape.graph import Labelled, Slices
-from symgrad.tape.overlap import blank, overlaps
+from symgrad.tape.memory.overlap import blank, overlaps
 
 Chain = list[tuple[Op, dict[str, Any]]]
 """The ops that cut a view out of its base, first to last."""

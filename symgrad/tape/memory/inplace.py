@@ -18,17 +18,17 @@ import numpy as np
 from symgrad.dtypes import kind_order, torch_name
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import Op, lookup
-from symgrad.tape import dualwrites
-from symgrad.tape.dual import Dual
-from symgrad.tape.dualwrites import faced
+from symgrad.tape.forward import dualwrites
+from symgrad.tape.forward.dual import Dual
+from symgrad.tape.forward.dualwrites import faced
 from symgrad.tape.graph import Labelled, Node, sequence
-from symgrad.tape.mirrors import memory, reflect
+from symgrad.tape.memory.mirrors import memory, reflect
+from symgrad.tape.memory.overlap import PARTIAL, Others, blank, meets, overlaps, reshaped, writable
+from symgrad.tape.memory.putting import Chain, put_back
+from symgrad.tape.memory.versions import changes, note_change, storage
+from symgrad.tape.memory.views import View, base_of, count_change, inferred, out_of_reach, view_of
 from symgrad.tape.modes import MODE, inference_mode
 from symgrad.tape.observers import NODES, later, observed
-from symgrad.tape.overlap import PARTIAL, Others, blank, meets, overlaps, reshaped, writable
-from symgrad.tape.putting import Chain, put_back
-from symgrad.tape.versions import changes, note_change, storage
-from symgrad.tape.views import View, base_of, count_change, inferred, out_of_reach, view_of
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 LEAF_VIEW = "a view of a leaf Variable that requires grad is being used in an in-place operation."

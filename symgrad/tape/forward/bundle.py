@@ -16,7 +16,7 @@ import numpy as np
 
 from symgrad.op import Op, lookup, register_carrier, shape_of
 from symgrad.ops.rules.stacked import spread, stacked
-from symgrad.tape.carried import Carried
+from symgrad.tape.forward.carried import Carried
 
 
 class Bundle(Carried):

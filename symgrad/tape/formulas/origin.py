@@ -14,9 +14,9 @@ import numpy as np
 
 from symgrad.errors import FormulaError
 from symgrad.ops.rules.kinks import in_force
+from symgrad.tape.backward.tether import at, held
 from symgrad.tape.graph import sequence
-from symgrad.tape.tether import at, held
-from symgrad.tape.versions import changed_since
+from symgrad.tape.memory.versions import changed_since
 
 LIMIT = 64
 """Accumulated passes a gradient remembers; beyond that its formula is a symbol of its own."""

@@ -9,9 +9,9 @@ import numpy as np
 from symgrad.errors import AutogradError
 from symgrad.op import lookup, shape_of
 from symgrad.ops.indexing.getitem import index_steps, is_whole, static_index
-from symgrad.tape.dual import Dual
+from symgrad.tape.forward.dual import Dual
 from symgrad.tape.graph import Labelled
-from symgrad.tape.inplace import LEAF
+from symgrad.tape.memory.inplace import LEAF
 from symgrad.tape.record import Recorded
 
 WHOLE = static_index(Ellipsis)

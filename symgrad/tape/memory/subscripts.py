@@ -11,7 +11,7 @@ from symgrad.dtypes import torch_name
 from symgrad.ops.indexing.getitem import byte_mask
 from symgrad.ops.indexing.places import fitted
 from symgrad.tape.record import Recorded
-from symgrad.tape.watch import WATCH, note_read
+from symgrad.tape.watching.watch import WATCH, note_read
 
 _SEQUENCE = (
     "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed; use "

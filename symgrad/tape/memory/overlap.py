@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import AutogradError
-from symgrad.tape.mirrors import memory
-from symgrad.tape.versions import storage
+from symgrad.tape.memory.mirrors import memory
+from symgrad.tape.memory.versions import storage
 
 PARTIAL = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "

@@ -6,10 +6,10 @@ from typing import Any
 
 from symgrad.errors import ArgumentError, AutogradError, FormulaError
 from symgrad.formula.digits import evalf as evaluated
-from symgrad.tape.formula import read
-from symgrad.tape.origin import origin_of
+from symgrad.tape.formulas.origin import origin_of
+from symgrad.tape.formulas.reading import read
+from symgrad.tape.memory.versions import renewed
 from symgrad.tape.record import Recorded
-from symgrad.tape.versions import renewed
 
 
 def evalf(tensor: Any, n: int) -> Any:

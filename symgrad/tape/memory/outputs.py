@@ -9,10 +9,10 @@ import numpy as np
 
 from symgrad.dtypes import c_name, torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, UnsupportedMode
-from symgrad.tape.dual import Dual, faced
-from symgrad.tape.inplace import inplace
+from symgrad.tape.forward.dual import Dual, faced
+from symgrad.tape.memory.inplace import inplace
+from symgrad.tape.memory.overlap import PARTIAL, meets
 from symgrad.tape.modes import MODE
-from symgrad.tape.overlap import PARTIAL, meets
 
 
 def into(out: Any, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from symgrad.tape.versions import counter, note_change, storage
+from symgrad.tape.memory.versions import counter, note_change, storage
 
 
 class Mirror(NamedTuple):

@@ -13,10 +13,10 @@ from typing import Any
 from symgrad.op import Op, lookup
 from symgrad.ops.torch_nodes.cotangents import temporary
 from symgrad.tape.graph import Labelled, Node, twin
-from symgrad.tape.mirrors import image_of, memory
+from symgrad.tape.memory.mirrors import image_of, memory
+from symgrad.tape.memory.overlap import blank, writable
+from symgrad.tape.memory.versions import note_change, parted
 from symgrad.tape.modes import MODE
-from symgrad.tape.overlap import blank, writable
-from symgrad.tape.versions import note_change, parted
 
 _AMBIGUOUS = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "

@@ -14,10 +14,10 @@ from typing import Any
 
 from symgrad.ops.indexing.getitem import Index
 from symgrad.tape.graph import FREED, Node, Source, sequence
-from symgrad.tape.inplace import Invalid
+from symgrad.tape.memory.inplace import Invalid
+from symgrad.tape.memory.versions import changed_since
 from symgrad.tape.sites import users_line
 from symgrad.tape.threads import ThreadState
-from symgrad.tape.versions import changed_since
 
 NODES = 48
 """Operations of one look that are kept; of a larger value only the leaves are known."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.op import Op, lookup
-from symgrad.tape.versions import changes
+from symgrad.tape.memory.versions import changes
 
 Recipe = tuple[str, dict[str, Any]]
 """The name of an op and its parameters; ``("made", {"op": …, "args": …, "params": …})`` for what an op made."""

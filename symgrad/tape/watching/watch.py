@@ -14,8 +14,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from symgrad.tape.looks import note_look
 from symgrad.tape.threads import ThreadState
+from symgrad.tape.watching.looks import note_look
 
 CHOICES = ("bool()", "in", "an index", "item()")
 """Reads on which a program may choose its way."""

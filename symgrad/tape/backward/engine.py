@@ -24,16 +24,16 @@ from symgrad.ops.reductions.sums import cast_op
 from symgrad.ops.rules.fitting import fit, unbroadcast
 from symgrad.ops.shapes.shaping import expand_op
 from symgrad.ops.torch_nodes.answers import full_name
-from symgrad.tape.freed import nothing_saved
+from symgrad.tape.backward.freed import nothing_saved
+from symgrad.tape.backward.narrow import needs_torchs_dtypes
+from symgrad.tape.backward.siblings import hear_nothing, run_member, siblings_of, tell_missing
+from symgrad.tape.backward.tether import Tied
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped, landing
+from symgrad.tape.memory.overlap import OVERLAP
+from symgrad.tape.memory.versions import any_changes, catch_up, check_saved, fresh
+from symgrad.tape.memory.views import out_of_reach
 from symgrad.tape.modes import no_grad
-from symgrad.tape.narrow import needs_torchs_dtypes
 from symgrad.tape.observers import PackedRow, running, unpacked
-from symgrad.tape.overlap import OVERLAP
-from symgrad.tape.siblings import hear_nothing, run_member, siblings_of, tell_missing
-from symgrad.tape.tether import Tied
-from symgrad.tape.versions import any_changes, catch_up, check_saved, fresh
-from symgrad.tape.views import out_of_reach
 
 _age = attrgetter("sequence_nr")
 _BLOCK = 4096

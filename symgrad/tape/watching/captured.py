@@ -14,10 +14,10 @@ from typing import Any
 
 from symgrad.errors import AutogradError
 from symgrad.tape import containers
-from symgrad.tape.inplace import GUARDS
+from symgrad.tape.memory.inplace import GUARDS
+from symgrad.tape.memory.views import view_of
 from symgrad.tape.record import Recorded
 from symgrad.tape.threads import ThreadState
-from symgrad.tape.views import view_of
 
 _MOST = 256
 """Things looked at for captured tensors; beyond that a program is too large to be looked through at every call."""

@@ -14,8 +14,8 @@ import numpy as np
 from symgrad.errors import AutogradError
 from symgrad.op import FRONTS, carrier_of, lookup, shape_of
 from symgrad.ops.indexing.getitem import static_index
-from symgrad.tape.bundle import Bundle
-from symgrad.tape.putting import put_into
+from symgrad.tape.forward.bundle import Bundle
+from symgrad.tape.memory.putting import put_into
 
 _FACTS = """is_complex is_floating_point is_signed is_conj is_neg is_contiguous is_cpu is_cuda is_meta is_inference
 is_mps is_xpu

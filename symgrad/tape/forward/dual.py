@@ -21,12 +21,12 @@ from symgrad.errors import ArgumentError, AutogradError, UnsupportedDerivative
 from symgrad.op import Op, carrier_of, lookup, register_carrier, shape_of
 from symgrad.op.operators import ARITHMETIC
 from symgrad.ops.shapes.shaping import expand_op
-from symgrad.tape import dualwrites
-from symgrad.tape.bundle import Bundle
-from symgrad.tape.carried import Carried
-from symgrad.tape.dualwrites import FACES as FACES
-from symgrad.tape.dualwrites import Place
-from symgrad.tape.dualwrites import faced as faced
+from symgrad.tape.forward import dualwrites
+from symgrad.tape.forward.bundle import Bundle
+from symgrad.tape.forward.carried import Carried
+from symgrad.tape.forward.dualwrites import FACES as FACES
+from symgrad.tape.forward.dualwrites import Place
+from symgrad.tape.forward.dualwrites import faced as faced
 
 _TAGS = itertools.count(1)
 

@@ -1,0 +1,1 @@
+"""From the tape to formulas: names, sizes, constants, where gradients came from."""

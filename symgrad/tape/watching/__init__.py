@@ -1,0 +1,1 @@
+"""What a program did with values, beside computing: looks, reads, branches, tensors captured from outside."""
