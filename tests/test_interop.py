@@ -127,7 +127,7 @@ def test_questions_give_plain_answers():
         (lambda x: np.spacing(x), "np.spacing"),
         (lambda x: np.nansum(x, where=np.array([True, False, True])), "where="),
         (lambda x: np.multiply.at(x, 0, 1.0), "np.multiply.at"),
-        (lambda x: np.reshape(x, (3, 1), order="F"), "order='F'"),
+        (lambda x: np.reshape(x, (3, 1), order="K"), "order='K'"),
     ],
     ids=["histogram", "spacing", "where=", "add.at", "order"],
 )

@@ -68,6 +68,7 @@ CALLS: list[Call] = [
     call(np.roll, A, 1, axis=0), call(np.rollaxis, T3, 2), call(np.rollaxis, T3, 0, 3), call(np.rot90, A, 3),
     call(np.moveaxis, T3, 0, 2),
     call(np.swapaxes, T3, 0, 2), call(np.reshape, A, (9,)), call(np.squeeze, A[None]),
+    call(np.reshape, T3, (6, -1), order="F"), call(np.ravel, T3, "F"),
     call(np.broadcast_to, V, (2, 3)),
     call(np.delete, A, 1, axis=0), call(np.delete, V, [0, 2]), call(np.compress, [True, False, True], A, axis=1),
     call(np.extract, A > 0.5, A), call(np.take, V, np.array([2, 0])),
@@ -197,7 +198,8 @@ def test_value_and_gradient(row: Call) -> None:
 
 def test_every_adapter_is_called() -> None:
     called = {f"{getattr(c[0], '__module__', 'numpy')}.{c[0].__name__}".replace("numpy", "np", 1) for c in CALLS}
-    constant = {"np.argmax", "np.argmin", "np.zeros_like", "np.ones_like", "np.full_like", "np.round", "np.around"}
+    constant = {"np.argmax", "np.argmin", "np.zeros_like", "np.ones_like", "np.full_like", "np.empty_like", "np.round"}
+    constant |= {"np.around"}
     aliases = {"np.amax", "np.amin"}
     complex_ones = {"np.real", "np.imag", "np.linalg.eig", "np.linalg.eigvals", "np.linalg.eigh", "np.linalg.qr"}
     assert sorted(set(supported()) - called - constant - aliases - complex_ones) == []

@@ -9,6 +9,7 @@ import numpy as np
 
 from symgrad.dtypes import finfo, is_floating, is_number
 from symgrad.errors import ArgumentError, DtypeError
+from symgrad.interop.ndarray import Array, inner
 from symgrad.tape.formulas.names import check_name
 from symgrad.tape.record import Recorded
 
@@ -17,6 +18,7 @@ _WIDE = {"f": np.dtype(np.float64), "c": np.dtype(np.complex128)}
 
 def as_array(value: Any) -> Any:
     """A NumPy array of anything array-like: tensors of this library, torch's, JAX's, lists and numbers."""
+    value = inner(value) if isinstance(value, Array) else value
     if isinstance(value, Recorded):
         return np.asarray(value._value)
     if hasattr(value, "detach") and hasattr(value, "cpu"):

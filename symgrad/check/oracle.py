@@ -67,8 +67,38 @@ class Exact:
     notes: list[str] = field(default_factory=list)
 
 
+@dataclass
+class _Refusal:
+    """Why the tape cannot tell the gradient: in words, the error if there was one, and what is run in its place."""
+
+    reason: str
+    error: Exception | None = None
+    on_tensors: bool = False
+    recorded: list[Any] = field(default_factory=list)
+
+
 def exact_gradient(subject: Subject, given: Sequence[Any]) -> Exact:
-    """The exact gradient at the point, from the tape if ``f`` can be traced and from ``f``'s values if not."""
+    """The exact gradient at the point, from the tape if ``f`` can be traced and from ``f``'s values if not.
+
+    Functions of arrays are tried on tensors, and then on tensors that have the methods of arrays.
+    """
+    found = _from_tape(subject, given)
+    if isinstance(found, Exact):
+        return found
+    if not found.on_tensors and subject.is_of_arrays:
+        subject.as_arrays = True
+        again = _from_tape(subject, given)
+        if isinstance(again, Exact):
+            return again
+        subject.as_arrays = False
+    if not found.on_tensors:
+        return _off_the_tape(subject, given, found.reason, found.error)
+    exact = _black_box(subject, given, subject.on_tensors, found.reason)
+    exact.recorded = found.recorded
+    return exact
+
+
+def _from_tape(subject: Subject, given: Sequence[Any]) -> Exact | _Refusal:
     try:
         with lines_noted() as lines:
             output, leaves = subject.trace(subject.args)
@@ -76,20 +106,17 @@ def exact_gradient(subject: Subject, given: Sequence[Any]) -> Exact:
         said = " ".join(str(error).split())
         reason = f"({type(error).__name__}: {said:.60}{'…' * (len(said) > 60)})"
         if subject.functions:
-            reason = f"the operations in {' and '.join(dict.fromkeys(subject.functions))} cannot be recorded {reason}"
-            return _black_box(subject, given, subject.on_tensors, reason)
+            names = " and ".join(dict.fromkeys(subject.functions))
+            return _Refusal(f"the operations in {names} cannot be recorded {reason}", error, True)
         where = "arrays of its own library only" if subject.is_foreign else f"arrays, not on symgrad tensors {reason}"
-        reason = f"f runs on {where}"
-        return _off_the_tape(subject, given, reason, error)
+        return _Refusal(f"f runs on {where}", error)
     value = _real(subject.derivative.value(output))
     if not isinstance(output, Recorded):
-        reason = f"f gave a {type(output).__name__}, which has no history"
-        return _off_the_tape(subject, given, reason, None)
+        return _Refusal(f"f gave a {type(output).__name__}, which has no history")
     functions = list(dict.fromkeys(subject.functions))
     _require_deterministic(value, subject.on_tensors(subject.args))
     if _means_another(subject, value):
-        reason = "f gives another value on symgrad tensors than on arrays (x.std() and its like are torch's there)"
-        return _off_the_tape(subject, given, reason, None)
+        return _Refusal("f gives another value on symgrad tensors than on arrays")
     weights = weights_of(value)
     weighted = pulled(output, leaves, weights)
     gradients = weighted if subject.derivative.kind == "gradient" else subject.derivative.exact(output, leaves)
@@ -98,9 +125,7 @@ def exact_gradient(subject: Subject, given: Sequence[Any]) -> Exact:
         symmetric = agrees_on_symmetric_matrices(subject, weights, weighted)
         if not symmetric:
             reason = "f leaves the tape on the way (float(), .item(), .data, .detach() or plain NumPy on values)"
-            found = _black_box(subject, given, subject.on_tensors, reason)
-            found.recorded = gradients
-            return found
+            return _Refusal(reason, None, True, gradients)
     found = Exact("the exact derivative, from the recorded operations", value, gradients, [])
     found.output, found.leaves, found.symmetric, found.lines = output, leaves, symmetric, lines
     if functions:

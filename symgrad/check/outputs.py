@@ -12,6 +12,7 @@ from symgrad.check.calling import copied, is_jax, is_torch, like
 from symgrad.check.nested import parts, rebuilt
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError
+from symgrad.interop.ndarray import inner
 from symgrad.tape.modes import no_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
@@ -103,7 +104,8 @@ def product(cotangent: Any, out: Any) -> Any:
     """The real part of ``<cotangent, out>`` over all results."""
     total: Any = 0.0
     for path, leaf in output_leaves(out):
-        v = at_path(cotangent, path, several_text(out) if path else "f gave one array")
+        v = inner(at_path(cotangent, path, several_text(out) if path else "f gave one array"))
+        leaf = inner(leaf)
         if isinstance(leaf, Recorded):
             term = _recorded_product(v if isinstance(v, Recorded) else plain(Tensor, np.asarray(as_array(v))[()]), leaf)
         else:

@@ -11,8 +11,9 @@ from symgrad.autograd.lookthrough import looked_through
 from symgrad.check.arrays import as_array, is_array_like, wide
 from symgrad.check.calling import copied, epsilon_of, is_jax, is_torch, like
 from symgrad.check.derivatives import Derivative
+from symgrad.interop.ndarray import Array, inner
 from symgrad.tape.modes import no_grad
-from symgrad.tape.record import plain
+from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
 
 
@@ -42,11 +43,17 @@ class Subject:
         self.args = [wide(as_array(a)) if k in self.data else a for k, a in enumerate(args)]
         self.eps = [epsilon_of(args[k]) for k in self.positions]
         self.functions: list[str] = []
+        self.as_arrays = False  # arguments are given ndarray's methods, in place of a tensor's
 
     @property
     def is_foreign(self) -> bool:
         """Whether arguments come from another library than NumPy and this one."""
         return any(is_torch(a) or is_jax(a) for a in self.originals)
+
+    @property
+    def is_of_arrays(self) -> bool:
+        """Whether all data among the arguments are NumPy's, or lists and numbers."""
+        return not self.is_foreign and not any(isinstance(a, Recorded) for a in self.originals)
 
     def moved(self, moves: dict[int, Any]) -> list[Any]:
         """The arguments with ``moves`` added to some of them."""
@@ -57,7 +64,16 @@ class Subject:
         values = [self._leaf(k, a) if k in self.data else a for k, a in enumerate(args)]
         with np.errstate(all="ignore"), looked_through() as met:
             self.functions = met
-            return self.f(*values), [values[k] for k in self.positions]
+            return self._run(values), [values[k] for k in self.positions]
+
+    def _run(self, values: Sequence[Any]) -> Any:
+        """``f`` of tensors, as they are or with the methods of arrays."""
+        if not self.as_arrays:
+            return self.f(*values)
+        numbers: list[Any] = []
+        out = inner(self.f(*(Array(v, numbers) if k in self.data else v for k, v in enumerate(values))))
+        ended = isinstance(out, float) and numbers and as_array(numbers[-1]) == out
+        return numbers[-1] if ended else out  # return float(loss)
 
     def _leaf(self, k: int, array: Any) -> Any:
         made = plain(Tensor, np.array(array)[()])
@@ -67,7 +83,7 @@ class Subject:
     def on_tensors(self, args: Sequence[Any]) -> Any:
         """The value of ``f`` computed with tensors that record nothing."""
         with no_grad():
-            out = self.f(*(plain(Tensor, np.array(a)[()]) if k in self.data else a for k, a in enumerate(args)))
+            out = self._run([plain(Tensor, np.array(a)[()]) if k in self.data else a for k, a in enumerate(args)])
         return self.derivative.value(out)
 
     def on_own(self, args: Sequence[Any]) -> Any:

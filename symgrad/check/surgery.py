@@ -64,7 +64,7 @@ class AlteredSweep(Sweep):
             return None
         if self._change == "turn":
             found = super()._contribution(node, rules, i, g, *rest)
-            return None if found is None else np.swapaxes(found, -1, -2)
+            return np.swapaxes(found, -1, -2) if np.ndim(found) > 1 else found
         if self._change == "turn others":
             saved = [
                 v if j == i + 1 or not _square(np.shape(v)) else np.swapaxes(v, -1, -2) for j, v in enumerate(rest[0])

@@ -113,9 +113,7 @@ def _arg(name: str) -> Callable[..., Any]:
 
 def _rounded(a: Any, decimals: int = 0, out: Any = None) -> Any:
     wanted("np.round", {"out": out})
-    if decimals:
-        raise unsupported("np.round(…, decimals=…)", " in this form")
-    return front_of("round")(a)
+    return front_of("round")(a, decimals=decimals) if decimals else front_of("round")(a)
 
 
 def _cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
@@ -154,15 +152,23 @@ def _column_stack(arrays: Any) -> Any:
 
 def _reshape(a: Any, /, shape: Any, order: str = "C", **rest: Any) -> Any:
     wanted("np.reshape", rest)
+    sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    if order == "F":  # the first axis runs fastest
+        return _turned(_turned(a).reshape(sizes[::-1]))
     if order not in ("C", "A"):
         raise unsupported(f"np.reshape(…, order={order!r})", " in this form")
-    return a.reshape(shape if isinstance(shape, (tuple, list)) else (shape,))
+    return a.reshape(sizes)
+
+
+def _turned(a: Any) -> Any:
+    """The axes in the opposite order."""
+    return a.permute(tuple(range(a.ndim))[::-1])
 
 
 def _ravel(a: Any, order: str = "C") -> Any:
-    if order not in ("C", "A", "K"):
+    if order not in ("C", "A", "K", "F"):
         raise unsupported(f"np.ravel(…, order={order!r})", " in this form")
-    return a.ravel()
+    return (_turned(a) if order == "F" else a).ravel()
 
 
 def _transpose(a: Any, axes: Any = None) -> Any:
@@ -330,6 +336,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.take_along_axis: _take_along_axis,
     np.zeros_like: _array("zeros_like", 0),
     np.ones_like: _array("ones_like", 1),
+    np.empty_like: _array("empty_like", 0),
     np.full_like: _full_like,
     np.copy: lambda a, order="K", subok=False: a.clone(),
     np.linalg.inv: lambda a: matrices.inv(a),

@@ -1,0 +1,227 @@
+"""A tensor that answers as a NumPy array does: ``x.max(axis=1)``, ``x.std()``, ``x.size``, ``x.copy()``.
+
+Tensors have torch's methods, and some of the same name mean something else in NumPy.  Programs written for arrays run
+on these: every method is NumPy's function of that name, which the op table knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from symgrad.interop.protocols import call_function, call_ufunc
+from symgrad.tape.record import Recorded
+
+
+def inner(value: Any) -> Any:
+    """The tensor in an :class:`Array`, also inside of lists, tuples and dicts; other things as they are."""
+    if isinstance(value, Array):
+        return value.tensor
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return type(value)(map(inner, value))
+    return {key: inner(part) for key, part in value.items()} if type(value) is dict else value
+
+
+def _method(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Array, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    return method
+
+
+def _one_or_many(values: tuple[Any, ...]) -> Any:
+    """Sizes and axes that ndarray's methods take as one tuple, or one by one."""
+    return values[0] if len(values) == 1 else values
+
+
+class Array(np.lib.mixins.NDArrayOperatorsMixin):
+    """A tensor with the methods of ``numpy.ndarray``.
+
+    ``numbers`` is shared by all arrays of a run: the tensors that were turned into plain numbers, in order.
+
+    >>> import symgrad as sg
+    >>> x = Array(sg.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True))
+    >>> x.max(axis=1)
+    Array(tensor([2., 5.], grad_fn=<AmaxBackward0>))
+    >>> x.std(0).tensor.tolist(), x.size
+    ([1.0, 1.5], 4)
+    """
+
+    def __init__(self, tensor: Any, numbers: list[Any] | None = None):
+        self.tensor = tensor
+        self.numbers: list[Any] = [] if numbers is None else numbers
+
+    def __repr__(self) -> str:
+        return f"Array({self.tensor!r})"
+
+    # ------------------------------------------------------------------------------------------ NumPy's protocols
+
+    def _whole(self, found: Any) -> Any:
+        if isinstance(found, Recorded):
+            return Array(found, self.numbers)
+        if isinstance(found, (list, tuple)):
+            parts = [self._whole(part) for part in found]
+            return type(found)(*parts) if hasattr(found, "_fields") else type(found)(parts)
+        return found
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        out = kwargs.pop("out", None)
+        if out is not None:
+            for part in out:
+                if isinstance(part, Array):
+                    part._own()
+            call_ufunc(ufunc, method, inner(inputs), {**inner(kwargs), "out": inner(out)})
+            return out[0] if len(out) == 1 else out
+        return self._whole(call_ufunc(ufunc, method, inner(inputs), inner(kwargs)))
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return self._whole(call_function(func, inner(args), inner(kwargs)))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.tensor.__array__(dtype, copy)
+
+    # ------------------------------------------------------------------------------------------ numbers
+
+    def _number(self) -> Any:
+        self.numbers.append(self.tensor)
+        return self.tensor
+
+    def __float__(self) -> float:
+        return float(self._number())
+
+    def __int__(self) -> int:
+        return int(self._number())
+
+    def __complex__(self) -> complex:
+        return complex(self._number())
+
+    def __index__(self) -> int:
+        return int(self.tensor.__index__())
+
+    def __bool__(self) -> bool:
+        return bool(self.tensor)
+
+    def item(self, *place: Any) -> Any:
+        """One entry as a number."""
+        return (
+            (self[np.unravel_index(*place, self.shape) if len(place) == 1 else place] if place else self)
+            ._number()
+            .item()
+        )
+
+    # ------------------------------------------------------------------------------------------ parts
+
+    def __len__(self) -> int:
+        return len(self.tensor)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self[i] for i in range(len(self))])
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._whole(self.tensor[inner(key)])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._own()
+        self.tensor[inner(key)] = inner(value)
+
+    def _own(self) -> None:
+        """Memory that nobody has saved for a gradient.  A view that was taken before does not see what is written."""
+        self.tensor = self.tensor.clone()
+
+    # ------------------------------------------------------------------------------------------ facts
+
+    @property
+    def shape(self) -> Any:
+        """The sizes of the axes."""
+        return self.tensor.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return int(self.tensor.ndim)
+
+    @property
+    def size(self) -> Any:
+        """The number of entries."""
+        return self.tensor.numel()
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the entries."""
+        return self.tensor.dtype
+
+    @property
+    def T(self) -> Any:  # noqa: N802  (its name in NumPy)
+        """The axes in the opposite order."""
+        return np.transpose(self)
+
+    @property
+    def real(self) -> Any:
+        """The real part."""
+        return self._whole(self.tensor.real)
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part; zeros for real entries."""
+        return np.imag(self)
+
+    # ------------------------------------------------------------------------------------------ methods
+
+    all = _method(np.all)
+    any = _method(np.any)
+    argmax = _method(np.argmax)
+    argmin = _method(np.argmin)
+    argsort = _method(np.argsort)
+    clip = _method(np.clip)
+    compress = _method(lambda a, condition, axis=None: np.compress(condition, a, axis))
+    conj = conjugate = _method(np.conj)
+    cumprod = _method(np.cumprod)
+    cumsum = _method(np.cumsum)
+    diagonal = _method(np.diagonal)
+    dot = _method(np.dot)
+    max = _method(np.max)
+    mean = _method(np.mean)
+    min = _method(np.min)
+    nonzero = _method(np.nonzero)
+    prod = _method(np.prod)
+    ravel = _method(np.ravel)
+    repeat = _method(np.repeat)
+    round = _method(np.round)
+    searchsorted = _method(np.searchsorted)
+    squeeze = _method(np.squeeze)
+    std = _method(np.std)
+    sum = _method(np.sum)
+    swapaxes = _method(np.swapaxes)
+    take = _method(np.take)
+    trace = _method(np.trace)
+    var = _method(np.var)
+
+    def astype(self, dtype: Any, **_: Any) -> Any:
+        """The entries in another dtype."""
+        return self._whole(self.tensor.to(np.dtype(dtype)))
+
+    def copy(self, order: str = "C") -> Any:  # noqa: ARG002  (how it lies in memory is no matter here)
+        """A copy."""
+        return self._whole(self.tensor.clone())
+
+    def flatten(self, order: Any = "C") -> Any:
+        """A copy with one axis."""
+        return np.ravel(self, order).copy()
+
+    def reshape(self, *shape: Any, order: Any = "C") -> Any:
+        """The entries in another shape, of sizes or of a tuple of them."""
+        return np.reshape(self, _one_or_many(shape), order=order)
+
+    def sort(self, axis: int = -1) -> None:
+        """Sort in place."""
+        self[...] = np.sort(self, axis)
+
+    def tolist(self) -> Any:
+        """The entries as nested lists of numbers."""
+        return self._number().tolist()
+
+    def transpose(self, *axes: Any) -> Any:
+        """The axes in another order, by default the opposite one."""
+        return np.transpose(self, _one_or_many(axes) if axes else None)

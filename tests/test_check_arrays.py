@@ -1,0 +1,77 @@
+"""sg.check of functions written with ndarray's methods: they are recorded, and mean what they mean on arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.check import check
+from symgrad.interop.ndarray import Array
+
+x = np.random.default_rng(0).normal(size=(3, 4))
+
+
+def in_place(x):
+    y = x.copy()
+    y -= y.max(1, keepdims=True)
+    y[:, 0] = x[:, 1] ** 2
+    y.sort()
+    return (y * np.arange(4.0)).sum()
+
+
+FUNCTIONS = {
+    "max": lambda x: x.max(1).sum() + x.min(axis=0, keepdims=True).sum(),
+    "spread": lambda x: x.std() + x.var(0, ddof=1).sum() + x.std(axis=0, keepdims=True).sum(),
+    "repeat": lambda x: (x.repeat(2) ** 2).sum() + (x.repeat(2, axis=1) ** 3).sum(),
+    "size": lambda x: (x**2).sum() / x.size / x.ndim,
+    "cumulated": lambda x: (x.cumsum() ** 2).sum() + x.cumprod(1).sum(),
+    "axes": lambda x: (x.transpose() @ x).sum() + (x.reshape(3, 2, 2).transpose(2, 0, 1)[0] ** 2).sum(),
+    "order": lambda x: x.ravel("F") @ np.arange(12.0) + (x.reshape(4, 3, order="F") ** 2)[1].sum(),
+    "flatten": lambda x: x.flatten() @ np.arange(12.0) + x.T.dot(x).sum() + x.swapaxes(0, 1)[1].prod(),
+    "places": lambda x: x[np.arange(3), x.argmax(1)].sum() + x.take([0, 2], axis=1).sum() + x[x > 0].sum(),
+    "order of values": lambda x: x.ravel()[x.ravel().argsort()] @ np.arange(12.0),
+    "in place": in_place,
+    "astype": lambda x: (x.astype(float).clip(-1, 1) ** 2).sum() + (x - x.round(2)).sum(),
+    "diagonal": lambda x: x.trace() + (x.diagonal() ** 2).sum() + x[:, :1].squeeze().mean(),
+    "number": lambda x: float((x.std(0) ** 2).sum()),
+    "rows": lambda x: sum(row.std() for row in x) + len(x),
+    "complex": lambda x: ((x + 1j * x.cumsum().reshape(x.shape)).conj() * (1 + 2j)).imag.sum(),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_methods_of_arrays_are_recorded(name):
+    f = FUNCTIONS[name]
+    report = check(f, np.zeros_like(x), x)
+    assert "recorded operations" in report.method
+    assert report.value == pytest.approx(f(x), rel=1e-14)
+    black_box = check(lambda x: f(np.asarray(x)), report["x"].exact, x)
+    assert "recorded operations" not in black_box.method
+    assert black_box.ok, black_box
+
+
+def test_arrays_of_tensors_refuse_to_lose_their_gradient():
+    a = Array(sg.tensor(x, requires_grad=True))
+    with pytest.raises(sg.errors.AutogradError, match="requires grad"):
+        np.asarray(a)
+    assert np.array_equal(np.asarray(Array(sg.tensor(x))), x)
+    assert np.array_equal(x[Array(sg.tensor([0, 2]))], x[[0, 2]])
+
+
+def test_a_leaf_is_not_written_to():
+    leaf = sg.tensor(x, requires_grad=True)
+    a = Array(leaf)
+    a += 1.0
+    a[0, 0] = 5.0
+    assert np.array_equal(leaf.detach().numpy(), x)
+    assert float(a[0, 0]) == 5.0
+    assert a.numbers
+
+
+def test_a_change_of_the_argument_in_place_is_followed():
+    def f(x):
+        x -= x.mean(axis=0)
+        return (x**2).sum()
+
+    assert check(f, lambda x: 2 * (x - x.mean(axis=0)), x.copy())
