@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad.formula.reading.text import from_latex
 from symgrad.formula.term import evaluate, symbols
 
 RNG = np.random.default_rng(3)
@@ -96,3 +97,65 @@ def test_pickles_say_the_same():
     x = sg.tensor(X, name="x", requires_grad=True)
     y = sg.logdet(x.T @ x + 0.1 * sg.eye(3))
     assert pickle.loads(pickle.dumps(y)).latex() == y.latex() == r"\log \det\left(x^{\top} x + 0.1 I\right)"
+
+
+MASKS = {
+    "tril": lambda n: sg.tril(sg.ones(n, n, dtype=sg.bool)),
+    "not triu": lambda n: ~sg.triu(sg.ones(n, n, dtype=sg.bool), 1),
+    "compared": lambda n: sg.tril(sg.ones(n, n)) == 1,
+    "NumPy's": lambda n: sg.from_numpy(np.tri(n, dtype=bool)),
+    "of places": lambda n: sg.arange(n)[:, None] >= sg.arange(n)[None],
+}
+
+
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+def test_a_causal_mask_holds_for_every_size(mask):
+    def attention(Q, K, V, G):
+        scores = sg.where(mask(len(Q)), Q @ K.T, -np.inf)
+        return (G * (sg.softmax(scores, 1) @ V)).sum()
+
+    found = sg.formula(attention, *RNG.normal(size=(4, 4, 3)), wrt="Q")
+    assert not found.constants
+    other = dict(zip("QKVG", RNG.normal(size=(4, 6, 2)), strict=True))
+    want = sg.func.grad(attention)(*map(sg.tensor, other.values())).numpy()
+    np.testing.assert_allclose(found.evaluate(**other), want, rtol=1e-10, atol=1e-14)
+    read = from_latex(found.latex(), found.symbols, shape=found.term.shape)
+    np.testing.assert_allclose(evaluate(read, other), want, rtol=1e-10, atol=1e-14)
+
+
+def test_what_a_masked_softmax_makes_zero_is_not_masked_again():
+    def attention(Q, K, V, G):
+        scores = (Q @ K.T).masked_fill(~sg.tril(sg.ones(len(Q), len(Q), dtype=sg.bool)), -np.inf)
+        return (G * (sg.softmax(scores, 1) @ V)).sum()
+
+    assert sg.latex(attention, *[(4, 3)] * 4, wrt="Q") == (
+        r"\begin{aligned}" "\n"
+        r"t_{1} &= \operatorname{softmax}\left(\begin{cases} Q K^{\top} & \text{for}\: "
+        r"\operatorname{tril}\left(\mathbf{1}_{n} \mathbf{1}_{n}^{\top}\right) \\ -\infty & \text{otherwise} "
+        r"\end{cases}\right) \\" "\n"
+        r"t_{2} &= G V^{\top} \\" "\n"
+        r"& \left(t_{1} \odot \left(t_{2} - \left(t_{2} \odot t_{1}\right) \mathbf{1} \mathbf{1}^{\top}\right)\right) K"
+        "\n" r"\end{aligned}"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "made",
+    [lambda n: sg.arange(1, n + 1), lambda n: sg.arange(float(n)), lambda n: sg.arange(n).flip(0)],
+    ids=["from one", "floats", "backwards"],
+)
+def test_counted_numbers_hold_for_every_size(made):
+    def f(x):
+        return sg.exp(made(len(x)) * x / 9).sum()
+
+    found = sg.formula(f, RNG.normal(size=4), wrt="x")
+    assert not found.constants
+    x = RNG.normal(size=7)
+    np.testing.assert_allclose(found.evaluate(x=x), sg.func.grad(f)(sg.tensor(x)).numpy(), rtol=1e-10)
+
+
+def test_arrays_that_are_nearly_triangles_of_ones_stay_data():
+    almost = np.tri(4)
+    almost[2, 1] = 2
+    for data in (almost, 2 * np.tri(4), np.tri(4, 5), np.tri(2), np.tri(5, k=-2)):
+        assert sg.formula(lambda x, A=data: (A @ x).sum(), RNG.normal(size=data.shape[1]), wrt="x").constants

@@ -12,6 +12,7 @@ import numpy as np
 from symgrad import dtypes, kernels
 from symgrad.devices import Options
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
+from symgrad.tape.formulas.constants import counted
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import finished
 
@@ -83,8 +84,7 @@ def arange(
     if kind.kind in "ui" and value.dtype.kind == "f":  # torch rounds the ends, and not every number
         value = int(start) + int(step) * np.arange(len(value))
     value = value.astype(kind)
-    places = kind == np.int64 and len(value) > 1 and (start, step) == (0, 1)
-    recipe = ("arange", {"n": len(value), "dtype": "int64"}) if places else None
+    recipe = counted(start, len(value), kind) if step == 1 and start == int(start) and len(value) > 1 else None
     return finished("arange", value, requires_grad, name, options, recipe)
 
 

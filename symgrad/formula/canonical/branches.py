@@ -2,11 +2,12 @@
 
 A ``where`` of the program is never dropped.  What may go is a :func:`symgrad.ops.elementwise.select.guard`, which only
 a rule of the table puts in: the formula then holds where its parts are finite, and the compiled program keeps the
-point.
+point.  So may one that keeps apart entries which a factor makes 0 anyway, as a masked softmax does.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -67,6 +68,8 @@ def chosen(run: Canonicaliser, condition: Form, first: Form, second: Form, op: O
             return run.elementwise(op, [condition, *inner], {}, shape).scaled(scale, first.terms[0].decimal)
         return run.elementwise(op, [condition, first, second], {}, shape)
     p = run.product(first if first.terms else second)
+    if _absent(run, p, condition, bool(first.terms)):
+        return Form([p], shape)
     distinct = tuple(dict.fromkeys(p.out))
     small = tuple(shape[p.out.index(x)] for x in distinct)
     mask = run.contract([condition], [p.out], distinct, small)
@@ -75,6 +78,20 @@ def chosen(run: Canonicaliser, condition: Form, first: Form, second: Form, op: O
     inner_form = run.elementwise(op, [mask, kept, zero] if first.terms else [mask, zero, kept], {}, small)
     front = Form([Product(p.coef, (), distinct, p.decimal)], small)
     return run.contract([front, inner_form], [distinct, distinct], p.out, shape)
+
+
+def _absent(run: Canonicaliser, p: Product, condition: Form, holds: bool) -> bool:
+    """Whether a product is 0 wherever a condition is not what ``holds`` says, as the probabilities of a masked softmax.
+
+    softmax(where(c, x, -inf)) is 0 where c is not, and so is its product with what is finite.
+    """
+    for f in p.factors:
+        inner = f.base.args[0] if f.base.op.name == "softmax" and f.labels == p.out else None
+        if inner is not None and inner.op.name == "where" and f.power > 0:
+            left_out = inner.args[2 if holds else 1]
+            if left_out.number == -math.inf and inner.args[0] is run.term(condition):
+                return True
+    return False
 
 
 def _listed(run: Canonicaliser, op: Op, other: Form) -> Form:

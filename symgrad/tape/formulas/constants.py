@@ -36,7 +36,8 @@ def noted(made: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> A
 
 
 def _note(made: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> None:
-    if (op.kind not in ("elementwise", "multilinear") and op.name != "cast") or op.define_symbolic is not None:
+    plain = op.kind in ("elementwise", "multilinear") or op.entrywise or (op.linear and not op.size_params)
+    if not plain or op.define_symbolic is not None:
         return
     parts: list[Any] = []
     deep = 0
@@ -52,19 +53,39 @@ def _note(made: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> N
         made.more().recipe = ("made", {"op": op, "args": tuple(parts), "params": params, "deep": deep + 1})
 
 
+def counted(start: int, count: int, dtype: Any) -> Recipe:
+    """How so many whole numbers from ``start`` on are made."""
+    made: Recipe = ("arange", {"n": count, "dtype": "int64"})
+    if start:
+        made = _recipe("add", made, ("number", {"value": int(start)}))
+    return made if dtype == np.int64 else _recipe("cast", made, dtype=dtype.name)
+
+
 def plain_recipe(value: Any) -> Recipe | None:
-    """What made an array by its values alone: multiples of the identity, which data hardly are; None for all else."""
-    if not isinstance(value, np.ndarray) or value.ndim != 2 or value.size < 4 or value.dtype.kind not in "if":
+    """What made an array, by its values: multiples of the identity and triangles of ones, which data hardly are."""
+    if not isinstance(value, np.ndarray) or value.ndim != 2 or value.size < 4 or value.dtype.kind not in "bif":
         return None
     number = value[0, 0].item()
-    if not number or not np.array_equal(value, number * np.eye(len(value))):
+    if value[0, -1] != value[-1, 0]:
+        return _triangle(value)
+    if not number or value.dtype.kind == "b" or not np.array_equal(value, number * np.eye(len(value))):
         return None
     eye = ("eye", {"n": len(value), "dtype": value.dtype.name})
-    return (
-        eye
-        if number == 1
-        else ("made", {"op": lookup("mul"), "args": (("number", {"value": number}), eye), "params": {}})
-    )
+    return eye if number == 1 else _recipe("mul", ("number", {"value": number}), eye)
+
+
+def _triangle(value: Any) -> Recipe | None:
+    """How a square array was made that is a triangle of ones, with its diagonal or without; None for all else."""
+    if len(value) != value.shape[1] or len(value) < 3:
+        return None
+    name = "tril" if value[-1, 0] else "triu"
+    k = int(not value[0, 0]) * (1 if name == "triu" else -1)
+    made = _recipe(name, ("full", {"shape": value.shape, "value": 1, "dtype": value.dtype.name}), k=k)
+    return made if np.array_equal(value, _value(made)) else None
+
+
+def _recipe(name: str, *args: Recipe, **params: Any) -> Recipe:
+    return ("made", {"op": lookup(name), "args": args, "params": params})
 
 
 def holds(recipe: Recipe, value: Any) -> bool:
