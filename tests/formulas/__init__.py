@@ -1,1 +1,1 @@
-"""Generated formulas: random expressions of every shape, and what every printed derivative of them must keep."""
+"""Formulas of values and gradients: textbook forms, forms of programs, and random expressions with what they keep."""

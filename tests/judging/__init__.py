@@ -1,1 +1,1 @@
-"""Textbook formulas, right and wrong."""
+"""Judged formulas: textbook ones, right and wrong, and those that people write."""

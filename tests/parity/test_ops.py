@@ -288,7 +288,7 @@ def test_same_as_torch(call: Call) -> None:
     got, want = run(sg, call, ours), run(torch, call, theirs)
     assert len(got[0]) == len(want[0])
     for a, b in zip(got[0], want[0], strict=True):
-        # torch's trigamma has nine digits; tests/test_special.py holds ours against 30.
+        # torch's trigamma has nine digits; tests/values/test_special.py holds ours against 30.
         rtol = 1e-9 if name == "special.polygamma" else 1e-10
         np.testing.assert_allclose(numpy_of(a), numpy_of(b), rtol=rtol, atol=1e-12)
         assert str(b.dtype) == f"torch.{a.dtype.name}"

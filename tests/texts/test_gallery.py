@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 ENTRY = re.compile(r'^</td><td><img src="img/([\w-]+)\.svg".*?^```text\n(.*?)\n```$', re.MULTILINE | re.DOTALL)
 ENTRIES = ENTRY.findall((DOCS / "formulas.md").read_text(encoding="utf-8"))
 COLUMN = 620

@@ -10,7 +10,7 @@ import pytest
 
 from symgrad.__main__ import main
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def test_latex(capsys):

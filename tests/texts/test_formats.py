@@ -15,7 +15,7 @@ from symgrad.formula.printing.layout import layout
 from symgrad.formula.reading.tex import from_latex
 from symgrad.formula.reading.unicode import from_unicode
 from symgrad.formula.term import evaluate, symbol
-from tests.test_latex import RAW, deep
+from tests.texts.test_latex import RAW, deep
 
 SPELLINGS = [
     (r"X^{\top} \left(X w_{1} - y\right)", "Xᵀ (X w₁ − y)", "X^(⊤) (X w_(1) − y)"),

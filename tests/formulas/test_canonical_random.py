@@ -12,7 +12,7 @@ from symgrad.formula.derive import gradient
 from symgrad.formula.term import Term, symbol, symbols
 from symgrad.op import lookup
 from symgrad.ops.linalg.contraction import contract
-from tests.terms import A, W, X, Y, Z, b, grad, lam, m, mean, n, p, s, same_value, text, total, w, x, y
+from tests.formulas.terms import A, W, X, Y, Z, b, grad, lam, m, mean, n, p, s, same_value, text, total, w, x, y
 
 
 class Maker:

@@ -14,7 +14,7 @@ from symgrad.formula.reading.people.tex import read_latex
 from symgrad.formula.reading.tex import from_latex
 from symgrad.formula.term import evaluate
 from tests.formulas.generator import Generator
-from tests.test_gallery import ENTRIES
+from tests.texts.test_gallery import ENTRIES
 
 PACKAGES = "amsmath,amssymb,bm"
 """What the documentation says a document needs."""

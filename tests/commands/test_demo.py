@@ -11,7 +11,7 @@ import pytest
 import symgrad as sg
 from symgrad.__main__ import main
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def demo(folder, hash_seed):

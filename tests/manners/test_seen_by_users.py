@@ -1,7 +1,7 @@
 """What torch.autograd shows its users, stated once and held by both: every statement runs on symgrad and on torch.
 
 ``t`` is the module under test; where torch is not installed its half is skipped.  What PyTorch's own tests ask for
-stands in ``manners/``, what only symgrad has (formulas) in ``test_manners_formulas.py``.
+stands in the other files here, what only symgrad has (formulas) in ``tests/formulas/test_beside_numbers.py``.
 """
 
 from __future__ import annotations

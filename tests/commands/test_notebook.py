@@ -1,6 +1,6 @@
 """The example notebook: its code runs, and shows what it says.
 
-``python tests/test_notebook.py`` stores fresh outputs.
+``python tests/commands/test_notebook.py`` stores fresh outputs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-NOTEBOOKS = sorted((Path(__file__).parent.parent / "examples").glob("*.ipynb"))
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "examples").glob("*.ipynb"))
 
 
 def shown(value):

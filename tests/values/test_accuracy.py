@@ -10,7 +10,7 @@ import pytest
 
 import symgrad as sg
 from symgrad.formula.accurate import accurate
-from tests.naive import ONE, ROWS, TWO, Case, compiled, eager, evaluated
+from tests.values.naive import ONE, ROWS, TWO, Case, compiled, eager, evaluated
 
 LIMIT = 4
 BEYOND = {

@@ -1,7 +1,7 @@
 """Naive formulas of the field, with exact values and derivatives: how many last digits a program gets wrong.
 
-``python tests/naive.py`` prints the table: for every formula the largest error of the value and of the derivatives, in
-units in the last place of the exact result at the float64 input, over points from 5e-324 to 1.8e308.
+``python tests/values/naive.py`` prints the table: for every formula the largest error of the value and of the
+derivatives, in units in the last place of the exact result at the float64 input, over points from 5e-324 to 1.8e308.
 """
 
 from __future__ import annotations

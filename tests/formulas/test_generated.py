@@ -58,7 +58,7 @@ def test_texts_of_seeds_that_did_not_read_back(seed: int) -> None:
 
 @pytest.mark.slow
 def test_texts_of_the_set_of_identities_read_back() -> None:
-    shared = Path(__file__).parent.parent.parent / "shared"
+    shared = Path(__file__).parents[3] / "shared"
     if not (shared / "data" / "formulas_public.jsonl").exists():
         pytest.skip("the set of identities is not here")
     assert not problems_of_the_set(shared)

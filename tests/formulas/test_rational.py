@@ -13,7 +13,7 @@ from symgrad.formula.canonical.chains import price
 from symgrad.formula.canonical.polynomials import TooLong, monomial, multiplied, primitive, quotient, raised
 from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.term import evaluate, symbol
-from tests.terms import text
+from tests.formulas.terms import text
 
 a, b, x, y = (symbol(name, ()) for name in "abxy")
 u, v = (symbol(name, ("n",)) for name in "uv")

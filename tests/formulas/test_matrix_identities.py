@@ -20,7 +20,7 @@ import pytest
 import symgrad as sg
 from tests.formulas.roundtrip import problems_of_a_tensor
 
-DATA = Path(__file__).parent / "formulas"
+DATA = Path(__file__).parent
 FILES = [DATA / f"{name}_identities.jsonl" for name in ("matrix", "statistics")]
 ENTRIES = [json.loads(line) for file in FILES for line in file.read_text(encoding="utf-8").splitlines()]
 

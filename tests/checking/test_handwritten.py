@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from symgrad.check import check
-from tests.handwritten import PROBLEMS
+from tests.checking.handwritten import PROBLEMS
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

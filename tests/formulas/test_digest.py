@@ -142,7 +142,7 @@ for seed in range(int(sys.argv[1])):
 
 
 def test_digests_do_not_follow_the_hash_seed():
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parents[2]
     rows = []
     for seed in ("0", "1", "987654321"):
         env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(root)}

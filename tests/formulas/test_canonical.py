@@ -14,7 +14,7 @@ from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.derive import gradient, jacobian
 from symgrad.formula.term import Term, count, evaluate, number, symbol
 from symgrad.op import lookup
-from tests.terms import (
+from tests.formulas.terms import (
     A,
     W,
     X,
