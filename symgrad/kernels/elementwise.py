@@ -123,6 +123,12 @@ def div_trunc(x: Any, y: Any) -> Any:
     return down + ((down < 0) & (down * y != x))
 
 
+def remainder(x: Any, y: Any) -> Any:
+    """x - y * floor(x/y); where that is zero it has the sign of x, in NumPy that of y."""
+    out = np.remainder(x, y)
+    return np.where(out == 0, np.copysign(out, x), out)[()] if out.dtype.kind == "f" else out
+
+
 def step(x: Any, y: Any) -> Any:
     """0 where x < y, 1/2 where equal, 1 elsewhere (also beside nan), in the operands' dtype."""
     out = np.float16(1) - np.less(x, y) - np.equal(x, y) * np.float16(0.5)

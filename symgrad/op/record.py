@@ -106,7 +106,7 @@ class Op:
                 and half precision meets a 0-d second one of another dtype unrounded
     rounds      True where torch rounds a number to half precision before it computes: terms, though not factors
     indirect    True where torch saves views that it made of the operands: these may be detached in place, or get other
-                ``data``, and backward reads what they were
+                ``data``, and backward reads what they were; or a function of the node that says of which operands
     fused       where torch computes the derivative in one kernel: its node's word, and the position of what it reads
                 besides the cotangent (-1 the output, None nothing)
     once        True where a derivative of several ops is rounded once in half precision, as torch has one kernel for
@@ -177,7 +177,7 @@ class Op:
     copy: bool | None
     factor: bool | None
     rounds: bool | None
-    indirect: bool | None
+    indirect: Any
     fused: tuple[str, int | None] | None
     once: bool | None
     _needs: dict[tuple[int, bool, bool], tuple[tuple[int, ...], tuple[int, ...]]]

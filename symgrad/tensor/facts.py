@@ -198,14 +198,7 @@ class Facts(Recorded):
     def stride(self, dim: int | None = None) -> Any:
         """How many entries apart neighbours along each axis lie in memory, or along one axis."""
         value = self._value
-        given = None if value.size else _given_strides(self)
-        if value.size or any(value.strides):
-            steps = _steps(value)
-        elif given is not None:
-            steps = given
-        else:
-            # NumPy says 0 of arrays without entries; torch says what it would be if there were some.
-            steps = tuple(int(np.prod(np.maximum(value.shape[k + 1 :], 1))) for k in range(value.ndim))
+        steps = _steps(value) if value.size or any(value.strides) else _steps_of_nothing(self)
         return steps if dim is None else steps[axis_of(dim, value.ndim)]
 
     def storage_offset(self) -> int:
@@ -330,16 +323,50 @@ def with_gradient(made: Any) -> Any:
     return made
 
 
-def _given_strides(tensor: Any) -> tuple[int, ...] | None:
-    """The strides of a tensor without entries, where it came from a NumPy array: what is cut out of one has 0, too."""
+def _steps_of_nothing(tensor: Any) -> tuple[int, ...]:
+    """The strides of a tensor without entries, of which NumPy says 0.
+
+    They are those of its base, which came with it from NumPy or are what they would be if there were some, through the
+    ops that cut it out.
+    """
     view = view_of(tensor)
-    extra = tensor._extra if view is None else view.base._extra
-    given: tuple[int, ...] | None = None if extra is None else extra.strides
-    if view is None:
-        return given
-    if given is None or any(given) or any(op.name == "reshape" for op, _ in view.chain()):
-        return None
-    return tuple(0 for _ in tensor._value.shape)
+    base = tensor if view is None else view.base
+    given = None if base._extra is None else base._extra.strides
+    shown = _nothing(base._value, _row_by_row(base._value.shape) if given is None else given)
+    for op, params in [] if view is None else view.chain():
+        cut: Any = op.view
+        before = shown
+        shown = cut(before, **params)
+        if op.name == "reshape":
+            shown = before if shown.shape == before.shape else _nothing(shown, _row_by_row(shown.shape))
+        elif op.name == "getitem":
+            shown = _nothing(shown, _stepped(shown, params["index"].parts))
+    return _steps(shown)
+
+
+def _stepped(shown: Any, parts: tuple[Any, ...]) -> list[int]:
+    """The strides of ``x[parts]``, in which NumPy leaves out the steps along axes that have no entries."""
+    steps = [step // shown.itemsize for step in shown.strides]
+    rest = parts.index(Ellipsis) if Ellipsis in parts else len(parts)
+    for some, start in ((parts[:rest], 0), (parts[:rest:-1], shown.ndim - 1)):
+        axis = start
+        for part in some:
+            if part.__class__ is slice and part.step is not None and not shown.shape[axis]:
+                steps[axis] *= part.step
+            axis += 0 if isinstance(part, int) else -1 if start else 1
+    return steps
+
+
+def _nothing(value: Any, steps: tuple[int, ...]) -> Any:
+    """An array without entries, shaped as another one, with strides."""
+    return np.lib.stride_tricks.as_strided(
+        np.empty(0, value.dtype), value.shape, [step * value.itemsize for step in steps]
+    )
+
+
+def _row_by_row(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of an array whose rows lie one after the other, an axis of none counted as one of one."""
+    return tuple(int(np.prod(np.maximum(shape[k + 1 :], 1))) for k in range(len(shape)))
 
 
 def _steps(value: Any) -> tuple[int, ...]:

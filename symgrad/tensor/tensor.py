@@ -199,7 +199,7 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
             extra.counted, extra.detached = shared.counted, shared.detached
             if view is not None:
                 extra.counted += changes(view.base._value) - changes(out._value)
-            extra.strides = shared.strides if view is None else None
+            extra.strides = shared.strides if view is None else None if out._value.size else self.stride()
         if self._requires_grad:
             extra.detached = weakref.ref(self if view is None else view.base)
         return out  # type: ignore[no-any-return]
@@ -208,7 +208,7 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
         """Forget the history of this tensor; a view cannot."""
         if self._is_view():
             raise AutogradError("Can't detach views in-place. Use detach() instead.")
-        if self._node is not None:
+        if self._requires_grad and self._node is not None:
             note_detached(self._array())
         self._node, self._requires_grad = None, False
         if self._extra is not None:
@@ -218,7 +218,10 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
 
     def clone(self, *, memory_format: Any = None) -> Any:  # noqa: ARG002  (torch's signature)
         """A copy with history."""
-        return lookup("clone")(self)
+        made = lookup("clone")(self)
+        if not made._value.size:
+            made.more().strides = self.stride()
+        return made
 
     def item(self) -> Any:
         """The value of a one-element tensor as a Python number."""

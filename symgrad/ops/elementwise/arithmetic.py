@@ -413,7 +413,7 @@ floor_divide: Op = elementwise(
 )
 remainder: Op = elementwise(
     "remainder",
-    np.remainder,
+    kernels.remainder,
     1,
     lambda out, x, y: -div_floor(x, y),
     node=lambda x, y: f"RemainderBackward{int(bool(y))}",

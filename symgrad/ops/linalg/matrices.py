@@ -98,6 +98,14 @@ def _folded(a: Any, b: Any) -> tuple[int, ...]:
     return (1,) if a.ndim <= 2 < b.ndim and not b.swapaxes(-1, -2).flags.c_contiguous else ()
 
 
+def _seen_through_views(node: Any) -> tuple[bool, bool]:
+    """The factors that torch brings into other shapes before it multiplies: vectors before matrices, and batches."""
+    a, b = (len(arg.raw_shape) for arg in node.args)
+    if getattr(node.args, "label", None) == "BmmBackward0" or max(a, b) < 3:
+        return (a, b) == (1, 2), False
+    return a > 1 or not node.mask & 1, b > 2  # a vector is spread over the batch, but for its own derivative
+
+
 matmul_op: Op = multilinear(
     "matmul",
     kernels.matmul,
@@ -107,6 +115,7 @@ matmul_op: Op = multilinear(
     infer=_matmul_shape,
     node=_matmul_node,
     copies=_folded,
+    indirect=_seen_through_views,
     code=lambda a, b: f"{closed(a)} @ {closed(b)}",
     example=("matrix", "vector", {}),
     doc="Matrix product over the last two axes, batched over the others.",

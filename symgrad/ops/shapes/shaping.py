@@ -169,7 +169,7 @@ unsqueeze_op: Op = multilinear(
     _unsqueeze_spec,
     infer=lambda shape, dim: (*shape[:dim], 1, *shape[dim:]),
     code=lambda x, dim: f"np.expand_dims({x}, {dim})",
-    view=True,
+    view=lambda x, dim: x[(*(slice(None),) * dim, None)],
     example=("vector", {"dim": 0}),
     doc="With a new axis of size 1.",
 )

@@ -175,6 +175,10 @@ def _repeated(node: Any) -> str:
     """A repetition adds up one new axis after the other, then all axes that were repeated."""
     shape, made = tuple(node.args.inputs[0].raw_shape), tuple(node.shape)
     kept = made[len(made) - len(shape) :]
+    if 0 in shape:  # of which the result does not tell how often it is repeated
+        _, args, named = node.args.given
+        flat = [n for a in (*args[1:], *named.values()) for n in (a if isinstance(a, (tuple, list)) else (a,))]
+        kept = shape if all(n == 1 for n in flat[max(0, len(flat) - len(shape)) :]) else ()
     text = "g"
     for _ in range(len(made) - len(shape)):
         text = f"Sum:1@t({text})"

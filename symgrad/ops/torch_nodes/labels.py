@@ -476,7 +476,7 @@ such as places.  Backward objects when they were
 changed, and to a second pass once they were freed."""
 
 _LOSSES = ("nn.functional.mse_loss", "nn.functional.smooth_l1_loss", "nn.functional.huber_loss")
-COMPUTING = ("dist", "addcmul", "addcdiv", *_LOSSES)
+COMPUTING = ("dist", "addcmul", "addcdiv", "add", "sub", "subtract", "rsub", "div", "divide", *_LOSSES)
 """Functions of several ops that compute with every tensor among their arguments, also those that are no floats."""
 
 SCALING = ("add", "add_", "sub", "sub_", "subtract", "lerp")

@@ -26,7 +26,7 @@ from symgrad.ops.shapes.shaping import expand_op
 from symgrad.ops.torch_nodes.answers import full_name
 from symgrad.tape.backward.freed import nothing_saved
 from symgrad.tape.backward.narrow import needs_torchs_dtypes
-from symgrad.tape.backward.siblings import hear_nothing, run_member, siblings_of, tell_missing
+from symgrad.tape.backward.siblings import around_hooks, hear_nothing, run_member, siblings_of, tell_missing
 from symgrad.tape.backward.tether import Tied
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped, landing
 from symgrad.tape.memory.overlap import OVERLAP
@@ -87,7 +87,8 @@ class Sweep:
         self.masks: dict[Node, int] = {}
         self.eager_leaves = False
         self.done = 0
-        self.told: set[Any] = set()  # wholes of siblings whose hooks have run
+        self.told: set[Any] = set()  # wholes of siblings, and outputs that no gradient reached, whose hooks have run
+        self.heard: dict[Node, tuple[Any, Any]] = {}  # outputs' gradients before and after their hooks
         self.current: Any = None
         self.callbacks: list[Callable[[], Any]] = []
         self.calls: list[Any] = []  # of a recorded sweep: what functions of the user took and gave
@@ -426,7 +427,7 @@ class Sweep:
             g, zeros = g.value, g
         bits, came = self.masks.get(node, node.mask), g
         if node.extra is not None:
-            hooked = self.run_hooks(node, g)
+            came, hooked = around_hooks(self, node, g)
             if hooked is not g:
                 g, zeros = hooked, None
         if node in self.wanted_nodes:

@@ -7,6 +7,7 @@ reached has the hooks of all run.  Whoever uses one of them was made after all o
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -110,7 +111,7 @@ def _hooked(sweep: Any, whole: Siblings, node: Node, g: Any) -> Any:
     grads = sweep.grads
     grads[node] = g
     runs = False
-    for member in whole.alive():
+    for member in by_first_hook(whole.alive()):
         g = grads.pop(member, None)
         came = g.value if g.__class__ is Masked else g
         after = came if member.extra is None else sweep.run_hooks(member, came)
@@ -172,9 +173,8 @@ def hear_nothing(sweep: Any, node: Node) -> None:
     members = [node] if whole is None else whole.alive()
     if node.extra is None or whole in sweep.told or any(member in sweep.grads for member in members):
         return
-    for member in members:
-        if member.extra is not None:
-            sweep.run_hooks(member, None)
+    for member in by_first_hook(members):
+        sweep.run_hooks(member, None)
     if whole is not None:
         sweep.told.add(whole)
     shown, g = (node, None) if whole is None else (whole, Parts({}))
@@ -189,7 +189,39 @@ def hear_nothing(sweep: Any, node: Node) -> None:
 def tell_missing(sweep: Any, node: Node, g: Any) -> None:
     """Hooks on those of a custom function's outputs that have no gradient are called all the same, with None."""
     reached = () if g is None else g.parts
-    for k, ref in sorted(node.params["run"].places.items()):  # type: ignore[index]
-        place = ref()
-        if place is not None and k not in reached and place.extra is not None and place.extra.hooks:
-            sweep.run_hooks(place, None)
+    places = node.params["run"].places  # type: ignore[index]
+    missing = [place for k, ref in places.items() if k not in reached and (place := ref()) not in (None, *sweep.told)]
+    for place in by_first_hook(missing):
+        sweep.run_hooks(place, None)
+
+
+def around_hooks(sweep: Any, node: Node, g: Any) -> tuple[Any, Any]:
+    """The gradient of a node before and after its hooks.
+
+    The first of a custom function's outputs that a sweep reaches has those of all called, in the order in which they
+    were registered.
+    """
+    if node.op.name != "output":
+        return g, sweep.run_hooks(node, g)
+    if node not in sweep.heard:
+        places = node.args[0].params["run"].places if node.args[0].params else {}
+        found = (ref() for ref in places.values())
+        others = [place for place in found if place not in (None, node) and place not in sweep.heard]
+        for place in by_first_hook([node, *others]):
+            came = g if place is node else sweep.grads.get(place)
+            came = came.value if came.__class__ is Masked else came
+            after = sweep.run_hooks(place, came)
+            sweep.heard[place] = came, after
+            if came is None:
+                sweep.told.add(place)
+            elif place is not node and after is not came:
+                sweep.grads[place] = after
+    return sweep.heard[node]  # type: ignore[no-any-return]
+
+
+def by_first_hook(nodes: Sequence[Node]) -> list[Node]:
+    """Those of the nodes on which there are hooks, first come, first served; then those whose gradient is kept."""
+    return sorted(
+        (node for node in nodes if node.extra is not None),
+        key=lambda node: min(node.extra.hooks, default=math.inf),  # type: ignore[union-attr]
+    )

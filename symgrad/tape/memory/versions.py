@@ -216,9 +216,7 @@ def catch_up(node: Node) -> None:
         return
     if node.op.kind == "function":  # which knows itself where its operands stand
         return
-    places, since = (None, *node.args), node.sequence_nr
-    if node.op.indirect:  # views of the operands keep the memory that these had
-        places = (node,) * len(places)
+    places, since = _places(node), node.sequence_nr
     now = [by_now(value, place, since) for value, place in zip(node.saved, places, strict=False)]
     for given in node.args.kept if node.args.__class__ is Labelled else ():
         if given.__class__ is Given and (array := given.array()) is not None:
@@ -227,6 +225,17 @@ def catch_up(node: Node) -> None:
                 now[given.position] = other.astype(node.saved[given.position].dtype)[()]
     if any(a is not b for a, b in zip(now, node.saved, strict=True)):
         node.saved = tuple(now)
+
+
+def _places(node: Node) -> tuple[Any, ...]:
+    """Where what a node saved stands: its operands, or the node itself for views of them, which keep their memory."""
+    indirect = node.op.indirect
+    if not indirect:
+        return (None, *node.args)
+    if indirect is True:
+        return (node,) * (1 + len(node.args))
+    viewed = indirect(node)
+    return (None, *(node if seen else arg for arg, seen in zip(node.args, viewed, strict=True)))
 
 
 def by_now(value: Any, place: Any, since: int) -> Any:
@@ -297,7 +306,7 @@ def check_saved(node: Node) -> None:
         note = _late(value, node)
         if note is not None:
             raise AutogradError(_stale(node, node if k == 0 else node.args[k - 1], value, note, k))
-        if k and _detached and not node.op.indirect and _was_detached(value, node):
+        if k and _detached and _was_detached(value, node) and _places(node)[k] is not node:
             raise AutogradError(DETACHED)
     if node.args.__class__ is Labelled:
         for owner in node.args.kept:

@@ -1,0 +1,129 @@
+"""Programs on which symgrad and torch differed, shrunk to what it was about; what ``out`` is shows on both sides."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad
+
+torch = pytest.importorskip("torch", reason="torch, the referee, is not installed")
+pytestmark = pytest.mark.peer
+
+_TEXTS = """
+a = t.tensor([0.0, -0.0, -3.0, 3.0, 2.0]);
+    out = 1 / (a % 3), 1 / (a % -3), 1 / t.remainder(-3.0, a), 1 / (a.half() % 3)
+x, c = t.tensor(0.3, requires_grad=True), t.tensor([2]); y = (c * x).sum(); c.detach_(); y.backward();
+    out = x.grad
+x, i = t.tensor([0.5, 2.0], requires_grad=True), t.tensor([1, 2]); v = t.add(i, x, alpha=3);
+    out = derived((v * v).sum(), x)
+x = t.tensor([0.5, 2.0], requires_grad=True); v = t.add(t.tensor([True]), x, alpha=3);
+    out = derived((v * v).sum(), x)
+x = t.tensor([0.5, 2.0], requires_grad=True); v = t.div(t.tensor([3, 4]), x, rounding_mode="floor");
+    out = v.grad_fn.next_functions[0]
+x = t.zeros(0, requires_grad=True); v = x.tile((2,)); out = derived((v * v).sum(), x)
+x = t.zeros(0, requires_grad=True); v = x.tile((1,)); out = derived((v * v).sum(), x)
+x = t.zeros(2, 0, requires_grad=True); v = x.repeat(1, 2); out = derived((v * v).sum(), x)
+x = t.zeros(2, 0, requires_grad=True); v = x.repeat(3, 1, 1); out = derived((v * v).sum(), x)
+x = t.ones(2, 3, 2, requires_grad=True); y = x * 1; v = y @ y.mT; y.data = y.data * 2; out = derived(v.sum(), x)
+x = t.ones(2, 3, 2, requires_grad=True); y = x * 1; v = y.bmm(y.mT); y.data = y.data * 2;
+    out = derived(v.sum(), x)
+x = t.ones(3, 2, requires_grad=True); y = x * 1; v = y @ y.mT; y.data = y.data * 2; out = derived(v.sum(), x)
+x = t.ones(3, 3, requires_grad=True); y, z = x * 1, x[0] * 1; v = z @ y; y.data, z.data = y.data * 2, z.data * 3;
+    out = derived(v.sum(), x)
+x = t.ones(2, 2, 2, requires_grad=True); y, z = x * 1, x[0] * 1; v = z @ y;
+    y.data, z.data = y.data * 2, z.data * 3; out = derived(v.sum(), x)
+x = t.ones(2, 2, 2, requires_grad=True); y, z = x * 1, x[0, 0] * 1; v = y @ z;
+    y.data, z.data = y.data * 2, z.data * 3; out = derived(v.sum(), x)
+x = t.ones(2, 2, 2, requires_grad=True); y, z = x * 1, t.ones(2); v = z @ y; z.data = z.data * 3;
+    out = derived(v.sum(), x)
+v = t.zeros(2, 0) * 1;
+    out = v.expand(2, 2, 0).stride(), v.unsqueeze(0).stride(), v.T.stride(), v[::2].stride(), v[:, ::2].stride()
+v = t.zeros(2, 0) * 1;
+    out = v[:, None].stride(), v.unsqueeze(1).stride(), v.unsqueeze(-1).stride(), v.T[None].detach().stride()
+v = t.zeros(0) * 1;
+    out = v.expand(2, 0).stride(), v[None].stride(), v.unsqueeze(0).stride(), v[..., ::2].stride()
+v = t.tensor(np.zeros((2, 0)));
+    out = v.clone().stride(), v.T.clone().stride(), v[None].clone().stride(), (v * 1).T.clone().stride()
+"""
+PROGRAMS = re.sub(r"\n    ", " ", _TEXTS).strip().splitlines()
+"""Continued lines begin with spaces."""
+
+
+def shown(value: Any) -> Any:
+    """What is seen of a value; of several, all."""
+    if isinstance(value, (tuple, list)):
+        return [shown(v) for v in value]
+    if not hasattr(value, "requires_grad"):
+        return value
+    node, dtype = value.grad_fn, str(value.dtype).removeprefix("torch.")
+    name = None if node is None else type(node).__name__
+    return dtype, value.requires_grad, value.is_leaf, name, value._version, str(value.detach().tolist())
+
+
+def outcome(t: Any, program: str) -> Any:
+    """What ``out`` is after a program, or the error that it ends with."""
+
+    def derived(value: Any, *places: Any) -> Any:
+        return t.autograd.grad(value, places, create_graph=True, allow_unused=True)
+
+    env = {"t": t, "np": np, "derived": derived}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            exec(program, env)  # noqa: S102  (programs of this file only)
+        except Exception as error:  # noqa: BLE001  (which is what is compared)
+            return next(c.__name__ for c in type(error).__mro__ if c.__module__ == "builtins")
+        return shown(env["out"])
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_both_sides_show_the_same(program: str) -> None:
+    assert outcome(symgrad, program) == outcome(torch, program)
+
+
+def outputs_heard(t: Any, first: int, asked: tuple[int, ...]) -> Any:
+    class SumAndProduct(t.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, a: Any, b: Any) -> Any:
+            ctx.save_for_backward(a, b)
+            return a + b, a * b
+
+        @staticmethod
+        def backward(ctx: Any, g: Any, h: Any) -> Any:
+            a, b = ctx.saved_tensors
+            return g + h * b, g + h * a
+
+    seen: list[Any] = []
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    outputs = SumAndProduct.apply(x, x)
+    for k in (first, 1 - first, first):
+        outputs[k].register_hook(lambda g, k=k: seen.append((k, shown(g))) or (None if g is None else g * (2 + k)))
+    outputs[0].retain_grad()
+    sum(outputs[k].sum() for k in asked).backward()
+    return seen, shown(outputs[0].grad), shown(x.grad)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("asked", [(0,), (1,), (0, 1)])
+def test_hooks_on_outputs_of_one_function_are_called_in_the_order_of_their_registration(
+    first: int, asked: tuple[int, ...]
+) -> None:
+    assert outputs_heard(symgrad, first, asked) == outputs_heard(torch, first, asked)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 0), (1, 0, 0), (1, 0, 1)])
+def test_hooks_on_parts_are_called_in_the_order_of_their_registration(order: tuple[int, ...]) -> None:
+    def heard(t: Any) -> list[int]:
+        seen: list[int] = []
+        parts = (t.ones(1, 2, requires_grad=True) * 1).unbind(1)
+        for k in order:
+            parts[k].register_hook(lambda _, k=k: seen.append(k))
+        sum(part.sum() for part in parts).backward()
+        return seen
+
+    assert heard(symgrad) == heard(torch)
