@@ -333,13 +333,13 @@ def _steps_of_nothing(tensor: Any) -> tuple[int, ...]:
     base = tensor if view is None else view.base
     given = None if base._extra is None else base._extra.strides
     shown = _nothing(base._value, _row_by_row(base._value.shape) if given is None else given)
-    for op, params in [] if view is None else view.chain():
-        cut: Any = op.view
+    for step, params in [] if view is None else view.chain():
+        cut: Any = step.view
         before = shown
         shown = cut(before, **params)
-        if op.name == "reshape":
+        if step.name == "reshape":
             shown = before if shown.shape == before.shape else _nothing(shown, _row_by_row(shown.shape))
-        elif op.name == "getitem":
+        elif step.name == "getitem":
             shown = _nothing(shown, _stepped(shown, params["index"].parts))
     return _steps(shown)
 
