@@ -344,7 +344,7 @@ def _steps_of_nothing(tensor: Any) -> tuple[int, ...]:
     return _steps(shown)
 
 
-def _stepped(shown: Any, parts: tuple[Any, ...]) -> list[int]:
+def _stepped(shown: Any, parts: tuple[Any, ...]) -> tuple[int, ...]:
     """The strides of ``x[parts]``, in which NumPy leaves out the steps along axes that have no entries."""
     steps = [step // shown.itemsize for step in shown.strides]
     rest = parts.index(Ellipsis) if Ellipsis in parts else len(parts)
@@ -354,7 +354,7 @@ def _stepped(shown: Any, parts: tuple[Any, ...]) -> list[int]:
             if part.__class__ is slice and part.step is not None and not shown.shape[axis]:
                 steps[axis] *= part.step
             axis += 0 if isinstance(part, int) else -1 if start else 1
-    return steps
+    return tuple(steps)
 
 
 def _nothing(value: Any, steps: tuple[int, ...]) -> Any:
