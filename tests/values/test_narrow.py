@@ -195,3 +195,71 @@ def test_promotion_is_torchs() -> None:
             if isinstance(b, str):
                 want = torch.promote_types(getattr(torch, a), getattr(torch, b))
                 assert name_of(sg.promote_types(getattr(sg, a), getattr(sg, b))) == name_of(want)
+
+
+ONE_KERNEL: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
+    "linear": (sg.nn.functional.linear, [(5, 7), (3, 7), (3,)]),
+    "bilinear": (sg.nn.functional.bilinear, [(5, 3), (5, 4), (2, 3, 4), (2,)]),
+    "addmm": (lambda c, a, b: sg.addmm(c, a, b, beta=0.3, alpha=-2), [(3, 4), (3, 9), (9, 4)]),
+    "addmv": (sg.addmv, [(3,), (3, 9), (9,)]),
+    "addr": (lambda c, a, b: sg.addr(c, a, b, beta=0.7), [(3, 4), (3,), (4,)]),
+    "addbmm": (sg.addbmm, [(3, 4), (5, 3, 6), (5, 6, 4)]),
+    "baddbmm": (sg.baddbmm, [(5, 3, 4), (5, 3, 6), (5, 6, 4)]),
+    "conv1d": (lambda x, w, b: sg.nn.functional.conv1d(x, w, b, padding=2), [(2, 3, 9), (4, 3, 3), (4,)]),
+    "conv2d": (lambda x, w: sg.nn.functional.conv2d(x, w, groups=2), [(2, 4, 6, 5), (4, 2, 3, 3)]),
+    "conv_transpose2d": (sg.nn.functional.conv_transpose2d, [(2, 3, 4, 4), (3, 2, 3, 3), (2,)]),
+    "unfold": (lambda x: sg.nn.functional.unfold(x, 3), [(2, 2, 6, 6)]),
+    "fold": (lambda x: sg.nn.functional.fold(x, (5, 5), 3), [(2, 18, 9)]),
+    "avg_pool2d": (lambda x: sg.nn.functional.avg_pool2d(x, 3, 1), [(2, 2, 6, 6)]),
+    "max_pool2d": (lambda x: sg.nn.functional.max_pool2d(x, 3, 1), [(2, 2, 6, 6)]),
+    "adaptive_avg_pool2d": (lambda x: sg.nn.functional.adaptive_avg_pool2d(x, (3, 4)), [(2, 2, 7, 6)]),
+    "nearest": (lambda x: sg.nn.functional.interpolate(x, (9, 8)), [(2, 1, 4, 3)]),
+    "bilinear resampling": (lambda x: sg.nn.functional.interpolate(x, (7, 9), mode="bilinear"), [(2, 1, 4, 3)]),
+    "bicubic": (lambda x: sg.nn.functional.interpolate(x, (7, 9), mode="bicubic"), [(2, 1, 4, 3)]),
+    "reflect": (lambda x: sg.nn.functional.pad(x, (3, 3, 2, 2), "reflect"), [(1, 2, 5, 5)]),
+    "layer_norm": (lambda x, w, b: sg.nn.functional.layer_norm(x, (9,), w, b), [(4, 9), (9,), (9,)]),
+    "rms_norm": (lambda x, w: sg.nn.functional.rms_norm(x, (9,), w, 1e-3), [(4, 9), (9,)]),
+    "group_norm": (lambda x, w, b: sg.nn.functional.group_norm(x, 2, w, b), [(2, 4, 5), (4,), (4,)]),
+    "batch_norm": (
+        lambda x, w, b: sg.nn.functional.batch_norm(x, None, None, w, b, True), [(5, 4, 3), (4,), (4,)]),
+    "instance_norm": (lambda x, w, b: sg.nn.functional.instance_norm(x, None, None, w, b), [(2, 4, 7), (4,), (4,)]),
+    "grid_sample": (lambda x, g: sg.nn.functional.grid_sample(x, g / 4, "bicubic"), [(1, 2, 4, 4), (1, 3, 3, 2)]),
+}  # fmt: skip
+"""Functions of several ops that are one kernel in torch, and the shapes of what they are given."""
+
+
+@pytest.mark.parametrize("name", NARROW)
+@pytest.mark.parametrize("what", ONE_KERNEL)
+def test_one_kernel_rounds_once(what: str, name: str) -> None:
+    """The value and the gradients are those of float64 but for a last digit, also where large terms cancel."""
+    function, shapes = ONE_KERNEL[what]
+    rng = np.random.default_rng(3)
+    arrays = [rng.normal(0, 1, shape) for shape in shapes]
+    narrow = [sg.tensor(a, dtype=getattr(sg, name), requires_grad=True) for a in arrays]
+    wide = [t.detach().double().requires_grad_() for t in narrow]
+    found = []
+    for tensors in (narrow, wide):
+        out = function(*tensors)
+        weights = sg.tensor(np.random.default_rng(4).normal(0, 1, out.shape), dtype=getattr(sg, name)).to(out.dtype)
+        found.append([out.detach(), *sg.autograd.grad(out, tensors, weights)])
+    for got, want in zip(*found, strict=True):
+        assert got.dtype == getattr(sg, name)
+        want, got = (np.asarray(t).astype(np.float64) for t in (want, got))
+        np.testing.assert_allclose(got, want, rtol=EPSILON[name] * 0.51, atol=EPSILON[name] * 1e-3)
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_norms_have_the_dtype_of_their_input(name: str) -> None:
+    """Weights and statistics of float32 do not widen the result, and have gradients of float32."""
+    x = sg.tensor(np.arange(24.0).reshape(2, 4, 3) ** 1.5, dtype=getattr(sg, name), requires_grad=True)
+    row, channels = (sg.arange(1, n + 1, dtype=sg.float32).requires_grad_() for n in (3, 4))
+    f = sg.nn.functional
+    for out, weight in (
+        (f.layer_norm(x, (3,), row, row), row), (f.rms_norm(x, (3,), row), row),
+        (f.group_norm(x, 2, channels, channels), channels),
+        (f.batch_norm(x, channels.detach(), channels.detach(), channels, channels), channels),
+        (f.batch_norm(x, None, None, channels, channels, True), channels),
+        (f.instance_norm(x, None, None, channels, channels), channels),
+    ):  # fmt: skip
+        first, second = sg.autograd.grad(out.sum(), (x, weight))
+        assert (out.dtype, first.dtype, second.dtype) == (x.dtype, x.dtype, sg.float32)

@@ -22,7 +22,8 @@ from symgrad.ops.elementwise.smooth import sqrt
 from symgrad.ops.indexing.places import array_of
 from symgrad.ops.linalg.contraction import einsum
 from symgrad.ops.linalg.matrices import diag, inner, matmul, outer, tensordot
-from symgrad.ops.reductions.sums import axes_of, cast, cast_back, cast_wide, mean, norm_op, sum_
+from symgrad.ops.reductions.sums import axes_of, cast, mean, norm_op, sum_
+from symgrad.ops.reductions.wide import cast_back, cast_wide, rounded_once
 from symgrad.ops.rules.refusals import TWO_KINDS, barred, kind_of
 from symgrad.ops.shapes.joining import stack, unbind
 from symgrad.ops.shapes.shaping import axis_of, expand, mT, unsqueeze
@@ -49,6 +50,7 @@ def _ranked(name: str, *pairs: tuple[Any, int]) -> None:
 
 
 @front("addmm")
+@rounded_once
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta · input + alpha · (mat1 @ mat2) of matrices."""
     _ranked("addmm", (mat1, 2), (mat2, 2))
@@ -56,6 +58,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
 
 
 @front("addmv")
+@rounded_once
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta · input + alpha · (mat @ vec)."""
     _ranked("addmv", (mat, 2), (vec, 1))
@@ -63,12 +66,14 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> A
 
 
 @front("addr")
+@rounded_once
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta · input + alpha · vec1 vec2ᵀ."""
     return _plus(input, outer(vec1, vec2), beta, alpha)
 
 
 @front("baddbmm")
+@rounded_once
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta · input + alpha · (batch1 @ batch2) of batches of matrices."""
     _ranked("baddbmm", (batch1, 3), (batch2, 3))
@@ -76,6 +81,7 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
 
 
 @front("addbmm")
+@rounded_once
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta · input + alpha · (the sum over the batch of batch1 @ batch2)."""
     _ranked("addbmm", (batch1, 3), (batch2, 3))

@@ -12,6 +12,7 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.indexing.scatter import windowed, windows_sum_op
 from symgrad.ops.linalg.contraction import contract
 from symgrad.ops.nn import demands
+from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.shapes.padding import pad_axes
 from symgrad.ops.shapes.shaping import permute, reshape, squeeze, unsqueeze
 
@@ -60,6 +61,7 @@ def _same_widths(size: int, dilation: int) -> tuple[int, int]:
 def _conv(rank: int) -> Any:
     name = f"conv{rank}d"
 
+    @rounded_once
     def call(
         input: Any,
         weight: Any,
@@ -108,6 +110,7 @@ def _conv(rank: int) -> Any:
 def _conv_transpose(rank: int) -> Any:
     name = f"conv_transpose{rank}d"
 
+    @rounded_once
     def call(
         input: Any,
         weight: Any,
@@ -156,6 +159,7 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = map(_conv_transpose, (1, 
 
 
 @within("nn.functional")
+@rounded_once
 def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Patches of images as columns: (batch, channels · patch, places)."""
     x, batched = _batched(input, 2, "unfold")
@@ -168,6 +172,7 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
 
 
 @within("nn.functional")
+@rounded_once
 def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Columns of patches added back into images of ``output_size``: the transpose of ``unfold``."""
     batched = len(shape_of(input)) == 3

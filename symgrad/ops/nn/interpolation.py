@@ -20,6 +20,7 @@ from symgrad.ops.indexing.getitem import gather_op, index_select
 from symgrad.ops.linalg.matrices import matmul
 from symgrad.ops.nn.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, along_axis
 from symgrad.ops.reductions.sums import cast
+from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.joining import unbind
 from symgrad.ops.shapes.shaping import expand, mT, reshape, unsqueeze
@@ -113,6 +114,7 @@ def _sizes(have: Sequence[int], size: Any, factor: Any) -> tuple[list[int], list
 
 
 @within("nn.functional")
+@rounded_once
 def interpolate(
     input: Any,
     size: Any = None,
@@ -247,6 +249,7 @@ front("grid_sampler_2d", "grid_sampler_3d", method=False)(grid_sampler)
 
 
 @within("nn.functional")
+@rounded_once
 def grid_sample(
     input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Any:

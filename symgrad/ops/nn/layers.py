@@ -25,7 +25,8 @@ from symgrad.ops.linalg.matrices import matmul
 from symgrad.ops.noise import dropout
 from symgrad.ops.reductions.extremes import amax
 from symgrad.ops.reductions.softmax import softmax
-from symgrad.ops.reductions.sums import cast, cast_back, cast_wide, mean, norm, size, sum_, var
+from symgrad.ops.reductions.sums import cast, mean, norm, size, sum_, var
+from symgrad.ops.reductions.wide import cast_back, cast_wide, rounded_once
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.joining import cat, stack
 from symgrad.ops.shapes.padding import pad_axes
@@ -35,6 +36,7 @@ _nn = within("nn.functional")
 
 
 @_nn
+@rounded_once
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """input @ weightᵀ + bias, for ``input`` (…, in), ``weight`` (out, in) or (in,), and ``bias`` (out,).
 
@@ -47,6 +49,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 
 @_nn
+@rounded_once
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """x1ᵀ W_k x2 + b_k for every k."""
     out = einsum("...i,kij,...j->...k", input1, weight, input2)
@@ -93,9 +96,7 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
 
 
 def _standardised(input: Any, axes: tuple[int, ...], eps: float) -> Any:
-    x = cast_wide(input)
-    out = (x - mean(x, axes, True)) * rsqrt(var(x, axes, keepdim=True, correction=0) + eps)
-    return cast_back(out, input.dtype)
+    return (input - mean(input, axes, True)) * rsqrt(var(input, axes, keepdim=True, correction=0) + eps)
 
 
 def _channels(x: Any, ndim: int) -> Any:
@@ -106,6 +107,11 @@ def _channels(x: Any, ndim: int) -> Any:
 def _affine(x: Any, weight: Any, bias: Any) -> Any:
     x = x if weight is None else x * weight
     return x if bias is None else x + bias
+
+
+def _of_dtype(out: Any, input: Any) -> Any:
+    """In the dtype of the input: weights of a wider one do not widen what they weigh."""
+    return out if input.dtype is None or out.dtype == input.dtype else cast(out, input.dtype)
 
 
 def _trailing(input: Any, normalized_shape: Sequence[int], name: str, weight: Any, bias: Any = None) -> tuple[int, ...]:
@@ -120,7 +126,7 @@ def layer_norm(
 ) -> Any:
     """Mean 0 and variance 1 over the last axes, then times ``weight`` plus ``bias``."""
     axes = _trailing(input, normalized_shape, "layer_norm", weight, bias)
-    return _affine(_standardised(input, axes, eps), weight, bias)
+    return _of_dtype(_affine(_standardised(cast_wide(input), axes, eps), weight, bias), input)
 
 
 @_nn
@@ -129,7 +135,7 @@ def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, ep
     axes = _trailing(input, normalized_shape, "rms_norm", weight)
     small = float(finfo(input.dtype).eps) if eps is None else eps
     x = cast_wide(input)
-    return _affine(cast_back(x * rsqrt(mean(x * x, axes, True) + small), input.dtype), weight, None)
+    return _of_dtype(_affine(x * rsqrt(mean(x * x, axes, True) + small), weight, None), input)
 
 
 @_nn
@@ -146,8 +152,14 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
     parts = [None if x is None else _channels(x, len(shape)) for x in (weight, bias)]
     if not math.prod(shape):
         return _affine(clone(input), *parts)
-    grouped = reshape(input, shape[0], num_groups, -1)
-    return _affine(reshape(_standardised(grouped, (2,), eps), shape), *parts)
+    grouped = reshape(cast_wide(input), shape[0], num_groups, -1)
+    return _of_dtype(_affine(reshape(_standardised(grouped, (2,), eps), shape), *parts), input)
+
+
+def _by_running(x: Any, running_mean: Any, running_var: Any, eps: float) -> Any:
+    """Standardised per channel by statistics of before."""
+    ndim = len(shape_of(x))
+    return (x - _channels(cast_wide(running_mean), ndim)) * rsqrt(_channels(cast_wide(running_var), ndim) + eps)
 
 
 def _tracked(running: Any, value: Any, momentum: float) -> None:
@@ -167,21 +179,21 @@ def batch_norm(
     eps: float = 1e-5,
 ) -> Any:
     """Standardised per channel (axis 1): by the batch while training (running statistics follow), else by those."""
-    ndim = len(shape_of(input))
+    ndim, x = len(shape_of(input)), cast_wide(input)
     axes = tuple(k for k in range(ndim) if k != 1)
     if training:
         if math.prod(shape_of(input)[k] for k in axes) == 1:
             raise ShapeError(
                 f"Expected more than 1 value per channel when training, got input size {tuple(shape_of(input))}"
             )
-        out = _standardised(input, axes, eps)
+        out = _standardised(x, axes, eps)
         if running_mean is not None:
-            _tracked(running_mean, mean(input, axes), momentum)
+            _tracked(running_mean, mean(x, axes), momentum)
         if running_var is not None:
-            _tracked(running_var, var(input, axes), momentum)
+            _tracked(running_var, var(x, axes), momentum)
     else:
-        out = (input - _channels(running_mean, ndim)) * rsqrt(_channels(running_var, ndim) + eps)
-    return _affine(out, *(None if x is None else _channels(x, ndim) for x in (weight, bias)))
+        out = _by_running(x, running_mean, running_var, eps)
+    return _of_dtype(_affine(out, *(None if p is None else _channels(p, ndim) for p in (weight, bias))), input)
 
 
 @_nn
@@ -196,21 +208,21 @@ def instance_norm(
     eps: float = 1e-5,
 ) -> Any:
     """Standardised per sample and channel (axes 0 and 1)."""
-    ndim = len(shape_of(input))
+    ndim, x = len(shape_of(input)), cast_wide(input)
     axes = tuple(range(2, ndim))
     if use_input_stats:
         if math.prod(shape_of(input)[2:]) == 1:
             raise ShapeError(
                 f"Expected more than 1 spatial element when training, got input size {tuple(shape_of(input))}"
             )
-        out = _standardised(input, axes, eps)
+        out = _standardised(x, axes, eps)
         if running_mean is not None:
-            _tracked(running_mean, mean(mean(input, axes), 0), momentum)
+            _tracked(running_mean, mean(mean(x, axes), 0), momentum)
         if running_var is not None:
-            _tracked(running_var, mean(var(input, axes), 0), momentum)
+            _tracked(running_var, mean(var(x, axes), 0), momentum)
     else:
-        out = (input - _channels(running_mean, ndim)) * rsqrt(_channels(running_var, ndim) + eps)
-    return _affine(out, *(None if x is None else _channels(x, ndim) for x in (weight, bias)))
+        out = _by_running(x, running_mean, running_var, eps)
+    return _of_dtype(_affine(out, *(None if p is None else _channels(p, ndim) for p in (weight, bias))), input)
 
 
 @_nn

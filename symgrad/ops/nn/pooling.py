@@ -23,6 +23,7 @@ from symgrad.ops.nn.convolution import patches, per_axis
 from symgrad.ops.noise import drawn
 from symgrad.ops.reductions.extremes import argmax_of_pool_op
 from symgrad.ops.reductions.sums import cast, sum_op
+from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.padding import pad_axes
 from symgrad.ops.shapes.shaping import reshape, squeeze
@@ -81,6 +82,7 @@ def _divisors(
 
 
 def _avg_pool(rank: int) -> Any:
+    @rounded_once
     def call(
         input: Any,
         kernel_size: Any,
@@ -116,6 +118,7 @@ def _published(call: Any, name: str, doc: str) -> Any:
 def _max_pool(rank: int) -> Any:
     name = f"max_pool{rank}d"
 
+    @rounded_once
     def call(
         input: Any,
         kernel_size: Any,
@@ -212,6 +215,7 @@ def _target(name: str, output_size: Any, x: Any, rank: int) -> tuple[int, ...]:
 def _adaptive_avg(rank: int) -> Any:
     name = f"adaptive_avg_pool{rank}d"
 
+    @rounded_once
     def call(input: Any, output_size: Any) -> Any:
         target = _target(name, output_size, input, rank)
         x, lead = _planes(input, rank)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import as_dtype, is_narrow, torch_name
+from symgrad.dtypes import as_dtype, torch_name
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import Op, Spec, front, multilinear, primitive, shape_of
 from symgrad.ops.elementwise.arithmetic import ratio
@@ -158,16 +158,6 @@ def kept_whole(total: Any, dtype: Any) -> Any:
 def cast(x: Any, dtype: Any) -> Any:
     """``x`` in another dtype."""
     return cast_op(x, dtype=as_dtype(dtype).name)
-
-
-def cast_wide(x: Any) -> Any:
-    """In float32 where squares of float16 overflow and bfloat16 has too few digits for a sum."""
-    return cast(x, "float32") if is_narrow(x.dtype) else x
-
-
-def cast_back(out: Any, dtype: Any) -> Any:
-    """What was computed of :func:`cast_wide` arguments in their own dtype again."""
-    return cast(out, dtype) if is_narrow(dtype) else out
 
 
 cast_op: Op = primitive(

@@ -11,6 +11,7 @@ from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.arithmetic import clone
+from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.shapes.joining import cat, narrow, narrow_op
 from symgrad.ops.shapes.shaping import expand, flip
 
@@ -117,11 +118,16 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
         return constant_pad_nd(input, pad, 0 if value is None else value)
     if mode not in ("reflect", "replicate", "circular"):
         raise UnsupportedMode(f"Unrecognised padding mode {mode}: 'constant', 'reflect', 'replicate' or 'circular'.")
-    x = input
-    for axis, (before, after) in _widths(pad, len(shape_of(input))).items():
+    return _new(input, _continued(input, pad, mode))
+
+
+@rounded_once
+def _continued(x: Any, pad: Sequence[int], mode: str) -> Any:
+    """A border of entries of the array itself."""
+    for axis, (before, after) in _widths(pad, len(shape_of(x))).items():
         cut = (min(before, 0), min(after, 0))
         if any(cut) and mode == "circular":  # the period is what is left after the cut
             x, cut = pad_axes(x, {axis: cut}), (0, 0)
         x = _bordered(x, axis, before, after, mode)
         x = pad_axes(x, {axis: cut}) if any(cut) else x
-    return _new(input, x)
+    return x

@@ -1,0 +1,52 @@
+"""Half precision in float32 from end to end, for functions of several ops that are one kernel in torch.
+
+An op rounds its result to half precision.  Where torch has one kernel for what is several ops here, it rounds once,
+and a sum of rounded parts may have lost the digits that the kernel keeps.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from symgrad.dtypes import is_narrow
+from symgrad.ops.reductions.sums import cast
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def cast_wide(x: Any) -> Any:
+    """In float32 where squares of float16 overflow and bfloat16 has too few digits for a sum."""
+    return cast(x, "float32") if is_narrow(getattr(x, "dtype", None)) else x
+
+
+def cast_back(out: Any, dtype: Any) -> Any:
+    """What was computed of :func:`cast_wide` arguments in their own dtype again."""
+    return cast(out, dtype) if is_narrow(dtype) else out
+
+
+def rounded_once(call: F) -> F:
+    """``call(input, …)`` in float32 where all that is given is of one half precision; the results are rounded once."""
+
+    @functools.wraps(call)
+    def run(input: Any, *args: Any, **options: Any) -> Any:
+        dtype = getattr(input, "dtype", None)
+        if not is_narrow(dtype) or not _alike(dtype, args, options):
+            return call(input, *args, **options)
+        wide = {name: cast_wide(value) for name, value in options.items()}
+        out = call(cast_wide(input), *map(cast_wide, args), **wide)
+        return tuple(_rounded(part, dtype) for part in out) if isinstance(out, tuple) else _rounded(out, dtype)
+
+    return run  # type: ignore[return-value]
+
+
+def _alike(dtype: Any, args: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    """Whether all floating operands have this dtype."""
+    others = (getattr(x, "dtype", dtype) for x in (*args, *options.values()))
+    return all(d is dtype or d == dtype or d is None or d.kind in "bui" for d in others)
+
+
+def _rounded(out: Any, dtype: Any) -> Any:
+    """A result in the operands' dtype; places of entries stay integers."""
+    return cast(out, dtype) if out.dtype.kind == "f" else out
