@@ -48,6 +48,10 @@ class Op:
     spelled     formulas hold the definition in place of the op
     expanded    formulas hold the op, and where they are read they show the definition
     code        ``(*argument texts, **params) -> text``; None means "call the kernel as a helper function"
+    weak        whether the kernel takes Python numbers among its operands as they are, and not as NumPy's scalars only;
+                None: where the op is elementwise
+    boxed       True where the kernel gives an array of no axes, and no scalar, for operands without axes
+    aliased     True where NumPy's result shows the operand's memory though torch's does not
     sympy       name of the SymPy function, for elementwise ops that SymPy has
     digits      the op in many digits: a function ``(mp, *numbers, **params)`` in the arithmetic of a context of mpmath,
                 of arrays where the op is not elementwise; "kernel" where the kernel takes any numbers (those of views
@@ -82,6 +86,8 @@ class Op:
     entrywise   True where each entry of the result is made of the operands' entries at its place: elementwise ops, and
                 those primitives that have rules of their own only because of dtypes or parameters
     linear      of a primitive: linear over the reals in its first operand, the only one that has a derivative
+    stacks      True of a primitive of several operands that acts on stacks of them once its axis parameters are moved
+                behind the new axes in front, as those that are linear in their only operand do
     triangle    True where only one triangle of a matrix is read: it stands for a symmetric one
     orthonormal  the axes of a matrix over which its product with itself is the identity
     fails       torch's words where LAPACK finds no result
@@ -140,6 +146,9 @@ class Op:
     define: Rule | None
     define_symbolic: Callable[..., Any] | None
     code: Callable[..., str] | None
+    weak: bool | None
+    boxed: bool | None
+    aliased: bool | None
     size_params: tuple[str, ...] | None
     spare: tuple[int, ...] | None
     spelled: bool | None
@@ -156,6 +165,7 @@ class Op:
     identity: bool | None
     entrywise: bool | None
     linear: bool | None
+    stacks: bool | None
     triangle: bool | None
     orthonormal: tuple[int, ...] | None
     fails: str | None

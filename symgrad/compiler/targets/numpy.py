@@ -22,6 +22,7 @@ from symgrad.dtypes import get_default_dtype, is_floating, promote, weak_with
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
 from symgrad.op import Op
+from symgrad.op.operators import ARITHMETIC
 from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.ops.linalg import contraction
 from symgrad.ops.shapes.sizes import letters_of, size_value, spaced
@@ -29,9 +30,8 @@ from symgrad.ops.shapes.sizes import letters_of, size_value, spaced
 FRAME = "_lambdifygenerated"
 """The function name that lambdify writes; the program's own name replaces it."""
 
-_ARITHMETIC = {"add", "sub", "mul", "div", "neg", "pow", "floor_divide", "remainder"}
-_CHOSEN = {"guard", "defined", "masked"}
-_NOT_SCALAR = {"where", "reshape", "squeeze", "permute", "unsqueeze", "cast", "expand", "real", "imag", "conj"}
+_OPERATORS = frozenset({*ARITHMETIC.values(), "neg"})
+"""Ops whose texts are operators: of Python numbers they make a Python number."""
 _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 _HELPER = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\(")
 
@@ -130,7 +130,7 @@ class Writer:
             self._need(name)
         if op.size_params:
             self._note_sizes(term, text)
-        if term in self.weak and op.name not in _ARITHMETIC:
+        if term in self.weak and op.name not in _OPERATORS:
             return f"float({text})"
         return str(text)
 
@@ -145,9 +145,7 @@ class Writer:
             return texts if natural == term.dtype else [texts[0], _typed_number(texts[1], term.dtype), texts[2]]
         if term.op.name == "beside" and term.args[0] in self.weak and term.dtype != np.float64:
             return [_typed_number(texts[0], term.dtype), *texts[1:]]
-        if term.op.name not in _CHOSEN and (
-            term.op.kind == "elementwise" or term.op.name in ("where", "einsum", "complex")
-        ):
+        if term.op.kind == "elementwise" if term.op.weak is None else term.op.weak:
             wanted = [isinstance(a.number, complex) for a in term.args]
         else:
             wanted = [a in self.weak for a in term.args]
@@ -241,8 +239,8 @@ class Writer:
         if term.dtype is not None and term.dtype != output.dtype:
             return _as_dtype(text, output.dtype, term.shape)
         if _is_view(term):
-            return f"{closed(text)}.copy()" + ("[()]" if not term.shape and term.op.name in _NOT_SCALAR else "")
-        if not term.shape and (term.op.name in _NOT_SCALAR or text.startswith("np.einsum")):
+            return f"{closed(text)}.copy()" + ("[()]" if not term.shape and term.op.boxed else "")
+        if not term.shape and (term.op.boxed or text.startswith("np.einsum")):
             return f"{closed(text)}[()]"
         return text
 
@@ -389,7 +387,7 @@ def _is_view(term: Term) -> bool:
     """Whether a result would share memory with an argument, or be a read-only broadcast."""
     if term.op.name == "expand" or (term.op.name == "einsum" and len(term.args) == 1):
         return True
-    while term.op.view is not None or term.op.name == "flip":  # which is a view in NumPy, though not in torch
+    while term.op.view is not None or term.op.aliased:
         term = term.args[0]
     return term.op is SYMBOL
 

@@ -311,6 +311,7 @@ complex_op: Op = primitive(
     refuses="c",
     domain="real",
     define=lambda x, y: x + 1j * y,
+    weak=True,
     digits=digits.complex_of,
     expanded=True,
     doc="x + iy, part by part: an infinite part leaves the other what it is.",

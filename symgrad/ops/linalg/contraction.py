@@ -311,6 +311,7 @@ einsum_op: Op = multilinear(
     _contract_spec,
     infer=_infer_contract,
     code=_contract_code,
+    weak=True,
     size_params=("shape",),
     variadic=True,
     node=_contract_node,

@@ -212,6 +212,7 @@ matrix_exp_frechet_op: Op = primitive(
     ),
     infer=lambda x, e: x,
     dtypes="float",
+    stacks=True,
     domain="square",
     latex=r"\mathrm{{L}}_{{\exp}}\left({0}, {1}\right)",
     digits=digits.by_matrix(digits.matrix_exp_frechet),

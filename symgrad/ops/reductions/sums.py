@@ -170,6 +170,7 @@ cast_op: Op = primitive(
     result=lambda _, dtype: as_dtype(dtype),
     node="ToCopy",
     code=lambda x, dtype: f'np.asarray({x}).astype("{dtype}")',
+    boxed=True,
     domain="real",
     copy=True,
     digits=digits.cast,

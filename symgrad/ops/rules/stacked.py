@@ -13,12 +13,6 @@ from symgrad.op import Op, lookup, shape_of
 from symgrad.ops.indexing.getitem import Index, axes_in_front
 from symgrad.ops.linalg.contraction import contract
 
-_MATRICES = frozenset({"tril", "triu", "adjoint"})
-"""Ops of the last two axes, which leave leading ones alone."""
-
-_SHIFTED = frozenset({"cat", "stack", "matrix_exp_frechet"})
-"""Primitives of several operands that have a stacked form, as those that are linear in their only one do."""
-
 _LEAD = 1_000_000
 """Labels of the new axes, far from those that ops use."""
 
@@ -34,7 +28,7 @@ def stacked(
     the sizes of the stack's axes, ``shape`` is that of one result.
     """
     k = len(lead)
-    if op.entrywise or op.name in _MATRICES:
+    if op.entrywise:
         ranked = [a if one is None else _ranked(a, len(shape) - len(one), k) for a, one in zip(args, own, strict=True)]
         return op(*ranked, **params)
     if op.kind == "multilinear":
@@ -43,7 +37,7 @@ def stacked(
         new = labels_of(lead, *labels, output)
         inputs = tuple(x if one is None else new + x for x, one in zip(labels, own, strict=True))
         return contract(args, inputs, new + tuple(x for x in output if x is not None), lead + shape)
-    shifted = (op.linear and (len(args) == 1 or "index" in params)) or op.name in _SHIFTED
+    shifted = op.stacks or (op.linear and (len(args) == 1 or "index" in params))
     return _shifted(op, args, own, params, lead) if shifted else None
 
 
