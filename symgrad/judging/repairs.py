@@ -27,6 +27,7 @@ from symgrad.formula.term import (
 )
 from symgrad.judging.points import Point
 from symgrad.op import lookup
+from symgrad.op.operators import WRITTEN
 from symgrad.sources.sampling import value
 
 BUDGET = 1500
@@ -170,7 +171,7 @@ def _powers(t: Term) -> Iterator[Change]:
         yield "exponent", t, op("mul", t.args[0], t.args[1]), (-1, 1)
         yield "exponent", t, op("div", op("div", *t.args), t.args[1]), (-1, -2)
     if (t.args and t.op.name in ("norm", "det")) or (
-        (t.op is SYMBOL or t.op.kind == "elementwise") and t.op.name not in _PLAIN
+        (t.op is SYMBOL or t.op.kind == "elementwise") and t.op.name not in WRITTEN
     ):
         yield "exponent", t, op("mul", t, t), (1, 2)
         yield "exponent", t, op("mul", op("mul", t, t), t), (1, 3)
@@ -178,19 +179,10 @@ def _powers(t: Term) -> Iterator[Change]:
         yield "exponent", t, op("sqrt", t), (1, Fraction(1, 2))
 
 
-_PLAIN = ("add", "sub", "mul", "div", "neg", "pow", "where", "cast")
-_TWINS = {
-    "sin": ("cos",), "cos": ("sin",), "tanh": ("sigmoid",), "sigmoid": ("tanh",), "exp": ("log",),
-    "log": ("exp", "log2", "log10"),
-    "sinh": ("cosh",), "cosh": ("sinh",), "abs": ("sign",), "sign": ("abs",), "relu": ("sign",), "trace": ("sum",),
-    "logabsdet": ("det",), "det": ("logabsdet",), "erf": ("erfc",), "erfc": ("erf",),
-}  # fmt: skip
-
-
 def _functions(t: Term) -> Iterator[Change]:
+    for twin in t.op.twins or ():
+        yield "function", t, op(twin, t.args[0]), (t.op.name, twin)
     if t.op.kind == "elementwise" and len(t.args) == 1 and t.op.name != "neg":
-        for twin in _TWINS.get(t.op.name, ()):
-            yield "function", t, op(twin, t.args[0]), (t.op.name, twin)
         yield "function", t, t.args[0], (t.op.name, "")
     if t.op.name in ("sum", "mean", "trace") and t.args[0].ndim:
         yield "sum", t, t.args[0], None

@@ -19,6 +19,9 @@ ARITHMETIC = {
 }
 """The arithmetic operators, which have a reflected form, and their ops."""
 
+WRITTEN = frozenset({*ARITHMETIC.values(), "neg"})
+"""Ops whose texts are operators, and no calls of functions."""
+
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 """The operators that compare, called as their ops are."""
 

@@ -97,6 +97,7 @@ class Op:
     chooses     True where values may be left out: a warning about one of these means nothing
     opposite    of a comparison: the name of the one that holds where it does not
     turned      of a comparison: the name of the one that says the same with the operands exchanged
+    twins       names of the functions that people write in its place by mistake, or it in theirs
     domain      sampling interval per input, for the op-table test and the docs card
     example     what shows on its card what the op does, where numbers of its domain do not: operands, as a number, a
                 list, "vector" or "matrix", and the parameters last
@@ -175,6 +176,7 @@ class Op:
     chooses: bool | None
     opposite: str | None
     turned: str | None
+    twins: tuple[str, ...] | None
     domain: Any
     example: tuple[Any, ...] | None
     kinks: Any

@@ -39,7 +39,7 @@ _UNDEFINED = (
 def cancelled(term: Term, values: dict[str, Any], sizes: dict[str, int]) -> float:
     """The largest number that is added to another on the way to a value: what may cancel, and leave its rounding."""
     largest = 0.0
-    parts = {a for t in postorder([term]) if t.op.name in _ADDING for a in t.args if a.args}
+    parts = {a for t in postorder([term]) if _adds(t) for a in t.args if a.args}
     for part in parts if len(parts) <= 40 else ():
         found = value(part, values, sizes)
         if found is not None and np.all(np.isfinite(found)):
@@ -47,7 +47,12 @@ def cancelled(term: Term, values: dict[str, Any], sizes: dict[str, int]) -> floa
     return largest
 
 
-_ADDING = frozenset({"add", "sub", "sum", "matmul", "trace"})
+def _adds(term: Term) -> bool:
+    """Whether entries of the operands are added up: terms of a sum, or all along an axis that the result has not."""
+    if term.op.kind == "multilinear":
+        labels, output = term.op.einsum(*(a.shape for a in term.args), **term.params)
+        return not set().union(*labels) <= set(output)
+    return term.op.partials is not None and len(term.args) == 2 and set(term.op.partials) <= {1, -1}
 
 
 def letters_of(*terms: Term) -> list[str]:

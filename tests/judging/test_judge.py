@@ -226,6 +226,20 @@ def test_functions_tensors_and_hessians():
     assert sg.judge("x*sin(x)", of="sin(x)*x")
 
 
+@pytest.mark.parametrize(
+    ("text", "f"),
+    [
+        (r"\det(X)", lambda X: sg.linalg.slogdet(X).logabsdet),
+        ("2*sign(x)", lambda x: 2 * x.abs()),
+        ("sum(cos(x))", lambda x: x.sin().sum()),
+    ],
+    ids=["det", "sign", "cos"],
+)
+def test_functions_taken_for_each_other(text, f):
+    """The mistake is named, of functions of entries and of matrices."""
+    assert sg.judge(text, of=f).diagnosis.kind == "function"
+
+
 def test_assumptions():
     verdict = sg.judge("2*W@x", of="x@W@x", wrt="x")
     assert verdict.diagnosis.kind == "assumption"

@@ -22,7 +22,7 @@ from symgrad.dtypes import get_default_dtype, is_floating, promote, weak_with
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
 from symgrad.op import Op
-from symgrad.op.operators import ARITHMETIC
+from symgrad.op.operators import WRITTEN
 from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.ops.linalg import contraction
 from symgrad.ops.shapes.sizes import letters_of, size_value, spaced
@@ -30,8 +30,6 @@ from symgrad.ops.shapes.sizes import letters_of, size_value, spaced
 FRAME = "_lambdifygenerated"
 """The function name that lambdify writes; the program's own name replaces it."""
 
-_OPERATORS = frozenset({*ARITHMETIC.values(), "neg"})
-"""Ops whose texts are operators: of Python numbers they make a Python number."""
 _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 _HELPER = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\(")
 
@@ -130,7 +128,7 @@ class Writer:
             self._need(name)
         if op.size_params:
             self._note_sizes(term, text)
-        if term in self.weak and op.name not in _OPERATORS:
+        if term in self.weak and op.name not in WRITTEN:  # operators make Python numbers of Python numbers
             return f"float({text})"
         return str(text)
 

@@ -26,7 +26,6 @@ LARGEST = 120
 VARIABLES = 6
 """So are those of more arrays."""
 
-_ALONG = frozenset({"softmax", "log_softmax", "logsumexp", "norm"})
 _NAIVE = {"exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "atan", "sinh", "cosh", "abs", "hypot", "pow"}
 _NAIVE |= {"scaled_reciprocal", "reciprocal"}
 """Ops that a formula with something to lose has one of; where activations count, these, too."""
@@ -76,12 +75,15 @@ def _remade(term: Term, args: tuple[Any, ...]) -> Term:
 
 
 def _named(term: Term, args: tuple[Any, ...]) -> Any:
-    """Sums of exponentials and squares along an axis as the functions for them; x/hypot(x, y) as a guarded quotient."""
+    """Sums of exponentials and squares along an axis as the functions for them; x/hypot(x, y) as a guarded quotient.
+
+    Other spellings entry by entry are found later, where digits are lost.
+    """
     made = _remade(term, args)
     if made.op.name == "ratio" and made.args[1].op.name == "hypot":
         return lookup("guard")(lookup("div")(*made.args), lookup("ne")(made.args[1], number(0)))
     other = respelled(made)
-    return made if other is None or other[0].op.name not in _ALONG else other[0]
+    return made if other is None or other[0].op.entrywise else other[0]
 
 
 def _readable(term: Term) -> bool:

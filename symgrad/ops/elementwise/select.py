@@ -249,6 +249,7 @@ real_sign: Op = elementwise(
     domain="off-zero",
     kinks=(0,),
     digits=digits.sign,
+    twins=("abs",),
     doc="-1, 0 or 1; derivative 0.",
 )
 complex_sign: Op = primitive(
@@ -290,6 +291,7 @@ abs_: Op = publish(
         kinks=(0,),
         digits=digits.by_entry(lambda mp, x: abs(x)),
         parity="even",
+        twins=("sign",),
         doc="Absolute value; derivative 0 at 0.",
     ),
     "abs",
@@ -342,6 +344,7 @@ relu: Op = by_parts(
         fused=("ThresholdBackward", -1),
         latex=r"\operatorname{{relu}}\left({0}\right)",
         digits=lambda mp, x: digits.larger(mp, x, mp.mpf(0)),
+        twins=("sign",),
         doc="max(x, 0); derivative 0 at 0.",
     )
 )

@@ -40,6 +40,7 @@ exp: Op = _smooth(
     domain="real",
     single=smooth(np.exp),
     overflows=True,
+    twins=("log",),
     doc="e to the x.",
 )
 exp2: Op = _smooth(
@@ -75,6 +76,7 @@ log: Op = _smooth(
     single=smooth(np.log),
     digits=digits.log,
     regular=(0, "{} > 0"),
+    twins=("exp", "log2", "log10"),
     doc="Natural logarithm.",
 )
 log2: Op = _smooth(
@@ -155,6 +157,7 @@ sin: Op = _smooth(
     domain="real",
     single=smooth(np.sin),
     parity="odd",
+    twins=("cos",),
     doc="Sine (radians).",
 )
 cos: Op = _smooth(
@@ -165,6 +168,7 @@ cos: Op = _smooth(
     domain="real",
     single=smooth(np.cos),
     parity="even",
+    twins=("sin",),
     doc="Cosine (radians).",
 )
 tan: Op = _smooth(
@@ -213,6 +217,7 @@ sinh: Op = _smooth(
     domain="real",
     parity="odd",
     overflows=True,
+    twins=("cosh",),
     doc="Hyperbolic sine.",
 )
 cosh: Op = _smooth(
@@ -222,6 +227,7 @@ cosh: Op = _smooth(
     domain="real",
     parity="even",
     overflows=True,
+    twins=("sinh",),
     doc="Hyperbolic cosine.",
 )
 tanh: Op = _smooth(
@@ -233,6 +239,7 @@ tanh: Op = _smooth(
     domain="real",
     single=smooth(np.tanh),
     parity="odd",
+    twins=("sigmoid",),
     doc="Hyperbolic tangent.",
 )
 asinh: Op = _smooth(
@@ -338,6 +345,7 @@ sigmoid: Op = _smooth(
     single=single.real(single.sigmoid, kernels.sigmoid),
     digits=lambda mp, x: 1 / (1 + mp.exp(-x)),
     quiet="over",
+    twins=("tanh",),
     doc="The logistic function 1/(1 + e^-x).",
 )
 gated: Op = _elementwise(

@@ -165,6 +165,7 @@ det_op: Op = primitive(
     single=single.real(single.det, np.linalg.det),
     code=lambda x: f"np.linalg.det({x})",
     digits=digits.by_matrix(digits.det),
+    twins=("logabsdet",),
     doc="Determinant of square matrices.",
 )
 
@@ -201,6 +202,7 @@ logabsdet_op: Op = primitive(
     domain="invertible",
     latex=r"\log\left|\det\left({0}\right)\right|",
     digits=digits.by_matrix(digits.logabsdet),
+    twins=("det",),
     doc="log|det| of square matrices.",
 )
 slogdet_sign_op: Op = primitive(

@@ -26,6 +26,7 @@ erf: Op = _special(
     domain="real",
     latex=r"\operatorname{{erf}}\left({0}\right)",
     parity="odd",
+    twins=("erfc",),
     doc="Error function.",
 )
 erfc: Op = _special(
@@ -36,6 +37,7 @@ erfc: Op = _special(
     domain="real",
     latex=r"\operatorname{{erfc}}\left({0}\right)",
     overflows=True,
+    twins=("erf",),
     doc="Complementary error function 1 - erf(x).",
 )
 lgamma: Op = _special(
