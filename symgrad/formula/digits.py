@@ -77,6 +77,24 @@ def _dtype(array: Any) -> Any:
     return array.dtype if array.dtype != object else complex if is_complex(array) else float
 
 
+_REDUCING = ("exp", "sin", "cos", "tan", "cot", "sinh", "cosh", "tanh")
+"""Functions that need as many bits of π or log 2 as their argument has before the point."""
+_LONGEST = 2**15
+"""How many bits that may be: a millisecond's work. e^e^(10^12) would otherwise be worked at for ever."""
+
+
+def _bounded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of mpmath that refuses numbers too large for it, which come from e^e^x."""
+
+    def call(x: Any, **named: Any) -> Any:
+        parts = [x._mpf_] if hasattr(x, "_mpf_") else list(getattr(x, "_mpc_", ()))
+        if any(exponent + bits > _LONGEST for _, _, exponent, bits in parts):
+            raise OverflowError(f"{name} of a number beyond 2**{_LONGEST} has no value in many digits")
+        return function(x, **named)
+
+    return call
+
+
 def in_digits(op: Op) -> Callable[..., Any] | None:
     """What an entry says of itself in mpmath's numbers, as a function ``(mp, *arrays, **params)``; None if nothing."""
     said = op.digits
@@ -108,6 +126,8 @@ class Digits:
 
         self.mp: Any = mpmath.MPContext()
         self.mp.dps = digits
+        for name in _REDUCING:
+            vars(self.mp)[name] = _bounded(name, getattr(self.mp, name))
 
     def value(self, root: Term, values: dict[str, Any], sizes: dict[str, int]) -> Any:
         """The value of a formula as an array of mpmath's numbers."""

@@ -137,3 +137,31 @@ def test_what_is_factored_stays_so():
     g = sg.compile(sg.func.grad(lambda x, y: ((1 - x) ** 2 + 100 * (y - x**2) ** 2).sum()), x, y)
     exact = sg.formula("(1 - x)**2 + 100*(y - x**2)**2", shapes="x=;y=", wrt="x").evalf(20, x=x[0], y=y[0])
     np.testing.assert_allclose(g(x, y), float(exact), rtol=1e-6)
+
+
+CLOSE = {
+    "a kernel": lambda a, b, x, y: sg.exp(2 * a) * sg.exp(-0.5 * (x - y) ** 2 / sg.exp(2 * b)) + sg.exp(2 * a - 1),
+    "a mixture": lambda a, b, x, y: sg.log(sg.exp(-a * (x - y) ** 2) + sg.exp(-b * (x - y - 1) ** 2)),
+    "a size": lambda a, b, x, y: sg.exp(a) * sg.sqrt((x - y) ** 2 + b),
+    "a density": lambda a, b, x, y: sg.exp(-((x - y) ** 2) / (2 * a)) / sg.exp(b),
+}
+
+
+@pytest.mark.parametrize("name", CLOSE)
+def test_distances_between_large_numbers_are_not_multiplied_out(name):
+    f = CLOSE[name]
+    args = [np.float64(v) for v in (0.1, 0.2, 1.7e9 + 0.75, 1.7e9)]
+    for transform in (f, sg.func.grad(f, argnums=2)):
+        kept, written = (sg.compile(transform, *args, stable=stable)(*args) for stable in (True, False))
+        np.testing.assert_allclose(kept, written, rtol=1e-14)
+
+
+def test_exponentials_of_exponentials_are_compiled_in_time():
+    args = [np.float64(v) for v in (0.1, 0.2, 0.3)]
+
+    def kernel(a, b, x):
+        return sg.exp(a) * sg.exp(-(x**2) / sg.exp(2 * b)) + sg.exp(a + sg.exp(b))
+
+    for argnum in range(3):
+        f = sg.func.grad(kernel, argnums=argnum)
+        np.testing.assert_allclose(sg.compile(f, *args)(*args), sg.compile(f, *args, stable=False)(*args), rtol=1e-14)

@@ -160,9 +160,12 @@ def _constant(term: Term) -> Any:
 @functools.lru_cache(maxsize=512)
 def _written(scalar: Term) -> Term | None:
     """A formula of scalars that keeps its digits; None where it does so already, or cannot be read."""
-    reader = Reader()
-    try:
-        found = Writer(reader.field)(reader(scalar))
-    except (Unreadable, TooLong, ZeroDivisionError, OverflowError):
-        return None
-    return found if found is not scalar and loses(scalar, found) else None
+    for expands in (True, False):
+        reader = Reader(expands)
+        try:
+            found: Term = Writer(reader.field)(reader(scalar))
+        except (Unreadable, TooLong, ZeroDivisionError, OverflowError):
+            continue
+        if found is not scalar and loses(scalar, found):
+            return found
+    return None

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from symgrad.errors import SymgradError
 from symgrad.formula.digits import in_mpmath
-from symgrad.formula.term import SYMBOL, Term, evaluate, postorder, substitute, symbol
+from symgrad.formula.term import NUMBER, SYMBOL, Term, evaluate, postorder, substitute, symbol
 
 TOLERANCE = 2.0**-47
 """How far a formula may be off before it is written anew."""
 WITNESSES = 5
 """At how many points both are compared with the digits."""
+NEAR = 100.0
+"""Numbers of the formula beyond this are places where a variable may be close to them."""
 
 _TINY = 5e-324
 _SIZES = [10.0**k for k in (-310, -200, -90, -30, -12, -6, -3, 6, 12, 30, 90, 160, 300)]
@@ -29,21 +33,58 @@ def probes(k: int) -> Any:
     return np.concatenate([_FAR[step], _CLOSE, _CLOSE * (1 - k * 2.0**-30)])
 
 
+def _ordinary(names: Sequence[str], constants: Sequence[float]) -> dict[str, Any]:
+    """Values of ordinary sizes, and those where one variable is close to another, or to a number of the formula.
+
+    A spelling that loses digits here, such as (x - y)² multiplied out, is no better for being right far out.
+    """
+    count = len(names)
+    base = np.array([[0.37 + 0.21 * k, -0.61 + 0.3 * k, 1.7 - 0.4 * k] for k in range(count)]).reshape(count, -1)
+    columns = [base]
+    for size in (1e3, -1e9):
+        pairs = [(i, j) for i in range(count) for j in range(i)]
+        for others in base.T:
+            rows = np.repeat(others[:, None], len(pairs), axis=1)
+            for n, (i, j) in enumerate(pairs):
+                rows[[i, j], n] = size, size * (1 - 2.0**-30)
+            columns.append(rows)
+    for c in constants:
+        rows = np.repeat(base, count, axis=1)
+        for k in range(count):
+            rows[k, 3 * k : 3 * k + 3] = c * (1 + np.array([2.0**-30, -(2.0**-20), 0.01]))
+        columns.append(rows)
+    return dict(zip(names, np.concatenate(columns, axis=1), strict=True))
+
+
 def loses(scalar: Term, better: Term) -> bool:
     """Whether ``better``, which is equal to a formula of scalars in exact arithmetic, is nearer to the exact values.
 
-    Where they agree up to a few roundings, it is not asked which of them is.
+    Where they agree up to a few roundings, it is not asked which of them is.  At ordinary places it must not be worse.
     """
-    marks = [t for t in postorder([scalar]) if t.op is SYMBOL]
-    values = {str(mark.name): probes(k) for k, mark in enumerate(marks)}
+    order = postorder([scalar])
+    marks = [t for t in order if t.op is SYMBOL]
+    names = [str(mark.name) for mark in marks]
     rows = substitute([scalar, better], {mark: symbol(str(mark.name), ("probes",)) for mark in marks})
-    plain, other = (np.broadcast_to(evaluate(t, values), probes(0).shape) for t in rows)
+    constants = [float(t.number) for t in order if t.op is NUMBER and isinstance(t.number, (int, float, Fraction))]
+    ordinary = _ordinary(names, sorted({c for c in constants if abs(c) > NEAR})[:WITNESSES])
+    if min(_votes(rows, better, ordinary, both=True), default=0) < 0:
+        return False
+    return sum(_votes(rows, better, {name: probes(k) for k, name in enumerate(names)})) > 0
+
+
+def _votes(rows: Sequence[Term], better: Term, values: dict[str, Any], both: bool = False) -> list[int]:
+    """Where the two spellings are farthest apart: 1 where ``better`` is nearer to the truth, -1 where it is not.
+
+    ``both``: only where both are finite.
+    """
+    shape = next(iter(values.values())).shape
+    plain, other = (np.broadcast_to(evaluate(t, values), shape) for t in rows)
     with np.errstate(all="ignore"):
         off = np.abs(plain - other) / (np.abs(other) + 4 * _TINY / TOLERANCE)
-    off = np.where(np.isfinite(other), np.where(np.isnan(off), np.inf, off), 0)
+    off = np.where(np.isfinite(other) & (np.isfinite(plain) | (not both)), np.where(np.isnan(off), np.inf, off), 0)
     worst = np.argsort(-off, kind="stable")[:WITNESSES]
     worst = worst[off[worst] > TOLERANCE]
-    return sum(_vote(better, {name: row[k] for name, row in values.items()}, plain[k], other[k]) for k in worst) > 0
+    return [_vote(better, {name: row[k] for name, row in values.items()}, plain[k], other[k]) for k in worst]
 
 
 def _vote(better: Term, values: dict[str, Any], plain: Any, other: Any) -> int:
@@ -54,6 +95,7 @@ def _vote(better: Term, values: dict[str, Any], plain: Any, other: Any) -> int:
         exact = np.asarray(in_mpmath(better, values, n=30))[()]
     except (SymgradError, ArithmeticError, ValueError, TypeError):
         return 0
+    exact = mpmath.mpf(int(exact)) if isinstance(exact, (int, np.integer)) else exact
     if not hasattr(exact, "_mpf_") or not mpmath.isfinite(exact):  # a complex number, a truth value, a pole
         return 0
     with mpmath.workdps(40):

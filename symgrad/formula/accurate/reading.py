@@ -20,10 +20,14 @@ class Unreadable(Exception):
 
 
 class Reader:
-    """Reads the terms of one formula; ``field`` holds the generators."""
+    """Reads the terms of one formula; ``field`` holds the generators.
 
-    def __init__(self) -> None:
+    ``expands``: whether exponents in one variable are multiplied out.
+    """
+
+    def __init__(self, expands: bool = True) -> None:
         self.field = Field()
+        self.expands = expands
         self._read: dict[Term, Ratio] = {}
 
     def __call__(self, root: Term) -> Ratio:
@@ -70,8 +74,14 @@ class Reader:
         return self.field.single(self.field.generator(name, inner))
 
     def exp(self, inner: Ratio, times: Fraction = Fraction(1)) -> Ratio:
-        """e^(times · inner): a product of exponentials of monomials."""
-        poly = inner.polynomial
+        """e^(times · inner): a product of exponentials of monomials.
+
+        Powers and products of sums stay together: (x - y)² has digits that x² - 2xy + y² loses.  Those of one variable
+        are multiplied out if the reader does so.
+        """
+        single = not inner.factors or (list(inner.factors.values()) == [1] and not inner.monomial)
+        single = single or (self.expands and len(self.field.variables(inner)) == 1)
+        poly = inner.polynomial if single else None
         if poly is None:
             poly = {
                 (
