@@ -21,6 +21,7 @@ from symgrad.op import shape_of
 from symgrad.ops.shapes.joining import stack
 from symgrad.tape.backward.engine import Sweep, passed
 from symgrad.tape.backward.narrow import needs_torchs_dtypes
+from symgrad.tape.backward.order import in_order
 from symgrad.tape.formulas.origin import Origin, attach
 from symgrad.tape.forward import dual
 from symgrad.tape.forward.bundle import Bundle, bundled
@@ -138,7 +139,7 @@ def _in_blocks(
         return None
     wanted = [root_of(v) for v in variables if not out_of_reach(v)]
     way = Sweep([(root_of(out), None) for out in outs], wanted, False, True, passed, passed, passed, passed, passed)
-    nodes = way.order()
+    nodes = in_order(way)
     if any(leaf.has_hooks() for leaf in way.leaves) or not all(map(_open, nodes)):
         return None
     largest = max((int(np.prod(node.shape, dtype=int)) for node in nodes), default=0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from operator import attrgetter, length_hint
+from operator import length_hint
 from typing import Any
 
 import numpy as np
@@ -19,15 +19,14 @@ from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import is_complex
 from symgrad.op.partials import same
 from symgrad.ops.calls.still import still
-from symgrad.ops.elementwise.select import beside, guard, where_op
-from symgrad.ops.reductions.sums import cast_op
-from symgrad.ops.rules.fitting import fit, unbroadcast
-from symgrad.ops.shapes.shaping import expand_op
+from symgrad.ops.elementwise.select import beside
+from symgrad.ops.rules.fitting import fit
 from symgrad.ops.torch_nodes.answers import full_name
 from symgrad.tape.backward.freed import nothing_saved
 from symgrad.tape.backward.narrow import needs_torchs_dtypes
+from symgrad.tape.backward.order import in_order, tracked
 from symgrad.tape.backward.siblings import around_hooks, hear_nothing, run_member, siblings_of, tell_missing
-from symgrad.tape.backward.tether import Tied
+from symgrad.tape.backward.zeros import structural
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped, landing
 from symgrad.tape.memory.overlap import OVERLAP
 from symgrad.tape.memory.versions import any_changes, catch_up, check_saved, fresh
@@ -35,15 +34,7 @@ from symgrad.tape.memory.views import out_of_reach
 from symgrad.tape.modes import no_grad
 from symgrad.tape.observers import PackedRow, running, unpacked
 
-_age = attrgetter("sequence_nr")
 _BLOCK = 4096
-
-
-def _tracked(args: tuple[Any, ...], mask: int) -> tuple[Any, ...]:
-    """The arguments that a mask names."""
-    return tuple([arg for i, arg in enumerate(args) if mask >> i & 1])
-
-
 _numbers = itertools.count()
 
 
@@ -95,80 +86,11 @@ class Sweep:
         self.nodes: list[Node] = []
         self._node_set: set[Node] | None = None
 
-    # -------------------------------------------------------------------------------------- order
-
-    def order(self) -> list[Node]:
-        """The nodes to run, newest first; leaves are noted on the way."""
-        seen: set[Node] = set()
-        nodes: list[Node] = []
-        leaves = self.leaves
-        for root, _ in self.roots:
-            if root.__class__ is not Node:
-                leaves[root] = 0
-            elif root not in seen:
-                seen.add(root)
-                nodes.append(root)
-        kind, tied, note, append = Node, Tied, seen.add, nodes.append
-        ends = self.wanted_nodes if self.inside else None
-        for node in nodes:  # which grows meanwhile
-            if ends is not None and node in ends:
-                continue
-            args = node.args
-            if node.mask + 1 != 1 << len(args):
-                args = _tracked(args, node.mask)
-            for arg in args:
-                if type(arg) is not kind and type(arg) is not tied:  # quicker than __class__ where classes vary
-                    leaves[arg] = 0
-                elif arg not in seen:
-                    note(arg)
-                    append(arg)
-        nodes.sort(key=_age, reverse=True)
-        if self.wanted is not None:
-            nodes = self._only_useful(nodes)
-        if [node for node in nodes if node.op.underived]:
-            nodes = self._underived_first(nodes)
-        return nodes
-
-    def _underived_first(self, nodes: list[Node]) -> list[Node]:
-        """In torch an operation without derivative runs as soon as all who use its result have run."""
-        users: dict[Node, int] = dict.fromkeys((node for node in nodes if node.op.underived), 0)
-        for k, node in enumerate(nodes):
-            for arg in _tracked(node.args, self.masks.get(node, node.mask)):
-                if arg.__class__ is Node and arg in users:
-                    users[arg] = k
-        turns = {node: (users[node] + 0.5 if node in users else k) for k, node in enumerate(nodes)}
-        return sorted(nodes, key=turns.__getitem__)
-
-    def _only_useful(self, nodes: list[Node]) -> list[Node]:
-        """Drop nodes that lead to nothing wanted; where only some arguments do, note the narrower mask."""
-        wanted = {id(place) for place in self.wanted or () if not out_of_reach(place)}
-        # A gradient of one output of several is found where all of them come together, so what leads there runs.
-        wanted |= {id(node.args[0]) for node in self.wanted_nodes if node.op.name == "output"}
-        if not self.wanted_nodes and all(id(leaf) in wanted for leaf in self.leaves):
-            return nodes
-        useful = wanted
-        kept = []
-        for node in reversed(nodes):
-            mask = 0
-            last = self.inside and node in self.wanted_nodes
-            for i, arg in enumerate(() if last else node.args):
-                if node.mask >> i & 1 and id(arg) in useful:
-                    mask |= 1 << i
-            if mask:
-                useful.add(id(node))
-            if mask != node.mask:
-                self.masks[node] = mask
-            if id(node) in useful:
-                kept.append(node)
-        self.leaves = {leaf: n for leaf, n in self.leaves.items() if id(leaf) in wanted}
-        kept.reverse()
-        return kept
-
     # -------------------------------------------------------------------------------------- run
 
     def run(self) -> None:
         """Run the sweep: afterwards ``found`` holds the cotangents of the wanted nodes and of the leaves."""
-        nodes = self.order()
+        nodes = in_order(self)
         stale: set[Node] = set()
         if any_changes():
             for node in nodes:
@@ -208,7 +130,7 @@ class Sweep:
         self.eager_leaves = True
         reached = [root for root, _ in self.roots]
         for node in nodes:
-            reached += _tracked(node.args, self.masks.get(node, node.mask))
+            reached += tracked(node.args, self.masks.get(node, node.mask))
         for edge in reached:
             if edge in self.leaves:
                 self.leaves[edge] += 1
@@ -478,7 +400,7 @@ class Sweep:
         for i, (c, before) in enumerate(zip(hooked, results, strict=True)):
             if c is not None:
                 if c is before and (zeros is not None or node.op.structural is not None):
-                    c = self._structural(node, i, c, g, zeros, inputs, inner.get(i))
+                    c = structural(node, i, c, g, zeros, inputs, inner.get(i))
                 self.give(node.args[i], c)
 
     def _run_whole(self, node: Node, inputs: Sequence[Any], g: Any, zeros: Masked | None) -> None:
@@ -531,29 +453,6 @@ class Sweep:
             self.calls.append((node, taken, enumerate(results)))
         return results, inputs, inner
 
-    def _structural(self, node: Node, i: int, c: Any, g: Any, zeros: Masked | None, inputs: Any, inner: Any) -> Any:
-        """Attach to a contribution which of its entries are structural zeros."""
-        shape = node.args[i].raw_shape
-        if node.op.structural is not None and not leaks(node.params):
-            # In a recorded sweep the condition is a tensor, so the zeros follow it in formulas and programs.
-            keep = node.op.structural(i, *inputs[1:])
-            if keep.shape != node.shape:
-                keep = expand_op(keep, shape=node.shape)
-            zeroing, inner = zeroing_of(node.op), g
-            if zeros is not None and zeros.zeroing is zeroing:
-                keep, inner = keep & zeros.keep, zeros.inner
-                c = zeroing(keep, inner) if node.shape == shape and c.dtype == inner.dtype else c
-            elif zeros is not None and zeroing is excepted:
-                # Inside of a branch the points that a rule excepts stay in the value.
-                keep, zeroing, inner = zeros.keep, zeros.zeroing, zeroing(keep, zeros.inner)
-        elif zeros is None or node.op.kind != "elementwise":
-            return c
-        else:
-            keep, zeroing = zeros.keep, zeros.zeroing
-        if node.shape != shape:
-            return Masked(c, unbroadcast(cast_op(keep, dtype="int64"), shape) > 0, zeroing)
-        return Masked(c, keep, zeroing, inner if inner is not None and inner.dtype == c.dtype else None)
-
 
 def _refuse_dtypes(node: Node, bits: int) -> None:
     """Raise torch's error where a derivative cannot be had for operands of these dtypes."""
@@ -563,11 +462,6 @@ def _refuse_dtypes(node: Node, bits: int) -> None:
         if words is not None:
             shown = ", ".join("a number" if dtype is None else torch_name(dtype) for dtype in dtypes)
             raise DtypeError(f"{words} ({op.name} of {shown}: cast them to one dtype before the operation)")
-
-
-def leaks(params: dict[str, Any] | None) -> bool:
-    """Whether a ``where`` was called under torch's convention, so that its branches have no structural zeros."""
-    return params is not None and bool(params.get("leaks"))
 
 
 def passed(_: Any, g: Any, *__: Any) -> Any:
@@ -583,18 +477,3 @@ def _fused(node: Node, c: Any, g: Any) -> None:
         incoming = (g if g._node is None else g._node) if getattr(g, "_requires_grad", False) else None
         read = () if reads is None else (node,) if reads < 0 else (node.args[reads],)
         Labelled.on(made, full_name(word), (incoming, *read))
-
-
-def branch_taken(keep: Any, c: Any) -> Any:
-    """A cotangent with zeros where a branch was not taken."""
-    return where_op(keep, c, 0)
-
-
-def excepted(keep: Any, c: Any) -> Any:
-    """A cotangent with zeros at the points that a rule excepts."""
-    return guard(c, keep)
-
-
-def zeroing_of(op: Any) -> Callable[[Any, Any], Any]:
-    """How the zeros of an op's cotangent are put in again."""
-    return excepted if op is guard else branch_taken
