@@ -15,12 +15,21 @@ FRONTS: dict[str, Front] = {}
 
 
 class Front:
-    """A public name: the function users call, and whether it is a tensor method and a function."""
+    """A public name: the function users call, whether it is a tensor method and a function, and names of arguments."""
 
-    __slots__ = ("call", "function", "method", "name", "op")
+    __slots__ = ("call", "function", "method", "name", "op", "words")
 
-    def __init__(self, name: str, call: Callable[..., Any], op: Op | None, method: bool, function: bool):
+    def __init__(
+        self,
+        name: str,
+        call: Callable[..., Any],
+        op: Op | None,
+        method: bool,
+        function: bool,
+        words: dict[str, str] | None,
+    ):
         self.name = name
+        self.words = words or {}
         self.call = call
         self.op = op
         self.method = method
@@ -36,9 +45,9 @@ def front(
     """
 
     def publish(call: F) -> F:
-        public = with_words(with_numpy_names(call), words) if words else with_numpy_names(call)
+        public = with_numpy_names(call)
         for name in names or (call.__name__.rstrip("_"),):
-            FRONTS[name] = Front(name, public, op, method, function)
+            FRONTS[name] = Front(name, public, op, method, function, words)
         return call
 
     return publish
@@ -77,5 +86,5 @@ def with_words(call: Callable[..., Any], words: dict[str, str]) -> Callable[...,
 def publish(op: Op, *names: str, method: bool = True, function: bool = True) -> Op:
     """Publish the op itself, for ops whose call needs no reading of arguments."""
     for name in names or (op.name,):
-        FRONTS[name] = Front(name, op, op, method, function)
+        FRONTS[name] = Front(name, op, op, method, function, op.words)
     return op

@@ -118,6 +118,7 @@ class Op:
                 besides the cotangent (-1 the output, None nothing)
     once        True where a derivative of several ops is rounded once in half precision, as torch has one kernel for
                 it; when the pass is recorded torch takes the steps
+    words       other names that torch has for its arguments, with those of the call (``input`` and ``other``)
     variadic    True when the op takes any number of arrays (``cat``, ``stack``, ``einsum``)
     """
 
@@ -192,6 +193,7 @@ class Op:
     indirect: Any
     fused: tuple[str, int | None] | None
     once: bool | None
+    words: dict[str, str] | None
     _needs: dict[tuple[int, bool, bool], tuple[tuple[int, ...], tuple[int, ...]]]
 
     __slots__ = tuple(__annotations__)

@@ -34,6 +34,23 @@ def misused(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
     return kind(f"{name}({given}): {_INNER.sub('', str(error))}.{called}")
 
 
+_FIRST = ("input", "A", "x", "a", "x1")
+"""What torch calls a function's first argument, also for NumPy's sake."""
+
+
+def reworded(function: Any, kwargs: dict[str, Any], words: dict[str, str]) -> dict[str, Any] | None:
+    """The arguments of a call that failed, by the names that they have here; None where torch's are no others."""
+    if not kwargs:
+        return None
+    names = list(inspect.signature(function).parameters)
+    made = {}
+    for name, value in kwargs.items():
+        if name not in names:
+            name = words.get(name) or (names[0] if name in _FIRST else "other" if name == "x2" else name)
+        made[name] = value
+    return made if made.keys() != kwargs.keys() and len(made) == len(kwargs) else None
+
+
 _INNER = re.compile(r"^[\w.<>]+\(\) ")
 """The name that Python's error gives the function by, which is that of a part of it."""
 _BARE = re.compile(r"(tuple|list|string) index out of range|to unpack|zip\(\)|^$")

@@ -12,8 +12,9 @@ import numpy as np
 from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError, DtypeError, ShapeError
 from symgrad.op import FRONTS, Op, lookup, register_carrier
+from symgrad.op.fronts import with_words
 from symgrad.op.operators import ARITHMETIC, COMPARISONS
-from symgrad.ops.calls.naming import INPLACE, SPACES, by_name
+from symgrad.ops.calls.naming import INPLACE, SPACES, WORDS, by_name
 from symgrad.ops.elementwise.arithmetic import over_tensor
 from symgrad.ops.elementwise.bits import inverted
 from symgrad.ops.indexing.getitem import getitem
@@ -21,7 +22,7 @@ from symgrad.ops.torch_nodes.labels import COMPUTING, KEPT, LABELS, SCALING, Arr
 from symgrad.ops.torch_nodes.rewrites import OF_FUNCTIONS
 from symgrad.tape import fast, record
 from symgrad.tape.backward.siblings import join
-from symgrad.tape.explaining import MISUSE, misused
+from symgrad.tape.explaining import MISUSE, misused, reworded
 from symgrad.tape.folding import folding
 from symgrad.tape.graph import Labelled, Node
 from symgrad.tape.memory.inplace import reshape_inplace
@@ -175,13 +176,14 @@ _OUT = {
 """Single ones of other namespaces."""
 
 
-def with_out(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that also takes ``out=``."""
+def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | None = None) -> Callable[..., Any]:
+    """A function that also takes ``out=``, and arguments by torch's other ``words`` for them."""
     code = getattr(function, "__code__", None)
     if code is not None and "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
         return function
     starred = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-    if code is not None and code.co_argcount == 1 and not code.co_kwonlyargcount and not code.co_flags & starred:
+    alone = code is not None and code.co_argcount == 1 and not code.co_kwonlyargcount
+    if alone and code.co_varnames[0] == "input" and not code.co_flags & starred:  # type: ignore[union-attr]
 
         @functools.wraps(function)
         def of_one(input: Any, *, out: Any = None) -> Any:  # what the next does, at a third of the price
@@ -197,19 +199,23 @@ def with_out(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(*args, **kwargs) if out is None else into(out, name, function, args, kwargs)
         except MISUSE as error:
+            if (other := reworded(function, kwargs, words or {})) is not None:
+                return call(*args, out=out, **other)
             raise misused(name, function, args, kwargs, error) from error.__cause__
 
     return call
 
 
-def _explained(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose errors name the call."""
+def _explained(name: str, function: Callable[..., Any], words: dict[str, str]) -> Callable[..., Any]:
+    """A function whose errors name the call, and which takes arguments by torch's other ``words`` for them."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
         except MISUSE as error:
+            if (other := reworded(function, kwargs, words)) is not None:
+                return call(*args, **other)
             raise misused(name, function, args, kwargs, error) from error.__cause__
 
     return call
@@ -428,9 +434,9 @@ _SIZED = {"reshape": "shape", "view": "size", "expand": "size", "broadcast_to": 
 
 def _sized(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of several sizes: one by one, as one sequence, or by name, but not left out."""
-    if name not in _SIZED:
+    word = _SIZED.get(name.removesuffix("_copy"))
+    if word is None:
         return function
-    word = _SIZED[name]
 
     @functools.wraps(function)
     def call(input: Any, *sizes: Any, **named: Any) -> Any:
@@ -498,13 +504,14 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
             call = _several(_SEVERAL[name], call)
         call = _joining(name, call)
         if entry.function:
-            functions[name] = with_out(name, _of_numbers(call) if name in _OF_NUMBERS else call)
+            functions[name] = with_out(name, _of_numbers(call) if name in _OF_NUMBERS else call, entry.words)
         if entry.method and name not in cls.__dict__:
-            setattr(cls, name, call)
+            setattr(cls, name, with_words(call, entry.words) if entry.words else call)
     _bind_operators(cls)
     for name in (*_INPLACE, *INPLACE):
         own = f"{name}_" if f"{name}_" in LABELS else name
-        call = (_reshaping if name in _RESHAPE else _inplace)(_labelling(own, FRONTS[name].call))
+        call = with_words(FRONTS[name].call, words) if (words := FRONTS[name].words) else FRONTS[name].call
+        call = (_reshaping if name in _RESHAPE else _inplace)(_labelling(own, call))
         if name in ("abs", "absolute"):
             call = _real_inplace("abs", call)
         call.__name__ = call.__qualname__ = f"{name}_"
@@ -533,14 +540,15 @@ def _bind_spaces(cls: type) -> None:
             for name, call in members.items()
         }
         names = {name: f"{space}.{name}" for name in whole}
+        words = {name: WORDS.get(names[name], {}) for name in names}
         members.update({name: _rewriting(names[name], _labelling(names[name], whole[name])) for name in names})
         members.update({name: _joining(names[name], members[name]) for name in names})
         if space == "nn.functional":
             members.update({name: by_name(members[name]) for name in names})
         if space in _WITH_OUT:
-            members.update({name: with_out(f"{space}_{name}", call) for name, call in members.items()})
+            members.update({n: with_out(f"{space}_{n}", call, words[n]) for n, call in members.items()})
         else:
-            plain = {name: _explained(name, call) for name, call in members.items()}
+            plain = {name: _explained(name, call, words[name]) for name, call in members.items()}
             members.update(plain | {name: with_out(f"{space}_{name}", members[name]) for name in _OUT.get(space, ())})
 
 

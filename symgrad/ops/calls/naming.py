@@ -10,12 +10,17 @@ from typing import Any
 SPACES: dict[str, dict[str, Callable[..., Any]]] = {}
 """Functions by namespace (``fft``, ``linalg``, ``special``, ``nn.functional``, ``masked``) and name."""
 
+WORDS: dict[str, dict[str, str]] = {}
+"""Other names of parameters, by function as ``space.name``."""
+
 INPLACE: list[str] = []
 """Methods that have an in-place form ``name_`` too."""
 
 
-def within(space: str, *names: str) -> Callable[[Callable[..., Any]], Any]:
+def within(space: str, *names: str, words: dict[str, str] | None = None) -> Callable[[Callable[..., Any]], Any]:
     """Publish a function in a namespace, under ``names`` or its own name.
+
+    ``words`` are other names that torch has for parameters, with those here.
 
     >>> within("nn.functional")(within).__name__ in SPACES["nn.functional"]
     True
@@ -25,6 +30,8 @@ def within(space: str, *names: str) -> Callable[[Callable[..., Any]], Any]:
     def publish(call: Callable[..., Any]) -> Any:
         for name in names or (getattr(call, "name", None) or call.__name__.rstrip("_"),):
             SPACES.setdefault(space, {})[name] = call
+            if words:
+                WORDS[f"{space}.{name}"] = words
         return call
 
     return publish

@@ -238,6 +238,7 @@ power: Op = elementwise(
     numbers="setting",
     node_by_numbers={(False, False): "PowBackward1", (True, False): "PowBackward2"},
     regular=(0, "{} > 0"),
+    words={"exponent": "other"},
     doc="x to the power y; x**0 has derivative 0 at x = 0, as torch.",
 )
 

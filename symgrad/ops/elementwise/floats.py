@@ -93,6 +93,7 @@ heaviside = _extra(
     dtypes=None,
     domain="off-zero",
     digits=lambda mp, x, y: mp.mpf(0) if x < 0 else y if x == 0 else mp.mpf(1),
+    words={"values": "other"},
     doc="0 below 0, y at 0, 1 above; derivative 0, and that of y at 0.",
 )
 

@@ -424,6 +424,7 @@ clamp_min: Op = by_parts(
         kinks=("x = lo",),
         digits=digits.larger,
         numbers="setting",
+        words={"min": "other"},
         doc="x limited from below; derivative 1 at the bound.",
     )
 )
@@ -440,6 +441,7 @@ clamp_max: Op = by_parts(
         kinks=("x = hi",),
         digits=digits.smaller,
         numbers="setting",
+        words={"max": "other"},
         doc="x limited from above; derivative 1 at the bound.",
     )
 )

@@ -167,7 +167,7 @@ def pinverse(input: Any, rcond: float = 1e-15) -> Any:
     return pinv_op(input, atol=0.0, rtol=float(rcond))
 
 
-@in_linalg
+@within("linalg", words={"b": "B"})
 def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Named:
     """The least-squares solution of A X = B, with residuals, rank and singular values (plain numbers)."""
     if len(shape_of(A)) < 2:
@@ -253,7 +253,7 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
     return reshape(inv(reshape(A, n, -1)), *shape[ind:], *shape[:ind])
 
 
-@in_linalg
+@within("linalg", words={"other": "B"})
 def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
     """X with tensordot(A, X) = B."""
     ndim = len(shape_of(A))

@@ -68,7 +68,7 @@ def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out:
 
 
 @_nn
-def one_hot(tensor: Any, num_classes: int = -1) -> Any:
+def one_hot(input: Any, num_classes: int = -1) -> Any:
     """Class numbers as rows with a single 1: shape (…,) becomes (…, num_classes), dtype int64.
 
     ``num_classes`` is one more than the largest class by default.  Raises ``DtypeError`` unless the classes are
@@ -79,17 +79,17 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
-    if tensor.dtype.kind not in "ui":
-        raise DtypeError(f"one_hot is only applicable to index tensors, of an integer dtype; got {tensor.dtype}.")
+    if input.dtype.kind not in "ui":
+        raise DtypeError(f"one_hot is only applicable to index tensors, of an integer dtype; got {input.dtype}.")
     # Without a number of classes the values say how many there are, and a program holds for these values.
-    classes = int(np.max(np.asarray(tensor), initial=-1)) + 1 if num_classes == -1 else num_classes
-    if outside(tensor, classes):
-        values = values_of(tensor)
+    classes = int(np.max(np.asarray(input), initial=-1)) + 1 if num_classes == -1 else num_classes
+    if outside(input, classes):
+        values = values_of(input)
         raise ArgumentError(
             f"Class values must be between 0 and {classes - 1} (num_classes={classes}); found {int(np.min(values))} … "
             f"{int(np.max(values))}."
         )
-    return one_hot_op(tensor, classes=classes, dtype="int64")
+    return one_hot_op(input, classes=classes, dtype="int64")
 
 
 # ------------------------------------------------------------------------------------------ normalisation

@@ -154,7 +154,7 @@ def _extreme_front(name: str, reduce: Any, arg: Any, pairwise: str) -> Any:
         f"Three forms, as torch: the {name} of all entries; with ``dim`` the pair (values, indices), where the "
         "gradient goes to the entry returned; with a second tensor the entrywise one."
     )
-    return front(name)(call)
+    return front(name, words={"other": "dim"})(call)
 
 
 max_ = _extreme_front("max", amax, argmax, "maximum")

@@ -242,7 +242,7 @@ def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
     return tuple(select(input, dim, k) for k in range(shape[axis_of(dim, len(shape))]))
 
 
-@front("split", op=narrow_op, words={"split_size": "split_size_or_sections"})
+@front("split", op=narrow_op, words={"tensor": "input", "split_size": "split_size_or_sections"})
 def split(input: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
     """Ranges of an axis: of one size (the last may be smaller), or of the sizes listed."""
     shape = shape_of(input)

@@ -359,7 +359,7 @@ def _axis_split(name: str, axis: int, least: int) -> Any:
 
 
 vsplit, hsplit, dsplit = _axis_split("vsplit", 0, 2), _axis_split("hsplit", 1, 1), _axis_split("dsplit", 2, 3)
-front("unsafe_split")(split)
+front("unsafe_split", words={"tensor": "input", "split_size": "split_size_or_sections"})(split)
 front("unsafe_chunk")(chunk)
 
 

@@ -337,7 +337,7 @@ entr: Op = _special(
 )
 
 
-@front("polygamma")
+@front("polygamma", words={"n": "input"})  # of the method, whose tensor comes first
 def polygamma(n: Any, input: Any) -> Any:
     """The n-th derivative of the digamma function at x > 0; as a method ``x.polygamma(n)``.
 
