@@ -68,9 +68,12 @@ __version__ = "0.1.0"
 
 _LAZY = {
     "check": "symgrad.check",
+    "chain_matmul": "symgrad.linalg",
     "compile": "symgrad.compiler",
     "copy_graph": "symgrad.tape.pickling",
+    "frobenius_norm": "symgrad.linalg",
     "jit": "symgrad.compiler",
+    "nuclear_norm": "symgrad.linalg",
     "formula": "symgrad.formulas",
     "derive": "symgrad.formulas.steps",
     "digest": "symgrad.formulas",
@@ -93,6 +96,12 @@ _LAZY = {
     "where_list": "symgrad.formulas",
 }
 _ABSENT = {
+    "amp": "computations have the dtypes of their operands (x.bfloat16() makes narrow ones); autocast is there and off",
+    "eig": "torch has removed it; use linalg.eig",
+    "lstsq": "torch has removed it; use linalg.lstsq",
+    "matrix_rank": "torch has removed it; use linalg.matrix_rank",
+    "solve": "torch has removed it; use linalg.solve(A, B), with the arguments in this order",
+    "symeig": "torch has removed it; use linalg.eigh",
     "distributions": "write the log-density with ops: sg.lgamma, sg.log, …",
     "optim": "take the step yourself (with no_grad(): w -= rate * w.grad), or use scipy.optimize",
 }

@@ -8,6 +8,7 @@ tensor(6.)
 from __future__ import annotations
 
 import functools
+import warnings
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,32 @@ def matrix_rank(A: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool =
     largest = FUNCTIONS["amax"](sizes, -1, True) if shape_of(sizes)[-1] else 0.0
     limit = FUNCTIONS["maximum"](largest * rtol, sizes * 0 + (0.0 if atol is None else atol))
     return FUNCTIONS["count_nonzero"](sizes > limit, -1)
+
+
+def chain_matmul(*matrices: Any, out: Any = None) -> Any:
+    """The product of several matrices; torch's old name for :func:`multi_dot`, with its warning."""
+    warnings.warn(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
+        "instead, which accepts a list of two or more tensors rather than multiple parameters.",
+        UserWarning,
+        stacklevel=2,
+    )
+    if not matrices:
+        raise ArgumentError("chain_matmul(): Expected one or more matrices")
+    for matrix in matrices:
+        if len(shape_of(matrix)) != 2:
+            raise ShapeError(f"Tensor dimension is {len(shape_of(matrix))}, expected 2 instead.")
+    return matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices, out=out)
+
+
+def frobenius_norm(input: Any, dim: Any, keepdim: bool = False, *, out: Any = None) -> Any:
+    """The square root of the sum of squares over axes, or over all for ``dim=()``; the old name of a vector norm."""
+    return vector_norm(input, 2.0, dim if dim != [] and dim != () else None, keepdim, out=out)
+
+
+def nuclear_norm(input: Any, dim: Any = (-2, -1), keepdim: bool = False, *, out: Any = None) -> Any:
+    """The sum of singular values; the old name of ``matrix_norm(A, "nuc")``."""
+    return matrix_norm(input, "nuc", tuple(dim), keepdim, out=out)
 
 
 LinAlgError = np.linalg.LinAlgError

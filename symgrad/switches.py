@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 import warnings
+from contextlib import ContextDecorator
+from typing import Any, Self
+
+from symgrad.errors import UnsupportedMode
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
+    "autocast",
     "get_float32_matmul_precision",
     "get_num_threads",
+    "is_autocast_enabled",
     "set_float32_matmul_precision",
     "set_num_threads",
     "use_deterministic_algorithms",
@@ -74,3 +80,32 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether results are the same in every run: always."""
     return True
+
+
+class autocast(ContextDecorator):  # noqa: N801  (torch's name)
+    """torch's automatic half precision, which is never on here: computations have the dtypes of their operands.
+
+    ``autocast("cuda")`` warns, as torch does where there is no GPU, and does nothing; so does what is not ``enabled``.
+    Raises ``UnsupportedMode`` for the CPU, where torch would compute products in bfloat16.
+    """
+
+    def __init__(self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: Any = None):  # noqa: ARG002
+        if not enabled:
+            return
+        if device_type != "cuda":
+            raise UnsupportedMode(
+                f"autocast({device_type!r}) would compute products in {dtype or 'bfloat16'}, and symgrad computes in "
+                "the dtypes that operands have: cast what is to be narrow (x.bfloat16()), or say enabled=False."
+            )
+        warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", UserWarning, stacklevel=2)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def is_autocast_enabled(device_type: str | None = None) -> bool:  # noqa: ARG001
+    """Whether products are computed in half precision of themselves: never."""
+    return False

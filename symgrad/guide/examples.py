@@ -57,6 +57,12 @@ _CALLS = """
 [0.5, -1.5, 2.0], 0.1, 20.0 : threshold threshold_
 [0.5, -1.5, 2.0], 0.5, True : dropout
 [0.5, -1.5, 2.0] : nn.functional.dropout
+[0.5, -1.5, 2.0], 0.5, True : dropout_ alpha_dropout_
+[[0.5, -1.5], [2.0, 1.0]], 0.5, True : feature_dropout feature_dropout_ feature_alpha_dropout_
+[6, 4, 9], [2, 3, 1] : gcd_ lcm_
+[[[1.0]], [[2.0]], [[4.0]]], [[[1.0]], [[-1.0]]], [0.5] : conv_tbc
+[[2.0, 1.0], [1.0, 3.0]], 1 : frobenius_norm
+[0.5, -1.5, 2.0], [1.0, 2.0, 4.0], True, False, 1e-08, 1 : poisson_nll_loss
 [0.5, -1.5, 2.0], 2, 0 : masked.normalize
 [0.5, -1.5, 2.0], -1.0, 1.0 : clip clamp
 [0.5, -1.5, 2.0], [1.0, 2.0, 4.0], 0 : cosine_similarity
@@ -69,6 +75,7 @@ _CALLS = """
 [0.5, -1.5, 2.0], [1.0, 2.0, 4.0], [2.0, 4.0, 8.0] : triplet_margin_with_distance_loss
 [0.5, -1.5, 2.0], [1.0, 2.0, 4.0], 0.25 : lerp
 [0.5, -1.5, 2.0], 0, (1, 3) : unflatten
+[0.5, -1.5, 2.0], [1.0, 2.0, 4.0], reduction="sum" : nn.functional.kl_div
 [0.5, -1.5, 2.0], [1.0, 2.0, 4.0] : outer ger vdot dot inner vecdot pairwise_distance kl_div
 [0.5, -1.5, 2.0], [1.0, 2.0, 4.0] : mse_loss l1_loss smooth_l1_loss huber_loss poisson_nll_loss cross gaussian_nll_loss
 [0.5, -1.5, 2.0], [1.0, 2.0, 4.0], [1.0, 0.5, 2.0] : gaussian_nll_loss
@@ -122,18 +129,21 @@ _CALLS = """
 ([0.5, -1.5], [1.0, 2.0]) : cat concat concatenate stack hstack vstack dstack column_stack row_stack
 [0.5, -1.5], [1.0, 2.0] : atleast_1d atleast_2d atleast_3d block_diag meshgrid cartesian_prod broadcast_tensors
 ([[2.0, 1.0], [1.0, 3.0]], [[2.0, 0.0], [1.0, 4.0]]) : multi_dot
+[[[0.5, -1.5, 2.0, 1.0]]], 2 : adaptive_max_pool1d_with_indices
 [[[0.5, -1.5, 2.0, 1.0]]], 2 : max_pool1d avg_pool1d max_pool1d_with_indices adaptive_avg_pool1d adaptive_max_pool1d
 [[[0.5, -1.5, 2.0, 1.0]]], 2 : local_response_norm channel_shuffle
 [[[0.5, -1.5, 2.0, 1.0]]], 2, 2 : lp_pool1d
 [[[0.5, -1.5, 2.0, 1.0]]], [[[1.0, -1.0]]] : conv1d conv_transpose1d
 [[[0.5, 2.0]]], [[[1, 2]]], 2 : max_unpool1d
 [[[[0.5, -1.5], [2.0, 1.0]]]], 2 : max_pool2d avg_pool2d max_pool2d_with_indices pixel_unshuffle nn.functional.unfold
+[[[[0.5, -1.5], [2.0, 1.0]]]], 1 : adaptive_max_pool2d_with_indices
 [[[[0.5, -1.5], [2.0, 1.0]]]], 1 : adaptive_avg_pool2d adaptive_max_pool2d channel_shuffle
 [[[[0.5, -1.5], [2.0, 1.0]]]], 2, 2 : lp_pool2d
 [[[[0.5, -1.5], [2.0, 1.0]]]], [[[[1.0, -1.0]]]] : conv2d conv_transpose2d
 [[[[2.0]]]], [[[[3]]]], 2 : max_unpool2d
 [[[[0.5, -1.5, 2.0], [1.0, 3.0, -1.0], [0.0, 4.0, -2.0]]]], 2, output_size=1 : fractional_max_pool2d
 [[[[[0.5, -1.5], [2.0, 1.0]], [[3.0, 0.0], [-1.0, 4.0]]]]], 2 : max_pool3d avg_pool3d max_pool3d_with_indices
+[[[[[0.5, -1.5], [2.0, 1.0]], [[3.0, 0.0], [-1.0, 4.0]]]]], 1 : adaptive_max_pool3d_with_indices
 [[[[[0.5, -1.5], [2.0, 1.0]], [[3.0, 0.0], [-1.0, 4.0]]]]], 1 : adaptive_avg_pool3d adaptive_max_pool3d
 [[[[[0.5, -1.5], [2.0, 1.0]], [[3.0, 0.0], [-1.0, 4.0]]]]], 1, output_size=1 : fractional_max_pool3d
 [[[[[0.5, -1.5], [2.0, 1.0]], [[3.0, 0.0], [-1.0, 4.0]]]]], 2, 2 : lp_pool3d

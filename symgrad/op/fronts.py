@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -81,6 +82,19 @@ def with_words(call: Callable[..., Any], words: dict[str, str]) -> Callable[...,
         return call(*args, **kwargs)
 
     return either
+
+
+def names_in_order(call: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of the arguments that may be given by position; ``inplace`` is passed on by name all the same."""
+    taken = inspect.signature(call).parameters.values() if not hasattr(call, "vjps") else ()
+    return tuple(p.name for p in taken if p.kind is p.POSITIONAL_OR_KEYWORD and p.name != "inplace")
+
+
+def by_place(order: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments by position, with those that follow and are among ``kwargs``, out of which they are taken."""
+    while len(args) < len(order) and order[len(args)] in kwargs:
+        args = (*args, kwargs.pop(order[len(args)]))
+    return args
 
 
 def publish(op: Op, *names: str, method: bool = True, function: bool = True) -> Op:

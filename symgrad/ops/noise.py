@@ -85,10 +85,23 @@ dropout = _dropout("dropout", None)
 dropout1d, dropout2d, dropout3d = (_dropout(f"dropout{k}d", 2) for k in (1, 2, 3))
 
 
-@front("dropout", method=False)
-def _dropout_function(input: Any, p: float, train: bool) -> Any:
-    """``nn.functional.dropout`` with torch's signature of the plain name, which has no defaults."""
-    return dropout(input, p, train)
+def _plainly(name: str, whole: Callable[..., Any]) -> None:
+    """A dropout with torch's signature of the plain name, which has no defaults, and the same in place."""
+
+    def call(input: Any, p: float, train: bool) -> Any:
+        return whole(input, p, train)
+
+    def change(input: Any, p: float, train: bool) -> Any:
+        return whole(input, p, train, True)
+
+    for made, suffix, how in ((call, "", ""), (change, "_", ", in place")):
+        made.__name__ = made.__qualname__ = f"{name}{suffix}"
+        made.__doc__ = f"``nn.functional.{whole.__name__}`` with all of its arguments{how}."
+        front(f"{name}{suffix}", method=False)(made)
+
+
+_plainly("dropout", dropout)
+_plainly("feature_dropout", dropout2d)
 
 
 def _alpha_dropout(name: str, axes: int | None) -> Any:
@@ -183,7 +196,16 @@ def poisson(input: Any, generator: Any = None) -> Any:
 
 @front("normal", method=False)
 def normal(
-    mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = "cpu"
+    mean: Any,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = "cpu",
+    layout: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
 ) -> Any:
     """Normal samples of the given means and deviations (or numbers with a ``size``); derivative 0, as torch has it.
 
@@ -196,7 +218,8 @@ def normal(
     if np.any(values_of(std) < 0):
         raise AutogradError("normal expects all elements of std >= 0.0")
     values = np.asarray(values_of(mean) + values_of(std) * drawn(generator).normal(shape, kind)).astype(kind)
-    return SAMPLED[0](values, [mean, std], lambda a: -(((a - mean) / std) ** 2) / 2 - log(std) - log(2 * PI) / 2)
+    sample = SAMPLED[0](values, [mean, std], lambda a: -(((a - mean) / std) ** 2) / 2 - log(std) - log(2 * PI) / 2)
+    return sample.requires_grad_() if requires_grad else sample
 
 
 @front("multinomial")

@@ -12,7 +12,7 @@ import numpy as np
 from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError, DtypeError, ShapeError
 from symgrad.op import FRONTS, Op, lookup, register_carrier
-from symgrad.op.fronts import with_words
+from symgrad.op.fronts import by_place, names_in_order, with_words
 from symgrad.op.operators import ARITHMETIC, COMPARISONS
 from symgrad.ops.calls.naming import INPLACE, SPACES, WORDS, by_name
 from symgrad.ops.elementwise.arithmetic import over_tensor
@@ -32,6 +32,7 @@ from symgrad.tape.memory.views import conjugate_view, inferred, of_its_own, one_
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded
 from symgrad.tensor.docstrings import illustrate
+from symgrad.tensor.plain import NUMBERS, OF_NUMBERS, of_numbers, plain_losses, writing
 from symgrad.tensor.turned import read_as
 
 _BITS = {
@@ -76,16 +77,15 @@ _TOGETHER = (
     "linalg.svd",
 )
 """Functions whose results are the outputs of one node in torch."""
-_NUMBERS = (bool, int, float, complex)
-_OF_NUMBERS = ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide")
-"""Functions that make a tensor of two numbers."""
 _VIEWING = ("view", "view_as")
 """Methods that never copy."""
 _COPYING = ("repeat", "tile", "diag", "index_select", "max", "min", "median", "nanmedian", "mode", "kthvalue", "topk",
             "prod", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "softmax", "log_softmax", "gather",
             "quantile", "nanquantile", "argsort", "index_add", "index_copy", "index_fill", "index_reduce",
-            "scatter", "scatter_add", "scatter_reduce", "argmax", "argmin", "sort", "kron")  # fmt: skip
+            "scatter", "scatter_add", "scatter_reduce", "segment_reduce", "argmax", "argmin", "sort",
+            "kron")  # fmt: skip
 """Functions made of views whose result has memory of its own in torch."""
+_ALSO_INPLACE = ("alpha_dropout", "celu", "feature_alpha_dropout", "rrelu", "selu", "threshold")
 _PLAIN = (
     "alpha_dropout", "bilinear", "celu", "cosine_similarity", "feature_alpha_dropout", "group_norm", "layer_norm",
     "pairwise_distance", "pdist", "rms_norm", "rrelu", "selu", "threshold",
@@ -206,6 +206,13 @@ def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | No
     return call
 
 
+def _of_two(op: Op) -> Callable[[Any, Any], Any]:
+    def call(input: Any, other: Any) -> Any:
+        return op(input, other)
+
+    return call
+
+
 def _explained(name: str, function: Callable[..., Any], words: dict[str, str]) -> Callable[..., Any]:
     """A function whose errors name the call, and which takes arguments by torch's other ``words`` for them."""
 
@@ -217,24 +224,6 @@ def _explained(name: str, function: Callable[..., Any], words: dict[str, str]) -
             if (other := reworded(function, kwargs, words)) is not None:
                 return call(*args, **other)
             raise misused(name, function, args, kwargs, error) from error.__cause__
-
-    return call
-
-
-def _of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose result is a tensor even where both arguments are numbers, as in torch."""
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if (
-            args
-            and args[0].__class__ in _NUMBERS
-            and all(a.__class__ in _NUMBERS or key == "rounding_mode" for key, a in (*enumerate(args), *kwargs.items()))
-        ):
-            from symgrad.tensor.creation import tensor
-
-            args = (tensor(args[0]), *args[1:])
-        return function(*args, **kwargs)
 
     return call
 
@@ -308,10 +297,12 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     label = LABELS.get(name)
     if label is None:
         return function
-    positions, operators = KEPT.get(name, ()), name in _OPERATORS
+    positions, operators, order = KEPT.get(name, ()), name in _OPERATORS, names_in_order(function)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            args = by_place(order, args, kwargs)
         if MODE.inferred and not operators:
             made = record.unclaimed(function, args, kwargs)
         else:
@@ -326,7 +317,7 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             if isinstance(out, Recorded) and out._requires_grad and out._node.__class__ is Node:
                 whole = out._node.op.name == name and out._node.op.kind == "elementwise"
                 inputs = _inputs(args, kwargs, every=whole or name in COMPUTING)
-                if name in SCALING and name != "lerp" and args[1].__class__ in _NUMBERS:
+                if name in SCALING and name != "lerp" and args[1].__class__ in NUMBERS:
                     inputs = (*inputs, None)
                 if out._node not in inputs:
                     text = label if isinstance(label, str) else label(out, *args, **kwargs)
@@ -504,32 +495,40 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
             call = _several(_SEVERAL[name], call)
         call = _joining(name, call)
         if entry.function:
-            functions[name] = with_out(name, _of_numbers(call) if name in _OF_NUMBERS else call, entry.words)
+            functions[name] = with_out(name, of_numbers(call) if name in OF_NUMBERS else call, entry.words)
         if entry.method and name not in cls.__dict__:
             setattr(cls, name, with_words(call, entry.words) if entry.words else call)
     _bind_operators(cls)
-    for name in (*_INPLACE, *INPLACE):
-        own = f"{name}_" if f"{name}_" in LABELS else name
-        call = with_words(FRONTS[name].call, words) if (words := FRONTS[name].words) else FRONTS[name].call
-        call = (_reshaping if name in _RESHAPE else _inplace)(_labelling(own, call))
-        if name in ("abs", "absolute"):
-            call = _real_inplace("abs", call)
-        call.__name__ = call.__qualname__ = f"{name}_"
-        call.__doc__ = f"``{name}`` in place: the tensor is changed and returned."
-        setattr(cls, f"{name}_", call)
+    _bind_inplace(cls)
     written = [f"{name}_" for name in (*_INPLACE, *INPLACE)]
-    functions.update({f"{name}_": getattr(cls, f"{name}_") for name in (*_WRITING, "resize_as")})
+    functions.update({f"{name}_": getattr(cls, f"{name}_") for name in (*_WRITING, "gcd", "lcm", "resize_as")})
     for name, dtype in _CASTS.items():
         setattr(cls, name, _caster(dtype))
     _bind_spaces(cls)
     functions.update({name: SPACES["nn.functional"][name] for name in _PLAIN})
-    functions.update({f"{name}_": _writing(functions[name]) for name in ("celu", "selu", "threshold", "rrelu")})
+    functions.update({f"{name}_": writing(functions[name]) for name in _ALSO_INPLACE})
+    functions.update(plain_losses(SPACES["nn.functional"]))
     _settle("symgrad", functions)
     for space, members in SPACES.items():
         _settle(f"symgrad.{space}", members)
     for name in (*(name for name, entry in FRONTS.items() if entry.method), *written):
         illustrate(f"Tensor.{name}", vars(cls)[name])
     return functions
+
+
+def _bind_inplace(cls: Any) -> None:
+    """The methods that change their tensor."""
+    for name in (*_INPLACE, *INPLACE):
+        own = f"{name}_" if f"{name}_" in LABELS else name
+        call = FRONTS[name].call
+        if words := FRONTS[name].words:
+            call = with_words(_of_two(call) if isinstance(call, Op) else call, words)
+        call = (_reshaping if name in _RESHAPE else _inplace)(_labelling(own, call))
+        if name in ("abs", "absolute"):
+            call = _real_inplace("abs", call)
+        call.__name__ = call.__qualname__ = f"{name}_"
+        call.__doc__ = f"``{name}`` in place: the tensor is changed and returned."
+        setattr(cls, f"{name}_", call)
 
 
 def _bind_spaces(cls: type) -> None:
@@ -559,17 +558,6 @@ def _settle(module: str, functions: dict[str, Callable[..., Any]]) -> None:
             function.__module__ = module
             function.__name__ = function.__qualname__ = name
             illustrate(f"{module}.{name}", function)
-
-
-def _writing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of ``nn.functional`` in place."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **kwargs, inplace=True)
-
-    call.__name__ = call.__qualname__ = f"{function.__name__}_"
-    call.__doc__ = f"``{function.__name__}`` in place."
-    return call
 
 
 def _bind_operators(cls: Any) -> None:

@@ -91,7 +91,8 @@ class Facts(Recorded):
         """Whether the tensor lives on a GPU: no."""
         return False
 
-    is_meta = is_sparse = is_quantized = is_mps = is_xpu = is_cuda
+    is_meta = is_sparse = is_sparse_csr = is_quantized = is_mps = is_xpu = is_cuda
+    is_ipu = is_maia = is_mkldnn = is_mtia = is_nested = is_vulkan = is_xla = is_cuda
 
     @property
     def is_cpu(self) -> bool:
@@ -194,6 +195,17 @@ class Facts(Recorded):
     def nbytes(self) -> int:
         """Bytes of all entries."""
         return int(self._value.nbytes)
+
+    def dim_order(self, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+        """The axes from the one whose entries lie farthest apart in memory to the one whose lie nearest.
+
+        With ``ambiguity_check`` axes that could stand in another order are a ``RuntimeError``.
+        """
+        steps, sizes = self.stride(), self._value.shape
+        order = sorted(range(len(sizes)), key=lambda k: -max(steps[k], 1))
+        if ambiguity_check and any(sizes[k] < 2 or steps[k] == 0 for k in order):
+            raise ArgumentError("The tensor does not have unique dim order.")
+        return tuple(order)
 
     def stride(self, dim: int | None = None) -> Any:
         """How many entries apart neighbours along each axis lie in memory, or along one axis."""

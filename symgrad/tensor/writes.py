@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from symgrad import dtypes
-from symgrad.errors import ArgumentError, AutogradError
+from symgrad.dtypes import torch_name
+from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.ops.noise import drawn
 from symgrad.tape.memory.inplace import inplace
 from symgrad.tape.memory.writing import WHOLE, put
@@ -141,10 +142,23 @@ class Writes(Recorded):
     def map_(self, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
         """A Python function of two numbers, this tensor's entries and another's, in place; without a derivative."""
         self._unrecorded("map_")
+        return self._mapped(callable, tensor)
+
+    def map2_(self, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Any:
+        """A Python function of three numbers, entries of this tensor and of two others, in place; no derivative."""
+        for tensor in (self, x, y):
+            tensor._unrecorded("map2_")
+        return self._mapped(callable, x, y)
+
+    def _mapped(self, function: Callable[..., Any], *others: Any) -> Any:
         array = self._array()
-        others = np.broadcast_to(tensor._value, array.shape).reshape(-1).tolist()
-        pairs = zip(array.reshape(-1).tolist(), others, strict=True)
-        return self._drawn(np.reshape([callable(x, y) for x, y in pairs], array.shape), "")
+        for k, other in enumerate(others):
+            if other.dtype != array.dtype:
+                wanted, got = torch_name(array.dtype), torch_name(other.dtype)
+                raise DtypeError(f"expected a tensor of {wanted} for argument {k + 1} (got {got})")
+        rows = [np.broadcast_to(other._value, array.shape).reshape(-1).tolist() for other in others]
+        made = [function(*row) for row in zip(array.reshape(-1).tolist(), *rows, strict=True)]
+        return self._drawn(np.reshape(made, array.shape), "")
 
     def _unrecorded(self, name: str) -> None:
         if self._requires_grad:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.op import front, shape_of
+from symgrad.op import shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.select import eq, where
@@ -62,7 +62,7 @@ def _losses(logs: Any, targets: list[Any], times: Any, blank: int) -> Any:
     return found if times.all() else where(times > 0, found, np.where(counts > 0, math.inf, 0.0).astype(found.dtype))
 
 
-@front("ctc_loss", method=False)
+@within("nn.functional")
 def ctc_loss(
     log_probs: Any,
     targets: Any,
@@ -88,6 +88,3 @@ def ctc_loss(
     if reduction == "sum":
         return sum_(value)
     return reshape(value, ()) if single else value
-
-
-within("nn.functional")(ctc_loss)

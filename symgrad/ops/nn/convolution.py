@@ -159,6 +159,15 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = map(_conv_transpose, (1, 
 
 
 @within("nn.functional")
+@front("conv_tbc", method=False)
+def conv_tbc(input: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
+    """``conv1d`` of sequences that lie as (time, batch, channels), with weights (places, channels, out)."""
+    demands.by_time(shape_of(input), shape_of(weight), shape_of(bias))
+    made = conv1d(permute(input, 1, 2, 0), permute(weight, 2, 1, 0), bias, 1, pad)
+    return permute(made, 2, 0, 1)
+
+
+@within("nn.functional")
 @rounded_once
 def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Patches of images as columns: (batch, channels · patch, places)."""

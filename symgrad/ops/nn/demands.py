@@ -215,3 +215,17 @@ def dealt(shape: Sizes, groups: int) -> None:
         raise ShapeError(
             f"Number of channels must be divisible by groups. Got {shape[1]} channels and {groups} groups."
         )
+
+
+def by_time(shape: Sizes, kernel: Sizes, bias: Sizes) -> None:
+    """What ``conv_tbc`` demands."""
+    words = (
+        (len(shape) == 3, "Input must have 3 dims: time, batch, in_channel"),
+        (len(kernel) == 3, "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels."),
+        (len(bias) == 1, "Bias must be 1-D"),
+        (shape[2:] == kernel[1:2], "Input dim 2 (input channels) is not == dim 1 in the weight tensor"),
+        (bias[:1] == kernel[2:], "Bias size must equal dim 2 in the weight tensor (output channels)."),
+    )
+    for fits, problem in words:
+        if not fits:
+            raise ShapeError(f"{problem} (input {tuple(shape)}, weight {tuple(kernel)}, bias {tuple(bias)})")

@@ -19,18 +19,18 @@ from symgrad.ops.elementwise.select import clamp_min, eq, where
 from symgrad.ops.elementwise.smooth import rsqrt
 from symgrad.ops.indexing.getitem import getitem, one_hot_op, put_op, static_index
 from symgrad.ops.indexing.places import check_integers, check_places, outside
-from symgrad.ops.indexing.scatter import windowed
+from symgrad.ops.indexing.scatter import index_add, windowed
 from symgrad.ops.linalg.contraction import einsum
 from symgrad.ops.linalg.matrices import matmul
 from symgrad.ops.noise import dropout
-from symgrad.ops.reductions.extremes import amax
+from symgrad.ops.reductions.extremes import amax, max_
 from symgrad.ops.reductions.softmax import softmax
 from symgrad.ops.reductions.sums import cast, mean, norm, size, sum_, var
 from symgrad.ops.reductions.wide import cast_back, cast_wide, rounded_once
 from symgrad.ops.rules.refusals import kind_of
-from symgrad.ops.shapes.joining import cat, stack
+from symgrad.ops.shapes.joining import cat
 from symgrad.ops.shapes.padding import pad_axes
-from symgrad.ops.shapes.shaping import mT, reshape, t, transpose, unsqueeze
+from symgrad.ops.shapes.shaping import expand, mT, reshape, t, transpose, unsqueeze
 
 _nn = within("nn.functional")
 
@@ -330,21 +330,25 @@ def embedding_bag(
     kept = np.ones(bags.size, bool)
     if padding_idx is not None:
         kept = values_of(rows).reshape(-1) != padding_idx % shape_of(weight)[0]
-    bag = []
-    for k in range(count):
-        members = np.flatnonzero((bags == k) & kept)
-        part = getitem(picked, members)
-        if not len(members):
-            bag.append(sum_(part, 0))
-        else:
-            bag.append(sum_(part, 0) if mode == "sum" else mean(part, 0) if mode == "mean" else _first_max(part))
-    return stack(bag, 0) if bag else getitem(picked, np.zeros(0, np.int64))
+    members = np.flatnonzero(kept)
+    return _bagged(getitem(picked, members), bags[members], count, mode)
 
 
-def _first_max(x: Any) -> Any:
-    from symgrad.ops.reductions.extremes import max_
-
-    return max_(x, 0)[0]
+def _bagged(picked: Any, bags: Any, count: int, mode: str) -> Any:
+    """The rows of each of ``count`` bags together; ``bags`` says where each row belongs, in ascending order."""
+    lengths = np.bincount(bags, minlength=count)
+    if mode == "max":
+        # Short bags repeat their last row, which is never the first largest one; those without rows are zero.
+        last = np.cumsum(lengths) - 1
+        places = np.minimum(
+            last[:, None] - lengths[:, None] + 1 + np.arange(max(lengths.max(initial=0), 1)), last[:, None]
+        )
+        if not shape_of(picked)[0]:
+            return expand(sum_(picked, 0), (count, *shape_of(picked)[1:]))
+        return where((lengths > 0)[:, None], max_(getitem(picked, np.maximum(places, 0)), 1)[0], 0)
+    start = np.zeros((count, *shape_of(picked)[1:]), picked.dtype)
+    total = index_add(picked.new_tensor(start) if hasattr(picked, "new_tensor") else start, 0, bags, picked)
+    return total if mode == "sum" else total / np.maximum(lengths, 1)[:, None].astype(picked.dtype)
 
 
 # ------------------------------------------------------------------------------------------ attention

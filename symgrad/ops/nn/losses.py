@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -205,7 +206,16 @@ def kl_div(
     value = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
     if reduction == "batchmean":
         return sum_(value) / (shape_of(input)[0] if shape_of(input) else 1)
+    if reduction == "mean" and size_average is None and reduce is None:
+        warnings.warn(_BATCHMEAN, UserWarning, stacklevel=3)
     return reduced(value, reduction_of(reduction, size_average, reduce))
+
+
+_BATCHMEAN = (
+    "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by "
+    "the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as "
+    "'batchmean' in the next major release."
+)
 
 
 @within("nn.functional")

@@ -275,6 +275,10 @@ def _adaptive_max(rank: int) -> Any:
         flat = reshape(getitem(x, (slice(None), 0, *grid)), -1, *target, count)
         return _largest(flat, lead, (grid, have) if return_indices else None)
 
+    def with_indices(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+        return call(input, output_size, True)
+
+    _published(with_indices, f"{name}_with_indices", f"``{name}`` and the flat places of the entries.")
     return _published(call, name, "Largest entries of cells, as many as asked for.")
 
 

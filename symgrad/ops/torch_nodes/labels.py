@@ -154,8 +154,8 @@ def _scatter(out: Any, input: Any, dim: Any, index: Any, src: Any = None, **opti
     return f"ScatterBackward{int(not _array(options.get('value') if src is None else src))}"
 
 
-def _split(out: Any, input: Any, sizes: Any, *_: Any, **__: Any) -> str:
-    return "SplitBackward0" if isinstance(sizes, int) else "SplitWithSizesBackward0"
+def _split(out: Any, input: Any, split_size_or_sections: Any, *_: Any, **__: Any) -> str:
+    return "SplitBackward0" if isinstance(split_size_or_sections, int) else "SplitWithSizesBackward0"
 
 
 def _chunk(out: Any, input: Any, chunks: int, dim: int = 0) -> str:
@@ -315,6 +315,7 @@ _OTHERWISE: dict[str, Any] = {
     "amin": _bound("Amin"),
     "chunk": _chunk,
     "unsafe_chunk": "UnsafeSplitBackward0",
+    "segment_reduce": "SegmentReduceBackward0",
     "unsafe_split": "UnsafeSplitBackward0",
     "unsafe_split_with_sizes": "UnsafeSplitWithSizesBackward0",
     "sub": _scaled("Sub"),
