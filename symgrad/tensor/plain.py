@@ -55,7 +55,9 @@ def _numbered(name: str, whole: Callable[..., Any], words: tuple[str, ...]) -> C
         return whole(**given, reduction=_REDUCTIONS.get(number, "none"))
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"``nn.functional.{name}`` with the reduction as torch's number: 0 none (as torch reads no number), 1 mean, 2 sum."
+    call.__doc__ = (
+        f"``nn.functional.{name}`` with torch's number for the reduction: 0 none (torch's default), 1 mean, 2 sum."
+    )
     call.__module__ = "symgrad.ops"
     call.__signature__ = taken  # type: ignore[attr-defined]
     return call
