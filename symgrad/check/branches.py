@@ -23,7 +23,7 @@ from symgrad.check.nested import Given
 from symgrad.check.oracle import Exact
 from symgrad.check.report import Report
 from symgrad.check.subject import Subject
-from symgrad.check.surgery import AlteredSweep
+from symgrad.check.surgery import CarefulSweep
 
 SCALES = (-1.0, 0.1, 10.0, 0.01, 100.0, 0.001, 1000.0, -0.1, -10.0, -100.0, -1000.0)
 """Multiples of the arguments that are tried, in this order."""
@@ -41,7 +41,7 @@ Compare = Callable[[Given], tuple[Report, Exact]]
 Sides = dict[tuple[Any, str, int], set[float]]
 
 
-class _SideSweep(AlteredSweep):
+class _SideSweep(CarefulSweep):
     """A sweep that keeps the local derivatives of the operations with branches, by line, operation and argument.
 
     Entries that no cotangent reaches, since another branch was taken behind them, do not count.
@@ -49,7 +49,7 @@ class _SideSweep(AlteredSweep):
 
     def __init__(self, exact: Exact):
         output = exact.output
-        super().__init__(output, None, -1, "cut", np.ones(output._value.shape))
+        super().__init__(output._node, np.ones(output._value.shape))
         self.lines = exact.lines
         self.sides: Sides = {}
 

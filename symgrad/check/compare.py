@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 
 from symgrad.check.branches import looked_at_branches
+from symgrad.check.case import Case
 from symgrad.check.derivatives import Derivative
-from symgrad.check.diagnosis import Case, diagnose
+from symgrad.check.diagnosis import diagnose
 from symgrad.check.formulas import formula_texts
+from symgrad.check.locate import locate
 from symgrad.check.nested import Arguments, Given
 from symgrad.check.oracle import Exact, exact_gradient
 from symgrad.check.report import ArgumentReport, Report
 from symgrad.check.retry import second_look
 from symgrad.check.subject import Subject
 from symgrad.check.trust import symmetrised
+from symgrad.check.variants import suspected
 
 
 @dataclass
@@ -67,10 +70,17 @@ def _compared_at(
         argument.kind, argument.function, argument.outputs = kind, label, outputs
         argument.formulas = formula_texts(exact, i, derivative.kind, argument.name)
         arguments.append(argument)
-    for i, argument in enumerate(arguments):
-        if argument.wrong or argument.given.shape != argument.exact.shape:
-            argument.diagnosis = second_look(subject, given, arguments, i)
-            argument.diagnosis = argument.diagnosis or diagnose(Case(argument, i, subject, exact))
+    wrong = [i for i, a in enumerate(arguments) if a.wrong or a.given.shape != a.exact.shape]
+    if wrong:
+        with np.errstate(all="ignore"):
+            cases = [Case(argument, i, subject, exact) for i, argument in enumerate(arguments)]
+            for i in wrong:
+                arguments[i].diagnosis = second_look(subject, given, arguments, i) or diagnose(cases[i])
+            for case in cases:  # a mistake found for one argument may be that of those before it
+                found = case.argument.diagnosis
+                if exact.suspects and found is not None and found.kind in ("unknown", "entries"):
+                    case.argument.diagnosis = suspected(case) or found
+            locate(cases)
     if any(g.size for g in exact.gradients) and not any(map(np.any, exact.gradients)):
         exact.notes.append("the exact gradient is zero here, where many mistakes do not show; check at another point")
     return Report(label, exact.method, exact.value, arguments, exact.notes), exact

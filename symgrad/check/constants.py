@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from symgrad.check.diagnosis import Case
+    from symgrad.check.case import Case
 
 _KNOWN = {
     "pi": math.pi,
@@ -57,6 +57,7 @@ def _size_name(value: float, case: Case) -> str | None:
         for n, text in sizes:
             if n > 2:
                 forms = {"{}": n, "1/{}": 1 / n, "2/{}": 2 / n, "{}/2": n / 2, "{0}/({0} - 1)": n / (n - 1)}
+                forms |= {"sqrt({})": math.sqrt(n), "1/sqrt({})": 1 / math.sqrt(n)}
                 for form, candidate in forms.items():
                     if _near(value, candidate):
                         return f"{form.format(n)} (= {form.format(text)})"

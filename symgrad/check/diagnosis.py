@@ -6,98 +6,20 @@ meets the given gradient within rounding, and explains the difference to five di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
-from symgrad.check import surgery
+from symgrad.check.case import Case
 from symgrad.check.constants import constant_name
 from symgrad.check.elsewhere import elsewhere
-from symgrad.check.lines import line_text
-from symgrad.check.oracle import Exact
-from symgrad.check.report import ArgumentReport, Diagnosis, number_text, two_texts
+from symgrad.check.paths import inner_derivative, path, path_with_factor, turned
+from symgrad.check.report import Diagnosis, number_text, two_texts
 from symgrad.check.shapes import explain_shape
-from symgrad.check.subject import Subject
-
-
-@dataclass
-class Case:
-    """One wrong derivative and everything known about it.
-
-    ``seeds`` are the cotangents whose products with the derivative are compared, for sweeps of the tape; None for a
-    gradient, where there is but one.
-    """
-
-    argument: ArgumentReport
-    number: int
-    subject: Subject
-    exact: Exact
-    seeds: Any = None
-
-    def __post_init__(self) -> None:
-        self.name = self.argument.name
-        self.what = {"jacobian": "Jacobian", "jvp": "tangent"}.get(self.argument.kind, "gradient")
-        self.g = self.argument.exact
-        self.c = self.argument.given
-        self.x = self.subject.args[self.subject.positions[self.number]]
-        self.off = self.c - self.g if self.c.shape == self.g.shape else None
-
-    def meets(self, prediction: Any, given: Any = None) -> bool:
-        """Whether a predicted gradient is the given one, and so explains the whole difference."""
-        c = self.c if given is None else given
-        if np.shape(prediction) != c.shape:
-            return False
-        aligned = c is self.c and c.shape == self.g.shape
-        room = 8 * (self.argument.tolerance if aligned else float(np.max(self.argument.tolerance)))
-        if self.off is not None:
-            room = room + 1e-5 * float(np.max(np.abs(self.off)))
-        else:
-            room = room + 1e-5 * float(np.max(np.abs(prediction)))
-        return bool(np.all(np.abs(c - prediction) <= room))
-
-    def multiple_of(self, direction: Any) -> float | complex | None:
-        """``k`` if the difference to the exact gradient is ``k * direction``, else None."""
-        norm = float(np.sum(np.abs(direction) ** 2))
-        if self.off is None or not norm or not np.isfinite(norm) or np.shape(direction) != self.off.shape:
-            return None
-        k = np.sum(np.conj(direction) * self.off) / norm
-        k = float(np.real(k)) if abs(np.imag(k)) <= 1e-9 * abs(k) else complex(k)
-        return k if k and self.meets(self.g + k * direction) else None
-
-    def by_rows(self) -> Case:
-        """The same for a few products with cotangents, which a sweep of the tape gives; itself for a gradient."""
-        derivative, value = self.subject.derivative, np.asarray(self.exact.value)
-        if derivative.kind == "gradient" or self.off is None:
-            return self
-        seeds = np.random.default_rng(3).normal(size=(min(MOST_ROWS, value.size), *value.shape))
-        argument = replace(
-            self.argument,
-            exact=derivative.contracted(self.g, seeds),
-            given=derivative.contracted(self.c, seeds),
-            tolerance=derivative.contracted(self.argument.tolerance, np.abs(seeds)),
-        )
-        return Case(argument, self.number, self.subject, self.exact, seeds)
-
-    def altered(self, node: Any, i: int, change: str = "cut") -> Any:
-        """What the sweep gives when argument ``i`` of a node receives something else."""
-        output, leaf = self.exact.output, self.exact.leaves[self.number]
-        if self.seeds is None:
-            return surgery.altered_gradient(output, leaf, node, i, change)
-        rows = [surgery.altered_gradient(output, leaf, node, i, change, seed) for seed in self.seeds]
-        return np.array([self.subject.derivative.row(row, self.number) for row in rows])
-
-    def edges(self) -> Iterator[tuple[Any, int]]:
-        """The edges of the graph that may be altered; none for a black box."""
-        output = self.exact.output
-        if output is None or output._node is None:
-            return iter(())
-        return surgery.edges(output, 1 if self.seeds is None else len(self.seeds))
-
-
-MOST_ROWS = 4
-"""Cotangents that a Jacobian is looked at through."""
+from symgrad.check.surgery import describe_node
+from symgrad.check.variants import overwritten, two_parts, variant
 
 
 def diagnose(case: Case) -> Diagnosis:
@@ -218,6 +140,9 @@ def _order(case: Case) -> Diagnosis | None:
     g, name = case.g, case.name
     if g.ndim == 2 and g.shape[0] == g.shape[1] and case.meets(g.T):
         return Diagnosis("transpose", f"The given {case.what} of {name} is the transpose of the exact one.", "A for Aᵀ")
+    for i, j in combinations(range(g.ndim if g.ndim > 2 else 0), 2):
+        if g.shape[i] == g.shape[j] and case.meets(np.swapaxes(g, i, j)):
+            return Diagnosis("transpose", f"Axes {i} and {j} of the {case.what} are swapped.", "the order of the axes")
     if g.ndim >= 2 and case.meets(g.ravel("F").reshape(g.shape)):
         return Diagnosis(
             "order", "The entries are in column-major order.", "reshape(order='F'), or a transpose before ravel"
@@ -230,9 +155,57 @@ def _order(case: Case) -> Diagnosis | None:
                 return Diagnosis(
                     "order", f"The entries are shifted by {shift} along axis {axis}.", "an index off by one"
                 )
+    shifted = _shifted(case)
+    if shifted is not None:
+        return shifted
+    swapped = _swapped_lines(case)
+    if swapped is not None:
+        return swapped
     if g.size > 1 and g.dtype.kind == "f" and case.meets(np.sort(g.ravel()), np.sort(case.c.ravel())):
         return Diagnosis("order", "The entries are right, but in another order.", "an index, a sort, or a permutation")
     return None
+
+
+def _shifted(case: Case) -> Diagnosis | None:
+    """Entries shifted along one of the last axes, or along both, with others at the ends."""
+    g, c = case.g, case.c
+    axes = [k for k in range(max(g.ndim - 2, 0), g.ndim) if g.shape[k] > 2]
+    for shift in product((0, 1, -1), repeat=len(axes)):
+        moved = [(axis, k) for axis, k in zip(axes, shift, strict=True) if k]
+        inner, from_ = [slice(None)] * g.ndim, [slice(None)] * g.ndim
+        for axis, k in moved:
+            late, early = slice(1, None), slice(None, -1)
+            inner[axis], from_[axis] = (late, early) if k > 0 else (early, late)
+        a, b = c[tuple(inner)], g[tuple(from_)]
+        if moved and a.size > 1 and np.any(b != b.flat[0]) and case.meets(b, a):
+            said = " and ".join(f"by {k} along axis {axis}" for axis, k in moved)
+            return Diagnosis("order", f"The entries are shifted {said}.", "an index or a slice off by one")
+    return None
+
+
+def _swapped_lines(case: Case) -> Diagnosis | None:
+    """Rows, columns or groups of them in each other's place."""
+    g, c = case.g, case.c
+    for axis in range(g.ndim):
+        n = g.shape[axis]
+        mine, theirs = (np.moveaxis(v, axis, 0).reshape(n, -1) for v in (g, c))
+        if not 1 < n <= MOST_LINES or mine.shape[1] * n > 100_000:
+            continue
+        room = 8 * float(np.max(case.argument.tolerance)) + 1e-5 * float(np.max(np.abs(case.off)))
+        same = np.array([[np.all(np.abs(a - b) <= room) for b in mine] for a in theirs])
+        places = same.argmax(axis=1)
+        if same.any(axis=1).all() and len(set(places)) == n:
+            wrong = np.flatnonzero(places != np.arange(n))
+            first, other = int(wrong[0]), int(places[wrong[0]])
+            at = [
+                case.argument.place(tuple(str(k) if j == axis else ":" for j in range(g.ndim))) for k in (first, other)
+            ]
+            return Diagnosis("order", f"{at[0]} holds what belongs to {at[1]}, and so on.", "the order of the parts")
+    return None
+
+
+MOST_LINES = 100
+"""Rows or columns that are compared with each other."""
 
 
 # ---------------------------------------------------------------------------------------------- some entries
@@ -277,6 +250,8 @@ def _few_entries(case: Case) -> Diagnosis | None:
 def _remaining_entries(case: Case) -> Diagnosis | None:
     wrong = np.abs(case.c - case.g) > case.argument.tolerance
     count, size = int(wrong.sum()), wrong.size
+    if wrong.ndim == 2 and wrong.shape[0] == wrong.shape[1] > 1 and np.array_equal(wrong, np.eye(len(wrong)) > 0):
+        return Diagnosis("entries", "The diagonal is wrong, all other entries are right.", "the case i = j")
     if count > size / 2 or size == 1:
         return None
     index = tuple(int(k) for k in np.argwhere(wrong)[0])
@@ -287,77 +262,11 @@ def _remaining_entries(case: Case) -> Diagnosis | None:
     )
 
 
-# ---------------------------------------------------------------------------------------------- paths of the graph
-
-
-def _path(case: Case) -> Diagnosis | None:
-    """A path of the graph missing, doubled, or with the wrong sign or factor."""
-    output, rows = case.exact.output, case.by_rows()
-    unnamed = None
-    for node, i in rows.edges():
-        k = rows.multiple_of(rows.g - rows.altered(node, i))
-        if k is None or isinstance(k, complex):
-            continue
-        # The outermost edge that fits tells most: below it the same part runs through every edge of a chain.
-        name = constant_name(1 + k, case) if abs(k + 1) > 1e-4 else "0"
-        if name is not None:
-            return _part_sentence(surgery.describe(output, node, i), name, _line(case, node.args[i]))
-        if unnamed is None and rows.g.size > 1:
-            unnamed = _part_sentence(surgery.describe(output, node, i), number_text(1 + k), _line(case, node.args[i]))
-    return unnamed
-
-
-def _line(case: Case, edge: Any) -> str:
-    return line_text(case.exact.lines.get(edge))
-
-
-def _part_sentence(what: str, factor: str, line: str) -> Diagnosis:
-    through = f"The part of the gradient that comes from {what}"
-    if factor == "0":
-        return Diagnosis("term", f"{through} is missing.", "a term of the sum, or a path of the chain rule", line)
-    if factor == "-1":
-        return Diagnosis("term", f"{through} has the wrong sign.", "its sign", line)
-    if factor == "2":
-        return Diagnosis("term", f"{through} is counted twice.", "a term added in two places", line)
-    return Diagnosis("term", f"{through} is {factor} times what it should be.", "its factor", line)
-
-
-def _inner_derivative(case: Case) -> Diagnosis | None:
-    output, rows = case.exact.output, case.by_rows()
-    for node, i in rows.edges():
-        if surgery.is_unary(node) and rows.meets(rows.altered(node, i, "skip")):
-            return Diagnosis(
-                "inner derivative",
-                f"The derivative of {node.op.name} is left out, in {surgery.describe_node(output, node)}.",
-                "the chain rule",
-                _line(case, node),
-            )
-    return None
-
-
-def _turned(case: Case) -> Diagnosis | None:
-    """A square matrix on the way that is taken for its transpose."""
-    output, rows = case.exact.output, case.by_rows()
-    for node, i in rows.edges():
-        line = _line(case, node)
-        if surgery.is_square(node, i) and rows.meets(rows.altered(node, i, "turn")):
-            part = surgery.describe(output, node, i)
-            return Diagnosis(
-                "transpose", f"The gradient of {part} is taken for its transpose on the way.", "A for Aᵀ", line
-            )
-        others = [j for j in range(len(node.args)) if j != i and surgery.is_square(node, j)]
-        if others and node.op.kind == "multilinear" and rows.meets(rows.altered(node, i, "turn others")):
-            part = surgery.describe(output, node, others[0])
-            return Diagnosis(
-                "transpose", f"{part} is taken for its transpose, or the transpose for it.", "A for Aᵀ", line
-            )
-    return None
-
-
 # ---------------------------------------------------------------------------------------------- values changed later
 
 
-def _added(case: Case) -> Diagnosis | None:
+def _added(case: Case, any_number: bool = False) -> Diagnosis | None:
+    """A multiple of x, of an argument or of 1; first by a number of few digits only, as people write them."""
     if case.g.size < 2:
         return None
     directions = [(case.x, case.name, "regularisation"), (np.ones_like(case.g), "1", "offset")]
@@ -368,12 +277,21 @@ def _added(case: Case) -> Diagnosis | None:
     directions += [(case.subject.args[k], case.subject.names[k], "offset") for k in others]
     for direction, text, kind in directions:
         k = case.multiple_of(direction)
-        if k is not None and not isinstance(k, complex):
+        if k is not None and not isinstance(k, complex) and (any_number or _is_short(k, case)):
             amount = f"{number_text(abs(k))} * {text}" if text != "1" else number_text(abs(k))
             verb = "too much" if k > 0 else "missing"
             hint = "a regularisation term" if kind == "regularisation" else "a term added to the gradient"
             return Diagnosis(kind, f"{amount} is {verb} in every entry.", hint)
     return None
+
+
+def _added_by_any_number(case: Case) -> Diagnosis | None:
+    return _added(case, True)
+
+
+def _is_short(k: float, case: Case) -> bool:
+    """Whether a number has three digits at most, or a name."""
+    return abs(k - float(f"{k:.3g}")) <= 1e-6 * abs(k) or constant_name(k, case) is not None
 
 
 def _factor_by_slices(case: Case) -> Diagnosis | None:
@@ -457,6 +375,45 @@ def _elsewhere(case: Case) -> Diagnosis | None:
     return None
 
 
+def _other_function(case: Case) -> Diagnosis | None:
+    """The exact gradient of a function that differs in one operation, or its negative."""
+    if case.replay is None or case.exact.output is None:
+        return None
+    rows = case.by_rows()
+    left = MOST_VISITS
+    for other in case.replay.others():
+        left -= len(case.replay.nodes) * (1 if rows.seeds is None else len(rows.seeds))
+        if left < 0:
+            return None
+        found = _gradient_of_other(rows, other)
+        for sign, said in ((1, ""), (-1, "minus ")):
+            if found is not None and rows.meets(sign * found):
+                return Diagnosis(
+                    "other function",
+                    f"This is {said}the {case.what} of f {other.said}, in "
+                    f"{describe_node(case.exact.output, other.node)}.",
+                    f"{other.hint}: the gradient computes the forward pass otherwise",
+                    case.line(other.node),
+                )
+    return None
+
+
+MOST_VISITS = 30_000
+"""Operations that may be run again for other functions."""
+
+
+def _gradient_of_other(case: Case, other: Any) -> Any:
+    assert case.replay is not None
+    if case.seeds is None:
+        found = case.replay.gradients(other, case.exact.leaves)
+        return None if found is None else found[case.number]
+    made = [case.replay.gradients(other, case.exact.leaves, seed) for seed in case.seeds]
+    rows = [row[case.number] for row in made if row is not None]
+    if len(rows) < len(made):
+        return None
+    return np.array([case.subject.derivative.row(row, case.number) for row in rows])
+
+
 def _precision(case: Case) -> Diagnosis | None:
     size = float(np.max(np.abs(case.g)))
     error = float(np.max(np.abs(case.c - case.g)))
@@ -480,17 +437,23 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     _swapped,
     _plain_factor,
     _complex_parts,
+    overwritten,
     _few_entries,
     _order,
     _symmetrised,
-    _path,
+    path,
     _added,
     _spread,
-    _inner_derivative,
-    _turned,
+    inner_derivative,
+    turned,
     _shape_of_values,
     _factor_by_slices,
     _elsewhere,
+    variant,
+    _other_function,
+    two_parts,
+    _added_by_any_number,
+    path_with_factor,
     _precision,
     _factor,
     _remaining_entries,

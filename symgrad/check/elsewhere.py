@@ -35,6 +35,10 @@ def elsewhere(subject: Subject, number: int) -> Iterator[tuple[str, str, Any]]:
                 what = f"{name} turned round along axis {axis}" if np.ndim(array) > 1 else f"{name}[::-1]"
                 flipped = np.flip(array, axis)
                 yield f"{what} in place of {name}", f"the order of {name}", _gradient(subject, number, k, flipped)
+            if np.ndim(array) > 2:
+                both = np.flip(array, (-2, -1))
+                what = f"{name} turned round along its last two axes in place of {name}"
+                yield what, f"the order of {name}: a kernel flipped, or not", _gradient(subject, number, k, both)
 
 
 def _gradient(subject: Subject, number: int, k: int, array: Any) -> Any:

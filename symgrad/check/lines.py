@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from symgrad.tape.graph import Source
 from symgrad.tape.observers import observe, unobserve
 
 _CHECK = str(Path(__file__).parent) + os.sep
@@ -23,11 +24,16 @@ Line = tuple[str, int]
 
 
 @contextmanager
-def lines_noted() -> Iterator[dict[Any, Line]]:
-    """Inside, operations leave the line of the function under check that they are called from, by node."""
+def lines_noted(constants: dict[Any, Any] | None = None) -> Iterator[dict[Any, Line]]:
+    """Inside, operations leave the line of the function under check that they are called from, by node.
+
+    ``constants`` is given the values of their constants, which the graph itself lets go.
+    """
     found: dict[Any, Line] = {}
 
     def see(node: Any) -> None:
+        if constants is not None:
+            constants.update({arg: constant_value(arg) for arg in node.args if isinstance(arg, Source)})
         frame: Any = sys._getframe(1)
         while frame is not None and not frame.f_code.co_filename.startswith(_CHECK):
             file = frame.f_code.co_filename
@@ -41,6 +47,12 @@ def lines_noted() -> Iterator[dict[Any, Line]]:
         yield found
     finally:
         unobserve(see)
+
+
+def constant_value(source: Source) -> Any:
+    """The value of a constant while it is alive, None later."""
+    tensor = source.ref()
+    return source.kept if tensor is None else getattr(tensor, "_value", tensor)
 
 
 def line_text(line: Line | None) -> str:

@@ -51,6 +51,10 @@ class Exact:
     output     the result of ``f`` as a tensor with its graph, None for a black box
     leaves     the arguments under check as tensors of that graph
     lines      the lines of f that its operations stand in
+    constants  the values of the graph's constants
+    surgeons   the recorded sweeps that a diagnosis changes, by what they start from
+    replay     the operations with their values
+    suspects   local changes that have explained the derivative by one of the arguments
     """
 
     method: str
@@ -64,6 +68,10 @@ class Exact:
     output: Any = None
     leaves: list[Any] = field(default_factory=list)
     lines: dict[Any, Line] = field(default_factory=dict)
+    constants: dict[Any, Any] = field(default_factory=dict)
+    surgeons: dict[str, Any] = field(default_factory=dict)
+    replay: Any = None
+    suspects: list[Any] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -99,8 +107,9 @@ def exact_gradient(subject: Subject, given: Sequence[Any]) -> Exact:
 
 
 def _from_tape(subject: Subject, given: Sequence[Any]) -> Exact | _Refusal:
+    constants: dict[Any, Any] = {}
     try:
-        with lines_noted() as lines:
+        with lines_noted(constants) as lines:
             output, leaves = subject.trace(subject.args)
     except Exception as error:  # noqa: BLE001  (whatever f does with a tensor; it may still run on arrays)
         said = " ".join(str(error).split())
@@ -128,6 +137,7 @@ def _from_tape(subject: Subject, given: Sequence[Any]) -> Exact | _Refusal:
             return _Refusal(reason, None, True, gradients)
     found = Exact("the exact derivative, from the recorded operations", value, gradients, [])
     found.output, found.leaves, found.symmetric, found.lines = output, leaves, symmetric, lines
+    found.constants = constants
     if functions:
         names = " and ".join(functions)
         found.notes.append(f"the derivative is that of forward in {names}, whose backward is not asked")

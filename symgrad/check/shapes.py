@@ -11,7 +11,7 @@ from symgrad.check.constants import constant_name
 from symgrad.check.report import Diagnosis, number_text
 
 if TYPE_CHECKING:
-    from symgrad.check.diagnosis import Case
+    from symgrad.check.case import Case
 
 
 _SHAPES = {

@@ -1,15 +1,17 @@
-"""Wrong gradients made on purpose: the sweep of the tape with one edge altered.
+"""Wrong gradients made on purpose: what comes out when one edge of the graph hands down something else.
 
 A mistake in a hand-written gradient is mostly local: a term forgotten, a path taken for a constant, an inner derivative
-left out, a matrix not transposed.  Each is a reverse sweep in which one edge of the graph does something else, so the
-tape can say which one reproduces the gradient under check.
+left out, a matrix not transposed.  One reverse sweep is recorded, with what goes along every edge.  The sweep is linear
+from there on, so a change on an edge changes the gradients by what the difference brings when it is pulled back alone.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from symgrad.formula.term import describe as describe_term
 from symgrad.ops.rules.fitting import fit
 from symgrad.tape.backward.engine import Sweep
 from symgrad.tape.formulas.reading import Reading
-from symgrad.tape.graph import Node
+from symgrad.tape.graph import Masked, Node
 from symgrad.tape.record import Recorded
 
 _KEPT_AXIS = re.compile(r"unsqueeze\((.*), dim=\d+\)")
@@ -29,23 +31,63 @@ LONGEST = 100
 """Characters of a formula in a sentence."""
 
 BUDGET = 60_000
-"""What a diagnosis may spend on altered sweeps: visits of nodes, where a thousand entries count as one more."""
+"""What a hypothesis may spend on changes: visits of nodes, where a thousand entries count as one more."""
+
+MOST_OF_MATRIX = 20_000
+"""Entries of the matrices that are kept in place of sweeps."""
+
+LARGEST = 5_000_000
+"""Entries of all values on edges up to which a sweep is recorded."""
 
 
-class AlteredSweep(Sweep):
-    """A sweep in which argument ``i`` of one node receives something else.
+@dataclass
+class Local:
+    """What happens on one edge: argument ``i`` of a node receives ``c`` when the node has received ``g``.
 
-    ``change`` is "cut" for nothing, "skip" for the cotangent without the local derivative, "turn" for the transpose,
-    "turn others" for what the transposes of the other arguments would have given it.
+    ``apply(*saved)`` is the rule, ``(out, *inputs)`` given; its result has the shape of the argument.
     """
 
-    def __init__(self, output: Any, node: Node | None, i: int, change: str, seed: Any):
-        root = output._node
-        # Wanting the root takes the careful path through every node, the one that asks ``_contribution``.
-        wanted = [root, *_leaves(root)]
+    node: Node
+    i: int
+    g: Any
+    c: Any
+    saved: tuple[Any, ...]
+    apply: Callable[..., Any]
+
+    def fitted(self, value: Any) -> Any:
+        """A value summed and stretched to the shape of the argument."""
+        arg = self.node.args[self.i]
+        return fit(np.asarray(value), arg.raw_shape, arg.dtype)
+
+
+Change = Any  # Callable[[Local], Any] | Straight
+"""What an edge hands down instead, in the shape of the argument; None where the change makes no sense there."""
+
+
+@dataclass(frozen=True)
+class Straight:
+    """What an edge hands down goes straight to a leaf of its shape: the derivative of what lies between is left out.
+
+    Or that derivative, if it is one entry by entry, is multiplied in ``twice``.
+    """
+
+    leaf: Any
+    twice: bool = False
+
+    def instead(self, c: Any, part: Any) -> Any:
+        """What comes to the leaf in place of its part of the gradient, where the edge hands down ``c``."""
+        if not self.twice:
+            return c
+        return np.where(c != 0, part * part / np.where(c != 0, c, 1), 0).astype(part.dtype)
+
+
+class CarefulSweep(Sweep):
+    """A sweep of arrays that takes the careful path through every node, the one that asks ``_contribution``."""
+
+    def __init__(self, root: Node, seed: Any):
         super().__init__(
-            roots=[(root, np.asarray(seed, output.dtype).reshape(output._value.shape)[()])],
-            wanted=wanted,
+            roots=[(root, np.asarray(seed, root.dtype).reshape(root.shape)[()])],
+            wanted=[root, *leaves_below(root)],  # wanting the root is what leads every node there
             create_graph=False,
             keep_graph=True,
             wrap=lambda node, saved: saved,
@@ -54,36 +96,160 @@ class AlteredSweep(Sweep):
             run_pre_hooks=lambda node, g: g,
             run_post_hooks=lambda node, results, g: results,
         )
-        self._edge = (node, i)
-        self._change = change
-
-    def _contribution(self, node: Node, rules: Any, i: int, g: Any, *rest: Any) -> Any:
-        if (node, i) != self._edge:
-            return super()._contribution(node, rules, i, g, *rest)
-        if self._change == "cut":
-            return None
-        if self._change == "turn":
-            found = super()._contribution(node, rules, i, g, *rest)
-            return np.swapaxes(found, -1, -2) if np.ndim(found) > 1 else found
-        if self._change == "turn others":
-            saved = [
-                v if j == i + 1 or not _square(np.shape(v)) else np.swapaxes(v, -1, -2) for j, v in enumerate(rest[0])
-            ]
-            return super()._contribution(node, rules, i, g, tuple(saved), *rest[1:])
-        arg = node.args[i]
-        return fit(np.asarray(g), arg.raw_shape, arg.dtype)
 
 
-def _leaves(root: Node) -> list[Any]:
+class _Recording(CarefulSweep):
+    """A sweep that keeps what goes along every edge."""
+
+    def __init__(self, root: Node, seed: Any):
+        super().__init__(root, seed)
+        self.edges: dict[tuple[Node, int], Local] = {}
+
+    def _contribution(self, node: Node, rules: Any, i: int, g: Any, saved: Any, params: Any, *rest: Any) -> Any:
+        found = super()._contribution(node, rules, i, g, saved, params, *rest)
+        value = found.value if isinstance(found, Masked) else found
+        if isinstance(value, (np.ndarray, np.generic)):
+            rule = functools.partial(rules, i) if callable(rules) else rules[i]
+
+            def apply(*values: Any) -> Any:
+                arg = node.args[i]
+                return fit(
+                    np.asarray(rule(g, *self.arguments(node, values), **(params or {}))), arg.raw_shape, arg.dtype
+                )
+
+            self.edges[node, i] = Local(node, i, np.asarray(g), np.asarray(value), tuple(saved), apply)
+        return found
+
+
+class Surgeon:
+    """The recorded sweeps of a graph, one for each cotangent of its output, and what changes on edges bring.
+
+    ``spent`` counts the visits of nodes.
+    """
+
+    def __init__(self, output: Any, seeds: Any = None):
+        self.output = output
+        self.nodes = nodes_below(output._node)
+        self.sweeps: list[dict[tuple[Node, int], Local]] = []
+        self.spent = 0
+        self._weights: dict[Any, int] = {}
+        self._asked: dict[Any, int] = {}
+        self._matrices: dict[Any, Any] = {}
+        if sum(math.prod(node.shape) for node in self.nodes) > LARGEST:
+            return
+        for seed in [np.ones(output._value.shape)] if seeds is None else seeds:
+            sweep = _Recording(output._node, seed)
+            with np.errstate(all="ignore"):
+                sweep.run()
+            self.sweeps.append(sweep.edges)
+
+    def edges(self, budget: int = BUDGET) -> Iterator[tuple[Node, int]]:
+        """The edges that gradients flow along, from the output down, until so much more has been spent."""
+        end = self.spent + budget
+        for node in self.nodes:
+            for i in range(len(node.args)):
+                if self.spent > end:
+                    return
+                if self.sweeps and all((node, i) in edges for edges in self.sweeps):
+                    yield node, i
+
+    def moved(self, leaf: Any, node: Node, i: int, change: Any) -> list[Any] | None:
+        """By how much the gradients of a leaf change, one per cotangent; None where the change makes no sense."""
+        found = []
+        for edges in self.sweeps:
+            local = edges[node, i]
+            if isinstance(change, Straight):
+                if change.leaf is not leaf:
+                    return None
+                found.append(change.instead(local.c, part := self.pulled(node.args[i], local.c, leaf)) - part)
+                continue
+            with np.errstate(all="ignore"):
+                other = change(local)
+            if other is None or np.shape(other) != local.c.shape or not np.all(np.isfinite(other)):
+                return None
+            found.append(self.pulled(node.args[i], other - local.c, leaf))
+        return found
+
+    def pulled(self, arg: Any, cotangent: Any, leaf: Any) -> Any:
+        """The gradient of a leaf for a cotangent of a value on the way."""
+        if arg is leaf:
+            return np.asarray(cotangent)
+        if not isinstance(arg, Node) or not np.any(cotangent):
+            return np.zeros(leaf._value.shape, leaf.dtype)
+        matrix = self.matrix(arg, leaf)
+        if matrix is not None:
+            return (np.ravel(cotangent) @ matrix).reshape(leaf._value.shape)
+        return self._swept(arg, cotangent, leaf)
+
+    def matrix(self, arg: Node, leaf: Any, at_once: bool = False) -> Any:
+        """What each entry of a value's cotangent brings to a leaf, one row per entry; None where that is too much.
+
+        It is made when it has been asked for as often as it has rows, or ``at_once``.
+        """
+        key, rows = (arg, id(leaf)), math.prod(arg.shape)
+        if key not in self._matrices:
+            self._asked[key] = self._asked.get(key, 0) + 1
+            real = arg.dtype.kind == "f" == leaf.dtype.kind
+            if not real or rows * leaf._value.size > MOST_OF_MATRIX or (self._asked[key] < rows and not at_once):
+                return None
+            units = np.eye(rows, dtype=arg.dtype).reshape(rows, *arg.shape)
+            self._matrices[key] = np.array([self._swept(arg, unit, leaf).ravel() for unit in units])
+        return self._matrices[key]
+
+    def _swept(self, arg: Node, cotangent: Any, leaf: Any) -> Any:
+        self.spent += self._weight(arg)
+        sweep = CarefulSweep(arg, cotangent)
+        sweep.run()
+        g = sweep.found.get(leaf)
+        return np.zeros(leaf._value.shape, leaf.dtype) if g is None else np.asarray(g)
+
+    def _weight(self, node: Node) -> int:
+        if node not in self._weights:
+            self._weights[node] = sum(1 + math.prod(below.shape) // 1000 for below in nodes_below(node))
+        return self._weights[node]
+
+
+# ---------------------------------------------------------------------------------------------- changes
+
+
+def cut(local: Local) -> Any:
+    """Nothing is handed down: the argument counts as a constant."""
+    return np.zeros_like(local.c)
+
+
+def skip(local: Local) -> Any:
+    """The cotangent goes on as it came: the inner derivative is left out."""
+    return local.fitted(local.g)
+
+
+def turn(local: Local) -> Any:
+    """The transpose of what should be handed down."""
+    return np.swapaxes(local.c, -1, -2) if is_square(local.node, local.i) else None
+
+
+def turn_others(local: Local) -> Any:
+    """What the transposes of the other arguments would have handed down."""
+    saved = [
+        np.swapaxes(v, -1, -2) if j != local.i + 1 and square(np.shape(v)) else v for j, v in enumerate(local.saved)
+    ]
+    return local.apply(*saved)
+
+
+# ---------------------------------------------------------------------------------------------- the graph
+
+
+def leaves_below(root: Node) -> list[Any]:
+    """The tensors that the graph of a node begins with."""
     found: dict[int, Any] = {}
-    for node in _nodes(root):
+    for node in nodes_below(root):
         for arg in node.args:
             if isinstance(arg, Recorded):
                 found[id(arg)] = arg
     return list(found.values())
 
 
-def _nodes(root: Node) -> list[Node]:
+def nodes_below(root: Node) -> list[Node]:
+    """The nodes that gradients flow through, youngest first."""
     seen = {root}
     stack, nodes = [root], []
     while stack:
@@ -97,34 +263,13 @@ def _nodes(root: Node) -> list[Node]:
     return nodes
 
 
-def altered_gradient(output: Any, leaf: Any, node: Node, i: int, change: str = "cut", seed: Any = 1.0) -> Any:
-    """The gradient of ``leaf`` for a cotangent when argument ``i`` of ``node`` receives something else."""
-    sweep = AlteredSweep(output, node, i, change, seed)
-    sweep.run()
-    g = sweep.found.get(leaf)
-    return np.zeros(leaf._value.shape, leaf.dtype) if g is None else np.asarray(g)
-
-
-def edges(output: Any, sweeps: int = 1) -> Iterator[tuple[Node, int]]:
-    """The edges that gradients flow along, from the output down, within the budget of so many sweeps each."""
-    nodes = _nodes(output._node)
-    cost = sweeps * sum(1 + math.prod(node.shape) // 1000 for node in nodes)
-    spent = 0
-    for node in nodes:
-        for i in range(len(node.args)):
-            if node.mask >> i & 1:
-                spent += cost
-                if spent > BUDGET:
-                    return
-                yield node, i
-
-
 def is_square(node: Node, i: int) -> bool:
     """Whether argument ``i`` of a node is a square matrix, whose gradient may be taken for its transpose."""
-    return _square(getattr(node.args[i], "raw_shape", np.shape(node.args[i])))
+    return square(getattr(node.args[i], "raw_shape", np.shape(node.args[i])))
 
 
-def _square(shape: tuple[int, ...]) -> bool:
+def square(shape: tuple[int, ...]) -> bool:
+    """Whether the last two axes have the same length."""
     return len(shape) >= 2 and shape[-1] == shape[-2] > 1
 
 
@@ -138,16 +283,16 @@ def is_unary(node: Node) -> bool:
 
 def describe_node(output: Any, node: Node) -> str:
     """A node of the graph of ``output`` as a formula."""
-    return _text(output, node)
+    return text_of(output, node)
 
 
 def describe(output: Any, node: Node, i: int) -> str:
     """Argument ``i`` of a node as a formula, named as in the whole graph."""
-    text = _text(output, node.args[i])
+    text = text_of(output, node.args[i])
     return text if node.op.name in ("add", "sub") else f"{text} as argument of {node.op.name}"
 
 
-def _text(output: Any, edge: Any) -> str:
+def text_of(output: Any, edge: Any) -> str:
     """The formula of an edge, shortened where it is too long for a sentence."""
     from symgrad.formula.sympy.texts import text
 

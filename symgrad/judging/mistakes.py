@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.check.case import Case as Comparison
 from symgrad.check.constants import constant_name
-from symgrad.check.diagnosis import Case as Comparison
 from symgrad.check.diagnosis import diagnose
 from symgrad.check.oracle import Exact
 from symgrad.check.report import ArgumentReport, Diagnosis, number_text

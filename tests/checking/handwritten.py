@@ -212,7 +212,8 @@ PROBLEMS = {
          "gamma not summed": (("missing sum",), "axis 0")}),
     "batch norm": Problem(
         batch_norm, batch_norm_vjp, (X, RNG.normal(size=4), RNG.normal(size=4)),
-        {"wrong axis": (("unknown",), ""), "mean of beta": (("factor",), "1/7"), "without n": (("unknown",), "")}),
+        {"wrong axis": (("unknown",), ""), "mean of beta": (("factor",), "1/7"),
+         "without n": (("terms",), "7 (= x.shape[0]) times")}),
     "normalise": Problem(
         normalise, normalise_vjp, (X,),
         {"norm held": (("term",), "missing"), "sign of projection": (("term",), "wrong sign"),
@@ -223,7 +224,7 @@ PROBLEMS = {
          "dz not transposed": (("transpose",), "")}),
     "convolution": Problem(
         convolution, convolution_vjp, (RNG.normal(size=(2, 8)), RNG.normal(size=3), 0.4),
-        {"kernel not flipped": (("argument", "order"), "w"), "off by one": (("order", "entries", "unknown"), ""),
+        {"kernel not flipped": (("argument", "order"), "w"), "off by one": (("order",), "shifted"),
          "mean of bias": (("factor",), "1/12")}),
     "rotation": Problem(
         rotation, rotation_vjp, (RNG.normal(size=4), RNG.normal(size=3)),

@@ -1,0 +1,119 @@
+"""One wrong derivative, and everything known about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from symgrad.check.lines import line_text
+from symgrad.check.oracle import Exact
+from symgrad.check.replay import Replay
+from symgrad.check.report import ArgumentReport
+from symgrad.check.subject import Subject
+from symgrad.check.surgery import BUDGET, Change, Surgeon
+
+
+@dataclass
+class Case:
+    """One wrong derivative and everything known about it.
+
+    ``seeds`` are the cotangents whose products with the derivative are compared, for sweeps of the tape; None for a
+    gradient, where there is but one.
+    """
+
+    argument: ArgumentReport
+    number: int
+    subject: Subject
+    exact: Exact
+    seeds: Any = None
+
+    def __post_init__(self) -> None:
+        self.name = self.argument.name
+        self.what = {"jacobian": "Jacobian", "jvp": "tangent"}.get(self.argument.kind, "gradient")
+        self.g = self.argument.exact
+        self.c = self.argument.given
+        self.x = self.subject.args[self.subject.positions[self.number]]
+        self.off: Any = self.c - self.g if self.c.shape == self.g.shape else None
+
+    def meets(self, prediction: Any, given: Any = None) -> bool:
+        """Whether a predicted gradient is the given one, and so explains the whole difference; None is none."""
+        c = self.c if given is None else given
+        if prediction is None or np.shape(prediction) != c.shape:
+            return False
+        aligned = c is self.c and c.shape == self.g.shape
+        room = 8 * (self.argument.tolerance if aligned else float(np.max(self.argument.tolerance)))
+        if self.off is not None:
+            room = room + 1e-5 * float(np.max(np.abs(self.off)))
+        else:
+            room = room + 1e-5 * float(np.max(np.abs(prediction)))
+        return bool(np.all(np.abs(c - prediction) <= room))
+
+    def multiple_of(self, direction: Any) -> float | complex | None:
+        """``k`` if the difference to the exact gradient is ``k * direction``, else None."""
+        norm = float(np.sum(np.abs(direction) ** 2))
+        if self.off is None or not norm or not np.isfinite(norm) or np.shape(direction) != self.off.shape:
+            return None
+        k = np.sum(np.conj(direction) * self.off) / norm
+        k = float(np.real(k)) if abs(np.imag(k)) <= 1e-9 * abs(k) else complex(k)
+        return k if k and self.meets(self.g + k * direction) else None
+
+    def by_rows(self) -> Case:
+        """The same for a few products with cotangents, which a sweep of the tape gives; itself for a gradient."""
+        derivative, value = self.subject.derivative, np.asarray(self.exact.value)
+        if derivative.kind == "gradient" or self.off is None:
+            return self
+        seeds = np.random.default_rng(3).normal(size=(min(MOST_ROWS, value.size), *value.shape))
+        argument = replace(
+            self.argument,
+            exact=derivative.contracted(self.g, seeds),
+            given=derivative.contracted(self.c, seeds),
+            tolerance=derivative.contracted(self.argument.tolerance, np.abs(seeds)),
+        )
+        return Case(argument, self.number, self.subject, self.exact, seeds)
+
+    @property
+    def surgeon(self) -> Surgeon | None:
+        """The recorded sweeps of the graph; None for a black box."""
+        output = self.exact.output
+        if output is None or output._node is None:
+            return None
+        surgeons: dict[str, Surgeon] = self.exact.surgeons
+        key = "gradient" if self.seeds is None else "rows"
+        if key not in surgeons:
+            surgeons[key] = Surgeon(output, self.seeds)
+        return surgeons[key]
+
+    @property
+    def replay(self) -> Replay | None:
+        """The graph with its values; None for a black box, and where a constant is not known."""
+        output = self.exact.output
+        if output is None or output._node is None:
+            return None
+        if self.exact.replay is None:
+            self.exact.replay = Replay(output, self.exact.constants)
+        return self.exact.replay if self.exact.replay.works else None
+
+    def edges(self, budget: int = BUDGET) -> Iterator[tuple[Any, int]]:
+        """The edges of the graph that may be changed, while changes have not cost more; none for a black box."""
+        return iter(()) if self.surgeon is None else self.surgeon.edges(budget)
+
+    def altered(self, node: Any, i: int, change: Change) -> Any:
+        """What the sweep gives when argument ``i`` of a node receives something else; None where that has no sense."""
+        assert self.surgeon is not None
+        moved = self.surgeon.moved(self.exact.leaves[self.number], node, i, change)
+        if moved is None:
+            return None
+        if self.seeds is None:
+            return self.g + moved[0]
+        return self.g + np.array([self.subject.derivative.row(row, self.number) for row in moved])
+
+    def line(self, edge: Any) -> str:
+        """The line of the function under check that a value was computed in."""
+        return line_text(self.exact.lines.get(edge))
+
+
+MOST_ROWS = 4
+"""Cotangents that a Jacobian is looked at through."""

@@ -1,0 +1,85 @@
+"""Mistakes on one edge of the graph: a path missing or doubled, an inner derivative left out, a matrix not turned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from symgrad.check import surgery
+from symgrad.check.case import Case
+from symgrad.check.constants import constant_name
+from symgrad.check.report import Diagnosis, number_text
+
+# ---------------------------------------------------------------------------------------------- paths of the graph
+
+
+def path(case: Case) -> Diagnosis | None:
+    """A path of the graph missing, doubled, or with the wrong sign or factor."""
+    output = case.exact.output
+    for node, i, k in _scaled(case):
+        # The outermost edge that fits tells most: below it the same part runs through every edge of a chain.
+        name = constant_name(1 + k, case) if abs(k + 1) > 1e-4 else "0"
+        if name is not None:
+            return _part_sentence(surgery.describe(output, node, i), name, case.line(node.args[i]))
+    return None
+
+
+def path_with_factor(case: Case) -> Diagnosis | None:
+    """The same with a factor that has no name."""
+    for node, i, k in _scaled(case) if case.by_rows().g.size > 1 else ():
+        return _part_sentence(surgery.describe(case.exact.output, node, i), number_text(1 + k), case.line(node.args[i]))
+    return None
+
+
+def _scaled(case: Case) -> Iterator[tuple[Any, int, float]]:
+    """The edges whose part of the gradient explains the difference when it is multiplied by ``1 + k``."""
+    rows = case.by_rows()
+    for node, i in rows.edges():
+        without = rows.altered(node, i, surgery.cut)
+        k = None if without is None else rows.multiple_of(rows.g - without)
+        if k is not None and not isinstance(k, complex):
+            yield node, i, k
+
+
+def _part_sentence(what: str, factor: str, line: str) -> Diagnosis:
+    through = f"The part of the gradient that comes from {what}"
+    if factor == "0":
+        return Diagnosis("term", f"{through} is missing.", "a term of the sum, or a path of the chain rule", line)
+    if factor == "-1":
+        return Diagnosis("term", f"{through} has the wrong sign.", "its sign", line)
+    if factor == "2":
+        return Diagnosis("term", f"{through} is counted twice.", "a term added in two places", line)
+    return Diagnosis("term", f"{through} is {factor} times what it should be.", "its factor", line)
+
+
+def inner_derivative(case: Case) -> Diagnosis | None:
+    """The derivative of a function of one argument left out."""
+    output, rows = case.exact.output, case.by_rows()
+    for node, i in rows.edges():
+        if surgery.is_unary(node) and rows.meets(rows.altered(node, i, surgery.skip)):
+            return Diagnosis(
+                "inner derivative",
+                f"The derivative of {node.op.name} is left out, in {surgery.describe_node(output, node)}.",
+                "the chain rule",
+                case.line(node),
+            )
+    return None
+
+
+def turned(case: Case) -> Diagnosis | None:
+    """A square matrix on the way that is taken for its transpose."""
+    output, rows = case.exact.output, case.by_rows()
+    for node, i in rows.edges():
+        line = case.line(node)
+        if surgery.is_square(node, i) and rows.meets(rows.altered(node, i, surgery.turn)):
+            part = surgery.describe(output, node, i)
+            return Diagnosis(
+                "transpose", f"The gradient of {part} is taken for its transpose on the way.", "A for Aᵀ", line
+            )
+        others = [j for j in range(len(node.args)) if j != i and surgery.is_square(node, j)]
+        if others and node.op.kind == "multilinear" and rows.meets(rows.altered(node, i, surgery.turn_others)):
+            part = surgery.describe(output, node, others[0])
+            return Diagnosis(
+                "transpose", f"{part} is taken for its transpose, or the transpose for it.", "A for Aᵀ", line
+            )
+    return None

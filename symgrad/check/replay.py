@@ -1,0 +1,194 @@
+"""The recorded operations once more: their values, and the gradient of a function that differs in one operation.
+
+People compute the forward pass again in their gradients, and do it otherwise: without an epsilon, with a mask or a
+weight left out, with the other branch.  Their gradient is then the exact one of another function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from symgrad.check.derivatives import pulled
+from symgrad.check.surgery import nodes_below
+from symgrad.op import lookup
+from symgrad.tape.graph import Node, Source
+from symgrad.tape.record import Recorded
+
+_LINEAR_CHOICES = {"where": (1, 2), "maximum": (0, 1), "minimum": (0, 1), "fmax": (0, 1), "fmin": (0, 1)}
+"""Operations that choose, and which of their arguments."""
+
+_REDUCTIONS = {"amax": ("mean", "amin"), "amin": ("mean", "amax")}
+_OTHERS = {"maximum": "minimum", "minimum": "maximum", "fmax": "fmin", "fmin": "fmax"}
+
+
+class Unknown(Exception):
+    """The value of a constant was not kept."""
+
+
+class Other(NamedTuple):
+    """A function that differs in one operation.
+
+    ``run`` gives its value from those of the arguments; ``said`` is how it differs, ``hint`` what to look for.
+    """
+
+    node: Node
+    run: Callable[..., Any]
+    said: str
+    hint: str
+
+
+class Replay:
+    """The graph of an output, with the values of its constants."""
+
+    def __init__(self, output: Any, constants: dict[Any, Any]):
+        self.output = output
+        self.constants = constants
+        self.nodes = nodes_below(output._node)[::-1]
+        self.values: dict[Any, Any] = {}
+        try:
+            with np.errstate(all="ignore"):
+                self._run({}, self.values, lambda leaf: leaf._value)
+            self.works = np.array_equal(self.values[output._node], output._value, equal_nan=True)
+        except Exception:  # noqa: BLE001  (a constant that was not kept, an operation that is no function of arrays)
+            self.works = False
+
+    def value(self, arg: Any) -> Any:
+        """The value of an argument of a node, None where it is not known."""
+        if isinstance(arg, Node):
+            return self.values.get(arg)
+        try:
+            return np.asarray(self._given(arg, lambda leaf: leaf._value))
+        except Unknown:
+            return None
+
+    def gradients(self, other: Other, leaves: list[Any], cotangent: Any = None) -> list[Any] | None:
+        """The gradients of the other function; None where it has none, or another shape."""
+        made: dict[Any, Any] = {}
+        try:
+            with np.errstate(all="ignore"):
+                self._run({other.node: other.run}, made, lambda leaf: leaf)
+                out = made[self.output._node]
+                if not isinstance(out, Recorded) or out._value.shape != self.output._value.shape:
+                    return None
+                return pulled(out, leaves, cotangent) if out._requires_grad else None
+        except Exception:  # noqa: BLE001  (the other function need not be one)
+            return None
+
+    def _run(self, changed: dict[Node, Callable[..., Any]], made: dict[Any, Any], of: Callable[[Any], Any]) -> None:
+        for node in self.nodes:
+            args = [made[a] if isinstance(a, Node) else self._given(a, of) for a in node.args]
+            run = changed.get(node)
+            made[node] = node.op(*args, **(node.params or {})) if run is None else run(*args)
+
+    def _given(self, arg: Any, of: Callable[[Any], Any]) -> Any:
+        if isinstance(arg, Recorded):
+            return of(arg)
+        if not isinstance(arg, Source):
+            return arg
+        value = self.constants.get(arg, arg.kept)
+        if value is None:
+            raise Unknown
+        return np.asarray(value)[()]
+
+    # ------------------------------------------------------------------------------------------ other functions
+
+    def others(self) -> Iterator[Other]:
+        """Functions that differ in one operation, the likeliest mistakes first."""
+        for make in (_without_constants, _turned_constants, _other_choice, _without_function):
+            for node in reversed(self.nodes):
+                yield from make(self, node)
+
+    def constant(self, arg: Any) -> Any:
+        """The value of an argument that no gradient flows to, None for others."""
+        if isinstance(arg, (Node, Recorded)) and getattr(arg, "_requires_grad", True):
+            return None
+        value = self.value(arg)
+        return value if value is not None and value.dtype.kind in "fciu" else None
+
+
+def _shape_text(value: Any) -> str:
+    return f"{value:.6g}" if not np.ndim(value) else f"an array of shape {np.shape(value)}"
+
+
+def _without_constants(replay: Replay, node: Node) -> Iterator[Other]:
+    """Without an epsilon that is added, or a weight or mask that multiplies."""
+    if len(node.args) != 2 or node.op.name not in ("add", "sub", "mul", "div"):
+        return
+    for j in (0, 1):
+        value = replay.constant(node.args[j])
+        if value is None or (node.op.name == "div" and not j):
+            continue
+        what = f"{_shape_text(value)} "
+        if node.op.name in ("add", "sub"):
+            sign = -1 if node.op.name == "sub" and not j else 1
+            said = "is added" if node.op.name == "add" else "is subtracted" if j else "it is subtracted from"
+            yield Other(
+                node,
+                lambda x, y, j=j, s=sign: _like((x, y)[1 - j] * s, node),
+                f"without {what}that {said}",
+                "a constant",
+            )
+        else:
+            said = "divides" if node.op.name == "div" else "multiplies"
+            yield Other(
+                node, lambda x, y, j=j: _like((x, y)[1 - j], node), f"without {what}that {said}", "a weight or a mask"
+            )
+
+
+def _like(value: Any, node: Node) -> Any:
+    """Stretched to the shape of the node's result."""
+    return value if np.shape(value) == node.shape else lookup("expand")(value, shape=node.shape)
+
+
+def _turned_constants(replay: Replay, node: Node) -> Iterator[Other]:
+    """With the other sign of a constant, its transpose, or its entries turned round."""
+    for j, arg in enumerate(node.args):
+        value = replay.constant(arg)
+        if value is None or not value.ndim:
+            continue
+        changes = [(-value, f"the other sign of {_shape_text(value)}", "its sign")]
+        if value.ndim == 2 and value.shape[0] == value.shape[1] and not np.array_equal(value, value.T):
+            changes.append((value.T, f"the transpose of {_shape_text(value)}", "A for Aᵀ"))
+        changes += [
+            (np.flip(value, axis), f"{_shape_text(value)} turned round along axis {axis}", "its order")
+            for axis in range(value.ndim)
+            if value.shape[axis] > 1 and value.size < 1000
+        ]
+        for changed, said, hint in changes:
+
+            def run(*args: Any, j: int = j, changed: Any = changed) -> Any:
+                return node.op(*args[:j], changed, *args[j + 1 :], **(node.params or {}))
+
+            yield Other(node, run, f"with {said}", hint)
+
+
+def _other_choice(_: Replay, node: Node) -> Iterator[Other]:
+    """With one branch everywhere, or another way to choose."""
+    for j in _LINEAR_CHOICES.get(node.op.name, ()):
+        if j < len(node.args):
+            said = f"with one argument of {node.op.name} taken everywhere"
+            yield Other(node, lambda *args, j=j: _like(args[j], node), said, "a condition, a mask or a hinge")
+    if node.op.name in ("var", "std"):
+        correction = 1 - node.params["correction"]  # type: ignore[index]
+        said = f"with {'n - 1' if correction else 'n'} in the variance"
+        yield Other(node, lambda x: node.op(x, **{**node.params, "correction": correction}), said, "ddof")  # type: ignore[dict-item]
+    if node.op.name == "getitem" and isinstance(node.params["index"], int):  # type: ignore[index]
+        for k in range(min(node.args[0].raw_shape[0], 8)):
+            said = f"with entry {k} in place of entry {node.params['index']}"  # type: ignore[index]
+            yield Other(node, lambda x, k=k: node.op(x, index=k), said, "an index")
+    for name in (*_REDUCTIONS.get(node.op.name, ()), *([_OTHERS[node.op.name]] if node.op.name in _OTHERS else ())):
+        yield Other(
+            node,
+            lambda *args, name=name: lookup(name)(*args, **(node.params or {})),
+            f"with {name} in place of {node.op.name}",
+            f"{name} for {node.op.name}",
+        )
+
+
+def _without_function(_: Replay, node: Node) -> Iterator[Other]:
+    """Without a function of one argument."""
+    if len(node.args) == 1 and node.op.kind == "elementwise" and node.op.name not in ("neg", "cast"):
+        yield Other(node, lambda x: x, f"without {node.op.name}", f"{node.op.name} where the forward pass has it")

@@ -1,0 +1,400 @@
+"""Mistakes in one local derivative: it is taken at another value, twice, or with a factor too many or too few.
+
+Each hypothesis walks over the edges of the graph, from the output down, and proposes what the edge may have handed down
+instead (:mod:`symgrad.check.surgery`).  Values that may be mixed up are those that the function has computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from symgrad.check import surgery
+from symgrad.check.case import Case
+from symgrad.check.constants import constant_name
+from symgrad.check.report import Diagnosis
+from symgrad.check.surgery import Change, Local
+
+BUDGET = 20_000
+"""Visits of nodes for each hypothesis."""
+
+MOST_VALUES = 60
+"""Values of the function that are tried in the place of others."""
+
+MOST_PARTS = 60
+"""Parts of a gradient of which two may be wrong."""
+
+
+class Variant(NamedTuple):
+    """What an edge may have handed down, and the words for it."""
+
+    node: Any
+    i: int
+    change: Change
+    say: Callable[[], Diagnosis]
+
+
+class Value(NamedTuple):
+    """An array that the function has computed or was given, and its formula."""
+
+    array: Any
+    text: Callable[[], str]
+
+
+# ---------------------------------------------------------------------------------------------- the search
+
+
+def variant(case: Case) -> Diagnosis | None:
+    """The first local change that explains the gradient; those that explained another argument are tried before."""
+    rows = case.by_rows()
+    if rows.surgeon is None or not rows.surgeon.sweeps:
+        return None
+    known = suspected(case)
+    if known is not None:
+        return known
+    values = _values(case)
+    for propose in (_passed_on, _left_out, _rule_elsewhere, _other_operand, _factors):
+        told = _tried(case, rows, propose, values)
+        if told is not None:
+            return told
+    return None
+
+
+def overwritten(case: Case) -> Diagnosis | None:
+    """Entries that are read several times get the gradient of the last time only."""
+    rows = case.by_rows()
+    return None if rows.surgeon is None or not rows.surgeon.sweeps else _tried(case, rows, _overwritten, [])
+
+
+def _tried(case: Case, rows: Case, propose: Callable[..., Iterator[Variant]], values: list[Value]) -> Diagnosis | None:
+    for node, i in rows.edges(BUDGET):
+        for found in propose(case, node, i, values):
+            if rows.meets(rows.altered(node, i, found.change)):
+                case.exact.suspects.append(found)
+                return found.say()
+    return None
+
+
+def suspected(case: Case) -> Diagnosis | None:
+    """A local change that has explained the gradient by another argument, if it explains this one."""
+    rows = case.by_rows()
+    if rows.surgeon is None or not rows.surgeon.sweeps:
+        return None
+    suspects: list[Variant] = case.exact.suspects
+    for found in suspects:
+        if rows.meets(rows.altered(found.node, found.i, found.change)):
+            return found.say()
+    return None
+
+
+def _values(case: Case) -> list[Value]:
+    """The values that may be mixed up: arguments first, then what the function computes."""
+    found: dict[Any, Value] = {}
+
+    def add(array: Any, text: Callable[[], str]) -> None:
+        array = np.asarray(array)
+        if (array.dtype.kind in "fc" and array.size and not np.all(array == array.flat[0])) or array.shape == ():
+            key = (array.shape, array.tobytes()) if array.size < 10_000 else id(array)
+            if (len(found) < MOST_VALUES and abs(array.flat[0]) != 1) or array.ndim:
+                found.setdefault(key, Value(array, text))
+
+    output, subject = case.exact.output, case.subject
+    for k in subject.data:
+        add(subject.args[k], partial(str, subject.names[k]))
+    if case.replay is not None:
+        for node in case.replay.nodes:
+            for edge in (*node.args, node):
+                array = case.replay.value(edge)
+                if array is not None:
+                    add(array, partial(surgery.text_of, output, edge) if not _is_number(edge) else partial(str, edge))
+    return list(found.values())
+
+
+def _is_number(edge: Any) -> bool:
+    return isinstance(edge, (int, float, complex))
+
+
+def _saved(case: Case, node: Any) -> list[Any] | None:
+    """The result and the operands of a node, by value."""
+    if case.replay is None:
+        return None
+    return [case.replay.value(edge) for edge in (node, *node.args)]
+
+
+# ---------------------------------------------------------------------------------------------- what may be wrong
+
+
+def _passed_on(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:  # noqa: ARG001
+    """The gradient goes on where the operation lets none through: a hinge or a mask forgotten."""
+    if node.op.structural is not None or (node.op.kinks and len(node.args) > 1):
+        yield Variant(
+            node,
+            i,
+            surgery.skip,
+            lambda: Diagnosis(
+                "branch",
+                f"The gradient goes through {node.op.name} where it lets none through, in "
+                f"{surgery.describe_node(case.exact.output, node)}.",
+                "the condition of the branch: relu's mask, a hinge, a mask of padding",
+                case.line(node),
+            ),
+        )
+
+
+def _left_out(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:  # noqa: ARG001
+    """The derivative of a whole part by the argument under check."""
+    arg, leaf = node.args[i], case.exact.leaves[case.number]
+    if arg is leaf or arg.raw_shape != leaf._value.shape:
+        return
+
+    def told(twice: bool) -> Diagnosis:
+        part = surgery.text_of(case.exact.output, arg)
+        said = "is multiplied in twice" if twice else "is left out"
+        return Diagnosis(
+            "inner derivative", f"The derivative of {part} by {case.name} {said}.", "the chain rule", case.line(arg)
+        )
+
+    yield Variant(node, i, surgery.Straight(leaf), partial(told, False))
+    yield Variant(node, i, surgery.Straight(leaf, True), partial(told, True))
+
+
+def _rule_elsewhere(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:
+    """The derivative of a function, taken twice or at another value."""
+    if node.op.kind != "elementwise" or node.op.name in ("add", "sub", "mul", "neg", "cast"):
+        return
+    saved = _saved(case, node)
+    if saved is None or any(v is None for v in saved) or np.shape(saved[i + 1]) != node.shape:
+        return
+    x, line, graph = saved[i + 1], case.line(node), case.exact.output
+
+    def told(said: str, hint: str) -> Callable[[], Diagnosis]:
+        return lambda: Diagnosis(
+            "local derivative",
+            f"The derivative of {node.op.name} {said}, in {surgery.describe_node(graph, node)}.",
+            hint,
+            line,
+        )
+
+    def at(other: Any) -> Change:
+        operands = [*saved[1 : i + 1], other, *saved[i + 2 :]]
+        with np.errstate(all="ignore"):
+            return partial(_at, saved=(node.op(*operands, **(node.params or {})), *operands))
+
+    if len(node.args) == 1:
+        before_after = "the value before and after"
+        yield Variant(node, i, _twice, told("is multiplied in twice", "a cotangent that has passed it already"))
+        yield Variant(node, i, partial(_at, saved=(x, x)), told("takes the argument for the result", before_after))
+        out = (saved[0], saved[0])
+        yield Variant(node, i, partial(_at, saved=out), told("takes the result for the argument", before_after))
+    for factor, text in ((-1, "minus its argument"), (2, "twice its argument"), (0.5, "half its argument")):
+        yield Variant(node, i, at(factor * x), told(f"is taken at {text}", "its argument"))
+    for value in values:
+        if value.array.shape == x.shape and not np.array_equal(value.array, x):
+            yield Variant(
+                node,
+                i,
+                at(value.array),
+                partial(_taken_at, told, value),
+            )
+
+
+def _taken_at(told: Callable[..., Callable[[], Diagnosis]], value: Value) -> Diagnosis:
+    return told(f"is taken at {value.text()}", "a value of another step, or a stale one")()
+
+
+def _twice(local: Local) -> Any:
+    before = local.fitted(local.g)
+    return np.where(before != 0, local.c * local.c / np.where(before != 0, before, 1), 0).astype(local.c.dtype)
+
+
+def _at(local: Local, saved: tuple[Any, ...]) -> Any:
+    return local.apply(*saved)
+
+
+def _other_operand(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:
+    """The derivative of a product or another function of several arguments with another operand."""
+    if len(node.args) < 2 or node.op.kind not in ("elementwise", "multilinear"):
+        return
+    saved = case.surgeon.sweeps[0].get((node, i)) if case.surgeon is not None and case.surgeon.sweeps else None
+    if saved is None:
+        return
+    for j, operand in enumerate(saved.saved):
+        if operand is None or j in (0, i + 1) or not np.ndim(operand):
+            continue
+        arg = node.args[j - 1]
+
+        def told(said: str, hint: str, arg: Any = arg) -> Callable[[], Diagnosis]:
+            return lambda: Diagnosis(
+                "operand",
+                f"In the derivative of {node.op.name}, in {surgery.describe_node(case.exact.output, node)}, {said} "
+                f"stands for {surgery.text_of(case.exact.output, arg)}.",
+                hint,
+                case.line(node),
+            )
+
+        if np.iscomplexobj(operand):
+            yield Variant(node, i, partial(_with, j=j, value=np.conj(operand)), told("the conjugate", "Aᵀ for Aᴴ"))
+        for value in values:
+            if value.array.shape == np.shape(operand) and not np.array_equal(value.array, operand):
+                yield Variant(
+                    node,
+                    i,
+                    partial(_with, j=j, value=value.array),
+                    partial(_standing, told, value),
+                )
+
+
+def _standing(told: Callable[..., Callable[[], Diagnosis]], value: Value) -> Diagnosis:
+    return told(value.text(), "a stale value, or one of another step")()
+
+
+def _with(local: Local, j: int, value: Any) -> Any:
+    return local.apply(*local.saved[:j], value, *local.saved[j + 1 :])
+
+
+def _overwritten(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:  # noqa: ARG001
+    """Entries that are read several times get the gradient of the last time only: ``g[i] = v`` for ``g[i] += v``."""
+    arg = node.args[i]
+    if len(node.args) != 1 or node.op.kind == "elementwise":
+        return
+    shape = getattr(arg, "raw_shape", ())
+    try:
+        places = np.asarray(node.op.kernel(np.arange(int(np.prod(shape))).reshape(shape), **(node.params or {})))
+    except Exception:  # noqa: BLE001  (an operation that computes)
+        return
+    value = None if case.replay is None else case.replay.value(arg)
+    if value is None or places.shape != node.shape or places.dtype.kind not in "iu":
+        return
+    result: Any = case.replay.value(node) if case.replay is not None else None
+    if places.size == np.unique(places).size or places.min() < 0 or places.max() >= value.size:
+        return
+    if not np.array_equal(value.ravel()[places], result):
+        return
+
+    def change(local: Local) -> Any:
+        made = np.zeros_like(local.c)
+        made.ravel()[places.ravel()] = local.g.ravel()
+        return made
+
+    yield Variant(
+        node,
+        i,
+        change,
+        lambda: Diagnosis(
+            "overwritten",
+            f"Entries of {surgery.text_of(case.exact.output, arg)} that are read several times get the gradient of the "
+            "last time only.",
+            "g[index] = v, which overwrites, for np.add.at(g, index, v)",
+            case.line(node),
+        ),
+    )
+
+
+def _factors(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:
+    """A value that is multiplied in, or divided by, once too often or not at all."""
+    arg = node.args[i]
+    shape = arg.raw_shape
+
+    def told(text: Callable[[], str], much: bool) -> Callable[[], Diagnosis]:
+        def say() -> Diagnosis:
+            word = "too many" if much else "missing"
+            part = surgery.text_of(case.exact.output, arg)
+            return Diagnosis(
+                "local factor",
+                f"A factor {text()} is {word} in the part of the gradient that comes through {part}, an argument of "
+                f"{node.op.name}.",
+                "the local derivative, or a factor that is multiplied in elsewhere already",
+                case.line(node),
+            )
+
+        return say
+
+    for value in values:
+        w = value.array
+        if w.ndim > len(shape) or not _stretches(w.shape, shape) or (w.dtype.kind == "c") > (arg.dtype.kind == "c"):
+            continue
+        forms = [(w, value.text)]
+        if w.ndim:
+            forms += [
+                (1 - w, partial(_prefixed, "1 - {}", value.text)),
+                (1 + w, partial(_prefixed, "1 + {}", value.text)),
+            ]
+        for array, text in forms:
+            yield Variant(node, i, partial(_times, w=array), told(text, True))
+            if np.all(array):
+                yield Variant(node, i, partial(_over, w=array), told(text, False))
+                yield Variant(node, i, partial(_over, w=-array), told(partial(_prefixed, "-({})", text), False))
+
+
+def _prefixed(form: str, text: Callable[[], str]) -> str:
+    return form.format(text())
+
+
+def _times(local: Local, w: Any) -> Any:
+    return (local.c * w).astype(local.c.dtype)
+
+
+def _over(local: Local, w: Any) -> Any:
+    return (local.c / w).astype(local.c.dtype)
+
+
+def _stretches(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    return all(n in (1, m) for n, m in zip(shape[::-1], target[::-1], strict=False))
+
+
+# ---------------------------------------------------------------------------------------------- two mistakes
+
+
+def two_parts(case: Case) -> Diagnosis | None:
+    """Two parts of the gradient with a factor each: one mistake in a value that both take part in, or two."""
+    rows = case.by_rows()
+    if rows.surgeon is None or rows.off is None or rows.g.size < 4 or np.iscomplexobj(rows.g):
+        return None
+    parts: list[tuple[Any, Any, int]] = []
+    for node, i in rows.edges():
+        moved = rows.altered(node, i, surgery.cut)
+        if moved is None:
+            continue
+        part = (rows.g - moved).ravel()
+        size = np.linalg.norm(part)
+        if size > 0 and np.isfinite(size) and not any(abs(abs(part @ p) / size - 1) < 1e-9 for p, _, _ in parts):
+            parts.append((part / size, node, i))
+        if len(parts) == MOST_PARTS:
+            break
+    off = rows.off.ravel()
+    found: list[Any] = []
+    for (p, m, a), (q, n, b) in combinations(parts, 2):
+        cosine = float(p @ q)
+        (x, y) = np.linalg.solve([[1, cosine], [cosine, 1]], [p @ off, q @ off])
+        if not rows.meets(rows.g + (x * p + y * q).reshape(rows.g.shape)):
+            continue
+        words = []
+        for node, i, part, k in ((m, a, p, x), (n, b, q, y)):
+            whole = float(part @ (rows.g - rows.altered(node, i, surgery.cut)).ravel())
+            words.append(_factor_word(1 + k / whole, case))
+        if None not in words:
+            found.append((words[0] != words[1], len(found), words, (m, a), (n, b)))
+    return _pair_told(case, *min(found)[2:]) if found else None
+
+
+def _pair_told(case: Case, words: list[str], one: tuple[Any, int], two: tuple[Any, int]) -> Diagnosis:
+    texts = [surgery.describe(case.exact.output, node, i) for node, i in (one, two)]
+    line = case.line(one[0].args[one[1]])
+    if words[0] != words[1]:
+        said = f"The part of the gradient that comes from {texts[0]} {words[0]}, that from {texts[1]} {words[1]}."
+        return Diagnosis("terms", said, "two mistakes, or a value that both take part in", line)
+    where = f"{texts[0]}, in two places," if texts[0] == texts[1] else f"{texts[0]}, and that from {texts[1]},"
+    said = f"The part of the gradient that comes from {where} {words[0]}."
+    return Diagnosis("terms", said, "a value that both take part in: a mean, a count, a statistic", line)
+
+
+def _factor_word(factor: float, case: Case) -> str | None:
+    if abs(factor) < 1e-5:
+        return "is missing"
+    name = constant_name(factor, case)
+    known = {"-1": "is of the wrong sign", "2": "is counted twice"}
+    return None if name is None else known.get(name, f"is {name} times what it should be")

@@ -1,0 +1,143 @@
+"""sg.check names mistakes in local derivatives and in repeated forward passes, or tells where a mistake lies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from symgrad.check import check
+
+RNG = np.random.default_rng(5)
+x, X, w, weights = RNG.normal(size=5), RNG.normal(size=(6, 4)), RNG.normal(size=4), RNG.random(6) + 0.5
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def tanh_of_scaled(x):
+    return np.tanh(0.3 * x**3).sum()
+
+
+def rows(f):
+    return lambda E: (f(E[[0, 2, 2, 1]]) * np.arange(12.0).reshape(4, 3)).sum()
+
+
+def gathered(E, how):
+    v = np.cos(E[[0, 2, 2, 1]]) * np.arange(12.0).reshape(4, 3)
+    G = np.zeros_like(E)
+    if how == "overwritten":
+        G[[0, 2, 2, 1]] = v
+    else:
+        np.add.at(G, [0, 2, 2, 1], v)
+    return G
+
+
+def weighted(w):
+    return (weights * np.logaddexp(0, X @ w)).mean()
+
+
+def scaled_norm(x):
+    return (x / np.sqrt((x**2).mean() + 1e-2) * np.arange(5.0)).sum()
+
+
+def scaled_norm_gradient(x, eps=1e-2, power=3):
+    s, g = 1 / np.sqrt((x**2).mean() + eps), np.arange(5.0)
+    return g * s - x * (g * x).mean() * s**power
+
+
+def hinges(w):
+    return np.maximum(X @ w, 0) @ weights
+
+
+def standardised(x):
+    return ((x - x.mean(0)) / np.sqrt(x.var(0)) * X**2).sum()
+
+
+def standardised_gradient(x, n=6):
+    s = np.sqrt(x.var(0))
+    h, v = (x - x.mean(0)) / s, X**2
+    return (v - v.sum(0) / n - h * (v * h).sum(0) / n) / s
+
+
+MISTAKES = {
+    "inner derivative of a part": (
+        tanh_of_scaled, lambda x: 1 - np.tanh(0.3 * x**3) ** 2, (x,), "inner derivative", "by x is left out"),
+    "square lost": (
+        lambda x: np.tanh(x).sum(), lambda x: 1 - np.tanh(x), (x,), "local factor", "1 + tanh(x) is missing"),
+    "argument for result": (
+        lambda x: np.tanh(x).sum(), lambda x: 1 - x**2, (x,), "local derivative", "takes the argument for the result"),
+    "twice": (
+        lambda x: (sigmoid(x) ** 2).sum(), lambda x: 2 * sigmoid(x) ** 3 * (1 - sigmoid(x)) ** 2, (x,),
+        "inner derivative", "multiplied in twice"),
+    "stale": (
+        lambda a, b: (np.tanh(a * b) * a).sum(),
+        lambda a, b: (np.tanh(a * b) + a * b * (1 - np.tanh(b) ** 2), a**2 * (1 - np.tanh(b) ** 2)),
+        (x, x[::-1] + 2), "local derivative", "is taken at b"),
+    "operand": (
+        lambda a, b: (np.sin(a) * b).sum(), lambda a, b: (np.cos(a) * a, np.sin(a)), (x, x + 1), "", " a"),
+    "overwritten": (
+        rows(np.sin), lambda E: gathered(E, "overwritten"), (RNG.normal(size=(3, 3)),), "overwritten", "last time"),
+    "weights forgotten": (
+        weighted, lambda w: X.T @ sigmoid(X @ w) / 6, (w,), "", "c"),
+    "epsilon forgotten": (
+        scaled_norm, lambda x: scaled_norm_gradient(x, 0), (x,), "other function", "without 0.01 that is added"),
+    "power": (
+        scaled_norm, lambda x: scaled_norm_gradient(x, power=2), (x,), "local factor", "is too many"),
+    "hinge forgotten": (
+        hinges, lambda w: X.T @ weights, (w,), "branch", "goes through maximum"),
+    "two parts": (
+        standardised, lambda x: standardised_gradient(x, 1), (X + X**2,), "terms", "6 (= x.shape[0]) times"),
+    "branches swapped": (
+        lambda w: np.maximum(0.3 * (X @ w), -0.7 * (X @ w)).sum(),
+        lambda w: X.T @ np.where(X @ w > 0, -0.7, 0.3), (w,), "other function", "minimum in place of maximum"),
+    "index off by one": (
+        lambda x: (x[1:] * x[:-1]).sum(), lambda x: np.roll(np.r_[x[1:], 0] + np.r_[0, x[:-1]], 1) + 9.0 * (x == x[0]),
+        (x,), "order", "shifted by 1"),
+    "parts in the wrong order": (
+        lambda x: (x**2) @ np.arange(5.0), lambda x: (2 * x * np.arange(5.0))[[1, 0, 3, 2, 4]], (x,), "order", "x[0]"),
+    "axes": (
+        lambda W: np.einsum("bi,kij,bj->", X, W, X**2),
+        lambda W: np.stack([X.T @ X**2] * 2).swapaxes(1, 2), (RNG.normal(size=(2, 4, 4)),),
+        "transpose", "Axes 1 and 2"),
+    "diagonal": (
+        lambda X: np.log(np.linalg.det(X)), lambda X: np.linalg.inv(X).T * (1 + np.eye(4)),
+        (X[:4] @ X[:4].T + np.eye(4),),
+        "entries", "The diagonal is wrong"),
+    "conjugate of a matrix": (
+        lambda z: (np.abs((X + 1j * X**2) @ z) ** 2).sum(),
+        lambda z: 2 * (X + 1j * X**2).T @ ((X + 1j * X**2) @ z), (w + 1j * w[::-1],), "operand", "the conjugate"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_named(name):
+    f, grad, args, kind, words = MISTAKES[name]
+    report = check(f, grad, *args)
+    assert not report.ok
+    assert report.diagnosis.kind not in ("unknown", "place"), report
+    assert kind in ("", report.diagnosis.kind), report
+    assert words in report.diagnosis.sentence, report
+
+
+def test_right_gradients_of_the_same_functions_pass():
+    assert check(rows(np.sin), lambda E: gathered(E, ""), RNG.normal(size=(3, 3)))
+    assert check(scaled_norm, scaled_norm_gradient, x)
+    assert check(standardised, standardised_gradient, X + X**2)
+
+
+def test_a_mistake_without_a_name_is_told_by_its_place():
+    def f(W, b):
+        return (np.maximum(X[:3] @ W + b, 0) ** 2).sum()
+
+    def gradient(W, b):
+        a = X[:3] @ W + b
+        d = 2 * np.maximum(a, 0) * (np.arange(6).reshape(3, 2) % 5 > 1)
+        return X[:3].T @ d, d.sum(0)
+
+    report = check(f, gradient, RNG.normal(size=(4, 2)), np.array([1.0, 2.0]))
+    assert not report.ok
+    for argument in report.arguments:
+        assert argument.diagnosis.kind == "place", report
+        assert "is wrong when it gets there" in argument.diagnosis.sentence
+        assert "np.maximum" in argument.diagnosis.line
