@@ -11,25 +11,20 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 from symgrad.formula.printing.decompositions import NOTES, read_line
 from symgrad.formula.printing.names import bolded, texts
 from symgrad.formula.printing.parameters import ALONG_VECTORS, AXES, DEFAULTS, own_axes
-from symgrad.formula.printing.sizes import read_size
 from symgrad.formula.reading.atoms import ATOMS, KINDS, word
 from symgrad.formula.reading.indices import Indexed
+from symgrad.formula.reading.options import OptionReader, literal_of
 from symgrad.formula.reading.text import (
     Tokens,
     diagonal_matrix,
     known_op,
-    literal,
-    plain_value,
     power,
     size_letters,
     symbol_table,
@@ -50,7 +45,6 @@ from symgrad.formula.reading.values import (
 from symgrad.formula.reading.values import as_term as settled
 from symgrad.formula.term import Term, size_letter
 from symgrad.op import lookup
-from symgrad.ops.indexing.getitem import Index, static_index
 
 TOKEN = re.compile(
     r"(?P<skip>\s+|\\[,;:! ]|\\displaystyle|\\quad)"
@@ -102,7 +96,6 @@ _FUNCTIONS = {
     r"\arcsin": "asin", r"\arccos": "acos", r"\arctan": "atan", r"\sigma": "sigmoid", r"\psi": "digamma",
     r"\Phi": "ndtr", "W": "lambertw",
 }  # fmt: skip
-_TIMES = r"\cdot"
 _LOGS = {r"\sigma": "logsigmoid", r"\Gamma": "lgamma", r"\Phi": "log_ndtr"}
 _OPERATORS = {"tr": "trace", "Re": "real", "Im": "imag", "clip": "clamp", "expm": "matrix_exp", "sinc'": "dsinc",
               "svdu": "svd_u", "eigvec": "eigh_vectors"}  # fmt: skip
@@ -111,7 +104,7 @@ STOP = (")", "}", "]", "&", ",", ";", "", r"\\", r"\right|", r"\rVert", r"\right
          r"\odot", r"\wedge", r"\vee", ":", *_RELATIONS)  # fmt: skip
 
 
-class _TexReader:
+class _TexReader(OptionReader):
     """The strict reader: levels of operators, then atoms, over a list of tokens."""
 
     def __init__(self, tokens: Tokens, table: dict[str, Term]):
@@ -316,7 +309,7 @@ class _TexReader:
             return named
         kind, text = tokens.kind, tokens.take()
         if kind == "number":
-            return scalar(_literal(text))
+            return scalar(literal_of(text))
         rule = ATOMS.get(text) or KINDS.get(kind)
         if rule is not None:
             return rule(self, text)
@@ -498,86 +491,7 @@ class _TexReader:
         except (TypeError, KeyError) as error:
             raise self.tokens.error(f"{name} cannot take these arguments: {error}") from error
 
-    # -------------------------------------------------------------------------------------- static values
-
-    def value(self) -> Any:
-        """A static parameter."""
-        tokens = self.tokens
-        if tokens.found("("):
-            out = []
-            while not tokens.found(")"):
-                out.append(self.value())
-                tokens.found(",")
-            return tuple(out)
-        if tokens.found("["):
-            return self.index()
-        if tokens.kind == "word":
-            text = word(tokens.take())
-            return plain_value(text) if text in ("True", "False", "None") else text
-        return self.scrap()
-
-    def scrap(self) -> Any:
-        """The value of the text up to the next comma or bracket: a number or a size."""
-        negative = self.tokens.peek() == "-"
-        if "cdot" in self.tokens.peek(int(negative)) or "^" in self.tokens.peek(int(negative))[1:]:
-            self.tokens.at += 1 + negative
-            return _literal(self.tokens.peek(-1)) * (-1 if negative else 1)
-        text = self.tokens.scrap((",", ")", "]", ":", "}"))
-        if text.startswith((r"\infty", r"-\infty")):
-            return math.inf if text[0] == "\\" else -math.inf
-        found = re.fullmatch(r"(-?)\\frac\{(\d+)\}\{(\d+)\}", text)
-        return plain_value(f"{found[1]}{found[2]}/{found[3]}" if found else read_size(text)) if text else None
-
-    def index(self) -> Index:
-        """An index in NumPy's notation, after its opening bracket."""
-        parts: list[Any] = []
-        comma = False
-        tokens = self.tokens
-        while not tokens.found("]"):
-            self.going_on()
-            if tokens.found(r"\ldots"):
-                parts.append(Ellipsis)
-            elif tokens.found("["):
-                parts.append(np.asarray(self.nested()))
-            elif tokens.kind == "word" and word(tokens.peek()) in ("True", "False", "None"):
-                parts.append(plain_value(word(tokens.take())))
-            elif tokens.kind != "number" and tokens.peek() not in ("-", ":"):
-                parts.append(self.plain(self.condition()))
-            else:
-                ends = [self.scrap()]
-                while tokens.found(":"):
-                    ends.append(self.scrap())
-                parts.append(slice(*ends) if len(ends) > 1 else ends[0])
-            comma = tokens.found(",") or comma
-        return static_index(tuple(parts) if comma or len(parts) != 1 else parts[0])
-
-    def going_on(self) -> None:
-        """Refuse the end of the text, and signs that no index has."""
-        if self.tokens.kind == "end" or self.tokens.peek() in ("}", ")"):
-            raise self.tokens.error("']' is missing")
-
-    def nested(self) -> list[Any]:
-        """The rest of a list of numbers."""
-        out: list[Any] = []
-        while not self.tokens.found("]"):
-            self.going_on()
-            if self.tokens.found("["):
-                out.append(self.nested())
-            elif self.tokens.kind == "word":
-                out.append(plain_value(word(self.tokens.take())))
-            else:
-                out.append(self.scrap())
-            self.tokens.found(",")
-        return out
-
 
 def _static(op: Any) -> Iterable[str]:
     """The names of an op's parameters, among which are the static ones."""
     return (name for f in (op.infer, op.kernel) if inspect.isfunction(f) for name in inspect.signature(f).parameters)
-
-
-def _literal(text: str) -> Any:
-    digits, _, exponent = text.replace(" ", "").partition("10^{")
-    if not exponent:
-        return literal(text)
-    return float(f"{digits.removesuffix(_TIMES) or 1}e{exponent[:-1]}")

@@ -1,0 +1,155 @@
+"""Sums and products as people type them: what stands side by side, and the signs between factors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from symgrad.errors import FormulaError, ShapeError
+from symgrad.formula.reading import families
+from symgrad.formula.reading.families import Family, has_families
+from symgrad.formula.reading.indices import Indexed
+from symgrad.formula.reading.misfits import ProductMisfit, said
+from symgrad.formula.reading.people.indices import SUMS
+from symgrad.formula.reading.people.sums import summed, totalled
+from symgrad.formula.reading.tex import _TexReader
+from symgrad.formula.reading.values import Value, divided, entrywise, op, operand_of, product, transposed
+from symgrad.formula.term import Term
+from symgrad.op import FRONTS, lookup
+
+
+class Products(_TexReader):
+    """The levels of sums and products of the wider grammar; how it reads factors is its heir's business."""
+
+    inside: list[str]
+    misfit: str | None
+    repeated: bool
+    others: dict[str, Any]
+
+    def closing(self) -> bool:
+        """Whether the next token ends a product."""
+        text = self.tokens.peek()
+        if text in ("|", r"\|", r"\rangle", "/"):
+            return text in self.inside and self.inside[-1] == text
+        return text in _ENDS or self.tokens.kind in ("end", "row") or text.startswith(r"\end")
+
+    def hadamard(self) -> Any:
+        """Products entry by entry, of what stands side by side."""
+        out = self.juxtaposed()
+        while self.tokens.peek() in (r"\odot", r"\oslash"):
+            name = "mul" if self.tokens.take() == r"\odot" else "div"
+            out = self.entrywise(lookup(name), out, self.juxtaposed())
+        return out
+
+    def juxtaposed(self) -> Any:
+        """Factors side by side, with the signs of products between them."""
+        tokens = self.tokens
+        out = self.summed() if tokens.peek() in SUMS else self.signed()
+        while not self.closing():
+            if tokens.found("/"):
+                out = self.quotient(out, self.denominator())
+                continue
+            sign = tokens.take() if tokens.peek() in _BETWEEN else ""
+            right = self.summed() if tokens.peek() in SUMS else self.signed()
+            if sign == r"\otimes" or (sign == r"\cdot" and out.kind == right.kind == "v"):
+                out = self.crossed(out, right) if sign == r"\otimes" else self.times(transposed(out), right)
+            elif sign in (r"\entry", r"\ratio"):
+                out = self.entrywise(lookup("mul" if sign == r"\entry" else "div"), out, right)
+            else:
+                out = self.starred(out, right) if sign == r"\star" else self.times(out, right)
+        return self.implied_sum(out)
+
+    def implied_sum(self, product: Any) -> Any:
+        """The sum over the indices that a product has twice, where that needs no sum sign."""
+        if not self.repeated or not isinstance(product, (Indexed, Family)):
+            return product
+        twice = [x for x in product.repeated() if x not in self.bound]
+        return totalled(self, product, twice) if twice else product
+
+    def summed(self) -> Any:
+        """A sum or product over indices."""
+        return summed(self)
+
+    def signed(self) -> Any:
+        """A factor, with the sign that it may have after an operator."""
+        if self.tokens.found("-"):
+            return entrywise(_negative, self.signed())
+        return self.factor()
+
+    def denominator(self) -> Any:
+        """What a quotient in a line is divided by: one factor, or where that is asked for all up to the next sign."""
+        out = self.signed()
+        while self.others.get("solidus") and not self.closing() and self.tokens.peek() not in (*_BETWEEN, *SUMS, "/"):
+            out = self.times(out, self.signed())
+        return out
+
+    def quotient(self, top: Any, bottom: Any) -> Any:
+        """A quotient; arrays divide entry by entry."""
+        return divided(top, bottom) if bottom.kind == "s" else self.entrywise(lookup("div"), top, bottom)
+
+    def times(self, a: Any, b: Any) -> Any:
+        """The product of two neighbours, or what ``misfit`` makes of one that has no meaning."""
+        try:
+            if has_families(a, b) or "t" in (a.kind, b.kind) or self.weighted(a, b):
+                return families.product(a, b)
+            if isinstance(a, Indexed) or isinstance(b, Indexed):
+                return a.times(operand_of(b)) if isinstance(a, Indexed) else b.times(a.term)
+            return product(a, b)
+        except (FormulaError, ShapeError) as error:
+            if self.misfit is None:
+                raise self.tokens.error(f"this product does not fit: {said(error)}", ProductMisfit) from None
+        if self.misfit == "entrywise":
+            return entrywise(lookup("mul"), a, b)
+        if self.misfit == "swapped":
+            return product(b, a)
+        return product(transposed(a), b) if self.misfit == "left" else product(a, transposed(b))
+
+    def weighted(self, a: Any, b: Any) -> bool:
+        """Whether one is a number for each index of a sum, and the other a vector or matrix."""
+        entries = a if isinstance(a, Indexed) else b
+        other = b if entries is a else a
+        mixed = isinstance(entries, Indexed) and isinstance(other, Value) and other.kind in ("v", "r", "m")
+        return mixed and set(entries.letters) <= self.bound
+
+    def crossed(self, a: Any, b: Any) -> Any:
+        r"""``a \otimes b``: the outer product of vectors, the Kronecker product of matrices."""
+        if a.kind == "v" and b.kind in ("v", "r"):
+            return self.times(a, b if b.kind == "r" else transposed(b))
+        if isinstance(a, Value) and isinstance(b, Value) and a.kind == b.kind == "m":
+            return Value("m", FRONTS["kron"].call(a.term, b.term))
+        raise self.tokens.error(r"\otimes stands between two vectors or two matrices here", ProductMisfit)
+
+    def starred(self, a: Any, b: Any) -> Any:
+        """What ``*`` means in plain text: the matrix product, or entry by entry where the shapes allow only that."""
+        alike = isinstance(a, Value) and isinstance(b, Value) and a.kind == b.kind and a.kind in ("v", "r", "m")
+        if alike and (a.kind != "m" or a.term.shape[1] != b.term.shape[0]):
+            return self.entrywise(lookup("mul"), a, b)
+        return self.times(a, b)
+
+    def entrywise(self, function: Callable[..., Any], *values: Any) -> Any:
+        """An entrywise operation, with a place in its error."""
+        try:
+            return entrywise(function, *values)
+        except (FormulaError, ShapeError) as error:
+            raise self.tokens.error(f"this does not fit: {said(error)}", ProductMisfit) from None
+
+    def sum(self) -> Any:
+        """Terms of a sum."""
+        tokens = self.tokens
+        out = entrywise(_negative, self.hadamard()) if tokens.found("-") else self.hadamard()
+        while tokens.peek() in ("+", "-"):
+            name = "add" if tokens.take() == "+" else "sub"
+            out = self.entrywise(lookup(name), out, self.hadamard())
+        return out
+
+
+def _negative(x: Term) -> Any:
+    """Minus a term; what is True or False counts as 1 or 0."""
+    return op("mul", -1, x) if x.dtype is not None and x.dtype.kind == "b" else op("neg", x)
+
+
+_BETWEEN = (r"\cdot", r"\star", r"\entry", r"\ratio", r"\otimes")
+_RELATIONS = ("=", r"\ne", "<", r"\le", ">", r"\ge")
+_ENDS = (
+    ")", "}", "]", "&", ",", ";", ".", "", r"\\", "+", "-", r"\odot", r"\oslash", r"\wedge", r"\vee", ":", *_RELATIONS,
+)  # fmt: skip
