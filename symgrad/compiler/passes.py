@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.compiler.kept import kept_again, kept_sum, without_kept_axes
 from symgrad.dtypes import is_floating
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, Term, constant_value, full, make, number, postorder, rebuilt
@@ -30,7 +31,7 @@ def optimise(outputs: Sequence[Term], derived: bool = False) -> list[Term]:
     found = rebuilt(_opened(outputs), _changed)
     if derived:
         found = rebuilt(found, _regrouped)
-    return rebuilt(found, _changed)
+    return without_kept_axes(rebuilt(found, _changed))
 
 
 def _opened(outputs: Sequence[Term]) -> list[Term]:
@@ -52,7 +53,7 @@ def _opened(outputs: Sequence[Term]) -> list[Term]:
 
 
 def _rebuilt(term: Term, args: tuple[Any, ...]) -> Term:
-    if all(a is b for a, b in zip(args, term.args, strict=True)):
+    if args == term.args:
         return term
     return make(term.op, args, term.params, term.shape, term.dtype)
 
@@ -245,11 +246,31 @@ def _mul(term: Term, args: tuple[Any, ...]) -> Term | None:
             return other  # type: ignore[no-any-return]
         if one.number == -1 and not isinstance(one.number, str) and _fits(other, term):
             return make(lookup("neg"), (other,), {}, term.shape, term.dtype)
+        if one.dtype is None and (joined := _scalars_joined(one.number, other)) is not None and _fits(joined, term):
+            return joined
         if _power_of_two(one.number) and one.dtype is None:
             short = _absorbed(one.number, other, 4)
             if short is not None and _fits(short, term):
                 return short
     return _negated(term, args)
+
+
+def _scalars_joined(c: Any, x: Term) -> Term | None:
+    """c · (d · x) is (c · d) · x, to the last bit where c and d are powers of two."""
+    for d, rest in (x.args, x.args[::-1]) if x.op.name == "mul" and _scales_exactly(c) else ():
+        if d.dtype is None and _scales_exactly(d.number) and _fits(rest, x):
+            whole = Fraction(c) * d.number
+            if whole == 1:
+                return rest
+            by = number(int(whole) if whole.denominator == 1 else whole)
+            return make(x.op, (by, rest), {}, x.shape, x.dtype)
+    return None
+
+
+def _scales_exactly(value: Any) -> bool:
+    return _power_of_two(value) or (
+        type(value) is Fraction and value.numerator == 1 and _power_of_two(value.denominator)
+    )
 
 
 def _power_of_two(value: Any) -> bool:
@@ -345,7 +366,9 @@ def _reshape(term: Term, args: tuple[Any, ...]) -> Term | None:
 
 def _unsqueeze(term: Term, args: tuple[Any, ...]) -> Term | None:
     value = constant_value(args[0])
-    return None if value is None or isinstance(value, str) else full(term.shape, value, term.dtype or np.float64)
+    if value is None or isinstance(value, str):
+        return kept_again(term, args[0])
+    return full(term.shape, value, term.dtype or np.float64)
 
 
 def _squeeze(term: Term, args: tuple[Any, ...]) -> Term | None:
@@ -406,7 +429,18 @@ class _Operands:
             return self._unexpand(k, x, labels)
         if op == "einsum" and len(x.args) == 1:
             return self._inline(k, x, labels)
+        single = tuple(j for j, a in enumerate(labels) if x.shape[j] == 1 and self._alone(k, a))
+        if single and len(set(labels)) == len(labels):
+            self.xs[k], self.inputs[k] = (
+                squeeze_op(x, dim=single),
+                tuple(a for a in labels if a not in [labels[j] for j in single]),
+            )
+            return True
         return False
+
+    def _alone(self, k: int, label: int) -> bool:
+        """Whether a label is summed, and in no other operand."""
+        return label not in self.output and not any(label in row for j, row in enumerate(self.inputs) if j != k)
 
     def _drop_identity(self, k: int, a: int, b: int) -> bool:
         """A Kronecker delta renames one label to the other, unless both are labels of the result."""
@@ -459,7 +493,8 @@ class _Operands:
 
 
 def _einsum(term: Term, args: tuple[Any, ...]) -> Term | None:
-    return _contraction(term, args, term.params["inputs"], term.params["output"])
+    found = kept_sum(term, args)
+    return _contraction(term, args, term.params["inputs"], term.params["output"]) if found is None else found
 
 
 def _matmul(term: Term, args: tuple[Any, ...]) -> Term | None:

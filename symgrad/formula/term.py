@@ -324,7 +324,7 @@ def rebuilt(roots: Sequence[Term], change: Callable[[Term, tuple[Any, ...]], Any
     """Map ``change(term, new args)`` over the graph, arguments first; gives the images of the roots."""
     image: dict[Term, Any] = {}
     for term in postorder(roots):
-        image[term] = change(term, tuple(image[a] for a in term.args))
+        image[term] = change(term, tuple([image[a] for a in term.args]))
     return [image[r] for r in roots]
 
 
@@ -334,7 +334,7 @@ def substitute(roots: Sequence[Term], values: dict[Term, Any]) -> list[Any]:
     def change(term: Term, args: tuple[Any, ...]) -> Any:
         if term in values:
             return values[term]
-        return term if all(a is b for a, b in zip(args, term.args, strict=True)) else term.op(*args, **term.params)
+        return term if args == term.args else term.op(*args, **term.params)
 
     return rebuilt(roots, change)
 

@@ -561,3 +561,25 @@ def test_a_program_does_not_hand_out_the_memory_of_its_arguments() -> None:
     z = np.array([1 + 2j, 3 - 1j])
     for part in (lambda z: z.imag, lambda z: sg.view_as_real(z), lambda z: z.unfold(0, 1, 1)):
         assert not np.shares_memory(sg.compile(part, z)(z), z)
+
+
+def test_sums_keep_axes_only_where_they_are_used():
+    theta, x = np.array([0.3, 0.2]), np.linspace(0, 1, 5)
+    f = sg.func.grad(lambda theta, x: (-theta[0] * x[:, None] * x[None, :]).exp().sum())
+    program = sg.compile(f, theta, x)
+    assert "squeeze" not in program.source
+    np.testing.assert_allclose(program(theta, x), f(sg.tensor(theta), sg.tensor(x)).numpy(), rtol=1e-14)
+
+    h = sg.func.hessian(lambda w, x: (sg.softmax(x @ w, 1) ** 2).sum())
+    w, rows = np.linspace(-1, 1, 6).reshape(3, 2), np.linspace(0, 1, 12).reshape(4, 3)
+    program = sg.compile(h, w, rows)
+    assert "broadcast_to" not in program.source
+    assert "expand_dims" not in program.source
+    np.testing.assert_allclose(program(w, rows), h(sg.tensor(w), sg.tensor(rows)).numpy(), rtol=1e-13)
+
+
+def test_powers_of_two_among_the_factors_are_one_number():
+    a = np.linspace(0.5, 2, 12).reshape(4, 3)
+    f = sg.func.grad(lambda a, b: ((a @ b) ** 2).sum() / 2)
+    assert "1 / 2" not in sg.compile(f, a, a.T.copy()).source
+    np.testing.assert_array_equal(sg.compile(f, a, a.T.copy())(a, a.T), (a @ a.T) @ a)

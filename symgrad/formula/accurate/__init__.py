@@ -70,8 +70,7 @@ def _tells(term: Term, telling: frozenset[str] | set[str]) -> bool:
 
 
 def _remade(term: Term, args: tuple[Any, ...]) -> Term:
-    same = all(a is b for a, b in zip(args, term.args, strict=True))
-    return term if same else make(term.op, args, term.params, term.shape, term.dtype)
+    return term if args == term.args else make(term.op, args, term.params, term.shape, term.dtype)
 
 
 def _named(term: Term, args: tuple[Any, ...]) -> Any:
