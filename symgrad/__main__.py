@@ -1,4 +1,4 @@
-"""The command line: ``python -m symgrad latex VALUE``, ``derive``, ``judge``, ``check``, ``demo``, ``op``."""
+"""The command line: ``python -m symgrad latex VALUE``, ``derive``, ``judge``, ``check``, ``demo``, ``op`` …."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from symgrad.guide.commands import add_commands
+from symgrad.guide.selftest import add_selftest, run_selftest
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,6 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run()
     if options.command == "op":
         return _card(options.name)
+    if options.command == "selftest":
+        return run_selftest(options)
     from symgrad.guide.commands import run as run_command
 
     return run_command(options)
@@ -35,6 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     card = commands.add_parser("op", help="the card of an op: value, derivative, formula, code, domain")
     card.add_argument("name", metavar="NAME", help="the op's name in the table, such as tanh or matmul")
     add_commands(commands)
+    add_selftest(commands)
     commands.add_parser("version", help="the version")
     return parser
 
