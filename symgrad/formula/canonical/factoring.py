@@ -13,9 +13,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symgrad.formula.canonical.expanding import expanded
-from symgrad.formula.canonical.matrixform import components
 from symgrad.formula.canonical.normal import Factor, Form, Power, Product, relabelled
 from symgrad.formula.canonical.shortening import shortened
+from symgrad.formula.canonical.writing import components
 from symgrad.formula.term import SIZE, SYMBOL
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _with_identity(form: Form, run: Canonicaliser) -> Form | None:
         for f in p.factors:
             inside = run.insides.get(f.base)
             axes = None if inside is None or len(inside.terms) >= len(form.terms) else _axes_alone(p, f)
-            if inside is None or axes is None or (len(form.shape) == 2 and run.symmetric(f.base)):
+            if inside is None or axes is None or (len(form.shape) == 2 and run.symmetries.symmetric(f.base)):
                 continue
             keys = {run.key(q): q for q in form.terms if q is not p}
             alone = inside.spread(axes, form.shape).terms
@@ -172,7 +172,7 @@ def _uses(form: Form, run: Canonicaliser) -> list[Use]:
             if summed and counts[summed[0]] < 2 and (f.power != 1 or len(f.labels) < 2):
                 continue
             places = tuple(tuple(i for i, y in enumerate(p.out) if y == x) for x in f.labels)
-            if run.symmetric(f.base):
+            if run.symmetries.symmetric(f.base):
                 places = tuple(sorted(places))
             powers: list[Power] = [f.power]
             if not summed:

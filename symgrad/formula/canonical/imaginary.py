@@ -75,7 +75,7 @@ def conjugate(run: Canonicaliser, form: Form) -> Form:
                 factors += [Factor(x.base, x.labels, x.power * f.power) for x in q.factors]
             elif f.base.dtype.kind != "c" if f.base.dtype is not None else not is_complex_constant(f.base):
                 factors.append(f)
-            elif run.hermitian(f.base):
+            elif run.symmetries.hermitian(f.base):
                 factors.append(Factor(f.base, f.labels[::-1], f.power))
             elif f.base.op.name == "conj":
                 factors.append(Factor(f.base.args[0], f.labels, f.power))

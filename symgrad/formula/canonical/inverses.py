@@ -42,7 +42,7 @@ def _met(f: Factor, p: Product, inner: set[int], run: Canonicaliser) -> Met | No
         return None
     base = f.base.args[0]
     path = run.paths.get(base, [(base, False)])
-    turns = (f.labels, f.labels[::-1]) if run.symmetric(f.base) else (f.labels,)
+    turns = (f.labels, f.labels[::-1]) if run.symmetries.symmetric(f.base) else (f.labels,)
     for left, right in turns:
         # M⁻¹M, read from the right label of M⁻¹, and MM⁻¹, read back from the left one.
         for start, stays, steps in ((right, left, path), (left, right, [(t, not turned) for t, turned in path[::-1]])):
@@ -61,7 +61,9 @@ def _walked(start: int, path: Path, p: Product, inner: set[int], run: Canonicali
         for g in p.factors:
             if g.base is not base or g.power != 1 or len(g.labels) != 2 or any(g is x for x in used):
                 continue
-            ends = [g.labels[::-1] if turned else g.labels, *([g.labels, g.labels[::-1]] * run.symmetric(base))]
+            ends = [g.labels[::-1] if turned else g.labels]
+            if run.symmetries.symmetric(base):
+                ends += [g.labels, g.labels[::-1]]
             stop = next((b for a, b in ends if a == start and b != start), None)
             if stop is not None:
                 used.append(g)
@@ -157,6 +159,6 @@ def _inverted(run: Canonicaliser, f: Factor) -> Factor:
         base = f.base.args[0]
     else:
         base = lookup("inv")(f.base)
-        if run.symmetric(f.base):
-            run.note_symmetric(base)
+        if run.symmetries.symmetric(f.base):
+            run.symmetries.note(base)
     return Factor(base, f.labels[::-1])

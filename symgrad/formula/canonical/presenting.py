@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.budget import LARGEST, NESTED_FLIPS
 from symgrad.formula.canonical.chains import price
-from symgrad.formula.canonical.matrixform import form_term
 from symgrad.formula.canonical.normal import Factor, Form, Product, numbers
+from symgrad.formula.canonical.writing import form_term
 from symgrad.formula.term import Term
 from symgrad.op import lookup
 
@@ -134,5 +134,5 @@ class Presenter:
             self._nesting += 1
             found = self._flips[base, by] = form_term(inside.scaled(by), self.run.layout, self.product)
             self._nesting -= 1
-            self.run.note_symmetric(found, self.run.symmetric(base))
+            self.run.symmetries.note(found, self.run.symmetries.symmetric(base))
         return found

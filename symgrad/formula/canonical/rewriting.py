@@ -57,7 +57,7 @@ def _powers(p: Product, run: Canonicaliser) -> Product:
     """Equal factors become powers.  x·x⁻¹ = 1 holds where x ≠ 0; √x·√x = x where x ≥ 0."""
     found: dict[Any, Factor] = {}
     for f in p.factors:
-        labels = tuple(sorted(f.labels)) if run.symmetric(f.base) else f.labels
+        labels = tuple(sorted(f.labels)) if run.symmetries.symmetric(f.base) else f.labels
         old = found.get((f.base, labels))
         found[(f.base, labels)] = f if old is None else Factor(f.base, old.labels, plain_power(old.power + f.power))
     if len(found) == len(p.factors) and all(f.power for f in p.factors):

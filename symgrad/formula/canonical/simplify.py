@@ -1,7 +1,7 @@
 """The canonical form of a formula: the shortest textbook matrix form, with the same value.
 
 Every term is read once, arguments first, as a sum of einsum products (:mod:`symgrad.formula.canonical.normal`);
-rewrites act on products and sums and state when they are valid; :mod:`symgrad.formula.canonical.matrixform` writes the
+rewrites act on products and sums and state when they are valid; :mod:`symgrad.formula.canonical.writing` writes the
 result in matrix notation.  All rewrites hold in exact arithmetic; the result may differ from the program in rounding
 and where it overflows.
 """
@@ -32,8 +32,6 @@ from symgrad.formula.canonical.chains import Layout, count_transposes, counted, 
 from symgrad.formula.canonical.expanding import absorbed, distributed, expanded, flattened, opened
 from symgrad.formula.canonical.factoring import factored, scalars_apart
 from symgrad.formula.canonical.identities import doubled_angle
-from symgrad.formula.canonical.imaginary import conjugate
-from symgrad.formula.canonical.matrixform import form_term, whole
 from symgrad.formula.canonical.normal import (
     Factor,
     Form,
@@ -55,7 +53,8 @@ from symgrad.formula.canonical.rational import in_lowest_terms
 from symgrad.formula.canonical.reading import READERS, read_arguments
 from symgrad.formula.canonical.rewriting import merged, simpler_function, unguarded
 from symgrad.formula.canonical.slices import keeps_order, without_units
-from symgrad.formula.structures import is_hermitian, is_symmetric
+from symgrad.formula.canonical.symmetries import Symmetries
+from symgrad.formula.canonical.writing import form_term, whole
 from symgrad.formula.term import NUMBER, SYMBOL, Term, flatten, number, postorder
 from symgrad.op import Op, lookup
 
@@ -96,13 +95,10 @@ class Canonicaliser:
         self.products: dict[Term, Form] = {}
         self._atoms: dict[Any, Factor] = {}
         self._ordinals: dict[Term, int] = {}
-        self._symmetric: dict[Term, bool] = {}
         self.arguments: dict[Term, list[Form]] = {}
         self.paths: dict[Term, list[tuple[Term, bool]]] = {}
-        self._hermitian: dict[Term, bool] = {}
-        self._differences: set[Term] = set()
-        """Arrays such as xᵢₖ - xⱼₖ, which are their own negatives when their first two axes change places."""
-        self.layout = Layout(self.symmetric)
+        self.symmetries = Symmetries(self)
+        self.layout = Layout(self.symmetries.symmetric)
         self.steps, self.case_steps = STEPS, CASE_STEPS
         self._carried: dict[Term, Term] = {}
         self.given: dict[Term, Fraction] = {}
@@ -167,46 +163,10 @@ class Canonicaliser:
         """A number for a factor's base, in order of first use."""
         return self._ordinals.setdefault(term, len(self._ordinals))
 
-    def symmetric(self, term: Term) -> bool:
-        """Whether a matrix equals its transpose: declared so, or made of such entry by entry, or its inverse."""
-        found = self._symmetric.get(term)
-        if found is None:
-            found = term.ndim == 2 and term.shape[0] == term.shape[1] and self._looks_symmetric(term)
-            self._symmetric[term] = found
-        return found
-
-    def _looks_symmetric(self, term: Term) -> bool:
-        if term.op is SYMBOL:
-            return is_symmetric(term)
-        name = term.op.name
-        if name in ("eye", "full") or (name == "einsum" and term.params["output"] == (0, 0)):
-            return True
-        if term.op.entrywise or name in ("inv", "permute"):
-            return all(a.ndim == 0 or self._symmetric.get(a, a.op is SYMBOL and self.symmetric(a)) for a in term.args)
-        return False
-
-    def hermitian(self, term: Term) -> bool:
-        """Whether a complex matrix is declared equal to its conjugate transpose, or a sum of such, or their inverse."""
-        while term.op.name == "inv":
-            term = term.args[0]
-        if term.op is SYMBOL:
-            return is_hermitian(term)
-        inside = self.insides.get(term)
-        if inside is None or len(inside.shape) != 2 or inside.shape[0] != inside.shape[1]:
-            return False
-        if term not in self._hermitian:
-            self._hermitian[term] = False
-            self._hermitian[term] = self.same(conjugate(self, inside).restricted((1, 0)), inside)
-        return self._hermitian[term]
-
     def key(self, p: Product) -> Any:
         """Key by which products with equal bodies are merged."""
         self.steps -= 1
-        return product_key(p, self.ordinal, self._alike)
-
-    def _alike(self, f: Factor) -> int:
-        """How many of the first axes of a factor may change places."""
-        return 2 if self.symmetric(f.base) or (f.power % 2 == 0 and f.base in self._differences) else 0
+        return product_key(p, self.ordinal, self.symmetries.alike)
 
     def sum_of(self, terms: Sequence[Product], shape: tuple[Any, ...]) -> Form:
         """A form with like terms merged."""
@@ -286,10 +246,10 @@ class Canonicaliser:
                 flipped = form.restricted((1, 0))
                 flipped_key = self._form_key(flipped)
                 if flipped_key == out_key:
-                    self._symmetric[found.base] = True
+                    self.symmetries.note(found.base)
                 self._atoms.setdefault(flipped_key, Factor(found.base, found.labels[::-1]))
             elif self._is_difference(form):
-                self._differences.add(found.base)
+                self.symmetries.differences.add(found.base)
         return found
 
     def _is_difference(self, form: Form) -> bool:
@@ -568,23 +528,13 @@ class Canonicaliser:
             args = [a.restricted((1, 0)) if a.shape else a for a in args]
         if made.op is NUMBER or made.shape != tuple(shape[k] for k in labels):
             return self.opaque(made).broadcast(shape)
-        self._note_symmetry(made, args)
+        self.symmetries.note_function(made, args)
         self.arguments[made] = list(args)
         return Factor(made, labels)
 
     def same(self, a: Form, b: Form) -> bool:
         """Whether two forms are equal."""
         return bool(self._form_key(a) == self._form_key(b))
-
-    def note_symmetric(self, term: Term, known: bool = True) -> None:
-        """Remember that a matrix equals its transpose."""
-        self._symmetric[term] = known
-
-    def _note_symmetry(self, made: Term, args: Sequence[Form]) -> None:
-        if made.ndim == 2 and made.shape[0] == made.shape[1]:
-            self._symmetric[made] = all(
-                not a.shape or self._form_key(a) == self._form_key(a.restricted((1, 0))) for a in args
-            )
 
 
 __all__ = ["Canonicaliser", "canonical"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.canonical.matrixform import whole
 from symgrad.formula.canonical.normal import Factor, Form, Product
+from symgrad.formula.canonical.writing import whole
 from symgrad.formula.term import Term
 from symgrad.op import lookup
 

@@ -118,8 +118,8 @@ def _function_of(p: Product, f: Factor, g: Factor, others: list[Factor], run: Ca
         return None
     for x in new:
         if x.labels:
-            run.note_symmetric(x.base)
-    run.note_symmetric(a)
+            run.symmetries.note(x.base)
+    run.symmetries.note(a)
     return Product(p.coef, [*new, *(x for x in p.factors if x not in (f, g, h))], p.out, p.decimal)
 
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.canonical.matrixform import whole
 from symgrad.formula.canonical.normal import Factor, Form, Product, relabelled
+from symgrad.formula.canonical.writing import whole
 from symgrad.formula.structures import declared
 from symgrad.formula.term import SYMBOL, Term, constant_value
 from symgrad.op import Op, lookup
@@ -93,7 +93,7 @@ def without_cholesky(p: Product, run: Canonicaliser) -> Product:
         for g in p.factors[k + 1 :]:
             meets = g.base is f.base and g.power == 1 and g.labels[axis] == x and uses[x] == 2 and x not in p.out
             if meets and g.labels[1 - axis] != x:
-                run.note_symmetric(whole)
+                run.symmetries.note(whole)
                 made = Factor(whole, (f.labels[1 - axis], g.labels[1 - axis]))
                 rest = [made if h is f else h for h in p.factors if h is not g]
                 return without_cholesky(merged(Product(p.coef, rest, p.out, p.decimal), run), run)
