@@ -392,7 +392,7 @@ def test_powers_of_symbols_have_slopes_without_conditions() -> None:
 @pytest.mark.parametrize(
     ("function", "text"),
     [
-        (lambda x: (1 / (x**2 + 0.25)).sum(), r"-2 \cdot \frac{x}{\left(x^{\odot 2} + \frac{1}{4}\right)^{\odot 2}}"),
+        (lambda x: (1 / (x**2 + 0.25)).sum(), r"-\frac{2 x}{\left(x^{\odot 2} + \frac{1}{4}\right)^{\odot 2}}"),
         (lambda x: ((x + 0.5) ** 3).sum(), r"3 \left(x + \frac{1}{2}\right)^{\odot 2}"),
         (lambda x: ((2 * x + 1) ** 3).sum(), r"6 \left(2 x + 1\right)^{\odot 2}"),
     ],

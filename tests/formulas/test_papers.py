@@ -65,3 +65,69 @@ def test_gradients_of_papers(name):
 def test_an_array_of_three_axes_that_is_summed_beside_others():
     found = sg.latex(lambda x, T, u: sg.einsum("i,abc,i->i", x, T, u), (2,), (5, 3, 4), (2,))
     assert found == r"\operatorname{sum}\left(T\right) x \odot u"
+
+
+S, W, V = (RNG.normal(size=(3, 3)) for _ in range(3))
+w, m, v = (RNG.normal(size=3) for _ in range(3))
+PRINTED = {
+    "differences weighed by a matrix": (
+        lambda f, W: (W * (f[:, None] - f[None]) ** 2).sum() / 2, ("f",), (w, W),
+        r"f \odot \left(W \mathbf{1} + W^{\top} \mathbf{1}\right) - \left(W + W^{\top}\right) f",
+    ),
+    "a normalised cut": (
+        lambda x, W: (x @ (sg.diag(W.sum(1)) - W) @ x) / (x @ sg.diag(W.sum(1)) @ x), ("x",), (w, W),
+        (r"\frac{1}{\mathbf{1}^{\top} W^{\top} x^{\odot 2}} \left(\left(2 \operatorname{diag}\left(W \mathbf{1}\right)"
+        r" - W - W^{\top}\right) x - \frac{2 x^{\top} \left(\operatorname{diag}\left(W \mathbf{1}\right) - W\right) x}"
+        r"{\mathbf{1}^{\top} W^{\top} x^{\odot 2}} x \odot W \mathbf{1}\right)"),
+    ),
+    "the inverse around an outer product": (
+        lambda R, y, x: (y - x) @ sg.linalg.inv(R + sg.eye(3)) @ (y - x) + sg.logdet(R + sg.eye(3)),
+        ("R",), (S @ S.T, v, m),
+        (r"\left(R + I\right)^{-\top} - \left(R + I\right)^{-\top} \left(y - x\right) \left(y - x\right)^{\top} "
+        r"\left(R + I\right)^{-\top}"),
+    ),
+    "quadratic forms of rows": (
+        lambda v, X, S: sg.log(1 + sg.einsum("ni,ij,nj->n", X, S, X) / v).sum(), ("v",), (2.5, X, S @ S.T),
+        (r"-\frac{\left(\frac{1}{v + \left(X \odot X S\right) \mathbf{1}}\right)^{\top} "
+        r"\left(X \odot X S\right) \mathbf{1}}{v}"),
+    ),
+    "a number in front of a fraction": (
+        lambda p, q: (p * sg.log(2 * p / (p + q)) + q * sg.log(2 * q / (p + q))).sum(), ("p",), (P, P[::-1]),
+        r"\log\left(\frac{2 p}{p + q}\right)",
+    ),
+    "rows of differences": (
+        lambda y, X, s: (sg.exp(-((X - y) ** 2).sum(1)) * ((X - y) @ s)).sum(), ("y",), (w, X, v),
+        (r"2 \left(X - \mathbf{1} y^{\top}\right)^{\top} \left(e^{-\left(X - \mathbf{1} y^{\top}\right)^{\odot 2} "
+        r"\mathbf{1}} \odot \left(X - \mathbf{1} y^{\top}\right) s\right) - \left(\mathbf{1}^{\top} "
+        r"e^{-\left(X - \mathbf{1} y^{\top}\right)^{\odot 2} \mathbf{1}}\right) s"),
+    ),
+    "the Hessian of a ratio": (
+        lambda w, B, S: (w @ B @ w) / (w @ S @ w), ("w", "w"), (w, V @ V.T, W @ W.T),
+        (r"\begin{aligned}" "\n"
+        r"t_{1} &= B + B^{\top} \\" "\n"
+        r"t_{2} &= w^{\top} B w \\" "\n"
+        r"t_{3} &= w^{\top} S w \\" "\n"
+        r"t_{4} &= S + S^{\top} \\" "\n"
+        r"t_{5} &= t_{4} w \\" "\n"
+        r"& \frac{1}{t_{3}} \left(t_{1} - \frac{1}{t_{3}} \left(\left(t_{1} - \frac{2 t_{2}}{t_{3}} t_{4}\right) w "
+        r"t_{5}^{\top} + t_{2} t_{4} + t_{5} w^{\top} t_{1}^{\top}\right)\right)" "\n" r"\end{aligned}"),
+    ),
+    "the Hessian of a Sharpe ratio": (
+        lambda w, m, S: (m @ w) / sg.sqrt(w @ S @ w), ("w", "w"), (w, m, S @ S.T),
+        (r"\frac{1}{\left(w^{\top} S w\right)^{\frac{3}{2}}} \left(\left(\frac{3 m^{\top} w}{4 w^{\top} S w} "
+        r"\left(S + S^{\top}\right) w - \frac{1}{2} m\right) \left(\left(S + S^{\top}\right) w\right)^{\top} - "
+        r"\frac{m^{\top} w}{2} \left(S + S^{\top}\right) - \frac{1}{2} \left(S + S^{\top}\right) w m^{\top}\right)"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_forms_that_papers_print(name):
+    f, wrt, args, text = PRINTED[name]
+    names = f.__code__.co_varnames[: len(args)]
+    found = sg.formula(f, *args, wrt=wrt)
+    assert found.latex() == text
+    of = sg.func.hessian(f) if len(wrt) > 1 else sg.func.grad(f)
+    given = dict(zip(names, map(np.asarray, args), strict=True))
+    read = from_latex(found.latex(), symbols(found.term), shape=found.term.shape)
+    np.testing.assert_allclose(evaluate(read, given), of(*args).numpy(), rtol=1e-9, atol=1e-12)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from symgrad.formula.canonical.chains import price
 from symgrad.formula.canonical.normal import Factor, Form, Product, collected, contract_products, plain_power
 from symgrad.formula.canonical.rewriting import merged
-from symgrad.formula.term import Term
+from symgrad.formula.term import SYMBOL, Term
 
 if TYPE_CHECKING:
     from symgrad.formula.canonical.simplify import Canonicaliser
@@ -176,7 +176,26 @@ def _falls_apart(p: Product, f: Factor, inside: Form, once: bool) -> bool:
     if len(f.labels) == 1 and f.labels[0] not in p.out:
         alone = not any(f.labels[0] in g.labels for g in p.factors if g is not f)
         return alone and any(_has_scalar(q) for q in inside.terms)
+    if once and len(f.labels) == 2 and len(p.out) < 2:
+        return _weighs_differences(p, f, inside) or _sums_outer(p, f, inside)
     return once and len(f.labels) == 2 and len(p.out) == 2 and (_rows_alike(p, f, inside) or _wrapped(p, f, inside))
+
+
+def _weighs_differences(p: Product, f: Factor, inside: Form) -> bool:
+    """Whether one matrix of the program weighs sums of columns and rows: (W ⊙ (a1ᵀ - 1bᵀ))1 = a ⊙ W1 - Wb."""
+    apart = all(len(q.covered()) < 2 and len(set(q.out)) == len(q.out) for q in inside.terms)
+    weights = [g for g in p.factors if len(g.labels) > 1 and g is not f]
+    return (
+        apart and len(weights) == 1 and weights[0].base.op is SYMBOL and sorted(weights[0].labels) == sorted(f.labels)
+    )
+
+
+def _sums_outer(p: Product, f: Factor, inside: Form) -> bool:
+    """Whether outer products in a bracket become numbers: (A - abᵀ)ᵀ1 = Aᵀ1 - (1ᵀa)b."""
+    summed = [x for x in f.labels if x not in p.out]
+    if len(summed) != 1 or any(summed[0] in g.labels for g in p.factors if g is not f):
+        return False
+    return any(len(q.covered()) == 2 and q.out[1] not in _reached(q, q.out[:1]) for q in inside.terms)
 
 
 def _made_of_matrices(inside: Form) -> bool:
@@ -275,7 +294,7 @@ def absorbed(terms: list[Product], run: Canonicaliser) -> list[Product]:
             if inside is None or f.power != 1 or len(inside.terms) > WIDEST:
                 continue
             if _meets_identity(p, f, inside, keys, run):
-                made = [*(q for q in terms if q is not p), *substituted(p, f, inside, run)]
+                made = [r for q in terms for r in (substituted(p, f, inside, run) if q is p else (q,))]
                 return absorbed(collected(made, run.key), run)
             if not p.elementwise:
                 continue
@@ -293,7 +312,8 @@ def absorbed(terms: list[Product], run: Canonicaliser) -> list[Product]:
 def _meets_identity(p: Product, f: Factor, inside: Form, keys: dict[Any, Product], run: Canonicaliser) -> bool:
     """Whether the identity matrix in a bracket makes a product that is another term, or its transpose."""
     for q in inside.terms:
-        if not q.factors and len(q.out) == 2 and q.out[0] == q.out[1] and p.factors != (f,):
+        multiple = not any(g.labels for g in q.factors)
+        if multiple and len(q.out) == 2 and q.out[0] == q.out[1] and p.factors != (f,):
             (alone,) = substituted(p, f, Form([q], inside.shape), run)
             back = alone.with_out(alone.out[::-1])
             others = [keys.get(run.key(x)) for x in (alone, back)]

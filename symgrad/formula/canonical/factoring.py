@@ -198,13 +198,13 @@ def _best_group(form: Form, run: Canonicaliser) -> list[Use] | None:
     best, best_saving = None, 0
     for group in groups.values():
         if len(group) > 1:
-            saving = _saving(form, list(group.values()))
+            saving = _saving(form, list(group.values()), run)
             if saving and saving >= best_saving:
                 best, best_saving = list(group.values()), saving
     return best
 
 
-def _saving(form: Form, group: Sequence[Use]) -> int:
+def _saving(form: Form, group: Sequence[Use], run: Canonicaliser) -> int:
     """Nodes saved by taking a factor out, less the bracket; 0 where a bare number would stay in the bracket."""
     factor = group[0].factor
     weight = 2 * (1 + (factor.power not in (1, -1)) + len(factor.labels)) + (factor.power != 1)
@@ -226,18 +226,36 @@ def _saving(form: Form, group: Sequence[Use]) -> int:
     ):
         return 0
     sums = [any(x not in form.terms[use.term].out for x in use.factor.labels) for use in group]
-    if sums[0] and all(_row_sum(form.terms[use.term], use.factor) for use in group):
+    alone = [_row_sum(form.terms[use.term], use.factor) for use in group] if sums[0] else []
+    if any(alone) and (all(alone) or (factor.base.op is SYMBOL and _makes_differences(form, group))):
         return 0
     if not sums[0] and len(factor.labels) == 1 < len(form.shape):
         # x(Uᵀx)ᵀ - diag(x)²U stays: diag(x) in front would leave a column of ones in the bracket.
         varying = [_varies(form.terms[use.term], use) for use in group]
-        if any(varying) and not all(varying):
+        if any(varying) and not all(varying) and not _stands_elsewhere(form, group, run):
             return 0
     # x - a ⊙ x stays, x - cx is (1 - c)x, and X - diag(a)X is diag(1 - a)X.
-    alone = bare and factor.labels and factor.base.op is SYMBOL and not sums[0]
-    if alone and len(_rest_axes(form, group)) == len(factor.labels):
+    kept = bare and factor.labels and factor.base.op is SYMBOL and not sums[0]
+    if kept and len(_rest_axes(form, group)) == len(factor.labels):
         return 0
     return weight * (len(group) - 1) - 2 * (len(group) < len(form.terms))
+
+
+def _makes_differences(form: Form, group: Sequence[Use]) -> bool:
+    """Whether the rests vary along one axis each, and not the same: a ⊙ W1 - Wb stays, not (W ⊙ (a1ᵀ - 1bᵀ))1."""
+    rests = [{x for f in _others(form.terms[use.term], use) for x in f.labels} for use in group]
+    return len(_rest_axes(form, group)) > 1 and all(len(labels) < 2 for labels in rests)
+
+
+def _stands_elsewhere(form: Form, group: Sequence[Use], run: Canonicaliser) -> bool:
+    """Whether the bracket that taking a factor out would make is one that the formula has: X - 1mᵀ."""
+    axes = _rest_axes(form, group)
+    alike = [use for use in group if not _varies(form.terms[use.term], use)]
+    means = any(len(_others(form.terms[use.term], use)) > 1 for use in alike)
+    if means or len(axes) > len(form.shape) or -1 in axes:
+        return False
+    rests = [_rest(form.terms[use.term], use, axes) for use in group]
+    return run.has_bracket(Form(rests, tuple(form.shape[axis] for axis in axes)))
 
 
 def _varies(p: Product, use: Use) -> bool:

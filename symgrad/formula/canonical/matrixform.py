@@ -249,7 +249,8 @@ class Graph:
 
     def _cycle(self, vertex: int, other: int, first: Edge, second: Edge) -> None:
         """Two edges to the same vertex: the diagonal of a product, or a Hadamard product, whichever is shorter."""
-        lonely = other not in self.outs and len(self.around(other)) == 2
+        weighted = other in self.plain or other in self.arrows or other in self.loops
+        lonely = other not in self.outs and len(self.around(other)) == 2 and not weighted
         there, back = self.chain(first, other), self.chain(second, vertex)
         loop = there + back
         cost = (
@@ -263,7 +264,21 @@ class Graph:
             self.summed.remove(vertex)
             self.loops.setdefault(other, []).append(Loop(chain))
         else:
+            quadratic = loop[0].term is loop[-1].term and loop[0].turned != loop[-1].turned
+            if quadratic and vertex not in self.plain and vertex not in self.arrows and vertex not in self.loops:
+                self._cut(vertex, other, (first, second), loop)
             self._merge_parallel()
+
+    def _cut(self, vertex: int, other: int, old: tuple[Edge, Edge], loop: Chain) -> None:
+        """(ABᵀ ⊙ A)1 = (A ⊙ AB)1: quadratic forms of rows, cut where the fewest matrices are transposed."""
+
+        def cost(k: int) -> int:
+            return transposes(loop[:k]) + transposes(self.layout.reverse(loop[k:]))
+
+        at = len(self.chain(old[0], other))
+        best = min(range(1, len(loop)), key=lambda k: (cost(k), k != at))
+        new = Edge(other, vertex, loop[:best]), Edge(other, vertex, self.layout.reverse(loop[best:]))
+        self.edges = [new[old.index(e)] if e in old else e for e in self.edges]
 
     def _replace(self, vertex: int, old: tuple[Edge, ...], new: Edge) -> None:
         place = self.edges.index(old[0])

@@ -252,6 +252,11 @@ class Canonicaliser:
                 self.symmetries.differences.add(found.base)
         return found
 
+    def has_bracket(self, form: Form) -> bool:
+        """Whether a multiple of a sum is an opaque factor already."""
+        scale = Fraction(content(form.terms))
+        return any(self._form_key(form.scaled(sign / scale)) in self._atoms for sign in (1, -1))
+
     def _is_difference(self, form: Form) -> bool:
         """Whether an array is its own negative when its first two axes change places."""
         square = len(form.shape) == 3 and form.shape[0] == form.shape[1] and len(form.terms) == 2

@@ -84,10 +84,10 @@ def _matmul(w: Writer, t: Term) -> Piece | None:
 
 
 def _row(x: Term, a: Piece, b: Piece) -> Item | None:
-    """xᵀAᵀ for (Ax)ᵀ, where no factor needs brackets; xᵀA for an A that can be seen to be symmetric."""
+    """xᵀAᵀ for (Ax)ᵀ, where the matrix needs no brackets; xᵀA for an A that can be seen to be symmetric."""
     back = a if shows_symmetry(x) else transposed(a)
     row = transposed(b)
-    if not (a.bare and b.bare and min(a.level, back.level) >= POWER and (b.flip is not None or b.level >= POWER)):
+    if not (a.bare and b.bare and min(a.level, back.level) >= POWER):
         return None
     return pieces.matrix_product("r", row, back).core, MUL
 
@@ -233,7 +233,7 @@ def _spectrum(w: Writer, t: Term) -> Piece | None:
 
 
 def _adjoint(a: Piece) -> Piece:
-    return a.replaced(core=rf"{closed((a.core, a.level), ATOM)}^{{H}}", level=POWER)
+    return a.replaced(core=rf"{closed((a.core, a.level), ATOM)}^{{H}}", level=POWER, ratio=None)
 
 
 @writes("tril", "triu")

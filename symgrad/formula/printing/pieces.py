@@ -25,10 +25,11 @@ class Piece:
     parts   the summands, when the core is a sum
     flip    the core of the transpose, when that is not just the core with a superscript
     power   (base text, exponent text), when the core is a matrix inverse
+    ratio   (numerator, text below it), when the core is a fraction
     call    (function text, argument text), when the core is a function that takes its exponent before the argument
     """
 
-    __slots__ = ("bottom", "call", "coef", "core", "flip", "kind", "level", "parts", "power", "top")
+    __slots__ = ("bottom", "call", "coef", "core", "flip", "kind", "level", "parts", "power", "ratio", "top")
 
     def __init__(
         self,
@@ -43,6 +44,7 @@ class Piece:
         flip: Item | None = None,
         power: tuple[str, str] | None = None,
         call: tuple[str, str] | None = None,
+        ratio: tuple[Item, str] | None = None,
     ):
         self.kind = kind
         self.core = core
@@ -54,6 +56,7 @@ class Piece:
         self.flip = flip
         self.power = power
         self.call = call
+        self.ratio = ratio
 
     @property
     def bare(self) -> bool:
@@ -121,6 +124,8 @@ def shown(piece: Piece) -> tuple[int, Item]:
         lead: list[Item] = [(rf"\frac{{{numerator}}}{{{juxtaposed(below)[0]}}}", POWER)]
     else:
         lead = above
+    if piece.ratio is not None and len(lead) == 1 and lead[0][0].isdigit():
+        return sign, (rf"\frac{{{juxtaposed([*lead, piece.ratio[0]])[0]}}}{{{piece.ratio[1]}}}", POWER)
     if core and core[0][1] == HADAMARD and lead:
         return sign, (juxtaposed([*lead, (core[0][0], ATOM)])[0], HADAMARD)
     items = lead + core
@@ -235,7 +240,8 @@ def fraction(kind: str, a: Piece, b: Piece) -> Piece:
         )
     else:
         lead, above = Piece("s", coef=a.coef, top=a.top, bottom=a.bottom), a.core
-    made = Piece(kind, rf"\frac{{{above}}}{{{b.core}}}", POWER)
+    inside = None if a.kind == "s" else ((a.core, max(a.level, MUL) if a.level == HADAMARD else a.level), b.core)
+    made = Piece(kind, rf"\frac{{{above}}}{{{b.core}}}", POWER, ratio=inside)
     return product(quotient(lead, Piece("s", coef=b.coef, top=b.top, bottom=b.bottom)), made)
 
 
@@ -260,13 +266,22 @@ def transposed(a: Piece) -> Piece:
         return a
     if a.flip is not None:
         return a.replaced(
-            kind=kind, core=a.flip[0], level=a.flip[1], flip=(a.core, a.level), parts=None, call=None, power=None
+            kind=kind,
+            core=a.flip[0],
+            level=a.flip[1],
+            flip=(a.core, a.level),
+            parts=None,
+            call=None,
+            power=None,
+            ratio=None,
         )
     if a.power is not None:
         text = rf"{a.power[0]}^{{{a.power[1]}\top}}"
     else:
         text = rf"{closed((a.core, a.level), ATOM)}^{{\top}}"
-    return a.replaced(kind=kind, core=text, level=POWER, flip=(a.core, a.level), parts=None, call=None, power=None)
+    return a.replaced(
+        kind=kind, core=text, level=POWER, flip=(a.core, a.level), parts=None, call=None, power=None, ratio=None
+    )
 
 
 def raised(a: Piece, exponent: str, hadamard_power: bool) -> Piece:
