@@ -131,3 +131,55 @@ def test_forms_that_papers_print(name):
     given = dict(zip(names, map(np.asarray, args), strict=True))
     read = from_latex(found.latex(), symbols(found.term), shape=found.term.shape)
     np.testing.assert_allclose(evaluate(read, given), of(*args).numpy(), rtol=1e-9, atol=1e-12)
+
+
+def black_scholes(S, K, r, sigma, T):
+    d = (sg.log(S / K) + (r + sigma**2 / 2) * T) / (sigma * sg.sqrt(T))
+    normal = sg.special.ndtr
+    return S * normal(d) - K * sg.exp(-r * T) * normal(d - sigma * sg.sqrt(T))
+
+
+FIRST = r"\frac{\log\left(\frac{S}{K}\right) + T \left(r + \frac{\sigma^{2}}{2}\right)}{\sigma \sqrt{T}}"
+SECOND = r"\frac{\log\left(\frac{S}{K}\right) + r T - \frac{\sigma^{2} T}{2}}{\sigma \sqrt{T}}"
+EXPONENT = r"-\frac{\left(2 \log\left(\frac{S}{K}\right) + T \left(2 r + \sigma^{2}\right)\right)^{2}}{8 \sigma^{2} T}"
+
+
+@pytest.mark.parametrize(
+    ("wrt", "text"),
+    [
+        ("S", rf"\Phi\left({FIRST}\right)"),
+        ("r", rf"K T \Phi\left({SECOND}\right) e^{{-r T}}"),
+        (("S", "S"), rf"\frac{{e^{{{EXPONENT}}}}}{{S \sigma \sqrt{{T}} \sqrt{{2 \pi}}}}"),
+    ],
+    ids=["delta", "rho", "gamma"],
+)
+def test_greeks(wrt, text):
+    """S φ(d₁) is K e^(-rT) φ(d₂), so that delta is Φ(d₁)."""
+    assert sg.latex(black_scholes, 1.1, 0.9, 0.03, 0.2, 0.7, wrt=wrt) == text
+
+
+def test_vega_and_theta_have_one_density():
+    given = dict(zip(("S", "K", "r", "sigma", "T"), (1.1, 0.9, 0.03, 0.2, 0.7), strict=True))
+    for k, name in ((3, "sigma"), (4, "T")):
+        found = sg.formula(black_scholes, *given.values(), wrt=name)
+        assert found.latex().count(r"^{2}}{8 \sigma^{2} T}") == 1
+        want = sg.func.grad(black_scholes, argnums=k)(*(sg.tensor(x, dtype=sg.float64) for x in given.values()))
+        read = from_latex(found.latex(), symbols(found.term), shape=())
+        np.testing.assert_allclose(evaluate(read, given), want.numpy(), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("power", "text"),
+    [
+        (-12, r"12 \operatorname{diag}\left(\frac{1}{\left(U\right)^{\odot 7}}\right) \left(Y - X\right)"),
+        (-1, r"\operatorname{diag}\left(\frac{1}{\left(U\right)^{\odot \frac{3}{2}}}\right) \left(Y - X\right)"),
+        (3, r"3 \operatorname{diag}\left(\sqrt{U}\right) \left(X - Y\right)"),
+    ],
+)
+def test_powers_of_distances_are_powers_of_sums_of_squares(power, text):
+    f, args = (lambda X, Y: (sg.norm(X - Y, dim=1) ** power).sum()), (X, X[::-1] + 1)
+    found = sg.formula(f, *args, wrt="X")
+    assert found.latex() == text.replace("U", r"\left(X - Y\right)^{\odot 2} \mathbf{1}")
+    read = from_latex(found.latex(), symbols(found.term), shape=found.term.shape)
+    want = sg.func.grad(f)(*map(sg.tensor, args)).numpy()
+    np.testing.assert_allclose(evaluate(read, {"X": args[0], "Y": args[1]}), want, rtol=1e-9)

@@ -117,11 +117,13 @@ def rank_of(term: Term) -> int:
 
 
 def powered(base: Term, power: Power) -> Term:
-    """``base ** power`` for a positive power; the squares of norms along an axis are sums of squares."""
+    """``base ** power`` for a positive power; powers of norms along an axis are those of sums of squares."""
     if power == 1:
         return base
-    if power == 2 and base.op.name == "norm" and base.ndim and base.params["p"] == 2 and is_real(base.args[0]):
-        return call_op("sum", call_op("pow", base.args[0], number(2)), dim=base.params["dim"], keepdim=False)
+    whole = power == int(power)
+    if whole and base.op.name == "norm" and base.ndim and base.params["p"] == 2 and is_real(base.args[0]):
+        squares = call_op("sum", call_op("pow", base.args[0], number(2)), dim=base.params["dim"], keepdim=False)
+        return powered(squares, plain_power(Fraction(power) / 2))
     return call_op("sqrt", base) if power == _HALVES[0] else call_op("pow", base, number(number_of(power, True)))
 
 

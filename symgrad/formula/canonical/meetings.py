@@ -1,14 +1,15 @@
-"""Logarithms, Bessel functions and the error function that meet in a sum."""
+"""Logarithms, exponentials, Bessel functions and the error function that meet in a sum."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.canonical.numerals import rational_root
-from symgrad.formula.term import NUMBER
+from symgrad.formula.term import NUMBER, Term, postorder
 from symgrad.op import lookup
 
 if TYPE_CHECKING:
@@ -30,6 +31,47 @@ def one_logarithm(form: Form, run: Canonicaliser) -> Form | None:
 
     calls = [c for c in _calls(form, "log") if c[1].base in run.arguments]
     return _first_pair(form, calls, joined, run)
+
+
+def one_exponential(form: Form, run: Canonicaliser) -> Form | None:
+    """a eᵘ + b eᵛ = (a + b eᵛ⁻ᵘ) eᵘ where eᵛ⁻ᵘ has no exponential, for its logarithms: Sφ(d₁) = Ke⁻ʳᵀφ(d₂)."""
+    found = {k: own for k, p in enumerate(form.terms) if p.elementwise and (own := _exponentials(p, run))}
+    if len(found) < 2 or not run.small or not any(_has_logarithm(f.base) for own in found.values() for f in own):
+        return None
+    for k, m in itertools.combinations(sorted(found, key=lambda k: len(found[k])), 2):
+        u, v = (_exponent(form, n, found[n], run) for n in (k, m))
+        if run.same(u, v) or run.steps <= 0:
+            continue
+        more = run.elementwise(lookup("exp"), [run.settled(run.plus([v, u], (1, -1), form.shape))], {}, form.shape)
+        if any(f.base.op.name == "exp" for p in more.terms for f in p.factors):
+            continue
+        a, b = (_rest(form, n, found[n]) for n in (k, m))
+        inner = run.settled(run.plus([a, run.times(b, more)], (1, 1), form.shape))
+        bell = Form([Product(1, found[k], form.terms[k].out)], form.shape)
+        whole = run.times(inner, bell)
+        rest = [q for n, q in enumerate(form.terms) if n not in (k, m)]
+        return run.sum_of([*rest[:k], *whole.terms, *rest[k:]], form.shape)
+    return None
+
+
+def _exponentials(p: Product, run: Canonicaliser) -> list[Factor]:
+    return [f for f in p.factors if f.base.op.name == "exp" and f.base in run.arguments]
+
+
+def _has_logarithm(term: Term) -> bool:
+    return any(t.op.name == "log" for t in postorder([term]))
+
+
+def _exponent(form: Form, k: int, own: list[Factor], run: Canonicaliser) -> Form:
+    """The sum of the exponents in a term."""
+    parts = [_spread(form, (k, f), run.arguments[f.base][0].scaled(f.power)) for f in own]
+    return run.plus(parts, [1] * len(parts), form.shape)
+
+
+def _rest(form: Form, k: int, own: list[Factor]) -> Form:
+    """What stands beside some factors of a term."""
+    p = form.terms[k]
+    return Form([Product(p.coef, [f for f in p.factors if f not in own], p.out, p.decimal)], form.shape)
 
 
 def bessel_recurrence(form: Form, run: Canonicaliser) -> Form | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.expanding import cost, substituted
 from symgrad.formula.canonical.identities import hyperbolic, one_square, two_angles
-from symgrad.formula.canonical.meetings import bessel_recurrence, normal_probability, one_logarithm
+from symgrad.formula.canonical.meetings import bessel_recurrence, normal_probability, one_exponential, one_logarithm
 from symgrad.formula.canonical.normal import Factor, Form, Power, Product, plain_power
 from symgrad.formula.term import Term, frozen
 from symgrad.op import lookup
@@ -222,5 +222,5 @@ def _place(q: Product, p: Product, f: Factor) -> Factor:
 
 _RULES = (
     _square, one_square, hyperbolic, two_angles, _complement, _sandwich, one_logarithm, normal_probability,
-    bessel_recurrence, _one_fraction, _one_call,
+    bessel_recurrence, one_exponential, _one_fraction, _one_call,
 )  # fmt: skip
