@@ -361,3 +361,62 @@ def test_jacobians_own_their_memory():
     assert second[0, 0].item() == 1
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         jacrev(lambda x: (y := x.exp(), y.clone(), y.mul_(2))[1])(X)
+
+
+# ---------------------------------------------------------------------------------------------- of gradients
+
+
+def energy(x, A):
+    return (A @ x).tanh().pow(2).sum() + (x * x.exp()).sum()
+
+
+@pytest.mark.parametrize("inner", ["grad", "jacrev"])
+def test_of_a_gradient_all_rows_go_at_once(inner):
+    """The Hessian by composition: the function runs once, and one backward pass takes all rows."""
+    A, x, runs = sg.tensor(np.arange(12.0).reshape(4, 3) / 9), sg.tensor([0.3, -0.2, 0.1]), []
+
+    def f(x, A):
+        runs.append(1)
+        return energy(x, A)
+
+    found = sg.func.jacfwd(getattr(sg.func, inner)(f))(x, A)
+    assert len(runs) == 1
+    np.testing.assert_allclose(found.numpy(), sg.func.hessian(energy)(x, A).numpy(), rtol=1e-12, atol=1e-15)
+    mixed = sg.func.jacfwd(getattr(sg.func, inner)(f), argnums=(0, 1))(x, A)
+    assert [tuple(part.shape) for part in mixed] == [(3, 3), (3, 4, 3)]
+    by_rows = sg.func.jacrev(sg.func.grad(energy), argnums=(0, 1))(x, A)
+    for a, b in zip(mixed, by_rows, strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12, atol=1e-15)
+
+
+def test_of_a_gradient_beside_what_others_differentiate_by():
+    """A leaf from outside: the Hessian has a history."""
+    w, x = sg.tensor(2.0, requires_grad=True), sg.tensor([0.5, 1.0])
+    H = sg.func.jacfwd(sg.func.grad(lambda x: (w * x**3).sum()))(x)
+    assert H.tolist() == [[6.0, 0.0], [0.0, 12.0]]
+    H.sum().backward()
+    assert w.grad.item() == 9.0
+
+
+def test_of_a_gradient_with_a_function_of_the_users_own():
+    """Its ``jvp`` counts, as in every forward derivative."""
+
+    class Cube(sg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * 3 * x**2
+
+        @staticmethod
+        def jvp(ctx, t):
+            (x,) = ctx.saved_tensors
+            return t * 3 * x**2
+
+    H = sg.func.jacfwd(sg.func.grad(lambda x: Cube.apply(x).sum()))(sg.tensor([0.5, 1.0]))
+    assert H.tolist() == [[3.0, 0.0], [0.0, 6.0]]

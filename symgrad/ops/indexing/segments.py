@@ -11,7 +11,8 @@ from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import front, shape_of
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.select import ge, where
-from symgrad.ops.indexing.scatter import index_add, index_reduce
+from symgrad.ops.indexing.getitem import put_op, static_index
+from symgrad.ops.indexing.scatter import index_reduce
 from symgrad.ops.shapes.shaping import reshape
 
 _EMPTY = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
@@ -70,11 +71,13 @@ def segment_reduce(
 
 def _combined(flat: Any, places: Any, count: int, reduce: str, initial: Any) -> Any:
     """The entries of ``flat`` at each of the places together."""
+    if reduce in ("sum", "mean"):
+        index, at = static_index(places).parted()
+        total = put_op(flat, *at, index=index, shape=(count, *shape_of(flat)[1:]))
+        return total if initial is None else total + initial
     first = _EMPTY[reduce] if initial is None or reduce in ("max", "min") else initial
     start = np.full((count, *shape_of(flat)[1:]), first, flat.dtype)
     start = flat.new_tensor(start) if hasattr(flat, "new_tensor") else start
-    if reduce in ("sum", "mean"):
-        return index_add(start, 0, places, flat)
     if reduce == "prod":
         return index_reduce(start, 0, places, flat, "prod")
     found = index_reduce(start, 0, places, flat, f"a{reduce}", include_self=False)

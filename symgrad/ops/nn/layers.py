@@ -19,7 +19,7 @@ from symgrad.ops.elementwise.select import clamp_min, eq, where
 from symgrad.ops.elementwise.smooth import rsqrt
 from symgrad.ops.indexing.getitem import getitem, one_hot_op, put_op, static_index
 from symgrad.ops.indexing.places import check_integers, check_places, outside
-from symgrad.ops.indexing.scatter import index_add, windowed
+from symgrad.ops.indexing.scatter import windowed
 from symgrad.ops.linalg.contraction import einsum
 from symgrad.ops.linalg.matrices import matmul
 from symgrad.ops.noise import dropout
@@ -330,13 +330,24 @@ def embedding_bag(
     kept = np.ones(bags.size, bool)
     if padding_idx is not None:
         kept = values_of(rows).reshape(-1) != padding_idx % shape_of(weight)[0]
-    members = np.flatnonzero(kept)
-    return _bagged(getitem(picked, members), bags[members], count, mode)
-
-
-def _bagged(picked: Any, bags: Any, count: int, mode: str) -> Any:
-    """The rows of each of ``count`` bags together; ``bags`` says where each row belongs, in ascending order."""
+    if not kept.all():
+        picked, bags = getitem(picked, np.flatnonzero(kept)), bags[kept]
     lengths = np.bincount(bags, minlength=count)
+    if count and lengths[0] and (lengths == lengths[0]).all():
+        rectangular = reshape(picked, (count, int(lengths[0]), *shape_of(picked)[1:]))
+        return (
+            sum_(rectangular, 1)
+            if mode == "sum"
+            else mean(rectangular, 1)
+            if mode == "mean"
+            else max_(rectangular, 1)[0]
+        )
+    return _bagged(picked, bags, lengths, mode)
+
+
+def _bagged(picked: Any, bags: Any, lengths: Any, mode: str) -> Any:
+    """The rows of each bag together; ``bags`` says where each row belongs, in ascending order."""
+    shape = (len(lengths), *shape_of(picked)[1:])
     if mode == "max":
         # Short bags repeat their last row, which is never the first largest one; those without rows are zero.
         last = np.cumsum(lengths) - 1
@@ -344,10 +355,10 @@ def _bagged(picked: Any, bags: Any, count: int, mode: str) -> Any:
             last[:, None] - lengths[:, None] + 1 + np.arange(max(lengths.max(initial=0), 1)), last[:, None]
         )
         if not shape_of(picked)[0]:
-            return expand(sum_(picked, 0), (count, *shape_of(picked)[1:]))
+            return expand(sum_(picked, 0), shape)
         return where((lengths > 0)[:, None], max_(getitem(picked, np.maximum(places, 0)), 1)[0], 0)
-    start = np.zeros((count, *shape_of(picked)[1:]), picked.dtype)
-    total = index_add(picked.new_tensor(start) if hasattr(picked, "new_tensor") else start, 0, bags, picked)
+    index, places = static_index(bags).parted()
+    total = put_op(picked, *places, index=index, shape=shape)
     return total if mode == "sum" else total / np.maximum(lengths, 1)[:, None].astype(picked.dtype)
 
 
