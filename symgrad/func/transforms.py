@@ -275,11 +275,11 @@ def _rows_of_gradient(func: Callable[..., Any], args: Sequence[Any], kwargs: dic
         known = all(isinstance(leaf, Recorded) and leaf._requires_grad for leaf in leaves)
         if not known or bound.outer(leaves) or {x.dtype for x in (*leaves, *bound.variables)} != {leaves[0].dtype}:
             return None
-        blocks = [pulled_rows(leaf, bound.variables) for leaf in leaves]
-        if any(stacks is None for stacks in blocks):
-            return None
         found = []
-        for leaf, stacks in zip(leaves, blocks, strict=True):
+        for leaf in leaves:
+            stacks = pulled_rows(leaf, bound.variables)
+            if stacks is None:
+                return None
             shaped = (s.reshape(*shape_of(leaf), *shape_of(v)) for s, v in zip(stacks, bound.variables, strict=True))
             rows = [with_entries(plain(Tensor, s), leaf, v) for s, v in zip(shaped, bound.variables, strict=True)]
             found.append(bound.nested(iter(rows)))

@@ -373,7 +373,7 @@ def energy(x, A):
 @pytest.mark.parametrize("inner", ["grad", "jacrev"])
 def test_of_a_gradient_all_rows_go_at_once(inner):
     """The Hessian by composition: the function runs once, and one backward pass takes all rows."""
-    A, x, runs = sg.tensor(np.arange(12.0).reshape(4, 3) / 9), sg.tensor([0.3, -0.2, 0.1]), []
+    A, x, runs = sg.tensor(np.arange(12.0).reshape(4, 3) / 9), sg.tensor([0.3, -0.2, 0.1], dtype=sg.float64), []
 
     def f(x, A):
         runs.append(1)
