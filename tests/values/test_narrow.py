@@ -224,6 +224,23 @@ ONE_KERNEL: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
         lambda x, w, b: sg.nn.functional.batch_norm(x, None, None, w, b, True), [(5, 4, 3), (4,), (4,)]),
     "instance_norm": (lambda x, w, b: sg.nn.functional.instance_norm(x, None, None, w, b), [(2, 4, 7), (4,), (4,)]),
     "grid_sample": (lambda x, g: sg.nn.functional.grid_sample(x, g / 4, "bicubic"), [(1, 2, 4, 4), (1, 3, 3, 2)]),
+    "glu": (sg.nn.functional.glu, [(4, 6)]),
+    "renorm": (lambda x: sg.renorm(x, 3, 0, 1.2), [(5, 4)]),
+    "embedding_bag": (
+        lambda w, c: sg.nn.functional.embedding_bag(
+            sg.tensor([[0, 2, 2, 1], [3, 1, 4, 0]]), w, per_sample_weights=c, mode="sum"),
+        [(5, 3), (2, 4)],
+    ),
+    "cross_entropy": (lambda x: sg.nn.functional.cross_entropy(x, sg.tensor([2, 0, 1, 4])), [(4, 5)]),
+    "nll_loss": (lambda x: sg.nn.functional.nll_loss(x, sg.tensor([2, 0, 1, 4])), [(4, 5)]),
+    "binary_cross_entropy": (
+        lambda x, y: sg.nn.functional.binary_cross_entropy(x.abs() / 8, y.abs() / 8), [(9,), (9,)]),
+    "with logits": (
+        lambda x, y: sg.nn.functional.binary_cross_entropy_with_logits(x, y, pos_weight=y.detach()), [(9,), (9,)]),
+    "poisson_nll_loss": (lambda x, y: sg.nn.functional.poisson_nll_loss(x, y, full=True), [(9,), (9,)]),
+    "soft_margin_loss": (lambda x, y: sg.nn.functional.soft_margin_loss(x, y, reduction="none"), [(9,), (9,)]),
+    "smooth_l1_loss": (lambda x, y: sg.nn.functional.smooth_l1_loss(x, y, reduction="none"), [(9,), (9,)]),
+    "huber_loss": (lambda x, y: sg.nn.functional.huber_loss(x, y, reduction="none", delta=0.7), [(9,), (9,)]),
 }  # fmt: skip
 """Functions of several ops that are one kernel in torch, and the shapes of what they are given."""
 
@@ -263,3 +280,31 @@ def test_norms_have_the_dtype_of_their_input(name: str) -> None:
     ):  # fmt: skip
         first, second = sg.autograd.grad(out.sum(), (x, weight))
         assert (out.dtype, first.dtype, second.dtype) == (x.dtype, x.dtype, sg.float32)
+
+
+LOSSES: dict[str, tuple[Callable[..., Any], int]] = {
+    "huber_loss": (sg.nn.functional.huber_loss, 0),
+    "soft_margin_loss": (sg.nn.functional.soft_margin_loss, 0),
+    "binary_cross_entropy_with_logits": (sg.nn.functional.binary_cross_entropy_with_logits, 1),
+}
+"""Losses that have the dtype of one of their operands, and of which."""
+
+
+@pytest.mark.parametrize("dtypes", [("bfloat16", "float32"), ("float32", "float16"), ("float16", "bfloat16")])
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_of_two_dtypes(name: str, dtypes: tuple[str, str]) -> None:
+    function, leading = LOSSES[name]
+    x, y = (sg.tensor([0.25, 1.5, -2.0], dtype=getattr(sg, d), requires_grad=True) for d in dtypes)
+    out = function(x, y)
+    assert out.dtype == (x, y)[leading].dtype
+    assert [g.dtype for g in sg.autograd.grad(out, (x, y))] == [x.dtype, y.dtype]
+
+
+@pytest.mark.parametrize("name", NARROW)
+@pytest.mark.parametrize("p", [0.5, 1.5, 3, 4, 7.5])
+def test_slopes_of_norms(p: float, name: str) -> None:
+    """Powers do not multiply the error of a rounded ratio; that of the rounded norm they do."""
+    x = sg.tensor(np.random.default_rng(5).normal(0, 1, 20), dtype=getattr(sg, name), requires_grad=True)
+    wide = x.detach().double().requires_grad_()
+    got, want = (sg.autograd.grad(t.norm(p), t)[0].double() for t in (x, wide))
+    np.testing.assert_allclose(got, want, rtol=EPSILON[name] * (0.51 + 0.5 * abs(p - 1)), atol=EPSILON[name] * 1e-2)

@@ -23,7 +23,7 @@ from symgrad.ops.indexing.places import array_of
 from symgrad.ops.linalg.contraction import einsum
 from symgrad.ops.linalg.matrices import diag, inner, matmul, outer, tensordot
 from symgrad.ops.reductions.sums import axes_of, cast, mean, norm_op, sum_
-from symgrad.ops.reductions.wide import cast_back, cast_wide, rounded_once
+from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.rules.refusals import TWO_KINDS, barred, kind_of
 from symgrad.ops.shapes.joining import stack, unbind
 from symgrad.ops.shapes.shaping import axis_of, expand, mT, unsqueeze
@@ -205,14 +205,15 @@ def _unit(x: Any, axis: int, eps: float) -> Any:
 
 
 @front("renorm")
+@rounded_once
 def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     """Slices along ``dim`` scaled down to a p-norm of at most ``maxnorm``."""
     if len(shape_of(input)) < 2:
         raise ShapeError(f"renorm: input needs at least 2 dimensions, got {len(shape_of(input))} dimensions")
     axis = axis_of(dim, len(shape_of(input)))
     rest = tuple(k for k in range(len(shape_of(input))) if k != axis)
-    size = norm_op(cast_wide(input), p=p, dim=rest, keepdim=True)
-    return input * cast_back(where(size > maxnorm, maxnorm / (size + 1e-7), 1), input.dtype)
+    size = norm_op(input, p=p, dim=rest, keepdim=True)
+    return input * where(size > maxnorm, maxnorm / (size + 1e-7), 1)
 
 
 # ------------------------------------------------------------------------------------------ cross product

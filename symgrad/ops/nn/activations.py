@@ -19,6 +19,7 @@ from symgrad.ops.elementwise.smooth import logsigmoid, sigmoid, tanh
 from symgrad.ops.elementwise.smooth import softplus as softplus_op
 from symgrad.ops.nn import neurons
 from symgrad.ops.reductions.softmax import log_softmax, softmax
+from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.rules.constants import exact
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.joining import chunk
@@ -220,6 +221,7 @@ within("nn.functional")(prelu)
 
 
 @within("nn.functional")
+@rounded_once
 def glu(input: Any, dim: int = -1) -> Any:
     """The first half along ``dim`` times the sigmoid of the second."""
     axis = axis_of(dim, len(shape_of(input)))

@@ -21,6 +21,7 @@ from symgrad.ops.reductions.predicates import any_
 from symgrad.ops.reductions.scans import cumprod_op
 from symgrad.ops.reductions.softmax import log_softmax, logsumexp
 from symgrad.ops.reductions.sums import cast, mean, size, sum_
+from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.shapes.shaping import reshape, unsqueeze
 
 
@@ -29,6 +30,7 @@ def _class_axis(input: Any) -> int:
 
 
 @within("nn.functional")
+@rounded_once
 def nll_loss(
     input: Any,
     target: Any,
@@ -120,6 +122,7 @@ chosen_op: Op = primitive(
 
 
 @within("nn.functional")
+@rounded_once
 def cross_entropy(
     input: Any,
     target: Any,

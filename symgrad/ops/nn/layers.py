@@ -25,8 +25,8 @@ from symgrad.ops.linalg.matrices import matmul
 from symgrad.ops.noise import dropout
 from symgrad.ops.reductions.extremes import amax, max_
 from symgrad.ops.reductions.softmax import softmax
-from symgrad.ops.reductions.sums import cast, mean, norm, size, sum_, var
-from symgrad.ops.reductions.wide import cast_back, cast_wide, rounded_once
+from symgrad.ops.reductions.sums import cast, cast_wide, mean, norm, size, sum_, var
+from symgrad.ops.reductions.wide import cast_back, in_dtype_of, rounded_once
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.joining import cat
 from symgrad.ops.shapes.padding import pad_axes
@@ -109,11 +109,6 @@ def _affine(x: Any, weight: Any, bias: Any) -> Any:
     return x if bias is None else x + bias
 
 
-def _of_dtype(out: Any, input: Any) -> Any:
-    """In the dtype of the input: weights of a wider one do not widen what they weigh."""
-    return out if input.dtype is None or out.dtype == input.dtype else cast(out, input.dtype)
-
-
 def _trailing(input: Any, normalized_shape: Sequence[int], name: str, weight: Any, bias: Any = None) -> tuple[int, ...]:
     wanted, rank = tuple(normalized_shape), len(shape_of(input))
     fits.normalized(name, input, wanted, weight, bias)
@@ -126,7 +121,7 @@ def layer_norm(
 ) -> Any:
     """Mean 0 and variance 1 over the last axes, then times ``weight`` plus ``bias``."""
     axes = _trailing(input, normalized_shape, "layer_norm", weight, bias)
-    return _of_dtype(_affine(_standardised(cast_wide(input), axes, eps), weight, bias), input)
+    return in_dtype_of(_affine(_standardised(cast_wide(input), axes, eps), weight, bias), input)
 
 
 @_nn
@@ -135,7 +130,7 @@ def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, ep
     axes = _trailing(input, normalized_shape, "rms_norm", weight)
     small = float(finfo(input.dtype).eps) if eps is None else eps
     x = cast_wide(input)
-    return _of_dtype(_affine(x * rsqrt(mean(x * x, axes, True) + small), weight, None), input)
+    return in_dtype_of(_affine(x * rsqrt(mean(x * x, axes, True) + small), weight, None), input)
 
 
 @_nn
@@ -153,7 +148,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
     if not math.prod(shape):
         return _affine(clone(input), *parts)
     grouped = reshape(cast_wide(input), shape[0], num_groups, -1)
-    return _of_dtype(_affine(reshape(_standardised(grouped, (2,), eps), shape), *parts), input)
+    return in_dtype_of(_affine(reshape(_standardised(grouped, (2,), eps), shape), *parts), input)
 
 
 def _by_running(x: Any, running_mean: Any, running_var: Any, eps: float) -> Any:
@@ -193,7 +188,7 @@ def batch_norm(
             _tracked(running_var, var(x, axes), momentum)
     else:
         out = _by_running(x, running_mean, running_var, eps)
-    return _of_dtype(_affine(out, *(None if p is None else _channels(p, ndim) for p in (weight, bias))), input)
+    return in_dtype_of(_affine(out, *(None if p is None else _channels(p, ndim) for p in (weight, bias))), input)
 
 
 @_nn
@@ -222,7 +217,7 @@ def instance_norm(
             _tracked(running_var, mean(var(x, axes), 0), momentum)
     else:
         out = _by_running(x, running_mean, running_var, eps)
-    return _of_dtype(_affine(out, *(None if p is None else _channels(p, ndim) for p in (weight, bias))), input)
+    return in_dtype_of(_affine(out, *(None if p is None else _channels(p, ndim) for p in (weight, bias))), input)
 
 
 @_nn
@@ -322,11 +317,15 @@ def embedding_bag(
             )
         count = len(starts) - include_last_offset
         bags = np.searchsorted(starts[:count], np.arange(shape[0]), side="right") - 1
-    picked = embedding(reshape(rows, -1), weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
+    if max_norm is not None:
+        _check_rows(rows, weight, padding_idx)
+        _renormed(weight, values_of(rows), max_norm, norm_type)
+    table = cast_wide(weight)
+    picked = embedding(reshape(rows, -1), table, padding_idx, scale_grad_by_freq=scale_grad_by_freq)
     if per_sample_weights is not None:
         if mode != "sum":
             raise ArgumentError(f"embedding_bag: per_sample_weights was not None. mode must be 'sum', not {mode!r}.")
-        picked = picked * unsqueeze(reshape(per_sample_weights, -1), 1)
+        picked = picked * unsqueeze(reshape(cast_wide(per_sample_weights), -1), 1)
     kept = np.ones(bags.size, bool)
     if padding_idx is not None:
         kept = values_of(rows).reshape(-1) != padding_idx % shape_of(weight)[0]
@@ -335,14 +334,10 @@ def embedding_bag(
     lengths = np.bincount(bags, minlength=count)
     if count and lengths[0] and (lengths == lengths[0]).all():
         rectangular = reshape(picked, (count, int(lengths[0]), *shape_of(picked)[1:]))
-        return (
-            sum_(rectangular, 1)
-            if mode == "sum"
-            else mean(rectangular, 1)
-            if mode == "mean"
-            else max_(rectangular, 1)[0]
-        )
-    return _bagged(picked, bags, lengths, mode)
+        if mode == "max":
+            return in_dtype_of(max_(rectangular, 1)[0], weight)
+        return in_dtype_of((sum_ if mode == "sum" else mean)(rectangular, 1), weight)
+    return in_dtype_of(_bagged(picked, bags, lengths, mode), weight)
 
 
 def _bagged(picked: Any, bags: Any, lengths: Any, mode: str) -> Any:

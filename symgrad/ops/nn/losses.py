@@ -23,6 +23,7 @@ from symgrad.ops.elementwise.smooth import exp, log, logsigmoid, softplus
 from symgrad.ops.indexing.places import array_of
 from symgrad.ops.linalg.blas import pairwise_distance
 from symgrad.ops.reductions.sums import cast, mean, sum_
+from symgrad.ops.reductions.wide import in_dtype_of, rounded_once
 from symgrad.ops.rules.constants import PI, exact
 from symgrad.ops.shapes.shaping import expand, unsqueeze
 from symgrad.ops.special.common import xlogy
@@ -119,6 +120,11 @@ def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0) -> Any:
     """d²/(2 beta) for |d| < beta, |d| - beta/2 beyond."""
     if beta < 0:
         raise ArgumentError(f"smooth_l1_loss does not support negative values for beta, got {beta}.")
+    return _smooth(input, target, beta)
+
+
+@rounded_once
+def _smooth(input: Any, target: Any, beta: float) -> Any:
     d = input - target
     size = abs_(d)
     return size if beta == 0 else where(size >= beta, size - beta / 2, d * d / (2 * beta))
@@ -130,9 +136,14 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
     """d²/2 for |d| < delta, delta (|d| - delta/2) beyond."""
     if delta <= 0:
         raise ArgumentError(f"huber_loss does not support non-positive values for delta, got {delta}.")
+    return _weighted(_huber(input, target, delta), weight, reduction)
+
+
+@rounded_once
+def _huber(input: Any, target: Any, delta: float) -> Any:
     d = input - target
     size = abs_(d)
-    return _weighted(where(size >= delta, delta * (size - delta / 2), d * d / 2), weight, reduction)
+    return in_dtype_of(where(size >= delta, delta * (size - delta / 2), d * d / 2), input)
 
 
 def _limited_log(x: Any) -> Any:
@@ -157,6 +168,7 @@ surprise: Op = elementwise(
 
 @within("nn.functional")
 @refusing("buic")
+@rounded_once
 def binary_cross_entropy(
     input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Any:
@@ -169,6 +181,7 @@ def binary_cross_entropy(
 
 
 @within("nn.functional")
+@rounded_once
 def binary_cross_entropy_with_logits(
     input: Any,
     target: Any,
@@ -183,14 +196,15 @@ def binary_cross_entropy_with_logits(
         value = (1 - target) * input - logsigmoid(input)
     else:
         value = (1 - target) * input - ((pos_weight - 1) * target + 1) * logsigmoid(input)
-    value = value if weight is None else value * weight
+    value = in_dtype_of(value if weight is None else value * weight, target)
     return reduced(value, reduction_of(reduction, size_average, reduce))
 
 
 @_loss
+@rounded_once
 def soft_margin_loss(input: Any, target: Any) -> Any:
     """log(1 + e^(-t x))."""
-    return softplus(-(input * target))
+    return in_dtype_of(softplus(-(input * target)), input)
 
 
 @within("nn.functional")
@@ -219,6 +233,7 @@ _BATCHMEAN = (
 
 
 @within("nn.functional")
+@rounded_once
 def poisson_nll_loss(
     input: Any,
     target: Any,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import as_dtype, torch_name
+from symgrad.dtypes import as_dtype, is_narrow, torch_name
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import Op, Spec, front, multilinear, primitive, shape_of
 from symgrad.ops.elementwise.arithmetic import ratio
@@ -158,6 +158,11 @@ def kept_whole(total: Any, dtype: Any) -> Any:
 def cast(x: Any, dtype: Any) -> Any:
     """``x`` in another dtype."""
     return cast_op(x, dtype=as_dtype(dtype).name)
+
+
+def cast_wide(x: Any) -> Any:
+    """In float32 where squares of float16 overflow and bfloat16 has too few digits for a sum."""
+    return cast(x, "float32") if is_narrow(getattr(x, "dtype", None)) else x
 
 
 cast_op: Op = primitive(
@@ -320,6 +325,7 @@ def _norm_vjp(g: Any, out: Any, x: Any, *, p: Any, dim: tuple[int, ...], keepdim
     if p in (math.inf, -math.inf):
         hit = eq(abs_(x), out)
         return where(hit, g * sign(x) / sum_op(hit, dim=dim, keepdim=True), 0)
+    g, out, x = map(cast_wide, (g, out, x))  # powers multiply what rounding does to a ratio
     size = abs_(x)
     if p < 1:
         # The slope at 0 is infinite; the min-norm choice is 0, as torch.  In half precision few quotients are numbers.

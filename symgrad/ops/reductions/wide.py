@@ -10,20 +10,21 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from symgrad.dtypes import is_narrow
-from symgrad.ops.reductions.sums import cast
+from symgrad.dtypes import is_floating, is_narrow
+from symgrad.ops.reductions.sums import cast, cast_wide
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def cast_wide(x: Any) -> Any:
-    """In float32 where squares of float16 overflow and bfloat16 has too few digits for a sum."""
-    return cast(x, "float32") if is_narrow(getattr(x, "dtype", None)) else x
 
 
 def cast_back(out: Any, dtype: Any) -> Any:
     """What was computed of :func:`cast_wide` arguments in their own dtype again."""
     return cast(out, dtype) if is_narrow(dtype) else out
+
+
+def in_dtype_of(out: Any, like: Any) -> Any:
+    """``out`` in the dtype of one of the operands, where wider ones (weights, statistics) do not widen the result."""
+    dtype = like.dtype
+    return cast(out, dtype) if dtype is not None and is_floating(dtype) and out.dtype != dtype else out
 
 
 def rounded_once(call: F) -> F:
