@@ -97,13 +97,14 @@ class Generator:
     def _normal(self, count: int, dtype: Any) -> Any:
         if count < _BLOCK:
             return np.array([self._next_normal() for _ in range(count)], dtype)
-        whole = count - count % _BLOCK
-        uniform = self._uniform(count, dtype)
-        out = np.empty(count, dtype)
+        whole, narrow = count - count % _BLOCK, dtype.itemsize == 2
+        kind = np.dtype(np.float32) if narrow else dtype
+        uniform = self._uniform(whole if narrow else count, kind)  # half precision draws no more than it uses
+        out = np.empty(count, kind)
         out[:whole] = _box_muller(uniform[:whole])
         if whole < count:  # the last sixteen are drawn anew
-            out[-_BLOCK:] = _box_muller(self._uniform(_BLOCK, dtype))
-        return out
+            out[-_BLOCK:] = _box_muller(self._uniform(_BLOCK, kind))
+        return out.astype(dtype, copy=False)
 
     def _next_normal(self) -> float:
         if self._second_normal is not None:

@@ -214,10 +214,11 @@ def normal(
     """
     shape = tuple(size) if size is not None else np.broadcast_shapes(shape_of(mean), shape_of(std))
     kinds = [x.dtype for x in (mean, std) if hasattr(x, "dtype")]
-    kind = np.dtype(np.result_type(*kinds) if kinds else dtype or get_default_dtype())
+    kind = np.dtype(kinds[0] if kinds else dtype or get_default_dtype())
     if np.any(values_of(std) < 0):
         raise AutogradError("normal expects all elements of std >= 0.0")
-    values = np.asarray(values_of(mean) + values_of(std) * drawn(generator).normal(shape, kind)).astype(kind)
+    middle, spread = (values_of(x).astype(kind) if hasattr(x, "dtype") else x for x in (mean, std))
+    values = np.asarray(middle + spread * drawn(generator).normal(shape, kind)).astype(kind)
     sample = SAMPLED[0](values, [mean, std], lambda a: -(((a - mean) / std) ** 2) / 2 - log(std) - log(2 * PI) / 2)
     return sample.requires_grad_() if requires_grad else sample
 

@@ -57,3 +57,33 @@ def test_what_is_saved_is_the_operand_itself():
     a16 = sg.tensor([300.0, 2.0], dtype=sg.float16, requires_grad=True)
     sg.atan2(a16, sg.ones(2)).sum().backward()
     assert a16.grad.tolist() == [0, torch.tensor(0.2).half().item()]  # 300² is infinite in float16
+
+
+RESULTS = {
+    "normal": lambda t, x, y: t.normal(x, y.abs()),
+    "addr to a number": lambda t, x, y: t.addr(x[0], y, y),
+    "masked logaddexp": lambda t, x, y: t.masked.logaddexp(x, y),
+    "covariance with weights": lambda t, x, y: t.cov(x, aweights=y.abs()),
+    "huber_loss": lambda t, x, y: t.nn.functional.huber_loss(x, y),
+    "soft_margin_loss": lambda t, x, y: t.nn.functional.soft_margin_loss(x, y),
+    "with logits": lambda t, x, y: t.nn.functional.binary_cross_entropy_with_logits(x, y),
+    "with logits and weights": lambda t, x, y: t.nn.functional.binary_cross_entropy_with_logits(x, x, y, pos_weight=y),
+    "rms_norm": lambda t, x, y: t.nn.functional.rms_norm(x, (3,), y),
+}
+UNDERIVED = ("normal", "addr to a number", "huber_loss", "soft_margin_loss", "with logits and weights")
+"""Those whose gradients torch refuses, for some of the dtypes or of the operands."""
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_dtypes_of_results(name):
+    """Some have the dtype of one operand, whatever that of the others is."""
+    dtypes = ("float16", "bfloat16", "float32", "float64")
+    for pair in ((a, b) for a in dtypes for b in dtypes):
+        found = []
+        for t in (sg, torch):
+            kinds = [getattr(t, d) for d in pair]
+            x, y = (t.tensor([1.5, -2.0, 0.25], dtype=d, requires_grad=name not in UNDERIVED) for d in kinds)
+            out = RESULTS[name](t, x, y)
+            slopes = t.autograd.grad(out.sum(), (x, y), allow_unused=True) if out.requires_grad else ()
+            found.append([str(v.dtype).removeprefix("torch.") for v in (out, *slopes) if v is not None])
+        assert found[0] == found[1], pair

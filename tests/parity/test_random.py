@@ -108,3 +108,17 @@ def test_bernoulli_in_place_asks_for_a_probability() -> None:
         x = t.ones(2, requires_grad=True) * 3
         assert x.bernoulli_().grad_fn.name() == "BernoulliBackward2"
         assert x.bernoulli_(t.tensor([0.5, 0.0])).grad_fn.name() == "BernoulliBackward1"
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("count", [7, 16, 17, 40])
+def test_half_precision_draws_in_float32(dtype: str, count: int) -> None:
+    """Rounded once; and of the numbers that blocks of sixteen leave over none is drawn."""
+    found = []
+    for t in (sg, torch):
+        t.manual_seed(4)
+        kind = getattr(t, dtype)
+        mean, std = t.full((count,), 1.5, dtype=kind), t.full((count,), 0.3, dtype=kind)
+        drawn = [t.randn(count, dtype=kind), t.rand(count, dtype=kind), t.normal(mean, std), t.normal(mean, 2.0)]
+        found.append([x.float().tolist() for x in (*drawn, t.rand(1))])
+    assert found[0] == found[1]

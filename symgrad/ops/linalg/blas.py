@@ -69,7 +69,10 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> A
 @rounded_once
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta · input + alpha · vec1 vec2ᵀ."""
-    return _plus(input, outer(vec1, vec2), beta, alpha)
+    product = outer(vec1, vec2)
+    if input.dtype != product.dtype and not shape_of(input):
+        input = expand(input, shape_of(product))  # its dtype counts in full
+    return _plus(input, product, beta, alpha)
 
 
 @front("baddbmm")
@@ -289,7 +292,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
             "dimensions"
         )
     x = input if len(shape_of(input)) == 2 else input.reshape(1, -1)
-    for name, counts, kinds in (("fweights", fweights, "iu"), ("aweights", aweights, "f")):
+    for name, counts, kinds in (("fweights", fweights, "iu"), ("aweights", aweights, "fV")):
         if counts is not None:
             _check_weights(name, counts, kinds, shape_of(x)[1])
     weights = fweights

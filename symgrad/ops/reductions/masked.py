@@ -29,6 +29,7 @@ from symgrad.ops.reductions.softmax import logsumexp as logsumexp_all
 from symgrad.ops.reductions.softmax import softmax as softmax_all
 from symgrad.ops.reductions.sums import axes_of, cast, norm_op
 from symgrad.ops.reductions.sums import sum_ as sum_all
+from symgrad.ops.reductions.wide import in_dtype_of
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.shaping import expand
 
@@ -119,7 +120,7 @@ def logsumexp(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any 
 def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Any = None, other_mask: Any = None) -> Any:
     """log(e^x + e^y), where an entry that its mask hides counts as -inf."""
     x, y = _filled(input, input_mask, -math.inf, dtype), _filled(other, other_mask, -math.inf, dtype)
-    return logaddexp_op(x, y)
+    return in_dtype_of(logaddexp_op(x, y), x)
 
 
 @_masked
