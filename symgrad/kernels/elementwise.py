@@ -235,12 +235,22 @@ def _halves(x: Any) -> tuple[Any, Any]:
 
 
 def logaddexp(x: Any, y: Any) -> Any:
-    """log(e^x + e^y) without overflow; NumPy's has no complex numbers."""
+    """log(e^x + e^y) without overflow; NumPy's has no complex numbers.
+
+    At infinities and nan it is what the real function is: inf of two inf, -inf of two -inf (with the angle of the
+    second, as in torch), nan where either is.
+    """
     if np.result_type(x, y).kind != "c":
         return np.logaddexp(x, y)
     larger = np.real(x) >= np.real(y)
     top, low = np.where(larger, x, y), np.where(larger, y, x)
-    return (top + np.log1p(np.exp(low - np.where(np.real(top) == -np.inf, 0, top))))[()]
+    nothing = np.real(top) == -np.inf
+    with np.errstate(invalid="ignore", over="ignore"):  # inf - inf, which is not chosen, and e^inf
+        total = np.where(nothing, low, top + np.log1p(np.exp(low - np.where(nothing, 0, top))))
+        both = np.real(low) == np.inf
+        if both.any():
+            total = np.where(both, np.log(np.exp(np.where(both, low, 0)) + np.exp(np.where(both, top, 0))), total)
+    return np.where(np.isnan(x) | np.isnan(y), total.dtype.type(complex(np.nan, np.nan)), total)[()]
 
 
 def shifted_exp(x: Any, y: Any) -> Any:

@@ -24,6 +24,7 @@ Z = np.array([complex(a, b) for a in REAL for b in (0.0, 1.0, -1.0, 0.25, -np.pi
 PARTS = (np.nan, np.inf, -np.inf, 0.0, 1.0)
 INFINITE = np.array([complex(a, b) for a in PARTS for b in PARTS])
 FEW_Z = np.array([complex(a, b) for a in (0.0, 1.0, -0.5, 25.0) for b in (0.0, 1.0, -501.0)])
+PAIRS_INFINITE = tuple(a.ravel() for a in np.meshgrid(INFINITE, INFINITE))
 PAIRS_Z = tuple(a.ravel() for a in np.meshgrid(FEW_Z, FEW_Z))
 
 Call = Callable[..., Any]
@@ -35,7 +36,7 @@ NAMES = """abs angle asin asinh atan ceil cos cosh deg2rad erf erfc erfinv exp e
     nn.functional.softplus nn.functional.softshrink nn.functional.softsign nn.functional.tanhshrink
     nn.functional.gelu nn.functional.rrelu nn.functional.elu nn.functional.celu nn.functional.selu""".split()
 PAIRED = """add sub mul div atan2 hypot maximum minimum fmax fmin fmod remainder copysign logaddexp logaddexp2 xlogy
-    special.xlog1py polar float_power pow""".split()
+    special.xlog1py polar float_power pow ldexp""".split()
 LOSSES = "huber_loss l1_loss mse_loss smooth_l1_loss poisson_nll_loss".split()
 COMPLEX = "abs angle atan exp exp2 log log10 log1p log2 reciprocal rsqrt sgn sinc sqrt square tanh".split()
 
@@ -51,7 +52,9 @@ CASES: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
     **{f"{name} of complex": (_named(name), (Z,)) for name in COMPLEX},
     **{f"{name} of infinite": (_named(name), (INFINITE,)) for name in COMPLEX},
     **{f"{name} of complex": (_named(name), PAIRS_Z) for name in ("add", "sub", "mul", "div", "pow")},
-    "add of infinite": (_named("add"), tuple(a.ravel() for a in np.meshgrid(INFINITE, INFINITE))),
+    "add of infinite": (_named("add"), PAIRS_INFINITE),
+    "logaddexp of complex": (_named("logaddexp"), PAIRS_Z),
+    "logaddexp of infinite": (_named("logaddexp"), PAIRS_INFINITE),
     "prelu": (lambda t, x: t.nn.functional.prelu(x, t.tensor(0.3, dtype=t.float64)), (X,)),
     "logit": (_named("logit"), (X,)),
     "logit of limited numbers": (lambda t, x: t.logit(x, 0.01), (X,)),
@@ -97,6 +100,9 @@ OTHERWISE: dict[tuple[str, int], str] = {
     ("hypot", 2): KEPT + "0 at the origin, as for every norm",
     ("logaddexp", 2): KEPT + "0 where the arguments are far apart",
     ("logaddexp2", 2): KEPT + "0 where the arguments are far apart",
+    ("logaddexp of infinite", 1): KEPT + "0 or 1 where one is infinitely larger",
+    ("logaddexp of infinite", 2): KEPT + "0 where one is infinitely larger",
+    ("ldexp", 2): KEPT + "the second derivative by the exponent overflows to inf or -inf",
     ("polar", 1): "torch has 0 at radius 0, where the derivative by the radius is e^(iφ)",
     ("polar", 2): "torch has 0 at radius 0, where the derivative by the radius is e^(iφ)",
     ("prelu", 2): "at 0 torch's first derivative is 0.3 and its derivative by the cotangent 1, which have to be equal",

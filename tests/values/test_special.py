@@ -9,6 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
+import symgrad as sg
 from symgrad import kernels
 from symgrad.op import TABLE
 
@@ -92,3 +93,18 @@ def test_reductions_do_not_overflow() -> None:
     np.testing.assert_allclose(kernels.log_softmax(x, 0), [-math.log(2)] * 2, rtol=1e-15)
     assert kernels.logsumexp(np.array([-math.inf, -math.inf]), (0,), False) == -math.inf
     assert kernels.logsumexp(np.array([math.inf, 0.0]), (0,), False) == math.inf
+
+
+def test_logaddexp_of_complex_numbers_ends_as_that_of_real_ones():
+    """The definition, log(e^x + e^y), decides at infinities; e^(low - top) alone is nan there, or loses a nan."""
+    inf, nan = np.inf, np.nan
+    x = sg.tensor(np.array([inf, -inf, -inf, complex(1, nan), inf, 1]) + 0j, requires_grad=True)
+    y = sg.tensor(np.array([inf, -inf, 2, complex(inf, 1), 3, 1]) + 0j, requires_grad=True)
+    out = sg.logaddexp(x, y)
+    np.testing.assert_allclose(out.detach().numpy(), [inf, -inf, 2, complex(nan, nan), inf, 1 + np.log(2)])
+    c = sg.ones_like(out).requires_grad_()
+    with np.errstate(invalid="ignore"):  # at two infinities of one sign there is no derivative
+        first = sg.autograd.grad(out, (x, y), c, create_graph=True)
+        second = sg.autograd.grad(first[0], (x, y, c), sg.ones_like(c))
+    np.testing.assert_allclose([g.detach().numpy()[[2, 4, 5]] for g in first], [[0, 1, 0.5], [1, 0, 0.5]])
+    np.testing.assert_allclose([g.numpy()[[2, 4, 5]] for g in second], [[0, 0, 0.25], [0, 0, -0.25], [0, 1, 0.5]])
