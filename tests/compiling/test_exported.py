@@ -445,3 +445,14 @@ def test_choices_between_numbers_have_the_dtype_of_the_whole(dtype):
 
     x = np.array([0.3, -2.0], dtype)
     assert sg.compile(sg.func.grad(huber), x)(x).dtype == dtype
+
+
+def test_differences_and_numbers_of_numpy_leave_sizes_open():
+    def cost(c, x):
+        return (np.diff(c, n=2) ** 2).sum() + sg.trapezoid(x) + x.shape[0] / 2 * np.log(2 * np.pi)
+
+    c, x = np.linspace(0, 1, 6) ** 3, np.linspace(0, 2, 9)
+    program = sg.compile(cost, c, x).program
+    assert [len({*a.shape} & {"n", "m"}) for a in program.arguments] == [1, 1]
+    c, x = np.linspace(0, 1, 17) ** 3, np.linspace(0, 2, 4)
+    np.testing.assert_allclose(program(c, x), cost(sg.tensor(c), sg.tensor(x)).item(), rtol=1e-14)

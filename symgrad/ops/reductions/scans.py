@@ -18,7 +18,7 @@ from symgrad.ops.reductions.products import divided_where, divisible_op, made_of
 from symgrad.ops.reductions.softmax import shifted_exp
 from symgrad.ops.reductions.sums import along, axes_of, cast, int_to_long, sum_op
 from symgrad.ops.rules.refusals import kind_of
-from symgrad.ops.shapes.joining import cat, narrow, select
+from symgrad.ops.shapes.joining import cat
 from symgrad.ops.shapes.shaping import axis_of, flip, movedim, ones_like, unsqueeze_op
 from symgrad.precision import digits, halves
 from symgrad.precision.single import rounded
@@ -286,16 +286,23 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     parts = [x for x in (prepend, input, append) if x is not None]
     out = cat(parts, axis) if len(parts) > 1 else input
     for _ in range(min(n, shape_of(out)[axis])):
-        size = shape_of(out)[axis]
-        later, sooner = narrow(out, axis, 1, size - 1), narrow(out, axis, 0, size - 1)
+        later, sooner = _neighbours(out, axis)
         out = later != sooner if out.dtype.kind == "b" else later - sooner
     return out
 
 
+def _neighbours(x: Any, axis: int) -> tuple[Any, Any]:
+    """All but the first and all but the last along an axis: slices, which hold no size."""
+    before = (slice(None),) * axis
+    return getitem(x, (*before, slice(1, None))), getitem(x, (*before, slice(None, -1)))
+
+
 def _pairs(y: Any, axis: int) -> Any:
     """Sums of neighbours along an axis."""
-    size = shape_of(y)[axis]
-    return narrow(y, axis, 0, size - 1) + narrow(y, axis, 1, size - 1) if size else y
+    if not shape_of(y)[axis]:
+        return y
+    later, sooner = _neighbours(y, axis)
+    return sooner + later
 
 
 def _steps(y: Any, x: Any, dim: int) -> Any:
@@ -321,7 +328,8 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     if x is not None:
         areas = _pairs(y, axis) * _steps(y, x, dim)
         return sum_op(areas, dim=(axis_of(dim, len(shape_of(areas))),), keepdim=False) / 2
-    ends = select(y, axis, 0) + select(y, axis, -1)
+    before = (slice(None),) * axis
+    ends = getitem(y, (*before, 0)) + getitem(y, (*before, -1))
     total = sum_op(y, dim=(axis,), keepdim=False) - ends / 2
     return total if dx == 1 else total * dx
 

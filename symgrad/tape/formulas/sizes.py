@@ -6,6 +6,8 @@ import operator
 from collections.abc import Callable
 from typing import Any, Self
 
+import numpy as np
+
 LONGEST = 4
 """Steps of arithmetic that a number remembers; after more of them it is a plain one."""
 
@@ -25,6 +27,8 @@ def _method(name: str, turned: bool = False) -> Any:
 
     def method(self: Any, other: Any) -> Any:
         kind = self._plain
+        if other.__class__ is np.float64:  # np.log(2 * np.pi)
+            other = float(other)
         if other.__class__ is not int and other.__class__ is not float and other.__class__ is not Size:
             return getattr(kind, special)(kind(self), other)  # a tensor is asked with the size as it is
         plain = other if other.__class__ is not Size else int(other)
