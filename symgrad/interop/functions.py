@@ -15,6 +15,7 @@ from symgrad.errors import ArgumentError, UnsupportedFunction
 from symgrad.op import FRONTS, carrier_of
 from symgrad.ops.calls.naming import SPACES
 from symgrad.ops.linalg import matrices
+from symgrad.tape.forward.dual import Dual
 from symgrad.tape.record import Recorded, plain
 
 _IDLE = (None, "K", "same_kind", True, np._NoValue)
@@ -56,6 +57,8 @@ def bare(value: Any) -> Any:
     """The same arguments with arrays in place of tensors."""
     if isinstance(value, Recorded):
         return value._value
+    if isinstance(value, Dual):
+        return bare(value.primal)
     if isinstance(value, (list, tuple)):
         return type(value)(map(bare, value))
     return {k: bare(v) for k, v in value.items()} if isinstance(value, dict) else value

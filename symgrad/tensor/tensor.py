@@ -18,7 +18,7 @@ from symgrad.ops.reductions.sums import cast
 from symgrad.ops.shapes.shaping import expand, size_args
 from symgrad.tape import record
 from symgrad.tape.backward.siblings import output_number
-from symgrad.tape.forward.dual import TensorType
+from symgrad.tape.forward.dual import NUMPY, TensorType
 from symgrad.tape.forward.dualwrites import memory
 from symgrad.tape.memory.inplace import inplace, refuse, resize, views_follow
 from symgrad.tape.memory.overlap import overlaps, same_place
@@ -527,3 +527,18 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
 TensorType.tensor = Tensor
 FUNCTIONS: dict[str, Callable[..., Any]] = bind(Tensor)
 """Public functions by name, as they appear in the ``symgrad`` namespace."""
+
+
+def _of_ufunc(*given: Any) -> Any:
+    from symgrad.interop import call_ufunc
+
+    return call_ufunc(*given)
+
+
+def _of_function(*given: Any) -> Any:
+    from symgrad.interop import call_function
+
+    return call_function(*given)
+
+
+NUMPY.update(ufunc=_of_ufunc, function=_of_function)

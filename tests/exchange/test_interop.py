@@ -243,3 +243,32 @@ def test_bits_of_integers_are_not_taken_for_truth_values():
     assert np.invert(sg.tensor([0, 5])).tolist() == [-1, -6]
     assert np.left_shift(sg.tensor([1, 5]), 2).tolist() == [4, 20]
     assert np.bitwise_and(np.array([True, True]), sg.tensor([True, False])).tolist() == [True, False]
+
+
+FOLLOWED = {
+    "ufuncs": lambda x: np.sin(x) * np.ones(3) + np.float64(2) * np.hypot(x, 1.0),
+    "reductions": lambda x: np.sum(x * x) + np.add.reduce(x) + np.linalg.norm(x),
+    "shapes": lambda x: np.stack([np.roll(x, 1), np.cumsum(x)]) @ np.concatenate([x[:1], x[1:]]),
+    "choices": lambda x: np.where(x > 0.35, x**2, np.sqrt(x))[np.argsort(-x)],
+    "matrices": lambda x: np.linalg.solve(np.eye(3) + np.outer(x, x), x) * np.ndim(x),
+}
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_forward_mode_follows_numpy_functions(name):
+    f, x = FOLLOWED[name], np.array([0.3, 0.4, 0.7])
+    rows = sg.func.jacrev(f)(x).numpy()
+    np.testing.assert_allclose(sg.func.jacfwd(f)(x), rows, rtol=1e-13)
+    np.testing.assert_allclose(sg.func.jvp(f, (x,), (x,))[1], rows @ x, rtol=1e-13)
+    inner = sg.func.grad(lambda x: np.sum(f(x) ** 2))
+    hessian = sg.func.jacrev(inner)(x).numpy()
+    np.testing.assert_allclose(sg.func.jvp(inner, (x,), (x,))[1], hessian @ x, rtol=1e-12)
+    np.testing.assert_allclose(sg.func.jacfwd(inner)(x), hessian, rtol=1e-12, atol=1e-13)
+
+
+def test_forward_mode_refuses_to_write_into_arrays():
+    x, out = np.array([0.3, 0.4]), np.zeros(2)
+    for write in (lambda x: np.sin(x, out=out), lambda x: np.cumsum(x, out=out), lambda x: np.add.at(out, [0, 1], x)):
+        with pytest.raises(AutogradError, match="the tangent of a value that forward mode follows would be lost"):
+            sg.func.jvp(write, (x,), (x,))
+    assert not out.any()

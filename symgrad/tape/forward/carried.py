@@ -19,7 +19,7 @@ class Carried:
     """The base of carriers that stand for arrays."""
 
     __slots__ = ()
-    __array_ufunc__ = None
+    __array_ufunc__: Any = None
 
     to: Callable[..., Any]
 

@@ -48,6 +48,19 @@ def close_level(tag: int) -> None:
         made.place, made.chain, made._cut = Place(None), (), None
 
 
+NUMPY: dict[str, Callable[..., Any]] = {}
+"""What NumPy's ufuncs and functions do with a dual, as with a tensor; the room of tensors says it."""
+
+
+def _refuse_out(call: Any, method: str, kwargs: dict[str, Any]) -> None:
+    """What is written into an array keeps no tangent."""
+    if method == "at" or kwargs.get("out") is not None:
+        raise AutogradError(
+            f"np.{call.__name__}{'.at' if method == 'at' else '(…, out=…)'} writes into an array, where the tangent of "
+            "a value that forward mode follows would be lost; use the result instead."
+        )
+
+
 class Dual(Carried):
     """A primal value and the tangent it moves along; attributes and methods as those of a tensor."""
 
@@ -168,6 +181,14 @@ class Dual(Carried):
 
     def __int__(self) -> int:
         return int(self.primal)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        _refuse_out(ufunc, method, kwargs)
+        return NUMPY["ufunc"](ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        _refuse_out(func, "__call__", kwargs)
+        return NUMPY["function"](func, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         raise AutogradError(
