@@ -7,11 +7,12 @@ transforms never run a backward pass, and the program is as small as the formula
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from symgrad.compiler.trace import Output, Trace, target_structure, targets_of, trace
+from symgrad.compiler.transforms import Transform
 from symgrad.errors import CompileError
 from symgrad.formula import derive
 from symgrad.formula.term import Term
@@ -33,23 +34,6 @@ def transformed(
     found = Transform(call, traced, kind, function, argnums, has_aux)
     call.__symgrad_transform__ = found  # type: ignore[attr-defined]
     return call
-
-
-class Transform(NamedTuple):
-    """What a function that was made by a transform is: the transform, and of which function and arguments."""
-
-    call: Callable[..., Any]
-    traced: Callable[[Sequence[Any]], Trace]
-    kind: str
-    function: Callable[..., Any]
-    argnums: Any
-    has_aux: bool
-
-
-def transform_of(function: Any) -> Transform | None:
-    """What a function was made by; None for others, and for those that only wear the attributes of such a one."""
-    found = getattr(function, "__symgrad_transform__", None)
-    return found if found is not None and found.call is function else None
 
 
 def _floating(args: Sequence[Any], argnums: Any) -> list[Any]:

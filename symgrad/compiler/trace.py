@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.compiler.transforms import transform_of
 from symgrad.dtypes import is_floating
 from symgrad.errors import CompileError, NameProblem
 from symgrad.formula.term import Term, as_term, symbol
@@ -172,9 +173,9 @@ def trace(function: Callable[..., Any], args: Sequence[Any]) -> Trace:
 
     Raises ``CompileError`` when it did something that no program can repeat.
     """
-    transform = getattr(function, "__symgrad_transform__", None)
-    if transform is not None and transform.call is function:
-        return transform.traced(args)  # type: ignore[no-any-return]
+    transform = transform_of(function)
+    if transform is not None:
+        return transform.traced(args)
     made = Trace(function_name(function))
     watch = Watch()
     tensors: list[Any] = []

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.derivatives import transform_of
+from symgrad.compiler.transforms import transform_of
 from symgrad.errors import ArgumentError, FormulaError
 from symgrad.formula.accurate import accurate
 from symgrad.formula.derive import jacobian

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.derivatives import transform_of
+from symgrad.compiler.transforms import transform_of
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, FormulaError
 from symgrad.formula.derive import gradient, jacobian
