@@ -12,7 +12,8 @@ from symgrad import autograd
 from symgrad.autograd.columns import pushed_columns
 from symgrad.autograd.jacobians import with_entries
 from symgrad.autograd.rows import pulled_rows
-from symgrad.compiler.derivatives import transform_of, transformed
+from symgrad.compiler.derivatives import transformed
+from symgrad.compiler.transforms import transform_of
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.func.bound import (
