@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import finfo, is_floating, is_number
+from symgrad.dtypes import finfo, is_floating, is_number, is_real_floating
 from symgrad.errors import ArgumentError, DtypeError
 from symgrad.interop.ndarray import Array, inner
 from symgrad.tape.formulas.names import check_name
@@ -51,7 +51,8 @@ def is_differentiable(value: Any) -> bool:
 
 def wide(array: Any) -> Any:
     """The array in double precision; integers stay integers."""
-    return np.array(array, dtype=_WIDE.get(array.dtype.kind, array.dtype))
+    kind = "f" if is_real_floating(array.dtype) else array.dtype.kind  # bfloat16 is of NumPy's kind "V"
+    return np.array(array, dtype=_WIDE.get(kind, array.dtype))
 
 
 def epsilon(*dtypes: Any) -> float:

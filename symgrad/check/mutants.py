@@ -129,7 +129,7 @@ MUTATIONS: dict[str, tuple[Mutation, tuple[str, ...]]] = {
     ),
     "conjugate": (_result(lambda g, rng, p, k: _conjugate(g)), ("conjugate", "complex part")),
     "not summed": (_unsummed, ("missing sum",)),
-    "swapped": (_swapped, ("swapped", "factor", "sign")),
+    "swapped": (_swapped, ("swapped", "factor", "sign", "zero")),
     "path lost": (
         _rule(lambda s: s.arity == 2, lambda right, *_: [right[0], 0 * right[1]]),
         (*ANY, "inner derivative", "held constant"),

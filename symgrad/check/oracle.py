@@ -35,6 +35,9 @@ ULPS_OF_DOUBLE = 1024
 """The same in double precision: another formula of the gradient may cancel, and no mistake is so small.  In single
 precision a look at the gradient in double precision tells the two apart."""
 
+MOST_LOST = 1e-3
+"""A larger difference, relative to the largest gradient, is that of a kink, and not of rounding."""
+
 MOST_KINKS = 1000
 """Entries of a black box that are looked at from both sides."""
 
@@ -244,17 +247,41 @@ def _set_tolerances(subject: Subject, found: Exact, given: Sequence[Any]) -> Non
     near = _moved_gradients(subject, max(eps), 4)
     far = _moved_gradients(subject, 16 * max(eps), 2)
     chosen = _other_conventions(subject)
+    lost = _rounding(subject, found.gradients)
     for i, g in enumerate(found.gradients):
         moved = np.max([np.abs(s[i] - g) for s in near], axis=0) if near else np.zeros(g.shape)
         moved_far = np.max([np.abs(s[i] - g) for s in far], axis=0) if far else np.zeros(g.shape)
-        floor = eps[i] * _ulps(eps[i]) * (np.abs(g) + largest(g))
+        ulps = min(ULPS, _ulps(eps[i]))
+        floor = eps[i] * (_ulps(eps[i]) * (np.abs(g) + largest(g)) + ulps * lost[i])
         # Noise grows with the size of the move; a jump does not.  What jumps is a kink, and no excuse for an error.
-        jump = (moved > np.sqrt(eps[i]) * largest(g)) & (moved_far < 4 * moved)
-        found.tolerance.append(min(ULPS, _ulps(eps[i])) * np.where(jump | ~np.isfinite(moved), 0, moved) + floor)
+        jump = (moved > np.sqrt(eps[i]) * largest(g)) & (moved_far < 4 * moved) & (moved > floor)
+        found.tolerance.append(ulps * np.where(jump | ~np.isfinite(moved), 0, moved) + floor)
         jump |= np.any([np.abs(s[i] - g) > np.sqrt(eps[i]) * largest(s[i]) for s in chosen], axis=0)
         samples = [g, *(s[i] for s in near + far + chosen)]
         found.low.append(np.where(jump, np.min(np.real(samples), axis=0), np.real(g)))
         found.high.append(np.where(jump, np.max(np.real(samples), axis=0), np.real(g)))
+
+
+def _rounding(subject: Subject, gradients: Sequence[Any]) -> list[float]:
+    """By argument: how many units in the last place of 1 a gradient in single precision is off.
+
+    Where large parts cancel, down to 0 in the end, rounding is as large as that of the parts, of which the gradient
+    itself shows nothing.  What a kink close by makes of rounded arguments is no rounding.
+    """
+    single = np.finfo(np.float32).eps
+    narrow = list(subject.args)
+    for k in subject.data:
+        narrow[k] = narrow[k].astype({"f": np.float32, "c": np.complex64}.get(narrow[k].dtype.kind, narrow[k].dtype))
+    rounded = [a.astype(subject.args[k].dtype) if k in subject.data else a for k, a in enumerate(narrow)]
+    try:
+        found = subject.derivative.exact(*subject.trace(narrow))
+        exact = subject.derivative.exact(*subject.trace(rounded))
+    except Exception:  # noqa: BLE001  (f may insist on double precision)
+        return [0.0] * len(gradients)
+    units = [largest(a - b) / single for a, b in zip(found, exact, strict=True)]
+    scale = max(map(largest, (*found, *exact)))
+    most = MOST_LOST * max(scale, *map(largest, gradients)) / single
+    return [u if u <= most else 0.0 for u in units]
 
 
 def _other_conventions(subject: Subject) -> list[list[Any]]:
