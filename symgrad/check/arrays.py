@@ -84,6 +84,8 @@ def given_gradients(
     A tuple, or a list that holds arrays, is one gradient per argument; without ``argnums`` they belong to the first
     floating-point arguments; None where whole numbers have none is left out.
     """
+    if isinstance(value, dict):
+        value, argnums = _by_name(value, names)
     several = isinstance(value, tuple) or (
         isinstance(value, list) and any(hasattr(v, "dtype") and getattr(v, "ndim", 0) for v in value)
     )
@@ -109,12 +111,33 @@ def given_gradients(
             raise DtypeError(
                 f"argument {position} is no floating-point array ({args[position]!r:.40}); it has no gradient."
             )
-        if not is_number(gradient.dtype):
-            raise ArgumentError(
-                f"the gradient of {names[position]} is {gradient.dtype}, not numbers: {gradient!r:.60}. If grad= "
-                "returned None, that argument got no gradient: give zeros, or leave it out with argnums=."
-            )
+        if not is_number(gradient.dtype) or gradient.dtype == bool:
+            raise ArgumentError(f"the gradient of {names[position]} is {_said(gradient)}")
     return gradients, [p % len(args) for p in positions]
+
+
+def _by_name(gradients: dict[Any, Any], names: Sequence[str]) -> tuple[tuple[Any, ...], list[int]]:
+    """Gradients that were given by the names of their arguments, and which argument each belongs to."""
+    if not gradients:
+        raise ArgumentError("the dict of gradients is empty.")
+    for key in gradients:
+        if key not in names:
+            raise ArgumentError(
+                f"gradients in a dict go by the names of the arguments, {', '.join(names)}; {key!r} is none of them."
+            )
+    return tuple(gradients.values()), [list(names).index(key) for key in gradients]
+
+
+def _said(gradient: Any) -> str:
+    """What stands where a gradient should, and what to do about it."""
+    value = gradient.item() if gradient.ndim == 0 else gradient
+    if value is None:
+        return "None. If grad= returned None, that argument got no gradient: give zeros, or leave it out with argnums=."
+    if gradient.ndim == 0 and hasattr(value, "__next__"):
+        return "a generator; give a list or a tuple of arrays: tuple(...)."
+    if gradient.dtype == object and gradient.ndim:
+        return f"an array of objects, not of numbers ({value!r:.60}); make it one of numbers: .astype(float)."
+    return f"{gradient.dtype}, not floating-point numbers: {value!r:.60}."
 
 
 def _is_float0(value: Any) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from symgrad.autograd import grad as tape_grad
 from symgrad.check.arrays import as_array
-from symgrad.dtypes import is_floating
+from symgrad.dtypes import is_floating, is_number
 from symgrad.errors import ArgumentError
 from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
@@ -58,7 +58,7 @@ def scalar(out: Any) -> Any:
             f"a gradient is that of a scalar function, but f gave a {type(out).__name__} of {len(out)}; check "
             "lambda *args: f(*args)[0], if that is the scalar."
         )
-    value = as_array(out)
+    value = _numbers(out)
     if value.size != 1:
         raise ArgumentError(
             f"a gradient is that of a scalar function, but f gave shape {value.shape}; check its Jacobian or its vjp "
@@ -67,8 +67,17 @@ def scalar(out: Any) -> Any:
     return value.reshape(())[()]
 
 
-def _real_array(out: Any) -> Any:
+def _numbers(out: Any) -> Any:
+    """What ``f`` gave as an array of numbers."""
     value = as_array(out)
+    if not is_number(value.dtype):
+        what = "None; does it return its result?" if out is None else f"{out!r:.60}, which is no number."
+        raise ArgumentError(f"f gave {what}")
+    return value
+
+
+def _real_array(out: Any) -> Any:
+    value = _numbers(out)
     if not is_floating(value.dtype) or value.dtype.kind == "c":
         raise ArgumentError(
             f"a Jacobian is that of a real function, but f gave {value.dtype}"

@@ -62,6 +62,16 @@ def takes(f: Callable[..., Any], count: int) -> bool:
     return True
 
 
+def signature_text(f: Callable[..., Any]) -> str:
+    """The parameters of a function as they are written: ``(x, y=2)``."""
+    try:
+        found = inspect.signature(f)
+    except (TypeError, ValueError):
+        return "(...)"
+    bare = [p.replace(annotation=p.empty) for p in found.parameters.values()]
+    return str(found.replace(parameters=bare, return_annotation=found.empty))
+
+
 def parameters(f: Callable[..., Any]) -> list[str]:
     """The names of the positional parameters."""
     try:

@@ -55,6 +55,10 @@ class Arguments:
         for arg in args:
             self.starts.append(self.starts[-1] + sum(1 for _ in leaves(arg, "")))
 
+    def copies(self) -> list[Any]:
+        """Copies of the arrays as they were given; what a function does to its own is no matter of the caller's."""
+        return [copied(leaf) if is_array_like(leaf) else leaf for leaf in self.shown]
+
     def whole(self, values: Sequence[Any]) -> list[Any]:
         """The arguments put together again from values for the arrays in them."""
         source = iter(values)
@@ -97,7 +101,7 @@ def take_apart(
         arrays, _ = given_gradients(tuple(found), flat.args[:end], positions, flat.names[:end])
         return arrays, positions
 
-    given, positions = read(grad(*flat.whole(flat.shown)) if callable(grad) else grad)
+    given, positions = read(grad(*flat.whole(flat.copies())) if callable(grad) else grad)
     again = (lambda values: read(grad(*flat.whole(values)))[0]) if callable(grad) else None
     return Given(lambda *values: f(*flat.whole(values)), flat.args, flat.names, given, positions, again, end)
 

@@ -268,7 +268,7 @@ def _rounding(subject: Subject, gradients: Sequence[Any]) -> list[float]:
     Where large parts cancel, down to 0 in the end, rounding is as large as that of the parts, of which the gradient
     itself shows nothing.  What a kink close by makes of rounded arguments is no rounding.
     """
-    single = np.finfo(np.float32).eps
+    single = float(np.finfo(np.float32).eps)
     narrow = list(subject.args)
     for k in subject.data:
         narrow[k] = narrow[k].astype({"f": np.float32, "c": np.complex64}.get(narrow[k].dtype.kind, narrow[k].dtype))

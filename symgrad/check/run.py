@@ -13,7 +13,7 @@ from symgrad.check.calling import like
 from symgrad.check.compare import Question, compared, joined
 from symgrad.check.derivatives import Derivative
 from symgrad.check.frameworks import derivative_of, in_library
-from symgrad.check.kinds import kind_of, known_kind, vjp_function
+from symgrad.check.kinds import kind_of, known_kind, signature_text, takes, vjp_function
 from symgrad.check.nested import Arguments, Given, parts, take_apart
 from symgrad.check.oracle import exact_gradient
 from symgrad.check.outputs import (
@@ -49,7 +49,8 @@ def check(
     """Compare a derivative of ``f`` at ``args`` with the exact one, and say what the mistake is.
 
     ``grad`` is a function of the same arguments, or its result: one array, or a tuple of arrays for several
-    arguments (NumPy, torch, JAX, nested lists).  ``kind`` says what it computes; without it the shapes decide:
+    arguments (NumPy, torch, JAX, nested lists), or a dict by their names.  ``kind`` says what it computes; without it
+    the shapes decide:
 
     * ``"gradient"`` of a scalar function: the shapes of the arguments.
     * ``"jacobian"`` of a function that gives arrays: shape ``(*result, *argument)``.
@@ -90,6 +91,7 @@ def check(
         raise ArgumentError(f"check() takes the function first, not {type(f).__name__}: check(f, grad, *args).")
     if not args:
         raise ArgumentError("check() needs the point at which to compare: check(f, grad, *args).")
+    _require_calls(f, grad, args, kwargs or {})
     kind = known_kind(kind) or ("vjp" if cotangent is not None else "jvp" if tangents is not None else None)
     label = _name_of(f)
     if kwargs:
@@ -99,6 +101,7 @@ def check(
             raise ArgumentError(f"the derivative of {grad} is asked for as a vjp; leave out kind={kind!r}.")
         args, grad, kind = in_library(grad, args), derivative_of(grad, f), "vjp"
     question = Question(f, grad, args, argnums, Arguments(f, args, names), label, rtol)
+    _require_numbers(question.flat)
     out = None if kind == "gradient" else probed(f, question.flat)
     if kind is None:
         kind = kind_of(grad, question.flat, out)
@@ -109,6 +112,33 @@ def check(
     if kind == "jvp":
         return check_jvp(question, out, tangents)
     return (_check_jacobian if kind == "jacobian" else _check_elementwise)(question, out)
+
+
+def _require_calls(f: Any, grad: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Refuse a number of arguments that a function does not take, before it says so in its own words."""
+    count = len(args)
+    if not takes(partial(f, **kwargs), count):
+        raise ArgumentError(f"f takes {signature_text(f)}, but check() was given {_arguments(count)} for it.")
+    if callable(grad) and not any(takes(partial(grad, **kwargs), n) for n in {count, count + 1, 2, 2 * count}):
+        raise ArgumentError(
+            f"grad takes {signature_text(grad)}, but it is called with the arguments of f, of which there "
+            f"{'is' if count == 1 else 'are'} {count} (and with a cotangent before or behind them, if it is a vjp)."
+        )
+
+
+def _arguments(count: int) -> str:
+    return f"{count} argument{'s' * (count != 1)}"
+
+
+def _require_numbers(flat: Arguments) -> None:
+    """Refuse a point with nan in it: every derivative there is nan, and any other agrees with it."""
+    for name, value in zip(flat.names, flat.args, strict=True):
+        if is_differentiable(value):
+            array = as_array(value)
+            bad = np.argwhere(np.isnan(array.astype(complex if array.dtype.kind == "c" else float)))
+            if len(bad):
+                place = f"{name}[{', '.join(map(str, bad[0]))}]" if array.ndim else name
+                raise ArgumentError(f"{place} is nan, where no derivative can be compared; check at another point.")
 
 
 def _name_of(f: Any) -> str:

@@ -1,0 +1,77 @@
+"""What sg.check says to what it cannot compare, and what it takes though it is written otherwise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.check import check
+from symgrad.errors import ArgumentError
+
+x = np.array([1.0, 2.0, 3.0])
+
+
+def energy(x):
+    return (x**2).sum()
+
+
+@pytest.mark.parametrize(
+    ("f", "grad", "args", "words"),
+    [
+        (lambda x: None, lambda x: x, (x,), "f gave None; does it return its result"),
+        (lambda x: "a", lambda x: x, (x,), "f gave 'a', which is no number"),
+        (energy, lambda x: None, (x,), "the gradient of x is None"),
+        (energy, lambda x: (2 * v for v in x), (x,), "is a generator; give a list or a tuple"),
+        (energy, lambda x: np.array(list(x), object), (x,), r"an array of objects.*astype\(float\)"),
+        (energy, lambda x: x > 0, (x,), "is bool, not floating-point numbers"),
+        (energy, lambda x: {"y": 2 * x}, (x,), "by the names of the arguments, x; 'y' is none of them"),
+        (energy, lambda x: {}, (x,), "the dict of gradients is empty"),
+        (energy, lambda x: 2 * x, (np.array([1.0, np.nan]),), r"x\[1\] is nan"),
+        (np.sin, np.cos, (float("nan"),), "is nan, where no derivative can be compared"),
+        (lambda x, y: x, lambda x: 1, (x,), r"f takes \(x, y\), but check\(\) was given 1 argument for it"),
+        (energy, lambda: 1, (x,), r"grad takes \(\), but it is called with the arguments of f, of which there is 1"),
+        (lambda x, y: x @ y, lambda a, b, c, d, e: a, (x, x), "of which there are 2"),
+    ],
+)
+def test_misuse_is_explained(f, grad, args, words):
+    with pytest.raises(ArgumentError, match=words):
+        check(f, grad, *args)
+
+
+def test_gradients_may_be_given_by_name():
+    def f(w, b):
+        return (w**2).sum() + b**3
+
+    assert check(f, lambda w, b: {"b": 3 * b**2, "w": 2 * w}, x, 2.0)
+    assert check(f, {"b": 12.0}, x, 2.0)["b"].ok
+    assert not check(f, lambda w, b: {"b": 3 * b**2, "w": w}, x, 2.0)["w"].ok
+
+
+def test_arguments_of_the_caller_are_not_changed():
+    def f(x):
+        x *= 2
+        return (x**2).sum()
+
+    def gradient(x):
+        x *= 8
+        return x
+
+    point = x.copy()
+    assert check(f, gradient, point)
+    assert np.array_equal(point, x)
+    nested = {"w": x.copy()}
+
+    def of_dict(p):
+        p["w"] *= 2
+        return {"w": p["w"]}
+
+    assert check(lambda p: (p["w"] ** 2).sum(), of_dict, nested)
+    assert np.array_equal(nested["w"], x)
+
+
+def test_errors_of_the_functions_come_through():
+    for f, grad in ((lambda x: 1 / 0, lambda x: x), (energy, lambda x: 1 / 0)):
+        with pytest.raises(ZeroDivisionError):
+            check(f, grad, x)
+    assert sg.check(energy, lambda x: [2 * x], x)
