@@ -72,3 +72,7 @@ def test_a_batch_of_gradients_is_one_formula():
     np.testing.assert_allclose(twice.numpy(), 3 * rows.numpy(), rtol=1e-12)
     found = sg.formula(twice)
     np.testing.assert_allclose(found.evaluate(A=X, x=W, V=V.numpy()), twice.numpy(), rtol=1e-12)
+
+
+def test_the_gradient_of_the_trace_of_a_root():
+    assert sg.latex("trace(sqrtm(A))", wrt="A") == r"\frac{1}{2} \left(A^{1/2}\right)^{-\top}"

@@ -238,10 +238,16 @@ def test_matrices_that_must_be_square_and_fit_are_found(text):
         (r"\frac{x}{\sqrt{d_k}}", {"x": "n", "d_k": ""}),
         (r"\lambda_1 \|w\|_1 + \lambda_2 \|w\|^2", {"lambda_1": "", "w": "n", "lambda_2": ""}),
         (r"\|x - x_{\text{eq}}\|^2", {"x": "n", "x_eq": "n"}),
+        (r"\sum_i \max(x_i, \theta_{\max})", {"x": "n", "theta_max": ""}),
     ],
 )
 def test_shapes_that_a_text_speaks_of(text, shapes):
     assert {s.name: "".join(s.shape) for s in sg.formula(text).symbols} == shapes
+
+
+def test_the_largest_eigenvalue_is_no_factor():
+    with pytest.raises(FormulaError, match="max"):
+        sg.formula(r"\lambda_{\max}(A)")
 
 
 def test_names_that_are_nothing_are_told():

@@ -150,6 +150,17 @@ def _read_solve(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | 
     return run.contract([inverse_of(run, a), b], [(0, 1), labels], (0, *labels[1:]), term.shape)
 
 
+def _read_sylvester(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """AX + XA = cI has the solution X = cA⁻¹/2, for A with no two eigenvalues that add up to 0."""
+    a, b, q = args
+    p = q.terms[0] if len(q.terms) == 1 and len(q.shape) == 2 else None
+    multiple = p is not None and p.out[0] == p.out[1] and not any(f.labels for f in p.factors)
+    if p is None or not multiple or not run.same(a, b):
+        return None
+    scale = Form([Product(p.coef * Fraction(1, 2), p.factors, (), p.decimal)], ())
+    return run.times(scale, inverse_of(run, a))
+
+
 def _read_det(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
     """det(Mᵀ) = det(M) always: the orientation of the opaque factor is the one shown."""
     if len(args[0].shape) != 2:
@@ -321,6 +332,7 @@ READERS: dict[str, Reader] = {
     "sgn": _read_sgn,
     "inv": _read_inv,
     "solve": _read_solve,
+    "solve_sylvester": _read_sylvester,
     "det": _read_det,
     "logdet": _read_det,
     "logabsdet": _read_det,

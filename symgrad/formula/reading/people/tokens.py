@@ -86,6 +86,8 @@ def tokenize(text: str) -> Tokens:
             continue
         elif kind == "word" and _is_function(_inner(found)):
             kind, found = "name", rf"\operatorname{{{_inner(found)}}}"
+        elif found in (r"\max", r"\min") and _names_something(items, text[match.end() :]):
+            kind, found = "name", rf"\operatorname{{{found[1:]}}}"
         elif kind == "name":
             found = found.replace("*{", "{")
         elif kind == "word" and len(_inner(found)) == 1 and _inner(found).isalpha():
@@ -100,6 +102,13 @@ def tokenize(text: str) -> Tokens:
         kind = "name" if found.startswith(r"\operatorname") else kind
         items.append((kind, found, match.start()))
     return PeopleTokens(text, braced(fractions(primes(bars(lines(without_fonts(items)))))))
+
+
+def _names_something(items: list[Token], rest: str) -> bool:
+    r"""Whether ``\max`` is a part of a name, as in ``\theta_{\max}``; ``\lambda_{\max}(A)`` is a function of A."""
+    before = [i[1] for i in items[-3:]]
+    eigenvalue = before[:1] in ([r"\lambda"], [r"\sigma"]) and re.match(r"\}\s*(\\left\s*)?\(", rest)
+    return before[1:] == ["_", "{"] and not eigenvalue
 
 
 _FILLERS = ("if", "and", "")
