@@ -17,8 +17,8 @@ from symgrad.compiler.trace import Output, Trace
 from symgrad.dtypes import is_number
 from symgrad.errors import ArgumentError, DtypeError, NameProblem, ShapeError
 from symgrad.formula.accurate import accurate
+from symgrad.formula.term import SIZE, rebuild
 from symgrad.formula.term import flatten as flatten_terms
-from symgrad.formula.term import rebuild
 from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded
@@ -316,7 +316,8 @@ def write(trace: Trace, name: str, direct: bool | None = None, stable: bool = Tr
     optimised = [type(o)(t, o.dtype, o.shape, o.derivative) for o, t in zip(trace.outputs, found, strict=True)]
     order = target.order_of([o.term for o in optimised])
     symbols = set(order)
-    constants = [c for c in trace.constants if c.term in symbols or _letters_from(c, trace, optimised)]
+    missing = _letters(order, optimised) - {letter for i in trace.inputs for letter in i.shape}
+    constants = [c for c in trace.constants if c.term in symbols or not missing.isdisjoint(c.shape)]
     inputs = [*trace.inputs, *constants]
     writer = target.Writer(inputs, order, trace.sizes)
     if name in writer.taken:
@@ -336,11 +337,14 @@ def _stabilised(outputs: Sequence[Any], trace: Trace) -> list[Any]:
     return accurate(outputs, naive)
 
 
-def _letters_from(constant: Any, trace: Trace, outputs: Sequence[Any]) -> bool:
-    """Whether a size that the results have is known from this constant alone."""
-    known = {letter for i in trace.inputs for letter in i.shape}
-    wanted = {letter for o in outputs for letter in o.shape if isinstance(letter, str)}
-    return any(letter in wanted and letter not in known for letter in constant.shape)
+def _letters(order: Sequence[Any], outputs: Sequence[Any]) -> set[str]:
+    """The letters of sizes that results have, or that the program computes with."""
+    sizes = [size for o in outputs for size in o.shape]
+    for term in order:
+        for key in ("name",) if term.op is SIZE else term.op.size_params or ():
+            value = term.params[key]
+            sizes += value if isinstance(value, tuple) else (value,)
+    return {letter for size in sizes if isinstance(size, str) for letter in letters_of(size)}
 
 
 def assembled(name: str, text: str, writer: Any, constants: Sequence[Any], silent: str | None, trace: Trace) -> str:

@@ -284,6 +284,18 @@ def test_branches_are_guards():
     assert f.traces == 2
 
 
+def test_guards_know_the_sizes_of_constants():
+    """What is looked at may have a size that only a constant of the function has, which the guard does not read."""
+
+    def f(x):
+        scale = sg.tensor([1.0, 2.0], dtype=sg.float64)
+        return (x.reshape(2, 2) * scale).sum() if x.reshape(2, 2).cumsum(0).amin() > 0 else x.sum()
+
+    program = sg.compile(f, np.ones(4))
+    for x in (np.ones(4), -np.ones(4), np.array([1.0, 2.0, 3.0, 4.0])):
+        np.testing.assert_allclose(program(x), f(sg.tensor(x)).numpy())
+
+
 def test_values_read_are_guards():
     f = sg.compile(lambda x, i: x[i] * float(x[0]))
     x = np.array([2.0, 3.0, 5.0])
