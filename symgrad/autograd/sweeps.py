@@ -46,6 +46,7 @@ from symgrad.tape.modes import enable_grad, is_grad_enabled, no_grad
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.record import Recorded, plain, recorded
 from symgrad.tape.threads import nested
+from symgrad.tape.watching.captured import transforming
 from symgrad.tape.watching.watch import WATCH, note_problem
 from symgrad.tensor import Tensor
 from symgrad.tensor.facts import Shape
@@ -59,6 +60,10 @@ NO_REWARD = (
 COMPLEX_SEED = (
     "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
     "grad_output[{}] has a dtype of {} and output[{}] has a dtype of {}."
+)
+IN_TRANSFORM = (
+    "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
+    "instead or call backward() outside of functorch transforms. (The transforms are those of symgrad.func.)"
 )
 NO_GRAD = "element {} of tensors does not require grad and does not have a grad_fn"
 
@@ -290,6 +295,8 @@ def backward(
     >>> x.grad
     tensor([2., 4.])
     """
+    if transforming():
+        raise AutogradError(IN_TRANSFORM)
     retain_graph, grad_tensors = _legacy(retain_graph, grad_tensors, grad_variables, legacy)
     if WATCH.count:
         note_problem("backward() adds into .grad, which a program cannot do; use autograd.grad or symgrad.func.grad")

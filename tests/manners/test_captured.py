@@ -98,3 +98,78 @@ def test_examples_change_their_own(t):
     assert t.func.vmap(lambda a: a.clone().mul_(2).add_(a))(rows).tolist() == [[3.0, 3.0]] * 3
     t.func.vmap(lambda a: a.mul_(2))(rows)
     assert rows.tolist() == [[2.0, 2.0]] * 3
+
+
+class Holder:
+    """Something of the user's that holds tensors."""
+
+    def __init__(self, **parts):
+        vars(self).update(parts)
+
+
+DEEP = {
+    "attribute": (lambda w: Holder(w=w), lambda h: h.w.add_(1)),
+    "attribute of an attribute": (lambda w: Holder(a=Holder(b={"k": [(w,)]})), lambda h: h.a.b["k"][0][0].add_(1)),
+    "nested": (lambda w: [{"a": ([w],)}], lambda h: h[0]["a"][0][0].mul_(2)),
+    "closure": (lambda w: lambda: w, lambda h: h().add_(1)),
+    "its data": (lambda w: w, lambda h: h.data.add_(1)),
+    "detached outside": (lambda w: w, lambda h: h.detach().add_(1)),
+}
+
+
+@pytest.mark.parametrize("how", DEEP)
+def test_captured_deep_inside(t, how):
+    """In attributes of objects, nested as may be, and by another tensor on the same memory."""
+    make, change = DEEP[how]
+    w = t.ones(2)
+    held = make(w)
+
+    def f(x):
+        change(held)
+        return (x * 2).sum()
+
+    with pytest.raises(RuntimeError, match=CAPTURED):
+        t.func.grad(f)(t.ones(2))
+    assert w.tolist() == [1.0, 1.0]
+
+
+def test_backward_stays_outside(t):
+    """Except in a custom function's ``forward``, which is no part of what is transformed."""
+    w = t.ones(2, requires_grad=True)
+
+    def f(x):
+        (x * w).sum().backward()
+        return x.sum()
+
+    for call in (lambda: t.func.grad(f)(t.ones(2)), lambda: t.func.jvp(f, (t.ones(2),), (t.ones(2),))):
+        with pytest.raises(RuntimeError, match=r"backward\(\) called inside a functorch transform"):
+            call()
+    assert w.grad is None
+
+    class Inner(t.autograd.Function):
+        @staticmethod
+        def forward(x):
+            with t.enable_grad():
+                leaf = x.detach().requires_grad_()
+                (leaf**3).sum().backward()
+            return leaf.grad.detach()
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * 6 * x
+
+    assert t.func.grad(lambda x: Inner.apply(x).sum())(t.tensor([1.0, 2.0])).tolist() == [6.0, 12.0]
+
+
+def test_arrays_have_no_tangent(t):
+    """Of what ``jvp`` moves: a derivative by way of NumPy would be zero without a word."""
+    x = t.tensor([1.0, 2.0])
+    with pytest.raises(RuntimeError, match="Cannot access data pointer of Tensor that doesn't have storage"):
+        t.func.jvp(lambda x: x.sum() * float(x.numpy().sum()), (x,), (x,))
+    with t.autograd.forward_ad.dual_level():
+        assert t.autograd.forward_ad.make_dual(x, x).numpy().tolist() == [1.0, 2.0]

@@ -152,6 +152,11 @@ class Dual(Carried):
 
     def __getattr__(self, name: str) -> Any:
         if name in dualwrites.FACTS:
+            if name == "numpy" and self.tag not in BY_HAND:
+                raise AutogradError(
+                    "Cannot access data pointer of Tensor that doesn't have storage: numpy() of a value that moves "
+                    "along a tangent would lose the tangent; where that is meant, say detach().numpy()."
+                )
             return getattr(self.primal, name)
         if name.endswith("_"):
             changed = dualwrites.change(name[:-1])

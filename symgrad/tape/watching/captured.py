@@ -6,15 +6,19 @@ A transform derives a function of its arguments, so a change of anything else wo
 
 from __future__ import annotations
 
+import collections
 import functools
 import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from symgrad.errors import AutogradError
 from symgrad.tape import containers
 from symgrad.tape.memory.inplace import GUARDS
+from symgrad.tape.memory.versions import storage
 from symgrad.tape.memory.views import view_of
 from symgrad.tape.record import Recorded
 from symgrad.tape.threads import ThreadState
@@ -36,7 +40,7 @@ def guarding(function: Callable[..., Any], args: Iterable[Any]) -> Iterator[None
     """Inside, tensors that ``function`` has from elsewhere than ``args`` may not be changed."""
     own = {id(leaf) for leaf in containers.flatten(tuple(args))[0]}
     outer = _CAPTURED.open
-    _CAPTURED.open = (*outer, {id(t): t for t in captured(function) if id(t) not in own})
+    _CAPTURED.open = (*outer, {id(x): x for t in captured(function) if id(t) not in own for x in (t, _memory(t))})
     try:
         yield
     finally:
@@ -85,11 +89,35 @@ def _owners(tensor: Any) -> tuple[Any, ...]:
     return (tensor,) if view is None else (tensor, view.base)
 
 
+def _memory(tensor: Any) -> Any:
+    """The array whose memory a tensor lies in, which ``data`` and ``detach()`` share; the tensor itself without one."""
+    value = getattr(tensor, "_value", None)
+    return storage(value) if isinstance(value, np.ndarray) else tensor
+
+
+def transforming() -> bool:
+    """Whether a function that is transformed runs now, in this thread."""
+    return bool(_CAPTURED.open)
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """Inside, nothing counts as transformed: a custom function's ``forward`` does as it likes."""
+    outer, _CAPTURED.open = _CAPTURED.open, ()
+    try:
+        yield
+    finally:
+        _CAPTURED.open = outer
+
+
 def _refuse(tensor: Any, name: str) -> None:
     """Raise torch's errors for the change of a captured tensor, or of a view of one."""
     for mapped in _CAPTURED.mapped:
         mapped.meet(tensor)
-    if any(id(owner) in level for level in _CAPTURED.open for owner in _owners(tensor)):
+    if not _CAPTURED.open:
+        return
+    owners = (*_owners(tensor), _memory(tensor))
+    if any(id(owner) in level for level in _CAPTURED.open for owner in owners):
         raise AutogradError(
             "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
             f"(aten::{name}_) that would mutate a captured Tensor. This is not supported; please rewrite the function "
@@ -119,15 +147,18 @@ def captured(function: Any) -> list[Any]:
 
 def _within(thing: Any) -> Iterable[Any]:
     if isinstance(thing, types.FunctionType):
-        outside = (thing.__globals__.get(name) for name in _names(thing.__code__))
-        return (*map(_contents, thing.__closure__ or ()), *filter(_holds, outside))
+        outside = [thing.__globals__.get(name) for name in _names(thing.__code__)]
+        found = [x for x in outside if _holds(x) or getattr(type(x), "__module__", None) == thing.__module__]
+        return (*map(_contents, thing.__closure__ or ()), *found)
     if isinstance(thing, types.MethodType):
         return (thing.__func__, *getattr(thing.__self__, "__dict__", {}).values())
     if isinstance(thing, functools.partial):
         return (thing.func, *thing.args, *thing.keywords.values())
     if isinstance(thing, dict):
         return thing.values()
-    return thing if isinstance(thing, (list, tuple)) else ()
+    if isinstance(thing, (list, tuple, set, frozenset, collections.deque)):
+        return thing
+    return () if isinstance(thing, (type, types.ModuleType)) else getattr(thing, "__dict__", {}).values()
 
 
 @functools.lru_cache(maxsize=1024)
