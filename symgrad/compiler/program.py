@@ -292,7 +292,7 @@ def build(trace: Trace, name: str | None = None, direct: bool | None = None, sta
     """The program of a trace; ``stable``: parts that overflow or cancel as they are written keep their digits."""
     name = name or trace.name
     terms = [o.term for o in trace.outputs]
-    source, constants = write(trace, name, direct, stable)
+    name, source, constants = write(trace, name, direct, stable)
     arguments = [Argument(i.name, i.shape, i.dtype) for i in trace.inputs]
     arguments += [Argument(i.name, i.shape, i.dtype, i.value) for i in constants]
     made = Compiled(name, source, arguments, [(o.shape, o.dtype) for o in trace.outputs], trace.structure)
@@ -309,8 +309,11 @@ def build(trace: Trace, name: str | None = None, direct: bool | None = None, sta
     return made
 
 
-def write(trace: Trace, name: str, direct: bool | None = None, stable: bool = True) -> tuple[str, list[Any]]:
-    """The source of a trace as one function, and the constants that become default arguments."""
+def write(trace: Trace, name: str, direct: bool | None = None, stable: bool = True) -> tuple[str, str, list[Any]]:
+    """The name and source of a trace as one function, and the constants that become default arguments.
+
+    The name has an underscore more where an argument or a helper function has it.
+    """
     outputs = in_float32([o.term for o in trace.outputs])
     found = passes.optimise(_stabilised(outputs, trace) if stable else outputs, trace.base is not None)
     optimised = [type(o)(t, o.dtype, o.shape, o.derivative) for o, t in zip(trace.outputs, found, strict=True)]
@@ -320,14 +323,15 @@ def write(trace: Trace, name: str, direct: bool | None = None, stable: bool = Tr
     constants = [c for c in trace.constants if c.term in symbols or not missing.isdisjoint(c.shape)]
     inputs = [*trace.inputs, *constants]
     writer = target.Writer(inputs, order, trace.sizes)
-    if name in writer.taken:
-        name += "_"
     program = schedule.schedule(
         [o.term for o in optimised], writer.names, writer.literal, target.Plain(writer), {*writer.taken, name}
     )
     text = target.body(writer, program, optimised, direct)
     silent = target.silence(target.order_of(outputs), trace.base is not None)
-    return assembled(name, text, writer, constants, silent, trace), constants
+    helpers = target.helper_sources(writer.helpers)
+    while name in writer.taken or name in helpers:
+        name += "_"
+    return name, assembled(name, text, writer, constants, silent, trace, helpers), constants
 
 
 def _stabilised(outputs: Sequence[Any], trace: Trace) -> list[Any]:
@@ -347,15 +351,24 @@ def _letters(order: Sequence[Any], outputs: Sequence[Any]) -> set[str]:
     return {letter for size in sizes if isinstance(size, str) for letter in letters_of(size)}
 
 
-def assembled(name: str, text: str, writer: Any, constants: Sequence[Any], silent: str | None, trace: Trace) -> str:
+def assembled(
+    name: str,
+    text: str,
+    writer: Any,
+    constants: Sequence[Any],
+    silent: str | None,
+    trace: Trace,
+    helpers: dict[str, str],
+) -> str:
     """The whole source: helpers, the guard against warnings, and the function under its own name."""
     _, _, rest = text.partition("\n")
     parameters = [i.name if i not in constants else f"{i.name}={i.name}" for i in writer.inputs]
     layout = ", ".join(f"{i.name} {shape_words(i.shape)}" for i in writer.inputs)
     gives = ", ".join(f"{shape_words(o.shape)} {o.dtype}" for o in trace.outputs)
-    helpers = target.helper_sources(writer.helpers)
     lines = ["from __future__ import annotations\n", "\n"] if helpers else []
-    lines += [f"{h}\n\n" for h in helpers]
+    lines += [f"{h}\n\n" for h in helpers.values()]
+    rest, others = target.unhidden(rest, helpers, writer.taken)
+    lines += [*others, "\n\n"] if others else []
     if silent:
         lines.append(f"@np.errstate({silent})\n")
     lines.append(f"def {name}({', '.join(parameters)}):\n")

@@ -10,7 +10,7 @@ import functools
 import inspect
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -475,7 +475,7 @@ def through_sympy(writer: Writer, program: Program, outputs: Sequence[Output]) -
 # ---------------------------------------------------------------------------------------------- helpers' source
 
 
-def helper_sources(helpers: dict[str, Callable[..., Any]]) -> list[str]:
+def helper_sources(helpers: dict[str, Callable[..., Any]]) -> dict[str, str]:
     """Source texts of helper functions and of what they call, each once, callees first; by name otherwise."""
     done: dict[str, str] = {}
 
@@ -490,7 +490,17 @@ def helper_sources(helpers: dict[str, Callable[..., Any]]) -> list[str]:
 
     for name in sorted(helpers):
         visit(name, helpers[name])
-    return list(done.values())
+    return done
+
+
+def unhidden(text: str, helpers: Iterable[str], taken: set[str]) -> tuple[str, list[str]]:
+    """The text with other names for helpers that an argument or size hides, and the lines that give them these."""
+    lines = []
+    for name in sorted(taken.intersection(helpers)):
+        other = _free(f"_{name}", taken)
+        text = re.sub(rf"(?<![\w.]){name}\(", f"{other}(", text)
+        lines.append(f"{other} = {name}  # {name} is a variable below\n")
+    return text, lines
 
 
 @functools.cache
