@@ -8,6 +8,7 @@ import pytest
 import symgrad as sg
 from symgrad.autograd import Function, gradcheck, gradgradcheck
 from symgrad.autograd.gradcheck import GradcheckError
+from symgrad.errors import ArgumentError
 
 
 def leaf(values, dtype=None, **kwargs):
@@ -181,3 +182,54 @@ def test_same_words_as_torch():
         gradcheck(Wrong.apply, (leaf([1.0, 2.0]),))
     assert str(ours.value).splitlines()[0] == str(theirs.value).splitlines()[0]
     assert str(ours.value).splitlines()[1] == str(theirs.value).splitlines()[1]
+
+
+class _NearlySine(Function):
+    """A backward that is off by a factor, as given."""
+
+    factor = 1.0
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.sin()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0].cos() * _NearlySine.factor
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+@pytest.mark.parametrize("method", ["complex-step", "exact"])
+def test_methods_without_an_error_of_their_own(monkeypatch, method, fast_mode):
+    x = sg.tensor([0.5, 2.0, -1.0], dtype=sg.double, requires_grad=True)
+    assert gradcheck(_NearlySine.apply, (x,), method=method, fast_mode=fast_mode)
+    assert gradcheck(lambda x: (x.exp() * x, x.sum() ** 3), (x,), method=method, fast_mode=fast_mode)
+    assert gradgradcheck(lambda x: x.exp() * x, (x,), method="fd")
+    monkeypatch.setattr(_NearlySine, "factor", 1.0005)
+    assert gradcheck(_NearlySine.apply, (x,))  # as torch: differences and their tolerance let it pass
+    with pytest.raises(GradcheckError, match="ratio 1.0005"):
+        gradcheck(_NearlySine.apply, (x,), method=method, fast_mode=fast_mode)
+    monkeypatch.setattr(_NearlySine, "factor", 1 + 1e-7)
+    assert not gradcheck(_NearlySine.apply, (x,), method=method, fast_mode=fast_mode, raise_exception=False)
+    assert gradcheck(_NearlySine.apply, (x,), method=method, fast_mode=fast_mode, rtol=1e-6)
+
+
+def test_exact_derivatives_of_complex_functions():
+    z = sg.tensor([0.5 + 1j, 2 - 0.3j], dtype=sg.cdouble, requires_grad=True)
+    for f in (lambda z: z * z.conj(), lambda z: z.abs() ** 2, lambda z: (z**3).real, lambda z: z.exp()):
+        assert gradcheck(f, (z,), method="exact")
+        assert gradcheck(f, (z,), method="exact", fast_mode=True)
+    assert gradgradcheck(lambda x: x.sin() * x, (leaf([0.4]),), method="exact")
+
+
+def test_methods_that_do_not_fit_are_refused():
+    x = sg.tensor([0.5, 2.0], dtype=sg.double, requires_grad=True)
+    with pytest.raises(ArgumentError, match="none of 'fd', 'complex-step', 'exact'"):
+        gradcheck(lambda x: x * x, (x,), method="magic")
+    with pytest.raises(ArgumentError, match="output 0 is no analytic function of input 0"):
+        gradcheck(lambda x: x.abs() * 3, (x,), method="complex-step")
+    with pytest.raises(ArgumentError, match="does not take complex numbers"):
+        gradcheck(lambda x: x.clamp(0, 1), (x,), method="complex-step")
+    with pytest.raises(ArgumentError, match="needs real inputs"):
+        gradcheck(lambda z: z * z, (x.detach().to(sg.cdouble).requires_grad_(),), method="complex-step")

@@ -1,0 +1,89 @@
+"""What ``gradcheck`` compares with: differences, the complex step, or the exact derivative.
+
+Central differences know a derivative to about ten digits at best, so that small mistakes pass.  The complex step
+``Im f(x + ih)/h`` knows all digits of analytic functions of real arguments (Squire and Trapp, SIAM Review 40(1), 1998).
+The exact derivative is that of the operations in ``forward``, by the rules of the op table; the backward passes of
+custom functions are not asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad.autograd import forward_ad
+from symgrad.autograd.differences import Subject, tensors_of
+from symgrad.autograd.lookthrough import looked_through
+from symgrad.errors import ArgumentError
+from symgrad.tape.modes import enable_grad, no_grad
+from symgrad.tape.record import plain
+from symgrad.tensor import Tensor
+
+METHODS = ("fd", "complex-step", "exact")
+
+TIGHT = (1e-10, 1e-8)
+"""``atol`` and ``rtol`` where the reference has no error of its own to speak of."""
+
+_STEP = 1e-30
+_CLOSE = 1e-4
+"""How far, relative to the largest entry, a complex step may be from differences."""
+
+Derivative = Callable[[int, Any], list[Any]]
+"""``(number of the input, direction) -> derivatives of all outputs along it``"""
+
+
+def reference(subject: Subject, method: str) -> Derivative:
+    """The derivatives to compare with.  ``ArgumentError`` for an unknown method."""
+    if method not in METHODS:
+        raise ArgumentError(f"method={method!r} is none of {', '.join(map(repr, METHODS))}.")
+    if method == "complex-step":
+        return lambda k, direction: _complex_step(subject, k, direction)
+    return subject.difference if method == "fd" else lambda k, direction: _exact(subject, k, direction)
+
+
+def run_along(subject: Subject, directions: dict[int, Any]) -> list[Any]:
+    """The derivatives of all outputs where some inputs move; as in torch, none of those under check requires grad."""
+    row = [x.detach() if i in subject.checked else x for i, x in enumerate(subject.given())]
+    with forward_ad.dual_level(), enable_grad():
+        for i, direction in directions.items():
+            tangent = plain(Tensor, np.array(direction, subject.inputs[i].dtype)[()])
+            row[i] = forward_ad.make_dual(row[i], tangent)
+        found = subject.func(*row)
+        outs = found if isinstance(found, (tuple, list)) else (found,)
+        pairs = [forward_ad.unpack_dual(o) for o in outs if hasattr(o, "raw_shape")]
+        return [
+            np.zeros(p.raw_shape, p.dtype) if t is None else np.array(getattr(t, "_value", t), p.dtype)
+            for p, t in pairs
+        ]
+
+
+def _exact(subject: Subject, k: int, direction: Any) -> list[Any]:
+    standing = {i: np.zeros_like(subject.inputs[i]._value) for i in subject.checked}
+    with looked_through():
+        return run_along(subject, standing | {k: direction})
+
+
+def _complex_step(subject: Subject, k: int, direction: Any) -> list[Any]:
+    if any(subject.inputs[i].dtype.kind == "c" for i in subject.checked):
+        raise ArgumentError("method='complex-step' needs real inputs; use method='exact' or 'fd'.")
+    row = [x.detach() if i in subject.checked else x for i, x in enumerate(subject.given())]
+    row[k] = plain(Tensor, np.asarray(row[k]._value + 1j * _STEP * np.asarray(direction))[()])
+    with looked_through(), no_grad():
+        try:
+            found = [np.imag(o._value) / _STEP for o in tensors_of(subject.func(*row), tracked=False)]
+        except Exception as error:
+            raise ArgumentError(
+                f"method='complex-step': the function does not take complex numbers ({type(error).__name__}: {error}); "
+                "use method='exact' or 'fd'."
+            ) from error
+    differences = subject.difference(k, direction)
+    for j, (step, difference) in enumerate(zip(found, differences, strict=True)):
+        room = _CLOSE * (1 + np.max(np.abs(difference), initial=0.0))
+        if np.any(np.abs(step - difference) > room):
+            raise ArgumentError(
+                f"method='complex-step': output {j} is no analytic function of {subject.name(k)} (abs, conj, maximum "
+                "and their kin are not); use method='exact' or 'fd'."
+            )
+    return found
