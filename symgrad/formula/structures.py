@@ -61,6 +61,8 @@ def shows_symmetry(term: Any, depth: int = 6) -> bool:
         return is_symmetric(term)
     if name == "eye" or (name == "einsum" and term.params["output"] == (0, 0)):
         return True
+    if name == "full":
+        return bool(term.shape[0] == term.shape[1])
     if name == "outer":
         return args[0] is args[1]
     if name == "matmul":

@@ -159,3 +159,14 @@ def test_arrays_that_are_nearly_triangles_of_ones_stay_data():
     almost[2, 1] = 2
     for data in (almost, 2 * np.tri(4), np.tri(4, 5), np.tri(2), np.tri(5, k=-2)):
         assert sg.formula(lambda x, A=data: (A @ x).sum(), RNG.normal(size=data.shape[1]), wrt="x").constants
+
+
+def test_the_transpose_of_a_triangle_of_ones_is_the_other_one():
+    def f(x):
+        return sg.exp(sg.tril(sg.ones(len(x), len(x))) @ x).sum()
+
+    found = sg.formula(f, RNG.normal(size=4), wrt="x")
+    ones = r"\left(\mathbf{1}_{n} \mathbf{1}_{n}^{\top}\right)"
+    assert found.latex() == rf"\operatorname{{triu}}{ones} e^{{\operatorname{{tril}}{ones} x}}"
+    x = RNG.normal(size=6)
+    np.testing.assert_allclose(found.evaluate(x=x), sg.func.grad(f)(sg.tensor(x)).numpy(), rtol=1e-6)

@@ -188,7 +188,11 @@ class Layout:
         """A matrix in a chain, with transposes moved into the flag."""
         if is_transpose(term):
             term, flip = term.args[0], not flip
-        return Link(term, flip and not (self.symmetric(term) or shows_symmetry(term)))
+        flip = flip and not (self.symmetric(term) or shows_symmetry(term))
+        if flip and term.op.name in ("tril", "triu") and shows_symmetry(term.args[0]):
+            # tril(S)ᵀ = triu(S) for symmetric S, always.
+            return Link(call_op("triu" if term.op.name == "tril" else "tril", term.args[0], k=-term.params["k"]))
+        return Link(term, flip)
 
     def reverse(self, chain: Chain) -> Chain:
         """The transpose of a chain."""
