@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,16 +66,16 @@ Change = Any  # Callable[[Local], Any] | Straight
 
 @dataclass(frozen=True)
 class Straight:
-    """What an edge hands down goes straight to a leaf of its shape: the derivative of what lies between is left out.
+    """What an edge hands down goes straight to a value of its shape: the derivative of what lies between is left out.
 
     Or that derivative, if it is one entry by entry, is multiplied in ``twice``.
     """
 
-    leaf: Any
+    to: Any
     twice: bool = False
 
     def instead(self, c: Any, part: Any) -> Any:
-        """What comes to the leaf in place of its part of the gradient, where the edge hands down ``c``."""
+        """What comes to the value in place of its part of the gradient, where the edge hands down ``c``."""
         if not self.twice:
             return c
         return np.where(c != 0, part * part / np.where(c != 0, c, 1), 0).astype(part.dtype)
@@ -84,10 +84,10 @@ class Straight:
 class CarefulSweep(Sweep):
     """A sweep of arrays that takes the careful path through every node, the one that asks ``_contribution``."""
 
-    def __init__(self, root: Node, seed: Any):
+    def __init__(self, root: Node, seed: Any, wanted: Sequence[Any] = ()):
         super().__init__(
             roots=[(root, np.asarray(seed, root.dtype).reshape(root.shape)[()])],
-            wanted=[root, *leaves_below(root)],  # wanting the root is what leads every node there
+            wanted=[root, *leaves_below(root), *wanted],  # wanting the root is what leads every node there
             create_graph=False,
             keep_graph=True,
             wrap=lambda node, saved: saved,
@@ -159,9 +159,12 @@ class Surgeon:
         for edges in self.sweeps:
             local = edges[node, i]
             if isinstance(change, Straight):
-                if change.leaf is not leaf:
+                part = self._swept(node.args[i], local.c, change.to)
+                with np.errstate(all="ignore"):
+                    other = change.instead(local.c, part)
+                if not np.all(np.isfinite(other)):
                     return None
-                found.append(change.instead(local.c, part := self.pulled(node.args[i], local.c, leaf)) - part)
+                found.append(self.pulled(change.to, other - part, leaf))
                 continue
             with np.errstate(all="ignore"):
                 other = change(local)
@@ -196,12 +199,13 @@ class Surgeon:
             self._matrices[key] = np.array([self._swept(arg, unit, leaf).ravel() for unit in units])
         return self._matrices[key]
 
-    def _swept(self, arg: Node, cotangent: Any, leaf: Any) -> Any:
+    def _swept(self, arg: Node, cotangent: Any, to: Any) -> Any:
+        """What a cotangent of a value brings to a leaf, or to another value on the way."""
         self.spent += self._weight(arg)
-        sweep = CarefulSweep(arg, cotangent)
+        sweep = CarefulSweep(arg, cotangent, [to] if isinstance(to, Node) else [])
         sweep.run()
-        g = sweep.found.get(leaf)
-        return np.zeros(leaf._value.shape, leaf.dtype) if g is None else np.asarray(g)
+        g = sweep.found.get(to)
+        return np.zeros(to.raw_shape, to.dtype) if g is None else np.asarray(g)
 
     def _weight(self, node: Node) -> int:
         if node not in self._weights:

@@ -18,12 +18,16 @@ from symgrad.check.case import Case
 from symgrad.check.constants import constant_name
 from symgrad.check.report import Diagnosis
 from symgrad.check.surgery import Change, Local
+from symgrad.tape.graph import Node
 
 BUDGET = 20_000
 """Visits of nodes for each hypothesis."""
 
 MOST_VALUES = 60
 """Values of the function that are tried in the place of others."""
+
+MOST_ENDS = 6
+"""Values that the derivative of a part may be left out down to."""
 
 MOST_PARTS = 60
 """Parts of a gradient of which two may be wrong."""
@@ -146,20 +150,22 @@ def _passed_on(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[V
 
 
 def _left_out(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:  # noqa: ARG001
-    """The derivative of a whole part by the argument under check."""
+    """The derivative of a whole part by the argument under check, or by a value of its shape on the way there."""
     arg, leaf = node.args[i], case.exact.leaves[case.number]
-    if arg is leaf or arg.raw_shape != leaf._value.shape:
+    if not isinstance(arg, Node):
         return
+    ends = [leaf, *surgery.nodes_below(arg)[1:]]
 
-    def told(twice: bool) -> Diagnosis:
-        part = surgery.text_of(case.exact.output, arg)
+    def told(to: Any, twice: bool) -> Diagnosis:
+        part, end = (surgery.text_of(case.exact.output, edge) for edge in (arg, to))
         said = "is multiplied in twice" if twice else "is left out"
         return Diagnosis(
-            "inner derivative", f"The derivative of {part} by {case.name} {said}.", "the chain rule", case.line(arg)
+            "inner derivative", f"The derivative of {part} by {end} {said}.", "the chain rule", case.line(arg)
         )
 
-    yield Variant(node, i, surgery.Straight(leaf), partial(told, False))
-    yield Variant(node, i, surgery.Straight(leaf, True), partial(told, True))
+    for to in [end for end in ends if end.raw_shape == arg.raw_shape][:MOST_ENDS]:
+        yield Variant(node, i, surgery.Straight(to), partial(told, to, False))
+        yield Variant(node, i, surgery.Straight(to, True), partial(told, to, True))
 
 
 def _rule_elsewhere(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:

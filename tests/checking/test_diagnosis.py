@@ -141,3 +141,21 @@ def test_a_mistake_without_a_name_is_told_by_its_place():
         assert argument.diagnosis.kind == "place", report
         assert "is wrong when it gets there" in argument.diagnosis.sentence
         assert "np.maximum" in argument.diagnosis.line
+
+
+def test_the_derivative_of_a_part_by_another_value_left_out():
+    """The exponential of a half, log(1 + u²): several operations, whose derivative is forgotten as one."""
+
+    def f(W):
+        return (np.log(1 + np.tanh(X @ W) ** 2) * weights[:, None]).sum()
+
+    def gradient(W, left_out):
+        t = np.tanh(X @ W)
+        inner = 1.0 if left_out else 2 * t / (1 + t**2)
+        return X.T @ (weights[:, None] * inner * (1 - t**2))
+
+    W = RNG.normal(size=(4, 3))
+    assert check(f, lambda W: gradient(W, False), W)
+    report = check(f, lambda W: gradient(W, True), W)
+    assert report.diagnosis.kind == "inner derivative", report
+    assert "by tanh(X @ W)" in report.diagnosis.sentence or "by tanh(c" in report.diagnosis.sentence, report
