@@ -34,7 +34,7 @@ class Jitted:
         functools.update_wrapper(self, function)
         self.function = function
         self.after = after
-        self.compiled = Specialised(function, stable=False)  # a hot call gives what it gave when it was cold
+        self.compiled = Specialised(function, stable=False)  # hot calls follow the same steps as cold ones
         self.counts: dict[Any, int] = {}
         self.refused: dict[Any, str] = {}
         self._stats = {"eager": 0, "compiled": 0, "compilations": 0, "guard_misses": 0}
@@ -133,6 +133,9 @@ def jit(function: Callable[..., Any] | None = None, *, after: int = 3) -> Any:
 
     The result is always made of tensors, eager or compiled.  Calls with tensors that require grad (and recording on)
     run eagerly on the tape.  ``f.stats()`` tells what happened.
+
+    A program rounds as NumPy does.  Functions of float32 arrays, which run eagerly in float64 and are rounded once, and
+    some of a single float64 number (``exp``, ``tanh``, powers), may so differ in the last digit once they are hot.
 
     >>> import symgrad as sg, numpy as np
     >>> @sg.jit(after=1)

@@ -192,7 +192,9 @@ class Compiled:
                         raise ShapeError(
                             f"{self.name}(): {a.name} of shape {shape_words(shape)} has size {size} in axis {axis}, "
                             f"where {known[1]} has {letter} = {known[0]}; the program was compiled for "
-                            f"{', '.join(f'{b.name} {shape_words(b.shape)}' for b in self.arguments)}."
+                            f"{', '.join(f'{b.name} {shape_words(b.shape)}' for b in self.arguments)}. (Sizes that are "
+                            "equal when it is compiled are one letter; where they need not be, compile it for arrays "
+                            "of different sizes.)"
                         )
                 elif letter != size:
                     raise ShapeError(

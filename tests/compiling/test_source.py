@@ -7,8 +7,10 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 import symgrad as sg
+from symgrad.errors import ShapeError
 
 
 def test_sums_keep_axes_only_where_they_are_used():
@@ -56,3 +58,11 @@ def test_functions_and_arguments_may_be_called_like_helpers(tmp_path):
         program.save(tmp_path / f"{name}.py")
         done = subprocess.run([sys.executable, "-I", tmp_path / f"{name}.py", "--selftest"], capture_output=True)
         assert done.returncode == 0, done.stdout
+
+
+def test_the_error_of_sizes_says_why_they_are_one_letter():
+    program = sg.compile(lambda a, b: (a**2).sum() + (b**2).sum(), np.ones(3), np.ones(3)).program
+    with pytest.raises(ShapeError, match="equal when it is compiled are one letter"):
+        program(np.ones(3), np.ones(4))
+    program = sg.compile(lambda a, b: (a**2).sum() + (b**2).sum(), np.ones(3), np.ones(2)).program
+    assert program(np.ones(4), np.ones(4)) == 8
