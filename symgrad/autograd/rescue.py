@@ -30,6 +30,8 @@ def has_nan(value: Any) -> bool:
     """Whether an array or NumPy scalar holds a nan; quick where it does not."""
     if value.__class__ is not np.ndarray:
         return bool(value != value)
+    if value.dtype.char == "e":
+        return bool(np.isnan(value).any())
     total = np.vdot(value, value)  # a nan if there is one; squares cannot cancel
     return bool(total != total) and bool(np.isnan(value).any())
 

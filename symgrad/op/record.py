@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import SINGLE, float32, float64, is_narrow, widened
+from symgrad.dtypes import SINGLE, float32, float64, is_narrow, rounded_to, widened
 from symgrad.errors import ArgumentError, SymgradError
 from symgrad.op.carriers import CARRIERS, Carrier, carrier_of, is_complex
 from symgrad.op.needs import KEEP, read_arguments
@@ -255,14 +255,15 @@ class Op:
         if self.rounds:
             dtypes = {a.dtype for a in arrays if hasattr(a, "dtype")}
             if len(dtypes) == 1:
-                arrays = [a if hasattr(a, "dtype") else np.asarray(a).astype(*dtypes)[()] for a in arrays]
+                arrays = [a if _exact(a) else np.asarray(a).astype(*dtypes)[()] for a in arrays]
         out = self.run(*map(widened, arrays), **params)
         found = [a.dtype for a in arrays if hasattr(a, "dtype")]
         if self.result is not None and len(found) == len(arrays):
-            return out.astype(self.result(*found, **params), copy=False)
+            wanted = self.result(*found, **params)
+            return out if out.dtype == wanted else rounded_to(out, wanted)
         if out.dtype != float32 or (float32 in found and not (self.factor and scales(*arrays))):
             return out
-        return out.astype(next(filter(is_narrow, found)))
+        return rounded_to(out, next(filter(is_narrow, found)))
 
     def _carrier_of_sizes(self, params: dict[str, Any]) -> Carrier | None:
         """An op without arrays (``eye``) is a formula when a size of it is a letter."""
@@ -325,6 +326,11 @@ class Op:
         )
         all_saved.update(p for p in also if p >= 0 or not number)
         return tuple(sorted(all_saved)), tuple(sorted(all_shaped - all_saved))
+
+
+def _exact(operand: Any) -> bool:
+    """Whether an operand is an array, or a whole number that half precision holds: kernels are faster with these."""
+    return hasattr(operand, "dtype") or (operand.__class__ is int and abs(operand) <= 256)
 
 
 def scales(x: Any, y: Any) -> bool:

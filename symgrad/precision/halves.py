@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import widened
+from symgrad.dtypes import rounded_to, widened
 from symgrad.precision import single
 
 _LANES = 32
@@ -24,7 +24,7 @@ _LANES = 32
 def _rounding(x: Any) -> Callable[[Any], Any]:
     """What rounds a value to the precision of ``x`` and gives it in float32."""
     dtype = x.dtype
-    return lambda value: value.astype(dtype).astype(np.float32)
+    return lambda value: widened(rounded_to(value, dtype))
 
 
 def in_vectors(vectors: Callable[..., Any], rest: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,20 +46,21 @@ def in_vectors(vectors: Callable[..., Any], rest: Callable[..., Any]) -> Callabl
 
 def once(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel of float32, rounded once."""
-    return lambda *xs: kernel(*map(widened, xs)).astype(xs[-1].dtype)
+    return lambda *xs: rounded_to(kernel(*map(widened, xs)), xs[-1].dtype)
 
 
 def sigmoid_slope(g: Any, y: Any) -> Any:
     """g (1 - y) y, rounded after every step in float16."""
     if y.dtype == np.float16 == g.dtype:
-        return g * (1 - y) * y
-    return (widened(g) * (1 - widened(y)) * widened(y)).astype(y.dtype)
+        r, wide = _rounding(y), widened(y)
+        return rounded_to(r(widened(g) * r(1 - wide)) * wide, y.dtype)
+    return rounded_to(widened(g) * (1 - widened(y)) * widened(y), y.dtype)
 
 
 def _rsqrt(x: Any) -> Any:
     r = _rounding(x)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return (1 / r(np.sqrt(widened(x)))).astype(x.dtype)
+        return rounded_to(1 / r(np.sqrt(widened(x))), x.dtype)
 
 
 rsqrt = in_vectors(once(lambda x: 1 / np.sqrt(x)), _rsqrt)
@@ -69,7 +70,7 @@ rsqrt = in_vectors(once(lambda x: 1 / np.sqrt(x)), _rsqrt)
 def sech(x: Any) -> Any:
     """1/cosh x, the cosine rounded."""
     with np.errstate(over="ignore"):
-        return (1 / _rounding(x)(np.cosh(widened(x)))).astype(x.dtype)
+        return rounded_to(1 / _rounding(x)(np.cosh(widened(x))), x.dtype)
 
 
 def _divided(x: Any, y: Any) -> Any:
@@ -79,7 +80,7 @@ def _divided(x: Any, y: Any) -> Any:
 
 def div(x: Any, y: Any) -> Any:
     """x / y; a number x is rounded first."""
-    return (_divided(x, y) / widened(y)).astype(x.dtype if hasattr(x, "dtype") else y.dtype)
+    return rounded_to(_divided(x, y) / widened(y), x.dtype if hasattr(x, "dtype") else y.dtype)
 
 
 def _whole_quotient(steps: Callable[..., Any], at_once: Callable[..., Any]) -> Callable[..., Any]:
@@ -89,13 +90,13 @@ def _whole_quotient(steps: Callable[..., Any], at_once: Callable[..., Any]) -> C
         with np.errstate(all="ignore"):
             if getattr(y, "shape", ()):
                 return steps(x, y)
-            return at_once(widened(x), widened(y)).astype(getattr(x, "dtype", None) or y.dtype)
+            return rounded_to(at_once(widened(x), widened(y)), getattr(x, "dtype", None) or y.dtype)
 
     return run
 
 
 def _div_trunc(x: Any, y: Any) -> Any:
-    return np.trunc(widened(div(x, y))).astype(y.dtype)
+    return rounded_to(np.trunc(widened(div(x, y))), y.dtype)
 
 
 def _div_floor(x: Any, y: Any) -> Any:
@@ -108,7 +109,7 @@ def _div_floor(x: Any, y: Any) -> Any:
     down = np.where(quotient - down > 0.5, down + 1, down)
     simple = x / y
     down = np.where(quotient == 0, np.copysign(0, simple), down)
-    return np.where(y == 0, simple, down).astype(dtype)
+    return rounded_to(np.where(y == 0, simple, down), dtype)
 
 
 div_trunc = _whole_quotient(_div_trunc, kernels.div_trunc)
@@ -117,18 +118,18 @@ div_floor = _whole_quotient(_div_floor, np.floor_divide)
 
 def _plus_multiple(x: Any, y: Any, number: Any) -> Any:
     r = _rounding(x)
-    return (widened(x) + r(widened(y) * widened(x.dtype.type(number)))).astype(x.dtype)
+    return rounded_to(widened(x) + r(widened(y) * widened(x.dtype.type(number))), x.dtype)
 
 
 plus_multiple = in_vectors(
-    lambda x, y, number: (widened(x) + widened(y) * widened(x.dtype.type(number))).astype(x.dtype), _plus_multiple
+    lambda x, y, number: rounded_to(widened(x) + widened(y) * widened(x.dtype.type(number)), x.dtype), _plus_multiple
 )
 """x + number · y with the number rounded, and the product where torch takes entry by entry."""
 
 
 def scaled_reciprocal(y: Any, number: Any) -> Any:
     """number · (1/y), the reciprocal rounded."""
-    return (_rounding(y)(1 / widened(y)) * np.float32(number)).astype(y.dtype)
+    return rounded_to(_rounding(y)(1 / widened(y)) * np.float32(number), y.dtype)
 
 
 def by_divisor(g: Any, x: Any, y: Any) -> Any:
@@ -136,7 +137,7 @@ def by_divisor(g: Any, x: Any, y: Any) -> Any:
     r = _rounding(y)
     inverse = r(1 / widened(y))
     x = x if hasattr(x, "dtype") else np.float32(x)
-    return (-r(widened(g) * widened(x)) * r(inverse * inverse)).astype(y.dtype)
+    return rounded_to(-r(widened(g) * widened(x)) * r(inverse * inverse), y.dtype)
 
 
 erf = once(single.erf_by_fraction)
@@ -153,14 +154,15 @@ def _gelu_slope(g: Any, x: Any) -> Any:
     return g * (below + x * density)
 
 
-gelu, gelu_slope = once(_gelu), once(_gelu_slope)
+gelu = in_vectors(once(single.gelu), once(_gelu))
+gelu_slope = in_vectors(once(single.gelu_slope), once(_gelu_slope))
 
 
 def ndtr(x: Any) -> Any:
     """(1 + erf(x/√2))/2, rounded after every step."""
     r = _rounding(x)
-    return (r(1 + r(single.erf_by_fraction(r(widened(x) * np.float32(math.sqrt(0.5)))))) * np.float32(0.5)).astype(
-        x.dtype
+    return rounded_to(
+        r(1 + r(single.erf_by_fraction(r(widened(x) * np.float32(math.sqrt(0.5)))))) * np.float32(0.5), x.dtype
     )
 
 
@@ -172,7 +174,7 @@ def _times_log(name: str) -> Callable[[Any, Any], Any]:
         zero = np.equal(x, 0) & ~np.isnan(y)
         r = _rounding(y)
         value = widened(x) * r(single.rounded(logarithm)(np.where(zero, np.float32(1), widened(y))))
-        return np.where(zero, np.float32(0), value).astype(y.dtype)[()]
+        return rounded_to(np.where(zero, np.float32(0), value), y.dtype)[()]
 
     return run
 
@@ -188,7 +190,7 @@ def dsinc(x: Any) -> Any:
     zero = below == 0
     with np.errstate(invalid="ignore", over="ignore"):
         top = r(r(t * r(single._cos(t))) - r(single._sin(t)))
-        return np.where(zero, np.float32(0), top / np.where(zero, np.float32(1), below)).astype(x.dtype)[()]
+        return rounded_to(np.where(zero, np.float32(0), top / np.where(zero, np.float32(1), below)), x.dtype)[()]
 
 
 def entr(x: Any) -> Any:
@@ -197,33 +199,33 @@ def entr(x: Any) -> Any:
     wide = widened(x)
     inside = np.where(wide > 0, wide, np.float32(1))
     value = -inside * _rounding(x)(single._log(inside))
-    return np.where(wide < 0, -np.inf, np.where(wide > 0, value, wide)).astype(x.dtype)[()]
+    return rounded_to(np.where(wide < 0, -np.inf, np.where(wide > 0, value, wide)), x.dtype)[()]
 
 
 def log_odds(x: Any) -> Any:
     """log(x/(1 - x)), rounded after every step."""
     r = _rounding(x)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return single._log(r(widened(x) / r(1 - widened(x)))).astype(x.dtype)
+        return rounded_to(single._log(r(widened(x) / r(1 - widened(x)))), x.dtype)
 
 
 def logsigmoid_slope(g: Any, x: Any) -> Any:
     """g times the slope of logsigmoid, from the rounded e^-|x|."""
     wide = widened(x)
-    return single.slope_from_tail(widened(g), wide, _rounding(x)(single._exp(-np.abs(wide)))).astype(x.dtype)
+    return rounded_to(single.slope_from_tail(widened(g), wide, _rounding(x)(single._exp(-np.abs(wide)))), x.dtype)
 
 
 def gated(x: Any, gate: Any) -> Any:
     """x/(1 + e^-gate), rounded after every step."""
     r = _rounding(x)
     with np.errstate(over="ignore"):
-        return (widened(x) / r(1 + r(single._exp(-widened(gate))))).astype(x.dtype)
+        return rounded_to(widened(x) / r(1 + r(single._exp(-widened(gate)))), x.dtype)
 
 
 def squared_error(x: Any, y: Any) -> Any:
     """(x - y)², the difference rounded."""
     d = _rounding(x)(widened(x) - widened(y))
-    return (d * d).astype(x.dtype)
+    return rounded_to(d * d, x.dtype)
 
 
 # ------------------------------------------------------------------------------------------ along axes
@@ -233,7 +235,7 @@ def shifted_exp(x: Any, y: Any) -> Any:
     """e^(x - y), the difference rounded, and 0 where both are -inf."""
     dtype = x.dtype
     y = np.where(y == -np.inf, np.float32(0), widened(y))
-    return single._exp((widened(x) - y).astype(dtype).astype(np.float32)).astype(dtype)[()]
+    return rounded_to(single._exp(widened(rounded_to(widened(x) - y, dtype))), dtype)[()]
 
 
 def logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
@@ -242,7 +244,7 @@ def logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     top = kernels.largest(wide, dim)
     top = np.where(np.isfinite(top), top, np.float32(0))
     with np.errstate(divide="ignore"):
-        out = (r(single._log(r(single.total(r(single._exp(r(wide - top))), dim, True)))) + top).astype(x.dtype)
+        out = rounded_to(r(single._log(r(single.total(r(single._exp(r(wide - top))), dim, True)))) + top, x.dtype)
     return out if keepdim else np.squeeze(out, dim)[()]
 
 
@@ -250,27 +252,27 @@ def softmax(x: Any, dim: int) -> Any:
     """e^x / Σ e^x along one axis; e^x is rounded in between but along the last one."""
     wide = widened(x)
     if not x.size or dim % x.ndim == x.ndim - 1:
-        return single.softmax(wide, dim).astype(x.dtype)
+        return rounded_to(single.softmax(wide, dim), x.dtype)
     e = single._exp(wide - kernels.largest(wide, dim))
-    return (_rounding(x)(e) / single._kept(e, dim)).astype(x.dtype)
+    return rounded_to(_rounding(x)(e) / single._kept(e, dim), x.dtype)
 
 
 def log_softmax(x: Any, dim: int) -> Any:
     """x - log Σ e^x along one axis; along the last one the sum and its logarithm are rounded."""
     wide = widened(x)
     if not x.size or dim % x.ndim != x.ndim - 1:
-        return single.log_softmax(wide, dim).astype(x.dtype)
+        return rounded_to(single.log_softmax(wide, dim), x.dtype)
     r, y = _rounding(x), wide - kernels.largest(wide, dim)
-    return (y - r(single._log(r(single._kept(single._exp(y), dim))))).astype(x.dtype)
+    return rounded_to(y - r(single._log(r(single._kept(single._exp(y), dim)))), x.dtype)
 
 
 def prod(x: Any, dim: int, keepdim: bool = False) -> Any:
     """The product along an axis, in turn and rounded after every step; a long one in float32."""
     wide = widened(np.asarray(x))
     if not wide.ndim or not 1 < wide.shape[dim] < 2 * _LANES:
-        return wide.prod(dim, keepdims=keepdim).astype(x.dtype)
+        return rounded_to(wide.prod(dim, keepdims=keepdim), x.dtype)
     r, rows = _rounding(x), np.moveaxis(wide, dim, 0)
-    out = functools.reduce(lambda a, b: r(a * b), rows).astype(x.dtype)
+    out = rounded_to(functools.reduce(lambda a, b: r(a * b), rows), x.dtype)
     return np.expand_dims(out, dim) if keepdim else out[()]
 
 
@@ -278,7 +280,7 @@ def cumprod_divided(g: Any, out: Any, x: Any, dim: int) -> Any:
     """The sums of g_j · out_j for j >= i, over x_i: products, sums and quotients rounded; where one fails, once."""
     g, out, x = np.broadcast_arrays(g, out, x)
     if not kernels.divisible(widened(out), widened(x)):
-        return kernels.cumprod_divided(widened(g), widened(out), widened(x), dim).astype(x.dtype)
+        return rounded_to(kernels.cumprod_divided(widened(g), widened(out), widened(x), dim), x.dtype)
     r = _rounding(x)
     terms = np.flip(r(widened(g) * widened(out)), dim)
-    return (r(np.flip(np.cumsum(terms, dim, np.float32), dim)) / widened(x)).astype(x.dtype)
+    return rounded_to(r(np.flip(np.cumsum(terms, dim, np.float32), dim)) / widened(x), x.dtype)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.dtypes import load_bfloat16
+from symgrad.dtypes import load_bfloat16, rounded_to, widened
 from symgrad.errors import DtypeError
 from symgrad.formula.term import evaluate
 
@@ -308,3 +308,22 @@ def test_slopes_of_norms(p: float, name: str) -> None:
     wide = x.detach().double().requires_grad_()
     got, want = (sg.autograd.grad(t.norm(p), t)[0].double() for t in (x, wide))
     np.testing.assert_allclose(got, want, rtol=EPSILON[name] * (0.51 + 0.5 * abs(p - 1)), atol=EPSILON[name] * 1e-2)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-5, 1e-9, 1e6])
+def test_many_numbers_are_rounded_as_few_are(scale: float) -> None:
+    """Conversions of large arrays are the library's own: also of numbers that are small, infinite or between two."""
+    every = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
+    finite = every[np.isfinite(every)]
+    edges = np.float32([np.inf, -np.inf, np.nan, 65519.9, 65520, 2.98e-8, 2.981e-8, 6e-8, -0.0])
+    middles = (finite[1:] + finite[:-1]) / 2
+    wide = np.concatenate([finite, middles, edges]) * np.float32(scale)
+    with np.errstate(over="ignore", invalid="ignore"):
+        want = wide.astype(np.float16)
+    got = rounded_to(wide, np.dtype(np.float16))
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
+    np.testing.assert_array_equal(widened(want), want.astype(np.float32))
+    np.testing.assert_array_equal(sg.tensor(wide).half().numpy(), want)
+    columns = every[np.isfinite(every)].reshape(-1, 4).T
+    assert rounded_to(columns, np.dtype(np.float16)).flags.f_contiguous

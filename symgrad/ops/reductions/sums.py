@@ -169,6 +169,7 @@ cast_op: Op = primitive(
     "cast",
     kernels.copied,
     (lambda g, out, like, *, dtype: g,),
+    single=single.cast,
     linear=True,
     infer=lambda shape, dtype: shape,
     entrywise=True,
