@@ -35,3 +35,17 @@ def test_random_batches(seed: int, reduction: str, zero_infinity: bool) -> None:
     np.testing.assert_allclose(ours, theirs, 1e-10)
     if np.isfinite(theirs).all():
         np.testing.assert_allclose(slopes, wanted, 1e-9, 1e-11)
+
+
+def test_the_gradient_by_the_logarithms_themselves():
+    """It is the derivative, as differences confirm; torch adds exp(log_probs), which vanishes behind them."""
+    logs = np.log(np.random.default_rng(0).dirichlet(np.ones(3), (4, 1)))
+    t = sg.tensor(logs, requires_grad=True)
+    labels, lengths = sg.tensor([[1, 2]]), (sg.tensor([4]), sg.tensor([2]))
+    assert sg.autograd.gradcheck(lambda x: sg.nn.functional.ctc_loss(x, labels, *lengths, reduction="sum"), t)
+    sg.nn.functional.ctc_loss(t, labels, *lengths, reduction="sum").backward()
+    other = torch.tensor(logs, requires_grad=True)
+    torch.nn.functional.ctc_loss(
+        other, torch.tensor([[1, 2]]), torch.tensor([4]), torch.tensor([2]), reduction="sum"
+    ).backward()
+    np.testing.assert_allclose(other.grad.numpy() - t.grad.numpy(), np.exp(logs), rtol=1e-10)

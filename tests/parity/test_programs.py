@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from tests.parity.programs import PROGRAMS
+from tests.parity import practice, programs
 
 torch = pytest.importorskip("torch", reason="torch is the referee here: pip install torch==2.13.0")
 
@@ -16,8 +16,8 @@ def numbers(found) -> list[float]:
     return [x for part in found for x in numbers(part)] if isinstance(found, (list, tuple)) else [float(found)]
 
 
-@pytest.mark.filterwarnings("ignore:.torch.jit")
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+@pytest.mark.filterwarnings("ignore:.torch.jit", "ignore:reduction. .mean. divides")
+@pytest.mark.parametrize("program", programs.PROGRAMS + practice.PROGRAMS, ids=lambda p: p.__name__)
 def test_program(program):
     rows = []
     for module in (sg, torch):

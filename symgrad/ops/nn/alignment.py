@@ -74,7 +74,10 @@ def ctc_loss(
 ) -> Any:
     """The CTC loss of log-probabilities (time, batch, classes), or (time, classes) for one sample.
 
-    "mean" divides every loss by the length of its target first.  Raises ``ArgumentError`` for an unknown reduction.
+    "mean" divides every loss by the length of its target first.  The gradient by ``log_probs`` is the derivative of
+    what is computed; torch adds exp(log_probs) to it, which vanishes behind a ``log_softmax``.
+
+    Raises ``ArgumentError`` for an unknown reduction.
     """
     check_reduction(reduction)
     single = len(shape_of(log_probs)) == 2
