@@ -74,6 +74,8 @@ def run_on(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Reading, Term]
 
         def again(order: Sequence[int]) -> tuple[dict[Any, int], Term]:
             sizes = sizes_of(fixed, order)
+            # What was wide stays wide, and what was tall stays tall.
+            sizes = dict(zip(sorted(sizes, key=first.__getitem__), sorted(sizes.values()), strict=True))
             examples = [
                 np.resize(a, e.shape) if getattr(a, "dtype", _FLOAT).kind in "biu" else e
                 for a, e in zip(args, _arrays(names, fixed, sizes), strict=True)

@@ -155,6 +155,15 @@ def test_no_formula_holds_silently_at_one_size_alone(name):
             np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
+def test_tall_matrices_stay_tall_at_other_sizes():
+    def f(X):
+        return sg.linalg.matrix_norm(X, "nuc") ** 2
+
+    found = sg.formula(f, RNG.normal(size=(3, 2)), wrt="X")
+    X = RNG.normal(size=(6, 4))
+    np.testing.assert_allclose(found.evaluate(X=X), sg.func.grad(f)(sg.tensor(X)).numpy(), rtol=1e-9)
+
+
 def test_the_length_of_a_part_is_written_with_its_letter():
     text = sg.latex(COUNTED["a part of an axis"][0], (5,), (), wrt="s")
     assert text == r"\frac{2 - \frac{2 \lVert y_{[2:]} \rVert^{2}}{s^{2}} - n}{s}"
