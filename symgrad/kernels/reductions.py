@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.kernels.index import chosen
+
 
 def largest(x: Any, dim: Any) -> Any:
     """The maximum along axes that stay; -inf where there are no entries.  Integers have no such value."""
@@ -45,6 +47,11 @@ def log_softmax(x: Any, dim: int) -> Any:
         return np.copy(x)
     y = x - largest(x, dim)
     return y - np.log(np.sum(np.exp(y), dim, keepdims=True))
+
+
+def surprise_of_label(x: Any, labels: Any) -> Any:
+    """-log softmax of the entry that its label names, of every row."""
+    return -chosen(log_softmax(x, -1), labels)
 
 
 def var(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:

@@ -314,6 +314,11 @@ def log_softmax(x: Any, dim: int) -> Any:
     return y - _log(_kept(_exp(y), dim))
 
 
+def surprise_of_label(x: Any, labels: Any) -> Any:
+    """-log softmax of the entry that its label names, of every row, every step rounded."""
+    return -kernels.chosen(log_softmax(x, -1), labels)
+
+
 def _kept(e: Any, dim: int) -> Any:
     """The sums along an axis, in turn; along the last one vector by vector, whose halves add up in the end."""
     lanes = VECTOR // e.itemsize

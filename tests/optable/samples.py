@@ -448,7 +448,10 @@ SAMPLES: dict[str, list[Sample]] = {
     "qr_q": [_one("tall", "n", "n"), _one("tall", "p", "q"), _one("tall", 2, "p", "q")],
     "qr_r": [_one("tall", "n", "n"), _one("tall", "p", "q"), _one("tall", 2, "p", "q")],
     "pinv": [_one("matrix", *sizes, atol=0.0, rtol=1e-12) for sizes in (("n", "n"), ("p", "q"), ("q", "n"))],
-    "chosen": [_many(("real", "n", "m"), ("index:m", "n")), _many(("real", "m"), ("index:m",))],
+    **dict.fromkeys(
+        ("chosen", "surprise_of_label"),
+        [_many(("real", "n", "m"), ("index:m", "n")), _many(("real", "m"), ("index:m",))],
+    ),
     **dict.fromkeys(("sqrtm", "logm"), [_one("invertible", "q", "q"), _fixed(_one("invertible", 2, 3, 3))]),
     "logm_frechet": [_fixed(_many(("invertible", "n", "n"), ("real", "n", "n")))],
     "solve_sylvester": [
@@ -515,7 +518,7 @@ REAL_ONLY = frozenset(
     "floor ceil round trunc frac one_hot gt ge "
     "lt le logical_and logical_or logical_xor logical_not relu step "
     "maximum minimum clamp clamp_min clamp_max amax amin arange "
-    "sign argmax argmin softmax softmax_slope log_softmax log_softmax_slope sech "
+    "sign argmax argmin softmax softmax_slope log_softmax log_softmax_slope surprise_of_label sech "
     "erf erfc lgamma digamma polygamma xlogy sinc dsinc shifted_exp eye full "
     "bessel_y bessel_k bessel_ke chebyshev_polynomial_t gegenbauer_polynomial laguerre_polynomial hermite_polynomial_h "
     "hermite_polynomial_he gammainc gammaincc zeta argmax_of_pool gamma beta betaln betainc expn expi sine_integral "

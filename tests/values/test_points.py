@@ -190,3 +190,21 @@ def test_long_sums_are_no_problem() -> None:
     sg.sqrt(total).backward()
     assert math.isnan(x.grad.item())
     assert x.grad.term.shape == ()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_cross_entropy_does_not_depend_on_where_the_logits_are(dtype):
+    """A shift of all logits changes nothing; log Σ e^x less one of them would lose the digits of the shift."""
+    logits = np.array([[0.0, 1.0, -0.5], [2.0, 1.0, 0.0]])
+
+    def answers(shift):
+        x = sg.tensor((logits + shift).astype(dtype), requires_grad=True)
+        loss = sg.nn.functional.cross_entropy(x, sg.tensor(np.array([0, 2])))
+        (first,) = sg.autograd.grad(loss, x, create_graph=True)
+        (second,) = sg.autograd.grad((first * first).sum(), x)
+        return [t.detach().numpy() for t in (loss, first, second)]
+
+    for here, there in zip(answers(0), answers(2.0**16), strict=True):
+        np.testing.assert_array_equal(here, there)
+    assert answers(0)[0] == pytest.approx(1.9359873742761629)
+    np.testing.assert_allclose(answers(1e20 * (dtype == "float64"))[1].sum(-1), 0, atol=1e-7)

@@ -13,16 +13,17 @@ from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.select import eq, relu, where
-from symgrad.ops.elementwise.smooth import logsigmoid
+from symgrad.ops.elementwise.smooth import exp, logsigmoid
 from symgrad.ops.indexing.getitem import gather_op, one_hot_op, scatter_op
 from symgrad.ops.indexing.places import check_places, place_outside
 from symgrad.ops.nn.losses import check_reduction, reduced, reduction_of
 from symgrad.ops.reductions.predicates import any_
 from symgrad.ops.reductions.scans import cumprod_op
-from symgrad.ops.reductions.softmax import log_softmax, logsumexp
+from symgrad.ops.reductions.softmax import log_softmax, log_softmax_op, logsumexp
 from symgrad.ops.reductions.sums import cast, mean, size, sum_
 from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.shapes.shaping import reshape, unsqueeze
+from symgrad.precision import single
 
 
 def _class_axis(input: Any) -> int:
@@ -121,6 +122,27 @@ chosen_op: Op = primitive(
 )
 
 
+def _pulled(g: Any, x: Any, labels: Any) -> Any:
+    return g * exp(log_softmax_op(x, dim=-1)) - g * _hot(labels, x)
+
+
+surprise_of_label: Op = primitive(
+    "surprise_of_label",
+    kernels.surprise_of_label,
+    (lambda g, out, x, labels: _pulled(unsqueeze(g, -1), x, labels), None),
+    jvp=(lambda t, out, x, labels: sum_(t * exp(log_softmax_op(x, dim=-1)), -1) - chosen_op(t, labels), None),
+    infer=lambda x, labels: labels,
+    result=lambda x, labels: x,
+    refuses="buic",
+    single=single.surprise_of_label,
+    domain="real",
+    define=lambda x, labels: logsumexp(x, -1) - chosen_op(x, labels),
+    spelled=True,
+    example=("matrix", [0, 1], {}),
+    doc="log Σ e^x less the entry that the label names, of every row, without taking the difference of large numbers.",
+)
+
+
 @within("nn.functional")
 @rounded_once
 def cross_entropy(
@@ -158,7 +180,7 @@ def cross_entropy(
         # A row of a one-hot target sums to 1, so that the gradient is softmax(input) - target as it stands.
         _check_batch(input, target)
         _check_classes(target, input, axis)
-        return reduced(logsumexp(input, -1) - chosen_op(input, target), reduction)
+        return reduced(surprise_of_label(input, target), reduction)
     logs = log_softmax(input, axis)
     along = None if weight is None else reshape(weight, *(1,) * axis, -1, *(1,) * (len(shape_of(input)) - axis - 1))
     if shape_of(target) == shape_of(input) and is_real_floating(target.dtype):
