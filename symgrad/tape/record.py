@@ -257,6 +257,8 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
         _of_inferred(op, args, params, made, shared and (cuts or op.shares is True))
     if shared and cuts and not (MODE.inferred and inferred(args[0])):
         note_view(args[0], made, op, params)
+    if op.copy and not made._value.size:  # NumPy does not say what the strides of nothing are
+        made.more().strides = args[0].stride()
     return made
 
 

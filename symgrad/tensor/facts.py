@@ -210,7 +210,7 @@ class Facts(Recorded):
     def stride(self, dim: int | None = None) -> Any:
         """How many entries apart neighbours along each axis lie in memory, or along one axis."""
         value = self._value
-        steps = _steps(value) if value.size or any(value.strides) else _steps_of_nothing(self)
+        steps = _steps(value) if value.size else _steps_of_nothing(self)
         return steps if dim is None else steps[axis_of(dim, value.ndim)]
 
     def storage_offset(self) -> int:
@@ -338,27 +338,42 @@ def with_gradient(made: Any) -> Any:
 def _steps_of_nothing(tensor: Any) -> tuple[int, ...]:
     """The strides of a tensor without entries, of which NumPy says 0.
 
-    They are those of its base, which came with it from NumPy or are what they would be if there were some, through the
-    ops that cut it out.
+    They are those that it was given, or those of its base through the ops that cut it out; and those of a base are what
+    they would be if there were some.
     """
-    view = view_of(tensor)
-    base = tensor if view is None else view.base
-    given = None if base._extra is None else base._extra.strides
-    shown = _nothing(base._value, _row_by_row(base._value.shape) if given is None else given)
-    for step, params in [] if view is None else view.chain():
-        cut: Any = step.view
-        before = shown
-        shown = cut(before, **params)
-        if step.name == "reshape":
-            shown = before if shown.shape == before.shape else _nothing(shown, _row_by_row(shown.shape))
-        elif step.name == "getitem":
-            shown = _nothing(shown, _stepped(shown, params["index"].parts))
-    return _steps(shown)
+    view, extra = view_of(tensor), tensor._extra
+    if extra is not None and extra.strides is not None:
+        return extra.strides  # type: ignore[no-any-return]
+    if view is None:
+        value = tensor._value
+        return _steps(value) if any(value.strides) else _row_by_row(value.shape)
+    base = view.base
+    shown = _with_steps(base._array(), base.stride())
+    for step, params in view.chain():
+        shown = _cut(shown, step, params)
+    return tuple(n // shown.itemsize for n in shown.strides)
 
 
-def _stepped(shown: Any, parts: tuple[Any, ...]) -> tuple[int, ...]:
+def _cut(whole: Any, step: Any, params: dict[str, Any]) -> Any:
+    """What an op cuts out of an array, with the strides that torch gives it also where it has no entries."""
+    shown = step.view(whole, **params)
+    steps = _steps(shown)
+    if shown.size:
+        return _with_steps(shown, steps)
+    if step.name == "reshape":
+        steps = _steps(whole) if shown.shape == whole.shape else _row_by_row(shown.shape)
+    elif step.name == "getitem":
+        steps = _stepped(shown, list(steps), params["index"].parts)
+    elif step.name == "expand":
+        new = shown.ndim - whole.ndim
+        kept = zip(shown.shape[new:], whole.shape, whole.strides, strict=True)
+        behind = [n // whole.itemsize if size == own else 0 for size, own, n in kept]
+        steps = (*_steps(_with_steps(shown, (*(0,) * new, *behind)))[:new], *behind)
+    return _with_steps(shown, steps)
+
+
+def _stepped(shown: Any, steps: list[int], parts: tuple[Any, ...]) -> tuple[int, ...]:
     """The strides of ``x[parts]``, in which NumPy leaves out the steps along axes that have no entries."""
-    steps = [step // shown.itemsize for step in shown.strides]
     rest = parts.index(Ellipsis) if Ellipsis in parts else len(parts)
     for some, start in ((parts[:rest], 0), (parts[:rest:-1], shown.ndim - 1)):
         axis = start
@@ -369,11 +384,9 @@ def _stepped(shown: Any, parts: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(steps)
 
 
-def _nothing(value: Any, steps: tuple[int, ...]) -> Any:
-    """An array without entries, shaped as another one, with strides."""
-    return np.lib.stride_tricks.as_strided(
-        np.empty(0, value.dtype), value.shape, [step * value.itemsize for step in steps]
-    )
+def _with_steps(value: Any, steps: tuple[int, ...]) -> Any:
+    """An array with other strides, along axes that no entry or one lies on."""
+    return np.lib.stride_tricks.as_strided(value, value.shape, [step * value.itemsize for step in steps])
 
 
 def _row_by_row(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -177,6 +177,7 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
         counted, self._value = changes(former), apart(new._array())
         extra.renewed = note_replaced(former, place, self._value)
         extra.counted += counted
+        extra.strides = None if self._value.size else new.stride()
         extra.former = (*extra.former, weakref.ref(former))[-8:]
         if extra.tether is not None:
             extra.tether.value = self._value

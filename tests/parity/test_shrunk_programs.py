@@ -45,10 +45,19 @@ v = t.zeros(2, 0) * 1;
     out = v.expand(2, 2, 0).stride(), v.unsqueeze(0).stride(), v.T.stride(), v[::2].stride(), v[:, ::2].stride()
 v = t.zeros(2, 0) * 1;
     out = v[:, None].stride(), v.unsqueeze(1).stride(), v.unsqueeze(-1).stride(), v.T[None].detach().stride()
-v = t.zeros(0) * 1;
-    out = v.expand(2, 0).stride(), v[None].stride(), v.unsqueeze(0).stride(), v[..., ::2].stride()
+v = t.zeros(0) * 1; out = v.expand(2, 0).stride(), v[None].stride(), v.unsqueeze(0).stride(), v[..., ::2].stride()
 v = t.tensor(np.zeros((2, 0)));
     out = v.clone().stride(), v.T.clone().stride(), v[None].clone().stride(), (v * 1).T.clone().stride()
+x = t.ones(3, requires_grad=True) * 1; v = t.no_grad()(lambda: x[1:])(); s = (v * v).sum();
+    s.backward(retain_graph=True); s.backward(); y = s.sin(); y.backward(); out = x.requires_grad, y
+x = t.zeros(0) * 1; y = t.zeros(2, 0) * 1; x.data = x.data[::2]; y.t_();
+    out = x.stride(), y.stride(), y.double().stride()
+x = t.zeros(2, 0) * 1;
+    out = x[1:].expand(2, 1, 0).stride(), x[None].transpose(0, -1).stride(), x.view(-1)[::2].stride()
+x = t.tensor(0.5); out = x[None][1:].stride()
+x, y = t.tensor([0.5, 1.0]), t.tensor([0.5]); out = t.mul(y, x, out=y)
+x = t.tensor([0.5, 1.0]); out = t.sin(x, out=x[:1])
+x = t.tensor([0.5, 1.0]); out = t.add(x, x, out=x), t.sin(x, out=x)
 """
 PROGRAMS = re.sub(r"\n    ", " ", _TEXTS).strip().splitlines()
 """Continued lines begin with spaces."""

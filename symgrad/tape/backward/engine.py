@@ -246,7 +246,8 @@ class Sweep:
                 continue
             saved = node.saved
             if saved is freed:
-                saved = nothing_saved(node)
+                self._careful(node, g)
+                continue
             # Written out for each argument: a loop over them would cost as much as the arithmetic.
             if len(rules) == 1:
                 (rule,) = rules
@@ -425,11 +426,9 @@ class Sweep:
 
     def contributions(self, node: Node, bits: int, g: Any, zeros: Masked | None) -> tuple[list[Any], Any, Any]:
         """What a node gives to those of its arguments that ``bits`` names; what its rules read; cotangents inside."""
-        if not bits:
+        saved = nothing_saved(node) if bits and node.saved is FREED else node.saved
+        if not bits or saved is None:
             return [None] * len(node.args), (), {}
-        saved = node.saved
-        if saved is FREED:
-            saved = nothing_saved(node)
         op = node.op
         if saved.__class__ is PackedRow and op.kind != "function":
             saved = unpacked(saved)

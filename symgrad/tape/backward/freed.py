@@ -7,6 +7,7 @@ from typing import Any
 from symgrad.errors import AutogradError
 from symgrad.op import FROM
 from symgrad.tape.graph import Labelled, Node
+from symgrad.tape.memory.views import out_of_reach
 
 SECOND_TIME = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -16,9 +17,14 @@ SECOND_TIME = (
 )
 
 
-def nothing_saved(node: Node) -> tuple[Any, ...]:
-    """The saved values of a node that was freed: none where its rules read none, else torch's error."""
+def nothing_saved(node: Node) -> tuple[Any, ...] | None:
+    """The saved values of a node that was freed: none where its rules read none, else torch's error.
+
+    None where no gradient goes further: torch saved nothing then.
+    """
     count = len(node.args)
+    if all(out_of_reach(arg) for i, arg in enumerate(node.args) if node.mask >> i & 1):
+        return None
     if isinstance(node.args, Labelled):
         if node.args.role == "put" or node.args.kept:
             raise AutogradError(SECOND_TIME)

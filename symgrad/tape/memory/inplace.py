@@ -215,13 +215,16 @@ def _named(tensor: Any) -> str:
     return f" (the leaf is {name})" if name else ""
 
 
+def misfit(old: tuple[int, ...], new: tuple[int, ...]) -> AutogradError:
+    """torch's error for a result that has another shape than what it shall go into."""
+    return AutogradError(f"output with shape {list(old)} doesn't match the broadcast shape {list(new)}")
+
+
 def _fitting(tensor: Any, new: Any) -> Any:
     """The result in the shape and dtype of the tensor it goes into.  Raises torch's errors where it does not fit."""
     value, old = new._value, tensor._value
     if value.shape != old.shape:
-        raise AutogradError(
-            f"output with shape {list(old.shape)} doesn't match the broadcast shape {list(value.shape)}"
-        )
+        raise misfit(old.shape, value.shape)
     if value.dtype == old.dtype:
         return value
     if kind_order(value.dtype) > kind_order(old.dtype):
@@ -426,6 +429,8 @@ def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any)
     recorded = not MODE.exceptional or MODE.local.enabled
     if view is None and made is not tensor:
         _undo(tensor, made, old.shape)
+    if not made._value.size:
+        tensor.more().strides = made.stride()
     if not recorded:
         tensor._value = made._value  # the history stays what it was
         _spoil(root)

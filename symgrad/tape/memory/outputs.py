@@ -9,8 +9,9 @@ import numpy as np
 
 from symgrad.dtypes import c_name, torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, UnsupportedMode
+from symgrad.op import TABLE
 from symgrad.tape.forward.dual import Dual, faced
-from symgrad.tape.memory.inplace import inplace
+from symgrad.tape.memory.inplace import inplace, misfit
 from symgrad.tape.memory.overlap import PARTIAL, meets
 from symgrad.tape.modes import MODE
 
@@ -31,11 +32,15 @@ def into(out: Any, name: str, function: Callable[..., Any], args: Any, kwargs: A
         )
     if name in _APART:
         _check_apart(targets, args)
+    elif name in TABLE and TABLE[name].kind == "elementwise":
+        _check_apart(targets, args, apart=False)
     if name in _IN_ITS_DTYPE and not several and isinstance(getattr(out, "dtype", None), np.dtype):
         kwargs = {"dtype": out.dtype} | kwargs
     new = function(*args, **kwargs)
     if not several:
         _check_dtype(name, new, out, args, kwargs)
+        if any(arg is out for arg in args) and new._value.shape != out._value.shape:
+            raise misfit(out._value.shape, new._value.shape)
         if name in ("all", "any") and new.dtype != out.dtype:
             new = new.to(out.dtype)
         return _written(out, new)
@@ -107,13 +112,13 @@ def _check_dtype(name: str, new: Any, target: Any, args: Any, kwargs: Any) -> No
     raise DtypeError(words.format(name=name, of=of, given=given, of_c=of_c, given_c=given_c))
 
 
-def _check_apart(targets: Sequence[Any], args: Any) -> None:
-    """Raise torch's error for a place in the memory of an argument."""
+def _check_apart(targets: Sequence[Any], args: Any, apart: bool = True) -> None:
+    """Raise torch's error for a place in the memory of an argument; unless ``apart`` it may be the argument itself."""
     flat = [x for arg in args for x in (arg if isinstance(arg, (list, tuple)) else (arg,))]
     arrays = [x._value for x in flat if isinstance(getattr(x, "_value", None), np.ndarray)]
     for target in targets:
         mine = getattr(target, "_value", target)
-        if isinstance(mine, np.ndarray) and any(meets(array, mine, apart=True) for array in arrays):
+        if isinstance(mine, np.ndarray) and any(meets(array, mine, apart) for array in arrays):
             raise AutogradError(PARTIAL)
 
 
