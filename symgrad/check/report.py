@@ -189,20 +189,21 @@ class Report:
 def _page(report: Report, a: ArgumentReport) -> list[str]:
     verdict = "right" if a.ok else "WRONG"
     lines = textwrap.wrap(f"{a.title}: {verdict}", WIDTH)
-    lines += _row("compared to", report.method)
+    if a.diagnosis is not None:  # first: pytest shows the beginning of a report
+        lines += _row("mistake", a.diagnosis.sentence)
+        if a.diagnosis.line:
+            lines += _row("line", a.diagnosis.line)
+        if a.diagnosis.hint:
+            lines += _row("look for", a.diagnosis.hint)
+    if a.worst is not None and not a.ok:
+        lines += _row("worst", _worst(a))
     shape = tuple(a.exact.shape)
     if a.given.shape != shape:
         lines += _row("shape", f"{tuple(a.given.shape)} given, {shape} exact")
     else:
         lines += _row("entries", _count(a))
-    if a.worst is not None and not a.ok:
-        lines += _row("worst", _worst(a))
+    lines += _row("compared to", report.method)
     if a.diagnosis is not None:
-        lines += _row("mistake", a.diagnosis.sentence)
-        if a.diagnosis.hint:
-            lines += _row("look for", a.diagnosis.hint)
-        if a.diagnosis.line:
-            lines += _row("line", a.diagnosis.line)
         lines += _formula_rows(a)
     for note in a.notes:
         lines += _row("note", note)

@@ -75,3 +75,11 @@ def test_errors_of_the_functions_come_through():
         with pytest.raises(ZeroDivisionError):
             check(f, grad, x)
     assert sg.check(energy, lambda x: [2 * x], x)
+
+
+def test_the_mistake_stands_where_pytest_shows_it():
+    """An assertion shows about the first hundred characters of what it was about."""
+    report = check(energy, lambda x: x, x)
+    assert str(report).startswith("d energy / d x: WRONG\n  mistake     Every entry is 1/2 times the exact one.")
+    right = check(energy, lambda x: 2 * x, x)
+    assert str(right).startswith("d energy / d x: right\n  entries     all of 3 agree")
