@@ -189,3 +189,19 @@ def test_names_that_are_not_there_bring_near_ones(room):
 def test_public_functions_can_be_pickled():
     for function in (sg.sin, sg.sum, sg.matmul, sg.linalg.inv, sg.nn.functional.relu, sg.fft.fft):
         assert pickle.loads(pickle.dumps(function)) is function
+
+
+@pytest.mark.parametrize(
+    ("find", "advice"),
+    [
+        (lambda: sg.func.functional_call, r"write f\(weights, x\) with nn.functional"),
+        (lambda: sg.func.nothing, "it has grad, grad_and_value, hessian"),
+        (lambda: sg.nn.Linear, r"layers are functions here \(nn.functional.linear"),
+        (lambda: sg.optim.SGD, "take the step yourself"),
+        (lambda: sg.amp, "autocast is there and off"),
+        (lambda: sg.symeig, "use linalg.eigh"),
+    ],
+)
+def test_rooms_that_are_not_here_say_what_to_do(find, advice):
+    with pytest.raises(AttributeError, match=advice):
+        find()
