@@ -336,7 +336,7 @@ logaddexp: Op = _smooth(
 sigmoid: Op = _smooth(
     "sigmoid",
     kernels.sigmoid,
-    lambda out, x: out * (1 - out),
+    lambda out, x: (one(out) - out) * out,
     public=("sigmoid", "expit"),
     sympy=None,
     domain="real",
@@ -382,7 +382,6 @@ softplus: Op = _smooth(
 softplus_slope: Op = slope_of(
     softplus,
     kernels.gated,
-    lambda x: sigmoid(x),
     lambda x: sigmoid(x) * sigmoid(-x),
     rule=lambda c, out, g, x: sigmoid_slope(c * g, sigmoid(x)),
     single=single.softplus_slope,
@@ -412,7 +411,6 @@ def _bent(c: Any, out: Any, g: Any, x: Any) -> Any:
 logsigmoid_slope: Op = slope_of(
     logsigmoid,
     kernels.logsigmoid_slope,
-    lambda x: sigmoid(-x),
     lambda x: -sigmoid(x) * sigmoid(-x),
     rule=_bent,
     single=single.logsigmoid_slope,
@@ -428,7 +426,6 @@ exp2.vjps = exp2.jvps = (lambda g, out, x: g * out * log(exact(2)),)
 sigmoid_slope: Op = slope_of(
     sigmoid,
     kernels.sigmoid_slope,
-    lambda y: (one(y) - y) * y,
     lambda y: 1 - 2 * y,
     by_result=True,
     half=halves.sigmoid_slope,
@@ -449,7 +446,6 @@ one_less_square: Op = _elementwise(
 tanh_slope: Op = slope_of(
     tanh,
     kernels.tanh_slope,
-    lambda y: one_less_square(y),
     lambda y: -2 * y,
     rule=lambda c, out, g, y: c * (-2 * y * g),
     by_result=True,

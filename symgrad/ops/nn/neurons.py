@@ -69,7 +69,7 @@ gelu: Op = _neuron(
     doc="x times the normal distribution function.",
 )
 gelu_slope: Op = slope_of(
-    gelu, kernels.gelu_slope, _gelu_rise, _gelu_bend, refuses="c", single=single.gelu_slope, half=halves.gelu_slope
+    gelu, kernels.gelu_slope, _gelu_bend, refuses="c", single=single.gelu_slope, half=halves.gelu_slope
 )
 
 
@@ -111,7 +111,7 @@ gelu_by_tanh: Op = _neuron(
     doc="gelu with tanh in place of the error function.",
 )
 gelu_by_tanh_slope: Op = slope_of(
-    gelu_by_tanh, kernels.gelu_by_tanh_slope, _rise, _second_rise, refuses="c", single=single.gelu_by_tanh_slope
+    gelu_by_tanh, kernels.gelu_by_tanh_slope, _second_rise, refuses="c", single=single.gelu_by_tanh_slope
 )
 
 
@@ -171,7 +171,6 @@ hardswish: Op = _neuron(
 hardswish_slope: Op = slope_of(
     hardswish,
     kernels.hardswish_slope,
-    _ramp,
     lambda x: masked(exact(1) / 3, (x > -3) & (x < 3)),
     rule=lambda c, out, g, x: masked(c * g / 3, (x > -3) & (x < 3)),
     refuses="c",

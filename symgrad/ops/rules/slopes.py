@@ -7,15 +7,19 @@ from typing import Any
 from symgrad.op import Op, elementwise
 
 
-def slope_of(
-    op: Op, kernel: Any, slope: Any, bend: Any, rule: Any = None, by_result: bool = False, **fields: Any
-) -> Op:
+def slope_of(op: Op, kernel: Any, bend: Any, rule: Any = None, by_result: bool = False, **fields: Any) -> Op:
     """The op g f'(x) of a function f, which becomes the rule of f.
 
-    ``slope(x)`` says what it is and ``bend(x)`` is its derivative; ``rule(c, out, g, x)`` where that is not c g bend(x)
-    in torch's steps.  ``by_result``, all of them are functions of f(x) in place of x.  The kernel is stated beside it:
-    run on arrays, the definition takes five to ten times as long, and of some it differs in the last digit.
+    The partial derivative of f says what it is, and ``bend(x)`` is the derivative of that; ``rule(c, out, g, x)`` where
+    it is not c g bend(x) in torch's steps.  ``by_result``, all of them are functions of f(x) in place of x.  The kernel
+    is stated beside it: run on arrays, the definition takes five to ten times as long, and of some it differs in the
+    last digit.
     """
+    (partial,) = op.partials or ()
+
+    def slope(x: Any) -> Any:
+        return partial(x, x)  # of the result and the operand it reads one
+
     fields = {"public": (), "spelled": True, "domain": "real", "define": lambda g, x: g * slope(x), **fields}
     from_value = ", which is found from its value" if by_result else ""
     made = elementwise(
