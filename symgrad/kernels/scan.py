@@ -87,7 +87,7 @@ def logcumsumexp(x: Any, dim: int) -> Any:
     rows = np.moveaxis(x, dim, 0)
     out = np.array(rows)
     for k in range(1, len(rows)):
-        larger = rows[k].real > out[k - 1].real
+        larger = rows[k].real >= out[k - 1].real  # of equal ones the newer keeps its angle, as in torch
         top, low = np.where(larger, rows[k], out[k - 1]), np.where(larger, out[k - 1], rows[k])
         out[k] = top + np.log1p(np.exp(low - top))
     return np.moveaxis(out, 0, dim)

@@ -54,6 +54,7 @@ CASES: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
     **{f"{name} of complex": (_named(name), PAIRS_Z) for name in ("add", "sub", "mul", "div", "pow")},
     "add of infinite": (_named("add"), PAIRS_INFINITE),
     "logaddexp of complex": (_named("logaddexp"), PAIRS_Z),
+    "logcumsumexp of complex": (lambda t, x, y: t.logcumsumexp(t.stack([x, y]), 0), PAIRS_Z),
     "logaddexp of infinite": (_named("logaddexp"), PAIRS_INFINITE),
     "prelu": (lambda t, x: t.nn.functional.prelu(x, t.tensor(0.3, dtype=t.float64)), (X,)),
     "logit": (_named("logit"), (X,)),

@@ -108,3 +108,18 @@ def test_logaddexp_of_complex_numbers_ends_as_that_of_real_ones():
         second = sg.autograd.grad(first[0], (x, y, c), sg.ones_like(c))
     np.testing.assert_allclose([g.detach().numpy()[[2, 4, 5]] for g in first], [[0, 1, 0.5], [1, 0, 0.5]])
     np.testing.assert_allclose([g.numpy()[[2, 4, 5]] for g in second], [[0, 0, 0.25], [0, 0, -0.25], [0, 1, 0.5]])
+
+
+def test_equal_moduli_in_a_running_sum_keep_the_newer_angle():
+    """log e^x has many values; the newer of two entries of one real part is the one that is continued, as in torch."""
+    x = sg.tensor(np.array([-501j, 0j]), requires_grad=True)
+    c = sg.tensor(np.array([1.0 + 0j, 1.0]), requires_grad=True)
+    out = sg.logcumsumexp(x, 0)
+    np.testing.assert_allclose(np.exp(out[1].item()), np.exp(-501j) + 1)
+    assert abs(out[1].item().imag) < math.pi
+    (first,) = sg.autograd.grad(out, x, c, create_graph=True)
+    share = np.exp(-501j) / (np.exp(-501j) + 1)
+    np.testing.assert_allclose(first.detach().numpy(), np.conj([1 + share, 1 - share]))
+    (second,) = sg.autograd.grad(first, x, sg.tensor(np.array([1.0 + 0j, 0.0])))
+    slope = share * (1 - share)
+    np.testing.assert_allclose(second.numpy(), np.conj([slope, -slope]))
