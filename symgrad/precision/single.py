@@ -28,9 +28,8 @@ PARTS = 4
 def rounded(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """A smooth function of float32 entries: computed in float64 and rounded once."""
 
-    def run(x: Any, **params: Any) -> Any:
-        complexes = x.dtype.kind == "c"
-        out = kernel(x.astype(np.complex128 if complexes else np.float64), **params)
+    def run(*xs: Any, **params: Any) -> Any:
+        out = kernel(*(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64) for x in xs), **params)
         return out.astype(np.complex64 if out.dtype.kind == "c" else np.float32)
 
     return run
@@ -48,6 +47,21 @@ def real(single: Callable[..., Any], kernel: Callable[..., Any]) -> Callable[...
 def smooth(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """A smooth function of float32 entries, in float64 and rounded once; complex64 as it is."""
     return real(rounded(kernel), kernel)
+
+
+def libms(kernel: Callable[..., Any]) -> Callable[..., Any] | None:
+    """The kernel of a function whose float32 torch takes from the C library, as NumPy does on most machines.
+
+    Where NumPy has vectors of its own (AVX-512), their last digits are others than the C library's, and up to four
+    units off: there the function is computed in float64 and rounded once.
+    """
+    return smooth(kernel) if NUMPYS_VECTORS else None
+
+
+_CONFIG: Any = np.show_config("dicts")
+_EXTENSIONS = _CONFIG.get("SIMD Extensions", {})  # empty entries are left out of it
+NUMPYS_VECTORS = any({"AVX512_SKX", "X86_V4"} & {*_EXTENSIONS.get(kind, ())} for kind in ("baseline", "found"))
+"""Whether NumPy computes hyperbolic and inverse functions by AVX-512 instructions on this machine."""
 
 
 def _in_turn(a: Any) -> Any:

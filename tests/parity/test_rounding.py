@@ -151,13 +151,20 @@ def derivatives(t: Any, call: Callable[[Any, Any], Any], order: int, dtype: str,
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("name", "few"), [(n, few) for n in HALVES for few in (False, True) if few or n not in ROUGH])
 def test_every_number_of_float16(name: str, few: bool) -> None:
-    """Some three by three, and all at once, when some of torch's exponentials are those of its vectors."""
+    """Some three by three, and all at once, when some of torch's exponentials are those of its vectors.
+
+    Values may differ where ours is the nearer one: the C library's float32 functions, which torch calls, are units off.
+    """
     order, call = HALVES[name]
     numbers = every("float16")
     some = np.random.default_rng(12).permutation(numbers[(1e-3 < np.abs(numbers)) & (np.abs(numbers) < 30)])[:90]
     for x in np.split(some, 30) if few else [numbers]:
-        for got, want in zip(*(derivatives(t, call, order, "float16", x) for t in (sg, torch)), strict=True):
+        true = call(torch, torch.tensor(x, dtype=torch.float64)).numpy()
+        pairs = zip(*(derivatives(t, call, order, "float16", x) for t in (sg, torch)), strict=True)
+        for k, (got, want) in enumerate(pairs):
             differ = (got != want) & ~(np.isnan(got) & np.isnan(want))
+            if not k:
+                differ &= ~(np.abs(got - true) < np.abs(want - true))
             assert differ.sum() <= (0 if few else 2)
 
 

@@ -103,14 +103,19 @@ SMOOTH_POSITIVE = {"log": 20, "log1p": 3, "log2": 3, "log10": 3, "rsqrt": 0, "di
 
 @pytest.mark.parametrize("name", [*SMOOTH, *SMOOTH_POSITIVE])
 def test_smooth_functions(name: str) -> None:
-    """Percent of entries that differ, at most; with NumPy's own float32 functions a third of exp does."""
+    """Percent of entries that differ and are not the nearest float32, at most.
+
+    With NumPy's own float32 functions a third of exp does; the C library's sinh, which torch calls, is rounded wrongly
+    in as many entries.
+    """
     x = drawn(np.random.default_rng(7), 1000)
     limit = SMOOTH.get(name)
     if limit is None:
         limit, x = SMOOTH_POSITIVE[name], np.abs(x) + np.float32(1)
     pairs = [both(lambda t, a: getattr(t, name)(a), x[k : k + 5]) for k in range(0, 1000, 5)]
     ours, theirs = (np.concatenate(side) for side in zip(*pairs, strict=True))
-    assert 100 * np.mean(ours != theirs) <= limit
+    nearest = getattr(torch, name)(torch.tensor(x, dtype=torch.float64)).numpy().astype(np.float32)
+    assert 100 * np.mean((ours != theirs) & (ours != nearest)) <= limit
     np.testing.assert_allclose(ours, theirs, rtol=4e-7, atol=1e-7)
 
 

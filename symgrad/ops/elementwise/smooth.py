@@ -19,7 +19,7 @@ from symgrad.ops.rules.constants import exact, one
 from symgrad.ops.rules.kinks import at_kink
 from symgrad.ops.rules.slopes import slope_of
 from symgrad.precision import digits, halves, single
-from symgrad.precision.single import smooth
+from symgrad.precision.single import libms, smooth
 
 
 def _smooth(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
@@ -50,6 +50,7 @@ exp2: Op = _smooth(
     sympy=None,
     domain="real",
     define=lambda x: exp(x * log(exact(2))),
+    single=smooth(np.exp2),
     overflows=True,
     doc="2**x.",
 )
@@ -177,6 +178,7 @@ tan: Op = _smooth(
     lambda out, x: 1 + out**2,
     scalar=math.tan,
     domain="unit",
+    single=libms(np.tan),
     parity="odd",
     overflows=True,
     doc="Tangent (radians).",
@@ -198,6 +200,7 @@ acos: Op = _smooth(
     lambda out, x: -1 / sqrt(1 - x**2),
     public=("acos", "arccos"),
     domain="unit",
+    single=libms(np.arccos),
     regular=(0, "abs({}) < 1"),
     doc="Inverse cosine.",
 )
@@ -207,6 +210,7 @@ atan: Op = _smooth(
     over(lambda out, x: x * x + 1),
     public=("atan", "arctan"),
     domain="real",
+    single=libms(np.arctan),
     parity="odd",
     doc="Inverse tangent.",
 )
@@ -215,6 +219,7 @@ sinh: Op = _smooth(
     np.sinh,
     lambda out, x: cosh(x),
     domain="real",
+    single=libms(np.sinh),
     parity="odd",
     overflows=True,
     twins=("cosh",),
@@ -225,6 +230,7 @@ cosh: Op = _smooth(
     np.cosh,
     lambda out, x: sinh(x),
     domain="real",
+    single=libms(np.cosh),
     parity="even",
     overflows=True,
     twins=("sinh",),
@@ -248,6 +254,7 @@ asinh: Op = _smooth(
     lambda out, x: 1 / sqrt(x**2 + 1),
     public=("asinh", "arcsinh"),
     domain="real",
+    single=libms(np.arcsinh),
     parity="odd",
     doc="Inverse hyperbolic sine.",
 )
@@ -258,6 +265,7 @@ acosh: Op = _smooth(
     over(lambda out, x: sqrt(x - 1) * sqrt(x + 1) if is_complex(x) else sqrt((x - 1) * (x + 1))),
     public=("acosh", "arccosh"),
     domain="above-one",
+    single=libms(np.arccosh),
     regular=(0, "{} > 1"),
     doc="Inverse hyperbolic cosine.",
 )
@@ -267,6 +275,7 @@ atanh: Op = _smooth(
     over(lambda out, x: 1 - x**2),
     public=("atanh", "arctanh"),
     domain="unit",
+    single=libms(np.arctanh),
     parity="odd",
     regular=(0, "abs({}) < 1"),
     doc="Inverse hyperbolic tangent.",
@@ -288,6 +297,7 @@ atan2: Op = _smooth(
     refuses="c",
     refuses_back=refusals.second_angle,
     domain="off-zero",
+    single=libms(np.arctan2),
     kinks=((0, 0),),
     doc="Angle of the point (x, y); both derivatives are 0 at the origin.",
 )
