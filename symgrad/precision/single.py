@@ -25,11 +25,18 @@ PARTS = 4
 """Partial sums of a row, which are independent so that they overlap."""
 
 
+def _widened(x: Any) -> Any:
+    """An operand in double precision; plain numbers are."""
+    return (
+        x.astype(np.complex128 if x.dtype.kind == "c" else np.float64) if isinstance(x, (np.ndarray, np.generic)) else x
+    )
+
+
 def rounded(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """A smooth function of float32 entries: computed in float64 and rounded once."""
 
     def run(*xs: Any, **params: Any) -> Any:
-        out = kernel(*(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64) for x in xs), **params)
+        out = kernel(*map(_widened, xs), **params)
         return out.astype(np.complex64 if out.dtype.kind == "c" else np.float32)
 
     return run

@@ -138,3 +138,24 @@ def test_cross_entropy(reduction: str, smoothing: float) -> None:
         return [t.nn.functional.cross_entropy(scores, target, **options).grad_fn.name() for target in targets]
 
     assert names(sg) == names(torch)
+
+
+def test_arguments_by_name() -> None:
+    """All that is given is given by name, in torch's order."""
+
+    def names(t: Any) -> list[str]:
+        x, image = t.ones(2, 3, requires_grad=True), t.ones(1, 1, 2, 2, requires_grad=True)
+        classes, chances, loss = t.tensor([0, 1]), t.ones(2, 3) / 3, t.nn.functional.cross_entropy
+        resized = {"size": None, "align_corners": None, "recompute_scale_factor": None}
+        options = {"weight": None, "size_average": None, "ignore_index": -100, "reduce": None}
+        made = (
+            t.sort(input=x, dim=0, descending=True, stable=True)[0],
+            x.sort(stable=True, descending=False, dim=0)[0],
+            t.nn.functional.interpolate(image, scale_factor=2.0, mode="bilinear", antialias=True, **resized),
+            t.nn.functional.interpolate(image, size=(3, 3), scale_factor=None, mode="bicubic"),
+            loss(input=x, target=classes, reduction="mean", label_smoothing=0.1, **options),
+            loss(x, chances, None, None, -100, None, "sum", 0.1),
+        )
+        return [out.grad_fn.name() for out in made]
+
+    assert names(sg) == names(torch)

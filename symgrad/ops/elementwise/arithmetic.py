@@ -222,6 +222,15 @@ def _power_code(x: str, y: str) -> str:
     return f"{closed(x)} ** {closed(y + '.0' if negative else y)}"
 
 
+_rounded_power = single.libms(kernels.power) or kernels.power
+
+
+def _single_power(x: Any, y: Any) -> Any:
+    """Powers in single precision; those that the kernel makes of products are rounded step by step."""
+    products = y.__class__ in (int, float) and y in (2, 3, -2, -0.5)
+    return (kernels.power if products else _rounded_power)(x, y)
+
+
 power: Op = elementwise(
     "pow",
     kernels.power,
@@ -229,6 +238,7 @@ power: Op = elementwise(
     _pow_exponent,
     saves=(-1,),
     public=("pow",),
+    single=_single_power,
     rounds=True,
     refuses="b",
     refuses_back=refusals.base_of_power,

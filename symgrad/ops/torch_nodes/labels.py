@@ -135,7 +135,7 @@ def _prod(out: Any, input: Any, dim: Any = None, *_: Any, **__: Any) -> str:
     return f"ProdBackward{int(dim is not None)}"
 
 
-def _sort(out: Any, *_: Any, stable: Any = None, **__: Any) -> str:
+def _sort(out: Any, input: Any, dim: Any = -1, descending: Any = False, stable: Any = None) -> str:
     return f"SortBackward{int(stable is not None)}"
 
 
@@ -233,7 +233,14 @@ def _pad(out: Any, input: Any, pad: Any, mode: str = "constant", value: Any = No
 
 
 def _interpolate(
-    out: Any, input: Any, *_: Any, mode: str = "nearest", antialias: bool = False, **__: Any
+    out: Any,
+    input: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: Any = None,
+    recompute_scale_factor: Any = None,
+    antialias: bool = False,
 ) -> str | None:
     axes = len(shape_of(input)) - 2
     kinds = {"linear": "Linear", "bilinear": "Bilinear", "bicubic": "Bicubic", "trilinear": "Trilinear",
@@ -251,10 +258,12 @@ def _cross_entropy(
     out: Any,
     input: Any,
     target: Any,
-    *_: Any,
-    label_smoothing: float = 0,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
     reduction: str = "mean",
-    **__: Any,
+    label_smoothing: float = 0.0,
 ) -> str:
     if len(shape_of(target)) == max(len(shape_of(input)), 1):  # probabilities of the classes
         return "DivBackward1" if reduction == "mean" else "NegBackward0"
