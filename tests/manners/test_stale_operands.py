@@ -153,3 +153,13 @@ def test_numbers_changed_through_data(t, call):
         slopes.append(t.autograd.grad(y, x)[0].tolist())
     scale = {"x.norm()": 1 / 4, "x.prod().exp()": 4, "x.sum().sqrt()": 1 / 4}[call]
     assert slopes[1] == pytest.approx([scale * v for v in slopes[0]])
+
+
+def test_factors_in_half_precision(t):
+    """A product of matrices saves its factors themselves, not what they are in float32."""
+    x = t.tensor([[1.5, 2.5], [3.5, 4.5]], dtype=t.float16, requires_grad=True)
+    v = x * 1
+    out = t.nn.functional.linear(v, v)
+    v.floor_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()

@@ -36,7 +36,6 @@ _nn = within("nn.functional")
 
 
 @_nn
-@rounded_once
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """input @ weightᵀ + bias, for ``input`` (…, in), ``weight`` (out, in) or (in,), and ``bias`` (out,).
 
@@ -44,8 +43,12 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     >>> linear(np.ones(2), np.array([[1.0, 2.0]]), np.array([0.5]))
     array([3.5])
     """
-    out = matmul(input, t(weight))
-    return out if bias is None else out + bias
+    return matmul(input, t(weight)) if bias is None else _with_bias(input, weight, bias)
+
+
+@rounded_once
+def _with_bias(input: Any, weight: Any, bias: Any) -> Any:
+    return matmul(input, t(weight)) + bias
 
 
 @_nn
