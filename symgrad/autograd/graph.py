@@ -93,7 +93,7 @@ class GradFn:
     def name(self) -> str:
         """torch's name of the node, such as ``AddBackward0``."""
         name = node_name(self.node)
-        return f"torch::autograd::{name}" if name in ("CopySlices", "NotImplemented") else name
+        return f"torch::autograd::{name}" if name in ("CopySlices", "CopyBackwards", "NotImplemented") else name
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:

@@ -356,7 +356,7 @@ def _steps_of_nothing(tensor: Any) -> tuple[int, ...]:
 
 def _cut(whole: Any, step: Any, params: dict[str, Any]) -> Any:
     """What an op cuts out of an array, with the strides that torch gives it also where it has no entries."""
-    shown = step.view(whole, **params)
+    shown = step.view(whole, **params) if step.view is not None else whole  # what is conjugated later lies as it lay
     steps = _steps(shown)
     if shown.size:
         return _with_steps(shown, steps)

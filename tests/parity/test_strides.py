@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -95,3 +96,22 @@ def test_results_of_what_is_repeated_lie_row_by_row(name: str, dtype: str) -> No
     assert answers(sg) == answers(torch)
     repeated = sg.arange(3.0).to(getattr(sg, dtype)).expand(2, 3)
     assert getattr(sg, name)(repeated).view(6).shape == (6,)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [lambda x: x.conj(), lambda x: x.conj().T, lambda x: x.conj().imag, lambda x: x.mH, lambda x: x[:, 1:].conj()],
+)
+def test_conjugates_of_nothing(view: Callable[[Any], Any]) -> None:
+    def steps(t: Any) -> tuple[int, ...]:
+        return view(t.zeros((0, 3), dtype=t.complex128, requires_grad=True)).detach().stride()
+
+    assert steps(sg) == steps(torch)
+
+
+def test_copies_name_their_node() -> None:
+    def names(t: Any) -> list[str]:
+        x, y = t.ones(2, dtype=t.float32, requires_grad=True), t.ones(2, dtype=t.float64)
+        return [y.copy_(x).grad_fn.name(), type(y.grad_fn).__name__]
+
+    assert names(sg) == names(torch)
