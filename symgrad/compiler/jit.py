@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.specialise import VARIANTS, Specialised, Variant, signature
+from symgrad.compiler.specialise import VARIANTS, Specialised, Variant, same_bits, signature
 from symgrad.errors import ArgumentError, CompileError, SymgradError
 from symgrad.ops.rules.kinks import usual
 from symgrad.tape import containers
@@ -30,11 +30,11 @@ LIMIT = 64
 class Jitted:
     """A function that is compiled when it is hot; made by :func:`jit`."""
 
-    def __init__(self, function: Callable[..., Any], after: int):
+    def __init__(self, function: Callable[..., Any], after: int, exact: bool):
         functools.update_wrapper(self, function)
         self.function = function
         self.after = after
-        self.compiled = Specialised(function, stable=False)  # hot calls follow the same steps as cold ones
+        self.compiled = Specialised(function, stable=False, exact=exact)  # hot calls follow the steps of cold ones
         self.counts: dict[Any, int] = {}
         self.refused: dict[Any, str] = {}
         self._stats = {"eager": 0, "compiled": 0, "compilations": 0, "guard_misses": 0}
@@ -51,17 +51,24 @@ class Jitted:
             return self._eagerly(args, named)
         try:
             row = self._row(args, named)
-            key, arrays = signature(row)
+            key, arrays = signature(row, self.compiled.exact)
         except (ArgumentError, TypeError):
             return self._eagerly(args, named)
         variant = self._variant(key, arrays, row)
-        if variant is None:
+        if variant is None or (is_grad_enabled() and any(t._requires_grad for _, t in variant.live)):
+            return self._eagerly(args, named)
+        program = variant.program
+        try:
+            leaves = self._leaves(variant, arrays)
+        except Exception:  # noqa: BLE001  (eagerly it fails with the words for it)
             return self._eagerly(args, named)
         self._stats["compiled"] += 1
-        program = variant.program
-        out = program.function(*arrays, **{a.name: t._value for a, t in variant.live})
-        leaves = out if len(program.results) > 1 else (out,)
-        return containers.unflatten(program.structure, iter([plain(Tensor, leaf) for leaf in leaves]))
+        return containers.unflatten(program.structure, iter([_as_tensor(leaf) for leaf in leaves]))
+
+    @staticmethod
+    def _leaves(variant: Variant, arrays: list[Any]) -> Any:
+        out = variant.program.function(*arrays, **{a.name: t._value for a, t in variant.live})
+        return out if len(variant.program.results) > 1 else (out,)
 
     def _row(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         return self.compiled._positional(args, named) if named else args
@@ -111,8 +118,20 @@ class Jitted:
         except (CompileError, SymgradError) as error:
             self.refused[key] = str(error)
             return None
+        if self.compiled.exact and not self._repeats(made, row):
+            self.refused[key] = "its program does not round as the function does"
+            self.compiled.variants[key].remove(made)
+            return None
         self._stats["compilations"] += 1
         return made
+
+    def _repeats(self, made: Variant, row: tuple[Any, ...]) -> bool:
+        """Whether a new program gives, to the last bit, what the function gave when it was traced."""
+        trace = made.program.trace
+        wanted, trace.given = trace.given, []  # type: ignore[union-attr]
+        with np.errstate(all="ignore"):
+            found = self._leaves(made, signature(row, True)[1])
+        return all(map(same_bits, wanted, found))
 
     def stats(self) -> dict[str, Any]:
         """Numbers of eager and compiled calls, compilations and guard misses, and why signatures stay eager."""
@@ -128,14 +147,19 @@ def _as_tensor(leaf: Any) -> Any:
     return plain(Tensor, leaf) if isinstance(leaf, (np.ndarray, np.generic)) else leaf
 
 
-def jit(function: Callable[..., Any] | None = None, *, after: int = 3) -> Any:
+def jit(function: Callable[..., Any] | None = None, *, after: int = 3, exact: bool = True) -> Any:
     """Compile a function once it has been called ``after`` times with one signature.
 
     The result is always made of tensors, eager or compiled.  Calls with tensors that require grad (and recording on)
     run eagerly on the tape.  ``f.stats()`` tells what happened.
 
-    A program rounds as NumPy does.  Functions of float32 arrays, which run eagerly in float64 and are rounded once, and
-    some of a single float64 number (``exp``, ``tanh``, powers), may so differ in the last digit once they are hot.
+    A program runs the kernels of the eager call in the same order, so that no bit of a result changes when a function
+    gets hot: it does without the tape, and no more.  With ``exact=False`` it is the text that :func:`symgrad.compile`
+    writes, which is shorter where formulas can be rewritten, and rounds as NumPy does: functions of float32 arrays, which
+    run eagerly in float64 and are rounded once, and some of a single number may then differ in the last digit.
+
+    Python's numbers among the arguments are part of the signature, as they have no dtype; pass arrays or tensors for what
+    changes from call to call.  An exception inside of a program is raised by the function itself, which is run for it.
 
     >>> import symgrad as sg, numpy as np
     >>> @sg.jit(after=1)
@@ -147,7 +171,7 @@ def jit(function: Callable[..., Any] | None = None, *, after: int = 3) -> Any:
     if after < 0:
         raise ArgumentError(f"after={after}: the number of eager calls is not negative.")
     if function is None:
-        return lambda f: Jitted(f, after)
+        return lambda f: Jitted(f, after, exact)
     if not callable(function):
         raise ArgumentError(f"jit() takes a function, not {type(function).__name__}.")
-    return Jitted(function, after)
+    return Jitted(function, after, exact)

@@ -12,10 +12,11 @@ import numpy as np
 
 from symgrad.compiler import passes, schedule
 from symgrad.compiler.narrow import in_float32
+from symgrad.compiler.targets import eager
 from symgrad.compiler.targets import numpy as target
 from symgrad.compiler.trace import Output, Trace
 from symgrad.dtypes import is_number
-from symgrad.errors import ArgumentError, DtypeError, NameProblem, ShapeError
+from symgrad.errors import ArgumentError, CompileError, DtypeError, NameProblem, ShapeError
 from symgrad.formula.accurate import accurate
 from symgrad.formula.term import SIZE, rebuild
 from symgrad.formula.term import flatten as flatten_terms
@@ -111,7 +112,9 @@ class Compiled:
         arguments: Sequence[Argument],
         results: Sequence[tuple[tuple[Any, ...], Any]],
         structure: Any,
+        kernels: dict[str, Any] | None = None,
     ):
+        self.kernels = kernels
         self.name = name
         self.source = source
         self.arguments = list(arguments)
@@ -122,7 +125,8 @@ class Compiled:
         self.guards: Guards | None = None
         self.stable = True
         self._seen: set[Any] = set()
-        self.function = load(source, name, {a.name: a.default for a in arguments if a.default is not None})
+        constants = {a.name: a.default for a in arguments if a.default is not None}
+        self.function = load(source, name, {**constants, **(kernels or {})})
 
     def __repr__(self) -> str:
         inside = ", ".join(map(str, self.arguments))
@@ -240,9 +244,18 @@ class Compiled:
         """
         from symgrad.compiler.export import save
 
+        self._needs_text("saved")
         save(self, path)
 
+    def _needs_text(self, what: str) -> None:
+        if self.kernels:
+            raise CompileError(
+                f"{self.name}() calls the library's own kernels ({', '.join(sorted(self.kernels))}), so that it rounds "
+                f"as eager calls do; such a program is not {what}. Compile the function without exact=True for that."
+            )
+
     def __getstate__(self) -> dict[str, Any]:
+        self._needs_text("pickled")
         return {
             "name": self.name,
             "source": self.source,
@@ -294,10 +307,14 @@ def build(trace: Trace, name: str | None = None, direct: bool | None = None, sta
     """The program of a trace; ``stable``: parts that overflow or cancel as they are written keep their digits."""
     name = name or trace.name
     terms = [o.term for o in trace.outputs]
-    name, source, constants = write(trace, name, direct, stable)
+    kernels: dict[str, Any] | None = None
+    if trace.exact:
+        name, source, constants, kernels = write_exactly(trace, name)
+    else:
+        name, source, constants = write(trace, name, direct, stable)
     arguments = [Argument(i.name, i.shape, i.dtype) for i in trace.inputs]
     arguments += [Argument(i.name, i.shape, i.dtype, i.value) for i in constants]
-    made = Compiled(name, source, arguments, [(o.shape, o.dtype) for o in trace.outputs], trace.structure)
+    made = Compiled(name, source, arguments, [(o.shape, o.dtype) for o in trace.outputs], trace.structure, kernels)
     made.terms = terms
     made.trace = trace
     made.stable = stable
@@ -334,6 +351,21 @@ def write(trace: Trace, name: str, direct: bool | None = None, stable: bool = Tr
     while name in writer.taken or name in helpers:
         name += "_"
     return name, assembled(name, text, writer, constants, silent, trace, helpers), constants
+
+
+def write_exactly(trace: Trace, name: str) -> tuple[str, str, list[Any], dict[str, Any]]:
+    """As :func:`write`, for a program of the eager kernels: no pass changes what is computed; equal calls are one."""
+    order = target.order_of([o.term for o in trace.outputs])
+    symbols = set(order)
+    constants = [c for c in trace.constants if c.term in symbols]
+    writer = eager.Writer([*trace.inputs, *constants])
+    while name in writer.taken:
+        name += "_"
+    taken = {*writer.taken, *(t.op.name for t in order), name}
+    program = schedule.schedule([o.term for o in trace.outputs], writer.names, writer.literal, eager.always, taken)
+    writer.taken.update(name, *(name for name, _ in program.statements))
+    text = target.directly(writer, program, trace.outputs)
+    return name, assembled(name, text, writer, constants, None, trace, {}), constants, writer.functions
 
 
 def _stabilised(outputs: Sequence[Any], trace: Trace) -> list[Any]:

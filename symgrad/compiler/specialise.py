@@ -16,6 +16,7 @@ import numpy as np
 from symgrad.compiler.generality import filled, fixed_sizes
 from symgrad.compiler.program import Argument, Compiled, Guards, build, given
 from symgrad.compiler.trace import (
+    ARRAYS,
     argument_names,
     array_of,
     collection_paused,
@@ -25,7 +26,7 @@ from symgrad.compiler.trace import (
     safe_name,
     trace,
 )
-from symgrad.dtypes import is_floating
+from symgrad.dtypes import get_default_dtype, is_floating
 from symgrad.errors import ArgumentError, CompileError
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded
@@ -41,7 +42,7 @@ class Variant:
     sizes, once somebody asked for it.
     """
 
-    __slots__ = ("example", "guards", "live", "program", "seen", "shown", "surroundings")
+    __slots__ = ("example", "guards", "live", "program", "same", "seen", "shown", "surroundings")
 
     def __init__(
         self,
@@ -55,6 +56,7 @@ class Variant:
         self.shown: Compiled | None = None
         self.live = live
         self.program = program
+        self.same = same_value if program.kernels is None else same_bits
         self.guards = None if guards is None else guards.program
         self.seen = [] if guards is None else guards.seen
         self.surroundings = surroundings
@@ -74,15 +76,40 @@ class Variant:
         except (ArithmeticError, ValueError, np.linalg.LinAlgError):
             return False
         found = found if len(self.seen) > 1 else (found,)
-        return all(np.array_equal(a, b, equal_nan=is_floating(a.dtype)) for a, b in zip(self.seen, found, strict=True))
+        return all(map(self.same, self.seen, found))
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Whether a value is the one that was seen: nan is nan, and zeros are one number."""
+    return np.array_equal(a, b, equal_nan=is_floating(a.dtype))
+
+
+def same_bits(a: Any, b: Any) -> bool:
+    """Whether two values have one dtype, one shape and the same entries, zeros of the same sign; nan is nan.
+
+    >>> same_bits(np.zeros(1), np.zeros(1)), same_bits(np.zeros(1), -np.zeros(1))
+    (True, False)
+    """
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    if a.tobytes() == b.tobytes():
+        return True
+    if not is_floating(a.dtype) or not np.array_equal(a, b, equal_nan=True):
+        return False
+    parts = ((a.real, b.real), (a.imag, b.imag)) if a.dtype.kind == "c" else ((a, b),)
+    return all(np.array_equal(np.signbit(x) & (x == 0), np.signbit(y) & (y == 0)) for x, y in parts)
 
 
 class Specialised:
     """A function compiled for the signatures it is called with; see :func:`symgrad.compile`."""
 
-    def __init__(self, function: Callable[..., Any], name: str | None = None, stable: bool = True):
+    def __init__(
+        self, function: Callable[..., Any], name: str | None = None, stable: bool = True, exact: bool = False
+    ):
         self.function = function
         self.stable = stable
+        self.exact = exact
         self.named = name is not None
         self.name = safe_name(name) if name is not None else function_name(function)
         self.variants: dict[Any, list[Variant]] = {}
@@ -120,7 +147,7 @@ class Specialised:
                         return plain[0](*args)
         if named:
             args = self._positional(args, named)
-        key, arrays = signature(args)
+        key, arrays = signature(args, self.exact)
         variant = self.variant(key, arrays, args)
         self._note_plain(args, variant, len(self.variants[key]))
         program = variant.program
@@ -159,12 +186,12 @@ class Specialised:
             return self._trace(*args)
 
     def _trace(self, *args: Any) -> Variant:
-        key, _ = signature(args)
-        found = trace(self.function, as_inputs(args))
+        key, _ = signature(args, self.exact)
+        found = trace(self.function, args if self.exact else as_inputs(args), self.exact)
         self.traces += 1
         program = build(found, self.name if self.named else None, stable=self.stable)
         example = [containers.tree_map(lambda x: 0.0 if is_array(x) else x, a) for a in as_inputs(args)]
-        if program.guards is None and all(a.default is None for a in program.arguments):
+        if program.kernels is None and program.guards is None and all(a.default is None for a in program.arguments):
             program = self.programs.setdefault(program.source, program)
         else:
             self.programs[f"{program.source}#{self.traces}"] = program
@@ -188,7 +215,7 @@ class Specialised:
         if not all(a.__class__ is np.ndarray or a.__class__ is np.float64 for a in args):
             return
         key = tuple(part for a in args for part in (a.dtype, a.shape))
-        bare = variants == 1 and made.guards is None and not made.live
+        bare = variants == 1 and made.guards is None and not made.live and not self.exact
         if bare and made.program.structure == containers.LEAF:
             self._plain[key] = (made.program.function, made.surroundings)
         else:
@@ -207,7 +234,7 @@ class Specialised:
 
     def _for_other_sizes(self, variant: Variant) -> Compiled:
         program = variant.program
-        if self.function is None or program.trace is None:
+        if self.function is None or program.trace is None or self.exact:
             return program
         with collection_paused():
             sizes = fixed_sizes(self.function, variant.example, program.trace)
@@ -242,7 +269,7 @@ class Specialised:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.function = None  # type: ignore[assignment]
-        self.stable = True
+        self.stable, self.exact = True, False
         self.named = True
         self.name = state["name"]
         self.programs = {}
@@ -254,8 +281,14 @@ class Specialised:
         self.__doc__ = None
 
 
-def signature(args: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """A hashable key of the arguments (dtypes, shapes, everything static) and the arrays among them."""
+def signature(args: Sequence[Any], exact: bool = False) -> tuple[Any, list[Any]]:
+    """A hashable key of the arguments (dtypes, shapes, everything static) and the arrays among them.
+
+    ``exact``: also how arrays lie in memory, on which sums of float32 depend, and the default dtype; and a number is no
+    array, as it has no dtype.
+    """
+    if exact:
+        return _signature_of_bits(args)
     key: list[Any] = []
     arrays: list[Any] = []
     for arg in args:
@@ -275,6 +308,24 @@ def signature(args: Sequence[Any]) -> tuple[Any, list[Any]]:
                 key.append((leaf.__class__, _static(leaf)))
     if not arrays and args:
         return signature(as_inputs(args))
+    return tuple(key), arrays
+
+
+def _signature_of_bits(args: Sequence[Any]) -> tuple[Any, list[Any]]:
+    key: list[Any] = [get_default_dtype()]
+    arrays: list[Any] = []
+    for arg in args:
+        leaves, structure = ((arg,), containers.LEAF) if isinstance(arg, ARRAYS) else containers.flatten(arg)
+        if structure != containers.LEAF:
+            key.append(structure)
+        for leaf in leaves:
+            if isinstance(leaf, ARRAYS):
+                array = leaf._value if isinstance(leaf, Recorded) else leaf
+                arrays.append(array)
+                key.append((array.dtype, array.shape, array.strides))
+            else:
+                # -0.0 is not 0.0, though they are equal.
+                key.append((leaf.__class__, repr(leaf) if isinstance(leaf, (float, complex)) else _static(leaf)))
     return tuple(key), arrays
 
 

@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.transforms import transform_of
+from symgrad.compiler.verbatim import Verbatim, verbatim_number
 from symgrad.dtypes import is_floating
 from symgrad.errors import CompileError, NameProblem
 from symgrad.formula.term import Term, as_term, symbol
 from symgrad.tape import containers
 from symgrad.tape.formulas.names import check_name
 from symgrad.tape.formulas.reading import Reading
-from symgrad.tape.graph import Source
+from symgrad.tape.graph import Source, sequence
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.watch import Watch
@@ -74,6 +75,8 @@ class Trace:
     sizes      the size every letter stood for
     base       the trace this one is the derivative of, or None
     recorded   whether it was read from a tape, where nobody knows what is a derivative
+    exact      whether its terms are the tape's nodes as they are, for a program that rounds as they did
+    given      of an exact one: the values of the results, until its program has been compared with them
     """
 
     def __init__(self, name: str) -> None:
@@ -87,12 +90,14 @@ class Trace:
         self.sizes: dict[str, int] = {}
         self.base: Trace | None = None
         self.recorded = False
+        self.exact = False
+        self.given: list[Any] = []
 
     def derived(self, name: str, outputs: Sequence[Output], structure: Any) -> Trace:
         """A trace with the same inputs and other outputs."""
         made = Trace(name)
         made.inputs, made.constants, made.arguments = self.inputs, self.constants, self.arguments
-        made.guards, made.sizes = self.guards, self.sizes
+        made.guards, made.sizes, made.exact = self.guards, self.sizes, self.exact
         made.outputs, made.structure = list(outputs), structure
         made.base = self
         return made
@@ -121,9 +126,12 @@ def safe_name(name: str) -> str:
     return name
 
 
+ARRAYS = (Recorded, np.ndarray, np.generic)
+
+
 def is_array(value: Any) -> bool:
     """Whether a leaf of the arguments becomes an input of the program; other leaves are static."""
-    return isinstance(value, (Recorded, np.ndarray, np.generic, float, complex)) and not isinstance(value, bool)
+    return isinstance(value, (*ARRAYS, float, complex)) and not isinstance(value, bool)
 
 
 def array_of(value: Any) -> Any:
@@ -168,16 +176,18 @@ def fixed(sizes: Iterable[int]) -> Iterator[None]:
         _FIXED.reset(token)
 
 
-def trace(function: Callable[..., Any], args: Sequence[Any]) -> Trace:
-    """Run ``function`` on tensors made of ``args`` and read what it did.
+def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False) -> Trace:
+    """Run ``function`` on tensors made of ``args`` and read what it did; ``exact``: node by node, and no formulas.
 
     Raises ``CompileError`` when it did something that no program can repeat.
     """
     transform = transform_of(function)
-    if transform is not None:
+    if transform is not None and not exact:
         return transform.traced(args)
     made = Trace(function_name(function))
-    watch = Watch()
+    made.exact = exact
+    start = next(sequence)
+    watch = Watch(everything=exact)
     tensors: list[Any] = []
     names: list[str] = []
     call_args = []
@@ -185,7 +195,7 @@ def trace(function: Callable[..., Any], args: Sequence[Any]) -> Trace:
         leaves, structure = containers.flatten(arg)
         row, mine = [], []
         for name, leaf in zip(containers.paths(structure, stem), leaves, strict=True):
-            if not is_array(leaf):
+            if not (isinstance(leaf, ARRAYS) if exact else is_array(leaf)):
                 row.append(leaf)
                 continue
             tensor = _input_tensor(leaf, safe_name(name))
@@ -201,7 +211,7 @@ def trace(function: Callable[..., Any], args: Sequence[Any]) -> Trace:
     if watch.problems:
         raise CompileError(f"{made.name}() cannot be compiled: {watch.problems[0]}.")
     leaves, made.structure = containers.flatten(result)
-    _read(made, tensors, names, leaves, watch)
+    _read(made, tensors, names, leaves, watch, start)
     return made
 
 
@@ -212,7 +222,9 @@ def _input_tensor(leaf: Any, name: str) -> Any:
     return tensor
 
 
-def _read(made: Trace, tensors: Sequence[Any], names: Sequence[str], results: Sequence[Any], watch: Watch) -> None:
+def _read(
+    made: Trace, tensors: Sequence[Any], names: Sequence[str], results: Sequence[Any], watch: Watch, start: int
+) -> None:
     results = [plain(Tensor, r) if isinstance(r, np.ndarray) else r for r in results]
     for r in results:
         if not isinstance(r, (Recorded, bool, int, float, complex, np.generic)):
@@ -224,23 +236,27 @@ def _read(made: Trace, tensors: Sequence[Any], names: Sequence[str], results: Se
     roots = [o for o in outs if not isinstance(o, (bool, int, float, complex, np.generic))]
     roots += [t.edge() for t in tensors] + [r.edge for r in watch.reads]
     given = {id(t): name for t, name in zip(tensors, names, strict=True)}
-    reading = Reading(roots, given, fixed=_FIXED.get())
+    reading = Verbatim(roots, given, start) if made.exact else Reading(roots, given, fixed=_FIXED.get())
     made.sizes = {letter: n for n, letter in reading.letters.items()}
     made.inputs = [Input(name, reading[t.edge()], t._value) for t, name in zip(tensors, names, strict=True)]
     made.constants = constants_of(reading, {i.term for i in made.inputs})
     for r, out in zip(results, outs, strict=True):
         made.outputs.append(_output(reading, r, out))
+    if made.exact:
+        made.given = [array_of(r) if isinstance(r, ARRAYS) else r for r in results]
     for read in watch.reads:
         made.guards.append((reading[read.edge], read.seen, read.how))
 
 
-def _output(reading: Reading, result: Any, out: Any) -> Output:
+def _output(reading: Reading | Verbatim, result: Any, out: Any) -> Output:
     if isinstance(result, Recorded):
         return Output(reading[out], result._value.dtype)
+    if isinstance(reading, Verbatim):
+        return Output(verbatim_number(out), np.asarray(out).dtype)
     return Output(as_term(out), np.asarray(out).dtype)
 
 
-def constants_of(reading: Reading, known: set[Term]) -> list[Input]:
+def constants_of(reading: Reading | Verbatim, known: set[Term]) -> list[Input]:
     """The leaves of a reading that are not in ``known``, with the values they have."""
     found = []
     for leaf in reading.leaves:

@@ -248,6 +248,17 @@ class Op:
             return self.kernel(g, x)
         return self(g, x)
 
+    def chosen(self, dtype: Any) -> Rule:
+        """The kernel that runs when the first operand has this dtype, which is not half precision."""
+        return self.kernel if self.single is None or dtype.char not in SINGLE else self.single
+
+    def of_number(self, x: Any) -> Any:
+        """The op on one float64 without axes, by ``scalar``; where ``math`` raises, NumPy has inf or nan."""
+        try:
+            return _f64(self.scalar(x))  # type: ignore[misc]
+        except (ValueError, OverflowError):
+            return self.kernel(x)
+
     def in_float32(self, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
         """The kernel on float16 or bfloat16: computed in float32 and rounded once, as in torch."""
         if self.half is not None:

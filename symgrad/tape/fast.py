@@ -64,7 +64,7 @@ def _watched(tensor: Any) -> bool:
 def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
     """The fast path of an op of one argument."""
     new, kernel, scalar = cls.__new__, op.kernel, op.scalar or op.kernel
-    careful, single = _set_aside(op), op.single
+    careful, single, alone = _set_aside(op), op.single, op.scalar is not None
     plans: Any = None
     expected = cls
 
@@ -96,7 +96,7 @@ def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
                 except AutogradError:  # a view that lost its history: an error, but for what has no derivative
                     return apply(cls, op, (input,), {})
             if dtype is float64 or dtype.char not in careful:
-                v = kernel(x)
+                v = kernel(x) if shape or not alone or dtype is not float64 else op.of_number(x)
             elif single is not None and dtype is float32:
                 v = single(x)
             else:

@@ -20,9 +20,9 @@ def arranged(out: Any, operands: Any) -> Any:
     NumPy orders them row by row where operands disagree, and some kernels put axes along which the one operand is
     repeated inside.
     """
-    strides = [_strides(x, out.shape) for x in operands if isinstance(x, np.ndarray) and x.ndim > 1]
     if all(x.flags.c_contiguous for x in operands if isinstance(x, np.ndarray)):
         return out
+    strides = [_strides(x, out.shape) for x in operands if isinstance(x, np.ndarray) and x.ndim > 1]
     inward = [k for k in reversed(range(out.ndim)) if out.shape[k] > 1]  # the axis of the shortest step comes first
     for i in range(1, len(inward)):
         at = i

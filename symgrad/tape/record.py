@@ -42,7 +42,7 @@ from symgrad.tape.memory.versions import Given, changes, note_scalar, storage
 from symgrad.tape.memory.views import View, inferred, note_view
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import NODES, observed
-from symgrad.tape.watching.watch import WATCH, note_constant
+from symgrad.tape.watching.watch import WATCH, note_constant, watches_everything
 
 _ARRAYS = (np.ndarray, np.generic)
 _SMALL = 4096
@@ -231,7 +231,7 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
         elif arg.__class__ is float or arg.__class__ is int:
             values.append(arg)
         else:
-            values.append(_of_constant(op, arg, i))
+            values.append(as_operand(op, arg, i))
             if isinstance(arg, np.generic) and values[i] is not arg:
                 args = (*args[:i], values[i], *args[i + 1 :])
     _reject_strangers(op, values)
@@ -239,20 +239,15 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
         raise wrong
     if op.factor:
         args = _determined(args, values)
-    values = _promoted(op, values)
+    values = promoted(op, values)
     cuts = op.view is not None and isinstance(args[0], Recorded)
     if cuts:
         values[0] = args[0]._array()
     try:
-        out = op.view(*values, **params) if cuts else _computed(op, values, params)  # type: ignore[misc]
+        out, shared = evaluated(op, values, params, cuts)
     except (ValueError, TypeError, IndexError, np.linalg.LinAlgError) as error:
         raise explain(op, args, error) from error
-    if out.__class__ is np.ndarray and out.ndim > 1 and not cuts:
-        out = arranged(out, values) if op.entrywise or op.layout == "kept" else laid_out(op.layout, out)
-    shared = out.__class__ is np.ndarray and _shared(out, values)
-    if shared and not cuts and not op.shares:
-        out = out.copy(kept_order(out))  # as torch: of what is repeated in memory row by row
-    made = _made(cls, op, out if shared else scalarised(out), args, values, params, mask, keep)
+    made = _made(cls, op, out, args, values, params, mask, keep)
     if MODE.inferred:
         _of_inferred(op, args, params, made, shared and (cuts or op.shares is True))
     if shared and cuts and not (MODE.inferred and inferred(args[0])):
@@ -262,7 +257,22 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     return made
 
 
-def _of_constant(op: Op, arg: Any, place: int) -> Any:
+def evaluated(op: Op, values: list[Any], params: dict[str, Any], cuts: bool) -> tuple[Any, bool]:
+    """What ``op`` gives for operands in their common dtype, and whether it lies in the memory of one of them.
+
+    ``cuts``: the op shows a part of the first operand, which is an array.  Programs that round as eager calls call this
+    as well, so nothing else may decide on a digit.
+    """
+    out = op.view(*values, **params) if cuts else _computed(op, values, params)  # type: ignore[misc]
+    if out.__class__ is np.ndarray and out.ndim > 1 and not cuts:
+        out = arranged(out, values) if op.entrywise or op.layout == "kept" else laid_out(op.layout, out)
+    if out.__class__ is not np.ndarray or not _shared(out, values):
+        return scalarised(out), False
+    # As torch: of what is repeated in memory row by row.
+    return out if cuts or op.shares else out.copy(kept_order(out)), True
+
+
+def as_operand(op: Op, arg: Any, place: int) -> Any:
     """What an op computes with where an argument is no tensor; NumPy's scalars count as Python's numbers."""
     if isinstance(arg, (Constant, Fraction, NamedFloat, Measure)):
         return float(arg)
@@ -381,6 +391,8 @@ def _computed(op: Op, values: list[Any], params: dict[str, Any]) -> Any:
             return op.in_float32(values, params)
     if op.single is not None and getattr(values[0], "dtype", float64).char in SINGLE:
         return op.single(*values, **params)
+    if op.scalar is not None and shape_of(values[0]) == () and getattr(values[0], "dtype", None) is float64:
+        return op.of_number(values[0])
     try:
         return op.kernel(*values, **params)
     except OverflowError:
@@ -401,7 +413,7 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
         claimed = _claimed(op, args)
         if claimed:
             return _as_claimed(cls, op, out, args, values, params, mask, claimed)
-    if not keep:
+    if not keep and not (WATCH.count and watches_everything()):
         return noted(plain(cls, out), op, args, params)
     watched = False
     if MODE.exceptional and not MODE.local.enabled:
@@ -513,7 +525,7 @@ def _cast(value: Any, dtype: Any) -> Any:
     return value.astype(dtype, order=kept_order(value))[()]
 
 
-def _promoted(op: Op, values: list[Any]) -> list[Any]:
+def promoted(op: Op, values: list[Any]) -> list[Any]:
     """Operands in their common dtype by torch's rules; Python numbers stay weak."""
     if op.kind == "primitive" and not op.together:
         if op.dtypes == "float" and values and getattr(values[0], "dtype", float64).kind in "bui":

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from symgrad.tape.observers import step_aside, step_back
 from symgrad.tape.threads import ThreadState
 from symgrad.tape.watching.looks import note_look
 
@@ -34,9 +35,14 @@ class Read:
 
 
 class Watch:
-    """Context in which reads of values and constants are noted."""
+    """Context in which reads of values and constants are noted.
 
-    def __init__(self) -> None:
+    ``everything``: what is computed of constants alone is recorded, too, and reads of constants are noted: they may be
+    other ones when the program runs.
+    """
+
+    def __init__(self, everything: bool = False) -> None:
+        self.everything = everything
         self.reads: list[Read] = []
         self.kept: list[Any] = []
         self.inputs: set[int] = set()
@@ -44,6 +50,8 @@ class Watch:
 
     def __enter__(self) -> Self:
         WATCH.local.stack.append(self)
+        if self.everything:
+            step_aside()
         with _LOCK:
             WATCH.count += 1
         return self
@@ -52,6 +60,8 @@ class Watch:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         WATCH.local.stack.pop()
+        if self.everything:
+            step_back()
         with _LOCK:
             WATCH.count -= 1
 
@@ -79,12 +89,17 @@ def watching() -> Watch | None:
     return stack[-1] if stack else None
 
 
+def watches_everything() -> bool:
+    """Whether what is made of constants is to be recorded."""
+    return any(watch.everything for watch in WATCH.local.stack)
+
+
 def note_read(tensor: Any, how: str) -> None:
     """A value left the tape: ``how`` is the method that was used."""
     if how in CHOICES and (tensor._node is not None or tensor._requires_grad):
         note_look(tensor, how)
     for watch in WATCH.local.stack:
-        if tensor._node is not None or id(tensor) in watch.inputs:
+        if tensor._node is not None or id(tensor) in watch.inputs or watch.everything:
             watch.reads.append(Read(tensor, how))
 
 
