@@ -1,0 +1,222 @@
+"""A jitted function never changes a bit: every op of the table, and random programs, eager and hot."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.compiler.specialise import same_bits
+from symgrad.op import TABLE
+from symgrad.tape import containers
+from tests.optable.laws import is_data
+from tests.optable.samples import cases, make_case
+
+REAL = ("float64", "float32", "float16")
+COMPLEX = ("complex128", "complex64")
+SMALL = {"float16": "float32", "complex64": "complex128"}
+CASES = [(d, *c) for d in REAL for c in cases()] + [(d, *c) for d in COMPLEX for c in cases(complex_too=True)]
+NAMES = sorted({(dtype, name) for dtype, name, _ in CASES})
+
+
+def leaves(result: Any) -> list[Any]:
+    return [r._value if isinstance(r, sg.Tensor) else r for r in containers.flatten(result)[0]]
+
+
+def check(f: Any, rows: list[list[Any]], compiled: bool = True, what: Any = "", **options: Any) -> Any:
+    """The function on every row of arguments, eagerly and as jit runs it; the first row makes the program."""
+    hot = sg.jit(f, after=0, **options)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for k, row in enumerate([rows[0], *rows]):
+            try:
+                want = f(*[sg.as_tensor(a) if isinstance(a, (np.ndarray, np.generic)) else a for a in row])
+            except Exception as error:  # noqa: BLE001
+                with pytest.raises(type(error).__mro__[1]) as raised:
+                    hot(*row)
+                assert str(raised.value) == str(error), what
+                continue
+            got = hot(*row)
+            want = sg.as_tensor(want) if isinstance(want, (np.ndarray, np.generic)) else want
+            assert type(got) is type(want), (what, k)
+            for a, b in zip(leaves(want), leaves(got), strict=True):
+                assert same_bits(a, b), (what, k, a, b, hot.stats(), hot.source if hot.compiled.variants else "")
+    assert not compiled or hot.stats()["compiled"], (what, hot.stats())
+    return hot
+
+
+def variants(array: Any) -> list[Any]:
+    """The array, and others of its shape: turned around, and a little larger."""
+    moved = array[::-1].copy() if array.ndim else array
+    if array.dtype.kind in "fc" and array.ndim < 2:
+        moved = (moved * array.dtype.type(0.8125)).astype(array.dtype)
+    return [array, moved]
+
+
+@pytest.mark.parametrize(("dtype", "name"), NAMES)
+def test_ops(dtype: str, name: str) -> None:
+    op = TABLE[name]
+    for known, k in [c[1:] for c in CASES if c[0] == dtype and c[1] == name]:
+        args, params = make_case(known, k, dtype=np.dtype(SMALL.get(dtype, dtype)).type)
+        small = np.dtype(dtype)
+        wide = "fc" if small.kind == "c" else "f"
+        args = [a.astype(small) if is_data(a) and a.dtype.kind in wide and dtype in SMALL else a for a in args]
+        arrays = [a for a in args if is_data(a)]
+
+        def f(*xs: Any, args: Any = args, params: Any = params) -> Any:
+            rest = iter(xs)
+            return op(*(next(rest) if is_data(a) else a for a in args), **params)
+
+        rows = [list(row) for row in zip(*map(variants, arrays), strict=True)] or [[]]
+        check(f, rows, False, (dtype, name, k))
+        if op.kind == "elementwise" and all(a.ndim for a in arrays):
+            points = [[a.ravel()[j] for a in arrays] for j in range(min(a.size for a in arrays))][:4]
+            check(f, points, False, (dtype, name, k, "0-d"))
+
+
+# ---------------------------------------------------------------------------------------------- random programs
+
+UNARY = [
+    *("exp", "tanh", "sigmoid", "sin", "cos", "log1p", "erf", "square", "abs", "sqrt", "neg", "rsqrt", "expm1", "floor"),
+    *("softplus", "silu", "gelu", "elu", "selu", "mish", "softsign", "relu", "log_sigmoid", "lgamma", "digamma", "asinh"),
+]
+FUNCTIONS = {name: getattr(sg, name, None) or getattr(sg.nn.functional, name, None) for name in UNARY}
+CASTS = ("float16", "float32", "float64")
+
+
+class Program:
+    """A function of random steps; the same steps at every call, but for its branches."""
+
+    def __init__(self, seed: int, outside: Any):
+        self.seed = seed
+        self.outside = outside
+        self.wants = np.random.default_rng(seed).integers(0, 4)
+
+    def __call__(self, x: Any, y: Any) -> Any:
+        rng = np.random.default_rng([self.seed, 1])
+        values = [x, y]
+        for _ in range(int(rng.integers(3, 9))):
+            a, b = (values[int(k)] for k in rng.integers(0, len(values), 2))
+            made = STEPS[int(rng.integers(0, len(STEPS)))](a, b, rng, self)
+            values.append(made if made.dtype.kind == "f" else made.to(x.dtype))
+        kept = values[-1] if self.wants else {"a": values[-1], "b": [values[-2], values[-3]]}
+        return kept.sum() if self.wants == 1 else kept
+
+
+def power(a: Any, b: Any, rng: Any, program: Program) -> Any:
+    return sg.abs(a) ** [2, 3, 0.5, 1.7, -1, -0.5, 2.0][int(rng.integers(0, 7))]
+
+
+def arithmetic(a: Any, b: Any, rng: Any, program: Program) -> Any:
+    k = int(rng.integers(0, 8))
+    if k < 3:
+        return [a + 0.1, 2 * a, a / 3][k]
+    other = b if b.shape == a.shape else b.mean()
+    return [a + other, a - other, a * other, a / (other * other + 1), sg.where(a > other, a, other)][k - 3]
+
+
+def smooth(a: Any, b: Any, rng: Any, program: Program) -> Any:
+    names = [name for name in UNARY if FUNCTIONS[name] is not None]
+    return FUNCTIONS[names[int(rng.integers(0, len(names)))]](a)
+
+
+def reduced(a: Any, b: Any, rng: Any, program: Program) -> Any:
+    k = int(rng.integers(0, 9))
+    dim = int(rng.integers(0, a.ndim)) if a.ndim else 0
+    if k == 8 and a.ndim > 1:
+        return a.T @ a
+    if not a.ndim:
+        return a * b.sum()
+    names = ["sum", "mean", "logsumexp", "amax", "cumsum", "softmax", "norm", "var", "log_softmax"]
+    out = getattr(a, names[k])
+    return out(dim=dim)
+
+
+def shaped(a: Any, b: Any, rng: Any, program: Program) -> Any:
+    k = int(rng.integers(0, 6))
+    if not a.ndim:
+        return a.reshape(1)
+    return [a.reshape(-1), a.T if a.ndim == 2 else a.flip(0), a[..., 0], a.unsqueeze(0), a[1:], sg.cat([a, a])][k]
+
+
+def branched(a: Any, b: Any, rng: Any, program: Program) -> Any:
+    return a * 0.3 if a.sum() > 0.3 else sg.exp(-abs(a))
+
+
+def looked(a: Any, b: Any, rng: Any, program: Program) -> Any:
+    return a * int(sg.nan_to_num(a.sum(), 0, 1, -1).clamp(-3, 3).item())
+
+
+def in_place(a: Any, b: Any, rng: Any, program: Program) -> Any:
+    made = a.clone()
+    if rng.integers(0, 2) and made.ndim and made.shape[0]:
+        made[0] = b.mean().to(made.dtype)
+        return made.mul_(1.1)
+    made.add_(0.7)
+    return made.exp_() if rng.integers(0, 2) else made.tanh()
+
+
+def unrecorded(a: Any, b: Any, rng: Any, program: Program) -> Any:
+    with sg.no_grad():
+        made = sg.tanh(a) * 3
+    return made + a.detach()
+
+
+def hooked(a: Any, b: Any, rng: Any, program: Program) -> Any:
+    made = a * 1.5
+    if made.requires_grad:
+        made.register_hook(lambda g: g * 2)
+    return made
+
+
+def outer(a: Any, b: Any, rng: Any, program: Program) -> Any:
+    return a * (program.outside * 1.3).sum()
+
+
+def cast(a: Any, b: Any, rng: Any, program: Program) -> Any:
+    return a.to(getattr(sg, CASTS[int(rng.integers(0, 3))]))
+
+
+def lerped(a: Any, b: Any, rng: Any, program: Program) -> Any:
+    return sg.lerp(a, a * 0.5 + 1, [0.3, 0.6][int(rng.integers(0, 2))])
+
+
+STEPS = [
+    *(smooth, smooth, smooth, arithmetic, arithmetic, arithmetic, power, reduced, reduced, shaped, branched, looked),
+    *(in_place, unrecorded, hooked, outer, cast, lerped),
+]
+
+
+def random_program(seed: int, grad: bool = False, **options: Any) -> Any:
+    rng = np.random.default_rng([seed, 2])
+    outside = sg.tensor(rng.standard_normal(3))
+    program = Program(seed, outside)
+
+    def f(x: Any, y: Any) -> Any:
+        return program(x, y)
+
+    shapes = [(), (3,), (2, 3), (7,), (4, 40), (3, 1)]
+    rows = []
+    for _ in range(2):
+        shape = shapes[int(rng.integers(0, len(shapes)))]
+        other = shapes[int(rng.integers(0, len(shapes)))] if rng.integers(0, 2) else shape
+        dtype = np.dtype(["float64", "float32", "float32", "float16"][int(rng.integers(0, 4))])
+        for _ in range(2):
+            x, y = (np.asarray(rng.standard_normal(s)).astype(dtype) for s in (shape, other))
+            rows.append([x.T.copy().T if rng.integers(0, 2) else x, y if rng.integers(0, 2) or y.ndim else y[()]])
+    rows += rows[:2]
+    return check(f, rows, False, seed, **options)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_programs(seed: int) -> None:
+    random_program(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(60, 600))
+def test_more_programs(seed: int) -> None:
+    random_program(seed)
