@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.specialise import VARIANTS, Specialised, Variant, same_bits, signature
+from symgrad.compiler.trace import ARRAYS
 from symgrad.errors import ArgumentError, CompileError, SymgradError
 from symgrad.ops.rules.kinks import usual
 from symgrad.tape import containers
@@ -63,11 +64,14 @@ class Jitted:
         except Exception:  # noqa: BLE001  (eagerly it fails with the words for it)
             return self._eagerly(args, named)
         self._stats["compiled"] += 1
+        if program.structure == containers.LEAF:
+            return _as_tensor(leaves[0])
         return containers.unflatten(program.structure, iter([_as_tensor(leaf) for leaf in leaves]))
 
     @staticmethod
     def _leaves(variant: Variant, arrays: list[Any]) -> Any:
-        out = variant.program.function(*arrays, **{a.name: t._value for a, t in variant.live})
+        live = {a.name: t._value for a, t in variant.live} if variant.live else {}
+        out = variant.program.function(*arrays, **live)
         return out if len(variant.program.results) > 1 else (out,)
 
     def _row(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -76,7 +80,8 @@ class Jitted:
     @staticmethod
     def _differentiated(args: tuple[Any, ...], named: dict[str, Any]) -> bool:
         """Tensors that are followed need the tape; their calls stay eager."""
-        leaves, _ = containers.flatten((args, named))
+        simple = not named and all(isinstance(a, ARRAYS) for a in args)
+        leaves = args if simple else containers.flatten((args, named))[0]
         enabled = is_grad_enabled()
         for leaf in leaves:
             if isinstance(leaf, Recorded):

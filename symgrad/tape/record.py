@@ -244,9 +244,10 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     if cuts:
         values[0] = args[0]._array()
     try:
-        out, shared = evaluated(op, values, params, cuts)
+        out = op.view(*values, **params) if cuts else computed(op, values, params)  # type: ignore[misc]
     except (ValueError, TypeError, IndexError, np.linalg.LinAlgError) as error:
         raise explain(op, args, error) from error
+    out, shared = finished(op, out, values, cuts)
     made = _made(cls, op, out, args, values, params, mask, keep)
     if MODE.inferred:
         _of_inferred(op, args, params, made, shared and (cuts or op.shares is True))
@@ -257,17 +258,17 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     return made
 
 
-def evaluated(op: Op, values: list[Any], params: dict[str, Any], cuts: bool) -> tuple[Any, bool]:
-    """What ``op`` gives for operands in their common dtype, and whether it lies in the memory of one of them.
+def finished(op: Op, out: Any, values: Any, cuts: bool) -> tuple[Any, bool]:
+    """What the kernel gave as the value of a tensor, and whether it lies in the memory of an operand.
 
-    ``cuts``: the op shows a part of the first operand, which is an array.  Programs that round as eager calls call this
-    as well, so nothing else may decide on a digit.
+    ``cuts``: it is the part of the first operand that the op shows.
     """
-    out = op.view(*values, **params) if cuts else _computed(op, values, params)  # type: ignore[misc]
-    if out.__class__ is np.ndarray and out.ndim > 1 and not cuts:
+    if out.__class__ is not np.ndarray:
+        return out, False
+    if out.ndim > 1 and not cuts:
         out = arranged(out, values) if op.entrywise or op.layout == "kept" else laid_out(op.layout, out)
-    if out.__class__ is not np.ndarray or not _shared(out, values):
-        return scalarised(out), False
+    if not _shared(out, values):
+        return out if out.ndim else out[()], False
     # As torch: of what is repeated in memory row by row.
     return out if cuts or op.shares else out.copy(kept_order(out)), True
 
@@ -384,7 +385,7 @@ def as_leaves(tensors: Iterable[Any]) -> Iterator[None]:
             tensor._requires_grad = False
 
 
-def _computed(op: Op, values: list[Any], params: dict[str, Any]) -> Any:
+def computed(op: Op, values: list[Any], params: dict[str, Any]) -> Any:
     """What the kernel for the operands' precision gives."""
     for value in values:
         if isinstance(value, _ARRAYS) and value.dtype.char in NARROW:

@@ -20,7 +20,7 @@ from symgrad.formula.term import NUMBER, SYMBOL, Term, frozen
 from symgrad.kernels import kept_order
 from symgrad.op import Op
 from symgrad.tape.layout import arranged
-from symgrad.tape.record import evaluated, promoted
+from symgrad.tape.record import computed, finished, promoted
 
 OPERATORS: dict[Any, str] = {
     operator.add: "({} + {})",
@@ -140,12 +140,12 @@ def _leading(term: Term) -> Any:
 
 def _alone(term: Term) -> Callable[..., Any]:
     """What runs for operands that come as they must: the kernel itself where nothing is to be done after it."""
-    op = term.op
+    op, params = term.op, term.params
     kernel = op.chosen(_leading(term))
-    if not op.entrywise or term.params or not (isinstance(kernel, np.ufunc) or kernel in OPERATORS):
-        return stepwise(op, term.params, cast=False)
     if op.scalar is not None and not term.ndim and term.dtype == float64:
         return op.of_number
+    if not op.entrywise or params or not (isinstance(kernel, np.ufunc) or kernel in OPERATORS):
+        return lambda *xs: finished(op, kernel(*xs, **params), xs, False)[0]
     if term.ndim < 2:
         return kernel
 
@@ -155,14 +155,15 @@ def _alone(term: Term) -> Callable[..., Any]:
     return laid
 
 
-def stepwise(op: Op, params: dict[str, Any], cast: bool = True) -> Callable[..., Any]:
+def stepwise(op: Op, params: dict[str, Any]) -> Callable[..., Any]:
     """What an eager call does to values, without its record."""
     cuts = op.view is not None
 
     def run(*xs: Any) -> Any:
-        values = promoted(op, list(xs)) if cast else list(xs)
+        values = promoted(op, list(xs))
         if cuts:
             values[0] = np.asarray(values[0])
-        return evaluated(op, values, params, cuts)[0]
+        out = op.view(*values, **params) if cuts else computed(op, values, params)  # type: ignore[misc]
+        return finished(op, out, values, cuts)[0]
 
     return run
