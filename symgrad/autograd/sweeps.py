@@ -47,7 +47,7 @@ from symgrad.tape.observers import RUNNING
 from symgrad.tape.record import Recorded, plain, recorded
 from symgrad.tape.threads import nested
 from symgrad.tape.watching.captured import transforming
-from symgrad.tape.watching.watch import WATCH, note_problem
+from symgrad.tape.watching.watch import WATCH, note_pass, note_problem
 from symgrad.tensor import Tensor
 from symgrad.tensor.facts import Shape
 
@@ -489,6 +489,7 @@ def grad(
     _check_targets(targets)
     if WATCH.count and WATCH.local.stack:
         create_graph = keep = True  # a tracer needs the pass on the tape
+        note_pass()
     seeds = _seeds(outs, gradients, create_graph)
     origin = Origin(outs, gradients)
     wanted = [root_of(t) for t in targets]

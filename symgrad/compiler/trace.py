@@ -18,7 +18,7 @@ import numpy as np
 
 from symgrad.compiler.transforms import transform_of
 from symgrad.compiler.verbatim import Verbatim, verbatim_number
-from symgrad.dtypes import is_floating
+from symgrad.dtypes import is_floating, is_narrow
 from symgrad.errors import CompileError, NameProblem
 from symgrad.formula.term import Term, as_term, symbol
 from symgrad.tape import containers
@@ -237,6 +237,8 @@ def _read(
     roots += [t.edge() for t in tensors] + [r.edge for r in watch.reads]
     given = {id(t): name for t, name in zip(tensors, names, strict=True)}
     reading = Verbatim(roots, given, start) if made.exact else Reading(roots, given, fixed=_FIXED.get())
+    if made.exact and watch.passes and any(is_narrow(t.dtype) for t in reading.terms.values()):
+        raise CompileError("its gradients in half precision round otherwise where a tracer looks on")
     made.sizes = {letter: n for n, letter in reading.letters.items()}
     made.inputs = [Input(name, reading[t.edge()], t._value) for t, name in zip(tensors, names, strict=True)]
     made.constants = constants_of(reading, {i.term for i in made.inputs})

@@ -36,8 +36,8 @@ class Op:
     kernel      NumPy function ``(*arrays, **params)``
     single      the kernel of float32 and complex64 operands, where torch's last digit needs another
     half        the same of float16 and bfloat16, where computing in float32 and rounding once is not what torch does
-    run         what is called on arrays: the kernel, or a choice between the two
-    scalar      the same for one Python float, where ``math`` is faster than NumPy on 0-d values
+    run         what is called on arrays: the kernel, or a choice between these and ``scalar``
+    scalar      the same for one Python float, where ``math`` is faster than NumPy: what float64 without axes runs
     vjps, jvps  per-input rules, or None where an input has no derivative
     partials    elementwise only: the derivative factor per input, ``(out, *inputs)``
     einsum      multilinear only: ``(*shapes, **params) -> (labels per input, labels of the output)``
@@ -214,7 +214,7 @@ class Op:
                 setattr(self, field, fields.pop(field, None))
         if fields:
             raise SymgradError(f"op {name!r}: unknown fields {sorted(fields)}; the fields are {Op.__slots__}.")
-        self.run = kernel if self.single is None else choosing(kernel, self.single)
+        self.run = kernel if self.single is None and self.scalar is None else choosing(self)
         self.refuses = by_kind(self.refuses)
         self.node = self.node or ("NotImplemented" if self.underived else title(name))
 
@@ -237,9 +237,9 @@ class Op:
     def of(self, x: Any) -> Any:
         """``self(x)`` for rules of the commonest ops: sooner where NumPy's doubles come, which run the kernel."""
         kind = x.__class__
-        if kind is _f64 or (kind is np.ndarray and x.dtype is float64):
-            return self.kernel(x)
-        return self(x)
+        if kind is _f64:
+            return self.kernel(x) if self.scalar is None else self.of_number(x)
+        return self.kernel(x) if kind is np.ndarray and x.ndim and x.dtype is float64 else self(x)
 
     def on(self, g: Any, x: Any) -> Any:
         """``self(g, x)`` for rules of the commonest ops, as :meth:`of`."""
@@ -349,12 +349,15 @@ def scales(x: Any, y: Any) -> bool:
     return bool(getattr(x, "ndim", 0)) and hasattr(y, "dtype") and not y.ndim
 
 
-def choosing(kernel: Rule, single: Rule) -> Rule:
-    """A kernel that leaves operands of single precision to another."""
+def choosing(op: Op) -> Rule:
+    """The kernel, where operands of single precision and single numbers are left to others."""
+    kernel, single, scalar = op.kernel, op.single, op.scalar
 
     def run(*xs: Any, **params: Any) -> Any:
         dtype = getattr(xs[0], "dtype", None)
-        return (single if dtype is not None and dtype.char in SINGLE else kernel)(*xs, **params)
+        if dtype is float64:
+            return op.of_number(*xs) if scalar is not None and not xs[0].ndim else kernel(*xs, **params)
+        return (kernel if single is None or dtype is None or dtype.char not in SINGLE else single)(*xs, **params)
 
     return run
 

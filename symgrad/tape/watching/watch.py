@@ -37,7 +37,7 @@ class Read:
 class Watch:
     """Context in which reads of values and constants are noted.
 
-    ``everything``: what is computed of constants alone is recorded, too, and reads of constants are noted: they may be
+    ``passes`` counts the backward passes; ``everything``: what is computed of constants alone is recorded, too, and reads of constants are noted: they may be
     other ones when the program runs.
     """
 
@@ -47,6 +47,7 @@ class Watch:
         self.kept: list[Any] = []
         self.inputs: set[int] = set()
         self.problems: list[str] = []
+        self.passes = 0
 
     def __enter__(self) -> Self:
         WATCH.local.stack.append(self)
@@ -107,6 +108,12 @@ def note_constant(tensor: Any) -> None:
     """A constant entered a graph; its value is needed when the graph becomes a program."""
     for watch in WATCH.local.stack:
         watch.kept.append(tensor)
+
+
+def note_pass() -> None:
+    """A backward pass begins, which is recorded because somebody watches."""
+    for watch in WATCH.local.stack:
+        watch.passes += 1
 
 
 def note_problem(text: str) -> None:
