@@ -38,7 +38,7 @@ from symgrad.tape.backward.siblings import siblings_of, together
 from symgrad.tape.backward.tether import held, loosen, tethered
 from symgrad.tape.formulas.origin import Origin, attach, settle
 from symgrad.tape.forward.dual import Dual, faced
-from symgrad.tape.graph import Labelled, Node, Parts
+from symgrad.tape.graph import Labelled, Node, Parts, sequence
 from symgrad.tape.memory.inplace import Invalid
 from symgrad.tape.memory.versions import note_change
 from symgrad.tape.memory.views import out_of_reach
@@ -487,9 +487,10 @@ def grad(
         return moved_gradients(grad, outs, asked, gradients, keep, options)
     _check(outs)
     _check_targets(targets)
-    if WATCH.count and WATCH.local.stack:
+    watched = WATCH.count > 0 and bool(WATCH.local.stack)
+    if watched:
         create_graph = keep = True  # a tracer needs the pass on the tape
-        note_pass()
+    began = next(sequence) if watched else 0
     seeds = _seeds(outs, gradients, create_graph)
     origin = Origin(outs, gradients)
     wanted = [root_of(t) for t in targets]
@@ -502,6 +503,8 @@ def grad(
 
     reachable = [edge for edge, t in zip(wanted, targets, strict=True) if not out_of_reach(t)]
     sweep = run_sweep(outs, seeds, reachable, keep, create_graph, origin, finish)
+    if watched:
+        note_pass(began, next(sequence))
     if origin.calls or sweep.calls:
         name_inside(origin, [*origin.calls, *sweep.calls])
     results: list[Any] = []

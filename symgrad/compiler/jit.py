@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.specialise import VARIANTS, Specialised, Variant, same_bits, signature
-from symgrad.compiler.trace import ARRAYS
+from symgrad.compiler.trace import ARRAYS, array_of
 from symgrad.errors import ArgumentError, CompileError, SymgradError
 from symgrad.ops.rules.kinks import usual
 from symgrad.tape import containers
@@ -136,6 +136,10 @@ class Jitted:
         wanted, trace.given = trace.given, []  # type: ignore[union-attr]
         with np.errstate(all="ignore"):
             found = self._leaves(made, signature(row, True)[1])
+            if trace.passes:  # type: ignore[union-attr]
+                # A pass is recorded while it is traced, and in the call that is repeated it is not.
+                results = self.function(*containers.tree_map(_as_tensor, row))
+                wanted = [array_of(r) for r in containers.flatten(results)[0]]
         return all(map(same_bits, wanted, found))
 
     def stats(self) -> dict[str, Any]:
@@ -159,12 +163,13 @@ def jit(function: Callable[..., Any] | None = None, *, after: int = 3, exact: bo
     run eagerly on the tape.  ``f.stats()`` tells what happened.
 
     A program runs the kernels of the eager call in the same order, so that no bit of a result changes when a function
-    gets hot: it does without the tape, and no more.  With ``exact=False`` it is the text that :func:`symgrad.compile`
-    writes, which is shorter where formulas can be rewritten, and rounds as NumPy does: functions of float32 arrays, which
-    run eagerly in float64 and are rounded once, and some of a single number may then differ in the last digit.
+    gets hot; it only does without the tape.  With ``exact=False`` it is the text that :func:`symgrad.compile` writes,
+    which is shorter where formulas can be rewritten, and rounds as NumPy does: functions of float32 arrays, which run
+    eagerly in float64 and are rounded once, and some of a single number may then differ in the last digit.
 
-    Python's numbers among the arguments are part of the signature, as they have no dtype; pass arrays or tensors for what
-    changes from call to call.  An exception inside of a program is raised by the function itself, which is run for it.
+    Python's numbers among the arguments are part of the signature, as they have no dtype; pass arrays or tensors for
+    what changes from call to call.  Where a program fails, the function itself runs, and raises what it raises.
+    Functions stay eager that change tensors in place which they did not compute, or take gradients in half precision.
 
     >>> import symgrad as sg, numpy as np
     >>> @sg.jit(after=1)

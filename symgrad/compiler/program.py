@@ -358,7 +358,7 @@ def write_exactly(trace: Trace, name: str) -> tuple[str, str, list[Any], dict[st
     order = target.order_of([o.term for o in trace.outputs])
     symbols = set(order)
     constants = [c for c in trace.constants if c.term in symbols]
-    writer = eager.Writer([*trace.inputs, *constants])
+    writer = eager.Writer([*trace.inputs, *constants], trace.raw)
     while name in writer.taken:
         name += "_"
     taken = {*writer.taken, *(t.op.name for t in order), name}

@@ -104,9 +104,7 @@ def same_bits(a: Any, b: Any) -> bool:
 class Specialised:
     """A function compiled for the signatures it is called with; see :func:`symgrad.compile`."""
 
-    def __init__(
-        self, function: Callable[..., Any], name: str | None = None, stable: bool = True, exact: bool = False
-    ):
+    def __init__(self, function: Callable[..., Any], name: str | None = None, stable: bool = True, exact: bool = False):
         self.function = function
         self.stable = stable
         self.exact = exact

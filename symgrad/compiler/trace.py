@@ -25,9 +25,10 @@ from symgrad.tape import containers
 from symgrad.tape.formulas.names import check_name
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import Source, sequence
+from symgrad.tape.memory.inplace import WATCHERS
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
-from symgrad.tape.watching.watch import Watch
+from symgrad.tape.watching.watch import Watch, note_problem
 from symgrad.tensor import Tensor
 
 TAKEN = {"np", "math"}
@@ -76,6 +77,7 @@ class Trace:
     base       the trace this one is the derivative of, or None
     recorded   whether it was read from a tape, where nobody knows what is a derivative
     exact      whether its terms are the tape's nodes as they are, for a program that rounds as they did
+    raw        of an exact one: the terms of backward passes, which ran on arrays; ``passes`` counts them
     given      of an exact one: the values of the results, until its program has been compared with them
     """
 
@@ -91,13 +93,15 @@ class Trace:
         self.base: Trace | None = None
         self.recorded = False
         self.exact = False
+        self.raw: set[Term] = set()
+        self.passes = 0
         self.given: list[Any] = []
 
     def derived(self, name: str, outputs: Sequence[Output], structure: Any) -> Trace:
         """A trace with the same inputs and other outputs."""
         made = Trace(name)
         made.inputs, made.constants, made.arguments = self.inputs, self.constants, self.arguments
-        made.guards, made.sizes, made.exact = self.guards, self.sizes, self.exact
+        made.guards, made.sizes, made.exact, made.raw = self.guards, self.sizes, self.exact, self.raw
         made.outputs, made.structure = list(outputs), structure
         made.base = self
         return made
@@ -206,13 +210,30 @@ def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False
             row.append(tensor)
         made.arguments.append((mine, structure))
         call_args.append(containers.unflatten(structure, iter(row)))
-    with watch, enable_grad():
+    with watch, enable_grad(), _changes_seen() if exact else contextlib.nullcontext():
         result = function(*call_args)
     if watch.problems:
         raise CompileError(f"{made.name}() cannot be compiled: {watch.problems[0]}.")
     leaves, made.structure = containers.flatten(result)
     _read(made, tensors, names, leaves, watch, start)
     return made
+
+
+@contextlib.contextmanager
+def _changes_seen() -> Iterator[None]:
+    """Changes in place are looked at, whether a program of the tape's nodes makes them with the same digits."""
+    WATCHERS.append(_note_unrepeatable)
+    try:
+        yield
+    finally:
+        WATCHERS.remove(_note_unrepeatable)
+
+
+def _note_unrepeatable(root: Any, tensor: Any, new: Any, recording: bool) -> None:
+    if root._node is None or not recording:
+        note_problem("it changes a tensor in place that it did not compute, or without a record")
+    elif new._value.dtype != tensor._value.dtype or not root._array().flags.c_contiguous:
+        note_problem("it changes a tensor in place that has another dtype, or does not lie in memory row by row")
 
 
 def _input_tensor(leaf: Any, name: str) -> Any:
@@ -236,7 +257,13 @@ def _read(
     roots = [o for o in outs if not isinstance(o, (bool, int, float, complex, np.generic))]
     roots += [t.edge() for t in tensors] + [r.edge for r in watch.reads]
     given = {id(t): name for t, name in zip(tensors, names, strict=True)}
-    reading = Verbatim(roots, given, start) if made.exact else Reading(roots, given, fixed=_FIXED.get())
+    reading: Reading | Verbatim
+    if made.exact:
+        # A pass that another one differentiates is recorded eagerly, too.
+        reading = Verbatim(roots, given, start, watch.passes if len(watch.passes) == 1 else ())
+        made.raw, made.passes = reading.raw, len(watch.passes)
+    else:
+        reading = Reading(roots, given, fixed=_FIXED.get())
     if made.exact and watch.passes and any(is_narrow(t.dtype) for t in reading.terms.values()):
         raise CompileError("its gradients in half precision round otherwise where a tracer looks on")
     made.sizes = {letter: n for n, letter in reading.letters.items()}

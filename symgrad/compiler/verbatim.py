@@ -1,7 +1,7 @@
 """A tape read as it stands: every node is one term with its recorded shape, dtype, parameters and numbers.
 
-:class:`symgrad.tape.formulas.reading.Reading` makes formulas of a tape: it spells composites out, makes letters of sizes
-and exact numbers of floats.  A program that must round as the eager call did can have none of this.
+``tape/formulas/reading.py`` makes formulas of a tape: it spells composites out, makes letters of sizes and exact
+numbers of floats.  A program that must round as the eager call did can have none of this.
 """
 
 from __future__ import annotations
@@ -24,15 +24,18 @@ KINDS = ("elementwise", "multilinear", "primitive")
 class Verbatim:
     """The terms of all nodes below ``roots`` that were recorded after the node number ``start``.
 
-    ``names`` gives the names of the arguments by identity; all other leaves are constants c1, c2 ….
+    ``names`` gives the names of the arguments by identity; all other leaves are constants c1, c2 ….  ``raw`` are the
+    terms of backward passes (``passes``: the numbers of their nodes), which run eagerly on arrays and not on tensors.
 
     Raises ``CompileError`` for nodes that are no op of the table, and for those that were there before.
     """
 
-    def __init__(self, roots: Sequence[Any], names: dict[int, str], start: int):
+    def __init__(self, roots: Sequence[Any], names: dict[int, str], start: int, passes: Sequence[tuple[int, int]]):
         nodes, self.leaves = nodes_below(roots)
         self.letters: dict[int, str] = {}
         self.terms: dict[int, Term] = {}
+        self.raw: set[Term] = set()
+        recorded: set[Term] = set()
         taken = set(names.values())
         count = 0
         for leaf in self.leaves:
@@ -48,7 +51,10 @@ class Verbatim:
             if node.op.kind not in KINDS:
                 raise CompileError(f"{node.op.name}() is no op of the table, so only running it gives its digits")
             args = tuple(self._of_number(node, a, k) for k, a in enumerate(node.args))
-            self.terms[id(node)] = make(node.op, args, node.params or {}, tuple(node.shape), node.dtype)
+            term = self.terms[id(node)] = make(node.op, args, node.params or {}, tuple(node.shape), node.dtype)
+            (self.raw if any(a < node.sequence_nr < b for a, b in passes) else recorded).add(term)
+        if any(term.ndim > 1 or not term.dtype == np.float64 for term in self.raw & recorded):
+            raise CompileError("a backward pass computes what the function does, which may lie in memory otherwise")
 
     def __getitem__(self, edge: Any) -> Term:
         return self.terms[id(edge)] if isinstance(edge, (Node, Recorded, Source)) else verbatim_number(edge)

@@ -6,8 +6,9 @@ functions live in the program's namespace, so such a program has no text to be s
 
 from __future__ import annotations
 
+import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,10 @@ OPERATORS: dict[Any, str] = {
 
 
 class Writer:
-    """Writes calls, and collects the functions that they call."""
+    """Writes calls, and collects the functions that they call; ``raw`` terms ran on arrays, by the kernels alone."""
 
-    def __init__(self, inputs: Sequence[Input]):
+    def __init__(self, inputs: Sequence[Input], raw: Container[Term] = ()):
+        self.raw = raw
         self.inputs = list(inputs)
         self.names = {i.term: i.name for i in inputs}
         self.taken = {*self.names.values(), "np", "complex"}
@@ -58,19 +60,20 @@ class Writer:
         term, texts = operand.term, [self.text(a) for a in operand.args]
         if term.op.shares:
             return texts[0]
-        written = OPERATORS.get(_bare(term))
+        written = None if term in self.raw and term.ndim > 1 else OPERATORS.get(_bare(term))
         if written is not None:
             return written.format(*texts)
         return f"{self._function(term)}({', '.join(texts)})"
 
     def _function(self, term: Term) -> str:
         """The name under which the program calls a term's op."""
-        plain = _as_it_comes(term)
+        raw = term in self.raw
+        plain = not raw and _as_it_comes(term)
         kinds = tuple(a.dtype if a.op is not NUMBER else a.params["value"].__class__ for a in term.args)
-        key = (term.op.name, frozen(term.params), (min(term.ndim, 2), kinds) if plain else None)
+        key = (term.op.name, frozen(term.params), (min(term.ndim, 2), kinds) if plain else raw)
         name = self._known.get(key)
         if name is None:
-            made = _alone(term) if plain else stepwise(term.op, term.params)
+            made = _alone(term) if plain else _raw(term) if raw else stepwise(term.op, term.params)
             name = self._known[key] = self._add(term.op.name, made)
         return name
 
@@ -98,7 +101,7 @@ class Writer:
         return []
 
 
-def always(term: Term, i: int) -> bool:
+def always(_term: Term, _place: int) -> bool:
     """Every argument of a call stands once in its text."""
     return True
 
@@ -153,6 +156,11 @@ def _alone(term: Term) -> Callable[..., Any]:
         return arranged(kernel(*xs), xs)
 
     return laid
+
+
+def _raw(term: Term) -> Callable[..., Any]:
+    """The op on arrays, as a rule calls it."""
+    return functools.partial(term.op, **term.params)
 
 
 def stepwise(op: Op, params: dict[str, Any]) -> Callable[..., Any]:

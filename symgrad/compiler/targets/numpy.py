@@ -427,7 +427,7 @@ def body(writer: Writer, program: Program, outputs: Sequence[Output], direct: bo
     return directly(writer, program, outputs) if direct else through_sympy(writer, program, outputs)
 
 
-def directly(writer: Writer, program: Program, outputs: Sequence[Output]) -> str:
+def directly(writer: Any, program: Program, outputs: Sequence[Output]) -> str:
     """The text, written statement by statement."""
     lines = [f"    {name} = {writer.text(call)}" for name, call in program.statements]
     results = [writer.result(o, r) for o, r in zip(outputs, program.results, strict=True)]

@@ -40,6 +40,10 @@ _SMALL = 4096
 """Bytes up to which a constant's values are kept with the graph."""
 
 
+WATCHERS: list[Callable[[Any, Any, Any, bool], None]] = []
+"""Called with the base, the tensor, its new value and whether it is recorded, before a tensor is changed."""
+
+
 def views_follow(root: Any) -> None:
     """Let views that were cut out of a tensor before it was told (not) to require grad say so, too.
 
@@ -123,6 +127,8 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
         new = op(source, *args, **kwargs)
     if new.__class__ is Dual:
         return MOVED[0](tensor, new)
+    for see in WATCHERS:
+        see(root, tensor, new, recording)
     value = _fitting(tensor, new)
     target = writable(tensor._array(), even)  # its own memory, even where the base has another since ``.data`` was set
     leaf = root._requires_grad and root._node is None

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from symgrad.errors import CompileError
 from symgrad.tape.observers import step_aside, step_back
 from symgrad.tape.threads import ThreadState
 from symgrad.tape.watching.looks import note_look
@@ -37,8 +38,8 @@ class Read:
 class Watch:
     """Context in which reads of values and constants are noted.
 
-    ``passes`` counts the backward passes; ``everything``: what is computed of constants alone is recorded, too, and reads of constants are noted: they may be
-    other ones when the program runs.
+    ``passes`` has the first and last creation numbers of the nodes of backward passes.  ``everything``: what is made
+    of constants alone is recorded, too, and reads of constants are noted: they may be others when the program runs.
     """
 
     def __init__(self, everything: bool = False) -> None:
@@ -47,7 +48,7 @@ class Watch:
         self.kept: list[Any] = []
         self.inputs: set[int] = set()
         self.problems: list[str] = []
-        self.passes = 0
+        self.passes: list[tuple[int, int]] = []
 
     def __enter__(self) -> Self:
         WATCH.local.stack.append(self)
@@ -110,13 +111,18 @@ def note_constant(tensor: Any) -> None:
         watch.kept.append(tensor)
 
 
-def note_pass() -> None:
-    """A backward pass begins, which is recorded because somebody watches."""
+def note_pass(first: int, last: int) -> None:
+    """A backward pass was recorded because somebody watches: its nodes have these creation numbers."""
     for watch in WATCH.local.stack:
-        watch.passes += 1
+        watch.passes.append((first, last))
 
 
 def note_problem(text: str) -> None:
-    """Something happened that no program can repeat (random numbers, ``backward`` into ``.grad``)."""
+    """Something is about to happen that no program can repeat (random numbers, ``backward`` into ``.grad``).
+
+    Who watches everything will call the function again, and so it must not happen now: ``CompileError``.
+    """
     for watch in WATCH.local.stack:
         watch.problems.append(text)
+    if watches_everything():
+        raise CompileError(text)
