@@ -253,3 +253,15 @@ def test_a_part_of_repeated_entries(t, repeat, cut):
     for place in eval(cut, {"w": places}).flatten().tolist():
         slope[place] = (slope[place] + 1) * math.cos(values[place])
     assert x.grad.tolist() == pytest.approx(slope)
+
+
+def test_new_data_of_a_part_that_could_not_follow(t):
+    """One of several parts whose base changed takes new data; what it was made of is still refused."""
+    x = t.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    whole = x * 1
+    part = whole.chunk(2)[0]
+    whole.fill_(0.5)
+    part.data = part.data * 2
+    assert part.data.tolist() == [1.0, 1.0]
+    with pytest.raises(RuntimeError, match="is a view and its base or another view of its base has been modified"):
+        part.sum().backward()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -98,13 +97,11 @@ def test_results_of_what_is_repeated_lie_row_by_row(name: str, dtype: str) -> No
     assert getattr(sg, name)(repeated).view(6).shape == (6,)
 
 
-@pytest.mark.parametrize(
-    "view",
-    [lambda x: x.conj(), lambda x: x.conj().T, lambda x: x.conj().imag, lambda x: x.mH, lambda x: x[:, 1:].conj()],
-)
-def test_conjugates_of_nothing(view: Callable[[Any], Any]) -> None:
+@pytest.mark.parametrize("view", ["x.conj()", "x.conj().T", "x.conj().imag", "x.mH", "x[:, 1:].conj()"])
+def test_conjugates_of_nothing(view: str) -> None:
     def steps(t: Any) -> tuple[int, ...]:
-        return view(t.zeros((0, 3), dtype=t.complex128, requires_grad=True)).detach().stride()
+        x = t.zeros((0, 3), dtype=t.complex128, requires_grad=True)
+        return eval(view, {"x": x}).detach().stride()
 
     assert steps(sg) == steps(torch)
 

@@ -70,7 +70,7 @@ class Invalid:
     Shape and dtype are told without grad, since the values of the view are right.
     """
 
-    __slots__ = ("facts", "recorded", "view")
+    __slots__ = ("__weakref__", "facts", "recorded", "view")
 
     def __init__(self, alive: Any):
         self.view = alive._extra.view
