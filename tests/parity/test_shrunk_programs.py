@@ -136,3 +136,23 @@ def test_hooks_on_parts_are_called_in_the_order_of_their_registration(order: tup
         return seen
 
     assert heard(symgrad) == heard(torch)
+
+
+@pytest.mark.parametrize("body", ["v.exp()", "v.sin()", "v.neg()", "v * 2", "v * v", "v * x"])
+def test_second_pass_over_a_view_taken_without_grad(body: str) -> None:
+    """A function of one argument saves what it reads even where no gradient goes further, one of several does not."""
+
+    def passes(t: Any) -> list[bool]:
+        x = t.tensor([1.0, 2.0], requires_grad=True)
+        with t.no_grad():
+            v = (x * x)[:]
+        out, done = eval(body, {"v": v, "x": x}), []
+        for _ in range(2):
+            try:
+                out.sum().backward()
+                done.append(True)
+            except RuntimeError:
+                done.append(False)
+        return done
+
+    assert passes(symgrad) == passes(torch)

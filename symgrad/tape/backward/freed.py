@@ -20,10 +20,10 @@ SECOND_TIME = (
 def nothing_saved(node: Node) -> tuple[Any, ...] | None:
     """The saved values of a node that was freed: none where its rules read none, else torch's error.
 
-    None where no gradient goes further: torch saved nothing then.
+    None where none of several arguments has a gradient: torch saved nothing then.  For a single one it saves always.
     """
     count = len(node.args)
-    if all(out_of_reach(arg) for i, arg in enumerate(node.args) if node.mask >> i & 1):
+    if count > 1 and all(out_of_reach(arg) for i, arg in enumerate(node.args) if node.mask >> i & 1):
         return None
     if isinstance(node.args, Labelled):
         if node.args.role == "put" or node.args.kept:
