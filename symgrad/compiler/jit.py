@@ -135,7 +135,10 @@ class Jitted:
         trace = made.program.trace
         wanted, trace.given = trace.given, []  # type: ignore[union-attr]
         with np.errstate(all="ignore"):
-            found = self._leaves(made, signature(row, True)[1])
+            try:
+                found = self._leaves(made, signature(row, True)[1])
+            except Exception:  # noqa: BLE001  (whatever it is, the function did not raise it)
+                return False
             if trace.passes:  # type: ignore[union-attr]
                 # A pass is recorded while it is traced, and in the call that is repeated it is not.
                 results = self.function(*containers.tree_map(_as_tensor, row))

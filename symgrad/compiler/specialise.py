@@ -73,7 +73,7 @@ class Variant:
         try:
             live = {a.name for a in self.guards.arguments if a.default is not None}
             found = self.guards.function(*arrays, **{a.name: t._value for a, t in self.live if a.name in live})
-        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+        except (ArithmeticError, ValueError, TypeError, LookupError, RuntimeError):
             return False
         found = found if len(self.seen) > 1 else (found,)
         return all(map(self.same, self.seen, found))

@@ -134,7 +134,7 @@ def frozen(params: dict[str, Any]) -> tuple[Any, ...]:
     if not params:
         return ()
     items = params.items() if len(params) == 1 else sorted(params.items())
-    return tuple([(k, v.__class__, repr(v) if isinstance(v, float) else v) for k, v in items])
+    return tuple([(k, v.__class__, repr(v) if isinstance(v, (float, complex)) else v) for k, v in items])
 
 
 def make(op: Op, args: tuple[Term, ...], params: dict[str, Any], shape: tuple[Any, ...], dtype: Any) -> Term:

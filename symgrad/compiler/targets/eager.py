@@ -18,7 +18,7 @@ from symgrad.compiler.trace import Input, Output
 from symgrad.dtypes import NARROW, float64
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SYMBOL, Term, frozen
-from symgrad.kernels import kept_order
+from symgrad.kernels.copies import copied
 from symgrad.op import Op
 from symgrad.tape.layout import arranged
 from symgrad.tape.record import computed, finished, promoted
@@ -107,7 +107,7 @@ def always(_term: Term, _place: int) -> bool:
 
 
 def _copied(x: Any) -> Any:
-    return x.copy(kept_order(x)) if x.__class__ is np.ndarray else x
+    return copied(x) if x.__class__ is np.ndarray and x.ndim else x
 
 
 def _as_it_comes(term: Term) -> bool:
@@ -118,9 +118,9 @@ def _as_it_comes(term: Term) -> bool:
     row: list[Any] = []
     for a in term.args:
         if a.op is not NUMBER:
-            row.append(np.empty((0,) * a.ndim, a.dtype) if a.ndim else a.dtype.type())
             if a.dtype.char in NARROW:
                 return False
+            row.append(np.empty((0,) * a.ndim, a.dtype) if a.ndim else a.dtype.type())
         elif a.dtype is not None or (isinstance(a.params["value"], int) and term.dtype.kind not in "fc"):
             return False  # a whole number may be too large for the dtype of whole numbers beside it
         else:
