@@ -251,7 +251,7 @@ class Compiled:
         if self.kernels:
             raise CompileError(
                 f"{self.name}() calls the library's own kernels ({', '.join(sorted(self.kernels))}), so that it rounds "
-                f"as eager calls do; such a program is not {what}. Compile the function without exact=True for that."
+                f"as eager calls do; such a program is not {what}. symgrad.compile(f) gives one that is."
             )
 
     def __getstate__(self) -> dict[str, Any]:
