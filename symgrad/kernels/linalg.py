@@ -148,6 +148,15 @@ def solve(a: Any, b: Any) -> Any:
     return np.linalg.solve(a, b)
 
 
+def cross(a: Any, b: Any, dim: int) -> Any:
+    """The cross product of the vectors of three entries along an axis."""
+    if a.shape[dim] != 3:
+        raise ValueError(f"cross: axis {dim} has {a.shape[dim]} entries, and a cross product needs 3.")
+    a1, a2, a3 = np.moveaxis(a, dim, 0)
+    b1, b2, b3 = np.moveaxis(b, dim, 0)
+    return np.stack((a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1), dim)
+
+
 def matrix_exp(x: Any) -> Any:
     """e^X by scaling, squaring and the degree-13 Padé approximant (Higham 2005)."""
     b = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,

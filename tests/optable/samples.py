@@ -370,6 +370,7 @@ SAMPLES: dict[str, list[Sample]] = {
             _many(("real", "n"), ("real", "n"), dim=0),
         ],
     ),
+    "cross": [_many(("real", 3), ("real", 3), dim=0), _many(("real", "n", 3, "m"), ("real", "n", 3, "m"), dim=1)],
     "cumsum": _along(),
     "matmul": [
         _many(("real", "n", "m"), ("real", "m", "p")),

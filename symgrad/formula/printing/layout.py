@@ -26,7 +26,7 @@ FUNCTIONS = (
 )  # fmt: skip
 SIGNS = {
     "+": "+", "-": "−", "=": "=", "<": "<", ">": ">", r"\le": "≤", r"\ge": "≥", r"\ne": "≠", r"\odot": "⊙",
-    r"\cdot": "·", r"\wedge": "∧", r"\vee": "∨", r"\otimes": "⊗",
+    r"\cdot": "·", r"\wedge": "∧", r"\vee": "∨", r"\otimes": "⊗", r"\times": "×",
 }  # fmt: skip
 PREFIXES = {r"\neg": "¬", r"\partial": "∂", r"\sum": "∑"}
 PLAIN = {r"\infty": "∞", r"\top": "⊤", r"\ldots": "…", r"\vdots": "⋮", "'": "′", r"\nabla": "∇"}

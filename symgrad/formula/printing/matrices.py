@@ -83,6 +83,16 @@ def _matmul(w: Writer, t: Term) -> Piece | None:
     return made.replaced(flip=_row(x, a, b)) if kind == "c" else made
 
 
+@writes("cross")
+def _cross(w: Writer, t: Term) -> Piece | None:
+    """The cross product of two vectors; along an axis of arrays it is a function."""
+    a, b = (w.operand(x) for x in t.args)
+    if a.kind != "c" or b.kind != "c":
+        return None
+    w.closing(*t.args)
+    return pieces.cross(a, b)
+
+
 def _row(x: Term, a: Piece, b: Piece) -> Item | None:
     """xᵀAᵀ for (Ax)ᵀ, where the matrix needs no brackets; xᵀA for an A that can be seen to be symmetric."""
     back = a if shows_symmetry(x) else transposed(a)

@@ -12,8 +12,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-LOGIC, RELATION, SUM, HADAMARD, MUL, OPEN, POWER, ATOM = range(8)
-"""How tightly a text holds together; OPEN is a function without brackets, which must stand last in a product."""
+LOGIC, RELATION, SUM, CROSS, HADAMARD, MUL, OPEN, POWER, ATOM = range(9)
+"""How tightly a text holds together; OPEN is a function without brackets, which must stand last in a product.
+
+CROSS is a cross product: signs of sums are looser, and within every other product it stands in brackets.
+"""
 
 Item = tuple[str, int]
 
@@ -126,8 +129,8 @@ def shown(piece: Piece) -> tuple[int, Item]:
         lead = above
     if piece.ratio is not None and len(lead) == 1 and lead[0][0].isdigit():
         return sign, (rf"\frac{{{juxtaposed([*lead, piece.ratio[0]])[0]}}}{{{piece.ratio[1]}}}", POWER)
-    if core and core[0][1] == HADAMARD and lead:
-        return sign, (juxtaposed([*lead, (core[0][0], ATOM)])[0], HADAMARD)
+    if core and core[0][1] in (CROSS, HADAMARD) and lead:
+        return sign, (juxtaposed([*lead, (core[0][0], ATOM)])[0], core[0][1])
     items = lead + core
     return sign, juxtaposed(items) if items else ("1", ATOM)
 
@@ -229,6 +232,12 @@ def hadamard(kind: str, a: Piece, b: Piece) -> Piece:
     """An entrywise product of arrays of one shape, scalars in front."""
     text = rf"{closed((a.core, a.level), HADAMARD)} \odot {closed((b.core, b.level), HADAMARD)}"
     return Piece(kind, text, HADAMARD, coef=a.coef * b.coef, top=(*a.top, *b.top), bottom=(*a.bottom, *b.bottom))
+
+
+def cross(a: Piece, b: Piece) -> Piece:
+    """The cross product of two columns, scalars in front."""
+    text = rf"{closed((a.core, a.level), MUL)} \times {closed((b.core, b.level), MUL)}"
+    return Piece("c", text, CROSS, coef=a.coef * b.coef, top=(*a.top, *b.top), bottom=(*a.bottom, *b.bottom))
 
 
 def fraction(kind: str, a: Piece, b: Piece) -> Piece:

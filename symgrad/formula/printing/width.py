@@ -25,6 +25,7 @@ _BINARY = {
     r"\oslash": 7.8,
     r"\cdot": 2.8,
     r"\otimes": 7.8,
+    r"\times": 7.8,
     r"\wedge": 6.7,
     r"\vee": 6.7,
 }

@@ -1,7 +1,8 @@
 r"""The reader of the LaTeX that :mod:`symgrad.formula.printing.latex` prints.
 
-Grammar, loosest first: ``\vee``; ``\wedge``; ``\neg``; ``= \ne < \le > \ge``; ``+ -``; ``\odot``; juxtaposition and
-``\cdot``; superscripts and indices.  Atoms are symbols, numbers, brackets, ``\frac``, ``\sqrt``, ``e^{…}``, functions,
+Grammar, loosest first: ``\vee``; ``\wedge``; ``\neg``; ``= \ne < \le > \ge``; ``+ -``; ``\odot`` and ``\times``;
+juxtaposition and ``\cdot``; superscripts and indices.  Atoms are symbols, numbers, brackets, ``\frac``, ``\sqrt``,
+``e^{…}``, functions,
 ``\operatorname{op}_{axes}\left(args; key=value\right)``, ``\lVert\rVert``, ``\left|\right|``, Iverson brackets,
 ``cases``, ``\mathbf{1}``, ``I``, ``\left[\sum_{k} A_{i k} B_{k j}\right]_{i j}``, and ``x_{[index]}`` with NumPy's
 index.
@@ -32,6 +33,7 @@ from symgrad.formula.reading.text import (
 from symgrad.formula.reading.values import (
     Value,
     counted,
+    cross_product,
     entrywise,
     named_term,
     negated,
@@ -101,7 +103,7 @@ _OPERATORS = {"tr": "trace", "Re": "real", "Im": "imag", "clip": "clamp", "expm"
               "svdu": "svd_u", "eigvec": "eigh_vectors"}  # fmt: skip
 _AXES_TUPLE = ("any", "all", "sum", "mean", "var", "std", "amax", "amin", "norm", "logsumexp", "squeeze")
 STOP = (")", "}", "]", "&", ",", ";", "", r"\\", r"\right|", r"\rVert", r"\right\rfloor", r"\right\rceil", "+", "-",
-         r"\odot", r"\wedge", r"\vee", ":", *_RELATIONS)  # fmt: skip
+         r"\odot", r"\times", r"\wedge", r"\vee", ":", *_RELATIONS)  # fmt: skip
 
 
 class _TexReader(OptionReader):
@@ -199,8 +201,11 @@ class _TexReader(OptionReader):
 
     def hadamard(self) -> Any:
         out = self.juxtaposed()
-        while self.tokens.found(r"\odot"):
-            out = entrywise(lookup("mul"), out, self.juxtaposed())
+        while self.tokens.peek() in (r"\odot", r"\times"):
+            if self.tokens.take() == r"\odot":
+                out = entrywise(lookup("mul"), out, self.juxtaposed())
+            else:
+                out = cross_product(out, self.juxtaposed())
         return out
 
     def juxtaposed(self) -> Any:

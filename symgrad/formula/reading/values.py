@@ -164,6 +164,17 @@ def product(a: Value, b: Value) -> Value:
     return rule(a.term, b.term)
 
 
+def cross_product(a: Value, b: Value) -> Value:
+    r"""What ``\times`` between two columns means; ones have as many entries as the other."""
+    if {a.kind, b.kind} not in ({"v"}, {"v", "o"}):
+        raise FormulaError(f"{_said(a)} and {_said(b)} have no cross product: it is one of two columns of 3 entries")
+    known = a if a.kind == "v" else b
+    sizes = {*a.term.shape, *b.term.shape}
+    if (len(sizes) > 1 and a.kind == b.kind) or any(isinstance(size, int) and size != 3 for size in sizes):
+        raise FormulaError(f"{_said(a)} and {_said(b)} have no cross product: both need 3 entries")
+    return Value("v", op("cross", *(as_term(x, known.term.shape) for x in (a, b)), dim=0))
+
+
 def _said(a: Value) -> str:
     names = {"v": "a column", "r": "a row", "m": "a matrix", "t": "an array of more axes"}
     return f"{names.get(a.kind, 'ones of unknown size')} {a.term.shape or ''}".strip()

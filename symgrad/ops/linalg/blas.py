@@ -1,6 +1,6 @@
 """Products with sums: addmm and its family, addcmul, lerp, distances, cross products, covariance.
 
-No rules stand here: each is a plain function of ops.
+Only cross products have rules here: the others are plain functions of ops.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from symgrad import kernels
 from symgrad.dtypes import get_default_dtype, torch_name
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
-from symgrad.op import broadcast_shapes, front, is_complex, refusal, refusing, shape_of
+from symgrad.op import Op, broadcast_shapes, front, is_complex, primitive, refusal, refusing, shape_of
 from symgrad.ops.calls.naming import inplace, within
 from symgrad.ops.elementwise import fused
 from symgrad.ops.elementwise.arithmetic import static_number
@@ -25,7 +26,6 @@ from symgrad.ops.linalg.matrices import diag, inner, matmul, outer, tensordot
 from symgrad.ops.reductions.sums import axes_of, cast, mean, norm_op, sum_
 from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.rules.refusals import TWO_KINDS, barred, kind_of
-from symgrad.ops.shapes.joining import stack, unbind
 from symgrad.ops.shapes.shaping import axis_of, expand, mT, unsqueeze
 
 inplace("addmm", "addmv", "addr", "addbmm", "baddbmm", "addcmul", "addcdiv", "lerp", "renorm")
@@ -222,11 +222,27 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
 # ------------------------------------------------------------------------------------------ cross product
 
 
-def _cross(a: Any, b: Any, dim: int) -> Any:
-    if shape_of(a)[dim] != 3:
-        raise ShapeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {shape_of(a)[dim]}")
-    (a1, a2, a3), (b1, b2, b3) = unbind(a, dim), unbind(b, dim)
-    return stack([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1], dim)
+cross_op: Op = primitive(
+    "cross",
+    kernels.cross,
+    (
+        lambda g, out, likea, b, *, dim: cross_op(conj(b), g, dim=dim),
+        lambda g, out, a, likeb, *, dim: cross_op(g, conj(a), dim=dim),
+    ),
+    jvp=(
+        lambda t, out, likea, b, *, dim: cross_op(t, b, dim=dim),
+        lambda t, out, a, likeb, *, dim: cross_op(a, t, dim=dim),
+    ),
+    infer=broadcast_shapes,
+    node="LinalgCross",
+    domain="real",
+    together=True,
+    stacks=True,
+    refuses={"b": "cross"},
+    digits="kernel",
+    example=([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], {"dim": 0}),
+    doc="Cross product of the vectors of three entries along an axis.",
+)
 
 
 @front("cross")
@@ -235,10 +251,14 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     """The cross product along an axis of size 3 (the first such one by default)."""
     shape = broadcast_shapes(tuple(shape_of(input)), tuple(shape_of(other)))
     if dim is None:
-        if 3 not in shape:
+        lettered = len(shape) == 1 and isinstance(shape[0], str)
+        if 3 not in shape and not lettered:
             raise ShapeError("no dimension of size 3 in input")
-        dim = shape.index(3)
-    return _cross(expand(input, shape), expand(other, shape), axis_of(dim, len(shape)))
+        dim = 0 if lettered else shape.index(3)
+    axis = axis_of(dim, len(shape))
+    if shape[axis] != 3 and not isinstance(shape[axis], str):
+        raise ShapeError(f"linalg.cross: inputs dimension {axis} must have length 3. Got {shape[axis]}")
+    return cross_op(expand(input, shape), expand(other, shape), dim=axis)
 
 
 @within("linalg", "cross")

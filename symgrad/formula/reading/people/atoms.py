@@ -283,6 +283,7 @@ NAMED: dict[str, tuple[int, Callable[[Any, list[Any]], Any]]] = {
     **{name: (1, _along(name)) for name in ("softmax", "log_softmax", "logsumexp")},
     **dict.fromkeys(("clip", "clamp"), (3, _clamp)),
     "step": (1, lambda r, args: r.entrywise(lookup("gt"), args[0], Value("s", number(0)))),
+    "cross": (2, lambda r, args: r.across(*args)),
     "kron": (2, lambda r, args: r.crossed(*args)),
     "outer": (2, lambda r, args: r.crossed(*args)),
     "sum": (1, lambda r, args: _all_of(args[0])),

@@ -13,7 +13,7 @@ from symgrad.formula.reading.misfits import ProductMisfit, said
 from symgrad.formula.reading.people.indices import SUMS
 from symgrad.formula.reading.people.sums import summed, totalled
 from symgrad.formula.reading.tex import _TexReader
-from symgrad.formula.reading.values import Value, divided, entrywise, op, operand_of, product, transposed
+from symgrad.formula.reading.values import Value, cross_product, divided, entrywise, op, operand_of, product, transposed
 from symgrad.formula.term import Term
 from symgrad.op import FRONTS, lookup
 
@@ -34,11 +34,14 @@ class Products(_TexReader):
         return text in _ENDS or self.tokens.kind in ("end", "row") or text.startswith(r"\end")
 
     def hadamard(self) -> Any:
-        """Products entry by entry, of what stands side by side."""
+        """Products entry by entry and cross products, of what stands side by side."""
         out = self.juxtaposed()
-        while self.tokens.peek() in (r"\odot", r"\oslash"):
-            name = "mul" if self.tokens.take() == r"\odot" else "div"
-            out = self.entrywise(lookup(name), out, self.juxtaposed())
+        while self.tokens.peek() in (r"\odot", r"\oslash", r"\times"):
+            sign = self.tokens.take()
+            if sign == r"\times":
+                out = self.across(out, self.juxtaposed())
+            else:
+                out = self.entrywise(lookup("mul" if sign == r"\odot" else "div"), out, self.juxtaposed())
         return out
 
     def juxtaposed(self) -> Any:
@@ -49,8 +52,12 @@ class Products(_TexReader):
             if tokens.found("/"):
                 out = self.quotient(out, self.denominator())
                 continue
+            if tokens.peek() == r"\times" and out.kind == "v":
+                break
             sign = tokens.take() if tokens.peek() in _BETWEEN else ""
             right = self.summed() if tokens.peek() in SUMS else self.signed()
+            while sign == r"\cdot" and out.kind == right.kind == "v" and tokens.found(r"\times"):
+                right = self.across(right, self.signed())  # a · b × c is a · (b × c)
             if sign == r"\otimes" or (sign == r"\cdot" and out.kind == right.kind == "v"):
                 out = self.crossed(out, right) if sign == r"\otimes" else self.times(transposed(out), right)
             elif sign in (r"\entry", r"\ratio"):
@@ -119,6 +126,15 @@ class Products(_TexReader):
             return Value("m", FRONTS["kron"].call(a.term, b.term))
         raise self.tokens.error(r"\otimes stands between two vectors or two matrices here", ProductMisfit)
 
+    def across(self, a: Any, b: Any) -> Any:
+        r"""``a \times b``: the cross product of columns; a column times a number."""
+        if b.kind == "s":
+            return self.times(a, b)
+        try:
+            return cross_product(a, b)
+        except (FormulaError, ShapeError) as error:
+            raise self.tokens.error(f"this product does not fit: {said(error)}", ProductMisfit) from None
+
     def starred(self, a: Any, b: Any) -> Any:
         """What ``*`` means in plain text: the matrix product, or entry by entry where the shapes allow only that."""
         alike = isinstance(a, Value) and isinstance(b, Value) and a.kind == b.kind and a.kind in ("v", "r", "m")
@@ -148,7 +164,7 @@ def _negative(x: Term) -> Any:
     return op("mul", -1, x) if x.dtype is not None and x.dtype.kind == "b" else op("neg", x)
 
 
-_BETWEEN = (r"\cdot", r"\star", r"\entry", r"\ratio", r"\otimes")
+_BETWEEN = (r"\cdot", r"\times", r"\star", r"\entry", r"\ratio", r"\otimes")
 _RELATIONS = ("=", r"\ne", "<", r"\le", ">", r"\ge")
 _ENDS = (
     ")", "}", "]", "&", ",", ";", ".", "", r"\\", "+", "-", r"\odot", r"\oslash", r"\wedge", r"\vee", ":", *_RELATIONS,

@@ -31,7 +31,7 @@ TOKEN = re.compile(
     r"|(?P<text>'[a-z]{2,12}'|'[a-zA-Z]+(?:,[a-zA-Z]+)+'|'[a-zA-Z]+(?:\s*,\s*[a-zA-Z]+)*\s*->\s*[a-zA-Z]*'|\"[^\"]*\")"
     r"|(?P<raised>⁻?ᵀ|⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[ⁱⁿˣʸᵏᵐᵖ])"
     rf"|(?P<lowered>{LOWERED}+)"
-    r"|(?P<sign>\*\*|//|<=|>=|==|!=|\.\*|\./|\.\^|\.\.\.|\|\||[-+*/%@()\[\],:;.&|~<>=^'⊙·−√‖∑∏∘⋅′!]))"
+    r"|(?P<sign>\*\*|//|<=|>=|==|!=|\.\*|\./|\.\^|\.\.\.|\|\||[-+*/%@()\[\],:;.&|~<>=^'⊙·−√‖∑∏∘⋅×′!]))"
 )
 MODULES = {"np", "numpy", "torch", "jnp", "jax", "sg", "sympy", "sp", "scipy", "linalg", "math", "special", "F", "nn"}
 _PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹ⁱⁿˣʸᵏᵐᵖ₀₁₂₃₄₅₆₇₈₉ᵢⱼₖₗₘₙₚ", "-0123456789inxykmp0123456789ijklmnp")
@@ -270,7 +270,7 @@ def read_matrices(
 
 _PAPER = {
     "*": r"\star", "·": r"\cdot", "@": r"\cdot", ".*": r"\entry", "⊙": r"\odot", "./": r"\ratio", "−": "-", "′": "'",
-    "⋅": r"\cdot", "∘": r"\odot", "‖": r"\|",
+    "⋅": r"\cdot", "×": r"\times", "∘": r"\odot", "‖": r"\|",
     "<=": r"\le", ">=": r"\ge", "!=": r"\ne", "==": "=", "&": r"\wedge", "√": r"\sqrt",
 }  # fmt: skip
 

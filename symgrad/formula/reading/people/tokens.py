@@ -29,7 +29,7 @@ LETTERS_TURNED = ("T", "t", "H")
 
 ADJOINT = {"H", r"\dagger", r"\mathsf{H}", r"\mathrm{H}", "*", r"\ast"}
 _SAME = {
-    r"\circ": r"\odot", r"\times": r"\cdot", "*": r"\cdot", "·": r"\cdot", "⊙": r"\odot", r"\ln": r"\log",
+    r"\circ": r"\odot", "×": r"\times", "*": r"\cdot", "·": r"\cdot", "⊙": r"\odot", r"\ln": r"\log",
     r"\tfrac": r"\frac", r"\dfrac": r"\frac",
     r"\leq": r"\le", r"\geq": r"\ge", r"\neq": r"\ne", r"\lvert": "|", r"\rvert": "|",
     r"\vert": "|",
