@@ -156,6 +156,16 @@ def test_distances_between_large_numbers_are_not_multiplied_out(name):
         np.testing.assert_allclose(kept, written, rtol=1e-14)
 
 
+def test_lengths_of_several_differences_are_not_multiplied_out():
+    def length(x, y, z):
+        return sg.sqrt((x - y) ** 2 + (x - z) ** 2 + 1e-3)
+
+    args = [np.float64(1e6 + v) for v in (0.3, -0.4, 0.9)]
+    exact = sg.formula("sqrt((x - y)**2 + (x - z)**2 + 1/1000)", shapes="x=;y=;z=", wrt="x")
+    g = sg.compile(sg.func.grad(length))(*args)
+    np.testing.assert_allclose(g, float(exact.evalf(20, x=args[0], y=args[1], z=args[2])), rtol=1e-14)
+
+
 def test_exponentials_of_exponentials_are_compiled_in_time():
     args = [np.float64(v) for v in (0.1, 0.2, 0.3)]
 

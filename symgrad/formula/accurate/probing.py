@@ -34,13 +34,15 @@ def probes(k: int) -> Any:
 
 
 def _ordinary(names: Sequence[str], constants: Sequence[float]) -> dict[str, Any]:
-    """Values of ordinary sizes, and those where one variable is close to another, or to a number of the formula.
+    """Values of ordinary sizes, and those where variables are close to each other, or to a number of the formula.
 
-    A spelling that loses digits here, such as (x - y)² multiplied out, is no better for being right far out.
+    A spelling that loses digits here, such as (x - y)² multiplied out, is no better for being right far out.  In
+    (x - y)² + (x - z)² two variables that are close are not enough: the digits are lost where all of them are.
     """
     count = len(names)
     base = np.array([[0.37 + 0.21 * k, -0.61 + 0.3 * k, 1.7 - 0.4 * k] for k in range(count)]).reshape(count, -1)
     columns = [base]
+    uneven = 2.0 ** np.arange(count)[:, None] - 1  # no sum of differences such as 2y - x - z is 0
     for size in (1e3, -1e9):
         pairs = [(i, j) for i in range(count) for j in range(i)]
         for others in base.T:
@@ -48,6 +50,7 @@ def _ordinary(names: Sequence[str], constants: Sequence[float]) -> dict[str, Any
             for n, (i, j) in enumerate(pairs):
                 rows[[i, j], n] = size, size * (1 - 2.0**-30)
             columns.append(rows)
+        columns.append(size * (1 - uneven * 2.0**-30))
     for c in constants:
         rows = np.repeat(base, count, axis=1)
         for k in range(count):
