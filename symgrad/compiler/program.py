@@ -362,8 +362,10 @@ def write_exactly(trace: Trace, name: str) -> tuple[str, str, list[Any], dict[st
     while name in writer.taken:
         name += "_"
     taken = {*writer.taken, *(t.op.name for t in order), name}
-    program = schedule.schedule([o.term for o in trace.outputs], writer.names, writer.literal, eager.always, taken)
-    writer.taken.update(name, *(name for name, _ in program.statements))
+    program = schedule.schedule(
+        [o.term for o in trace.outputs], writer.names, writer.literal, eager.always, taken, False
+    )
+    writer.taken.update(name, *(name for name, _, _ in program.statements))
     text = target.directly(writer, program, trace.outputs)
     return name, assembled(name, text, writer, constants, None, trace, {}), constants, writer.functions
 

@@ -2,7 +2,7 @@
 
 A term used once is written into its user, to a bounded depth, so that small programs read like hand-written ones (and
 NumPy reuses the temporaries of one expression).  The others get a name; a name is taken again as soon as its value is
-not needed any more, which frees the array it held.
+not needed any more, which frees the array it held.  Sums of parts in zeros are made in place (:mod:`.placed`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import heapq
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from symgrad.compiler.placed import Sums, place, sums_in_place, zeros
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
 
 DEPTH = 5
@@ -30,11 +31,11 @@ class Call:
 
 
 class Program:
-    """Statements ``(name, call)`` in order, and the operands that are the results."""
+    """Statements ``(target, sign, operand)`` in order, the sign ``=``, ``+=`` or ``-=``, and what the results are."""
 
     __slots__ = ("letters", "results", "statements")
 
-    def __init__(self, statements: list[tuple[str, Any]], results: list[Any], letters: list[str]):
+    def __init__(self, statements: list[tuple[str, str, Any]], results: list[Any], letters: list[str]):
         self.statements = statements
         self.results = results
         self.letters = letters
@@ -46,17 +47,20 @@ def schedule(
     literal: Callable[[Term], str],
     plain: Callable[[Term, int], bool],
     taken: set[str],
+    in_place: bool = True,
 ) -> Program:
     """The program of ``outputs``.
 
     ``names`` gives the variables of symbols, ``literal`` the text of numbers and sizes, ``plain(term, i)`` whether
     argument ``i`` may be a call (it stands once in the op's text), ``taken`` the names that are not free.
+    ``in_place``: sums may be made in the array of an operand.
     """
     order = postorder(outputs)
     uses, readers = _uses(order, outputs)
-    inlined = _inlined(order, uses, readers, plain)
+    sums = sums_in_place(order, uses) if in_place else Sums({}, set(), set())
+    inlined = _inlined(order, uses, readers, plain, sums)
     operand: dict[Term, Any] = {}
-    statements: list[tuple[str, Any]] = []
+    statements: list[tuple[str, str, Any]] = []
     last = _last_uses(order, outputs, inlined)
     pool = _Names(taken)
     for term in order:
@@ -66,14 +70,35 @@ def schedule(
             operand[term] = literal(term)
         elif term in inlined:
             operand[term] = Call(term, tuple(operand[a] for a in term.args))
+        elif term in sums.bases:
+            base = sums.bases[term]
+            operand[term] = operand[base]
+            other = term.args[1] if base is term.args[0] else term.args[0]
+            statements.append(_added(term, operand[base], other, operand[other], other in sums.parts))
+            pool.release(*(operand[dead] for dead in last.get(term, ()) if dead is not base))
+        elif term in sums.starts:
+            operand[term] = pool.take()  # before others are released: the zeros are there before the part is computed
+            statements.append((operand[term], "=", Call(zeros(term), ())))
+            statements.append((f"{operand[term]}[{place(term)}]", "=", operand[term.args[0]]))
+            pool.release(*(operand[dead] for dead in last.get(term, ())))
         else:
             call = Call(term, tuple(operand[a] for a in term.args))
-            for dead in last.get(term, ()):
-                pool.release(operand[dead])
+            pool.release(*(operand[dead] for dead in last.get(term, ())))
             operand[term] = pool.take()
-            statements.append((operand[term], call))
+            statements.append((operand[term], "=", call))
     letters = [t.params["name"] for t in order if t.op is SIZE]
     return Program(statements, [operand[t] for t in outputs], letters)
+
+
+def _added(term: Term, name: str, other: Term, operand: Any, part: bool) -> tuple[str, str, Any]:
+    """The statement that adds an operand of a sum to the array of the other, or takes it off."""
+    minus = term.op.name == "sub"
+    if part:
+        name = f"{name}[{place(other)}]"
+        operand = operand.args[0]
+    if isinstance(operand, Call) and operand.term.op.name == "neg":
+        minus, operand = not minus, operand.args[0]
+    return name, "-=" if minus else "+=", operand
 
 
 def _uses(order: Sequence[Term], outputs: Sequence[Term]) -> tuple[dict[Term, int], dict[Term, tuple[Term, int]]]:
@@ -98,10 +123,12 @@ def _inlined(
     uses: dict[Term, int],
     readers: dict[Term, tuple[Term, int]],
     plain: Callable[[Term, int], bool],
+    sums: Sums,
 ) -> set[Term]:
     found: set[Term] = set()
     depth: dict[Term, int] = {}
     weight: dict[Term, int] = {}
+    named = {*sums.bases, *sums.bases.values()}
     for term in order:
         if not term.args and term.op.kind == "leaf":
             depth[term] = weight[term] = 0
@@ -109,18 +136,19 @@ def _inlined(
         inside = [a for a in term.args if a in found]
         depth[term] = 1 + max((depth[a] for a in inside), default=0)
         weight[term] = 1 + sum(weight[a] for a in inside)
-        if is_view(term):
+        if term in sums.parts:
+            found.add(term)
+        elif is_view(term):
             found.add(term)
             weight[term] = 0
-            continue
-        if uses[term] == 1 and depth[term] < DEPTH and weight[term] < WEIGHT:
+        elif term not in named and uses[term] == 1 and depth[term] < DEPTH and weight[term] < WEIGHT:
             reader = readers.get(term)
             if reader is None or plain(*reader):
                 found.add(term)
-    return _limited(order, found)
+    return _limited(order, found, sums.parts)
 
 
-def _limited(order: Sequence[Term], found: set[Term]) -> set[Term]:
+def _limited(order: Sequence[Term], found: set[Term], parts: set[Term]) -> set[Term]:
     """Take back what would make one statement too long: the heaviest operands get names of their own."""
     size: dict[Term, int] = {}
     for term in order:
@@ -129,8 +157,9 @@ def _limited(order: Sequence[Term], found: set[Term]) -> set[Term]:
         for a in sorted(dict.fromkeys(inside), key=lambda t: -size[t]):
             if total <= WEIGHT or is_view(a):
                 break
-            found.discard(a)
-            total -= size[a]
+            if a not in parts:
+                found.discard(a)
+                total -= size[a]
         size[term] = 0 if is_view(term) else total
     return found
 
@@ -175,5 +204,6 @@ class _Names:
             self.count += 1
         return f"t{self.count}"
 
-    def release(self, name: str) -> None:
-        heapq.heappush(self.free, int(name[1:]))
+    def release(self, *names: str) -> None:
+        for name in names:
+            heapq.heappush(self.free, int(name[1:]))

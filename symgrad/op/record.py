@@ -95,6 +95,8 @@ class Op:
     overflows   True where NumPy warns of large operands, for which the value or the derivative is infinite
     quiet       the kind of warning that NumPy gives on the way to a value that is right ("over", "invalid")
     chooses     True where values may be left out: a warning about one of these means nothing
+    place       ``(*shapes, **params)``: the index, as text, of the entries of zeros that the first operand fills, each
+                once; None where an entry may get several
     opposite    of a comparison: the name of the one that holds where it does not
     turned      of a comparison: the name of the one that says the same with the operands exchanged
     twins       names of the functions that people write in its place by mistake, or it in theirs
@@ -175,6 +177,7 @@ class Op:
     overflows: bool | None
     quiet: str | None
     chooses: bool | None
+    place: Callable[..., str | None] | None
     opposite: str | None
     turned: str | None
     twins: tuple[str, ...] | None

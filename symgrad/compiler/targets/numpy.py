@@ -429,12 +429,16 @@ def body(writer: Writer, program: Program, outputs: Sequence[Output], direct: bo
 
 def directly(writer: Any, program: Program, outputs: Sequence[Output]) -> str:
     """The text, written statement by statement."""
-    lines = [f"    {name} = {writer.text(call)}" for name, call in program.statements]
+    lines = [f"    {target} {sign} {writer.text(operand)}" for target, sign, operand in program.statements]
     results = [writer.result(o, r) for o, r in zip(outputs, program.results, strict=True)]
     value = results[0] if len(results) == 1 else f"({', '.join(results)},)"
     sizes = [f"    {name} = {text}" for name, text in writer.size_lines(writer.used)]
     head = f"def {FRAME}({', '.join(i.name for i in writer.inputs)}):"
     return "\n".join([head, *sizes, *lines, f"    return {value}"]) + "\n"
+
+
+_MARKS = {"=": "", "+=": "._plus", "-=": "._minus"}
+"""Ends of targets: lambdify, which writes ``target = value`` only, takes them for attributes."""
 
 
 def through_sympy(writer: Writer, program: Program, outputs: Sequence[Output]) -> str:
@@ -455,7 +459,7 @@ def through_sympy(writer: Writer, program: Program, outputs: Sequence[Output]) -
     def node(operand: Any) -> Any:
         return symbol(operand) if isinstance(operand, str) else CallNode(operand, [node(a) for a in operand.args])
 
-    pairs = [(symbol(name), node(call)) for name, call in program.statements]
+    pairs = [(symbol(target + _MARKS[sign]), node(operand)) for target, sign, operand in program.statements]
     results = [Result(o, r, node(r)) for o, r in zip(outputs, program.results, strict=True)]
     value = results[0] if len(results) == 1 else tuple(results)
     printer = ListPrinter(writer)
@@ -469,7 +473,10 @@ def through_sympy(writer: Writer, program: Program, outputs: Sequence[Output]) -
     function = sympy.lambdify(
         arguments, value, modules=[{"np": np}], printer=printer, cse=lambda _: (straight, value), docstring_limit=0
     )
-    return "".join(linecache.getlines(function.__code__.co_filename))
+    text = "".join(linecache.getlines(function.__code__.co_filename))
+    for sign, mark in _MARKS.items():
+        text = text.replace(f"{mark} = ", f" {sign} ") if mark else text
+    return text
 
 
 # ---------------------------------------------------------------------------------------------- helpers' source

@@ -309,6 +309,15 @@ getitem_op: Op = primitive(
     example=("vector", {"index": Index(slice(1, None))}),
     doc="x[index]: basic, fancy and boolean indexing; arrays of places that are no constants are operands.",
 )
+
+
+def _place_text(part: tuple[Any, ...], index: Index, shape: tuple[Any, ...]) -> str | None:
+    """A basic index as text, where the part has no axes in front of those that the index leaves."""
+    if index.fancy or len(part) > len(indexed_shape(tuple(shape), index=index)):
+        return None
+    return index.text()
+
+
 put_op: Op = primitive(
     "put",
     lambda g, *places, index, shape: kernels.put(g, index.filled(places), shape),
@@ -318,6 +327,7 @@ put_op: Op = primitive(
     result=lambda g, *places, index, shape: g,
     size_params=("shape",),
     node=lambda *_, index, shape: _put_node(shape, index),
+    place=lambda g, *places, index, shape: _place_text(g, index, shape),
     code=lambda g, *places, index, shape: f"put({g}, np.s_[{index.text(places)}], {shape_text(shape)})",
     domain="real",
     digits="kernel",

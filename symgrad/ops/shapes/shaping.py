@@ -312,6 +312,13 @@ def expand_as(input: Any, other: Any) -> Any:
     return expand(input, shape_of(other))
 
 
+def _full_text(shape: str, value: Any, dtype: str) -> str:
+    """Zeros by their own function, to which the operating system gives memory that is zero already."""
+    if str(value) in ("0", "0.0"):
+        return f"np.zeros({shape})" if dtype == "float64" else f'np.zeros({shape}, "{dtype}")'
+    return f'np.full({shape}, {value}, "{dtype}")'
+
+
 full_op: Op = primitive(
     "full",
     lambda *, shape, value, dtype: np.full(shape, value, dtype)[()],
@@ -319,7 +326,7 @@ full_op: Op = primitive(
     infer=lambda shape, value, dtype: tuple(shape),
     result=lambda shape, value, dtype: np.dtype(dtype),
     size_params=("shape",),
-    code=lambda shape, value, dtype: f'np.full({shape_text(shape)}, {value}, "{dtype}")',
+    code=lambda shape, value, dtype: _full_text(shape_text(shape), value, dtype),
     domain="real",
     digits=lambda mp, shape, value, dtype: np.full(shape, value, object),
     example=({"shape": (2,), "value": 1, "dtype": "float64"},),

@@ -1,0 +1,106 @@
+"""Sums of parts in zeros, which compiled gradients make in one array."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.compiler.program import build
+from symgrad.compiler.trace import trace
+
+rng = np.random.default_rng(7)
+PLACES = np.array([0, 1, 1, 4])
+
+
+def neighbours(x):
+    d = x[1:] - x[:-1]
+    return (d * d).sum()
+
+
+def image(x):
+    dx, dy = x[1:, :-1] - x[:-1, :-1], x[:-1, 1:] - x[:-1, :-1]
+    return sg.sqrt(dx * dx + dy * dy + 1e-3).sum()
+
+
+def stencil(x):
+    t = x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:] - 4 * x[1:-1, 1:-1]
+    return (t * t).sum()
+
+
+FUNCTIONS = {
+    "neighbours": neighbours,
+    "image": image,
+    "stencil": stencil,
+    "one part and an array": lambda x: (x * x).sum() + sg.sin(x[1:]).sum(),
+    "an argument itself": lambda x: (x * x[0]).sum() + (x[1:] * x[:-1]).sum(),
+    "entries and rows": lambda x: x[0].sum() * x[-1].sum() + (x[::2] ** 3).sum() + (x[..., 1] * x[..., 0]).sum(),
+    "new axes": lambda x: (x[None, 1:] * x[:-1, None]).sum() + (x[1:] ** 2).sum(),
+    "a part of a part": lambda x: (x[1:][1:] * x[:-2]).sum() + sg.exp(x[1:]).sum(),
+    "places that repeat": lambda x: sg.sin(x[PLACES]).sum() + (x[1:] * x[:-1]).sum() + x[PLACES[::-1]].sum(),
+    "a mask": lambda x: (x[np.arange(5) > 2] ** 2).sum() + sg.tanh(x[1:]).sum(),
+    "two groups": lambda x: sg.sin((x[1:] * x[:-1]).sum()) * ((x[2:] - x[:-2]) ** 2).sum(),
+    "means of slices": lambda x: x[1:].mean() * x[:-1].mean() + x[0].sum(),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_gradients_are_those_of_the_tape(name, dtype):
+    f = FUNCTIONS[name]
+    if dtype is np.complex128:
+        f = lambda x: sg.real(FUNCTIONS[name](x))  # noqa: E731
+    x = rng.standard_normal((5, 5)).astype(dtype)
+    before = x.copy()
+    t = sg.tensor(x, requires_grad=True)
+    f(t).backward()
+    traced = trace(sg.func.value_and_grad(f), (x,))
+    program = build(traced, direct=False)
+    assert program.source == build(traced, direct=True).source
+    value, g = program(x)
+    assert g.dtype == dtype
+    tolerance = 1e-4 if dtype is np.float32 else 1e-11
+    np.testing.assert_allclose(g, t.grad.numpy(), rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(value, f(t).item(), rtol=tolerance, atol=tolerance)
+    np.testing.assert_array_equal(x, before)
+    np.testing.assert_array_equal(program(x)[1], g)
+
+
+def test_parts_are_added_where_they_lie():
+    text = sg.compile(sg.func.grad(neighbours), np.ones(4)).program.source
+    assert text == (
+        'def grad_neighbours(x):\n    """x (n,) -> (n,) float64."""\n'
+        "    n = x.shape[0]\n"
+        "    t1 = 2 * (x[1:] - x[:-1])\n"
+        "    t2 = np.zeros((n,))\n"
+        "    t2[1:] = t1\n"
+        "    t2[:-1] -= t1\n"
+        "    return t2\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["image", "stencil", "neighbours"])
+def test_the_order_of_additions_is_that_of_the_sum(name):
+    x = rng.standard_normal((40, 40))
+    t = sg.tensor(x, requires_grad=True)
+    FUNCTIONS[name](t).backward()
+    g = sg.compile(sg.func.grad(FUNCTIONS[name]), x)(x)
+    assert np.abs(g - t.grad.numpy()).max() <= 8 * np.spacing(np.abs(g).max())
+
+
+def test_an_array_that_is_read_again_is_not_written_to():
+    def both(x):
+        part = sg.cat([x[1:] * 2, x[:1]])
+        total = 3 * part
+        return total, total + sg.cat([x[:1] * 0, x[1:]]), total * total
+
+    x = rng.standard_normal(5)
+    for a, b in zip(sg.compile(both)(x), both(sg.tensor(x)), strict=True):
+        np.testing.assert_allclose(a, b.numpy())
+
+
+def test_hessians_are_those_of_the_tape():
+    x = rng.standard_normal(5)
+    hessian = sg.func.hessian(lambda x: sg.sin(x[1:] * x[:-1]).sum())
+    h, other = sg.compile(hessian)(x), hessian(sg.tensor(x))
+    np.testing.assert_allclose(h, other.numpy(), rtol=1e-12, atol=1e-12)
