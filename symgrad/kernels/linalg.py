@@ -141,6 +141,23 @@ def logdet(x: Any) -> Any:
     return np.where(sign < 0, np.nan, value).astype(value.dtype)[()]
 
 
+def inv_or_infinite(x: Any) -> Any:
+    """The inverse; of singular matrices what their triangular factors give, which divides by zero as torch does."""
+    try:
+        return np.linalg.inv(x)
+    except np.linalg.LinAlgError:
+        columns = np.swapaxes(x, -1, -2)
+        order = lu_order(columns)[..., None]
+        factors = lu_plain(np.take_along_axis(columns, order, -2))
+        ones = np.take_along_axis(np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape), order, -2)
+        half = solve_triangular(factors, ones, upper=False, unit=True)
+        out = np.swapaxes(solve_triangular(factors, half, upper=True, unit=False), -1, -2)
+        if x.dtype.kind != "c":
+            return out
+        # A complex number over zero is nan, which spreads over the whole matrix in torch's order of the two solutions.
+        return np.where(np.isfinite(out).all((-2, -1), keepdims=True), out, x.dtype.type(complex(np.nan, np.nan)))
+
+
 def solve(a: Any, b: Any) -> Any:
     """The solution x of a x = b; ``b`` is one vector or a (batch of) matrices of columns."""
     if b.ndim == 1:

@@ -316,3 +316,54 @@ def test_elimination_without_an_inverse(rows: Any) -> None:
     want, got = (t.linalg.lu_factor_ex(t.tensor(rows)) for t in (torch, sg))
     for a, b in zip(got, want, strict=True):
         np.testing.assert_allclose(a.numpy(), b.numpy(), atol=1e-12)
+
+
+SINGULAR = [
+    [[1.0, 2.0], [2.0, 4.0]],
+    [[0.0, 0.0], [1.0, 6.0]],
+    [[0.0, 0.0], [0.0, 0.0]],
+    [[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 1.0, 1.0]],
+    [[[0.0, 2.0], [0.0, 6.0]], [[1.0, 2.0], [2.0, 3.0]]],
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+@pytest.mark.parametrize("matrix", SINGULAR, ids=str)
+def test_slopes_of_log_determinants_of_singular_matrices(matrix: Any, dtype: str) -> None:
+    """They are infinite or nan, place by place as in torch, and no error; a regular matrix beside keeps its own."""
+    for call in (lambda t, x: t.linalg.slogdet(x)[1], lambda t, x: t.logdet(x).real):
+        found = []
+        for t in (sg, torch):
+            x = t.tensor(matrix, dtype=getattr(t, dtype), requires_grad=True)
+            if call(t, x).isnan().any():
+                break  # the logarithm of a negative determinant
+            found.append(t.autograd.grad(call(t, x).sum(), x)[0].numpy())
+        np.testing.assert_allclose(*(found or (0, 0)), 1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("point", [complex(np.inf, 0), complex(-np.inf, 1), complex(np.inf, np.inf), 2 + 1j, -3 + 0j])
+def test_acosh_of_complex_infinity(point: complex) -> None:
+    found = []
+    for t in (sg, torch):
+        x = t.tensor(point, dtype=t.complex128, requires_grad=True)
+        found.append(t.autograd.grad(t.acosh(x).imag, x)[0].item())
+    np.testing.assert_allclose(*found, 1e-14)
+    moves = [t.func.jvp(t.acosh, (t.tensor(point),), (t.tensor(1 + 0j),))[1].item() for t in (sg, torch)]
+    np.testing.assert_allclose(*moves, 1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("p", [3, 4, 7.5])
+def test_norms_above_two_are_flat_at_the_zero_vector(p: float, dtype: str) -> None:
+    """Gradients and Hessians of the zero rows are 0, as torch's; those of the others stay."""
+    found = []
+    for t in (sg, torch):
+        x = t.tensor([[0.0, 0.0], [1.0, 2.0], [0.0, 1.0]], dtype=getattr(t, dtype), requires_grad=True)
+        (first,) = t.autograd.grad(t.linalg.vector_norm(x, p, 1).sum(), x, create_graph=True)
+        second = t.autograd.grad(first[:, 0].sum(), x)[0]
+        found.append([first.detach().numpy(), second.numpy()])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, *((2e-2, 5e-2) if dtype == "float16" else (1e-4, 1e-5)))

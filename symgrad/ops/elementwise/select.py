@@ -185,6 +185,19 @@ guard: Op = elementwise(
     doc="x, and 0 where keep does not hold: points that a rule excepts, at which x has no value of its own.",
 )
 guard.vjps = guard.conj_vjps = guard.jvps = (_guard_vjp, None)
+divided_where: Op = elementwise(
+    "divided_where",
+    kernels.divided_where,
+    lambda out, x, y, keep: divided_where(1, y, keep),
+    lambda out, x, y, keep: -divided_where(out, y, keep),
+    None,
+    public=(),
+    define=lambda x, y, keep: guard(x / y, keep),
+    domain=("real", "nonzero", "bool"),
+    condition=2,
+    expanded=True,
+    doc="x / y, and 0 where keep does not hold: what has no part where it cannot be divided.",
+)
 
 masked: Op = elementwise(
     "masked",

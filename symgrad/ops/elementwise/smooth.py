@@ -13,7 +13,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.op import Op, is_complex
 from symgrad.op import elementwise as _elementwise
-from symgrad.op.partials import over
+from symgrad.op.partials import over, times_conj
 from symgrad.ops.rules import refusals
 from symgrad.ops.rules.constants import exact, one
 from symgrad.ops.rules.kinks import at_kink
@@ -427,7 +427,9 @@ logsigmoid_slope: Op = slope_of(
     half=halves.logsigmoid_slope,
 )
 acosh.vjps = (lambda g, out, x: g * rsqrt(x * x - 1),)
-acosh.jvps = (lambda g, out, x: acosh.vjps[0](g, out, x) if not is_complex(x) else g / (sqrt(x - 1) * sqrt(x + 1)),)
+acosh.jvps = (lambda g, out, x: acosh.vjps[0](g, out, x) if not is_complex(x) else g * (rsqrt(x - 1) * rsqrt(x + 1)),)
+# Reciprocals before the product: a product of two infinite roots is nan, and the slope out there is 0.
+acosh.conj_vjps = (times_conj(lambda out, x: rsqrt(x - 1) * rsqrt(x + 1)),)
 rsqrt.vjps = rsqrt.jvps = (lambda g, out, x: -(g / 2) * power(out, 3),)
 asin.vjps = asin.jvps = (lambda g, out, x: g * rsqrt(1 - x * x),)
 acos.vjps = acos.jvps = (lambda g, out, x: g * -rsqrt(1 - x * x),)

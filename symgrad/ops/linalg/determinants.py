@@ -10,10 +10,10 @@ from symgrad import kernels
 from symgrad.op import Op, elementwise, front, is_complex, primitive, shape_of
 from symgrad.ops.calls.results import Named, named
 from symgrad.ops.elementwise.complex import conj, imag
-from symgrad.ops.elementwise.select import where
+from symgrad.ops.elementwise.select import divided_where, where
 from symgrad.ops.linalg.contraction import einsum
 from symgrad.ops.linalg.matrices import check_square, inv_op, matrix_front, mH
-from symgrad.ops.reductions.products import divided_where, made_of
+from symgrad.ops.reductions.products import made_of
 from symgrad.ops.shapes.shaping import ones_like, unsqueeze_op, zeros_like
 from symgrad.precision import digits, single
 
@@ -178,10 +178,22 @@ def _refusals_of(name: str) -> dict[str, str]:
     }
 
 
+inv_or_infinite_op: Op = primitive(
+    "inv_or_infinite",
+    kernels.inv_or_infinite,
+    inv_op.vjps,
+    jvp=inv_op.jvps,
+    infer=lambda shape: shape,
+    dtypes="float",
+    domain="invertible",
+    define=lambda x: inv_op(x),
+    spelled=True,
+    doc="The inverse as the slope of log|det|: of singular matrices it is infinite, or nan, where inv has no answer.",
+)
 logdet_op: Op = primitive(
     "logdet",
     kernels.logdet,
-    (lambda g, out, x: _scalar(g) * mH(inv_op(x)),),
+    (lambda g, out, x: _scalar(g) * mH(inv_or_infinite_op(x)),),
     infer=lambda shape: shape[:-2],
     node="Logdet",
     dtypes="float",
@@ -193,7 +205,7 @@ logdet_op: Op = primitive(
 logabsdet_op: Op = primitive(
     "logabsdet",
     kernels.logabsdet,
-    (lambda g, out, x: _scalar(g) * mH(inv_op(x)),),
+    (lambda g, out, x: _scalar(g) * mH(inv_or_infinite_op(x)),),
     infer=lambda shape: shape[:-2],
     result=lambda dtype: np.zeros((), dtype).real.dtype,
     node="LinalgSlogdet",
@@ -224,7 +236,7 @@ def _phase_vjp(g: Any, out: Any, x: Any) -> Any:
     # d sign = i Im(tr X⁻¹ dX) sign: zero for real matrices, the turning of the phase for complex ones.
     if not is_complex(x):
         return 0 * x
-    return _scalar(-1j * imag(conj(g) * out)) * mH(inv_op(x))
+    return _scalar(-1j * imag(conj(g) * out)) * mH(inv_or_infinite_op(x))
 
 
 det = matrix_front(det_op, "det", "det")

@@ -8,10 +8,10 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.dtypes import as_dtype
-from symgrad.op import Op, elementwise, front, primitive, shape_of
+from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.complex import conj
-from symgrad.ops.elementwise.select import guard, ne, where
+from symgrad.ops.elementwise.select import divided_where, ne, where
 from symgrad.ops.linalg.contraction import contract
 from symgrad.ops.reductions.sums import (
     along,
@@ -70,19 +70,6 @@ divisible_op: Op = primitive(
     domain="real",
     digits=lambda mp, out, x: np.bool_(np.all(np.not_equal(x, 0))),
     doc="Whether products may be divided by their factors: none is zero, none over- or underflowed; no derivative.",
-)
-divided_where: Op = elementwise(
-    "divided_where",
-    kernels.divided_where,
-    lambda out, x, y, keep: divided_where(1, y, keep),
-    lambda out, x, y, keep: -divided_where(out, y, keep),
-    None,
-    public=(),
-    define=lambda x, y, keep: guard(x / y, keep),
-    domain=("real", "nonzero", "bool"),
-    condition=2,
-    expanded=True,
-    doc="x / y, and 0 where keep does not hold: what a product has no part in where it cannot be divided.",
 )
 prod_divided_op: Op = primitive(
     "prod_divided",

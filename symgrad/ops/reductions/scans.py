@@ -12,9 +12,9 @@ from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.calls.naming import inplace
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.complex import conj, real
-from symgrad.ops.elementwise.select import eq, ge, where
+from symgrad.ops.elementwise.select import divided_where, eq, ge, where
 from symgrad.ops.indexing.getitem import getitem
-from symgrad.ops.reductions.products import divided_where, divisible_op, made_of
+from symgrad.ops.reductions.products import divisible_op, made_of
 from symgrad.ops.reductions.softmax import shifted_exp
 from symgrad.ops.reductions.sums import along, axes_of, cast, int_to_long, sum_op
 from symgrad.ops.rules.refusals import kind_of

@@ -14,7 +14,7 @@ from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import Op, Spec, front, multilinear, primitive, shape_of
 from symgrad.ops.elementwise.arithmetic import ratio
 from symgrad.ops.elementwise.fused import portion, std_slope
-from symgrad.ops.elementwise.select import abs_, eq, guard, ne, sign, where
+from symgrad.ops.elementwise.select import abs_, divided_where, eq, guard, ne, sign, where
 from symgrad.ops.rules.kinks import at_kink
 from symgrad.ops.shapes.shaping import axis_of, expand_op, reshape_op, unsqueeze_op
 from symgrad.precision import digits, single
@@ -334,7 +334,8 @@ def _norm_vjp(g: Any, out: Any, x: Any, *, p: Any, dim: tuple[int, ...], keepdim
     if p < 2:
         # The slope has an infinite derivative at entries 0, which stays with them: powers first, then the ratio.
         return sign(x) * size ** (p - 1) * ratio(g, out ** (p - 1))
-    return g * sign(x) * ratio(size, out) ** (p - 1)
+    # Flat at the zero vector, as torch, and not without a slope of its own.
+    return g * sign(x) * divided_where(size, out, ne(out, 0)) ** (p - 1)
 
 
 norm_op: Op = primitive(
