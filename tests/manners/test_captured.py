@@ -6,6 +6,8 @@ import functools
 
 import pytest
 
+import symgrad as sg
+
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 CAPTURED = "that would mutate a captured Tensor. This is not supported; please rewrite the function being transformed"
@@ -173,3 +175,15 @@ def test_arrays_have_no_tangent(t):
         t.func.jvp(lambda x: x.sum() * float(x.numpy().sum()), (x,), (x,))
     with t.autograd.forward_ad.dual_level():
         assert t.autograd.forward_ad.make_dual(x, x).numpy().tolist() == [1.0, 2.0]
+
+
+def test_proxies_that_answer_for_every_name_are_not_looked_into():
+    class Proxy:
+        __slots__ = ()
+
+        def __getattr__(self, name):
+            return 3
+
+    proxy = Proxy()
+    found = sg.func.grad(lambda x: (x * proxy.rate).sum())(sg.tensor([1.0, 2.0]))
+    assert found.tolist() == [3.0, 3.0]

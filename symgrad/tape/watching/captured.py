@@ -158,7 +158,10 @@ def _within(thing: Any) -> Iterable[Any]:
         return thing.values()
     if isinstance(thing, (list, tuple, set, frozenset, collections.deque)):
         return thing
-    return () if isinstance(thing, (type, types.ModuleType)) else getattr(thing, "__dict__", {}).values()
+    if isinstance(thing, (type, types.ModuleType)):
+        return ()
+    own = getattr(thing, "__dict__", None)
+    return own.values() if isinstance(own, dict) else ()  # proxies answer for every name
 
 
 @functools.lru_cache(maxsize=1024)
