@@ -15,7 +15,7 @@ import numpy as np
 from symgrad.autograd.differences import Subject, new_leaf, place, random_values, tensors_of, worst
 from symgrad.autograd.references import TIGHT, Derivative, reference, run_along
 from symgrad.autograd.sweeps import grad
-from symgrad.errors import ConflictingChecks, FormulaError, GradcheckError
+from symgrad.errors import ArgumentError, ConflictingChecks, FormulaError, GradcheckError
 from symgrad.tape.forward import dual
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.modes import enable_grad
@@ -121,6 +121,7 @@ def gradgradcheck(
     """Whether second derivatives agree with differences of the first ones; arguments as for :func:`gradcheck`.
 
     The gradient of ``func`` is checked as a function of the inputs and of ``grad_outputs`` (random by default).
+    ``method="complex-step"`` is an ``ArgumentError``: a backward pass takes its cotangents conjugate.
 
     >>> import symgrad as sg
     >>> x = sg.tensor([0.5, 2.0], dtype=sg.double, requires_grad=True)
@@ -132,6 +133,11 @@ def gradgradcheck(
     for name, wanted in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):
         if wanted and not check_rev_over_rev:
             raise ConflictingChecks(f"Setting {name}=True requires check_rev_over_rev to be True")
+    if method == "complex-step":
+        raise ArgumentError(
+            "gradgradcheck() has no method='complex-step': a gradient is no analytic function of complex "
+            "inputs, of which it takes conjugates; use method='exact' or 'fd'."
+        )
     row = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     if grad_outputs is None:
         seeds = _random_cotangents(func, row, gen_non_contig_grad_outputs)

@@ -233,3 +233,9 @@ def test_methods_that_do_not_fit_are_refused():
         gradcheck(lambda x: x.clamp(0, 1), (x,), method="complex-step")
     with pytest.raises(ArgumentError, match="needs real inputs"):
         gradcheck(lambda z: z * z, (x.detach().to(sg.cdouble).requires_grad_(),), method="complex-step")
+
+
+def test_second_derivatives_have_no_complex_step():
+    x = sg.tensor([0.5, 2.0], dtype=sg.double, requires_grad=True)
+    with pytest.raises(ArgumentError, match="gradgradcheck.* has no method='complex-step'"):
+        sg.autograd.gradgradcheck(lambda x: x.sin() * x, (x,), method="complex-step")
