@@ -3,7 +3,7 @@
 A call is counted under its signature: dtypes and shapes of arrays, values of everything else.  When a signature is hot
 the function is traced and compiled.  Guards are the signature, the outer variables the function uses, and the values it
 looked at (branches, ``item()``); a call that misses runs eagerly or is compiled as another variant.  What cannot be
-repeated by a program (random numbers, ``backward``) always runs eagerly.
+repeated by a program (random numbers, ``backward``, leaves made on the way) always runs eagerly.
 """
 
 from __future__ import annotations
@@ -172,6 +172,7 @@ def jit(function: Callable[..., Any] | None = None, *, after: int = 3, exact: bo
 
     Python's numbers among the arguments are part of the signature, as they have no dtype; pass arrays or tensors for
     what changes from call to call.  Where a program fails, the function itself runs, and raises what it raises.
+    Results of a program have memory of their own, also where the function returns a view of an argument.
     Functions stay eager that change tensors in place which they did not compute, or take gradients in half precision.
 
     >>> import symgrad as sg, numpy as np

@@ -15,6 +15,7 @@ import numpy as np
 
 from symgrad.compiler.generality import filled, fixed_sizes
 from symgrad.compiler.program import Argument, Compiled, Guards, build, given
+from symgrad.compiler.surroundings import surroundings
 from symgrad.compiler.trace import (
     ARRAYS,
     argument_names,
@@ -63,7 +64,7 @@ class Variant:
 
     def holds(self, arrays: Sequence[Any]) -> bool:
         """Whether the function would see the same values and surroundings as when it was traced."""
-        if any(where[key] is not value for where, key, value in self.surroundings):
+        if not all(outer.same for outer in self.surroundings):
             return False
         for a, tensor in self.live:
             if tensor._value.shape != a.default.shape or tensor._value.dtype != a.dtype:
@@ -138,8 +139,8 @@ class Specialised:
             else:
                 plain = self._plain.get(tuple(row))
                 if plain is not None:
-                    for where, name, value in plain[1]:
-                        if where[name] is not value:
+                    for outer in plain[1]:
+                        if not outer.same:
                             break
                     else:
                         return plain[0](*args)
@@ -197,7 +198,7 @@ class Specialised:
         live = [(a, outside[a.name]) for a in program.arguments if a.default is not None]
         made = Variant(program, program.guards, surroundings(self.function), live, example)
         kept = self.variants.setdefault(key, [])
-        kept[:] = [v for v in kept if not any(where[k] is not value for where, k, value in v.surroundings)]
+        kept[:] = [v for v in kept if all(outer.same for outer in v.surroundings)]
         kept.append(made)
         if len(kept) > VARIANTS:
             self.variants[key] = []
@@ -346,54 +347,3 @@ def as_inputs(args: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(args)
     changed = [float(x) if isinstance(x, int) and not isinstance(x, bool) else x for x in leaves]
     return containers.unflatten(structure, iter(changed))  # type: ignore[no-any-return]
-
-
-class _Cells:
-    """The variables of a closure, by position."""
-
-    __slots__ = ("cells",)
-
-    def __init__(self, cells: Any):
-        self.cells = cells
-
-    def __getitem__(self, k: int) -> Any:
-        try:
-            return self.cells[k].cell_contents
-        except ValueError:
-            return None
-
-
-def surroundings(function: Any) -> list[Any]:
-    """Outer variables that hold tensors, arrays or numbers: (where, key, value) to compare by identity."""
-    inner = getattr(function, "__wrapped__", function)
-    code = getattr(inner, "__code__", None)
-    if code is None:
-        return []
-    found: list[Any] = []
-    cells = _Cells(inner.__closure__ or ())
-    for k in range(len(inner.__closure__ or ())):
-        value = cells[k]
-        if _watched(value):
-            found.append((cells, k, value))
-    outer = _Globals(inner.__globals__)
-    for name in code.co_names:
-        value = outer[name]
-        if _watched(value):
-            found.append((outer, name, value))
-    return found
-
-
-class _Globals:
-    """The global variables of a function; a deleted one is None."""
-
-    __slots__ = ("names",)
-
-    def __init__(self, names: dict[str, Any]):
-        self.names = names
-
-    def __getitem__(self, name: str) -> Any:
-        return self.names.get(name)
-
-
-def _watched(value: Any) -> bool:
-    return isinstance(value, (Recorded, np.ndarray, np.generic, bool, int, float, complex, str))

@@ -26,7 +26,8 @@ from symgrad.tape.formulas.names import check_name
 from symgrad.tape.forward.dualwrites import memory
 from symgrad.tape.memory.outputs import into
 from symgrad.tape.memory.versions import apart
-from symgrad.tape.record import call_site, plain
+from symgrad.tape.record import Recorded, call_site, plain
+from symgrad.tape.watching.watch import WATCH, note_read
 from symgrad.tensor import Tensor
 from symgrad.tensor.facts import Shape, with_gradient
 
@@ -100,7 +101,7 @@ def tensor(
 def value_of_data(data: Any, dtype: Any) -> Any:
     """A new array, or NumPy scalar, of numbers, nested lists, arrays or tensors; by torch's rules without a dtype."""
     if isinstance(data, Tensor):
-        data = memory(data)
+        data = _read(data)
     if isinstance(data, np.generic) and dtype is not None:
         data = dtypes.as_python_number(data)
     if data is None or isinstance(data, str) or getattr(getattr(data, "dtype", None), "kind", "") in tuple("OSU"):
@@ -121,6 +122,13 @@ def value_of_data(data: Any, dtype: Any) -> Any:
     if not dtypes.is_number(value.dtype):
         raise _no_array(data)
     return value[()] if not value.ndim else value
+
+
+def _read(tensor: Any) -> Any:
+    """The array under a tensor, whose values leave the tape: a program holds only where they are the same."""
+    if WATCH.count and isinstance(tensor, Recorded):
+        note_read(tensor, "tensor()")
+    return memory(tensor)
 
 
 def _no_array(data: Any) -> ArgumentError:
@@ -150,7 +158,7 @@ def _listed(data: Sequence[Any], found: set[Any]) -> Sequence[Any]:
         if isinstance(item, (list, tuple)):
             item = _listed(item, found)
         elif isinstance(item, Tensor):
-            item = memory(item)
+            item = _read(item)
             found.add(item.dtype)
         else:
             plain_number = isinstance(item, (bool, int, float, complex)) and not isinstance(item, np.generic)

@@ -28,7 +28,7 @@ from symgrad.tape.memory.views import base_of, inferred, out_of_reach, shows_tem
 from symgrad.tape.memory.writing import WHOLE, filled, fills, put, refused, without_ones, written
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded, plain
-from symgrad.tape.watching.watch import WATCH, note_read
+from symgrad.tape.watching.watch import WATCH, note_problem, note_read
 from symgrad.tensor.binding import bind
 from symgrad.tensor.gradients import Gradients
 from symgrad.tensor.sharing import Sharing
@@ -105,6 +105,8 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
             extra = self.more()
             if extra.site is None:
                 extra.site = record.call_site(1)
+            if self._node is not None and WATCH.count:
+                note_problem("it makes a leaf of what it computed; use symgrad.func.grad for gradients inside")
             self._node = None
             extra.origin = None
         view = view_of(self)
@@ -165,6 +167,8 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
     def data(self, value: Any) -> None:
         if value is None:
             raise ArgumentError("Variable data has to be a tensor, but got NoneType")
+        if WATCH.count:
+            note_problem("it sets .data, which no graph shows")
         new = value if isinstance(value, Tensor) else plain(Tensor, np.asarray(value))
         if self._requires_grad and not dtypes.is_floating(new.dtype):
             raise DtypeError(

@@ -141,3 +141,86 @@ def test_bad_use():
         sg.jit(3)
     with pytest.raises(ArgumentError):
         sg.jit(lambda x: x, after=-1)
+
+
+class Scaled:
+    """An object that functions have from outside."""
+
+    def __init__(self):
+        self.weight = sg.tensor([2.0, 3.0])
+        self.calls = []
+
+    def __call__(self, x):
+        return x * self.weight
+
+
+SCALED, SETTINGS, WEIGHTS, FACTOR = Scaled(), {"rate": 2.0}, [sg.tensor([1.0, 2.0])], 3.0
+
+
+def by_factor(x):
+    return x * FACTOR
+
+
+def test_what_stands_in_containers_objects_and_helper_functions_is_a_guard(monkeypatch):
+    functions = [
+        lambda x: x * SCALED.weight,
+        lambda x: SCALED(x),
+        lambda x: x * SETTINGS["rate"],
+        lambda x: sum(value * x for value in SETTINGS.values()),
+        lambda x: sum(x * w for w in WEIGHTS),
+        lambda x: by_factor(x),
+        lambda x: (lambda v: v * FACTOR)(x),
+    ]
+    x = sg.tensor([1.0, 2.0])
+    for compiled in (lambda f: sg.jit(f, after=0), sg.compile):
+        made = [compiled(f) for f in functions]
+        for f, program in zip(functions, made, strict=True):
+            assert np.asarray(program(x)).tolist() == f(x).tolist()
+        with monkeypatch.context() as patched:
+            patched.setattr(SCALED, "weight", sg.tensor([5.0, 6.0]))
+            patched.setitem(SETTINGS, "rate", 7.0)
+            patched.setitem(SETTINGS, "other", 8.0)
+            patched.setitem(globals(), "FACTOR", 9.0)
+            WEIGHTS.append(sg.tensor([4.0, 5.0]))
+            for f, program in zip(functions, made, strict=True):
+                assert np.asarray(program(x)).tolist() == f(x).tolist()
+            WEIGHTS.pop()
+
+
+def test_what_an_object_holds_beside_what_is_read_is_no_guard():
+    f = sg.jit(lambda x: x * SCALED.weight, after=0)
+    for k in range(3):
+        f(np.ones(2))
+        SCALED.calls.append(k)
+    assert f.stats()["compilations"] == 1
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: sg.tensor(x) * 2,
+        lambda x: sg.tensor([x[0], x[1]]) * 2,
+        lambda x: x.detach().requires_grad_() * 3,
+        lambda x: x.clone().detach().requires_grad_().detach() * 2,
+    ],
+    ids=["tensor", "list of tensors", "leaf", "constant of a leaf"],
+)
+@pytest.mark.parametrize("exact", [True, False], ids=["exact", "text"])
+def test_new_leaves_made_of_arguments_are_not_taken_for_constants(f, exact):
+    hot = sg.jit(f, after=0, exact=exact)
+    with sg.no_grad():
+        for k in range(3):
+            x = sg.tensor([1.0 + k, 2.0])
+            assert hot(x).tolist() == f(x).tolist()
+
+
+def test_data_that_is_set_is_not_lost():
+    def f(x):
+        y = x * 2
+        y.data = x * 5
+        return y * 1
+
+    hot = sg.jit(f, after=0)
+    for k in range(3):
+        x = sg.tensor([1.0 + k, 2.0])
+        assert hot(x).tolist() == f(x).tolist()
