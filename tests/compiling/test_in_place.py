@@ -39,6 +39,9 @@ FUNCTIONS = {
     "a part of a part": lambda x: (x[1:][1:] * x[:-2]).sum() + sg.exp(x[1:]).sum(),
     "places that repeat": lambda x: sg.sin(x[PLACES]).sum() + (x[1:] * x[:-1]).sum() + x[PLACES[::-1]].sum(),
     "a mask": lambda x: (x[np.arange(5) > 2] ** 2).sum() + sg.tanh(x[1:]).sum(),
+    "ranges": lambda x: (x.narrow(0, 1, 3) * x.narrow(0, 2, 3)).sum() + (x.narrow(1, 0, 2) ** 2).sum(),
+    "chunks": lambda x: (x.chunk(2)[0] ** 2).sum() + sg.exp(x.chunk(2)[1]).sum(),
+    "windows": lambda x: sg.sin(x.unfold(0, 2, 1)).sum() + (x[1:] ** 2).sum(),
     "two groups": lambda x: sg.sin((x[1:] * x[:-1]).sum()) * ((x[2:] - x[:-2]) ** 2).sum(),
     "means of slices": lambda x: x[1:].mean() * x[:-1].mean() + x[0].sum(),
 }

@@ -82,6 +82,13 @@ narrow_op: Op = primitive(
 )
 
 
+def _range_text(dim: int, start: Any, length: Any) -> str | None:
+    """A range of an axis as the text of an index, where its ends are plain numbers."""
+    if not isinstance(start, int) or not isinstance(length, int):
+        return None
+    return f"{':, ' * dim}{start}:{start + length}"
+
+
 embed_op: Op = primitive(
     "embed",
     kernels.embed,
@@ -90,6 +97,7 @@ embed_op: Op = primitive(
     infer=lambda shape, dim, start, size: (*shape[:dim], size, *shape[dim + 1 :]),
     size_params=("start", "size"),
     node="SliceBackwardBackward0",
+    place=lambda g, *, dim, start, size: _range_text(dim, start, g[dim]),
     domain="real",
     digits="kernel",
     example=("vector", {"dim": 0, "start": 1, "size": 4}),
