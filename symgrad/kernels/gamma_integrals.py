@@ -121,6 +121,8 @@ def gamma_tail_slope(a: Any, x: Any, n: int, upper: bool) -> Any:
     side = 1 if upper else -1
     with np.errstate(divide="ignore"):
         end = np.minimum(40 / np.maximum(x - a, 0), np.sqrt(80 / x)) if upper else (40 + x) / a
+        if not upper:  # e^-v - 1 + v >= v²/3 for v <= 1: of large parameters Newton's method would begin too far out
+            end = np.minimum(end, np.where(x > 120, np.sqrt(120 / x), np.inf))
     for _ in range(8):  # up to where the integrand is e^-40, by Newton's method: the exponent is convex
         exponent = x * np.expm1(side * end) - side * a * end
         slope = side * (x * np.exp(side * end) - a)

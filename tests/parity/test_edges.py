@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad.errors import ArgumentError
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.peer
@@ -367,3 +368,25 @@ def test_norms_above_two_are_flat_at_the_zero_vector(p: float, dtype: str) -> No
         found.append([first.detach().numpy(), second.numpy()])
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_allclose(ours, theirs, *((2e-2, 5e-2) if dtype == "float16" else (1e-4, 1e-5)))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("p", [0.5, 1, 2, 3, np.inf])
+def test_renorm_of_rows_with_nan(p: float) -> None:
+    """They stay as they are and have the slope 1; a norm that is not used puts no nan into their gradient."""
+    found = []
+    for t in (sg, torch):
+        x = t.tensor([[1.0, np.nan], [3.0, 4.0], [0.0, 0.0], [0.1, 0.1]], dtype=t.float64, requires_grad=True)
+        out = t.renorm(x, p, 0, 1.0)
+        first = t.autograd.grad(out[:, 1].sum(), x, create_graph=True)[0]
+        second = t.autograd.grad(first[1].sum(), x)[0]
+        found.append([a.detach().numpy() for a in (out, first, second[1])])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, 1e-9, 1e-12)
+
+
+@pytest.mark.parametrize("p", [0, -1])
+def test_renorm_takes_norms_only(p: float) -> None:
+    for t, error in ((sg, ArgumentError), (torch, RuntimeError)):
+        with pytest.raises(error, match="non-positive-norm not supported"):
+            t.renorm(t.ones(2, 2), p, 0, 1.0)

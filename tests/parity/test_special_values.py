@@ -38,6 +38,15 @@ def test_incomplete_gamma(name):
     np.testing.assert_allclose(got, want, rtol=3e-12, atol=1e-16)
 
 
+@pytest.mark.parametrize("a", [1e4, 1e8, 1e12, 1e14, 1e16])
+@pytest.mark.parametrize("beside", [0.0, -2.0, 2.0])
+def test_incomplete_gamma_by_a_large_parameter(a, beside):
+    """Far out the distribution is normal: its slope by the parameter is minus the density at so many deviations."""
+    got = lookup("gammainc_slope")(np.float64(a), np.float64(a + beside * np.sqrt(a)), n=1)
+    want = -np.exp(-(beside**2) / 2) / np.sqrt(2 * np.pi * a)
+    np.testing.assert_allclose(got, want, rtol=1e-9 + 4 / np.sqrt(a))
+
+
 def test_hurwitz_zeta():
     s, q = np.meshgrid(np.geomspace(1.01, 30, 30), np.geomspace(1e-3, 100, 30))
     np.testing.assert_allclose(lookup("zeta")(s, q), scipy_special.zeta(s, q), rtol=2e-13)

@@ -18,7 +18,7 @@ from symgrad.ops.elementwise import fused
 from symgrad.ops.elementwise.arithmetic import static_number
 from symgrad.ops.elementwise.complex import conj, imag, real
 from symgrad.ops.elementwise.fused import times
-from symgrad.ops.elementwise.select import clamp, clamp_min, where
+from symgrad.ops.elementwise.select import clamp, clamp_min, guard, where
 from symgrad.ops.elementwise.smooth import sqrt
 from symgrad.ops.indexing.places import array_of
 from symgrad.ops.linalg.contraction import einsum
@@ -210,13 +210,19 @@ def _unit(x: Any, axis: int, eps: float) -> Any:
 @front("renorm")
 @rounded_once
 def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
-    """Slices along ``dim`` scaled down to a p-norm of at most ``maxnorm``."""
+    """Slices along ``dim`` scaled down to a p-norm of at most ``maxnorm``.
+
+    Raises ``ArgumentError`` for p <= 0 and ``ShapeError`` for fewer than two axes.
+    """
+    if p <= 0:
+        raise ArgumentError("renorm: non-positive-norm not supported")
     if len(shape_of(input)) < 2:
         raise ShapeError(f"renorm: input needs at least 2 dimensions, got {len(shape_of(input))} dimensions")
     axis = axis_of(dim, len(shape_of(input)))
     rest = tuple(k for k in range(len(shape_of(input))) if k != axis)
-    size = norm_op(input, p=p, dim=rest, keepdim=True)
-    return input * where(size > maxnorm, maxnorm / (size + 1e-7), 1)
+    above = norm_op(input, p=p, dim=rest, keepdim=True) > maxnorm
+    size = norm_op(guard(input, above), p=p, dim=rest, keepdim=True)  # slices that stay have no norm, which may be nan
+    return input * where(above, maxnorm / (size + 1e-7), 1)
 
 
 # ------------------------------------------------------------------------------------------ cross product
