@@ -28,6 +28,8 @@ CASES = [
     ("2*np.sum(X)*np.ones(X.shape)", "sum(X)**2", "X", "X=n,m", {}),
     ("scipy.special.polygamma(1, x)", "digamma(x)", "x", "x=", {}),
     ("k = np.exp(-g*np.sum(d**2)); d = x-y; g = -2*g*k*d", "exp(-g*sum((x-y)**2))", "x", "x=n y=n g=", {}),
+    (r"k(x-x_{eq})", "k*sum((x-x_eq)**2)/2", "x", "x=n x_eq=n k=", {}),
+    (r"k(x_{ij}-x_{eq})", "k*sum((x-x_eq)**2)/2", "x", "x=n,m x_eq= k=", {}),
     ("F - F.T", "sum(F**2)/2 - trace(F@F)/2", "F", "F=n,n", {}),
 ]
 

@@ -2,6 +2,7 @@ r"""Greek letters of a text that stand for symbols of the code: ``\Sigma`` for `
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ _NAMES = {
 """What people call a Greek letter in code, the likeliest first."""
 _CALLED = ("sigma", "psi", "phi", "Phi", "Gamma", "zeta", "Theta")
 """Greek letters that are functions before a bracket."""
+_WORD = re.compile(r"\\mathrm\{(\w+)\}")
 
 
 def stand_ins(tokens: Sequence[str], table: Mapping[str, Any]) -> dict[str, str]:
@@ -43,6 +45,21 @@ def stand_ins(tokens: Sequence[str], table: Mapping[str, Any]) -> dict[str, str]
         if free:
             out[text] = free[0]
     return out
+
+
+def plain_subscript(name: str, text: str, table: Mapping[str, Any]) -> str:
+    r"""The LaTeX ``text`` of a name with the words of its subscript in plain letters; empty where these are indices.
+
+    Indices they are where all are letters from i to n, and the stem is a symbol, too, with as many axes.
+
+    >>> plain_subscript("x_eq", r"x_{\mathrm{eq}}", {"x_eq": None})
+    'x_{eq}'
+    """
+    stem, _, below = text.partition("_{")
+    plain = _WORD.sub(r"\1", below)
+    array, letters = table.get(name.partition("_")[0]), [c for c in plain if c.isalnum()]
+    indices = getattr(array, "ndim", 0) == len(letters) and all("i" <= c <= "n" for c in letters)
+    return "" if plain == below or indices else f"{stem}_{{{plain}"
 
 
 def _below(tokens: Sequence[str], k: int) -> str:

@@ -22,6 +22,7 @@ from symgrad.formula.reading.people.clauses import Clauses
 from symgrad.formula.reading.people.entries import cropped, picked
 from symgrad.formula.reading.people.functions import entrywise_function, function, slope
 from symgrad.formula.reading.people.indices import sizes_of_indices, sizes_of_limits, subscript
+from symgrad.formula.reading.people.names import plain_subscript
 from symgrad.formula.reading.people.products import Products
 from symgrad.formula.reading.people.tokens import OPERATORS, RECIPROCALS, tokenize
 from symgrad.formula.reading.tex import _FUNCTIONS
@@ -125,7 +126,8 @@ class PeopleReader(Products):
         for name, text in texts(table).items():
             if len(name) == 2 and name.isalpha() and (name[0] not in table or not table[name[0]].ndim):  # xm for x_m
                 self.known.append(([name[0], "_", "{", name[1], "}"], value_of(table[name])))
-            for parts in ([name], [i[1] for i in tokenize(text).items]):
+            plain = plain_subscript(name, text, table)
+            for parts in ([name], *([i[1] for i in tokenize(form).items] for form in (text, plain) if form)):
                 self.known.append((parts, value_of(table[name])))
             if len(name) == 1 and name.isupper() and table[name].ndim > 1 and name.lower() not in table:
                 self.rows.append(([name.lower()], value_of(table[name])))
