@@ -208,7 +208,10 @@ class Answering:
         if word in VIEWS:
             layout = self._laid_out(word, args[0], shape)
             in_order = layout is not None and layout.flags.c_contiguous
-            made.owner, made.view, made.dense = args[0].owner, True, args[0].dense and (word in IN_ORDER or in_order)
+            # The strides of an expanded number are 0, be it to one entry: no leaf takes that as it is.
+            number = word == "Expand" and not args[0].shape and len(shape) > 0
+            made.owner, made.view = args[0].owner, True
+            made.dense = not shape or (args[0].dense and (word in IN_ORDER or in_order) and not number)
             made.count, made.empty = args[0].count + count, args[0].empty
             made.spread = None if in_order else layout
             if word == "ViewAsComplex" and not made.dense:  # of a copy
@@ -287,12 +290,17 @@ class Answering:
             parts = np.empty((*value.shape, 2), bool)[..., 0]
             value.dense, value.spread = parts.flags.c_contiguous, None if parts.flags.c_contiguous else parts
         shape = tuple(target.raw_shape)
+        if name_of(self.node) == "CopyBackwards":  # which casts by itself, and leaves the sum to the engine
+            value = self._cast(value, wanted)
         if tuple(value.shape) != shape and broadcast([value.shape, shape]) == tuple(value.shape):
             lead = len(value.shape) > len(shape) and shape
             value = self.step("Sum:1" if shape else "Sum", [value], shape)
             value = self.step("View", [value], shape) if lead else value
+        return self._cast(value, wanted)
+
+    def _cast(self, value: Value, wanted: Any) -> Value:
         if is_real_floating(value.dtype) and value.dtype != wanted and (is_complex(wanted) or is_real_floating(wanted)):
-            value = self.step("ToCopy", [value], shape)
+            value = self.step("ToCopy", [value], value.shape)
             value.dtype = wanted
         return value
 

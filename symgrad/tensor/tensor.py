@@ -363,7 +363,8 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
         name = written(self, chosen, value)
         try:
             # Of an index with arrays it is torch's index_put_ or masked_fill_.
-            inplace(self, lambda x: put(x, value.to(x.dtype), chosen, name, places), (), {}, even=chosen.fancy)
+            op = lambda x: put(x, value.to(x.dtype), chosen, name, places, source=value)  # noqa: E731
+            inplace(self, op, (), {}, even=chosen.fancy)
         except AutogradError as error:
             raise refused(self, chosen.filled([place._value for place in places]), name, error) from None
 
@@ -400,7 +401,8 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
         itself = overlaps(mine) and isinstance(source, Recorded) and same_place(mine, source._array())
         if getattr(value, "dtype", None) != self.dtype:
             value = cast(value, self.dtype)
-        return inplace(self, lambda x, _: put(x, value, WHOLE, "CopyBackwards"), (source,), {}, itself)  # type: ignore[no-any-return]
+        op = lambda x, _: put(x, value, WHOLE, "CopyBackwards", source=source)  # noqa: E731
+        return inplace(self, op, (source,), {}, itself)  # type: ignore[no-any-return]
 
     def resize_(self, *sizes: Any) -> Tensor:
         """Another shape in place: the first entries are kept, those that are added are zero."""

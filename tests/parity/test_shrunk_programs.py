@@ -58,6 +58,24 @@ x = t.tensor(0.5); out = x[None][1:].stride()
 x, y = t.tensor([0.5, 1.0]), t.tensor([0.5]); out = t.mul(y, x, out=y)
 x = t.tensor([0.5, 1.0]); out = t.sin(x, out=x[:1])
 x = t.tensor([0.5, 1.0]); out = t.add(x, x, out=x), t.sin(x, out=x)
+x = t.ones(3).expand(2, 3); out = x.index_put_((t.tensor([0]),), t.tensor(2.0))
+x = t.ones(2) * 1; y = x.expand(2, 2); y.index_put_((t.tensor([0]), t.tensor([0])), t.tensor(2.0)); out = y, x
+x = t.ones(2) * 1; y = x.expand(2, 2); y.index_put_((t.tensor([0, 1]),), t.tensor([[2.0, 3.0], [4.0, 5.0]]));
+    out = y, x
+w = t.ones(2, requires_grad=True); x = w * 1; y = x.expand(2, 2); y.index_put_((t.tensor([0]),), t.tensor(2.0));
+    out = y, x, derived((y * y).sum(), x)
+x = t.ones(2, requires_grad=True, dtype=t.float64); y = (t.ones(2) * 1).copy_(x); out = onward(y)
+x = t.ones(2, requires_grad=True); y = (t.ones(3, 2) * 1).copy_(x); out = onward(y)
+x = t.ones(2, requires_grad=True, dtype=t.float64) * 1; y = t.ones(2, requires_grad=True) * 1; z = y[:1];
+    z.copy_(x[1:]); out = onward(y), onward(z), derived((y * y).sum(), x)
+x = t.ones(2, requires_grad=True, dtype=t.float64); y = t.ones(3, 2) * 1; y[0] = x;
+    out = onward(y), derived(y.sum(), x)
+x = t.ones(2, requires_grad=True, dtype=t.float64); y = t.ones(3, 2, requires_grad=True) * 1; y.copy_(x);
+    out = derived((y * y).sum(), x)
+x = t.ones(1, requires_grad=True); x.sum().backward(); a = x.grad._version; x.sum().backward();
+    out = a, x.grad._version
+x = t.ones(1, 1, requires_grad=True); x.sum(0).sum().backward(); out = x.grad
+x = t.ones((), requires_grad=True); x[None].sum().backward(); out = x.grad
 """
 PROGRAMS = re.sub(r"\n    ", " ", _TEXTS).strip().splitlines()
 """Continued lines begin with spaces."""
@@ -80,7 +98,10 @@ def outcome(t: Any, program: str) -> Any:
     def derived(value: Any, *places: Any) -> Any:
         return t.autograd.grad(value, places, create_graph=True, allow_unused=True)
 
-    env = {"t": t, "np": np, "derived": derived}
+    def onward(value: Any) -> list[str]:
+        return [type(node).__name__ for node in (value.grad_fn, *(f for f, _ in value.grad_fn.next_functions))]
+
+    env = {"t": t, "np": np, "derived": derived, "onward": onward}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -112,7 +112,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     if any(faced(a).__class__ is Dual and dualwrites.recorded(faced(a)) for a in args):
         source = tensor.clone()  # what is recorded about the change is the value before it
     called = getattr(op, "__name__", "")
-    apart, even = called in _APART, even or called in ("masked_fill", "index_fill")
+    apart, even = called in _APART, even or _writes_in_turn(called, args, kwargs)
     for arg in () if called == "masked_fill" else (*args, *kwargs.values()):  # whose value is read at once
         if isinstance(getattr(arg, "_value", None), np.ndarray) and meets(arg._value, tensor._array(), apart):
             raise AutogradError(PARTIAL)
@@ -156,6 +156,13 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     if view is not None:
         root._node.args.label.part = weakref.ref(tensor._node)
     return tensor
+
+
+def _writes_in_turn(called: str, args: Any, kwargs: Any) -> bool:
+    """Whether torch writes entry after entry, the last of one place staying; ``index_put`` may also add them up."""
+    if called == "index_put":
+        return not kwargs.get("accumulate", len(args) > 2 and args[2])
+    return called in ("masked_fill", "index_fill")
 
 
 def _hooked(node: Any, length: int) -> bool:
