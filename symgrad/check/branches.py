@@ -1,9 +1,10 @@
 """Branches that a point does not enter: the check goes on at points that enter them.
 
 ``where``, ``abs``, ``maximum`` and their kin have a derivative that jumps.  If it is the same in every entry, the point
-is on one side, and a mistake on the other side does not show.  Multiples of the arguments are tried then, and what is
-wrong there counts, unless the derivative is wrong close by as well, on the same side: it then holds for some arguments
-only (unit vectors, say), and other ones say nothing.
+is on one side, and a mistake on the other side does not show.  Multiples of the arguments are tried then, and points
+on both sides of the nearest boundaries (:mod:`symgrad.check.boundaries`), where also a margin or a threshold that is
+a little off shows.  What is wrong there counts, unless the derivative is wrong close by as well, on the same side: it
+then holds for some arguments only (unit vectors, say), and other ones say nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.check.arrays import as_array
+from symgrad.check.boundaries import steps_across
 from symgrad.check.calling import like
 from symgrad.check.derivatives import Derivative
 from symgrad.check.lines import line_text, lines_noted
@@ -36,6 +38,12 @@ _GUARD = 1e-3
 
 _STEPS = {"sign", "sgn", "round", "floor", "ceil", "trunc", "fix", "frac", "heaviside"}
 _ABOUT_NUMBERS = {"non-finite", "rounding", "precision", "not deterministic"}
+
+_THOUSANDTH = 1e-3
+"""Smaller differences, relative to the largest entry, are not taken for mistakes of a branch."""
+
+_SHOWN = 12
+"""Entries of an argument up to which a note shows it."""
 
 Compare = Callable[[Given], tuple[Report, Exact]]
 Sides = dict[tuple[Any, str, int], set[float]]
@@ -95,6 +103,7 @@ def sides_of(exact: Exact) -> Sides:
 def looked_at_branches(given: Given, exact: Exact, report: Report, compare: Compare, derivative: Derivative) -> Report:
     """The report, or that at another point where a branch that was not entered shows a mistake."""
     seen = sides_of(exact)
+    names = ", ".join(given.names[k] for k in given.positions)
     holds_close_by: bool | None = None
     for scale in _scales(given):
         missing = _one_sided(seen)
@@ -114,13 +123,86 @@ def looked_at_branches(given: Given, exact: Exact, report: Report, compare: Comp
             beside = _compared(_at(given, CLOSE_BY), compare)
             holds_close_by = beside is not None and beside.ok
         if holds_close_by:
-            names = ", ".join(given.names[k] for k in given.positions)
             other.notes.append(
                 f"at the point given all entries are right, but f takes one side of {_text(entered[0])} there only; "
                 f"this is the comparison at {scale:g} times {names}"
             )
             return other
-    return _noted(report, seen)
+    other = _beside_boundaries(given, exact, compare, derivative, seen)
+    return _noted(report, seen) if other is None else other
+
+
+def _beside_boundaries(
+    given: Given, exact: Exact, compare: Compare, derivative: Derivative, seen: Sides
+) -> Report | None:
+    """The report at a point beside a boundary where a mistake shows; what such points enter goes into ``seen``."""
+    if given.again is None or exact.output is None:
+        return None
+    subject = Subject(given.f, given.args, given.positions, given.names, derivative, given.own)
+    for step in steps_across(exact, subject):
+        there = _moved(given, step.moves)
+        fits = _fits(there, derivative)
+        if fits:
+            for key in _one_sided(seen):
+                seen[key].update(_sides_at(there, derivative).get(key, set()))
+        if fits is not False:
+            continue
+        other = _compared(there, compare)
+        if other is None or other.ok or not _is_mistake(other) or not _holds_around(given, compare):
+            continue
+        place = _text((step.boundary.line, step.boundary.node.op.name, 0))
+        moved = "; ".join(f"{given.names[k]} = {_shown(there.args[k])}" for k in step.moves)
+        other.notes.append(
+            f"at the point given all entries are right, but not beside the boundary of {place}; "
+            f"this is the comparison at {moved}"
+        )
+        return other
+    return None
+
+
+def _shown(value: Any) -> str:
+    array = as_array(value)
+    return np.array2string(array, precision=6, separator=", ") if array.size <= _SHOWN else "values close by"
+
+
+def _moved(given: Given, moves: dict[int, Any]) -> Given:
+    args = list(given.args)
+    for k, move in moves.items():
+        array = as_array(args[k])
+        args[k] = like(args[k], (array + move).astype(array.dtype))
+    return replace(given, args=args)
+
+
+def _fits(given: Given, derivative: Derivative) -> bool | None:
+    """Whether the gradients at these arguments are right but for a thousandth; None where there are none.
+
+    That is one pass, where a comparison is a dozen.
+    """
+    assert given.again is not None
+    try:
+        with np.errstate(all="ignore"):
+            found = given.again(given.args)
+            subject = Subject(given.f, given.args, given.positions, given.names, derivative, given.own)
+            exact = derivative.exact(*subject.trace(subject.args))
+    except Exception:  # noqa: BLE001  (whatever the functions do with arguments that nobody gave)
+        return None
+    if not all(np.isfinite(e).all() for e in exact):
+        return None
+    return all(
+        g.shape == e.shape and bool(np.all(np.abs(g - e) <= _THOUSANDTH * np.max(np.abs(e), initial=0.0)))
+        for g, e in zip(found, exact, strict=True)
+    )
+
+
+def _holds_around(given: Given, compare: Compare) -> bool:
+    """Whether the derivative is right at points around the given one: it is not that of some arguments only."""
+    rng = np.random.default_rng(3)
+    moves = {}
+    for k in given.positions:
+        array = as_array(given.args[k])
+        moves[k] = array * 0.01 * rng.uniform(-1, 1, array.shape)
+    around = (_compared(there, compare) for there in (_at(given, CLOSE_BY), _moved(given, moves)))
+    return all(report is not None and report.ok for report in around)
 
 
 def _scales(given: Given) -> tuple[float, ...]:
@@ -168,7 +250,7 @@ def _is_mistake(report: Report) -> bool:
     if any(a.diagnosis is None or a.diagnosis.kind in _ABOUT_NUMBERS for a in wrong):
         return False
     return all(
-        a.given.shape == a.exact.shape and np.max(np.abs(a.given - a.exact)) > 1e-3 * np.max(np.abs(a.exact))
+        a.given.shape == a.exact.shape and np.max(np.abs(a.given - a.exact)) > _THOUSANDTH * np.max(np.abs(a.exact))
         for a in wrong
     )
 

@@ -1,0 +1,201 @@
+"""Points just on both sides of where ``f`` changes its formula, found by Newton steps.
+
+A comparison, a ``maximum`` or a ``clamp`` changes sides where the difference of its arguments is zero.  Random points
+lie far from there, and so a margin that was forgotten or an ``if`` that is never true does not show in them.  The tape
+knows the difference and its gradient; the entry nearest to zero is moved a little beyond it, and a little before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from symgrad.autograd import grad as tape_grad
+from symgrad.check.arrays import as_array
+from symgrad.check.lines import Line
+from symgrad.check.oracle import Exact
+from symgrad.check.replay import Unknown
+from symgrad.check.subject import Subject
+from symgrad.op import lookup
+from symgrad.tape.graph import Node, Source
+from symgrad.tape.record import Recorded
+
+MOST = 3
+"""Boundaries that are looked at."""
+
+MOST_NODES = 2_000
+"""In larger graphs values are not computed once more."""
+
+_BESIDE = 0.05
+"""How far beyond the boundary a point lies, as a part of the way to it."""
+
+_FARTHEST = 1e3
+"""Longer steps, relative to the arguments, lead nowhere."""
+
+_SMALL = 1e-3
+"""Bounds below this one, but not 0, or as close to 1, keep values where they belong; they are no branches."""
+
+_LARGE = 15.0
+"""Bounds beyond this one keep ``exp`` from overflow."""
+
+_COMPARISONS = ("gt", "ge", "lt", "le")
+
+
+class Boundary(NamedTuple):
+    """Where a node changes sides: its first argument and argument ``j`` are equal."""
+
+    node: Node
+    j: int
+    line: Line | None
+
+    @property
+    def of_leaf(self) -> bool:
+        """Whether an argument of ``f`` itself is compared."""
+        return any(isinstance(self.node.args[k], Recorded) for k in (0, self.j))
+
+    @property
+    def limits(self) -> bool:
+        """Whether values are kept in an interval, mostly where they belong."""
+        return len(self.node.args) == 3 or self.node.op.kinks in (("x = lo",), ("x = hi",))
+
+
+class Step(NamedTuple):
+    """A move of the arguments of ``f``, by position, that leads to one side of a boundary."""
+
+    boundary: Boundary
+    moves: dict[int, Any]
+
+
+def steps_across(exact: Exact, subject: Subject) -> Iterator[Step]:
+    """Moves to both sides of the boundaries of ``f``; none where it is a black box."""
+    places: dict[Any, list[Boundary]] = {}
+    for found in _boundaries(exact):
+        places.setdefault((found.line, found.node.op.name, found.j), []).append(found)
+    if not places:
+        return
+    values = _values([b.node for group in places.values() for b in group], exact)
+    count = 0
+    for group in sorted(places.values(), key=lambda group: group[0].node.op.name not in _COMPARISONS):
+        nearest = min(
+            (near for b in group[:MOST_NODES] if (near := _nearest(b, values, exact))),
+            key=lambda near: near[1],
+            default=None,
+        )
+        if nearest is None:
+            continue
+        boundary, _, entry, one_sided = nearest
+        slopes = tape_grad([entry], exact.leaves, allow_unused=True)
+        arrays = [
+            np.zeros(leaf._value.shape) if s is None else as_array(s)
+            for s, leaf in zip(slopes, exact.leaves, strict=True)
+        ]
+        distance = float(entry._value)
+        for part in (-1.0, -_BESIDE, _BESIDE) if one_sided else (-_BESIDE, _BESIDE):
+            moves = _moves(subject, arrays, (part - 1) * distance, boundary.of_leaf)
+            if moves:
+                yield Step(boundary, moves)
+        count += 1
+        if count == MOST:
+            return
+
+
+def _boundaries(exact: Exact) -> Iterator[Boundary]:
+    """The boundaries of every operation that was recorded, those of comparisons among them."""
+    for node, line in exact.lines.items():
+        if node.op.name in _COMPARISONS or node.op.kinks == ("x = y",):
+            yield Boundary(node, 1, line)
+        elif node.op.kinks and "x = " in str(node.op.kinks[0]):
+            for j in range(1, len(node.args)):
+                yield Boundary(node, j, line)
+
+
+def _values(wanted: list[Node], exact: Exact) -> dict[Any, Any]:
+    """The arguments of some nodes as tensors with a history; those that cannot be computed again are left out."""
+    below: set[Node] = set()
+    stack = list(wanted)
+    while stack:
+        for arg in stack.pop().args:
+            if isinstance(arg, Node) and arg not in below:
+                below.add(arg)
+                stack.append(arg)
+    made: dict[Any, Any] = {}
+    if len(below) > MOST_NODES:
+        return made
+    for node in sorted(below, key=lambda node: node.sequence_nr):
+        try:
+            made[node] = node.op(*(_given(a, made, exact) for a in node.args), **(node.params or {}))
+        except Exception:  # noqa: BLE001  (a constant that was not kept, an operation that is no function of arrays)
+            continue
+    return made
+
+
+def _given(arg: Any, made: dict[Any, Any], exact: Exact) -> Any:
+    if isinstance(arg, Node):
+        if arg not in made:
+            raise Unknown
+        return made[arg]
+    if not isinstance(arg, Source):
+        return arg
+    value = exact.constants.get(arg, arg.kept)
+    if value is None:
+        raise Unknown
+    return np.asarray(value)[()]
+
+
+def _nearest(boundary: Boundary, values: dict[Any, Any], exact: Exact) -> tuple[Boundary, float, Any, bool] | None:
+    """The entry of the difference nearest to the boundary, but not on it: ``(_, distance, entry, one-sided)``."""
+    try:
+        a, b = (_given(boundary.node.args[k], values, exact) for k in (0, boundary.j))
+    except Unknown:
+        return None
+    if any(not isinstance(c, Recorded) and _keeps_away(c, boundary.limits) for c in (a, b)):
+        return None
+    difference: Any = lookup("sub")(a, b)
+    if not getattr(difference, "_requires_grad", False) or difference._value.dtype.kind != "f":
+        return None
+    size = np.abs(difference._value)
+    with np.errstate(all="ignore"):
+        scale = max((float(np.max(np.abs(as_array(c)), initial=0.0)) for c in (a, b)), default=0.0)
+        size = np.where((size > 1e-6 * scale) & np.isfinite(size), size, np.inf)
+    if not size.size or not np.isfinite(size.min()):
+        return None
+    flat = int(np.argmin(size))
+    one_sided = bool(np.all(difference._value >= 0) or np.all(difference._value <= 0))
+    if one_sided and boundary.limits and not isinstance(b, Recorded) and np.isin(as_array(b), (0, 1)).all():
+        return None  # probabilities
+    entry = difference.reshape(-1)[flat] if difference.ndim else difference
+    return boundary, float(size.flat[flat]), entry, one_sided
+
+
+def _keeps_away(bound: Any, limits: bool) -> bool:
+    """Whether a bound keeps values where they belong (off 0, off 1, from overflow), and is no branch."""
+    size = np.abs(as_array(bound))
+    off_zero, off_one = (size > 0) & (size < _SMALL), (size != 1) & (np.abs(size - 1) < _SMALL)
+    return bool(np.all(off_zero | off_one | np.isinf(size) | (limits & (size >= _LARGE))))
+
+
+def _moves(subject: Subject, slopes: list[Any], change: float, keep_signs: bool) -> dict[int, Any]:
+    """The shortest move that changes a value by ``change`` as far as its slopes tell.
+
+    Entries that are zero stay (masks, padding), and what is positive all over may have to be.
+    """
+    free = []
+    for k, slope in zip(subject.positions, slopes, strict=True):
+        array = subject.args[k]
+        free.append(np.where(array != 0, slope, 0) if array.dtype.kind == "f" else np.zeros(array.shape))
+    total = sum(float(np.sum(s * s)) for s in free)
+    if not total or not np.isfinite(total):
+        return {}
+    moves = {}
+    for k, s in zip(subject.positions, free, strict=True):
+        array, move = subject.args[k], s * (change / total)
+        if not np.any(move):
+            continue
+        if np.max(np.abs(move)) > _FARTHEST * (1 + np.max(np.abs(array))):
+            return {}
+        if (keep_signs or not array.ndim) and np.all(array >= 0):
+            move = np.maximum(move, -0.95 * array)
+        moves[k] = move
+    return moves

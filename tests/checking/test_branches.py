@@ -1,0 +1,96 @@
+"""sg.check beside the boundaries of branches: margins, thresholds, clamps, and ``if`` on values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from symgrad.check import check
+
+rng = np.random.default_rng(0)
+x = np.array([1.5744, -0.4328, -0.7355, 0.2498])
+A, P, N = rng.normal(size=(3, 6, 4))
+X, W = rng.random((5, 3)), rng.random((3, 2))
+
+
+def triplet(a, p, n):
+    d = ((a - p) ** 2).sum(1) - ((a - n) ** 2).sum(1)
+    return np.maximum(d + 0.5, 0).sum()
+
+
+def triplet_grad(a, p, n, margin=0.5):
+    d = ((a - p) ** 2).sum(1) - ((a - n) ** 2).sum(1)
+    k = (d + margin > 0)[:, None]
+    return k * 2 * (n - p), k * -2 * (a - p), k * 2 * (a - n)
+
+
+def layer(X, W):
+    return (np.maximum(X @ W, 0) ** 2).sum() + np.maximum(X @ W, 0).sum()
+
+
+def layer_grad(X, W, mask=True):
+    z = X @ W
+    g = (2 * z + 1) * ((z > 0) if mask else 1)
+    return g @ W.T, X.T @ g
+
+
+def rare_if(x):
+    if (x**2).sum() > 100:
+        return (x**3).sum()
+    return (x**2).sum()
+
+
+def rare_if_grad(x, both=True):
+    return 3 * x**2 if both and (x**2).sum() > 100 else 2 * x
+
+
+def by_loop(x):
+    total = 0.0
+    for i in range(len(x)):
+        total = total + (x[i] ** 2 if x[i] > 2 else x[i])
+    return total
+
+
+CASES = {
+    "margin": (triplet, triplet_grad, lambda a, p, n: triplet_grad(a, p, n, 0), (A, P, N), "maximum"),
+    "positive point": (layer, layer_grad, lambda X, W: layer_grad(X, W, False), (X, W), "maximum"),
+    "if": (rare_if, rare_if_grad, lambda x: rare_if_grad(x, False), (x,), "if (x**2).sum() > 100"),
+    "if in a loop": (by_loop, lambda x: np.where(x > 2, 2 * x, 1), np.ones_like, (x,), "if x[i] > 2"),
+    "threshold": (
+        lambda x: np.where(x > 5, x**2, x).sum(),
+        lambda x: np.where(x > 5, 2 * x, 1),
+        lambda x: np.where(x > 4.5, 2 * x, 1),
+        (x,),
+        "gt",
+    ),
+    "clamp": (
+        lambda x: (np.clip(x, -3, 3) ** 2).sum(),
+        lambda x: np.where(np.abs(x) < 3, 2 * x, 0),
+        lambda x: np.where(np.abs(x) < 2.5, 2 * x, 0),
+        (x,),
+        "clamp",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_mistakes_beside_a_boundary_are_found(name):
+    f, right, wrong, point, place = CASES[name]
+    for dtype in (np.float64, np.float32):
+        at = [a.astype(dtype) for a in point]
+        assert check(f, right, *at)
+        report = check(f, wrong, *at)
+        assert not report.ok
+        assert place in " ".join(report.notes), report
+
+
+def test_values_kept_where_they_belong_have_no_boundary():
+    p = np.array([0.15, 0.04, 0.76, 0.05])
+    for f, g in (
+        (lambda p: np.log1p(np.exp(np.clip(p, -30, 30))).sum(), lambda p: 1 / (1 + np.exp(-p))),
+        (lambda p: -np.log(np.clip(p, 1e-7, 1 - 1e-7)).sum(), lambda p: -1 / p),
+        (lambda p: (np.clip(p, 0, 1) ** 2).sum(), lambda p: 2 * p),
+        (lambda p: np.log(np.maximum(p.var(), 1e-6)), lambda p: 2 * (p - p.mean()) / len(p) / p.var()),
+        (lambda p: p @ p / np.maximum(np.sqrt(p @ p), 1e-8), lambda p: p / np.sqrt(p @ p)),
+    ):
+        assert check(f, g, p)
