@@ -175,10 +175,12 @@ def _other_choice(_: Replay, node: Node) -> Iterator[Other]:
         correction = 1 - node.params["correction"]  # type: ignore[index]
         said = f"with {'n - 1' if correction else 'n'} in the variance"
         yield Other(node, lambda x: node.op(x, **{**node.params, "correction": correction}), said, "ddof")  # type: ignore[dict-item]
-    if node.op.name == "getitem" and isinstance(node.params["index"], int):  # type: ignore[index]
+    place = _single_place(node)
+    if place is not None:
         for k in range(min(node.args[0].raw_shape[0], 8)):
-            said = f"with entry {k} in place of entry {node.params['index']}"  # type: ignore[index]
-            yield Other(node, lambda x, k=k: node.op(x, index=k), said, "an index")
+            if k != place:
+                said = f"with entry {k} in place of entry {place}"
+                yield Other(node, lambda x, k=k: x[k], said, "an index")
     for name in (*_REDUCTIONS.get(node.op.name, ()), *([_OTHERS[node.op.name]] if node.op.name in _OTHERS else ())):
         yield Other(
             node,
@@ -186,6 +188,12 @@ def _other_choice(_: Replay, node: Node) -> Iterator[Other]:
             f"with {name} in place of {node.op.name}",
             f"{name} for {node.op.name}",
         )
+
+
+def _single_place(node: Node) -> int | None:
+    """k of ``x[k]``; None for other operations and indices."""
+    index: Any = getattr((node.params or {}).get("index"), "parts", ()) if node.op.name == "getitem" else ()
+    return index[0] if len(index) == 1 and type(index[0]) is int else None
 
 
 def _without_function(_: Replay, node: Node) -> Iterator[Other]:

@@ -159,3 +159,21 @@ def test_the_derivative_of_a_part_by_another_value_left_out():
     report = check(f, lambda W: gradient(W, True), W)
     assert report.diagnosis.kind == "inner derivative", report
     assert "by tanh(X @ W)" in report.diagnosis.sentence or "by tanh(c" in report.diagnosis.sentence, report
+
+
+def test_another_entry_than_the_one_that_is_read():
+    def f(x, w):
+        z = np.tanh(x * w)
+        return np.sum(z[0] * z[1] * w)
+
+    def grad(x, w):
+        z = np.tanh(x * w)
+        slope = 1 - z**2
+        by_x = np.zeros_like(x)
+        by_x[2], by_x[1] = z[1] * w * slope[2] * w, z[2] * w * slope[1] * w
+        return by_x, z[2] * z[1] + z[1] * w * slope[2] * x[2] + z[2] * w * slope[1] * x[1]
+
+    rng = np.random.default_rng(0)
+    report = check(f, grad, rng.normal(size=(4, 3)), rng.normal(size=3))
+    for argument in report.arguments:
+        assert "with entry 2 in place of entry 0" in argument.diagnosis.sentence
