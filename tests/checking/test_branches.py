@@ -94,3 +94,16 @@ def test_values_kept_where_they_belong_have_no_boundary():
         (lambda p: p @ p / np.maximum(np.sqrt(p @ p), 1e-8), lambda p: p / np.sqrt(p @ p)),
     ):
         assert check(f, g, p)
+
+
+def test_a_loop_that_waits_for_all_digits_of_float64() -> None:
+    """Where single precision is tried such a loop would not end: it is given up."""
+
+    def root(a):
+        r = a * 0.5 + 0.5
+        while abs(r * r - a) > 1e-13:
+            r = 0.5 * (r + a / r)
+        return r
+
+    assert check(root, lambda a: 0.5 / np.sqrt(a), 2.0)
+    assert not check(root, lambda a: 0.6 / np.sqrt(a), 2.0)

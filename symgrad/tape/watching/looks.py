@@ -7,8 +7,10 @@ that looks at a loss keeps nothing alive, and nothing is paid per operation.
 
 from __future__ import annotations
 
+import contextlib
 import weakref
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -133,14 +135,38 @@ class _Place:
 class _Local(ThreadState):
     def __init__(self) -> None:
         self.looks: deque[Look] = deque(maxlen=KEPT)
+        self.count = 0
+        self.most = float("inf")
 
 
 _LOCAL = _Local()
 
 
+class TooManyLooks(Exception):
+    """A run looked at values more often than it may: its loop does not end."""
+
+
 def note_look(tensor: Any, how: str) -> None:
     """A value that depends on leaves was looked at."""
+    _LOCAL.count += 1
+    if _LOCAL.count > _LOCAL.most:
+        raise TooManyLooks
     _LOCAL.looks.append(Look(tensor, how))
+
+
+def look_count() -> int:
+    """How many looks there were in this thread."""
+    return _LOCAL.count
+
+
+@contextlib.contextmanager
+def looks_limited(further: int) -> Iterator[None]:
+    """Looks after so many ``further`` ones raise :class:`TooManyLooks`."""
+    before, _LOCAL.most = _LOCAL.most, min(_LOCAL.most, _LOCAL.count + further)
+    try:
+        yield
+    finally:
+        _LOCAL.most = before
 
 
 def looks() -> list[Look]:
