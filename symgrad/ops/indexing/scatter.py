@@ -321,11 +321,10 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     x = input if shape_of(input) else reshape(input, 1)
     axis = axis_of(dim, len(shape_of(x)))
     places = reshape(index if hasattr(index, "dtype") else np.asarray(index), -1)
-    count = math.prod(shape_of(places))
-    if not count:
+    sizes = [math.prod(shape_of(places)) if k == axis else n for k, n in enumerate(shape_of(x))]
+    if 0 in sizes:
         return input
     if shape_of(x)[axis] == 0:
-        sizes = [count if k == axis else n for k, n in enumerate(shape_of(x))]
         raise ShapeError(
             f"setStorage: sizes {sizes} are out of bounds for storage of size 0: there is nothing to fill."
         )
