@@ -120,7 +120,7 @@ def same(want: Any, got: Any, text: list[str]) -> None:
     if isinstance(want, tuple) and len(want) == 5 and isinstance(want[4], np.ndarray):
         assert isinstance(got, tuple), shown
         assert want[:4] == got[:4], f"{shown}\ntorch {want[:4]}, here {got[:4]}"
-        tight = {"rtol": 1e-6, "atol": 1e-6} if want[0] == "float64" else {"rtol": 1e-2, "atol": 1e-3}
+        tight = {"rtol": 1e-6, "atol": 1e-8} if want[0] == "float64" else {"rtol": 1e-3, "atol": 1e-4}
         np.testing.assert_allclose(got[4], want[4], **tight, err_msg=shown)
     elif isinstance(want, list):
         assert len(want) == len(got), f"{shown}\ntorch {want}, here {got}"
