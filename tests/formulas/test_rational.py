@@ -10,7 +10,7 @@ import pytest
 
 import symgrad as sg
 from symgrad.formula.canonical.chains import price
-from symgrad.formula.canonical.polynomials import TooLong, monomial, multiplied, primitive, quotient, raised
+from symgrad.formula.canonical.scalars.polynomials import TooLong, monomial, multiplied, primitive, quotient, raised
 from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.term import evaluate, symbol
 from tests.formulas.terms import text

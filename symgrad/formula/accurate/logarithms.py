@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.accurate.ratios import Ratio, key_of
 from symgrad.formula.accurate.waves import Piece, Size, Waves, side, times, waves_of
-from symgrad.formula.canonical.polynomials import Monomial, Polynomial, TooLong, added
+from symgrad.formula.canonical.scalars.polynomials import Monomial, Polynomial, TooLong, added
 from symgrad.formula.term import number
 from symgrad.op import lookup
 

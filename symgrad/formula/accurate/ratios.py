@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from symgrad.formula.canonical.polynomials import (
+from symgrad.formula.canonical.scalars.polynomials import (
     Monomial,
     Polynomial,
     TooLong,

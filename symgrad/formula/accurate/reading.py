@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from symgrad.formula.accurate.ratios import Field, Ratio
-from symgrad.formula.canonical.polynomials import Polynomial, TooLong
+from symgrad.formula.canonical.scalars.polynomials import Polynomial, TooLong
 from symgrad.formula.term import NUMBER, Term, postorder
 
 FUNCTIONS = frozenset({"log", "sin", "cos", "atan"})

@@ -14,7 +14,7 @@ from operator import mul
 from typing import Any
 
 from symgrad.formula.accurate.ratios import Field, Ratio
-from symgrad.formula.canonical.polynomials import Monomial
+from symgrad.formula.canonical.scalars.polynomials import Monomial
 from symgrad.formula.term import number
 
 FIRST, TERMS = 8, 64

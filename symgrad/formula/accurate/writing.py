@@ -13,7 +13,7 @@ from typing import Any
 
 from symgrad.formula.accurate.ratios import Field, Key, Ratio
 from symgrad.formula.accurate.series import near_zero
-from symgrad.formula.canonical.polynomials import Monomial, Polynomial, added, monomial, multiplied
+from symgrad.formula.canonical.scalars.polynomials import Monomial, Polynomial, added, monomial, multiplied
 from symgrad.formula.term import Term, number
 from symgrad.op import lookup
 

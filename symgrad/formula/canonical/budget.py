@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from symgrad.formula.canonical.chains import is_transpose, matmul, turned
-from symgrad.formula.canonical.slices import new_axes
+from symgrad.formula.canonical.entries.slices import new_axes
 from symgrad.formula.term import Term, remade
 from symgrad.op import lookup
 

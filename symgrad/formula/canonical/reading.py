@@ -10,14 +10,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symgrad.dtypes import is_real_floating
-from symgrad.formula.canonical.blocks import read_narrow
-from symgrad.formula.canonical.branches import read_guard, read_where
+from symgrad.formula.canonical.cases.branches import read_guard, read_where
 from symgrad.formula.canonical.chains import count_transposes, identity
-from symgrad.formula.canonical.inverses import inverse_of, path_of
+from symgrad.formula.canonical.entries.blocks import read_narrow
+from symgrad.formula.canonical.entries.places import read_gathered, read_getitem, read_put, read_scattered
+from symgrad.formula.canonical.entries.slices import new_axes
+from symgrad.formula.canonical.matrices.inverses import inverse_of, path_of
+from symgrad.formula.canonical.matrices.triangles import part_of_triangle, shifted_over_places, turned_part
 from symgrad.formula.canonical.normal import Factor, Form, Product, exact_number, plain_power, size_factors
-from symgrad.formula.canonical.places import read_gathered, read_getitem, read_put, read_scattered
-from symgrad.formula.canonical.slices import new_axes
-from symgrad.formula.canonical.triangles import part_of_triangle, shifted_over_places, turned_part
 from symgrad.formula.canonical.writing import whole
 from symgrad.formula.term import Term
 from symgrad.op import lookup

@@ -9,19 +9,19 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.canonical.exponentials import adjoint_directions
-from symgrad.formula.canonical.identities import logistic_quotient
-from symgrad.formula.canonical.imaginary import conjugate, conjugate_pairs, part, phases, unit_powers
-from symgrad.formula.canonical.inverses import without_inverses
-from symgrad.formula.canonical.masks import positive_relu, signed_powers, unclipped, unmasked
-from symgrad.formula.canonical.meetings import without_root
+from symgrad.formula.canonical.cases.masks import positive_relu, signed_powers, unclipped, unmasked
+from symgrad.formula.canonical.entries.places import one_label
+from symgrad.formula.canonical.entries.slices import entries_of_others, sums_of_placed
+from symgrad.formula.canonical.matrices.exponentials import adjoint_directions
+from symgrad.formula.canonical.matrices.inverses import without_inverses
+from symgrad.formula.canonical.matrices.spectra import orthogonal_axes, without_singular_vectors, without_spectra
+from symgrad.formula.canonical.matrices.triangles import without_cholesky
 from symgrad.formula.canonical.normal import Factor, Form, Product, plain_power, size_factors
-from symgrad.formula.canonical.numerals import with_whole_parts
-from symgrad.formula.canonical.places import one_label
-from symgrad.formula.canonical.powers import gathered_powers, powers_of_logs, roots_of_products
-from symgrad.formula.canonical.slices import entries_of_others, sums_of_placed
-from symgrad.formula.canonical.spectra import orthogonal_axes, without_singular_vectors, without_spectra
-from symgrad.formula.canonical.triangles import without_cholesky
+from symgrad.formula.canonical.scalars.identities import logistic_quotient
+from symgrad.formula.canonical.scalars.imaginary import conjugate, conjugate_pairs, part, phases, unit_powers
+from symgrad.formula.canonical.scalars.meetings import without_root
+from symgrad.formula.canonical.scalars.numerals import with_whole_parts
+from symgrad.formula.canonical.scalars.powers import gathered_powers, powers_of_logs, roots_of_products
 from symgrad.formula.term import Term
 from symgrad.op import Op, lookup
 

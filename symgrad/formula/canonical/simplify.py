@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from symgrad.formula.canonical.branches import joined
 from symgrad.formula.canonical.budget import (
     CASE_STEPS,
     INLINE,
@@ -28,10 +27,10 @@ from symgrad.formula.canonical.budget import (
     exceeds,
     shared_terms,
 )
+from symgrad.formula.canonical.cases.branches import joined
 from symgrad.formula.canonical.chains import Layout, count_transposes, counted, is_transpose, is_truth, price, turned
-from symgrad.formula.canonical.expanding import absorbed, distributed, expanded, flattened, opened
-from symgrad.formula.canonical.factoring import factored, scalars_apart
-from symgrad.formula.canonical.identities import doubled_angle
+from symgrad.formula.canonical.entries.slices import keeps_order, without_units
+from symgrad.formula.canonical.matrices.symmetries import Symmetries
 from symgrad.formula.canonical.normal import (
     Factor,
     Form,
@@ -46,14 +45,15 @@ from symgrad.formula.canonical.normal import (
     plain_power,
     product_key,
 )
-from symgrad.formula.canonical.numerals import rational_root, read_number
-from symgrad.formula.canonical.powers import in_front, root_of, roots_apart
-from symgrad.formula.canonical.presenting import Presenter
-from symgrad.formula.canonical.rational import in_lowest_terms
 from symgrad.formula.canonical.reading import READERS, read_arguments
 from symgrad.formula.canonical.rewriting import merged, simpler_function, unguarded
-from symgrad.formula.canonical.slices import keeps_order, without_units
-from symgrad.formula.canonical.symmetries import Symmetries
+from symgrad.formula.canonical.scalars.identities import doubled_angle
+from symgrad.formula.canonical.scalars.numerals import rational_root, read_number
+from symgrad.formula.canonical.scalars.powers import in_front, root_of, roots_apart
+from symgrad.formula.canonical.scalars.rational import in_lowest_terms
+from symgrad.formula.canonical.sums.expanding import absorbed, distributed, expanded, flattened, opened
+from symgrad.formula.canonical.sums.factoring import factored, scalars_apart
+from symgrad.formula.canonical.sums.presenting import Presenter
 from symgrad.formula.canonical.writing import form_term, whole
 from symgrad.formula.term import NUMBER, SYMBOL, Term, flatten, number, postorder
 from symgrad.op import Op, lookup

@@ -23,7 +23,7 @@ from symgrad.formula.canonical.chains import (
     region,
     turned,
 )
-from symgrad.formula.canonical.matrixform import Graph
+from symgrad.formula.canonical.matrices.matrixform import Graph
 from symgrad.formula.canonical.normal import Factor, Form, Power, Product, number_of
 from symgrad.formula.term import Term, constant_value, full, number
 from symgrad.op import Labels

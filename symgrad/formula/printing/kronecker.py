@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from symgrad.errors import FormulaError
-from symgrad.formula.canonical.expanding import flattened
 from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.canonical.simplify import Canonicaliser, canonical
+from symgrad.formula.canonical.sums.expanding import flattened
 from symgrad.formula.canonical.writing import components, form_term
 from symgrad.formula.printing import pieces
 from symgrad.formula.printing.pieces import Piece, closed, text_of

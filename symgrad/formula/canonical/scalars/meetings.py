@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symgrad.formula.canonical.normal import Factor, Form, Product
-from symgrad.formula.canonical.numerals import rational_root
+from symgrad.formula.canonical.scalars.numerals import rational_root
 from symgrad.formula.term import NUMBER, Term, postorder
 from symgrad.op import lookup
 

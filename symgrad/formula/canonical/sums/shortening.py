@@ -10,10 +10,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.canonical.expanding import cost, substituted
-from symgrad.formula.canonical.identities import hyperbolic, one_square, two_angles
-from symgrad.formula.canonical.meetings import bessel_recurrence, normal_probability, one_exponential, one_logarithm
 from symgrad.formula.canonical.normal import Factor, Form, Power, Product, plain_power
+from symgrad.formula.canonical.scalars.identities import hyperbolic, one_square, two_angles
+from symgrad.formula.canonical.scalars.meetings import (
+    bessel_recurrence,
+    normal_probability,
+    one_exponential,
+    one_logarithm,
+)
+from symgrad.formula.canonical.sums.expanding import cost, substituted
 from symgrad.formula.term import Term, frozen
 from symgrad.op import lookup
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from symgrad.formula.canonical.expanding import substituted
-from symgrad.formula.canonical.intervals import assuming, by_cases, called, spread_arguments
+from symgrad.formula.canonical.cases.intervals import assuming, by_cases, called, spread_arguments
 from symgrad.formula.canonical.normal import Factor, Form, Product
+from symgrad.formula.canonical.sums.expanding import substituted
 from symgrad.formula.term import Term
 from symgrad.op import Op, lookup
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from symgrad.formula.canonical.matrices.spectra import orthogonal_axes
 from symgrad.formula.canonical.normal import Factor, Form, Product, relabelled, size_factors
-from symgrad.formula.canonical.spectra import orthogonal_axes
 from symgrad.formula.term import SYMBOL, Term
 from symgrad.op import lookup
 

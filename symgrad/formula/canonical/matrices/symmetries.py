@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from symgrad.formula.canonical.imaginary import conjugate
 from symgrad.formula.canonical.normal import Factor, Form
+from symgrad.formula.canonical.scalars.imaginary import conjugate
 from symgrad.formula.structures import is_hermitian, is_symmetric
 from symgrad.formula.term import SYMBOL, Term
 

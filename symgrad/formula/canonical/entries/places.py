@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symgrad.formula.canonical.entries.slices import new_axes
 from symgrad.formula.canonical.normal import Factor, Form, Product
-from symgrad.formula.canonical.slices import new_axes
 from symgrad.formula.canonical.writing import whole
 from symgrad.formula.term import Term, apply
 from symgrad.op import lookup

@@ -282,7 +282,7 @@ def _value_at(run: Canonicaliser, line: Line, form: Form, cut: Fraction) -> Form
 
 def _told(run: Canonicaliser, line: Line, cuts: Sequence[Cut], cases: list[Case], at_nan: Form) -> Form:
     """The cases as choices inside of each other."""
-    from symgrad.formula.canonical.branches import chosen
+    from symgrad.formula.canonical.cases.branches import chosen
 
     if len(cases) == 3 and run.same(cases[0].value, cases[2].value):
         # Outside of one interval there is one value.

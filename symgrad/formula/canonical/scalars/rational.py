@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from symgrad.formula.canonical.chains import price
 from symgrad.formula.canonical.normal import Factor, Form, Product, plain_power
 from symgrad.formula.canonical.normal import content as common_number
-from symgrad.formula.canonical.polynomials import (
+from symgrad.formula.canonical.scalars.polynomials import (
     ONE,
     Monomial,
     Polynomial,
@@ -422,7 +422,7 @@ def _divides_entries(form: Form, run: Canonicaliser, depth: int = 0) -> bool:
 
 def _shorter(form: Form, run: Canonicaliser) -> Form | None:
     """The form as one fraction in lowest terms, when its formula is shorter."""
-    from symgrad.formula.canonical.factoring import factored
+    from symgrad.formula.canonical.sums.factoring import factored
 
     shape = form.shape
     wide = form.restricted(form.covered()) if len(form.covered()) < len(shape) else form

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from symgrad.formula.canonical.expanding import expanded
 from symgrad.formula.canonical.normal import Factor, Form, Power, Product, relabelled
-from symgrad.formula.canonical.shortening import shortened
+from symgrad.formula.canonical.sums.expanding import expanded
+from symgrad.formula.canonical.sums.shortening import shortened
 from symgrad.formula.canonical.writing import components
 from symgrad.formula.term import SIZE, SYMBOL
 

@@ -1,0 +1,1 @@
+"""Parts of arrays: blocks, entries at places, slices and axes."""

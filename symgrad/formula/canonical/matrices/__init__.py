@@ -1,0 +1,1 @@
+"""Rules of matrices: their notation, inverses, spectra, triangles and symmetries."""

@@ -1,0 +1,1 @@
+"""Algebra of entries: numbers, powers, fractions, functions that meet, complex numbers."""
