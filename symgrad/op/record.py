@@ -90,6 +90,10 @@ class Op:
                 behind the new axes in front, as those that are linear in their only operand do
     triangle    True where only one triangle of a matrix is read: it stands for a symmetric one
     orthonormal  the axes of a matrix over which its product with itself is the identity
+    along       True where the op acts on each line along its axis ``dim`` (those that ``widths`` widen) for itself
+    decomposes  of a part of a matrix decomposition: its kind, and the letter of the part in textbooks
+    loses       "digits" where formulas with the op may overflow or cancel though their values are ordinary numbers;
+                "activation" where they do so in the functions of networks, which are looked at on demand
     fails       torch's words where LAPACK finds no result
     regular     ``(i, condition)``: where the value and the derivative are finite, as text about operand ``i``
     overflows   True where NumPy warns of large operands, for which the value or the derivative is infinite
@@ -172,6 +176,9 @@ class Op:
     stacks: bool | None
     triangle: bool | None
     orthonormal: tuple[int, ...] | None
+    along: bool | None
+    decomposes: tuple[str, str] | None
+    loses: str | None
     fails: str | None
     regular: tuple[int, str] | None
     overflows: bool | None

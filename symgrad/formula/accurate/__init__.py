@@ -26,11 +26,6 @@ LARGEST = 120
 VARIABLES = 6
 """So are those of more arrays."""
 
-_NAIVE = {"exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "atan", "sinh", "cosh", "abs", "hypot", "pow"}
-_NAIVE |= {"scaled_reciprocal", "reciprocal"}
-"""Ops that a formula with something to lose has one of; where activations count, these, too."""
-_ACTIVATIONS = {"add", "sub", "sigmoid", "tanh", "softplus", "logsigmoid", "logaddexp", "softplus_slope", "gated"}
-
 
 def accurate(roots: Sequence[Term], activations: bool = True) -> list[Term]:
     """The terms with every elementwise part written so that it keeps its digits, where it would not.
@@ -46,7 +41,7 @@ def accurate(roots: Sequence[Term], activations: bool = True) -> list[Term]:
     (np.float64(nan), np.float64(1.0))
     """
     roots = rebuilt(roots, _named)
-    telling = _NAIVE | _ACTIVATIONS if activations else _NAIVE
+    telling = ("digits", "activation") if activations else ("digits",)
     order = postorder(roots)
     if not any(_tells(t, telling) for t in order):
         return roots
@@ -64,9 +59,9 @@ def accurate(roots: Sequence[Term], activations: bool = True) -> list[Term]:
     return [image[root] for root in roots]
 
 
-def _tells(term: Term, telling: frozenset[str] | set[str]) -> bool:
-    """Whether it is one of these ops, or a reciprocal."""
-    return term.op.name in telling or (term.op.name == "div" and term.args[0].number is not None)
+def _tells(term: Term, telling: tuple[str, ...]) -> bool:
+    """Whether formulas of its op lose what is asked for, or it is a reciprocal."""
+    return term.op.loses in telling or (term.op.name == "div" and term.args[0].number is not None)
 
 
 def _remade(term: Term, args: tuple[Any, ...]) -> Term:

@@ -14,12 +14,9 @@ from symgrad.formula.printing.names import bolded, texts
 from symgrad.formula.reading.atoms import word
 from symgrad.formula.reading.values import op
 from symgrad.formula.term import SYMBOL, Term, make, postorder, rebuilt
+from symgrad.op import TABLE
 
-_OPS = {
-    "svd_u": "SVD", "svdvals": "SVD", "svd_vh": "SVD", "eigh_vectors": "eigenvalues", "eigvalsh": "eigenvalues",
-}  # fmt: skip
-_LETTERS = {"svd_u": "U", "svdvals": "sigma", "svd_vh": "V", "eigh_vectors": "V", "eigvalsh": "lambda"}
-NOTES = frozenset(_OPS.values())
+NOTES = ("SVD", "eigenvalues")
 
 
 class Decomposition(NamedTuple):
@@ -37,15 +34,15 @@ def decomposed(term: Term) -> tuple[Term, list[Decomposition]]:
     order = postorder([term])
     found: dict[tuple[Term, str], set[str]] = {}
     for t in order:
-        if t.op.name in _OPS and _plain(t):
-            found.setdefault((t.args[0], _OPS[t.op.name]), set()).add(t.op.name)
+        if t.op.decomposes and _plain(t):
+            found.setdefault((t.args[0], t.op.decomposes[0]), set()).add(t.op.name)
     taken = {t.params["name"] for t in order if t.op is SYMBOL}
     lines: list[Decomposition] = []
     images: dict[Term, Term] = {}
     for (x, note), names in found.items():
         if any(a in images for a in postorder([x])) or not names - {"svdvals", "eigvalsh"}:
             continue  # values alone keep their function, and so do decompositions inside of each other
-        own = {name: _free(_LETTERS[name], taken) for name in _OPS if _OPS[name] == note}
+        own = {name: _free(letter, taken) for name, letter in _letters(note).items()}
         taken |= set(own.values())
         vectors = own["svd_u" if note == "SVD" else "eigh_vectors"]
         values = own["svdvals" if note == "SVD" else "eigvalsh"]
@@ -64,6 +61,11 @@ def decomposed(term: Term) -> tuple[Term, list[Decomposition]]:
         return t if same else make(t.op, args, t.params, t.shape, t.dtype)
 
     return rebuilt([term], change)[0], lines
+
+
+def _letters(note: str) -> dict[str, str]:
+    """The parts of a kind of decomposition, with their letters."""
+    return {op.name: op.decomposes[1] for op in TABLE.values() if op.decomposes and op.decomposes[0] == note}
 
 
 def _plain(t: Term) -> bool:

@@ -68,6 +68,7 @@ add: Op = elementwise(
     rounds=True,
     domain=_ALL,
     digits="kernel",
+    loses="activation",
     doc="x + y, with broadcasting.",
 )
 sub: Op = elementwise(
@@ -82,6 +83,7 @@ sub: Op = elementwise(
     domain=_ALL,
     digits="kernel",
     node_by_numbers={(True, False): "RsubBackward1"},
+    loses="activation",
     doc="x - y, with broadcasting.",
 )
 mul: Op = elementwise(
@@ -146,6 +148,7 @@ scaled_reciprocal: Op = elementwise(
     domain="nonzero",
     numbers="after",
     regular=(0, "{} != 0"),
+    loses="digits",
     doc="number / y, in float32 and below as torch: from the rounded 1/y.",
 )
 scaled_reciprocal.vjps = scaled_reciprocal.jvps = (
@@ -249,6 +252,7 @@ power: Op = elementwise(
     node_by_numbers={(False, False): "PowBackward1", (True, False): "PowBackward2"},
     regular=(0, "{} > 0"),
     words={"exponent": "other"},
+    loses="digits",
     doc="x to the power y; x**0 has derivative 0 at x = 0, as torch.",
 )
 
@@ -302,6 +306,7 @@ reciprocal: Op = elementwise(
     define=lambda x: 1 / x,
     expanded=True,
     regular=(0, "{} != 0"),
+    loses="digits",
     doc="1/x.",
 )
 ratio: Op = elementwise(

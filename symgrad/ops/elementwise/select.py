@@ -305,6 +305,7 @@ abs_: Op = publish(
         digits=digits.by_entry(lambda mp, x: abs(x)),
         parity="even",
         twins=("sign",),
+        loses="digits",
         doc="Absolute value; derivative 0 at 0.",
     ),
     "abs",

@@ -41,6 +41,7 @@ exp: Op = _smooth(
     single=smooth(np.exp),
     overflows=True,
     twins=("log",),
+    loses="digits",
     doc="e to the x.",
 )
 exp2: Op = _smooth(
@@ -65,6 +66,7 @@ expm1: Op = _smooth(
     digits=lambda mp, x: mp.expm1(x),
     expanded=True,
     overflows=True,
+    loses="digits",
     doc="e**x - 1.",
 )
 log: Op = _smooth(
@@ -78,6 +80,7 @@ log: Op = _smooth(
     digits=digits.log,
     regular=(0, "{} > 0"),
     twins=("exp", "log2", "log10"),
+    loses="digits",
     doc="Natural logarithm.",
 )
 log2: Op = _smooth(
@@ -114,6 +117,7 @@ log1p: Op = _smooth(
     digits=lambda mp, x: -mp.inf if x == -1 else mp.log1p(x),
     expanded=True,
     regular=(0, "{} > -1"),
+    loses="digits",
     doc="log(1 + x).",
 )
 sqrt: Op = _smooth(
@@ -124,6 +128,7 @@ sqrt: Op = _smooth(
     domain="positive",
     kinks=(0,),
     regular=(0, "{} > 0"),
+    loses="digits",
     doc="Square root; the derivative at 0 is +inf.",
 )
 rsqrt: Op = _smooth(
@@ -137,6 +142,7 @@ rsqrt: Op = _smooth(
     define=lambda x: 1 / sqrt(x),
     expanded=True,
     regular=(0, "{} > 0"),
+    loses="digits",
     doc="1/sqrt(x).",
 )
 cbrt: Op = _smooth(
@@ -159,6 +165,7 @@ sin: Op = _smooth(
     single=smooth(np.sin),
     parity="odd",
     twins=("cos",),
+    loses="digits",
     doc="Sine (radians).",
 )
 cos: Op = _smooth(
@@ -170,6 +177,7 @@ cos: Op = _smooth(
     single=smooth(np.cos),
     parity="even",
     twins=("sin",),
+    loses="digits",
     doc="Cosine (radians).",
 )
 tan: Op = _smooth(
@@ -212,6 +220,7 @@ atan: Op = _smooth(
     domain="real",
     single=libms(np.arctan),
     parity="odd",
+    loses="digits",
     doc="Inverse tangent.",
 )
 sinh: Op = _smooth(
@@ -223,6 +232,7 @@ sinh: Op = _smooth(
     parity="odd",
     overflows=True,
     twins=("cosh",),
+    loses="digits",
     doc="Hyperbolic sine.",
 )
 cosh: Op = _smooth(
@@ -234,6 +244,7 @@ cosh: Op = _smooth(
     parity="even",
     overflows=True,
     twins=("sinh",),
+    loses="digits",
     doc="Hyperbolic cosine.",
 )
 tanh: Op = _smooth(
@@ -246,6 +257,7 @@ tanh: Op = _smooth(
     single=smooth(np.tanh),
     parity="odd",
     twins=("sigmoid",),
+    loses="activation",
     doc="Hyperbolic tangent.",
 )
 asinh: Op = _smooth(
@@ -325,6 +337,7 @@ hypot: Op = _smooth(
     kinks=((0, 0),),
     define=lambda x, y: sqrt(x**2 + y**2),
     expanded=True,
+    loses="digits",
     doc="sqrt(x² + y²).",
 )
 hypot.vjps = hypot.jvps = (  # in torch's order
@@ -341,6 +354,7 @@ logaddexp: Op = _smooth(
     refuses_back=refusals.differences,
     domain="real",
     define=lambda x, y: log(exp(x) + exp(y)),
+    loses="activation",
     doc="log(e^x + e^y) without overflow.",
 )
 sigmoid: Op = _smooth(
@@ -356,6 +370,7 @@ sigmoid: Op = _smooth(
     digits=lambda mp, x: 1 / (1 + mp.exp(-x)),
     quiet="over",
     twins=("tanh",),
+    loses="activation",
     doc="The logistic function 1/(1 + e^-x).",
 )
 gated: Op = _elementwise(
@@ -369,6 +384,7 @@ gated: Op = _elementwise(
     define=lambda x, gate: x * sigmoid(gate),
     spelled=True,
     domain="real",
+    loses="activation",
     doc="x times the logistic function of the gate, as the quotient x/(1 + e^-gate).",
 )
 logaddexp.vjps = logaddexp.jvps = (
@@ -387,6 +403,7 @@ softplus: Op = _smooth(
     fused=("SoftplusBackward", 0),
     single=single.softplus,
     digits=digits.softplus,
+    loses="activation",
     doc="log(1 + e^x) without overflow.",
 )
 softplus_slope: Op = slope_of(
@@ -395,6 +412,7 @@ softplus_slope: Op = slope_of(
     lambda x: sigmoid(x) * sigmoid(-x),
     rule=lambda c, out, g, x: sigmoid_slope(c * g, sigmoid(x)),
     single=single.softplus_slope,
+    loses="activation",
 )
 logsigmoid: Op = _smooth(
     "logsigmoid",
@@ -409,6 +427,7 @@ logsigmoid: Op = _smooth(
     fused=("LogSigmoidBackward", 0),
     single=single.logsigmoid,
     digits=lambda mp, x: -digits.softplus(mp, -x),
+    loses="activation",
     doc="log of the logistic function.",
 )
 

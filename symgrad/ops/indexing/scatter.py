@@ -505,6 +505,7 @@ windows_op: Op = primitive(
     domain="real",
     digits="kernel",
     example=([1.0, 2.0, 3.0], {"dim": 0, "size": 2, "step": 1, "dilation": 1}),
+    along=True,
     doc="Sliding windows along an axis; a new last axis runs inside them.",
 )
 windows_sum_op: Op = primitive(
@@ -523,6 +524,7 @@ windows_sum_op: Op = primitive(
     domain="real",
     digits="kernel",
     example=("matrix", {"dim": 0, "step": 1, "dilation": 1, "size": 3}),
+    along=True,
     doc="Windows added back at their places: the transpose of windows.",
 )
 

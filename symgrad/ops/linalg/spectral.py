@@ -48,6 +48,7 @@ eigvalsh_op: Op = primitive(
     refuses={"h": "linalg_eigh_cpu"},
     digits=digits.by_matrix(digits.eigvalsh),
     triangle=True,
+    decomposes=("eigenvalues", "lambda"),
     doc="Eigenvalues of symmetric (Hermitian) matrices in ascending order.",
 )
 
@@ -80,6 +81,7 @@ eigh_vectors_op: Op = primitive(
     digits=digits.by_matrix(digits.eigh_vectors),
     triangle=True,
     orthonormal=(0, 1),
+    decomposes=("eigenvalues", "V"),
     doc="Eigenvectors of symmetric matrices, as columns.",
 )
 
@@ -99,6 +101,7 @@ svdvals_op: Op = primitive(
     refuses={"h": "linalg_svd_cpu"},
     digits=digits.by_matrix(digits.svdvals),
     example=("matrix", {"k": 2}),
+    decomposes=("SVD", "sigma"),
     doc="Singular values in descending order.",
 )
 
@@ -152,6 +155,7 @@ svd_u_op: Op = primitive(
     digits=digits.by_matrix(digits.svd_u),
     orthonormal=(0,),
     example=("matrix", {"k": 2}),
+    decomposes=("SVD", "U"),
     doc="Left singular vectors, as columns.",
 )
 svd_vh_op: Op = primitive(
@@ -169,6 +173,7 @@ svd_vh_op: Op = primitive(
     digits=digits.by_matrix(digits.svd_vh),
     orthonormal=(1,),
     example=("matrix", {"k": 2}),
+    decomposes=("SVD", "V"),
     doc="Right singular vectors, as conjugated rows.",
 )
 

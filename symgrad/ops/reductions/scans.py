@@ -42,6 +42,7 @@ cumsum_op: Op = primitive(
     single=rounded(_cumsum_kernel),
     digits="kernel",
     example=("vector", {"dim": 0}),
+    along=True,
     doc="Cumulative sum along an axis.",
 )
 
@@ -217,6 +218,7 @@ cumprod_op: Op = primitive(
     single=rounded(_cumprod_kernel),
     digits="kernel",
     example=("vector", {"dim": 0}),
+    along=True,
     doc="Running product along an axis; right at zeros.",
 )
 

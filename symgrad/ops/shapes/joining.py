@@ -78,6 +78,7 @@ narrow_op: Op = primitive(
         whole, part, dim, slice(int(start), int(start) + int(length))
     ),
     example=("vector", {"dim": 0, "start": 1, "length": 1}),
+    along=True,
     doc="A range of an axis.",
 )
 
@@ -101,6 +102,7 @@ embed_op: Op = primitive(
     domain="real",
     digits="kernel",
     example=("vector", {"dim": 0, "start": 1, "size": 4}),
+    along=True,
     doc="Zeros with the input in a range of an axis: the transpose of narrow.",
 )
 

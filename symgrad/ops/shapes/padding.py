@@ -42,6 +42,7 @@ pad_op: Op = primitive(
     domain="real",
     digits="kernel",
     example=("vector", {"widths": ((1, 0),), "value": 0}),
+    along=True,
     doc="A constant border.",
 )
 

@@ -64,14 +64,10 @@ def _entry(f: Factor, label: int, place: int) -> Factor:
     return Factor(base, tuple(labels), f.power)
 
 
-_ALONG = ("windows", "windows_sum", "narrow", "embed", "cumsum", "cumprod", "pad")
-"""Ops along axes to which other axes of size 1 are nothing."""
-
-
 def without_units(run: Canonicaliser, term: Term, form: Form) -> Form | None:
     """An op along an axis without the other axes of size 1, always: those of a lone signal are none."""
     name, params = term.op.name, dict(term.params)
-    if name not in _ALONG:
+    if not term.op.along:
         return None
     inside = name == "windows_sum"  # the last axis of its argument runs inside the windows
     shape = form.shape[: len(form.shape) - inside]
