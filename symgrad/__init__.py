@@ -89,9 +89,9 @@ _LAZY = {
     "set_printoptions": "symgrad.tensor.display",
     "sparse_coo_tensor": "symgrad.sparse",
     "project": "symgrad.formula.structures",
-    "is_anomaly_check_nan_enabled": "symgrad.autograd.anomaly",
-    "is_anomaly_enabled": "symgrad.autograd.anomaly",
-    "set_anomaly_enabled": "symgrad.autograd.anomaly",
+    "is_anomaly_check_nan_enabled": "symgrad.autograd.anomaly_mode",
+    "is_anomaly_enabled": "symgrad.autograd.anomaly_mode",
+    "set_anomaly_enabled": "symgrad.autograd.anomaly_mode",
     "vmap": "symgrad.func",
     "where_list": "symgrad.formulas",
 }

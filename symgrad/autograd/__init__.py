@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from symgrad.autograd import anomaly as anomaly_mode
-from symgrad.autograd import forward_ad, function, functional, graph, profiler
-from symgrad.autograd import unfolding as _unfolding  # noqa: F401  (backward of folded functions)
-from symgrad.autograd.anomaly import detect_anomaly, set_detect_anomaly
+from symgrad.autograd import anomaly_mode, forward_ad, function, functional, graph, profiler
+from symgrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from symgrad.autograd.function import Function
 from symgrad.autograd.gradcheck import gradcheck, gradgradcheck
-from symgrad.autograd.jacobians import jacobian, wirtinger
-from symgrad.autograd.saved import SavedTensor
-from symgrad.autograd.sweeps import backward, grad
+from symgrad.autograd.graphs.saved import SavedTensor
+from symgrad.autograd.jacobians.recorded import jacobian, wirtinger
+from symgrad.autograd.sweeps import unfolding as _unfolding  # noqa: F401  (backward of folded functions)
+from symgrad.autograd.sweeps.entrances import backward, grad
 from symgrad.autograd.variable import Variable
 from symgrad.tape import modes as grad_mode
 from symgrad.tape.modes import (

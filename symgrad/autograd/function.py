@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from symgrad.autograd.batched import LEVELS, ruled
-from symgrad.autograd.context import FunctionCtx
+from symgrad.autograd.functions.batched import LEVELS, ruled
+from symgrad.autograd.functions.context import FunctionCtx
+from symgrad.autograd.functions.handed import attached, check_dirty, check_kept, unrecorded
+from symgrad.autograd.functions.lookthrough import met_functions
+from symgrad.autograd.functions.once import once_differentiable as once_differentiable
+from symgrad.autograd.functions.pushforward import NO_JVP, pushed
+from symgrad.autograd.functions.stated import Point, rule_of
+from symgrad.autograd.functions.symbolic import Signature, node_op, output_node
 from symgrad.autograd.graph import class_named
-from symgrad.autograd.handed import attached, check_dirty, check_kept, unrecorded
-from symgrad.autograd.lookthrough import met_functions
-from symgrad.autograd.once import once_differentiable as once_differentiable
-from symgrad.autograd.pushforward import NO_JVP, pushed
-from symgrad.autograd.stated import Point, rule_of
-from symgrad.autograd.symbolic import Signature, node_op, output_node
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.columns import pushed_columns
-from symgrad.autograd.jacobians import with_entries
-from symgrad.autograd.rows import pulled_rows
-from symgrad.autograd.sweeps import grad
+from symgrad.autograd.jacobians.columns import pushed_columns
+from symgrad.autograd.jacobians.recorded import with_entries
+from symgrad.autograd.jacobians.rows import pulled_rows
+from symgrad.autograd.sweeps.entrances import grad
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
 from symgrad.ops.shapes.joining import stack

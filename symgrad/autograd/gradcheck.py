@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.differences import Subject, new_leaf, place, random_values, tensors_of, worst
-from symgrad.autograd.references import TIGHT, Derivative, reference, run_along
-from symgrad.autograd.sweeps import grad
+from symgrad.autograd.checking.differences import Subject, new_leaf, place, random_values, tensors_of, worst
+from symgrad.autograd.checking.references import TIGHT, Derivative, reference, run_along
+from symgrad.autograd.sweeps.entrances import grad
 from symgrad.errors import ArgumentError, ConflictingChecks, FormulaError, GradcheckError
 from symgrad.tape.forward import dual
 from symgrad.tape.forward.dual import Dual

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from symgrad.autograd.hooks import register_multi_grad_hook
-from symgrad.autograd.saving import (
+from symgrad.autograd.graphs.hooks import register_multi_grad_hook
+from symgrad.autograd.graphs.saving import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
     save_as,
@@ -98,7 +98,7 @@ class GradFn:
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that receive this node's gradients: ``(node, output number)``; ``(None, 0)`` for constants."""
-        from symgrad.autograd.torch_graph import lower
+        from symgrad.autograd.graphs.torch_graph import lower
 
         last = lower(self.node)
         return _edges(places(self.node) if last is self.node else last.places)
@@ -113,19 +113,19 @@ class GradFn:
 
     def __call__(self, *gradients: Any) -> Any:
         """Run this node by itself: a gradient per output in, a gradient (or None) per tensor argument out."""
-        from symgrad.autograd.sweeps import call_node
+        from symgrad.autograd.sweeps.entrances import call_node
 
         return call_node(self.node, gradients)
 
     def register_hook(self, hook: Any) -> Any:
         """Call ``hook(grad_inputs, grad_outputs)`` after this node ran; its result, if any, replaces grad_inputs."""
-        from symgrad.autograd.hooks import Handle
+        from symgrad.autograd.graphs.hooks import Handle
 
         return Handle(whole_of(self.node).more().post, hook)
 
     def register_prehook(self, hook: Any) -> Any:
         """Call ``hook(grad_outputs)`` before this node runs; its result replaces them."""
-        from symgrad.autograd.hooks import Handle
+        from symgrad.autograd.graphs.hooks import Handle
 
         return Handle(whole_of(self.node).more().pre, hook)
 
@@ -151,7 +151,7 @@ class GradFn:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("_saved_", "_raw_saved_")):
-            from symgrad.autograd.saved import saved_attribute
+            from symgrad.autograd.graphs.saved import saved_attribute
 
             with contextlib.suppress(KeyError):
                 return saved_attribute(self.node, name)
@@ -229,13 +229,13 @@ class AccumulateGrad:
 
     def register_hook(self, hook: Any) -> Any:
         """Call ``hook((), (grad,))`` after the gradient was added to the leaf."""
-        from symgrad.autograd.hooks import Handle, NodeHook
+        from symgrad.autograd.graphs.hooks import Handle, NodeHook
 
         return Handle(self.variable.more().post, NodeHook(hook, before=False))
 
     def register_prehook(self, hook: Any) -> Any:
         """Call ``hook((grad,))`` before the gradient is added to the leaf; its result replaces the gradient."""
-        from symgrad.autograd.hooks import Handle, NodeHook
+        from symgrad.autograd.graphs.hooks import Handle, NodeHook
 
         return Handle(self.variable.more().post, NodeHook(hook, before=True))
 

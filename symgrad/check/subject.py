@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.lookthrough import looked_through
+from symgrad.autograd.functions.lookthrough import looked_through
 from symgrad.check.arrays import as_array, is_array_like, wide
 from symgrad.check.calling import copied, epsilon_of, is_jax, is_torch, like
 from symgrad.check.derivatives import Derivative

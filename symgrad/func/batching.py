@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.batched import Level, VmapInfo, in_batches
-from symgrad.autograd.shown import version_of
+from symgrad.autograd.functions.batched import Level, VmapInfo, in_batches
+from symgrad.autograd.graphs.shown import version_of
 from symgrad.errors import ArgumentError
 from symgrad.func.chances import drawing
 from symgrad.op import shape_of

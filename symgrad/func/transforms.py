@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from symgrad import autograd
-from symgrad.autograd.columns import pushed_columns
-from symgrad.autograd.jacobians import with_entries
-from symgrad.autograd.rows import pulled_rows
+from symgrad.autograd.jacobians.columns import pushed_columns
+from symgrad.autograd.jacobians.recorded import with_entries
+from symgrad.autograd.jacobians.rows import pulled_rows
 from symgrad.compiler.derivatives import transformed
 from symgrad.compiler.transforms import transform_of
 from symgrad.dtypes import is_floating

@@ -110,7 +110,7 @@ class Gradients(Recorded):
         if not self._requires_grad:
             raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
         if self._node is not None:
-            from symgrad.autograd.hooks import retain
+            from symgrad.autograd.graphs.hooks import retain
 
             retain(self)
 
@@ -119,13 +119,13 @@ class Gradients(Recorded):
 
         Returns a handle with ``remove()``.
         """
-        from symgrad.autograd.hooks import register_tensor_hook
+        from symgrad.autograd.graphs.hooks import register_tensor_hook
 
         return register_tensor_hook(self, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> Any:
         """Call ``hook(leaf)`` whenever a backward pass has added to this leaf's ``.grad``."""
-        from symgrad.autograd.hooks import register_post_accumulate
+        from symgrad.autograd.graphs.hooks import register_post_accumulate
 
         return register_post_accumulate(self, hook)
 

@@ -148,7 +148,7 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
 
     def reinforce(self, reward: Any) -> None:
         """Give a sample its reward: backward sends reward · ∂ log p / ∂θ to the parameters θ it was drawn with."""
-        from symgrad.autograd.stochastic import reinforce
+        from symgrad.autograd.sweeps.stochastic import reinforce
 
         reinforce(self, reward)
 
@@ -416,7 +416,7 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
     def _version(self) -> int:
         if inferred(self) and not self.more().counts:
             raise AutogradError("Inference tensors do not track version counter.")
-        from symgrad.autograd.shown import version_of
+        from symgrad.autograd.graphs.shown import version_of
 
         return version_of(self)
 

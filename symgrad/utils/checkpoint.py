@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Self
 
 from symgrad.autograd.graph import node_name
-from symgrad.autograd.saving import saved_tensors_hooks
+from symgrad.autograd.graphs.saving import saved_tensors_hooks
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.random import fork_rng, get_rng_state, set_rng_state
 from symgrad.tape.modes import enable_grad, is_grad_enabled

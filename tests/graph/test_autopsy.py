@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.autograd import autopsy, detect_anomaly
+from symgrad.autograd import detect_anomaly
+from symgrad.autograd.sweeps import autopsy
 
 pytestmark = pytest.mark.filterwarnings("ignore:Anomaly Detection has been enabled", "ignore:Error detected in")
 

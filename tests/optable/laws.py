@@ -11,7 +11,7 @@ import pytest
 
 import symgrad as sg
 from symgrad import dtypes
-from symgrad.autograd.rows import pulled_rows
+from symgrad.autograd.jacobians.rows import pulled_rows
 from symgrad.formula.derive import directional
 from symgrad.formula.term import Term, as_term, evaluate, symbol
 from symgrad.op import TABLE, Op

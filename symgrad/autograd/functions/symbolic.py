@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.stated import as_recorded, pull, rule_of, stated
+from symgrad.autograd.functions.stated import as_recorded, pull, rule_of, stated
 from symgrad.errors import FormulaError
 from symgrad.formula.term import Term, as_term, make, substitute, symbol
 from symgrad.op import Op
@@ -160,7 +160,7 @@ def _no_kernel(*_: Any, **__: Any) -> Any:
 def found_op(function: Any, name: str, role: str) -> Op:
     """The op of a custom function in one of its roles (what pickles refer to)."""
     if function is None:
-        from symgrad.autograd.once import ONCE
+        from symgrad.autograd.functions.once import ONCE
 
         outputs = {"": OUTPUT, "term": OUTPUT_TERM, "opaque": OPAQUE_OUTPUT}
         return outputs[role] if name == "output" else {"parts": PARTS}.get(name, ONCE)

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.handed import followed
-from symgrad.autograd.sweeps import grad
+from symgrad.autograd.functions.handed import followed
+from symgrad.autograd.sweeps.entrances import grad
 from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError, SymgradError
 from symgrad.op import shape_of

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.rows import pulled_rows
-from symgrad.autograd.sweeps import grad
+from symgrad.autograd.jacobians.rows import pulled_rows
+from symgrad.autograd.sweeps.entrances import grad
 from symgrad.errors import AutogradError
 from symgrad.ops.elementwise.complex import imag, real
 from symgrad.ops.rules.kinks import steepest

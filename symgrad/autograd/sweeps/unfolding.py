@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from symgrad.autograd.sweeps import grad
+from symgrad.autograd.sweeps.entrances import grad
 from symgrad.op import lookup
 from symgrad.ops.rules.kinks import steepest
 from symgrad.tape import record

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.jacobians import with_entries
-from symgrad.autograd.rescue import has_nan, rescued_block
+from symgrad.autograd.jacobians.recorded import with_entries
+from symgrad.autograd.sweeps.rescue import has_nan, rescued_block
 from symgrad.op import shape_of
 from symgrad.ops.shapes.joining import split
 from symgrad.ops.shapes.rearrange import unflatten

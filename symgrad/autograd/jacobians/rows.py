@@ -2,7 +2,7 @@
 
 That needs a graph in which nothing but the table's rules runs.  Where somebody's code takes part (hooks, custom
 functions), where a rule works in torch's dtypes (half precision, operands of several dtypes), or where a row came out
-as nan and has a second answer (:mod:`symgrad.autograd.rescue`), the rows are pulled back one by one.
+as nan and has a second answer (:mod:`symgrad.autograd.sweeps.rescue`), the rows are pulled back one by one.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.anomaly import ANOMALY
+from symgrad.autograd.anomaly_mode import ANOMALY
 from symgrad.autograd.profiler import ACTIVE
-from symgrad.autograd.rescue import has_nan
-from symgrad.autograd.sweeps import COMPLEX_SEED, _check, _check_targets, root_of, run_sweep
+from symgrad.autograd.sweeps.entrances import COMPLEX_SEED, _check, _check_targets, root_of, run_sweep
+from symgrad.autograd.sweeps.rescue import has_nan
 from symgrad.errors import ArgumentError, AutogradError, OutOfBounds
 from symgrad.op import shape_of
 from symgrad.ops.shapes.joining import stack

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd import forward_ad
-from symgrad.autograd.differences import Subject, tensors_of
-from symgrad.autograd.lookthrough import looked_through
+from symgrad.autograd.checking.differences import Subject, tensors_of
+from symgrad.autograd.functions.lookthrough import looked_through
 from symgrad.errors import ArgumentError
 from symgrad.tape.modes import enable_grad, no_grad
 from symgrad.tape.record import plain

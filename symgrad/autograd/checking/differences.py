@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.function import Function
-from symgrad.autograd.shown import version_of
-from symgrad.autograd.sweeps import grad
+from symgrad.autograd.graphs.shown import version_of
+from symgrad.autograd.sweeps.entrances import grad
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError, GradcheckError, UnsteadyOutput
 from symgrad.tape.modes import enable_grad

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from symgrad.autograd.sweeps import at_leaf
-from symgrad.autograd.symbolic import output_node
+from symgrad.autograd.functions.symbolic import output_node
+from symgrad.autograd.sweeps.entrances import at_leaf
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.tape.backward.freed import SECOND_TIME
 from symgrad.tape.backward.tether import at

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.anomaly import ANOMALY, CheckedSweep
+from symgrad.autograd.anomaly_mode import ANOMALY, CheckedSweep
 from symgrad.autograd.graph import GradientEdge, node_name, tensor_at
-from symgrad.autograd.hooks import (
+from symgrad.autograd.graphs.hooks import (
     accumulated,
     as_tensor,
     call_tensor_hook,
@@ -23,12 +23,12 @@ from symgrad.autograd.hooks import (
     run_post_hooks,
     run_pre_hooks,
 )
-from symgrad.autograd.moved import moved_gradients
+from symgrad.autograd.graphs.saving import hooks_as_they_are
+from symgrad.autograd.graphs.shown import name_gradient, name_inside, refuse_nothing
 from symgrad.autograd.profiler import ACTIVE, watch_sweep
-from symgrad.autograd.rescue import Rescue
-from symgrad.autograd.saving import hooks_as_they_are
-from symgrad.autograd.shown import name_gradient, name_inside, refuse_nothing
-from symgrad.autograd.stochastic import awaits_reward, reinforced
+from symgrad.autograd.sweeps.moved import moved_gradients
+from symgrad.autograd.sweeps.rescue import Rescue
+from symgrad.autograd.sweeps.stochastic import awaits_reward, reinforced
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import lookup, shape_of
 from symgrad.ops.reductions.sums import cast
@@ -474,7 +474,7 @@ def grad(
         raise AutogradError(f"got {len(outs)} tensors and {len(gradients)} gradients")
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
-        from symgrad.autograd.rows import pulled_batch
+        from symgrad.autograd.jacobians.rows import pulled_batch
 
         found = pulled_batch(grad, outs, targets, gradients, keep, create_graph)
         origin = Origin(outs, gradients)

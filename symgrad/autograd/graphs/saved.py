@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.saving import saved_tensors_hooks, shown_saved
-from symgrad.autograd.sweeps import wrap_saved
+from symgrad.autograd.graphs.saving import saved_tensors_hooks, shown_saved
+from symgrad.autograd.sweeps.entrances import wrap_saved
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import FROM
 from symgrad.tape.backward.freed import SECOND_TIME

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from symgrad.autograd.symbolic import FunctionOp
+from symgrad.autograd.functions.symbolic import FunctionOp
 from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError
 from symgrad.tape.backward.siblings import join

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.autopsy import Autopsy, Infinite, value_of
 from symgrad.autograd.graph import node_name
+from symgrad.autograd.sweeps.autopsy import Autopsy, Infinite, value_of
 from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError, SymgradError
 from symgrad.tape import observers

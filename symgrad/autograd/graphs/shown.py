@@ -3,7 +3,8 @@
 Both tell how torch's engine went about the pass: which rule answered last, and whether contributions were added into
 memory that nobody else held.  The pass here is another program, so this is worked out from the graph, by running the
 pass once more on stand-ins that know who holds them, when somebody asks; a pass that nobody asks about pays nothing.
-A recorded pass leaves the nodes that torch's would have (:mod:`symgrad.autograd.torch_graph`) for passes through it.
+A recorded pass leaves the nodes that torch's would have (:mod:`symgrad.autograd.graphs.torch_graph`) for passes
+through it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad.autograd.graph import node_name
-from symgrad.autograd.torch_graph import Answering, Step, Value, edges_of, lower, name_of, rule
+from symgrad.autograd.graphs.torch_graph import Answering, Step, Value, edges_of, lower, name_of, rule
 from symgrad.errors import AutogradError
 from symgrad.tape.backward.tether import at, held, tethered
 from symgrad.tape.formulas.origin import Origin, origin_of

@@ -12,7 +12,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from symgrad.autograd.shown import version_of
+from symgrad.autograd.graphs.shown import version_of
 from symgrad.errors import AutogradError
 from symgrad.op import lookup, shape_of
 from symgrad.tape import containers

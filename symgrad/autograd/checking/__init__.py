@@ -1,0 +1,1 @@
+"""What ``gradcheck`` compares with what."""

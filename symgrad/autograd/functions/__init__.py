@@ -1,0 +1,1 @@
+"""Custom functions: what their forward hands out and keeps, their formulas, batches and tangents."""
