@@ -112,7 +112,7 @@ def text_of(program: Any) -> str:
     """The whole file, with a self-test that passes."""
     base = _base(program)
     pairs = [] if base is None else _derivatives(program)
-    samples = list(_samples(program))
+    samples = list(_samples(program, base))
     if not samples:
         raise CompileError(f"{program.name} fails on every sample, so it cannot be given a self-test.")
     for sample in samples:
@@ -294,8 +294,11 @@ def _nested(array: Any) -> str:
 # ---------------------------------------------------------------------------------------------- sample values
 
 
-def _samples(program: Any) -> Iterator[tuple[list[Any], list[Any], tuple[float, float]]]:
-    """Arguments for the self-test, the results there, and how close to be: finite ones first."""
+def _samples(program: Any, base: Any) -> Iterator[tuple[list[Any], list[Any], tuple[float, float]]]:
+    """Arguments for the self-test, the results there, and how close to be: finite ones first.
+
+    What the program is a derivative of runs there, too: it may read entries of which the derivative only has the size.
+    """
     late = []
     for arguments in (_invented(program, 0), _invented(program, 1), _traced(program)):
         if arguments is None:
@@ -305,6 +308,8 @@ def _samples(program: Any) -> Iterator[tuple[list[Any], list[Any], tuple[float, 
                 warnings.simplefilter("ignore")
                 program.check_branch(arguments)
                 found = program.function(*arguments)
+                if base is not None:
+                    base.function(*arguments)
         except (ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError):
             continue
         results = list(found) if isinstance(found, tuple) else [found]

@@ -33,11 +33,7 @@ def _batched_op(term: Term, image: dict[Term, Term], lead: tuple[Any, ...]) -> T
     op = term.op
     args = [image.get(a, a) for a in term.args]
     if op.name == "solve" and term.args[0] not in image:
-        own = (1,) if term.args[1].ndim == 1 else (1, 2)
-        inverse = lookup("inv")(args[0])
-        return contract(  # type: ignore[no-any-return]
-            (inverse, args[1]), ((0, 1), (*labels_of(lead), *own)), (*labels_of(lead), 0, *own[1:]), lead + term.shape
-        )
+        return _solved(term, args[1], lead)
     if op.name in ("gather", "scatter_into"):
         return _picked(term, args, lead)
     own_shapes = [a.shape if a in image else None for a in term.args]
@@ -47,6 +43,17 @@ def _batched_op(term: Term, image: dict[Term, Term], lead: tuple[Any, ...]) -> T
     if found is None:
         raise FormulaError(f"the Jacobian of a formula with {op.name!r} in its derivative is not known as one formula")
     return found  # type: ignore[no-any-return]
+
+
+def _solved(term: Term, stack: Term, lead: tuple[Any, ...]) -> Term:
+    """Systems with one matrix for all right sides, or one for each place of a batch: by the inverse, made once."""
+    matrix, rows = term.args[0], labels_of(lead)
+    batch = tuple(range(3, 1 + matrix.ndim))
+    columns = (2,) if term.args[1].ndim > 1 else ()
+    specs = ((*batch, 0, 1), (*rows, *batch, 1, *columns))
+    return contract(  # type: ignore[no-any-return]
+        (lookup("inv")(matrix), stack), specs, (*rows, *batch, 0, *columns), lead + term.shape
+    )
 
 
 def _picked(term: Term, args: list[Term], lead: tuple[Any, ...]) -> Term:

@@ -456,3 +456,37 @@ def test_differences_and_numbers_of_numpy_leave_sizes_open():
     assert [len({*a.shape} & {"n", "m"}) for a in program.arguments] == [1, 1]
     c, x = np.linspace(0, 1, 17) ** 3, np.linspace(0, 2, 4)
     np.testing.assert_allclose(program(c, x), cost(sg.tensor(c), sg.tensor(x)).item(), rtol=1e-14)
+
+
+def test_numbers_spread_out_have_the_dtype_of_the_trace():
+    """A mean's share of the gradient is 1/n everywhere, in single precision, too."""
+    x = rng.random((4, 3)).astype(np.float32)
+    f = sg.func.grad(lambda x: sg.amin(x, 1).mean() + x.min(1).values.mean() + x.min(0).values.mean())
+    found = sg.compile(f)(x)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, f(x).numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_second_derivatives_of_batches_of_systems(columns):
+    a = rng.random((4, 3, 3)) + 3 * np.eye(3)
+    b = rng.random((4, 3, columns))
+    f = sg.func.hessian(lambda A, b: (sg.linalg.solve(A, b) ** 2).sum(), argnums=(0, 1))
+    for found, expected in zip(sum(sg.compile(f)(a, b), ()), sum(f(a, b), ()), strict=True):
+        np.testing.assert_allclose(found, expected.numpy(), atol=1e-12)
+
+
+def test_the_samples_of_a_self_test_suit_the_function_that_was_differentiated(tmp_path):
+    """The second derivative by x reads no entry of u, the function itself eight."""
+
+    def rollout(x, u):
+        cost = 0.0
+        for k in range(8):
+            x = x * x[0] + u[k]
+            cost = cost + x @ x
+        return cost
+
+    x, u = rng.random(3) * 0.1, rng.random(8)
+    f = sg.compile(sg.func.hessian(lambda x, u: (x @ x) * 0.5 + u[7] * x.sum()), x, u)
+    saved(f, tmp_path / "f.py")
+    saved(sg.compile(sg.func.grad(rollout), x, u), tmp_path / "g.py")

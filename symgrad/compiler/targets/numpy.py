@@ -143,7 +143,8 @@ class Writer:
             return texts if natural == term.dtype else [texts[0], _typed_number(texts[1], term.dtype), texts[2]]
         if term.op.name == "beside" and term.args[0] in self.weak and term.dtype != np.float64:
             return [_typed_number(texts[0], term.dtype), *texts[1:]]
-        if term.op.kind == "elementwise" if term.op.weak is None else term.op.weak:
+        alone = term.op.kind != "elementwise" and all(a in self.weak for a in term.args)  # nothing else has the dtype
+        if not alone and (term.op.kind == "elementwise" if term.op.weak is None else term.op.weak):
             wanted = [isinstance(a.number, complex) for a in term.args]
         else:
             wanted = [a in self.weak for a in term.args]
