@@ -11,15 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, UnsupportedFunction
+from symgrad.errors import ArgumentError, ShapeError, UnsupportedFunction
 from symgrad.op import FRONTS, carrier_of
 from symgrad.ops.calls.naming import SPACES
 from symgrad.ops.linalg import matrices
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.record import Recorded, plain
 
-_IDLE = (None, "K", "same_kind", True, np._NoValue)
+_IDLE = (None, "K", "same_kind", np._NoValue)
 """Values of keyword arguments that ask for nothing special."""
+
+_TRUE = {"subok", "copy"}
+"""Keyword arguments that ask for nothing special where they are true."""
 
 
 def unsupported(name: str, why: str = "") -> UnsupportedFunction:
@@ -33,6 +36,8 @@ def unsupported(name: str, why: str = "") -> UnsupportedFunction:
 def wanted(name: str, kwargs: dict[str, Any]) -> None:
     """Refuse keyword arguments that would change the meaning and are not read."""
     for key, value in kwargs.items():
+        if (key in _TRUE and value is True) or (key not in _TRUE and value is False):
+            continue
         if not any(value is idle or (isinstance(value, str) and value == idle) for idle in _IDLE):
             raise unsupported(f"{name}(…, {key}=…)", " in this form")
 
@@ -70,7 +75,7 @@ QUESTIONS = {
     np.count_nonzero, np.searchsorted, np.may_share_memory, np.shares_memory, np.argwhere, np.flatnonzero,
     np.all, np.any, np.iscomplex, np.isreal, np.isneginf, np.isposinf, np.argpartition, np.digitize, np.lexsort,
     np.nanargmax, np.nanargmin, np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, np.common_type,
-    np.min_scalar_type, np.linalg.matrix_rank,
+    np.min_scalar_type, np.linalg.matrix_rank, np.isin, np.einsum_path,
 }  # fmt: skip
 """Functions that ask about values and have no derivative: they run on the arrays and give arrays and numbers."""
 
@@ -236,14 +241,22 @@ def _expand_dims(a: Any, axis: Any) -> Any:
     return a
 
 
-def _average(a: Any, axis: Any = None, weights: Any = None, **rest: Any) -> Any:
-    wanted("np.average", {k: v for k, v in rest.items() if v})
-    if weights is None:
-        return reduce("mean", a, axis)
-    a, weights = tensor(a), tensor(weights)
-    if weights.ndim == 1 and a.ndim > 1 and isinstance(axis, int):
-        weights = weights.reshape(tuple(-1 if k == axis % a.ndim else 1 for k in range(a.ndim)))
-    return reduce("sum", a * weights, axis) / reduce("sum", weights, axis if weights.ndim == a.ndim else None)
+def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
+    a = tensor(a)
+    weights = tensor(np.ones(a.shape)).to(a.real.dtype) if weights is None else tensor(weights)
+    if weights.shape != a.shape:
+        axes = tuple(k % a.ndim for k in (axis if isinstance(axis, tuple) else (axis,)) if k is not None)
+        if tuple(a.shape[k] for k in axes) != tuple(weights.shape) or not axes:
+            raise ShapeError(
+                f"np.average: weights of shape {tuple(weights.shape)} have neither the shape {tuple(a.shape)} of a "
+                "nor that of its axes axis=."
+            )
+        order = np.argsort(axes)
+        weights = weights.permute(tuple(order.tolist()))
+        weights = weights.reshape(tuple(n if k in axes else 1 for k, n in enumerate(a.shape))).expand(a.shape)
+    total = reduce("sum", weights, axis, keepdims)
+    found = reduce("sum", a * weights, axis, keepdims) / total
+    return (found, total) if returned else found
 
 
 def _diag(v: Any, k: int = 0) -> Any:
@@ -256,19 +269,29 @@ def _flip(m: Any, axis: Any = None) -> Any:
 
 
 def _array(name: str, value: int) -> Callable[..., Any]:
-    def call(a: Any, dtype: Any = None, **rest: Any) -> Any:
-        wanted(f"np.{name}", {k: v for k, v in rest.items() if k not in ("order", "subok", "shape", "device")})
-        made = a.detach().full_like(value)
-        return made if dtype is None else made.to(dtype)
+    def call(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, **rest: Any) -> Any:
+        return _full_like(a, value, dtype, order, subok, shape, **rest)
 
     call.__name__ = name
     return call
 
 
-def _full_like(a: Any, fill_value: Any, dtype: Any = None, **rest: Any) -> Any:
-    wanted("np.full_like", {k: v for k, v in rest.items() if k not in ("order", "subok", "shape", "device")})
-    made = a.detach().full_like(fill_value)
-    return made if dtype is None else made.to(dtype)
+def _full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "K",  # noqa: ARG001  (the order of axes in memory is the tensor's own)
+    subok: bool = True,  # noqa: ARG001
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    wanted("np.full_like", {"device": None if device == "cpu" else device})
+    sizes = tuple(a.shape) if shape is None else shape if isinstance(shape, (tuple, list)) else (shape,)
+    value = fill_value if isinstance(fill_value, (int, float, complex)) else tensor(fill_value)
+    if isinstance(value, (int, float, complex)):
+        return a.detach().new_full(tuple(sizes), value, dtype=a.dtype if dtype is None else dtype)
+    return value.to(a.dtype if dtype is None else dtype).expand(*sizes).clone()
 
 
 def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
@@ -288,11 +311,15 @@ def _take_along_axis(arr: Any, indices: Any, axis: int = -1) -> Any:
     return take_along(arr, bare(indices), axis)
 
 
-def _take(a: Any, indices: Any, axis: Any = None, **rest: Any) -> Any:
-    wanted("np.take", {k: v for k, v in rest.items() if v != "raise"})
-    if axis is None:
-        return a.ravel()[bare(indices)]
-    return a[(slice(None),) * (axis % a.ndim) + (bare(indices),)]
+def _take(a: Any, indices: Any, axis: Any = None, mode: str = "raise", **rest: Any) -> Any:
+    wanted("np.take", rest)
+    a, k = (a.ravel(), 0) if axis is None else (a, axis % a.ndim)
+    places, n = np.asarray(bare(indices)), a.shape[k]
+    if mode in ("wrap", "clip"):
+        places = places % n if mode == "wrap" else np.clip(places, 0, n - 1)
+    elif mode != "raise":
+        raise ArgumentError(f"np.take: mode is raise, wrap or clip, not {mode!r}.")
+    return a[(slice(None),) * k + (places,)]
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
@@ -333,7 +360,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.tril: lambda m, k=0: front_of("tril")(m, k),
     np.triu: lambda m, k=0: front_of("triu")(m, k),
     np.real: lambda val: val.real,
-    np.imag: lambda val: val.imag,
+    np.imag: lambda val: val.imag if val.is_complex() else _full_like(val, 0),
     np.sinc: lambda x: front_of("sinc")(x),
     np.take: _take,
     np.take_along_axis: _take_along_axis,

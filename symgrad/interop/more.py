@@ -164,15 +164,51 @@ def _correlation(x: Any, y: Any = None, rowvar: bool = True, **rest: Any) -> Any
 
 
 def _running(name: str, call_name: str) -> Callable[..., Any]:
-    def call(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, **rest: Any) -> Any:
-        wanted(f"np.{name}", {"out": out, **{k: v for k, v in rest.items() if v}})
+    def call(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, *, include_initial: bool = False) -> Any:
+        wanted(f"np.{name}", {"out": out})
         a = tensor(a)
         a = a if dtype is None else a.to(dtype)
         if axis is None and name.startswith("cumulative") and a.ndim > 1:
             raise ArgumentError("For arrays which have more than one dimension ``axis`` argument is required.")
-        return front_of(call_name)(a.ravel(), 0) if axis is None else front_of(call_name)(a, axis)
+        a, k = (a.ravel(), 0) if axis is None else (a, axis % a.ndim)
+        found = front_of(call_name)(a, k)
+        if not include_initial:
+            return found
+        start = found.detach().new_full([1 if d == k else n for d, n in enumerate(a.shape)], call_name == "cumprod")
+        return front_of("cat")([start, found], k)
 
     return call
+
+
+def _running_skipping(call_name: str, identity: int) -> Callable[..., Any]:
+    running = _running(f"nan{call_name}", call_name)
+
+    def call(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        return running(front_of("nan_to_num")(tensor(a), identity, np.inf, -np.inf), axis, dtype, out)
+
+    return call
+
+
+def _partitioned(a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:  # noqa: ARG001
+    wanted("np.partition", {"order": order})
+    a, k = (a.ravel(), 0) if axis is None else (a, axis % a.ndim)
+    return front_of("take_along_dim")(a, tensor(np.argpartition(bare(a), bare(kth), k)), k)
+
+
+def _distinct(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    **options: Any,
+) -> Any:
+    """The entries where each value stands first: gradients go there."""
+    a, k = (tensor(ar).ravel(), 0) if axis is None else (tensor(ar), axis % np.ndim(ar))
+    numpys: Any = np.unique
+    _, first, *rest = numpys(bare(ar), True, return_inverse, return_counts, axis, **options)
+    found = (a[(slice(None),) * k + (first,)], *([first] if return_index else []), *rest)
+    return found if len(found) > 1 else found[0]
 
 
 def _difference(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
@@ -187,6 +223,16 @@ def _difference(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append:
     return front_of("diff")(a, n, axis, shaped(prepend), shaped(append))
 
 
+def _differences(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    a = tensor(ary).ravel()
+    ends = [None if x is None else tensor(x).ravel().to(a.dtype) for x in (to_begin, to_end)]
+    return front_of("cat")([x for x in (ends[0], a[1:] - a[:-1], ends[1]) if x is not None], 0)
+
+
+def _counted(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    return front_of("bincount")(tensor(x), None if weights is None else tensor(weights), minlength)
+
+
 def _gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
     f = tensor(f)
     axes = tuple(range(f.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
@@ -197,13 +243,6 @@ def _gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> A
         front_of("gradient")(f, spacing=h, dim=k, edge_order=edge_order)[0] for h, k in zip(steps, axes, strict=True)
     )
     return made[0] if len(made) == 1 else made
-
-
-def _polynomial(p: Any, x: Any) -> Any:
-    out: Any = 0
-    for k in range(len(p)):
-        out = out * x + p[k]
-    return out
 
 
 def _without_numbers(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
@@ -336,19 +375,26 @@ MORE: dict[Any, Callable[..., Any]] = {
     np.cumprod: _running("cumprod", "cumprod"),
     np.cumulative_sum: _running("cumulative_sum", "cumsum"),
     np.cumulative_prod: _running("cumulative_prod", "cumprod"),
+    np.nancumsum: _running_skipping("cumsum", 0),
+    np.nancumprod: _running_skipping("cumprod", 1),
+    np.partition: _partitioned,
+    np.unique: _distinct,
+    np.bincount: _counted,
     np.diff: _difference,
+    np.ediff1d: _differences,
+    np.real_if_close: lambda a, tol=100: a.real if np.isrealobj(np.real_if_close(bare(a), tol)) else a,
     np.gradient: _gradient,
     np.trapezoid: lambda y, x=None, dx=1.0, axis=-1: (
         front_of("trapezoid")(y, dx=dx, dim=axis) if x is None else front_of("trapezoid")(y, tensor(x), dim=axis)
     ),
-    np.polyval: _polynomial,
     np.vander: lambda x, N=None, increasing=False: front_of("vander")(x, N, increasing),
     np.nan_to_num: _without_numbers,
     np.cross: _cross,
     np.angle: _angle,
     np.i0: lambda x: front_of("i0")(x),
     np.fix: lambda x: front_of("fix")(x),
-    **{getattr(np.linalg, name): _linalg(name) for name in ("eig", "eigvals", "svdvals", "matrix_power", "tensorinv")},
+    **{getattr(np.linalg, name): _linalg(name) for name in ("eig", "eigvals", "svdvals", "matrix_power")},
+    np.linalg.tensorinv: _linalg("tensorinv", "ind"),
     **{getattr(np.linalg, name): _linalg(name, "UPLO") for name in ("eigh", "eigvalsh")},
     np.linalg.cond: _linalg("cond", "p"),
     np.linalg.multi_dot: lambda arrays: functools.reduce(front_of("matmul"), map(tensor, arrays)),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError
-from symgrad.interop.functions import bare, front_of, tensor, unsupported
+from symgrad.interop.functions import bare, front_of, tensor, unsupported, wanted
 from symgrad.ops.calls.naming import SPACES
 
 
@@ -104,13 +104,56 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> 
             if any(width):
                 array = array[(slice(None),) * k + (np.pad(np.arange(array.shape[k]), width, mode),)]
         return array
-    value = options.pop("constant_values", 0)
-    if mode != "constant" or options or np.ndim(bare(value)):
-        raise unsupported(f"np.pad(…, mode={mode!r})", " in this form")
-    return SPACES["nn.functional"]["pad"](array, [int(w) for pair in widths[::-1] for w in pair], value=value)
+    if mode == "constant" and not set(options) - {"constant_values"}:
+        value = options.get("constant_values", 0)
+        if not np.ndim(bare(value)):
+            pairs = [int(w) for pair in widths[::-1] for w in pair]
+            return SPACES["nn.functional"]["pad"](array, pairs, value=value)
+        return _edged(array, widths, lambda _, k, end: _pairs(value, array.ndim)[k][end])
+    if mode in _STATISTICS and not options:
+        call = _STATISTICS[mode]
+        return _edged(array, widths, lambda x, k, end: call(x, k))
+    if mode == "linear_ramp" and not set(options) - {"end_values"}:
+        ends = _pairs(options.get("end_values", 0), array.ndim)
+        return _edged(array, widths, lambda x, k, end: _ramp(x, k, end, int(widths[k][end]), ends[k][end]))
+    raise unsupported(f"np.pad(…, mode={mode!r}{''.join(f', {k}=' for k in options)})", " in this form")
 
 
-def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
+_STATISTICS: dict[str, Callable[[Any, int], Any]] = {
+    "mean": lambda x, k: x.mean(k, True),
+    "maximum": lambda x, k: x.amax(k, True),
+    "minimum": lambda x, k: x.amin(k, True),
+    "median": lambda x, k: front_of("quantile")(x, 0.5, k, True),
+}
+
+
+def _pairs(value: Any, ndim: int) -> Any:
+    """A value for both ends of each axis."""
+    value = tensor(value)
+    return value.expand(ndim, 2)
+
+
+def _edged(array: Any, widths: Any, filling: Callable[[Any, int, int], Any]) -> Any:
+    """The array with pads on both ends of each axis, one axis after the other, as NumPy lays them."""
+    for k, pair in enumerate(widths):
+        ends = []
+        for end, width in enumerate(map(int, pair)):
+            shape = [width if d == k else n for d, n in enumerate(array.shape)]
+            ends.append(tensor(filling(array, k, end)).to(array.dtype).expand(*shape))
+        array = front_of("cat")([ends[0], array, ends[1]], k)
+    return array
+
+
+def _ramp(x: Any, k: int, end: int, width: int, last: Any) -> Any:
+    """From the outermost entry to ``last`` at the edge of the pad."""
+    edge = x.narrow(k, 0 if end == 0 else x.shape[k] - 1, 1)
+    weights = np.arange(width) if end == 0 else np.arange(width)[::-1]
+    way = tensor((weights / max(width, 1)).reshape([-1 if d == k else 1 for d in range(x.ndim)])).to(x.dtype)
+    return last + way * (edge - last)
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """``np.convolve``: by windows of the longer row."""
     a, v = tensor(a), tensor(v)
     if len(v) > len(a):
         a, v = v, a
@@ -125,8 +168,8 @@ def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     a, v = tensor(a), tensor(v)
     flip = front_of("flip")
     if len(v) > len(a):  # where lengths are even, "same" takes its middle from the longer one
-        return flip(_correlate(v, a.conj(), mode), (0,)) if mode == "same" else _convolve(a, flip(v.conj(), (0,)), mode)
-    return _convolve(a, flip(v.conj(), (0,)), mode)
+        return flip(_correlate(v, a.conj(), mode), (0,)) if mode == "same" else convolve(a, flip(v.conj(), (0,)), mode)
+    return convolve(a, flip(v.conj(), (0,)), mode)
 
 
 def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
@@ -135,13 +178,70 @@ def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np
     return p + tensor(np.unwrap(value, discont, axis, period=period) - value)
 
 
+def _resized(a: Any, new_shape: Any) -> Any:
+    """The entries over and over until the new shape is full."""
+    a = tensor(a)
+    return a.ravel()[np.resize(np.arange(a.numel()), new_shape)]
+
+
+def _trimmed(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    filt = tensor(filt)
+    if filt.ndim != 1 or axis not in (None, 0, -1):
+        raise unsupported("np.trim_zeros of several axes", " in this form")
+    places = np.flatnonzero(bare(filt))
+    if not len(places):
+        return filt[:0]
+    trim = trim.lower()
+    first = int(places[0]) if "f" in trim else 0
+    return filt[first : int(places[-1]) + 1 if "b" in trim else len(filt)]
+
+
+def _choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    wanted("np.choose", {"out": out})
+    choices = [tensor(c) for c in choices]
+    which, n = np.asarray(bare(a)), len(choices)
+    if mode == "raise" and ((which < 0) | (which >= n)).any():
+        raise ArgumentError(f"np.choose: there are {n} choices, and a has entries from {which.min()} to {which.max()}.")
+    which = which % n if mode == "wrap" else np.clip(which, 0, n - 1)
+    found = choices[-1].expand(*np.broadcast_shapes(which.shape, *(c.shape for c in choices)))
+    for k, choice in enumerate(choices[:-1]):
+        found = front_of("where")(tensor(which == k), choice, found)
+    return found
+
+
+def _along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """Row by row, as in NumPy: a function of whole arrays is faster."""
+    rows = front_of("movedim")(tensor(arr), axis, -1)
+    found = [tensor(func1d(rows[place], *args, **kwargs)) for place in np.ndindex(*rows.shape[:-1])]
+    if not found:
+        raise ArgumentError("Cannot apply_along_axis when any iteration dimensions are 0")
+    out = front_of("stack")(found, 0).reshape(tuple(rows.shape[:-1]) + tuple(found[0].shape))
+    return front_of("movedim")(
+        out, tuple(range(rows.ndim - 1, out.ndim)), tuple(range(axis % rows.ndim, axis % rows.ndim + found[0].ndim))
+    )
+
+
+def _over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+    out = tensor(a)
+    for axis in axes if isinstance(axes, (tuple, list)) else (axes,):
+        k = axis % np.ndim(a)
+        found = func(out, k)
+        out = found if found.ndim == out.ndim else found.unsqueeze(k)
+    return out
+
+
 PIECES: dict[Any, Callable[..., Any]] = {
     np.interp: _interp,
     np.piecewise: _piecewise,
     np.block: _block,
     np.insert: _insert,
     np.pad: _pad,
-    np.convolve: _convolve,
+    np.convolve: convolve,
     np.correlate: _correlate,
     np.unwrap: _unwrap,
+    np.resize: _resized,
+    np.trim_zeros: _trimmed,
+    np.choose: _choose,
+    np.apply_along_axis: _along_axis,
+    np.apply_over_axes: _over_axes,
 }

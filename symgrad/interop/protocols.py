@@ -26,10 +26,12 @@ from symgrad.interop.functions import (
 from symgrad.interop.into import chosen, into, refuse_arrays
 from symgrad.interop.more import MORE
 from symgrad.interop.pieces import PIECES
+from symgrad.interop.polynomials import POLYNOMIALS
+from symgrad.interop.ranges import RANGES
 from symgrad.interop.reductions import REDUCTIONS, reduced
 from symgrad.tape.record import Recorded
 
-ADAPTERS: dict[Any, Callable[..., Any]] = {**FUNCTIONS, **REDUCTIONS, **PIECES, **MORE}
+ADAPTERS: dict[Any, Callable[..., Any]] = {**FUNCTIONS, **REDUCTIONS, **PIECES, **POLYNOMIALS, **RANGES, **MORE}
 
 _UFUNC_NAMES = {
     "absolute": "abs",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -359,17 +360,44 @@ def _parse_subscripts(equation: str, ranks: Sequence[int]) -> tuple[tuple[Labels
     return tuple(labels), out
 
 
+_LETTERS = string.ascii_uppercase + string.ascii_lowercase
+"""A letter for each axis number, in torch's order: an output that is not stated is sorted by it."""
+
+
+def _numbered(*given: Any) -> tuple[str, tuple[Any, ...]]:
+    """The equation and the operands of ``einsum(a, [0, 1], b, [1], [0])``."""
+    count = len(given) // 2
+    rows = [*given[1 : 2 * count : 2], *given[2 * count :]]
+    if not count or not all(isinstance(row, (list, tuple)) for row in rows):
+        raise ArgumentError("einsum(a, [0, 1], b, [1], [0]): behind each operand stands the list of its axis numbers.")
+
+    def word(row: Any) -> str:
+        for k in row:
+            if k is not Ellipsis and not 0 <= k < len(_LETTERS):
+                raise ArgumentError(
+                    f"einsum(): axis number {k} is not within the valid range [0, {len(_LETTERS)}). An axis is named "
+                    "by such a number, or by an Ellipsis."
+                )
+        return "".join("..." if k is Ellipsis else _LETTERS[k] for k in row)
+
+    equation = ",".join(map(word, rows[:count]))
+    return equation + "".join("->" + word(row) for row in rows[count:]), given[: 2 * count : 2]
+
+
 @front(op=einsum_op, method=False)
 def einsum(equation: str, *operands: Any) -> Any:
     """Sum of products in Einstein's notation, as ``numpy.einsum`` and ``torch.einsum``.
 
-    ``equation`` may use ``...``; ``operands`` are arrays or tensors (or one list of them).  Raises ``ShapeError`` when
-    sizes do not fit and ``ArgumentError`` for a bad equation.
+    ``equation`` may use ``...``; ``operands`` are arrays or tensors (or one list of them).  In place of an equation the
+    axes may be numbered: ``einsum(a, [0, 1], b, [1], [0])``.  Raises ``ShapeError`` when sizes do not fit and
+    ``ArgumentError`` for a bad equation.
 
     >>> import numpy as np
     >>> einsum("ij,j->i", np.eye(2), np.array([1.0, 2.0]))
     array([1., 2.])
     """
+    if not isinstance(equation, str):
+        equation, operands = _numbered(equation, *operands)
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     shapes = [shape_of(x) for x in operands]
