@@ -13,7 +13,7 @@ import numpy as np
 
 from symgrad import dtypes
 from symgrad.errors import AutogradError
-from symgrad.kernels.streams import Generator
+from symgrad.kernels.randomness.streams import Generator
 from symgrad.op import shape_of
 from symgrad.ops.noise import SOURCE, drawn
 from symgrad.tape.watching.watch import WATCH, note_problem

@@ -12,8 +12,8 @@ import numpy as np
 
 from symgrad.dtypes import get_default_dtype, torch_name
 from symgrad.errors import ArgumentError, AutogradError
-from symgrad.kernels.counts import poisson_counts
-from symgrad.kernels.streams import Generator, NumpyNumbers, TorchNumbers
+from symgrad.kernels.randomness.counts import poisson_counts
+from symgrad.kernels.randomness.streams import Generator, NumpyNumbers, TorchNumbers
 from symgrad.op import front, refusing, shape_of
 from symgrad.ops.calls.naming import within, written
 from symgrad.ops.calls.still import still, values_of

@@ -17,7 +17,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.dtypes import rounded_to
-from symgrad.kernels import products
+from symgrad.kernels.arrays import products
 
 VECTOR = 32
 """Bytes of a vector register: entries that torch adds at the same time."""

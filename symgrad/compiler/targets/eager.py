@@ -18,7 +18,7 @@ from symgrad.compiler.trace import Input, Output
 from symgrad.dtypes import NARROW, float64
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SYMBOL, Term, frozen
-from symgrad.kernels.copies import copied
+from symgrad.kernels.arrays.copies import copied
 from symgrad.op import Op
 from symgrad.tape.layout import arranged
 from symgrad.tape.record import computed, finished, promoted

@@ -18,7 +18,7 @@ import numpy as np
 
 from symgrad.dtypes import float32, result_type
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.kernels.index import _delta
+from symgrad.kernels.arrays.index import _delta
 from symgrad.op import Labels, Op, Rule, Spec, front, multilinear, shape_of
 from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.precision.single import einsum_in_turn, matmul, summed

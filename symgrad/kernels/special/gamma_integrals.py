@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.elementwise import in_stretches_of
-from symgrad.kernels.gamma import digamma, gamma_function, polygamma, stirling_rest
-from symgrad.kernels.jets import jet_exp, jet_top
+from symgrad.kernels.entries.elementwise import in_stretches_of
+from symgrad.kernels.special.gamma import digamma, gamma_function, polygamma, stirling_rest
+from symgrad.kernels.special.jets import jet_exp, jet_top
 
 
 def log_rest(away: Any, ratio: Any) -> Any:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.elementwise import in_stretches_of
-from symgrad.kernels.jets import jet_exp, jet_linear, jet_over, jet_times, jet_top
+from symgrad.kernels.entries.elementwise import in_stretches_of
+from symgrad.kernels.special.jets import jet_exp, jet_linear, jet_over, jet_times, jet_top
 
 
 def inverse_power(a: Any, s: Any) -> Any:

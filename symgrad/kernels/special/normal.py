@@ -1,4 +1,4 @@
-"""NumPy kernels of special functions.  Every function stands alone, so that an exported file can carry its source."""
+"""NumPy kernels of the normal distribution and the error function: inverses, scaled tails, logarithms."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.elementwise import in_stretches
+from symgrad.kernels.entries.elementwise import in_stretches
 
 
 def normal_quantile(p: Any, q: Any) -> Any:
@@ -116,23 +116,3 @@ def log_ndtr(x: Any) -> Any:
         upper = np.fromiter(map(math.erfc, (rest / math.sqrt(2)).ravel().tolist()), np.float64, rest.size)
         right = np.log1p(-upper.reshape(rest.shape) / 2)
     return np.where(y < -1, left, right).astype(x.dtype, copy=False)[()]
-
-
-def xlogy(x: Any, y: Any) -> Any:
-    """x log y, and 0 where x is 0 and y is a number."""
-    zero = np.equal(x, 0) & ~np.isnan(y)
-    return np.where(zero, 0, x * np.log(np.where(zero, 1, y)))[()]
-
-
-def xlog1py(x: Any, y: Any) -> Any:
-    """x log(1 + y), and 0 where x is 0 and y is a number."""
-    zero = np.equal(x, 0) & ~np.isnan(y)
-    return np.where(zero, 0, x * np.log1p(np.where(zero, x, y)))[()]
-
-
-def entr(x: Any) -> Any:
-    """-x log x, 0 at 0, and -inf below."""
-    x = np.asarray(x)
-    inside = np.where(x > 0, x, 1)
-    value = np.where(x < 0, -np.inf, np.where(np.isnan(x), x, -inside * np.log(inside)))
-    return value.astype(x.dtype, copy=False)[()]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.elementwise import ratio
+from symgrad.kernels.entries.elementwise import ratio
 
 
 def addcmul(c: Any, x: Any, y: Any, value: Any) -> Any:

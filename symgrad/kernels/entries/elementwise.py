@@ -304,3 +304,23 @@ def complex_of_parts(x: Any) -> Any:
     if x.strides[-1] != x.dtype.itemsize:
         x = np.ascontiguousarray(x)
     return x.view(np.complex64 if x.dtype.itemsize == 4 else np.complex128)[..., 0]
+
+
+def xlogy(x: Any, y: Any) -> Any:
+    """x log y, and 0 where x is 0 and y is a number."""
+    zero = np.equal(x, 0) & ~np.isnan(y)
+    return np.where(zero, 0, x * np.log(np.where(zero, 1, y)))[()]
+
+
+def xlog1py(x: Any, y: Any) -> Any:
+    """x log(1 + y), and 0 where x is 0 and y is a number."""
+    zero = np.equal(x, 0) & ~np.isnan(y)
+    return np.where(zero, 0, x * np.log1p(np.where(zero, x, y)))[()]
+
+
+def entr(x: Any) -> Any:
+    """-x log x, 0 at 0, and -inf below."""
+    x = np.asarray(x)
+    inside = np.where(x > 0, x, 1)
+    value = np.where(x < 0, -np.inf, np.where(np.isnan(x), x, -inside * np.log(inside)))
+    return value.astype(x.dtype, copy=False)[()]

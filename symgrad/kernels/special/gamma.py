@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.elementwise import in_stretches
-from symgrad.kernels.zeta import zeta
+from symgrad.kernels.entries.elementwise import in_stretches
+from symgrad.kernels.special.zeta import zeta
 
 
 def gamma_function(x: Any) -> Any:

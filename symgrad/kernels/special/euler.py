@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.elementwise import in_stretches_of
-from symgrad.kernels.gamma import digamma, gamma_function, lgamma, stirling_rest
+from symgrad.kernels.entries.elementwise import in_stretches_of
+from symgrad.kernels.special.gamma import digamma, gamma_function, lgamma, stirling_rest
 
 
 def log_beta_beyond(a: Any, b: Any) -> Any:

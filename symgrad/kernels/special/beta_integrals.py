@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.elementwise import in_stretches_of
-from symgrad.kernels.euler import beta_parts
-from symgrad.kernels.gamma import digamma, polygamma, stirling_rest
-from symgrad.kernels.gamma_integrals import log_over, log_rest, nodes_between
-from symgrad.kernels.jets import jet_exp, jet_top
+from symgrad.kernels.entries.elementwise import in_stretches_of
+from symgrad.kernels.special.euler import beta_parts
+from symgrad.kernels.special.gamma import digamma, polygamma, stirling_rest
+from symgrad.kernels.special.gamma_integrals import log_over, log_rest, nodes_between
+from symgrad.kernels.special.jets import jet_exp, jet_top
 
 
 def beta_mass(a: Any, b: Any, x: Any, y: Any) -> Any:

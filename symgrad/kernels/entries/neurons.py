@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.elementwise import erf, softplus
+from symgrad.kernels.entries.elementwise import erf, softplus
 
 
 def gelu(x: Any) -> Any:

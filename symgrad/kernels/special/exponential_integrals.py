@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.elementwise import in_stretches
+from symgrad.kernels.entries.elementwise import in_stretches
 
 
 def expn_fraction(z: Any, n: int) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.index import chosen
+from symgrad.kernels.arrays.index import chosen
 
 
 def largest(x: Any, dim: Any) -> Any:

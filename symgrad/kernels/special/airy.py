@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.bessel import hankel
-from symgrad.kernels.elementwise import in_stretches
+from symgrad.kernels.entries.elementwise import in_stretches
+from symgrad.kernels.special.bessel import hankel
 
 
 def airy_series(x: Any, second: bool, slope: bool) -> Any:

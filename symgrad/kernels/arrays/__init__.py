@@ -1,0 +1,1 @@
+"""NumPy kernels of whole arrays: their memory, places, order, products and reductions."""

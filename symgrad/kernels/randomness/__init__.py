@@ -1,0 +1,1 @@
+"""Random numbers as torch's generator gives them."""

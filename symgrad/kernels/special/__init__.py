@@ -1,0 +1,1 @@
+"""NumPy kernels of special functions, one family a file."""
