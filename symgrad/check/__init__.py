@@ -2,7 +2,7 @@
 
 ``symgrad.check(f, grad, *args)`` runs ``f`` on tensors, so that the tape knows its exact gradient, compares ``grad``
 with it entry by entry, and looks for the mistake that explains the difference.  ``grad`` may be a gradient, a Jacobian,
-a vjp, a jvp or an elementwise derivative (:mod:`symgrad.check.kinds`).  The tolerance is not a guess: it
+a vjp, a jvp or an elementwise derivative (:mod:`symgrad.check.asking.kinds`).  The tolerance is not a guess: it
 follows from the dtype of the gradient and from how much the exact one moves when the inputs move by a rounding error.
 """
 

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.branches import looked_at_branches
-from symgrad.check.case import Case
-from symgrad.check.derivatives import Derivative
-from symgrad.check.diagnosis import diagnose
-from symgrad.check.formulas import formula_texts
-from symgrad.check.locate import locate
-from symgrad.check.nested import Arguments, Given
-from symgrad.check.oracle import Exact, exact_gradient
+from symgrad.check.asking.derivatives import Derivative
+from symgrad.check.asking.nested import Arguments, Given
+from symgrad.check.asking.subject import Subject
+from symgrad.check.branches.sides import looked_at_branches
+from symgrad.check.diagnosis.case import Case
+from symgrad.check.diagnosis.hypotheses import diagnose
+from symgrad.check.diagnosis.locate import locate
+from symgrad.check.diagnosis.retry import second_look
+from symgrad.check.diagnosis.variants import suspected
+from symgrad.check.oracle.exact import Exact, exact_gradient
+from symgrad.check.oracle.formulas import formula_texts
+from symgrad.check.oracle.trust import symmetrised
 from symgrad.check.report import ArgumentReport, Report
-from symgrad.check.retry import second_look
-from symgrad.check.subject import Subject
-from symgrad.check.trust import symmetrised
-from symgrad.check.variants import suspected
 
 
 @dataclass

@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.arrays import as_array, is_differentiable
-from symgrad.check.calling import like
-from symgrad.check.compare import Question, compared, joined
-from symgrad.check.derivatives import Derivative
-from symgrad.check.frameworks import derivative_of, in_library
-from symgrad.check.kinds import kind_of, known_kind, signature_text, takes, vjp_function
-from symgrad.check.nested import Arguments, Given, parts, take_apart
-from symgrad.check.oracle import exact_gradient
-from symgrad.check.outputs import (
+from symgrad.check.asking.arrays import as_array, is_differentiable
+from symgrad.check.asking.calling import like
+from symgrad.check.asking.derivatives import Derivative
+from symgrad.check.asking.frameworks import derivative_of, in_library
+from symgrad.check.asking.kinds import kind_of, known_kind, signature_text, takes, vjp_function
+from symgrad.check.asking.nested import Arguments, Given, parts, take_apart
+from symgrad.check.asking.outputs import (
     SEED,
     at_path,
     cotangent_of,
@@ -27,10 +25,12 @@ from symgrad.check.outputs import (
     product,
     several_text,
 )
+from symgrad.check.asking.subject import Subject
+from symgrad.check.compare import Question, compared, joined
+from symgrad.check.oracle.exact import exact_gradient
+from symgrad.check.oracle.trust import weights_of
 from symgrad.check.report import Report
-from symgrad.check.subject import Subject
 from symgrad.check.tangents import check_jvp
-from symgrad.check.trust import weights_of
 from symgrad.errors import ArgumentError
 
 

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.arrays import as_array, is_array_like, is_differentiable
-from symgrad.check.calling import like
-from symgrad.check.compare import Question, compared, joined
-from symgrad.check.derivatives import Derivative
-from symgrad.check.kinds import jvp_function
-from symgrad.check.nested import Given, leaves
-from symgrad.check.outputs import (
+from symgrad.check.asking.arrays import as_array, is_array_like, is_differentiable
+from symgrad.check.asking.calling import like
+from symgrad.check.asking.derivatives import Derivative
+from symgrad.check.asking.kinds import jvp_function
+from symgrad.check.asking.nested import Given, leaves
+from symgrad.check.asking.outputs import (
     SEED,
     at_path,
     cotangent_of,
@@ -23,9 +22,10 @@ from symgrad.check.outputs import (
     product,
     several_text,
 )
+from symgrad.check.asking.subject import Subject
+from symgrad.check.compare import Question, compared, joined
+from symgrad.check.oracle.trust import reads_one_triangle, symmetrised
 from symgrad.check.report import ArgumentReport, Diagnosis, Report
-from symgrad.check.subject import Subject
-from symgrad.check.trust import reads_one_triangle, symmetrised
 from symgrad.errors import ArgumentError
 
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.frameworks import LIBRARIES
-from symgrad.check.kinds import KINDS
+from symgrad.check.asking.frameworks import LIBRARIES
+from symgrad.check.asking.kinds import KINDS
 from symgrad.errors import ArgumentError, SymgradError
 from symgrad.guide.loading import module_of, named
 from symgrad.sources.runs import SIZES, example_shapes, sizes_of

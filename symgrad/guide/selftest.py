@@ -26,7 +26,7 @@ def add_selftest(commands: Any) -> None:
 
 def run_selftest(options: argparse.Namespace) -> int:
     """Run the command; gives the exit code."""
-    from symgrad.check.mutants import selftest
+    from symgrad.check.selftest.mutants import selftest
 
     outcome = selftest(options.mutants, options.right, options.seed)
     print(json.dumps(outcome.to_dict(), indent=2) if options.json else outcome)

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.case import Case as Comparison
-from symgrad.check.constants import constant_name
-from symgrad.check.diagnosis import diagnose
-from symgrad.check.oracle import Exact
+from symgrad.check.asking.subject import Subject
+from symgrad.check.diagnosis.case import Case as Comparison
+from symgrad.check.diagnosis.constants import constant_name
+from symgrad.check.diagnosis.hypotheses import diagnose
+from symgrad.check.diagnosis.shapes import explain_shape
+from symgrad.check.oracle.exact import Exact
 from symgrad.check.report import ArgumentReport, Diagnosis, number_text
-from symgrad.check.shapes import explain_shape
-from symgrad.check.subject import Subject
 from symgrad.formula.term import Term, count, postorder, symbols
 from symgrad.judging.points import Point
 from symgrad.judging.repairs import BUDGET, Search, expanded_summands, factors, near, summands

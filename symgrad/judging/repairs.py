@@ -181,7 +181,7 @@ def _powers(t: Term) -> Iterator[Change]:
 
 def _functions(t: Term) -> Iterator[Change]:
     for twin in t.op.twins or ():
-        yield "function", t, op(twin, t.args[0]), (t.op.name, twin)
+        yield "function", t, op(twin, *t.args, **t.params), (t.op.name, twin)
     if t.op.kind == "elementwise" and len(t.args) == 1 and t.op.name != "neg":
         yield "function", t, t.args[0], (t.op.name, "")
     if t.op.name in ("sum", "mean", "trace") and t.args[0].ndim:

@@ -103,7 +103,8 @@ class Op:
                 once; None where an entry may get several
     opposite    of a comparison: the name of the one that holds where it does not
     turned      of a comparison: the name of the one that says the same with the operands exchanged
-    twins       names of the functions that people write in its place by mistake, or it in theirs
+    twins       names of the functions of the same arguments that people write in its place by mistake, or it in theirs
+    among       positions of the operands of which one is taken, entry by entry
     domain      sampling interval per input, for the op-table test and the docs card
     example     what shows on its card what the op does, where numbers of its domain do not: operands, as a number, a
                 list, "vector" or "matrix", and the parameters last
@@ -188,6 +189,7 @@ class Op:
     opposite: str | None
     turned: str | None
     twins: tuple[str, ...] | None
+    among: tuple[int, ...] | None
     domain: Any
     example: tuple[Any, ...] | None
     kinks: Any

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from symgrad.__main__ import main
-from symgrad.check.mutants import MUTATIONS, Outcome, selftest
-from symgrad.check.programs import random_program
+from symgrad.check.selftest.mutants import MUTATIONS, Outcome, selftest
+from symgrad.check.selftest.programs import random_program
 
 
 def test_a_short_run():
@@ -44,6 +44,6 @@ def test_the_command(capsys, monkeypatch):
     found = json.loads(capsys.readouterr().out)
     assert found["ok"]
     assert (found["right"], found["mutants"], found["missed"]) == (2, 3, [])
-    monkeypatch.setattr("symgrad.check.mutants.selftest", lambda *_: Outcome(right=1, alarms=["program 0"]))
+    monkeypatch.setattr("symgrad.check.selftest.mutants.selftest", lambda *_: Outcome(right=1, alarms=["program 0"]))
     assert main(["selftest", "gradcheck"]) == 1
     assert "1 right gradients: 1 false alarms" in capsys.readouterr().out

@@ -108,6 +108,8 @@ def _nan_aware(name: str, kernel: Any, wins: Any) -> Op:
         refuses={"c": f"{name} not implemented for complex tensors."},
         domain="real",
         kinks=("x = y",),
+        among=(0, 1),
+        twins=("fmin" if name == "fmax" else "fmax",),
         digits=lambda mp, x, y: x if y != y or wins(x, y) else y,
         doc=f"The {'larger' if name == 'fmax' else 'smaller'} entry, numbers before nan; a tie gives x the gradient.",
     )

@@ -119,6 +119,7 @@ where_op: Op = primitive(
     entrywise=True,
     result=lambda c, x, y, **_: result_type(x, y),
     structural=_keep,
+    among=(1, 2),
     refuses_back=two_kinds,
     code=lambda c, x, y, **_: f"np.where({c}, {x}, {y})",
     weak=True,
@@ -386,6 +387,8 @@ maximum: Op = by_parts(
         sympy="Max",
         domain="real",
         kinks=("x = y",),
+        among=(0, 1),
+        twins=("minimum",),
         digits=digits.larger,
         doc="The larger entry; a tie shares the gradient equally.",
     )
@@ -401,6 +404,8 @@ minimum: Op = by_parts(
         sympy="Min",
         domain="real",
         kinks=("x = y",),
+        among=(0, 1),
+        twins=("maximum",),
         digits=digits.smaller,
         doc="The smaller entry; a tie shares the gradient equally.",
     )

@@ -57,6 +57,7 @@ def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
         refuses="c",
         domain="real",
         kinks=("ties",),
+        twins=("mean", "amin" if name == "amax" else "amax"),
         digits="kernel",
         code=reduce_code(numpy_name),
         example=("vector", {"dim": (0,), "keepdim": False}),

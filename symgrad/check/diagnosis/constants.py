@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from symgrad.check.case import Case
+    from symgrad.check.diagnosis.case import Case
 
 _KNOWN = {
     "pi": math.pi,

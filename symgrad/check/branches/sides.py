@@ -2,9 +2,9 @@
 
 ``where``, ``abs``, ``maximum`` and their kin have a derivative that jumps.  If it is the same in every entry, the point
 is on one side, and a mistake on the other side does not show.  Multiples of the arguments are tried then, and points
-on both sides of the nearest boundaries (:mod:`symgrad.check.boundaries`), where also a margin or a threshold that is
-a little off shows.  What is wrong there counts, unless the derivative is wrong close by as well, on the same side: it
-then holds for some arguments only (unit vectors, say), and other ones say nothing.
+on both sides of the nearest boundaries (:mod:`symgrad.check.branches.boundaries`), where also a margin or a threshold
+that is a little off shows.  What is wrong there counts, unless the derivative is wrong close by as well, on the same
+side: it then holds for some arguments only (unit vectors, say), and other ones say nothing.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.arrays import as_array
-from symgrad.check.boundaries import steps_across
-from symgrad.check.calling import like
-from symgrad.check.derivatives import Derivative
-from symgrad.check.lines import line_text, lines_noted
-from symgrad.check.nested import Given
-from symgrad.check.oracle import Exact
+from symgrad.check.asking.arrays import as_array
+from symgrad.check.asking.calling import like
+from symgrad.check.asking.derivatives import Derivative
+from symgrad.check.asking.nested import Given
+from symgrad.check.asking.subject import Subject
+from symgrad.check.branches.boundaries import steps_across
+from symgrad.check.graph.lines import line_text, lines_noted
+from symgrad.check.graph.surgery import CarefulSweep
+from symgrad.check.oracle.exact import Exact
 from symgrad.check.report import Report
-from symgrad.check.subject import Subject
-from symgrad.check.surgery import CarefulSweep
 
 SCALES = (-1.0, 0.1, 10.0, 0.01, 100.0, 0.001, 1000.0, -0.1, -10.0, -100.0, -1000.0)
 """Multiples of the arguments that are tried, in this order."""
@@ -36,7 +36,6 @@ CLOSE_BY = 1.125
 _GUARD = 1e-3
 """Bounds below this one, but not 0, keep a value away from 0."""
 
-_STEPS = {"sign", "sgn", "round", "floor", "ceil", "trunc", "fix", "frac", "heaviside"}
 _ABOUT_NUMBERS = {"non-finite", "rounding", "precision", "not deterministic"}
 
 _THOUSANDTH = 1e-3
@@ -75,7 +74,8 @@ class _SideSweep(CarefulSweep):
 
 def _has_branches(node: Any) -> bool:
     op = node.op
-    return op.name not in _STEPS and bool(op.structural is not None or op.kinks or op.name == "by_pieces")
+    varies = op.partials is None or any(map(callable, op.partials))  # those of sign are 0 on both sides
+    return op.structural is not None or op.name == "by_pieces" or bool(op.kinks and varies)
 
 
 def _is_guard(node: Any, i: int, saved: Any) -> bool:
@@ -83,7 +83,7 @@ def _is_guard(node: Any, i: int, saved: Any) -> bool:
     if node.op.name == "clamp":
         return True
     others = [v for j, v in enumerate(saved) if j and j != i + 1 and v is not None]
-    if node.op.name not in ("maximum", "minimum", "fmax", "fmin") or node.mask >> (1 - i) & 1 or not others:
+    if not node.op.among or node.op.condition is not None or node.mask >> (1 - i) & 1 or not others:
         return False
     bound = np.abs(np.asarray(others[0]))
     return bool(np.all((bound > 0) & (bound < _GUARD)))

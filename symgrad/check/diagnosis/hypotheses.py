@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.case import Case
-from symgrad.check.constants import constant_name
-from symgrad.check.elsewhere import elsewhere
-from symgrad.check.paths import inner_derivative, path, path_with_factor, turned
+from symgrad.check.diagnosis.case import Case
+from symgrad.check.diagnosis.constants import constant_name
+from symgrad.check.diagnosis.elsewhere import elsewhere
+from symgrad.check.diagnosis.paths import inner_derivative, path, path_with_factor, turned
+from symgrad.check.diagnosis.shapes import explain_shape
+from symgrad.check.diagnosis.variants import overwritten, two_parts, variant
+from symgrad.check.graph.surgery import describe_node
 from symgrad.check.report import Diagnosis, number_text, two_texts
-from symgrad.check.shapes import explain_shape
-from symgrad.check.surgery import describe_node
-from symgrad.check.variants import overwritten, two_parts, variant
 
 
 def diagnose(case: Case) -> Diagnosis:

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.arrays import given_gradients, is_array_like, is_differentiable, parameter_names
-from symgrad.check.calling import copied
+from symgrad.check.asking.arrays import given_gradients, is_array_like, is_differentiable, parameter_names
+from symgrad.check.asking.calling import copied
 from symgrad.errors import ArgumentError
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.case import Case
+from symgrad.check.diagnosis.case import Case
+from symgrad.check.graph.surgery import text_of
 from symgrad.check.report import Diagnosis
-from symgrad.check.surgery import text_of
 
 MOST_UNKNOWNS = 200
 """Entries of a value whose gradient is solved for."""

@@ -11,17 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from symgrad.check.derivatives import pulled
-from symgrad.check.surgery import nodes_below
+from symgrad.check.asking.derivatives import pulled
+from symgrad.check.graph.surgery import nodes_below
 from symgrad.op import lookup
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.record import Recorded
-
-_LINEAR_CHOICES = {"where": (1, 2), "maximum": (0, 1), "minimum": (0, 1), "fmax": (0, 1), "fmin": (0, 1)}
-"""Operations that choose, and which of their arguments."""
-
-_REDUCTIONS = {"amax": ("mean", "amin"), "amin": ("mean", "amax")}
-_OTHERS = {"maximum": "minimum", "minimum": "maximum", "fmax": "fmin", "fmin": "fmax"}
 
 
 class Unknown(Exception):
@@ -40,6 +34,32 @@ class Other(NamedTuple):
     hint: str
 
 
+def operand(arg: Any, made: dict[Any, Any], constants: dict[Any, Any]) -> Any:
+    """The value of an argument of a node, from the values ``made`` of other nodes; a leaf is itself."""
+    if isinstance(arg, Node):
+        if arg not in made:
+            raise Unknown
+        return made[arg]
+    if not isinstance(arg, Source):
+        return arg
+    value = constants.get(arg, arg.kept)
+    if value is None:
+        raise Unknown
+    return np.asarray(value)[()]
+
+
+def again(
+    node: Node,
+    made: dict[Any, Any],
+    constants: dict[Any, Any],
+    run: Callable[..., Any] | None = None,
+    of: Callable[[Any], Any] = lambda leaf: leaf,
+) -> Any:
+    """A node computed once more, or another operation in its place; ``of`` gives what stands for the leaves."""
+    args = [of(a) if isinstance(a, Recorded) else operand(a, made, constants) for a in node.args]
+    return node.op(*args, **(node.params or {})) if run is None else run(*args)
+
+
 class Replay:
     """The graph of an output, with the values of its constants."""
 
@@ -50,7 +70,8 @@ class Replay:
         self.values: dict[Any, Any] = {}
         try:
             with np.errstate(all="ignore"):
-                self._run({}, self.values, lambda leaf: leaf._value)
+                for node in self.nodes:
+                    self.values[node] = again(node, self.values, self.constants, of=lambda leaf: leaf._value)
             self.works = np.array_equal(self.values[output._node], output._value, equal_nan=True)
         except Exception:  # noqa: BLE001  (a constant that was not kept, an operation that is no function of arrays)
             self.works = False
@@ -60,38 +81,24 @@ class Replay:
         if isinstance(arg, Node):
             return self.values.get(arg)
         try:
-            return np.asarray(self._given(arg, lambda leaf: leaf._value))
+            value = operand(arg, {}, self.constants)
         except Unknown:
             return None
+        return np.asarray(value._value if isinstance(value, Recorded) else value)
 
     def gradients(self, other: Other, leaves: list[Any], cotangent: Any = None) -> list[Any] | None:
         """The gradients of the other function; None where it has none, or another shape."""
         made: dict[Any, Any] = {}
         try:
             with np.errstate(all="ignore"):
-                self._run({other.node: other.run}, made, lambda leaf: leaf)
+                for node in self.nodes:
+                    made[node] = again(node, made, self.constants, other.run if node is other.node else None)
                 out = made[self.output._node]
                 if not isinstance(out, Recorded) or out._value.shape != self.output._value.shape:
                     return None
                 return pulled(out, leaves, cotangent) if out._requires_grad else None
         except Exception:  # noqa: BLE001  (the other function need not be one)
             return None
-
-    def _run(self, changed: dict[Node, Callable[..., Any]], made: dict[Any, Any], of: Callable[[Any], Any]) -> None:
-        for node in self.nodes:
-            args = [made[a] if isinstance(a, Node) else self._given(a, of) for a in node.args]
-            run = changed.get(node)
-            made[node] = node.op(*args, **(node.params or {})) if run is None else run(*args)
-
-    def _given(self, arg: Any, of: Callable[[Any], Any]) -> Any:
-        if isinstance(arg, Recorded):
-            return of(arg)
-        if not isinstance(arg, Source):
-            return arg
-        value = self.constants.get(arg, arg.kept)
-        if value is None:
-            raise Unknown
-        return np.asarray(value)[()]
 
     # ------------------------------------------------------------------------------------------ other functions
 
@@ -167,24 +174,24 @@ def _turned_constants(replay: Replay, node: Node) -> Iterator[Other]:
 
 def _other_choice(_: Replay, node: Node) -> Iterator[Other]:
     """With one branch everywhere, or another way to choose."""
-    for j in _LINEAR_CHOICES.get(node.op.name, ()):
-        if j < len(node.args):
-            said = f"with one argument of {node.op.name} taken everywhere"
-            yield Other(node, lambda *args, j=j: _like(args[j], node), said, "a condition, a mask or a hinge")
-    if node.op.name in ("var", "std"):
-        correction = 1 - node.params["correction"]  # type: ignore[index]
+    params = node.params or {}
+    for j in node.op.among or ():
+        said = f"with one argument of {node.op.name} taken everywhere"
+        yield Other(node, lambda *args, j=j: _like(args[j], node), said, "a condition, a mask or a hinge")
+    if "correction" in params:
+        correction = 1 - params["correction"]
         said = f"with {'n - 1' if correction else 'n'} in the variance"
-        yield Other(node, lambda x: node.op(x, **{**node.params, "correction": correction}), said, "ddof")  # type: ignore[dict-item]
+        yield Other(node, lambda x: node.op(x, **{**params, "correction": correction}), said, "ddof")
     place = _single_place(node)
     if place is not None:
         for k in range(min(node.args[0].raw_shape[0], 8)):
             if k != place:
                 said = f"with entry {k} in place of entry {place}"
                 yield Other(node, lambda x, k=k: x[k], said, "an index")
-    for name in (*_REDUCTIONS.get(node.op.name, ()), *([_OTHERS[node.op.name]] if node.op.name in _OTHERS else ())):
+    for name in node.op.twins or ():
         yield Other(
             node,
-            lambda *args, name=name: lookup(name)(*args, **(node.params or {})),
+            lambda *args, name=name: lookup(name)(*args, **params),
             f"with {name} in place of {node.op.name}",
             f"{name} for {node.op.name}",
         )

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd import grad as tape_grad
-from symgrad.check.derivatives import pushed_tensor
-from symgrad.check.oracle import Exact
+from symgrad.check.asking.derivatives import pushed_tensor
+from symgrad.check.oracle.exact import Exact
 from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.arrays import as_array, is_array_like
-from symgrad.check.calling import copied, is_jax, is_torch, like
-from symgrad.check.nested import parts, rebuilt
+from symgrad.check.asking.arrays import as_array, is_array_like
+from symgrad.check.asking.calling import copied, is_jax, is_torch, like
+from symgrad.check.asking.nested import parts, rebuilt
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError
 from symgrad.interop.ndarray import inner

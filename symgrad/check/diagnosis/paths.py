@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from symgrad.check import surgery
-from symgrad.check.case import Case
-from symgrad.check.constants import constant_name
+from symgrad.check.diagnosis.case import Case
+from symgrad.check.diagnosis.constants import constant_name
+from symgrad.check.graph import surgery
 from symgrad.check.report import Diagnosis, number_text
 
 # ---------------------------------------------------------------------------------------------- paths of the graph

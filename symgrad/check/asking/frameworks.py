@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.arrays import as_array, is_differentiable
-from symgrad.check.calling import is_jax, is_torch
-from symgrad.check.nested import leaves, parts, rebuilt
-from symgrad.check.outputs import output_leaves
+from symgrad.check.asking.arrays import as_array, is_differentiable
+from symgrad.check.asking.calling import is_jax, is_torch
+from symgrad.check.asking.nested import leaves, parts, rebuilt
+from symgrad.check.asking.outputs import output_leaves
 from symgrad.errors import ArgumentError
 
 LIBRARIES = ("torch", "jax", "autograd", "symgrad")

@@ -1,6 +1,6 @@
 """What is compared: the gradient of a scalar, the Jacobian of an array, or the derivative along a tangent.
 
-Each is found from the recorded operations; :mod:`symgrad.check.blackbox` finds the same by values.
+Each is found from the recorded operations; :mod:`symgrad.check.oracle.blackbox` finds the same by values.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd import grad as tape_grad
-from symgrad.check.arrays import as_array
+from symgrad.check.asking.arrays import as_array
 from symgrad.dtypes import is_floating, is_number
 from symgrad.errors import ArgumentError
 from symgrad.tape.record import plain

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symgrad.check.constants import constant_name
+from symgrad.check.diagnosis.constants import constant_name
 from symgrad.check.report import Diagnosis, number_text
 
 if TYPE_CHECKING:
-    from symgrad.check.case import Case
+    from symgrad.check.diagnosis.case import Case
 
 
 _SHAPES = {

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.arrays import as_array, is_differentiable
-from symgrad.check.nested import Arguments
-from symgrad.check.outputs import output_parts
+from symgrad.check.asking.arrays import as_array, is_differentiable
+from symgrad.check.asking.nested import Arguments
+from symgrad.check.asking.outputs import output_parts
 from symgrad.errors import ArgumentError
 
 KINDS = ("gradient", "jacobian", "vjp", "jvp", "elementwise")

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.blackbox import central_difference
-from symgrad.check.derivatives import pulled
-from symgrad.check.subject import Subject
+from symgrad.check.asking.derivatives import pulled
+from symgrad.check.asking.subject import Subject
+from symgrad.check.oracle.blackbox import central_difference
 
 WIDTHS = (1e-2, 1e-5, 1e-8, 1e-11)
 """Steps, relative to the entries: badly conditioned functions have poles close by, which only the short ones miss."""

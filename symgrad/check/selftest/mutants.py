@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.programs import REPEATED, Program, random_program
 from symgrad.check.run import check
+from symgrad.check.selftest.programs import REPEATED, Program, random_program
 
 Gradients = list[Any]
 Mutation = Callable[[Program, np.random.Generator], "Gradients | None"]

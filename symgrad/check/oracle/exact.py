@@ -2,7 +2,7 @@
 
 ``f`` runs on double-precision tensors and the tape gives the gradient.  A directional derivative by differences of
 ``f`` itself guards against functions that leave the tape on the way (``float(x)``, ``x.data``); those, and functions
-that do not run on tensors at all, are treated as black boxes (:mod:`symgrad.check.blackbox`).
+that do not run on tensors at all, are treated as black boxes (:mod:`symgrad.check.oracle.blackbox`).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.arrays import as_array, epsilon
-from symgrad.check.blackbox import derivative_of_black_box, one_sided_slopes, unit
-from symgrad.check.calling import double_precision
-from symgrad.check.derivatives import largest, pulled
-from symgrad.check.lines import Line, lines_noted
-from symgrad.check.subject import Subject
-from symgrad.check.trust import agrees_on_symmetric_matrices, agrees_with_values, weights_of
+from symgrad.check.asking.arrays import as_array, epsilon
+from symgrad.check.asking.calling import double_precision
+from symgrad.check.asking.derivatives import largest, pulled
+from symgrad.check.asking.subject import Subject
+from symgrad.check.graph.lines import Line, lines_noted
+from symgrad.check.oracle.blackbox import derivative_of_black_box, one_sided_slopes, unit
+from symgrad.check.oracle.trust import agrees_on_symmetric_matrices, agrees_with_values, weights_of
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError
 from symgrad.ops.rules.kinks import conventions

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symgrad.autograd import grad as tape_grad
-from symgrad.check.arrays import as_array
-from symgrad.check.lines import Line
-from symgrad.check.oracle import Exact
-from symgrad.check.replay import Unknown
-from symgrad.check.subject import Subject
+from symgrad.check.asking.arrays import as_array
+from symgrad.check.asking.subject import Subject
+from symgrad.check.graph.lines import Line
+from symgrad.check.graph.replay import Unknown, again, operand
+from symgrad.check.oracle.exact import Exact
 from symgrad.op import lookup
-from symgrad.tape.graph import Node, Source
+from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded
 
 MOST = 3
@@ -39,8 +39,6 @@ _SMALL = 1e-3
 
 _LARGE = 15.0
 """Bounds beyond this one keep ``exp`` from overflow."""
-
-_COMPARISONS = ("gt", "ge", "lt", "le")
 
 
 class Boundary(NamedTuple):
@@ -77,7 +75,7 @@ def steps_across(exact: Exact, subject: Subject) -> Iterator[Step]:
         return
     values = _values([b.node for group in places.values() for b in group], exact)
     count = 0
-    for group in sorted(places.values(), key=lambda group: group[0].node.op.name not in _COMPARISONS):
+    for group in sorted(places.values(), key=lambda group: not _compares(group[0].node)):
         nearest = min(
             (near for b in group[:MOST_NODES] if (near := _nearest(b, values, exact))),
             key=lambda near: near[1],
@@ -104,11 +102,16 @@ def steps_across(exact: Exact, subject: Subject) -> Iterator[Step]:
 def _boundaries(exact: Exact) -> Iterator[Boundary]:
     """The boundaries of every operation that was recorded, those of comparisons among them."""
     for node, line in exact.lines.items():
-        if node.op.name in _COMPARISONS or node.op.kinks == ("x = y",):
+        if _compares(node) or node.op.kinks == ("x = y",):
             yield Boundary(node, 1, line)
         elif node.op.kinks and "x = " in str(node.op.kinks[0]):
             for j in range(1, len(node.args)):
                 yield Boundary(node, j, line)
+
+
+def _compares(node: Node) -> bool:
+    """Whether a node asks which of two is larger; a test of equality is no boundary."""
+    return node.op.turned is not None and node.op.turned != node.op.name
 
 
 def _values(wanted: list[Node], exact: Exact) -> dict[Any, Any]:
@@ -125,29 +128,16 @@ def _values(wanted: list[Node], exact: Exact) -> dict[Any, Any]:
         return made
     for node in sorted(below, key=lambda node: node.sequence_nr):
         try:
-            made[node] = node.op(*(_given(a, made, exact) for a in node.args), **(node.params or {}))
+            made[node] = again(node, made, exact.constants)
         except Exception:  # noqa: BLE001  (a constant that was not kept, an operation that is no function of arrays)
             continue
     return made
 
 
-def _given(arg: Any, made: dict[Any, Any], exact: Exact) -> Any:
-    if isinstance(arg, Node):
-        if arg not in made:
-            raise Unknown
-        return made[arg]
-    if not isinstance(arg, Source):
-        return arg
-    value = exact.constants.get(arg, arg.kept)
-    if value is None:
-        raise Unknown
-    return np.asarray(value)[()]
-
-
 def _nearest(boundary: Boundary, values: dict[Any, Any], exact: Exact) -> tuple[Boundary, float, Any, bool] | None:
     """The entry of the difference nearest to the boundary, but not on it: ``(_, distance, entry, one-sided)``."""
     try:
-        a, b = (_given(boundary.node.args[k], values, exact) for k in (0, boundary.j))
+        a, b = (operand(boundary.node.args[k], values, exact.constants) for k in (0, boundary.j))
     except Unknown:
         return None
     if any(not isinstance(c, Recorded) and _keeps_away(c, boundary.limits) for c in (a, b)):

@@ -1,7 +1,7 @@
 """Mistakes in one local derivative: it is taken at another value, twice, or with a factor too many or too few.
 
 Each hypothesis walks over the edges of the graph, from the output down, and proposes what the edge may have handed down
-instead (:mod:`symgrad.check.surgery`).  Values that may be mixed up are those that the function has computed.
+instead (:mod:`symgrad.check.graph.surgery`).  Values that may be mixed up are those that the function has computed.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from symgrad.check import surgery
-from symgrad.check.case import Case
-from symgrad.check.constants import constant_name
+from symgrad.check.diagnosis.case import Case
+from symgrad.check.diagnosis.constants import constant_name
+from symgrad.check.graph import surgery
+from symgrad.check.graph.surgery import Change, Local
 from symgrad.check.report import Diagnosis
-from symgrad.check.surgery import Change, Local
 from symgrad.tape.graph import Node
 
 BUDGET = 20_000
@@ -170,7 +170,7 @@ def _left_out(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Va
 
 def _rule_elsewhere(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:
     """The derivative of a function, taken twice or at another value."""
-    if node.op.kind != "elementwise" or node.op.name in ("add", "sub", "mul", "neg", "cast"):
+    if not any(map(callable, node.op.partials or ())) or node.op.name == "mul":  # a product's slope is an operand
         return
     saved = _saved(case, node)
     if saved is None or any(v is None for v in saved) or np.shape(saved[i + 1]) != node.shape:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.lines import line_text
-from symgrad.check.oracle import Exact
-from symgrad.check.replay import Replay
+from symgrad.check.asking.subject import Subject
+from symgrad.check.graph.lines import line_text
+from symgrad.check.graph.replay import Replay
+from symgrad.check.graph.surgery import BUDGET, Change, Surgeon
+from symgrad.check.oracle.exact import Exact
 from symgrad.check.report import ArgumentReport
-from symgrad.check.subject import Subject
-from symgrad.check.surgery import BUDGET, Change, Surgeon
 
 
 @dataclass

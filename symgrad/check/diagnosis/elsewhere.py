@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.subject import Subject
+from symgrad.check.asking.subject import Subject
 from symgrad.tape.record import Recorded
 
 LARGEST = 100_000

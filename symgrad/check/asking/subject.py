@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.functions.lookthrough import looked_through
-from symgrad.check.arrays import as_array, is_array_like, wide
-from symgrad.check.calling import copied, epsilon_of, is_jax, is_torch, like
-from symgrad.check.derivatives import Derivative
+from symgrad.check.asking.arrays import as_array, is_array_like, wide
+from symgrad.check.asking.calling import copied, epsilon_of, is_jax, is_torch, like
+from symgrad.check.asking.derivatives import Derivative
 from symgrad.interop.ndarray import Array, inner
 from symgrad.tape.modes import no_grad
 from symgrad.tape.record import Recorded, plain

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.calling import double_precision
-from symgrad.check.nested import Given
+from symgrad.check.asking.calling import double_precision
+from symgrad.check.asking.nested import Given
+from symgrad.check.asking.subject import Subject
 from symgrad.check.report import ArgumentReport, Diagnosis
-from symgrad.check.subject import Subject
 
 
 def second_look(subject: Subject, given: Given, arguments: Sequence[ArgumentReport], i: int) -> Diagnosis | None:

@@ -13,8 +13,8 @@ from typing import Any
 from symgrad.tape.graph import Source
 from symgrad.tape.observers import observe, unobserve
 
-_CHECK = str(Path(__file__).parent) + os.sep
-_PACKAGE = str(Path(__file__).parent.parent) + os.sep
+_CHECK = str(Path(__file__).parent.parent) + os.sep
+_PACKAGE = str(Path(__file__).parents[2]) + os.sep
 _NUMPY = f"{os.sep}numpy{os.sep}"
 
 LONGEST = 80

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.arrays import as_array
+from symgrad.check.asking.arrays import as_array
 from symgrad.dtypes import finfo, is_floating
 from symgrad.tape.record import Recorded
 
