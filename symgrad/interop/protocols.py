@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,7 @@ from symgrad.interop.pieces import PIECES
 from symgrad.interop.polynomials import POLYNOMIALS
 from symgrad.interop.ranges import RANGES
 from symgrad.interop.reductions import REDUCTIONS, reduced
+from symgrad.ops.calls.naming import SPACES
 from symgrad.tape.record import Recorded
 
 ADAPTERS: dict[Any, Callable[..., Any]] = {**FUNCTIONS, **REDUCTIONS, **PIECES, **POLYNOMIALS, **RANGES, **MORE}
@@ -173,10 +175,24 @@ def _ufunc_front(ufunc: Any) -> Callable[..., Any]:
     from symgrad.tensor import FUNCTIONS
 
     name = ufunc.__name__
-    found = _COMPOSED.get(name) or FUNCTIONS.get(_UFUNC_NAMES.get(name, name))
+    if getattr(np, name, None) is ufunc:
+        found = _COMPOSED.get(name) or FUNCTIONS.get(_UFUNC_NAMES.get(name, name))
+    else:  # another library's ufunc of the same name may mean something else
+        found = _scipy_front(ufunc)
+        name = f"the ufunc {name}"
     if found is None:
-        raise unsupported(f"np.{name}")
+        raise unsupported(f"np.{name}" if not name.startswith("the ") else name)
     return found
+
+
+def _scipy_front(ufunc: Any) -> Callable[..., Any] | None:
+    """The function of ``scipy.special``'s name and meaning, where the ufunc is SciPy's."""
+    from symgrad.tensor import FUNCTIONS
+
+    name, scipy_special = ufunc.__name__, sys.modules.get("scipy.special")
+    if getattr(scipy_special, name, None) is not ufunc:
+        return None
+    return SPACES["special"].get(name) or FUNCTIONS.get(name)
 
 
 # ---------------------------------------------------------------------------------------------- functions

@@ -364,3 +364,21 @@ def test_arrays_do_not_take_in_what_requires_grad() -> None:
     assert t[0] == 5
     with pytest.raises(ValueError, match="Unable to avoid a copy"):
         np.asarray(t.detach(), dtype=np.float32, copy=False)
+
+
+def test_ufuncs_of_other_libraries() -> None:
+    t = sg.tensor(V, requires_grad=True)
+    with pytest.raises(SymgradError, match="the ufunc exp .*op table"):  # another function of a known name
+        np.frompyfunc(exp, 1, 1)(t)
+    special = pytest.importorskip("scipy.special", reason="SciPy's ufuncs need SciPy")
+    for name in ("kl_div", "rel_entr", "beta", "xlogy", "gammainc"):  # torch's kl_div is another function
+        got = getattr(special, name)(t, W)
+        assert got.requires_grad, name
+        np.testing.assert_allclose(got.detach(), getattr(special, name)(V, W), rtol=1e-12)
+    with pytest.raises(SymgradError, match="the ufunc tklmbda .*op table"):
+        special.tklmbda(t, W)
+
+
+def exp(x: float) -> float:
+    """Not the exponential function."""
+    return x
