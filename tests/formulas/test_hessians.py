@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad.formula.reading.text import from_latex
+from symgrad.formula.term import evaluate
 
 RNG = np.random.default_rng(0)
 X, W, Y = RNG.normal(size=(5, 3)), RNG.normal(size=3), RNG.normal(size=5)
@@ -76,3 +78,52 @@ def test_a_batch_of_gradients_is_one_formula():
 
 def test_the_gradient_of_the_trace_of_a_root():
     assert sg.latex("trace(sqrtm(A))", wrt="A") == r"\frac{1}{2} \left(A^{1/2}\right)^{-\top}"
+
+
+def softmax_regression(W, X, Y):
+    return (sg.logsumexp(X @ W, 1) - (Y * (X @ W)).sum(1)).sum()
+
+
+def softmax_of_one(W, x, y):
+    return sg.logsumexp(W @ x, 0) - y @ (W @ x)
+
+
+def smooth_regression(W, X, A):
+    return ((X @ W) ** 2).sum() + sg.trace(W.T @ X.T @ A @ X @ W)
+
+
+OF_MATRICES = {
+    "rows of probabilities": (
+        softmax_regression, ("nm", "kn", "km"),
+        (r"\left[\sum_{a} X_{a i} \left[\operatorname{softmax}\left(X W\right)\right]_{a j} X_{a k} "
+        r"\left(\delta_{j l} - \left[\operatorname{softmax}\left(X W\right)\right]_{a l}\right)\right]_{i j k l}"),
+    ),
+    "probabilities": (
+        softmax_of_one, ("mn", "n", "m"),
+        (r"\left[x_{j} \left[\operatorname{diag}\left(\operatorname{softmax}\left(W x\right)\right) - "
+        r"\operatorname{softmax}\left(W x\right) \operatorname{softmax}\left(W x\right)^{\top}\right]_{i k} "
+        r"x_{l}\right]_{i j k l}"),
+    ),
+    "a Laplacian": (
+        smooth_regression, ("nm", "kn", "kk"),
+        (r"\left[\left[X^{\top} \left(2 I_{n} + A + A^{\top}\right) X\right]_{i k} "
+        r"\left[I_{p}\right]_{j l}\right]_{i j k l}"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_MATRICES)
+def test_hessians_by_matrices_have_their_deltas_in_one_place(name):
+    f, shapes, text = OF_MATRICES[name]
+    names = f.__code__.co_varnames[: len(shapes)]
+    for k, sizes in enumerate(({"n": 3, "m": 4, "k": 5}, {"n": 2, "m": 5, "k": 3})):
+        args = [RNG.normal(size=[sizes[x] for x in shape]) for shape in shapes]
+        if not k:
+            found = sg.formula(f, *args, wrt=("W", "W"))
+            assert found.latex() == text
+            read = from_latex(text, found.symbols, shape=found.term.shape)
+        want = sg.func.hessian(f)(*args).numpy()
+        given = dict(zip(names, args, strict=True))
+        sizes = dict(zip(found.term.shape, want.shape, strict=True))
+        np.testing.assert_allclose(evaluate(found.term, given, sizes), want, rtol=1e-9)
+        np.testing.assert_allclose(evaluate(read, given, sizes), want, rtol=1e-9)

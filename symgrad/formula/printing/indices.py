@@ -35,16 +35,22 @@ def index_notation(w: Writer, t: Term) -> Piece:
     letters = _letters(w, t)
     labels = dict.fromkeys([*output, *(x for row in inputs for x in row)])
     name = {x: next(letters) for x in labels}
-    deltas, free = [], []
+    deltas: list[str] = []
+    sums: list[str] = []
+    factors: list[str] = []
+    free = []
     for k, x in enumerate(output):
         if x in output[:k]:
             extra = next(letters)
-            deltas.append(rf"\delta_{{{name[x]} {extra}}}")
+            deltas.append(_delta([name[x], extra]))
             free.append(extra)
         else:
             free.append(name[x])
-    factors, lead = [], Piece("s")
+    lead = Piece("s")
     for arg, row in zip(t.args, inputs, strict=True):
+        if _is_delta(arg) and any(set(row) & set(y) for x, y in zip(t.args, inputs, strict=True) if not _is_delta(x)):
+            deltas.append(_delta([name[x] for x in row]))
+            continue
         a = exact(w, arg)
         if not row:
             lead = pieces.product(lead, a)
@@ -52,7 +58,8 @@ def index_notation(w: Writer, t: Term) -> Piece:
         entry = entry_of(w, arg, [name[x] for x in row])
         if entry is not None:
             lead = pieces.product(lead, Piece("s", coef=entry.coef))  # all else of it has indices
-            factors.append(closed(pieces.signed(entry.replaced(coef=Fraction(1))), OPEN + 1))
+            item = closed(pieces.signed(entry.replaced(coef=Fraction(1))), OPEN + 1)
+            (sums if entry.level < MUL else factors).append(item)  # brackets are read last
             continue
         lead = pieces.product(lead, Piece("s", coef=a.coef, top=a.top, bottom=a.bottom)) if a.kind != "s" else lead
         factors.append(_named(a.core if a.kind != "s" else text_of(a), a, [name[x] for x in row]))
@@ -61,11 +68,20 @@ def index_notation(w: Writer, t: Term) -> Piece:
         ones = [(name[x], n) for x, n in zip(output, t.shape, strict=True) if x not in covered]
         factors += [rf"\left[\mathbf{{1}}_{{{size_tex(n)}}}\right]_{{{letter}}}" for letter, n in ones]
     bound = [name[x] for x in labels if x not in output]
-    text = (rf"\sum_{{{' '.join(bound)}}} " if bound else "") + " ".join([*factors, *deltas])
+    text = (rf"\sum_{{{' '.join(bound)}}} " if bound else "") + " ".join([*factors, *sums, *deltas])
     if not output:
         return pieces.product(lead, Piece("s", text, OPEN if bound else MUL))
     made = Piece(kind_of(t.shape), rf"\left[{text}\right]_{{{' '.join(free)}}}")
     return pieces.product(lead, made)
+
+
+def _is_delta(t: Term) -> bool:
+    """Whether the entries of an array are Kronecker's delta, which tells no size: others tell it with that index."""
+    return t.op.name == "eye" and t.shape[0] == t.shape[1]
+
+
+def _delta(letters: Sequence[str]) -> str:
+    return rf"\delta_{{{' '.join(letters)}}}"
 
 
 def _named(text: str, a: Piece, letters: Sequence[str]) -> str:
@@ -107,8 +123,12 @@ def entry_of(w: Writer, t: Term, letters: Sequence[str]) -> Piece | None:
     """The entry of an array of three or more axes as a scalar formula; None where there is no such text for it."""
     if t.ndim < 3 or not _by_entry(t):
         return None
-    made = _Entries(w).of(t, tuple(letters))
-    return None if made is None else w.write(made)
+    entries = _Entries(w)
+    made = entries.of(t, tuple(letters))
+    if made is None:
+        return None
+    entries.spell_deltas()
+    return w.write(made)
 
 
 class _Entries:
@@ -117,6 +137,15 @@ class _Entries:
     def __init__(self, w: Writer):
         self.w = w
         self.left = LARGEST
+        self.told: set[str] = set()
+        """Letters that stand at arrays whose text tells their size."""
+        self.deltas: list[tuple[Term, Term, tuple[str, ...]]] = []
+
+    def spell_deltas(self) -> None:
+        """Identities are deltas where an array has one of the letters, and matrices with a size elsewhere."""
+        for made, t, letters in self.deltas:
+            told = not self.told.isdisjoint(letters)
+            self.w.images[made] = Piece("s", _delta(letters)) if told else self._entry_piece(t, letters)
 
     def of(self, t: Term, letters: tuple[str, ...]) -> Term | None:
         """The entry at some letters: the op on entries, the entry of what was broadcast, or that of an array."""
@@ -161,11 +190,17 @@ class _Entries:
 
     def _entry(self, t: Term, letters: tuple[str, ...]) -> Term:
         """A number that is written as the entry of an array."""
-        w = self.w
         made = symbol(f"{t.op.name} {id(t)} {' '.join(letters)}", (), t.dtype)
-        a = exact(w, t)
-        w.images[made] = Piece("s", _named(text_of(a), a if a.bare else a.replaced(level=MUL), letters))
+        if _is_delta(t):
+            self.deltas.append((made, t, letters))
+        else:
+            self.told.update(letters)
+            self.w.images[made] = self._entry_piece(t, letters)
         return made
+
+    def _entry_piece(self, t: Term, letters: tuple[str, ...]) -> Piece:
+        a = exact(self.w, t)
+        return Piece("s", _named(text_of(a), a if a.bare else a.replaced(level=MUL), letters))
 
 
 def _by_entry(t: Term) -> bool:

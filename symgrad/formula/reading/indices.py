@@ -76,6 +76,18 @@ class Indexed:
                 out = _op("unsqueeze", out, dim=k)
         return out  # type: ignore[no-any-return]
 
+    def with_identities(self, known: dict[str, Any]) -> Indexed:
+        """The same with identity matrices for its deltas; ``known`` are the sizes of letters."""
+        found = Indexed(self.operands)
+        for pair in self.deltas:
+            size = next((known[x] for x in pair if x in known), None)
+            if size is None:
+                raise FormulaError(
+                    f"nothing tells how many values the indices of the delta of {' and '.join(pair)} have"
+                )
+            found = found.times(identity(size, pair))
+        return found
+
     def summed(self, letters: Iterable[str]) -> Indexed:
         """The sum over some letters; one that stands nowhere is an error."""
         gone = set(letters)
@@ -100,9 +112,10 @@ def identity(size: Any, pair: tuple[str, str]) -> Indexed:
 def entry_by_entry(function: Callable[..., Any], values: Sequence[Indexed | Term]) -> Indexed:
     """A function of entries; scalars have no letters."""
     parts: list[Operand] = []
+    known = _sizes([x for value in values if isinstance(value, Indexed) for x in value.operands])
     for value in values:
         if isinstance(value, Indexed):
-            parts += value.settled().operands
+            parts += value.with_identities(known).settled().operands
         elif value.shape:
             raise FormulaError("entries with indices and arrays without do not mix; write the indices of all arrays")
         else:

@@ -32,11 +32,11 @@ from symgrad.formula.reading.text import (
 )
 from symgrad.formula.reading.values import (
     Value,
-    counted,
+    as_number,
     cross_product,
     entrywise,
     named_term,
-    negated,
+    negative,
     op,
     operand_of,
     product,
@@ -193,10 +193,10 @@ class _TexReader(OptionReader):
 
     def sum(self) -> Any:
         tokens = self.tokens
-        out = entrywise(negated, self.hadamard()) if tokens.found("-") else self.hadamard()
+        out = negative(self.hadamard()) if tokens.found("-") else self.hadamard()
         while tokens.peek() in ("+", "-"):
             name = "add" if tokens.take() == "+" else "sub"
-            out = entrywise(lookup(name), entrywise(counted, out), entrywise(counted, self.hadamard()))
+            out = entrywise(lookup(name), as_number(out), as_number(self.hadamard()))
         return out
 
     def hadamard(self) -> Any:

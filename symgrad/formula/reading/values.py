@@ -133,6 +133,16 @@ def entrywise(function: Callable[..., Any], *values: Any) -> Any:
     return Value(kind, function(*terms))
 
 
+def as_number(a: Any) -> Any:
+    """A value as a number in a sum, where conditions count as 0 and 1."""
+    return a if isinstance(a, Indexed) and not a.letters else entrywise(counted, a)
+
+
+def negative(a: Any) -> Any:
+    """The negative of a value."""
+    return a.times(number(-1)) if isinstance(a, Indexed) and not a.letters else entrywise(negated, a)
+
+
 def operand_of(a: Any) -> Any:
     """What products and functions of entries take: entries, or the term of a value."""
     return a if isinstance(a, Indexed) else a.term

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from symgrad.formula.canonical.normal import Factor, Form, Power, Product, relabelled
+from symgrad.formula.canonical.chains import identity
+from symgrad.formula.canonical.normal import Factor, Form, Joined, Power, Product, relabelled
 from symgrad.formula.canonical.sums.expanding import expanded
 from symgrad.formula.canonical.sums.shortening import shortened
 from symgrad.formula.canonical.writing import components
@@ -49,6 +50,13 @@ def factored(form: Form, run: Canonicaliser) -> Form:
     """The form with the most common factors taken out, until none is left that makes it shorter."""
     if 1 < len(form.terms) <= WIDEST and form.shape:
         form = Form([scalars_apart(p, run) for p in form.terms], form.shape)
+    if len(form.shape) > 2 and 1 < len(form.terms) <= WIDEST:
+        patterns = {_pattern(p) for p in form.terms}
+        if len(patterns) == 1 and len(set(form.terms[0].out)) < len(form.shape):
+            return _under_one_delta(form, run)
+        found = factored(_deltas_apart(form), run) if len(patterns) > 1 else form
+        if len(found.terms) < len(form.terms):
+            return found
     while 1 < len(form.terms) <= WIDEST and run.steps > 0:
         shorter = shortened(form, run)
         if shorter is not None:
@@ -65,6 +73,41 @@ def factored(form: Form, run: Canonicaliser) -> Form:
         form = _taken_out(form, group, run)
         run.brackets -= 1
     return form
+
+
+def _under_one_delta(form: Form, run: Canonicaliser) -> Form:
+    """A sum whose terms have the same deltas: they stand once, beside the sum of the rest."""
+    pattern = _pattern(form.terms[0])
+    axes = sorted(set(pattern))
+    inner = run.product(form.restricted(axes))
+    out = dict(zip(axes, inner.out, strict=True))
+    return Form([inner.with_out(tuple(out[k] for k in pattern))], form.shape)
+
+
+def _deltas_apart(form: Form) -> Form:
+    """A sum with its deltas as factors, so that diagonal terms and others have factors in common."""
+    return Form([_delta_apart(p, form.shape) for p in form.terms], form.shape)
+
+
+def _delta_apart(p: Product, shape: tuple[Any, ...]) -> Product:
+    """A product whose axes are all different; the first of equal ones keeps the factors."""
+    fresh = 1 + max((*p.out, *(x for f in p.factors for x in f.labels)))
+    out, factors = list(p.out), list(p.factors)
+    for k, x in enumerate(p.out):
+        if x in p.out[:k]:
+            out[k] = fresh + k
+            factors.append(Factor(identity(shape[k]), (x, fresh + k)))
+    return Product(p.coef, factors, tuple(out), p.decimal)
+
+
+def _deltas_joined(p: Product) -> Product:
+    """The same with identities between axes as deltas again, for which matrix notation has diagonals."""
+    joined = Joined()
+    deltas = [f for f in p.factors if f.base.op.name == "eye" and f.power == 1]
+    for f in deltas:
+        joined.join(*f.labels)
+    factors = relabelled([f for f in p.factors if f not in deltas], joined.find)
+    return Product(p.coef, factors, tuple(joined.find(x) for x in p.out), p.decimal)
 
 
 def _with_identity(form: Form, run: Canonicaliser) -> Form | None:
@@ -277,6 +320,8 @@ def _taken_out(form: Form, group: Sequence[Use], run: Canonicaliser) -> Form:
         return _scalar_out(form, group, run)
     axes = _rest_axes(form, group)
     rests = [q for use in group for q in expanded(_rest(form.terms[use.term], use, axes), run)]
+    if len(axes) < 3 <= len(form.shape):
+        rests = [_deltas_joined(q) for q in rests]
     p = form.terms[first.term]
     shape = []
     for axis in axes:
@@ -322,8 +367,6 @@ def _scalar_out(form: Form, group: Sequence[Use], run: Canonicaliser) -> Form:
 
 def _with_delta(whole: Product, inner: Product, axes: Sequence[int], p: Product, first: Use) -> Product:
     """A rest that is one product with a delta identifies the labels of the factor."""
-    from symgrad.formula.canonical.normal import Joined
-
     joined = Joined()
     seen: dict[int, int] = {}
     for x, axis in zip(inner.out, axes, strict=True):
