@@ -445,7 +445,15 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
         made.more().recipe = ("full", {"shape": shape, "value": value, "dtype": dtype})
         return made  # type: ignore[no-any-return]
 
-    def to(self, *args: Any, dtype: Any = None, copy: bool = False, device: Any = None, **_: Any) -> Any:
+    def to(
+        self,
+        *args: Any,
+        dtype: Any = None,
+        copy: bool = False,
+        device: Any = None,
+        non_blocking: bool = False,  # noqa: ARG002  (torch's signature; there is nothing to wait for)
+        memory_format: Any = None,  # noqa: ARG002
+    ) -> Any:
         """In another dtype, or in that of another tensor; the one device there is, is the CPU.
 
         Raises ``DeviceError`` for others.
@@ -458,6 +466,7 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
                 on_cpu(arg)
             elif not isinstance(arg, bool):
                 dtype = arg
+        copy = copy or [arg for arg in args if isinstance(arg, bool)][1:2] == [True]  # behind non_blocking
         if dtype is None or dtypes.as_dtype(dtype) == self.dtype:
             return self.clone() if copy else self
         return cast(self, dtype)

@@ -320,6 +320,8 @@ _CUTS = ("indices", "sections", "tensor_indices_or_sections")
 @front("tensor_split")
 def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, **named: Any) -> tuple[Any, ...]:
     """Ranges of an axis: that many of nearly equal size, or cut at the indices given."""
+    if set(named) - set(_CUTS):
+        raise TypeError(f"tensor_split() got an unexpected keyword argument {min(set(named) - set(_CUTS))!r}")
     cuts = next((named[word] for word in _CUTS if word in named), indices_or_sections)
     axis = axis_of(dim, len(shape_of(input)))
     total = shape_of(input)[axis]
