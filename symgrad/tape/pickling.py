@@ -196,7 +196,7 @@ class _KeptSize:
 
     def __reduce__(self) -> tuple[Any, ...]:
         size = self.size
-        return (type(size), (int(size) if isinstance(size, Size) else float(size), size.factors, size.steps))
+        return (type(size), (int(size) if isinstance(size, Size) else float(size), size.factors, _as_size(size.steps)))
 
     def __deepcopy__(self, memo: Any) -> Size | Measure:
         return self.size

@@ -490,3 +490,60 @@ def test_the_samples_of_a_self_test_suit_the_function_that_was_differentiated(tm
     f = sg.compile(sg.func.hessian(lambda x, u: (x @ x) * 0.5 + u[7] * x.sum()), x, u)
     saved(f, tmp_path / "f.py")
     saved(sg.compile(sg.func.grad(rollout), x, u), tmp_path / "g.py")
+
+
+# ---------------------------------------------------------------------------- more sizes that stay letters
+
+
+def bending(w):
+    h = 1 / (w.shape[0] - 1)
+    return ((w[2:] - 2 * w[1:-1] + w[:-2]) ** 2).sum() / (h * h * h) + w.sum() * (w.shape[0] / (w.shape[0] - 1))
+
+
+def jerk(p):
+    return (np.diff(p, n=3, axis=0) ** 2).sum() + (p[1:] * p[:-1]).sum()
+
+
+def filtered(image, kernel):
+    padded = F.pad(image, (1, 1, 1, 1))
+    return (F.conv2d(padded[None, None], kernel[None, None]) ** 2).sum()
+
+
+def reprojection(pose, X):
+    turned = X + sg.cross(pose[:3].expand(X.shape), X, dim=-1) + pose[3:]
+    return (turned[:, :2] / turned[:, 2:]).reshape(-1).pow(2).sum()
+
+
+OPEN = {
+    "numbers made of sizes by several steps": (bending, [(9,)], [(14,)]),
+    "differences": (jerk, [(10, 2)], [(17, 3)]),
+    "a window beside a padding": (filtered, [(5, 6), (3, 3)], [(9, 8), (3, 3)]),
+    "an array of which parts have fixed sizes": (reprojection, [(6,), (7, 3)], [(6,), (10, 3)]),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_more_sizes_stay_letters(name):
+    f, shapes, others = OPEN[name]
+    g = sg.func.grad(f)
+    program = sg.compile(g, *(rng.random(s) for s in shapes)).program
+    args = [rng.random(s) for s in others]
+    np.testing.assert_allclose(program(*args), g(*args).numpy(), rtol=1e-9)
+
+
+# ---------------------------------------------------------------------------- looks that only warn
+
+
+@pytest.mark.parametrize("name", ["eigvalsh", "svdvals"])
+def test_products_with_second_derivatives_of_spectra_are_one_program(name):
+    """Whether eigenvalues are too close for their derivative is looked at for a warning, and chooses no way."""
+    values = {"eigvalsh": lambda X: sg.linalg.eigvalsh(X.T @ X)[-1], "svdvals": lambda X: sg.linalg.svdvals(X)[0]}
+
+    def product(v, X):
+        return sg.func.jvp(sg.func.grad(values[name]), (X,), (v,))[1]
+
+    f = sg.compile(product, rng.random((4, 3)), rng.random((4, 3)))
+    for _ in range(3):
+        v, X = rng.random((2, 4, 3))
+        np.testing.assert_allclose(f(v, X), product(v, X).numpy(), rtol=1e-8)
+    assert f.traces == 1

@@ -26,6 +26,11 @@ def values_of(x: Any) -> Any:
     return np.asarray(still(x))
 
 
+def glanced(x: Any) -> Any:
+    """The array of a tensor for a warning: nothing is computed by it, so a tracer need not hear of it."""
+    return getattr(still(x), "_value", x)
+
+
 def wrapped_like(like: Any, value: Any) -> Any:
     """An array as the kind of value that ``like`` is."""
     if not isinstance(value, (np.ndarray, np.generic)) or not hasattr(like, "new_tensor"):

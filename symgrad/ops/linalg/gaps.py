@@ -10,6 +10,7 @@ import numpy as np
 from symgrad.dtypes import finfo
 from symgrad.errors import IllPosedDerivative
 from symgrad.op import shape_of
+from symgrad.ops.calls.still import glanced
 from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.elementwise.select import where
 from symgrad.ops.reductions.products import identity_mask
@@ -26,7 +27,7 @@ def heed_gaps(values: Any, turned: Any, what: str) -> None:
     harm unless its gap is 0, too.  ``what`` is "eigen" or "singular ".  Formulas, which have no values, are not looked
     at.
     """
-    rows, pairs = (np.asarray(x.detach()) if hasattr(x, "detach") else x for x in (values, turned))
+    rows, pairs = glanced(values), glanced(turned)
     if not isinstance(rows, np.ndarray) or not isinstance(pairs, np.ndarray) or rows.shape[-1] < 2:
         return
     gaps = np.abs(rows[..., :, None] - rows[..., None, :])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import functools
 import itertools
+import operator
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
@@ -94,12 +95,35 @@ class Reading:
         if letters is None:
             self._letter_sizes(fixed)
         self._pin_numbers()
+        self._read_with_letters(chosen, made)
+
+    def _read_with_letters(self, chosen: dict[int, str], made: dict[int, Recipe]) -> None:
+        """The terms with as many letters as there can be.
+
+        A size that is one number in the program cannot be a letter, such as that of a pose of which three entries are a
+        turn and the others a shift.  So the letter without which most can be read is left out, until all can.
+        """
+        while not self._attempted(chosen, made, self.letters):
+            attempts = []
+            for n in self.letters:
+                others = {k: letter for k, letter in self.letters.items() if k != n}
+                if self._attempted(chosen, made, others):
+                    return
+                attempts.append((len(self.terms), others))
+            self.letters = max(attempts, key=operator.itemgetter(0))[1]
+            self.lettered = bool(self.letters)
+
+    def _attempted(self, chosen: dict[int, str], made: dict[int, Recipe], letters: dict[int, str]) -> bool:
+        """Whether all terms can be read with these letters; without any they are."""
+        before, self.letters, self.composed, self.terms = self.letters, dict(letters), {}, {}
         try:
             self._read(chosen, made)
         except ShapeError:
-            # Sizes that are one number in the program and cannot be one letter: then all of them are numbers.
-            self.letters, self.composed, self.lettered = {}, {}, False
-            self._read(chosen, made)
+            if not letters:
+                raise
+            self.letters = before
+            return False
+        return True
 
     def _read(self, chosen: dict[int, str], made: dict[int, Recipe]) -> None:
         """The terms of all leaves and nodes; again where a leaf has a size that the program composes.

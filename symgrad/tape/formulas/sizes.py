@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-LONGEST = 4
-"""Steps of arithmetic that a number remembers; after more of them it is a plain one."""
+LONGEST = 8
+"""Steps of arithmetic that a number remembers, with those of the numbers it met; after more of them it is plain."""
 
 _STEPS: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
@@ -29,17 +29,26 @@ def _method(name: str, turned: bool = False) -> Any:
         kind = self._plain
         if other.__class__ is np.float64:  # np.log(2 * np.pi)
             other = float(other)
-        if other.__class__ is not int and other.__class__ is not float and other.__class__ is not Size:
+        other_kind = other.__class__
+        if other_kind is int or other_kind is float:
+            plain, count = other, 1
+        elif other_kind is Size or other_kind is Measure:
+            plain, count = other._plain(other), 1 + _count(other)
+        else:
             return getattr(kind, special)(kind(self), other)  # a tensor is asked with the size as it is
-        plain = other if other.__class__ is not Size else int(other)
         value = call(plain, kind(self)) if turned else call(kind(self), plain)
-        if len(self.steps) >= LONGEST or (other.__class__ is Size and other.steps):
+        if _count(self) + count > LONGEST:
             return value
         steps = (*self.steps, ("r" + name if turned else name, other))
         made = {int: Size, float: Measure}.get(value.__class__)
         return value if made is None else made(value, self.factors, steps)
 
     return method
+
+
+def _count(made: Any) -> int:
+    """How many steps of arithmetic a number remembers."""
+    return sum(1 + (_count(other) if isinstance(other, _Made) else 0) for _, other in made.steps)
 
 
 class _Made:
