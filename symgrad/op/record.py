@@ -74,6 +74,7 @@ class Op:
     condition   position of an operand that chooses and is not computed with: it stays bool
     layout      how results of several axes lie in memory where not row by row: "columns" (those of LAPACK), or "kept",
                 as the operand does, which those of entrywise ops do anyway
+    mirrors     True where the gradient of a matrix lies column by column in memory if the matrix does, as torch's do
     copies      True where torch saves something made of the operands, so that these may change afterwards; or a
                 function of the operands that gives the positions of those of which it does
     keeps       whether parameters count as saved (index arrays), as a function of the parameters
@@ -147,6 +148,7 @@ class Op:
     refuses: dict[str, str]
     refuses_back: Callable[..., str | None] | None
     saves: tuple[int, ...] | dict[int, tuple[int, ...]] | None
+    mirrors: bool | None
     copies: bool | Callable[..., tuple[int, ...]] | None
     together: bool | None
     condition: int | None

@@ -204,12 +204,27 @@ class Source:
 class Shaped:
     """Stands in for an argument whose shape and dtype, but not its values, a rule reads."""
 
-    __slots__ = ("dtype", "record", "shape")
+    __slots__ = ("arg", "dtype", "record", "shape")
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any, record: bool):
+    def __init__(self, shape: tuple[int, ...], dtype: Any, record: bool, arg: Any = None):
         self.shape = shape
         self.dtype = dtype
         self.record = record
+        self.arg = arg
+
+    @property
+    def turned(self) -> bool:
+        """Whether it is a matrix that lies column by column: a view of one with the axes exchanged, or a leaf."""
+        if len(self.shape) != 2:
+            return False
+        op = getattr(self.arg, "op", None)
+        if op is None:
+            flags = getattr(getattr(self.arg, "_value", None), "flags", None)
+            return flags is not None and flags.f_contiguous and not flags.c_contiguous
+        if op.view is None or op.einsum is None or len(self.arg.args) != 1:
+            return False
+        (inside,), outside = op.einsum(self.arg.args[0].raw_shape, **self.arg.params or {})
+        return bool(inside == outside[::-1])
 
     @property
     def ndim(self) -> int:

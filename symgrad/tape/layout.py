@@ -39,6 +39,28 @@ def arranged(out: Any, operands: Any) -> Any:
     return np.ascontiguousarray(out.transpose(axes)).transpose(np.argsort(axes))
 
 
+def like_the_leaf(g: Any, leaf: Any) -> Any:
+    """A gradient in memory of its own that lies as its leaf does, or row by row where the leaf has gaps: so torch.
+
+    Code that flattens ``p.grad.view(-1)`` relies on it.
+    """
+    if not isinstance(g, np.ndarray):
+        return np.array(g)[()]
+    if leaf.flags.c_contiguous or not _dense(leaf):
+        return g if g.base is None and g.flags.c_contiguous else np.array(g, order="C")
+    if g.base is None and all(a == b for a, b, n in zip(g.strides, leaf.strides, g.shape, strict=True) if n > 1):
+        return g
+    out = np.empty_like(leaf, g.dtype)
+    out[...] = g
+    return out
+
+
+def _dense(x: Any) -> bool:
+    """Whether an array fills its memory, each place once, in some order of its axes."""
+    outward = sorted(range(x.ndim), key=lambda k: x.strides[k], reverse=True)
+    return bool(x.transpose(outward).flags.c_contiguous)
+
+
 def _strides(x: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The strides of an operand spread to ``shape``: 0 along axes that it is repeated along."""
     own = (0 if n == 1 else step for n, step in zip(x.shape, x.strides, strict=True))

@@ -15,7 +15,7 @@ from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import getitem, static_index
 from symgrad.ops.indexing.places import fitted
 from symgrad.ops.reductions.sums import cast
-from symgrad.ops.shapes.shaping import expand, size_args
+from symgrad.ops.shapes.shaping import size_args, spread
 from symgrad.tape import record
 from symgrad.tape.backward.siblings import output_number
 from symgrad.tape.forward.dual import NUMPY, TensorType
@@ -397,7 +397,7 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
 
     def copy_(self, source: Any) -> Tensor:
         """Copy another tensor's values into this one, cast to its dtype."""
-        value, mine = expand(source, self._value.shape), self._array()
+        value, mine = spread(source, self._value.shape), self._array()
         itself = overlaps(mine) and isinstance(source, Recorded) and same_place(mine, source._array())
         if getattr(value, "dtype", None) != self.dtype:
             value = cast(value, self.dtype)

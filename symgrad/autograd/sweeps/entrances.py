@@ -39,6 +39,7 @@ from symgrad.tape.backward.tether import held, loosen, tethered
 from symgrad.tape.formulas.origin import Origin, attach, settle
 from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.graph import Labelled, Node, Parts, sequence
+from symgrad.tape.layout import like_the_leaf
 from symgrad.tape.memory.inplace import Invalid
 from symgrad.tape.memory.versions import note_change
 from symgrad.tape.memory.views import out_of_reach
@@ -398,10 +399,9 @@ def _accumulate(leaf: Any, g: Any, create_graph: bool, origin: Origin) -> None:
 
 def _add_to_grad(leaf: Any, extra: Any, g: Any, create_graph: bool, origin: Origin) -> None:
     if create_graph:
-        extra.grad = _copied(g) if extra.grad is None else extra.grad + g
+        extra.grad = _copied(g, leaf) if extra.grad is None else extra.grad + g
     elif extra.grad is None:
-        value = np.array(g)[()] if not isinstance(g, np.ndarray) or g.base is not None else g
-        extra.grad = attach(plain(Tensor, value), origin, leaf)
+        extra.grad = attach(plain(Tensor, like_the_leaf(g, leaf._value)), origin, leaf)
     else:
         before = extra.grad
         refuse_nothing(before)
@@ -428,9 +428,10 @@ def _remember_birth(gradient: Any) -> None:
             extra.given = True
 
 
-def _copied(g: Any) -> Any:
+def _copied(g: Any, leaf: Any) -> Any:
     """A recorded gradient for a leaf: it may be a view of others, or spread over fewer entries than it shows."""
     made = lookup("clone")(g if isinstance(g, Recorded) else plain(Tensor, g))  # zeros of no history
+    made._value = like_the_leaf(made._value, leaf._value)
     made.more().counted = 1  # torch copies it into memory made for it
     if made._node is not None:
         Labelled.on(made._node, "CopyBackwards", (None, made._node.args[0]))

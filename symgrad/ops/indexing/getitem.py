@@ -539,11 +539,11 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
 @front("masked_select", op=getitem_op)
 def masked_select(input: Any, mask: Any) -> Any:
     """The entries where ``mask`` holds, in one axis."""
-    from symgrad.ops.shapes.shaping import expand
+    from symgrad.ops.shapes.shaping import spread
 
     check_mask("masked_select", mask)
     shape = broadcast_shapes(tuple(shape_of(input)), tuple(shape_of(mask)))
-    return getitem(expand(input, shape), np.broadcast_to(np.asarray(mask), shape))
+    return getitem(spread(input, shape), np.broadcast_to(np.asarray(mask), shape))
 
 
 index_put_op: Op = primitive(

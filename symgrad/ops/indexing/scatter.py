@@ -40,7 +40,7 @@ from symgrad.ops.indexing.places import (
 from symgrad.ops.reductions.products import identity_mask
 from symgrad.ops.reductions.sums import cast, cast_op, sum_op
 from symgrad.ops.rules.refusals import kind_of
-from symgrad.ops.shapes.shaping import axis_of, expand, expand_op, ones_like, permute, reshape, unsqueeze_op, zeros_like
+from symgrad.ops.shapes.shaping import axis_of, expand_op, ones_like, permute, reshape, spread, unsqueeze_op, zeros_like
 from symgrad.ops.shapes.sizes import product_size, total_size
 
 inplace(
@@ -201,7 +201,7 @@ def _indexed(input: Any, dim: int, index: Any, src: Any) -> tuple[Any, int, Any,
         if shape_of(src) and shape_of(src) != sizes:
             src = getitem(src, tuple(slice(0, n) for n in sizes))
         elif not shape_of(src):
-            src = expand(src, sizes)
+            src = spread(src, sizes)
     return input, axis, index, src
 
 
@@ -256,7 +256,7 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
 def _along(index: Any, src_shape: tuple[Any, ...], dim: int) -> Any:
     """A vector of places along ``dim`` as an index array of the source's shape."""
     flat = reshape(index, *(1,) * dim, -1, *(1,) * (len(src_shape) - dim - 1))
-    return expand(flat, src_shape)
+    return spread(flat, src_shape)
 
 
 def _vector_form(input: Any, dim: int, index: Any, source: Any) -> tuple[Any, int, Any, Any]:
@@ -361,7 +361,7 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
     if not accumulate:
         return index_put_op(input, value, *places, index=index)
     shape = indexed_shape(shape_of(input), *map(shape_of, places), index=index)
-    return input + put_op(expand(value, shape), *places, index=index, shape=shape_of(input))
+    return input + put_op(spread(value, shape), *places, index=index, shape=shape_of(input))
 
 
 @front("masked_fill")
@@ -387,7 +387,7 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     flat = reshape(source, -1)
     if shape_of(flat)[0] < count:
         raise ShapeError(f"masked_scatter: the mask holds at {count} places, but the source has {shape_of(flat)[0]}.")
-    return index_put_op(expand(input, shape), getitem(flat, slice(0, count)), index=static_index(here))
+    return index_put_op(spread(input, shape), getitem(flat, slice(0, count)), index=static_index(here))
 
 
 @front("put", method=True)
@@ -420,8 +420,8 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     axis = axis_of(dim, len(shape_of(input)))
     old, places = tuple(shape_of(input)), tuple(shape_of(indices))
     common = broadcast_shapes((*old[:axis], *old[axis + 1 :]), (*places[:axis], *places[axis + 1 :]))
-    wide = expand(input, (*common[:axis], old[axis], *common[axis:]))
-    return gather_op(wide, expand(indices, (*common[:axis], places[axis], *common[axis:])), dim=axis)
+    wide = spread(input, (*common[:axis], old[axis], *common[axis:]))
+    return gather_op(wide, spread(indices, (*common[:axis], places[axis], *common[axis:])), dim=axis)
 
 
 def _within(axis: int, part: Any) -> tuple[Any, ...]:

@@ -26,7 +26,7 @@ from symgrad.ops.linalg.matrices import diag, inner, matmul, outer, tensordot
 from symgrad.ops.reductions.sums import axes_of, cast, mean, norm_op, sum_
 from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.rules.refusals import TWO_KINDS, barred, kind_of
-from symgrad.ops.shapes.shaping import axis_of, expand, mT, unsqueeze
+from symgrad.ops.shapes.shaping import axis_of, mT, spread, unsqueeze
 
 inplace("addmm", "addmv", "addr", "addbmm", "baddbmm", "addcmul", "addcdiv", "lerp", "renorm")
 
@@ -71,7 +71,7 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
     """beta · input + alpha · vec1 vec2ᵀ."""
     product = outer(vec1, vec2)
     if input.dtype != product.dtype and not shape_of(input):
-        input = expand(input, shape_of(product))  # its dtype counts in full
+        input = spread(input, shape_of(product))  # its dtype counts in full
     return _plus(input, product, beta, alpha)
 
 
@@ -198,7 +198,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """x1 · x2 / (max(|x1|, eps) max(|x2|, eps)) along ``dim``."""
     shape = broadcast_shapes(tuple(shape_of(x1)), tuple(shape_of(x2)))
     axis = axis_of(dim, len(shape))
-    a, b = expand(x1, shape or (1,)), expand(x2, shape or (1,))
+    a, b = spread(x1, shape or (1,)), spread(x2, shape or (1,))
     return sum_(_unit(a, axis, eps) * _unit(b, axis, eps), axis)
 
 
@@ -264,7 +264,7 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     axis = axis_of(dim, len(shape))
     if shape[axis] != 3 and not isinstance(shape[axis], str):
         raise ShapeError(f"linalg.cross: inputs dimension {axis} must have length 3. Got {shape[axis]}")
-    return cross_op(expand(input, shape), expand(other, shape), dim=axis)
+    return cross_op(spread(input, shape), spread(other, shape), dim=axis)
 
 
 @within("linalg", "cross")

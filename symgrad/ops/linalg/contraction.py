@@ -256,9 +256,19 @@ def multilinear_vjp(op: Op) -> Rule:
         labels, output = op.einsum(*(shape_of(x) for x in inputs), **params)
         others = [conj(x) for k, x in enumerate(inputs) if k != i]
         other_labels = tuple(x for k, x in enumerate(labels) if k != i)
+        if op.mirrors and isinstance(g, np.ndarray) and _by_columns(inputs[i]):
+            shape = shape_of(inputs[i])
+            return contract((g, *others), (output, *other_labels), labels[i][::-1], shape[::-1]).T
         return contract((g, *others), (output, *other_labels), labels[i], shape_of(inputs[i]))
 
     return vjp
+
+
+def _by_columns(matrix: Any) -> bool:
+    """Whether an operand is a matrix that lies column by column; one whose values are not kept tells it itself."""
+    if isinstance(matrix, np.ndarray):
+        return matrix.ndim == 2 and matrix.flags.f_contiguous and not matrix.flags.c_contiguous
+    return getattr(matrix, "turned", False)
 
 
 def multilinear_jvp(op: Op) -> Rule:

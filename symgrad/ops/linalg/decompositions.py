@@ -39,7 +39,7 @@ from symgrad.ops.linalg.spectral import (
 )
 from symgrad.ops.reductions.sums import mean
 from symgrad.ops.shapes.joining import cat, narrow
-from symgrad.ops.shapes.shaping import expand, flip, mT, ones_like, reshape, unsqueeze
+from symgrad.ops.shapes.shaping import flip, mT, ones_like, reshape, spread, unsqueeze
 from symgrad.precision import digits
 
 in_linalg = within("linalg")
@@ -279,10 +279,10 @@ def vander(x: Any, *, N: int | None = None) -> Any:
     x = x if shape_of(x) else reshape(x, 1)
     n = shape_of(x)[-1] if N is None else N
     ndim = len(shape_of(x))
-    ones = expand(np.ones((), x.dtype), (*shape_of(x), 1))
+    ones = spread(np.ones((), x.dtype), (*shape_of(x), 1))
     if n < 2:
         return ones
-    powers = cumprod_op(expand(unsqueeze(x, -1), (*shape_of(x), n - 1)), dim=ndim)
+    powers = cumprod_op(spread(unsqueeze(x, -1), (*shape_of(x), n - 1)), dim=ndim)
     return cat([ones, powers], -1)
 
 

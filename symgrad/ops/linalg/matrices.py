@@ -114,6 +114,7 @@ matmul_op: Op = multilinear(
     refuses="b",
     infer=_matmul_shape,
     node=_matmul_node,
+    mirrors=True,
     copies=_folded,
     indirect=_seen_through_views,
     code=lambda a, b: f"{closed(a)} @ {closed(b)}",

@@ -17,7 +17,7 @@ from symgrad.ops.linalg.gaps import heed_gaps
 from symgrad.ops.linalg.matrices import check_square, diag_embed, diagonal, inv, mH
 from symgrad.ops.reductions.products import eye_op, identity_mask
 from symgrad.ops.shapes.joining import concat_op, narrow_op
-from symgrad.ops.shapes.shaping import expand, unsqueeze_op, zeros_like
+from symgrad.ops.shapes.shaping import spread, unsqueeze_op, zeros_like
 from symgrad.precision import digits
 
 
@@ -272,7 +272,7 @@ def matrix_power(A: Any, n: int) -> Any:
     if n < 0:
         return matrix_power(inv(A), -n)
     if n == 0:
-        return expand(eye_op(n=shape_of(A)[-1], dtype=A.dtype.name), shape_of(A)) + A * 0
+        return spread(eye_op(n=shape_of(A)[-1], dtype=A.dtype.name), shape_of(A)) + A * 0
     out, square, power = None, A, n
     while power:
         if power & 1:

@@ -30,7 +30,7 @@ from symgrad.ops.reductions.extremes import amax, amin
 from symgrad.ops.reductions.products import eye_op
 from symgrad.ops.reductions.sums import cast, norm, norm_op, sum_
 from symgrad.ops.shapes.joining import narrow
-from symgrad.ops.shapes.shaping import axis_of, expand, movedim, mT, reshape, squeeze, unsqueeze
+from symgrad.ops.shapes.shaping import axis_of, movedim, mT, reshape, spread, squeeze, unsqueeze
 from symgrad.precision import digits
 
 # ------------------------------------------------------------------------------------------ systems of equations
@@ -48,7 +48,7 @@ def _system(solver: Any, A: Any, B: Any) -> Any:
     """``solver`` with the batches of both broadcast."""
     a, b = tuple(shape_of(A)), tuple(shape_of(B))
     batch = np.broadcast_shapes(a[:-2], b[:-2])
-    return solver(expand(A, (*batch, *a[-2:])), expand(B, (*batch, *b[-2:])))
+    return solver(spread(A, (*batch, *a[-2:])), spread(B, (*batch, *b[-2:])))
 
 
 @front("triangular_solve", words={"input": "b"})
@@ -110,7 +110,7 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> N
 @front("cholesky_inverse")
 def cholesky_inverse(L: Any, upper: bool = False) -> Any:
     """The inverse of L Lᴴ (Uᴴ U if ``upper``) from its Cholesky factor."""
-    eye = expand(eye_op(n=shape_of(L)[-1], dtype=L.dtype.name), shape_of(L))
+    eye = spread(eye_op(n=shape_of(L)[-1], dtype=L.dtype.name), shape_of(L))
     half = solve_triangular(L, eye, upper=upper)
     return half @ mH(half) if upper else mH(half) @ half
 

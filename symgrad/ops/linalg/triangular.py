@@ -19,7 +19,7 @@ from symgrad.ops.indexing.getitem import gather_op
 from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH, solve, tril_op, triu_op
 from symgrad.ops.linalg.systems import solve_triangular
 from symgrad.ops.shapes.joining import cat, narrow
-from symgrad.ops.shapes.shaping import expand, ones_like, unsqueeze
+from symgrad.ops.shapes.shaping import ones_like, spread, unsqueeze
 from symgrad.precision import digits
 
 lu_order_op: Op = primitive(
@@ -63,7 +63,7 @@ lu_op: Op = primitive(
 
 def _in_order(A: Any, order: Any) -> Any:
     """The rows of matrices in another order."""
-    rows = expand(unsqueeze(order, -1), shape_of(A))
+    rows = spread(unsqueeze(order, -1), shape_of(A))
     return gather_op(A, rows, dim=len(shape_of(A)) - 2)
 
 
@@ -153,7 +153,7 @@ def linalg_lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint:
         return mH(linalg_lu_solve(LU, pivots, mH(B), adjoint=not adjoint))
     order = kernels.order_of(values_of(pivots), shape_of(LU)[-2])
     batch = np.broadcast_shapes(tuple(shape_of(LU))[:-2], tuple(shape_of(B))[:-2])
-    right = expand(B, (*batch, *shape_of(B)[-2:]))
+    right = spread(B, (*batch, *shape_of(B)[-2:]))
     order = np.broadcast_to(order, (*batch, order.shape[-1]))
     if adjoint:
         half = solve_triangular(mH(LU), right, upper=False)

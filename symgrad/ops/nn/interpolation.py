@@ -23,7 +23,7 @@ from symgrad.ops.reductions.sums import cast
 from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.joining import unbind
-from symgrad.ops.shapes.shaping import expand, mT, reshape, unsqueeze
+from symgrad.ops.shapes.shaping import mT, reshape, spread, unsqueeze
 
 
 def _scale(have: int, wanted: int, factor: float | None, align: bool) -> float:
@@ -318,5 +318,5 @@ def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = No
         axes.append(ends if align_corners else ends * (n - 1) / n)
     grid = np.meshgrid(*axes, indexing="ij")
     base = np.stack([*reversed(grid), np.ones(grid[0].shape)], -1).astype(theta.dtype)
-    flat = expand(base.reshape(1, -1, base.shape[-1]), size[0], -1, -1)
+    flat = spread(base.reshape(1, -1, base.shape[-1]), size[0], -1, -1)
     return reshape(matmul(flat, mT(theta)), size[0], *tuple(size)[2:], len(axes))

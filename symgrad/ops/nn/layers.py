@@ -30,7 +30,7 @@ from symgrad.ops.reductions.wide import cast_back, in_dtype_of, rounded_once
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.joining import cat
 from symgrad.ops.shapes.padding import pad_axes
-from symgrad.ops.shapes.shaping import expand, mT, reshape, t, transpose, unsqueeze
+from symgrad.ops.shapes.shaping import mT, reshape, spread, t, transpose, unsqueeze
 
 _nn = within("nn.functional")
 
@@ -353,7 +353,7 @@ def _bagged(picked: Any, bags: Any, lengths: Any, mode: str) -> Any:
             last[:, None] - lengths[:, None] + 1 + np.arange(max(lengths.max(initial=0), 1)), last[:, None]
         )
         if not shape_of(picked)[0]:
-            return expand(sum_(picked, 0), shape)
+            return spread(sum_(picked, 0), shape)
         return where((lengths > 0)[:, None], max_(getitem(picked, np.maximum(places, 0)), 1)[0], 0)
     index, places = static_index(bags).parted()
     total = put_op(picked, *places, index=index, shape=shape)

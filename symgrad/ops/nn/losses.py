@@ -25,7 +25,7 @@ from symgrad.ops.linalg.blas import pairwise_distance
 from symgrad.ops.reductions.sums import cast, mean, sum_
 from symgrad.ops.reductions.wide import in_dtype_of, rounded_once
 from symgrad.ops.rules.constants import PI, exact
-from symgrad.ops.shapes.shaping import expand, unsqueeze
+from symgrad.ops.shapes.shaping import spread, unsqueeze
 from symgrad.ops.special.common import xlogy
 
 
@@ -90,7 +90,7 @@ def _weighted(value: Any, weight: Any, reduction: str) -> Any:
     if weight is None:
         return reduced(value, reduction)
     if reduction == "mean":
-        return sum_(value * weight) / sum_(expand(weight, shape_of(value)))
+        return sum_(value * weight) / sum_(spread(weight, shape_of(value)))
     return reduced(value * weight, reduction)
 
 

@@ -31,7 +31,7 @@ from symgrad.ops.reductions.sums import axes_of, cast, norm_op
 from symgrad.ops.reductions.sums import sum_ as sum_all
 from symgrad.ops.reductions.wide import in_dtype_of
 from symgrad.ops.rules.refusals import kind_of
-from symgrad.ops.shapes.shaping import expand
+from symgrad.ops.shapes.shaping import spread
 
 
 def _masked(call: Callable[..., Any]) -> Any:
@@ -43,7 +43,7 @@ def _filled(input: Any, mask: Any, value: Any, dtype: Any = None) -> Any:
     x = input if dtype is None else cast(input, dtype)
     if kind_of(x) in "ui" and value in (math.inf, -math.inf):
         value = int(np.iinfo(x.dtype).max if value > 0 else np.iinfo(x.dtype).min)
-    return x if mask is None else where(expand(mask, shape_of(x)), x, value)
+    return x if mask is None else where(spread(mask, shape_of(x)), x, value)
 
 
 @within("masked", "_input_mask")
@@ -51,14 +51,14 @@ def input_mask(input: Any, *_: Any, mask: Any = None, **__: Any) -> Any:
     """The truth values of ``mask`` in the shape of ``input``: which entries count (torch's helper of this name)."""
     if mask is None:
         raise ArgumentError("_input_mask requires explicit mask: pass mask=, a tensor that broadcasts to the input")
-    return expand(mask, shape_of(input)) != 0
+    return spread(mask, shape_of(input)) != 0
 
 
 def _counted(input: Any, mask: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
     """How many entries count: an array of integers."""
     if mask is None:
         return np.ones(shape_of(input), bool).sum(axes, keepdims=keepdim)
-    return sum_all(still(expand(mask, shape_of(input))), axes, keepdim)
+    return sum_all(still(spread(mask, shape_of(input))), axes, keepdim)
 
 
 @_masked

@@ -13,7 +13,7 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.shapes.joining import cat, narrow, narrow_op
-from symgrad.ops.shapes.shaping import expand, flip
+from symgrad.ops.shapes.shaping import flip, spread
 
 
 def _cropped(g: Any, like: Any, widths: tuple[tuple[int, int], ...]) -> Any:
@@ -106,7 +106,7 @@ def _border(x: Any, axis: int, width: int, mode: str, left: bool) -> Any:
     if mode == "reflect":
         return flip(narrow(x, axis, 1 if left else size - 1 - width, width), axis)
     edge = narrow(x, axis, 0 if left else size - 1, 1)
-    return expand(edge, *(width if k == axis else -1 for k in range(len(shape_of(x)))))
+    return spread(edge, *(width if k == axis else -1 for k in range(len(shape_of(x)))))
 
 
 @within("nn.functional")

@@ -27,6 +27,7 @@ from symgrad.ops.shapes.shaping import (
     repeat,
     reshape,
     size_args,
+    spread,
     transpose,
     unsqueeze,
 )
@@ -301,7 +302,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     """All tensors at their common shape."""
     xs = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     shape = broadcast_shapes(*(tuple(shape_of(x)) for x in xs))
-    return tuple(expand(x, shape) for x in xs)
+    return tuple(spread(x, shape) for x in xs)
 
 
 # ------------------------------------------------------------------------------------------ splitting

@@ -303,7 +303,14 @@ def expand(input: Any, *sizes: Any) -> Any:
         if offset >= 0 and new[offset + k] == -1:
             new[offset + k] = size
     fits.expanded(tuple(old), new)
-    return input if tuple(new) == tuple(old) else expand_op(input, shape=tuple(new))
+    return expand_op(input, shape=tuple(new))
+
+
+def spread(input: Any, *sizes: Any) -> Any:
+    """As :func:`expand`, but what has the shape already stays as it is, without a node: for use inside of other ops."""
+    old, new = shape_of(input), size_args(sizes)
+    same = len(old) == len(new) and all(n in (-1, size) for n, size in zip(new, old, strict=True))
+    return input if same else expand(input, *new)
 
 
 @front("expand_as", op=expand_op, function=False)
@@ -391,5 +398,5 @@ def repeat(input: Any, *repeats: Any) -> Any:
         )
     old = (1,) * (len(counts) - len(old)) + tuple(old)
     pairs = tuple(s for pair in zip(counts, old, strict=True) for s in pair)
-    spread = expand(reshape(input, *(s for n in old for s in (1, n))), pairs)
-    return reshape(spread, *(c * n for c, n in zip(counts, old, strict=True)))
+    wide = spread(reshape(input, *(s for n in old for s in (1, n))), pairs)
+    return reshape(wide, *(c * n for c, n in zip(counts, old, strict=True)))

@@ -331,7 +331,7 @@ class Sweep:
                 arg = node.args[position] if position >= 0 else node
                 shape = getattr(arg, "raw_shape", ())
                 dtype = getattr(arg, "dtype", np.dtype(float))
-                full[position + 1] = Shaped(tuple(shape), dtype, self.create_graph)
+                full[position + 1] = Shaped(tuple(shape), dtype, self.create_graph, arg)
         return full
 
     # -------------------------------------------------------------------------------------- the careful path

@@ -1,0 +1,56 @@
+"""Small things that programs written for torch rely on, each found by running such a program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import symgrad as sg
+
+torch = pytest.importorskip("torch", reason="torch, the referee, is not installed")
+pytestmark = pytest.mark.peer
+
+
+def node(x: Any) -> str:
+    return type(x.grad_fn).__name__
+
+
+EXPANDED = {
+    "expand": lambda t, x: x.expand(2),
+    "expand by -1": lambda t, x: x.expand((-1,)),
+    "expand_as": lambda t, x: x.expand_as(x),
+    "broadcast_to": lambda t, x: t.broadcast_to(x, (2,)),
+    "broadcast_tensors": lambda t, x: t.broadcast_tensors(x, t.ones(2))[0],
+    "meshgrid": lambda t, x: t.meshgrid(x, indexing="ij")[0],
+}
+
+
+@pytest.mark.parametrize("name", EXPANDED)
+def test_expanded_to_its_own_shape(name: str) -> None:
+    """A view with a node of its own, as any other expanded tensor is."""
+
+    def answers(t: Any) -> list[Any]:
+        x = t.tensor([1.0, 2.0], requires_grad=True)
+        y = EXPANDED[name](t, x)
+        y.retain_grad()
+        (y * y).sum().backward()
+        return [y is x, node(y), y.is_leaf, y._base is x, y._is_view(), y.grad.tolist(), x.grad.tolist()]
+
+    assert answers(sg) == answers(torch)
+
+
+def test_formula_of_what_is_expanded_to_its_own_shape() -> None:
+    x = sg.tensor([1.0, 2.0], requires_grad=True, name="x")
+    y, plain = (x.expand(2) * 3).sum(), (x * 3).sum()
+    assert str(sg.latex(y)) == str(sg.latex(plain))
+    assert [str(sg.autograd.grad(z, x)[0].expr) for z in (y, plain)] == ["3*ones(n)"] * 2
+
+
+def test_nodes_of_incomplete_gammas() -> None:
+    def answers(t: Any) -> list[str]:
+        a, x = t.tensor([1.0, 2.0]), t.tensor([0.5, 3.0], requires_grad=True)
+        made = [t.special.gammainc(a, x), t.special.gammaincc(a, x), t.igamma(a, x), t.igammac(a, x)]
+        return [*map(node, made), *(node(t.autograd.grad(y.sum(), x, create_graph=True)[0]) for y in made)]
+
+    assert answers(sg) == answers(torch)
