@@ -33,7 +33,9 @@ def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace)
     # What was wide stays wide, and what was tall stays tall.
     rising = sorted(letters, key=found.sizes.__getitem__)
     # One more, and steps between them that no padding, window or difference makes.
-    others = dict(zip(rising, itertools.accumulate(itertools.count(7), initial=max(taken, default=0) + 1), strict=False))
+    others = dict(
+        zip(rising, itertools.accumulate(itertools.count(7), initial=max(taken, default=0) + 1), strict=False)
+    )
     if _entries(found, others) > LARGE:
         others = _next_free(rising, found.sizes, taken)
     # One more may not change what was divided and rounded, such as the n // 2 + 1 waves of a real signal; twice does.
