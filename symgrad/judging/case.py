@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from symgrad.check.report import Diagnosis
 from symgrad.errors import ArgumentError, FormulaError, SymgradError
 from symgrad.formula.canonical.simplify import canonical
+from symgrad.formula.reading.people.stars import ENTRIES, PRODUCTS
 from symgrad.formula.reading.people.text import is_numpy
 from symgrad.formula.term import SYMBOL, Term, constant_value, count, postorder
 from symgrad.judging.mistakes import explained, undefined
@@ -73,16 +74,37 @@ def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, 
     checked(of, "of=")
     try:
         about = source(of, args, shapes, scalar=wrt is not None)
-        halves = {name: "symmetric" for name in about.read_by_half() if name not in (assume or {})}
-        about = about.assuming({**halves, **(assume or {})})
+        wrt = _name_of(wrt, about)
+        found = _of_source(given, about, wrt, assume or {})
+        for note, other in _read_otherwise(of, about, shapes, wrt) if not found else ():
+            again = _of_source(given, other, wrt, assume or {})
+            if again:
+                again.notes.append(note)
+                return again
     except RecursionError:
         if not isinstance(of, str):
             raise
         raise too_deep() from None
-    wrt = _name_of(wrt, about)
-    found = _at_best_sizes(given, about, wrt)
+    return found
+
+
+def _of_source(given: Any, about: Source, wrt: Any, assume: dict[str, str]) -> Verdict:
+    """The verdict about one source, under assumptions."""
+    halves = {name: "symmetric" for name in about.read_by_half() if name not in assume}
+    found = _at_best_sizes(given, about.assuming({**halves, **assume}), wrt)
     found.notes += [f"{name} is taken to be symmetric: only one half of it is read." for name in halves]
     return found
+
+
+def _read_otherwise(of: Any, about: Source, shapes: Any, wrt: Any) -> Iterator[tuple[str, Source]]:
+    """The source with what else ``*`` can mean in its text, where that gives another value."""
+    for star, meaning in ((ENTRIES, "entry by entry"), (PRODUCTS, "as the matrix product")) if about.star else ():
+        try:
+            other = source(of, (), shapes, scalar=wrt is not None, star=star)
+        except SymgradError:
+            continue
+        if other.term is not about.term:
+            yield f"* in f is read {meaning}; write @ for the matrix product and .* for the other one.", other
 
 
 def _at_best_sizes(given: Any, about: Source, wrt: Any) -> Verdict:
@@ -115,7 +137,7 @@ def _distance(found: Verdict) -> int:
     """How far off a way to read the sizes of a text is: most where shapes do not fit."""
     if found.theirs is None or found.theirs.shape != found.ours.shape:
         return 2
-    return int(found.diagnosis is None or found.diagnosis.kind == "unknown")
+    return int(_is_unexplained(found))
 
 
 def _judged(given: Any, about: Source, wrt: Any) -> Verdict:
@@ -161,7 +183,7 @@ class Case:
 
     def verdict(self) -> Verdict:
         """The verdict on the first reading that is equal, or on the likeliest one."""
-        ways = readings(self.given, self.symbols, self.ours.shape)
+        ways = readings(self.given, self.symbols, self.ours.shape, self.about.star is not None)
         reads, error = read_first(ways, self.ours.shape, isinstance(self.given, str) and is_numpy(self.given))
         if not reads:
             return self._unread(error)
@@ -172,7 +194,8 @@ class Case:
                 continue
             case = self if read.cut is None else self.cut(read.cut)
             found = case._compared(read.term)
-            if found.verdict == "EQUAL" and read.starred and any(other.numpy for other in reads):
+            unlike = read.starred and self.about.star is None
+            if found.verdict == "EQUAL" and unlike and any(other.numpy for other in reads):
                 return self._starred(next(other for other in reads if other.numpy))
             if found.verdict == "EQUAL":
                 found.formula, found.latex = self._formula()
@@ -181,7 +204,11 @@ class Case:
             results.append((case, found, read.term))
             plain = plain or read.term.shape == case.ours.shape
         case, found, term = results[0]
-        return case._explained(found, term)
+        made = case._explained(found, term)
+        for case, found, term in results[1:] if self.about.star and _is_unexplained(made) else ():
+            other = case._explained(found, term)
+            made = made if _is_unexplained(other) else other
+        return made
 
     def _starred(self, read: Read) -> Verdict:
         """The verdict on a text that is right only where ``*`` is a matrix product, and that NumPy can compute."""
@@ -306,6 +333,10 @@ class Case:
             return text(self.raw, symbols=self.symbols), latex(self.raw)
         except SymgradError as error:
             return f"(not shown: {error})", ""
+
+
+def _is_unexplained(found: Verdict) -> bool:
+    return found.diagnosis is None or found.diagnosis.kind == "unknown"
 
 
 def _first_line(error: Exception | None) -> str:

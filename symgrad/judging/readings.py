@@ -13,6 +13,7 @@ from symgrad.errors import FormulaError, FormulaTooDeep, NameProblem, ShapeError
 from symgrad.formula.reading.misfits import ProductMisfit
 from symgrad.formula.reading.people.clauses import sides
 from symgrad.formula.reading.people.names import stand_ins
+from symgrad.formula.reading.people.stars import ENTRIES, FITTING
 from symgrad.formula.reading.people.tex import Inner, read_latex, read_latex_inner
 from symgrad.formula.reading.people.text import is_numpy, read_matrices, read_numpy, split_definition
 from symgrad.formula.reading.people.tokens import tokenize
@@ -60,8 +61,11 @@ def table_of(symbols: Sequence[Term]) -> dict[str, Term]:
     return {str(s.name): s for s in symbols}
 
 
-def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...]) -> list[Reading]:
-    """Functions that give the term of what a person wrote, with a word on each way of reading it."""
+def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...], open_star: bool = False) -> list[Reading]:
+    """Functions that give the term of what a person wrote, with a word on each way of reading it.
+
+    ``open_star`` says that the text of the function leaves open what ``*`` means, too.
+    """
     table = table_of(symbols)
     if isinstance(given, Term):
         return [Reading("", lambda: Inner(given))]
@@ -75,9 +79,10 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...]) -> lis
     others = [({}, "", False), *((o, n, True) for o, n in _others(_OTHERS_IN_PLAIN, text, table) if not is_numpy(text))]
     for starred in (False, True) if "*" in text and not is_numpy(text) else (False,):
         for options, note, also in others:
-            read = functools.partial(read_matrices, text, table, shape, starred, **options)
+            star = FITTING if starred else ENTRIES
+            read = functools.partial(read_matrices, text, table, shape, star, **options)
             words = "; ".join([n for n in (note, "* and ** are read as those of matrices" * starred) if n])
-            also_starred = also or (inverse and starred)
+            also_starred = also or ((inverse or open_star) and starred)
             ways.append(_in_paper(read, f"{words}." if words else "", also_starred, starred and not inverse))
     if not text.isascii():
         ways.append(Reading("", lambda: Inner(from_unicode(text, table, shape))))

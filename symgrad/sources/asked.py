@@ -13,7 +13,8 @@ from symgrad.formula.printing.names import GREEK, name_latex
 from symgrad.formula.reading.misfits import ProductMisfit
 from symgrad.formula.reading.people.functions import FUNCTIONS
 from symgrad.formula.reading.people.indices import SUMS
-from symgrad.formula.reading.people.text import MODULES, is_latex, position, read_function, tokenize
+from symgrad.formula.reading.people.stars import ENTRIES, PLACE, PRODUCTS
+from symgrad.formula.reading.people.text import MODULES, is_latex, leaves_open, position, read_function, tokenize
 from symgrad.formula.reading.people.tokens import OPERATORS
 from symgrad.formula.reading.people.tokens import tokenize as tokenize_latex
 from symgrad.formula.reading.text import ALIASES
@@ -33,8 +34,11 @@ class Source:
     """A value as a term, the symbols it is a function of, and a name for it.
 
     ``given`` are the size letters that the user stated; the others were chosen here.  ``sizes`` are those of the
-    arguments that the user gave, by letter.
+    arguments that the user gave, by letter.  ``star`` is what ``*`` was taken for between the matrices of a text that
+    does not say so itself (:mod:`symgrad.formula.reading.people.stars`), and else None.
     """
+
+    star: str | None = None
 
     def __init__(
         self,
@@ -61,12 +65,16 @@ class Source:
     def resized(self, sizes: dict[str, Any]) -> Source:
         """The same value with other letters, or numbers, for its sizes."""
         term, *symbols = resized([self.term, *self.symbols], sizes)
-        return Source(term, symbols, self.name, self.reading, self.given)
+        return self._with(Source(term, symbols, self.name, self.reading, self.given))
 
     def assuming(self, structures: dict[str, str]) -> Source:
         """The same value of symbols that have a structure, such as ``{"W": "symmetric"}``."""
         term, symbols = assuming(self.term, self.symbols, structures)
-        return Source(term, symbols, self.name, self.reading, self.given, self.sizes)
+        return self._with(Source(term, symbols, self.name, self.reading, self.given, self.sizes))
+
+    def _with(self, other: Source) -> Source:
+        other.star = self.star
+        return other
 
     def read_by_half(self) -> list[str]:
         """The matrices of which only one triangle is read (by ``eigvalsh``): they stand for symmetric ones."""
@@ -111,11 +119,11 @@ def assuming(term: Term, symbols: Sequence[Term], structures: dict[str, str]) ->
     return term, [made.get(s, s) for s in symbols]
 
 
-def source(of: Any, args: Sequence[Any] = (), shapes: Any = None, scalar: bool = False) -> Source:
+def source(of: Any, args: Sequence[Any] = (), shapes: Any = None, scalar: bool = False, star: str = PLACE) -> Source:
     """The term of a function (run on ``args``), of a recorded tensor, of a term, or of a text.
 
     ``shapes`` states the shapes of a text's or function's arguments; those that are missing are found by trying.
-    ``scalar`` asks for shapes that give a number.
+    ``scalar`` asks for shapes that give a number; ``star`` says what ``*`` means in a text that leaves it open.
     """
     known = parse_shapes(shapes) if isinstance(shapes, str) else {k: tuple(v) for k, v in (shapes or {}).items()}
     if isinstance(of, Recorded):
@@ -124,7 +132,7 @@ def source(of: Any, args: Sequence[Any] = (), shapes: Any = None, scalar: bool =
     if isinstance(of, Term):
         return Source(of, symbols(of), "f")
     if isinstance(of, str):
-        return _of_text(of, known, scalar)
+        return _of_plain_text(of, known, scalar, star) if leaves_open(of) else _of_text(of, known, scalar, star)
     if not callable(of):
         raise ArgumentError(f"of= is a function, a tensor or a text, not {type(of).__name__}.")
     reading, term = run_on(of, tuple(args)) if args else run_on_examples(of, known, scalar)
@@ -221,7 +229,7 @@ def _summed_letters(words: list[str]) -> set[str]:
     return found
 
 
-def _of_text(text: str, known: Shapes, scalar: bool) -> Source:
+def _of_text(text: str, known: Shapes, scalar: bool, star: str) -> Source:
     sizes = {s for shape in known.values() for s in shape}
     names = list(dict.fromkeys([*(n for n in names_in(text) if n not in sizes or n in known), *known]))
     made = [n for n in hints.sizes(text, names) if n not in known]
@@ -231,7 +239,7 @@ def _of_text(text: str, known: Shapes, scalar: bool) -> Source:
 
     def attempt(shapes: Shapes) -> tuple[bool, Reached]:
         try:
-            term = read_function(text, shapes)
+            term = read_function(text, shapes, star)
         except (ShapeError, ProductMisfit) as error:
             return False, reached(position(error), error)
         except NameProblem as error:
@@ -242,8 +250,21 @@ def _of_text(text: str, known: Shapes, scalar: bool) -> Source:
         return not scalar or term.shape == (), Reached(math.inf if term.shape == () else 1e9 - len(term.shape))
 
     shapes = infer_shapes([*names, *known], attempt, known, hints.ranks(text)) if unknown else known
-    term = read_function(text, shapes)
-    return Source(term, [symbol(n, shapes[n]) for n in names], "f", given=sizes)
+    return Source(read_function(text, shapes, star), [symbol(n, shapes[n]) for n in names], "f", given=sizes)
+
+
+def _of_plain_text(text: str, known: Shapes, scalar: bool, star: str) -> Source:
+    """The value of a text with ``*``: as its place says, or where no shapes fit then as one that fits."""
+    refusal: Exception | None = None
+    for meaning in (star, *((ENTRIES, PRODUCTS) if star == PLACE else ())):
+        try:
+            found = _of_text(text, known, scalar, meaning)
+        except (ShapeError, ProductMisfit) as error:
+            refusal = refusal or error
+            continue
+        found.star = meaning
+        return found
+    raise refusal  # type: ignore[misc]
 
 
 __all__ = ["Source", "is_latex", "names_in", "read_function", "source"]

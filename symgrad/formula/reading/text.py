@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -186,6 +186,9 @@ _FOLDED = ("maximum", "minimum", "logical_and", "logical_or")
 class _Reader:
     """Operator precedence over tokens; one Python frame pair per level of nesting."""
 
+    infixes = _INFIX
+    powers: ClassVar[dict[str, Callable[[Any, Any], Any]]] = {"**": lambda base, exponent: power(base, exponent)}
+
     def __init__(self, tokens: Tokens, table: dict[str, Term]):
         self.tokens = tokens
         self.table = table
@@ -196,13 +199,13 @@ class _Reader:
         tokens.deeper()
         left = self.prefix()
         while True:
-            sign = tokens.peek() if tokens.kind == "sign" else ""
-            if sign == "**" and level <= _POWER:
+            sign = self.operator()
+            if sign in self.powers and level <= _POWER:
                 tokens.take()
-                left = power(left, self.expression(_UNARY))
-            elif sign in _INFIX and _INFIX[sign][0] >= level:
+                left = self.powers[sign](left, self.expression(_UNARY))
+            elif sign in self.infixes and self.infixes[sign][0] >= level:
                 tokens.take()
-                left = self.infix(sign, left, self.expression(_INFIX[sign][0] + 1))
+                left = self.infix(sign, left, self.expression(self.infixes[sign][0] + 1))
             elif sign == ".":
                 left = self.attribute(left)
             elif sign == "[":
@@ -215,9 +218,13 @@ class _Reader:
                 tokens.depth -= 1
                 return left
 
+    def operator(self) -> str:
+        """The sign that comes next, if it is one; empty for other tokens."""
+        return self.tokens.peek() if self.tokens.kind == "sign" else ""
+
     def infix(self, sign: str, left: Any, right: Any) -> Any:
         """The value of an operator between two operands."""
-        return _INFIX[sign][1](left, right)
+        return self.infixes[sign][1](left, right)
 
     def attribute(self, left: Any) -> Any:
         """What stands after a dot: the transpose is the one attribute of printed formulas."""

@@ -62,8 +62,10 @@ class Products(_TexReader):
                 out = self.crossed(out, right) if sign == r"\otimes" else self.times(transposed(out), right)
             elif sign in (r"\entry", r"\ratio"):
                 out = self.entrywise(lookup("mul" if sign == r"\entry" else "div"), out, right)
+            elif sign in (r"\star", r"\pair", r"\firm"):
+                out = self.starred(out, right, sign)
             else:
-                out = self.starred(out, right) if sign == r"\star" else self.times(out, right)
+                out = self.times(out, right)
         return self.implied_sum(out)
 
     def implied_sum(self, product: Any) -> Any:
@@ -135,10 +137,11 @@ class Products(_TexReader):
         except (FormulaError, ShapeError) as error:
             raise self.tokens.error(f"this product does not fit: {said(error)}", ProductMisfit) from None
 
-    def starred(self, a: Any, b: Any) -> Any:
-        """What ``*`` means in plain text: the matrix product, or entry by entry where the shapes allow only that."""
+    def starred(self, a: Any, b: Any, sign: str) -> Any:
+        """What ``*`` means in plain text: the matrix product, or entry by entry where that is meant or fits alone."""
         alike = isinstance(a, Value) and isinstance(b, Value) and a.kind == b.kind and a.kind in ("v", "r", "m")
-        if alike and (a.kind != "m" or a.term.shape[1] != b.term.shape[0]):
+        unfit = alike and sign == r"\star" and a.kind == "m" and a.term.shape[1] != b.term.shape[0]
+        if alike and (sign == r"\pair" or a.kind != "m" or unfit):
             return self.entrywise(lookup("mul"), a, b)
         return self.times(a, b)
 
@@ -164,7 +167,7 @@ def _negative(x: Term) -> Any:
     return op("mul", -1, x) if x.dtype is not None and x.dtype.kind == "b" else op("neg", x)
 
 
-_BETWEEN = (r"\cdot", r"\times", r"\star", r"\entry", r"\ratio", r"\otimes")
+_BETWEEN = (r"\cdot", r"\times", r"\star", r"\pair", r"\firm", r"\entry", r"\ratio", r"\otimes")
 _RELATIONS = ("=", r"\ne", "<", r"\le", ">", r"\ge")
 _ENDS = (
     ")", "}", "]", "&", ",", ";", ".", "", r"\\", "+", "-", r"\odot", r"\oslash", r"\wedge", r"\vee", ":", *_RELATIONS,

@@ -1,9 +1,9 @@
 """The reader of formulas as people type them without LaTeX: NumPy's notation, or that of matrices on paper.
 
-Two readings of one text.  :func:`read_numpy` is NumPy's: ``*`` is entry by entry, ``@`` the matrix product; only where
-the shapes fit no other way does ``*`` mean the matrix product.  :func:`read_matrices` is that of mathematics (and of
-MATLAB): vectors are columns, ``*`` is the matrix product, ``.*`` entry by entry, ``A'`` and ``A^T`` are transposes, and
-the ``*`` may be left out.  Nothing of the text is evaluated as code.
+Two readings of one text.  :func:`read_numpy` is NumPy's: vectors have one axis, and ``@`` is the matrix product.
+:func:`read_matrices` is that of mathematics (and of MATLAB): vectors are columns, ``.*`` is entry by entry, ``A'`` and
+``A^T`` are transposes, and the ``*`` may be left out.  What ``*`` means in either is the business of
+:mod:`symgrad.formula.reading.people.stars`.  Nothing of the text is evaluated as code.
 """
 
 from __future__ import annotations
@@ -17,6 +17,17 @@ from symgrad.formula.printing.names import name_latex
 from symgrad.formula.reading.misfits import ProductMisfit, said
 from symgrad.formula.reading.people.clauses import cut, main_piece
 from symgrad.formula.reading.people.functions import ATTRIBUTES, ENTRYWISE, FUNCTIONS, function, joined
+from symgrad.formula.reading.people.stars import (
+    ENTRIES,
+    ENTRY,
+    FIT,
+    FITTING,
+    INFIXES,
+    PLACE,
+    POWERS,
+    PRODUCT,
+    marked,
+)
 from symgrad.formula.reading.people.tex import read_latex, read_tokens
 from symgrad.formula.reading.people.tokens import OPERATORS, PeopleTokens, bars, braced, primes
 from symgrad.formula.reading.text import ALIASES, _Reader, symbol_table
@@ -102,14 +113,15 @@ def split_definition(text: str) -> str:
 # ---------------------------------------------------------------------------------------------- NumPy's notation
 
 
-def read_numpy(text: str, symbols: Mapping[str, Any] | Iterable[Term]) -> Term:
-    """The term of a text in NumPy's notation.
+def read_numpy(text: str, symbols: Mapping[str, Any] | Iterable[Term], star: str = ENTRIES) -> Term:
+    """The term of a text in NumPy's notation; ``star`` says what ``*`` means between matrices.
 
     >>> read_numpy("2*A.T @ (A@x - b)", {"A": ("m", "n"), "x": ("n",), "b": ("m",)}).shape
     ('n',)
     """
     table = dict(symbol_table(symbols))
     tokens = tokenize(as_line(text), table)
+    tokens.items = marked(tokens.items, star)
     tokens.items = [(kind, _SIGNS.get(found, found), place) for kind, found, place in tokens.items]
     main, definitions = statements(tokens, table)
     for name, items in definitions:
@@ -162,6 +174,14 @@ def statements(tokens: PeopleTokens, table: Container[str] = ()) -> tuple[Items,
 
 class NumpyReader(_Reader):
     """The strict reader with the functions and methods of NumPy, SciPy and torch."""
+
+    infixes = _Reader.infixes | INFIXES
+    powers = _Reader.powers | POWERS
+
+    def operator(self) -> str:
+        """The sign that comes next, with what it means where that is known."""
+        kind = self.tokens.kind
+        return f"{kind} {self.tokens.peek()}" if kind in (PRODUCT, ENTRY) else super().operator()
 
     def infix(self, sign: str, left: Any, right: Any) -> Any:
         """The value of an operator, with its place in errors."""
@@ -253,29 +273,32 @@ def read_matrices(
     text: str,
     symbols: Mapping[str, Any] | Iterable[Term],
     shape: tuple[Any, ...] | None = None,
-    starred: bool = True,
+    star: str = FITTING,
     **readings: Any,
 ) -> Term:
     """The term of a text in the notation of mathematics, where vectors are columns.
 
-    ``starred`` says that ``*`` is the matrix product, which it never is beside the ``@`` or ``np.`` of NumPy.
+    ``star`` says what ``*`` means between matrices; beside the ``@`` or ``np.`` of NumPy it is entry by entry.
 
     >>> read_matrices("2 A'(Ax - b)", {"A": ("m", "n"), "x": ("n",), "b": ("m",)}).shape
     ('n',)
     """
     table = symbol_table(symbols)
-    tokens = _translated(tokenize(as_line(text), table), table, starred and not is_numpy(text))
+    tokens = tokenize(as_line(text), table)
+    tokens.items = marked(tokens.items, ENTRIES if is_numpy(text) else star)
+    tokens = _translated(tokens, table)
     return read_tokens(tokens, table, shape, **readings)
 
 
+_STARS = {PRODUCT: r"\firm", FIT: r"\star", ENTRY: r"\pair", "sign": r"\entry"}
 _PAPER = {
-    "*": r"\star", "·": r"\cdot", "@": r"\cdot", ".*": r"\entry", "⊙": r"\odot", "./": r"\ratio", "−": "-", "′": "'",
+    "·": r"\cdot", "@": r"\cdot", ".*": r"\entry", "⊙": r"\odot", "./": r"\ratio", "−": "-", "′": "'",
     "⋅": r"\cdot", "×": r"\times", "∘": r"\odot", "‖": r"\|",
     "<=": r"\le", ">=": r"\ge", "!=": r"\ne", "==": "=", "&": r"\wedge", "√": r"\sqrt",
 }  # fmt: skip
 
 
-def _translated(tokens: PeopleTokens, table: dict[str, Term], starred: bool) -> PeopleTokens:
+def _translated(tokens: PeopleTokens, table: dict[str, Term]) -> PeopleTokens:
     """Plain tokens in the notation of the reader of LaTeX."""
     out: list[tuple[str, str, int]] = []
     items = tokens.items
@@ -296,10 +319,9 @@ def _translated(tokens: PeopleTokens, table: dict[str, Term], starred: bool) -> 
         elif text == "*" and [i[1] for i in out[-1:]] == ["^"]:
             out.append(("char", r"\ast", place))
         elif text in ("**", "^", ".^"):
-            entrywise = text == ".^" or (text == "**" and not starred)
-            k = _exponent(items, k, out, place, starred, entrywise)
-        elif text == "*" and not starred:
-            out.append(("char", r"\entry", place))
+            k = _exponent(items, k, out, place, text == ".^" or kind == ENTRY or (text, kind) == ("**", "sign"))
+        elif text == "*":
+            out.append(("char", _STARS[kind], place))
         elif kind == "name" and text[0] in "THt" and [i[1] for i in out[-1:]] == ["^"] and text not in table:
             out.append(("char", text[0], place))  # ``A^TA``: the transpose, and what follows it
             out += _name(text[1:], place + 1, following, table) if len(text) > 1 else []
@@ -323,7 +345,7 @@ def _script(text: str, place: int) -> list[tuple[str, str, int]]:
     return [("number" if p.isdigit() else "char", r"\top" if p == "T" else p, place) for p in parts]
 
 
-def _exponent(items: list[Any], k: int, out: list[Any], place: int, starred: bool, entrywise: bool) -> int:
+def _exponent(items: list[Any], k: int, out: list[Any], place: int, entrywise: bool) -> int:
     """A power: its bracket becomes the braces of LaTeX."""
     out.append(("char", "^", place))
     if k < len(items) and items[k][1] == "(":
@@ -331,7 +353,7 @@ def _exponent(items: list[Any], k: int, out: list[Any], place: int, starred: boo
         for j in range(k, len(items)):
             depth += (items[j][1] == "(") - (items[j][1] == ")")
             if not depth:
-                inside = _translated(PeopleTokens("", items[k + 1 : j]), {}, starred).items
+                inside = _translated(PeopleTokens("", items[k + 1 : j]), {}).items
                 mark = [("char", r"\odot", place)] if entrywise else []
                 out += [("char", "{", place), *mark, *inside, ("char", "}", place)]
                 return j + 1
@@ -394,7 +416,15 @@ def _is_function(text: str, following: str) -> bool:
 
 def is_numpy(text: str) -> bool:
     """Whether a text says that it is in NumPy's notation, where ``*`` is never the matrix product."""
-    return "@" in text or re.search(r"\b(np|numpy|jnp|torch)\.", text) is not None
+    return _OF_NUMPY.search(text) is not None
+
+
+_OF_NUMPY = re.compile(r"@|\b(np|numpy|jnp|torch)\.|\b(axis|dim|keepdims?)\s*=|\[\s*:|\bNone\b|\bnewaxis\b")
+
+
+def leaves_open(text: str) -> bool:
+    """Whether a text leaves open what ``*`` means between matrices."""
+    return "*" in text and not is_numpy(text) and not is_latex(text)
 
 
 def is_latex(text: str) -> bool:
@@ -408,15 +438,16 @@ def position(error: Exception) -> float:
     return float(found[1]) if found else 0.0
 
 
-def read_function(text: str, shapes: Mapping[str, Any]) -> Term:
-    """The term of a function given as text."""
+def read_function(text: str, shapes: Mapping[str, Any], star: str = PLACE) -> Term:
+    """The term of a function given as text; ``star`` is for texts that leave open what ``*`` means."""
     if is_latex(text):
         return read_latex(text, shapes)
+    star = ENTRIES if is_numpy(text) else star
     try:
-        return read_numpy(text, shapes)
+        return read_numpy(text, shapes, star)
     except (FormulaError, NameProblem) as error:
         try:
-            return read_matrices(text, shapes)
+            return read_matrices(text, shapes, star=star)
         except (FormulaError, NameProblem) as other:
             misfits = [e for e in (error, other) if isinstance(e, ProductMisfit)]
             raise max(misfits or (error, other), key=position) from None
