@@ -126,6 +126,8 @@ def _substituted(structure: Any, leaf: Any) -> Any:
     """A structure with another one at every leaf."""
     if structure == containers.LEAF:
         return leaf
+    if isinstance(structure, containers.Setting):
+        return structure
     kind, keys, parts = structure
     return (kind, keys, tuple(_substituted(p, leaf) for p in parts))
 

@@ -367,6 +367,7 @@ def targets_of(made: Trace, argnums: int | Sequence[int]) -> list[Input]:
 def target_structure(made: Trace, argnums: int | Sequence[int]) -> Any:
     """How the derivatives are nested: as the argument, or a tuple of such."""
     if isinstance(argnums, int):
-        return made.arguments[argnums][1]
+        return containers.without_settings(made.arguments[argnums][1])
     numbers = tuple(argnums)
-    return ("tuple", tuple(range(len(numbers))), tuple(made.arguments[k][1] for k in numbers))
+    parts = (containers.without_settings(made.arguments[k][1]) for k in numbers)
+    return ("tuple", tuple(range(len(numbers))), tuple(parts))

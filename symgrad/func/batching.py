@@ -6,6 +6,7 @@ differentiated and shown as a formula; it costs as many runs as there are exampl
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -186,9 +187,15 @@ def _spread(dims: Any, structure: Any) -> list[Any] | None:
     """One entry per leaf of the structure; None where ``dims`` are nested otherwise."""
     if structure == containers.LEAF:
         return None if isinstance(dims, (tuple, list, dict)) else [dims]
+    if isinstance(structure, containers.Setting):
+        return []
     kind, keys, parts = structure
     rows = [dims] * len(parts)
-    if isinstance(dims, (tuple, list, dict)):
+    if dataclasses.is_dataclass(dims):
+        if type(dims) is not kind:
+            return None
+        rows = [getattr(dims, key) for key in keys]
+    elif isinstance(dims, (tuple, list, dict)):
         other_kind, other_keys, _ = containers.flatten(dims)[1]
         if other_kind != kind or set(other_keys) != set(keys):
             return None

@@ -147,7 +147,7 @@ class Bound:
 
     def nested(self, leaves: Iterator[Any]) -> Any:
         """Derivatives in the structure of the arguments."""
-        parts = tuple(containers.unflatten(structure, leaves) for structure in self.structures)
+        parts = tuple(containers.unflatten(containers.without_settings(s), leaves) for s in self.structures)
         return parts[0] if self.single else parts
 
     def outer(self, outs: Sequence[Any]) -> bool:

@@ -99,8 +99,10 @@ def _scalar(out: Any) -> Any:
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The function that gives the gradient of a scalar function by its arguments ``argnums``.
 
-    The gradient has the structure, shapes and dtypes of the argument (a tuple for several).  With ``has_aux`` the
-    function gives ``(output, aux)`` and the gradient function ``(gradient, aux)``.  Nesting gives higher derivatives.
+    The gradient has the structure, shapes and dtypes of the argument (a tuple for several): a number or an array, or
+    tuples, lists, dicts and dataclasses of them.  Fields of a dataclass that are strings, flags, functions or whole
+    numbers declared ``int`` are settings, and None in the gradient.  With ``has_aux`` the function gives
+    ``(output, aux)`` and the gradient function ``(gradient, aux)``.  Nesting gives higher derivatives.
 
     >>> import symgrad as sg
     >>> sg.func.grad(sg.func.grad(lambda x: x**3))(2.0)
@@ -368,7 +370,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         seeds, given = containers.flatten(cotangents[0] if len(cotangents) == 1 else cotangents)
         if not cotangents and len(leaves) == 1 and shape_of(leaves[0]) == ():
             seeds, given = [np.ones((), leaves[0].dtype)[()]], structure
-        if given != structure:
+        if containers.without_settings(given) != containers.without_settings(structure):
             raise ArgumentError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
                 f"function. cotangents: {containers.shown(given)}, primal output: {containers.shown(structure)}"
@@ -415,7 +417,7 @@ def jvp(
         )
     values, structure = containers.flatten(primals)
     moves, given = containers.flatten(tangents)
-    if given != structure:
+    if containers.without_settings(given) != containers.without_settings(structure):
         raise ArgumentError(
             f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a "
             f"tuple of 3 tensors, tangents also must be. Got primals with structure {containers.shown(structure)} and "
@@ -481,7 +483,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     def push(*tangents: Any) -> Any:
         moves, given = containers.flatten(tangents)
         wanted = ("tuple", tuple(range(len(bound.structures))), tuple(bound.structures))
-        if given != wanted:
+        if containers.without_settings(given) != containers.without_settings(wanted):
             raise ArgumentError(
                 f"Expected the tangents {containers.shown(given)} to have the same argspec as the primals "
                 f"{containers.shown(wanted)}"

@@ -1,11 +1,13 @@
-"""Nested tuples, lists and dicts of values: flattened to a list of leaves and built again.
+"""Nested tuples, lists, dicts and dataclasses of values: flattened to a list of leaves and built again.
 
-A structure is plain hashable data: ``"*"`` for a leaf, else ``(kind, keys, children)``, where named tuples and ordered
-dicts have their class as kind.
+A structure is plain hashable data: ``"*"`` for a leaf, else ``(kind, keys, children)``, where named tuples, ordered
+dicts and dataclasses have their class as kind.  The fields of a dataclass that are settings rather than values (names,
+flags, functions, numbers of layers) are parts of its structure.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -29,28 +31,83 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
         fields = getattr(tree, "_fields", None)
         kind = type(tree) if fields else "list" if isinstance(tree, list) else "tuple"
         keys, children = fields or tuple(range(len(tree))), list(tree)
+    elif dataclasses.is_dataclass(tree) and not isinstance(tree, type) and not hasattr(tree, "dtype"):
+        kind, keys = type(tree), tuple(field.name for field in dataclasses.fields(tree))
+        children = [_setting(field, getattr(tree, field.name)) for field in dataclasses.fields(tree)]
     else:
         return [tree], LEAF
     leaves: list[Any] = []
     parts = []
     for child in children:
+        if isinstance(child, Setting):
+            parts.append(child)
+            continue
         below, structure = flatten(child)
         leaves += below
         parts.append(structure)
     return leaves, (kind, keys, tuple(parts))
 
 
+class Setting:
+    """A field of a dataclass that no derivative is taken by."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Setting) and (self.value is other.value or bool(self.value == other.value))
+
+    def __hash__(self) -> int:
+        try:
+            return hash(self.value)
+        except TypeError:  # equal things have equal classes
+            return hash(type(self.value))
+
+
+def _setting(field: Any, value: Any) -> Any:
+    """A field by what its class says of it: whole numbers that are declared so count something."""
+    declared = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", "")
+    if isinstance(value, (str, bool, bytes, type(None))) or (isinstance(value, int) and declared == "int"):
+        return Setting(value)
+    nested = isinstance(value, (dict, tuple, list)) or dataclasses.is_dataclass(value)
+    return value if nested or isinstance(value, (int, float, complex)) or hasattr(value, "dtype") else Setting(value)
+
+
+def without_settings(structure: Structure) -> Structure:
+    """The structure of derivatives: None stands in place of settings."""
+    if structure == LEAF:
+        return LEAF
+    if isinstance(structure, Setting):
+        return Setting(None)
+    kind, keys, parts = structure
+    return kind, keys, tuple(map(without_settings, parts))
+
+
 def unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
     """The tree of a structure, with leaves taken from an iterator."""
     if structure == LEAF:
         return next(leaves)
+    if isinstance(structure, Setting):
+        return structure.value
     kind, keys, parts = structure
     children = [unflatten(part, leaves) for part in parts]
     if kind == "dict" or kind is OrderedDict:
         return (dict if kind == "dict" else OrderedDict)(zip(keys, children, strict=True))
+    if dataclasses.is_dataclass(kind):
+        return _filled(kind, keys, children)
     if isinstance(kind, type):
         return kind(*children)
     return children if kind == "list" else tuple(children)
+
+
+def _filled(kind: Any, keys: tuple[str, ...], children: list[Any]) -> Any:
+    """A dataclass of these fields; nothing that its constructor does or asks for is done to other values."""
+    made = object.__new__(kind)
+    for key, child in zip(keys, children, strict=True):
+        object.__setattr__(made, key, child)  # also of a frozen one
+    return made
 
 
 def paths(structure: Structure, stem: str) -> list[str]:
@@ -61,6 +118,8 @@ def paths(structure: Structure, stem: str) -> list[str]:
     """
     if structure == LEAF:
         return [stem]
+    if isinstance(structure, Setting):
+        return []
     _, keys, parts = structure
     return [name for key, part in zip(keys, parts, strict=True) for name in paths(part, f"{stem}_{key}")]
 
