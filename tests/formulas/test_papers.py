@@ -183,3 +183,17 @@ def test_powers_of_distances_are_powers_of_sums_of_squares(power, text):
     read = from_latex(found.latex(), symbols(found.term), shape=found.term.shape)
     want = sg.func.grad(f)(*map(sg.tensor, args)).numpy()
     np.testing.assert_allclose(evaluate(read, {"X": args[0], "Y": args[1]}), want, rtol=1e-9)
+
+
+def test_what_is_as_short_as_a_name_gets_none():
+    """t/2 stays, at any number of places, and softmax(z) has a name where it stands three times."""
+
+    def midpoint(x, W, t):
+        return ((x + t * sg.tanh(W @ (x + t / 2 * sg.tanh(W @ x)))) ** 2).sum() / 2
+
+    text = sg.latex(midpoint, (3,), (3, 3), 0.1, wrt="t")
+    assert r"\frac{t}{2} W u_{1}" in text
+    assert r"u_{1} &= \tanh\left(W x\right)" in text
+    expected = sg.latex(lambda z, c: c @ sg.softmax(z, 0), (4,), (4,), wrt=("z", "z"))
+    assert r"t_{1} &= \operatorname{softmax}\left(z\right)" in expected
+    assert expected.count("softmax") == 1

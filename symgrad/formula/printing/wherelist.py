@@ -8,14 +8,14 @@ SymPy and LaTeX printers then show on their own.  Linear in the number of distin
 from __future__ import annotations
 
 import collections
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from symgrad.formula.canonical.budget import exceeds
 from symgrad.formula.printing.naming import Names, named_parts
-from symgrad.formula.term import SYMBOL, Term, make, postorder
+from symgrad.formula.term import NUMBER, SYMBOL, Term, make, postorder
 
 CANONICAL_BUDGET = 3_000
 """Distinct parts up to which a formula is brought to canonical form before it is shown."""
@@ -37,6 +37,19 @@ def canonical_or_raw(term: Term) -> Term:
 
 _THIN = frozenset({"squeeze", "unsqueeze"})
 """What only adds or takes axes of size 1 gets no name, which would not tell them; its argument gets one."""
+
+
+def _is_short(t: Term, named: Container[Term]) -> bool:
+    """Whether a part is a symbol with a number, as short as a name: 2a, n², x/2, 1 - e."""
+    if t.op.name == "neg":
+        t = t.args[0]
+    kinds = sorted(0 if a.op is NUMBER else 1 if a in named or not a.args else 2 for a in t.args)
+    return bool(t.op.entrywise) and kinds == [0, 1]
+
+
+def _is_call(t: Term) -> bool:
+    """Whether an op prints as a function with a name."""
+    return t.op.kind not in ("elementwise", "multilinear")
 
 
 class Statements:
@@ -71,7 +84,8 @@ class Statements:
             deep, large = 0, 1
             for a in t.args:
                 deep, large = max(deep, depth[a] + 1), large + size[a]
-            shared = uses[t] >= shared_from and large > 2
+            shared = uses[t] >= shared_from and (large > 2 or (large == 2 and uses[t] > 2 and _is_call(t)))
+            shared = shared and not _is_short(t, self.named)
             whole = t.op.name not in _THIN and (shared or deep >= STATEMENT_DEPTH or large >= largest)
             if t is self.root or (t.args and whole):
                 self.named[t] = self.names.last() if t is self.root else self.names.next()
