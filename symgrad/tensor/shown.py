@@ -65,6 +65,19 @@ class Shown(Facts):
 
         return evalf(self, n)
 
+    def verify(self, digits: int = 30) -> Any:
+        """Whether the numbers are those of the formula, and by how many ulps they differ: :func:`symgrad.verify`.
+
+        >>> import symgrad as sg
+        >>> x = sg.tensor(2.0, requires_grad=True)
+        >>> y = sg.exp(x) / 3
+        >>> y.verify().ok
+        True
+        """
+        from symgrad.explaining import verify
+
+        return verify(self, digits)
+
     @property
     def valid_when(self) -> Any:
         """The conditions under which the formula holds: branches taken, indices chosen, and kinks of derivatives.

@@ -85,11 +85,18 @@ class Autopsy:
     """What is found out about one nan, which a pass from ``roots`` ``found``.
 
     ``birth`` is where it begins, ``slope`` the derivative of the whole program there, ``limit`` what that tends to,
-    ``rewrite`` a spelling without the nan; None where they are not known.
+    ``rewrite`` a spelling without the nan; None where they are not known.  ``names`` of leaves go by identity.
     """
 
-    def __init__(self, roots: Sequence[tuple[Any, Any]], infinite: dict[Any, list[Infinite]], found: Infinite):
+    def __init__(
+        self,
+        roots: Sequence[tuple[Any, Any]],
+        infinite: dict[Any, list[Infinite]],
+        found: Infinite,
+        names: dict[int, str] | None = None,
+    ):
         self.roots = roots
+        self.names = names
         self.reading, self.values, self.images = self._read()
         self.birth = self._before(self._followed(infinite, found))
         self.slope: Any = None
@@ -109,7 +116,7 @@ class Autopsy:
         """The program as terms with its values; nothing where it is too large or its constants are gone."""
         roots = [root for root, _ in self.roots]
         try:
-            reading = Reading(roots, letters={})
+            reading = Reading(roots, self.names, letters={})
             values = {}
             for name, leaf in reading.sources.items():
                 alive = leaf if isinstance(leaf, Recorded) else leaf.ref()

@@ -6,6 +6,8 @@ from typing import Any
 
 from symgrad.errors import ArgumentError, AutogradError, FormulaError
 from symgrad.formula.digits import evalf as evaluated
+from symgrad.formula.digits import in_mpmath
+from symgrad.formula.term import SYMBOL
 from symgrad.tape.formulas.origin import origin_of
 from symgrad.tape.formulas.reading import read
 from symgrad.tape.memory.versions import renewed
@@ -14,8 +16,24 @@ from symgrad.tape.record import Recorded
 
 def evalf(tensor: Any, n: int) -> Any:
     """The value of a tensor to ``n`` digits, see :meth:`symgrad.Tensor.evalf`."""
+    return evaluated(*_asked(tensor, "evalf", n), n)
+
+
+def exact(tensor: Any, n: int) -> Any:
+    """The same in mpmath's numbers, whose exponents have no bounds: an object array, or one number."""
+    term, values, sizes = _asked(tensor, "verify", n)
+    if term.op is SYMBOL:
+        raise FormulaError(
+            "verify: this tensor has no formula but itself: it is a leaf, or it was changed in place since it was "
+            "computed. Ask about a result, or about x.grad right after backward."
+        )
+    return in_mpmath(term, values, sizes, n)
+
+
+def _asked(tensor: Any, who: str, n: int) -> tuple[Any, dict[str, Any], dict[str, int]]:
+    """The formula of a tensor, the values of its symbols, and the sizes of its letters."""
     if not isinstance(n, int) or n < 1:
-        raise ArgumentError(f"evalf({n!r}): the number of digits is a whole number of at least 1.")
+        raise ArgumentError(f"{who}({n!r}): the number of digits is a whole number of at least 1.")
     reading, term = read(tensor)
     origin = origin_of(tensor)
     since = (
@@ -26,10 +44,10 @@ def evalf(tensor: Any, n: int) -> Any:
         values[name] = _value(name, leaf)
         if since and renewed(leaf if isinstance(leaf, Recorded) else leaf.ref(), since):
             raise AutogradError(
-                f"evalf: {name} was changed after it was used, so the value cannot be computed again. Ask before the "
+                f"{who}: {name} was changed after it was used, so the value cannot be computed again. Ask before the "
                 "change, or run the program again."
             )
-    return evaluated(term, values, {letter: size for size, letter in reading.letters.items()}, n)
+    return term, values, {letter: size for size, letter in reading.letters.items()}
 
 
 def _value(name: str, leaf: Any) -> Any:

@@ -1,0 +1,208 @@
+"""How exact a number is: rounding errors put in at random, many times, and condition numbers.
+
+Every operation is run again with its result changed by about as much as rounding changes it; operations that add up
+many entries have their operands changed as well, which is how far a stable algorithm for them may be off.  The spread
+of what comes out is the error bar.  (Monte Carlo arithmetic: D. S. Parker, UCLA CSD-970002, 1997; the model of
+backward-stable operations: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM 2002, ch. 1, 3.)
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ArgumentError
+from symgrad.explaining.answer import at_text, number_text
+from symgrad.explaining.replay import Replay, passes_of, swept
+from symgrad.explaining.scene import largest, leaf_name
+from symgrad.tape.formulas.origin import origin_of
+from symgrad.tape.graph import Node
+from symgrad.tape.record import Recorded
+
+_WIDE = 4.0
+"""An error bar in standard deviations: the errors are those of few operations, whose tails are not a Gaussian's."""
+_SMALL = 1e-7
+"""The relative change of the leaves that gives the condition number; of float32 the root of its precision."""
+
+
+class ErrorBars:
+    """A value with the error bar of every entry; what :func:`symgrad.errorbars` gives.
+
+    ``of``         what the value is called
+    ``value``      the array
+    ``bars``       the error that rounding may have brought, in the same units
+    ``ulps``       the same in units in the last place of each entry
+    ``digits``     decimal digits of each entry that are right
+    ``condition``  by how much relative changes of the leaves are multiplied on their way to the value (norms)
+    """
+
+    def __init__(self, of: str, value: Any, bars: Any, condition: float):
+        self.of = of
+        self.value = np.asarray(value)
+        self.bars = np.asarray(bars)
+        self.condition = condition
+
+    @property
+    def ulps(self) -> Any:
+        """The bars in units in the last place."""
+        with np.errstate(all="ignore"):
+            return self.bars / ulp(self.value)
+
+    @property
+    def digits(self) -> Any:
+        """Decimal digits that are right."""
+        with np.errstate(all="ignore"):
+            relative = self.bars / np.abs(self.value)
+            most = -math.log10(np.finfo(self.value.dtype).eps / 2)
+            found = np.where(self.bars == 0, most, np.where(self.value == 0, 0.0, -np.log10(relative)))
+        return np.clip(np.nan_to_num(found), 0.0, most)
+
+    @property
+    def worst(self) -> tuple[int, ...]:
+        """The entry with the fewest right digits."""
+        return largest(-self.digits) if self.digits.ndim else ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON knows it; numbers that are not finite are texts."""
+        return {
+            "of": self.of,
+            "bars": _listed(self.bars),
+            "ulps": _listed(self.ulps),
+            "digits": _listed(self.digits),
+            "worst": list(self.worst),
+            "condition": self.condition if math.isfinite(self.condition) else repr(self.condition),
+        }
+
+    def __str__(self) -> str:
+        if not self.value.size:
+            return f"{self.of} has no entries."
+        at = self.worst
+        low, high = float(np.min(self.digits)), float(np.max(self.digits))
+        digits = f"{low:.1f}" if self.value.size == 1 or high - low < 0.1 else f"{low:.1f} to {high:.1f}"
+        shown = f"{number_text(self.value[at])} ± {float(self.bars[at]):.2g}"
+        name = f"{self.of}{at_text(at)}"
+        return (
+            f"{self.of} has {digits} right decimal digits of {_most(self.value.dtype):.1f}.\n"
+            f"{'Worst: ' if self.value.size > 1 else ''}{name} = {shown}, {number_text(self.ulps[at])} ulp.\n"
+            f"Condition number: {number_text(self.condition)}."
+        )
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return "<p>" + "<br>".join(html.escape(row) for row in str(self).splitlines()) + "</p>"
+
+
+def _listed(array: Any) -> Any:
+    found = np.asarray(array, float)
+    return [x if math.isfinite(x) else repr(x) for x in found.ravel().tolist()] if found.ndim else float(found)
+
+
+def _most(dtype: Any) -> float:
+    return -math.log10(float(np.finfo(dtype).eps) / 2)
+
+
+def ulp(value: Any) -> Any:
+    """The unit in the last place of every entry, in float64; of 0 that of the smallest normal number."""
+    value = np.abs(np.asarray(value))
+    kind = np.finfo(value.dtype)
+    with np.errstate(all="ignore"):
+        return np.asarray(np.spacing(np.clip(value, kind.tiny, kind.max)), float)
+
+
+def errorbars(t: Any, samples: int = 12, seed: int = 0) -> ErrorBars:
+    """How far rounding may have moved every entry of a value or gradient, and how well it is conditioned.
+
+    t
+        A gradient (``x.grad``, or what ``autograd.grad`` gave) or a computed tensor, of any shape, floating-point.
+    samples
+        How often the program is run with rounding errors put in at random.
+    seed
+        Of the random numbers: the same call gives the same bars.
+
+    The bars hold for errors of rounding alone: the leaves are taken to be exactly what they hold.  They cover the true
+    error unless operations cancel in a way that twelve samples do not meet; ``sg.verify(t)`` gives the true one.
+
+    Raises ``ArgumentError`` for what is no floating-point tensor with a history, ``AutogradError`` where leaves were
+    changed since.
+
+    >>> import symgrad as sg
+    >>> x = sg.tensor(1e-8, dtype=sg.float64, requires_grad=True)
+    >>> y = (1 - sg.cos(x)) / x**2
+    >>> bool(sg.errorbars(y).digits < 1)
+    True
+    >>> z = 2 * (sg.sin(x / 2) / x) ** 2
+    >>> bool(sg.errorbars(z).digits > 14)
+    True
+    """
+    if not isinstance(t, Recorded) or t._value.dtype.kind not in "fc":
+        raise ArgumentError("errorbars(t): t is a floating-point tensor: a computed value, or a gradient.")
+    if samples < 2:
+        raise ArgumentError(f"errorbars(samples={samples}): at least 2 samples are needed.")
+    run, name = _program(t), called(t)
+    value = np.asarray(run(None, None))
+    rng = np.random.default_rng(seed)
+    eps = float(np.finfo(value.dtype).eps)
+    spread = _spread(lambda: run(_noise(rng, 1.0), None), value, samples)
+    delta = max(_SMALL, math.sqrt(eps))
+    moved = _spread(lambda: run(None, _noise(rng, delta, scaled=False)), value, max(samples // 3, 2))
+    norm = float(np.sqrt(np.sum(np.abs(value.astype(float if value.dtype.kind == "f" else complex)) ** 2)))
+    with np.errstate(all="ignore"):
+        condition = float(np.sqrt(np.sum(moved**2))) / (delta * norm) if norm else math.inf
+    return ErrorBars(name, value, _WIDE * spread, condition)
+
+
+def called(t: Any) -> str:
+    """What a value or a gradient is called in a sentence."""
+    origin = origin_of(t)
+    if isinstance(origin, list) and origin and t._node is None:
+        edge = origin[-1][1]
+        return f"{(None if isinstance(edge, Node) else leaf_name(edge)) or 'x'}.grad"
+    return leaf_name(t) or "the value"
+
+
+def _program(t: Any) -> Callable[[Any, Any], Any]:
+    """What computes the value again, with noise and other leaves."""
+    origin = origin_of(t)
+    if origin and t._node is None:
+        asked = passes_of(origin)
+        return lambda noise, leaves: swept(*asked, noise=noise, leaves=leaves).gradient
+    if t._node is None:
+        raise ArgumentError(
+            "errorbars(t): t was not computed from anything that is recorded, so no rounding error is known. Ask about "
+            "a result of tensors that require a gradient, or about x.grad after backward."
+        )
+    root = t.edge()
+
+    def run(noise: Any, leaves: Any) -> Any:
+        replay = Replay([root], noise=noise, leaves=leaves)
+        return replay.values[replay.twins[root]]
+
+    return run
+
+
+def _noise(rng: Any, size: float, scaled: bool = True) -> Callable[[Any], Any]:
+    """Relative changes at random: up to ``size`` times the precision of each array, or (``scaled`` off) up to it."""
+
+    def change(value: Any) -> Any:
+        unit = float(np.finfo(value.dtype).eps) if scaled else 1.0
+        wide = np.asarray(value).astype(complex if value.dtype.kind == "c" else float)
+        return (wide * (1 + size * unit * rng.uniform(-1, 1, wide.shape))).astype(value.dtype)[()]
+
+    return change
+
+
+def _spread(run: Callable[[], Any], value: Any, samples: int) -> Any:
+    """The root mean square of how far runs are from a value; infinite where they are not finite."""
+    total = np.zeros(value.shape)
+    wide = complex if value.dtype.kind == "c" else float
+    with np.errstate(all="ignore"):
+        for _ in range(samples):
+            found = run()
+            total += np.abs(np.asarray(0 if found is None else found).astype(wide) - value.astype(wide)) ** 2
+    return np.where(np.isfinite(total), np.sqrt(total / samples), np.inf)

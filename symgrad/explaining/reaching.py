@@ -1,0 +1,114 @@
+"""Which entries of a result an argument's entries meet, and what the derivative is at one entry, in many digits."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from symgrad.errors import SymgradError
+from symgrad.explaining.replay import Replay, entry_by_entry
+from symgrad.explaining.scene import Scene, aligned, scalar
+from symgrad.formula.digits import in_mpmath
+from symgrad.formula.term import Term, as_term, number, symbol
+from symgrad.tape.graph import Node
+from symgrad.tape.record import computed
+
+_MANY = 1_000
+"""Digits in which a derivative that seems to be 0 is computed once more."""
+
+
+def reached(replay: Replay, node: Node, i: int, mask: Any) -> Any:
+    """The entries of a node's result that the entries in ``mask`` of argument ``i`` may change.
+
+    Linear operations say it themselves: the mask goes through them.  Of others all entries are taken.
+    """
+    mask = np.asarray(mask)
+    if entry_by_entry(node):
+        return np.broadcast_to(mask, node.shape)
+    op = node.op
+    if op.kind == "multilinear" or ((op.linear or op.view is not None) and not i):
+        others = [_present(replay.value(a)) for a in node.args]
+        others[i] = mask.astype(float)[()]
+        try:
+            with np.errstate(all="ignore"):
+                found = np.abs(np.asarray(computed(op, others, node.params or {})))
+            if found.shape == node.shape:
+                return found > 1e-6 * max(float(np.max(found, initial=0.0)), 1.0)
+        except (SymgradError, TypeError, ValueError, IndexError, AttributeError):
+            pass
+    return np.full(node.shape, bool(mask.any()))
+
+
+def _present(value: Any) -> Any:
+    """Ones in place of numbers that multiply; indices and conditions as they are."""
+    return np.ones(value.shape)[()] if getattr(value, "dtype", np.dtype(int)).kind in "fc" else value
+
+
+class Slope(NamedTuple):
+    """The derivative of an operation at one entry.
+
+    ``exact`` is that of exact arithmetic, None where it is unknown; ``everywhere``: it is 0 whatever is given; ``by``
+    is the argument that it equals, for factors of a product.
+    """
+
+    exact: Any
+    everywhere: bool = False
+    by: int | None = None
+
+
+def slope(scene: Scene, node: Node, i: int, index: tuple[int, ...]) -> Slope:
+    """The derivative of an entrywise operation by argument ``i`` at an entry of its result."""
+    try:
+        args: list[Term] = []
+        values: dict[str, Any] = {}
+        for k, arg in enumerate(node.args):
+            if not hasattr(arg, "dtype"):
+                args.append(as_term(arg))
+                continue
+            value = np.asarray(scene.replay.value(arg))
+            at = aligned(node, index, value.shape)
+            name = f"x{k}"
+            values[name] = value[at] if at is not None else value[()]
+            args.append(symbol(name, (), value.dtype))
+        params = node.params or {}
+        out = node.op(*args, **params)
+        found = node.op.pullback(i, number(1), out, args, params)
+        if found is None:
+            return Slope(0, True)
+        term = as_term(found)
+        if term.number == 0 or (term.op.name == "full" and term.params.get("value") == 0):
+            return Slope(0, True)
+        exact = scalar(in_mpmath(term, values, {}, 15))
+        if exact == 0:  # 1 - tanh² is 0 in any number of digits that is too small
+            exact = scalar(in_mpmath(term, values, {}, _MANY))
+        return Slope(exact, False, args.index(term) if term in args else None)
+    except (SymgradError, ArithmeticError, TypeError, ValueError, KeyError, AttributeError, IndexError):
+        return Slope(None)
+
+
+def given_text(scene: Scene, node: Node, index: tuple[int, ...]) -> str:
+    """What the operation was given at an entry: ``x = -1.2 and y = 3``; empty where that is no entry."""
+    parts = []
+    for arg in node.args:
+        if not hasattr(arg, "dtype"):
+            continue
+        value = np.asarray(scene.replay.value(arg))
+        at = aligned(node, index, value.shape)
+        if at is None or value.dtype.kind == "b":
+            continue
+        parts.append(f"{scene.text(arg)} = {_short(scalar(value[at]))}")
+    return " and ".join(parts[:3])
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, (float, complex)) else str(value)
+
+
+def argument_value(scene: Scene, node: Node, i: int, index: tuple[int, ...]) -> Any:
+    """The entry of argument ``i`` that meets an entry of the result, as a float; None where there is none."""
+    value = np.asarray(scene.replay.value(node.args[i]))
+    at = aligned(node, index, value.shape)
+    if at is None:
+        at = () if value.ndim == 0 else None
+    return None if at is None or value.dtype.kind not in "fiu" else float(value[at])

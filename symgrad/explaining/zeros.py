@@ -1,0 +1,207 @@
+"""Where a gradient of zero was lost: from the entries that are zero along the pass to the operations that ended it.
+
+The walk goes over whole arrays of entries, oldest place first, so that every place is visited once.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+import numpy as np
+
+from symgrad.explaining.answer import Cause, at_text, number_text
+from symgrad.explaining.reaching import argument_value, given_text, reached, slope
+from symgrad.explaining.replay import Edge, entry_by_entry, spread
+from symgrad.explaining.scene import Scene, first, scalar
+from symgrad.tape.graph import Node
+
+_MOST = 5
+"""Causes that are told."""
+
+
+def zero_causes(scene: Scene, mask: Any) -> list[Cause]:
+    """Why the target's gradient is zero in the entries of ``mask``; those that account for most entries first."""
+    ends = _Ends(scene, np.asarray(mask))
+    ends.walk()
+    return [cause for _, cause in sorted(ends.found.values(), key=lambda end: -end[0])][:_MOST]
+
+
+class _Ends:
+    """The walk: ``found`` has the causes, each with the number of entries that it ended."""
+
+    def __init__(self, scene: Scene, mask: Any):
+        self.scene = scene
+        self.done = scene.done
+        self.found: dict[tuple[Any, ...], tuple[int, Cause]] = {}  # the nearest of its kind, by op and line
+        self.told: set[tuple[str, int, str]] = set()  # operations, by line, that were told of
+        self.masks: dict[Any, Any] = {self.done.target: mask}
+        self.order: list[tuple[float, int, Any]] = [(0, 0, self.done.target)]
+        self.roots = {id(root) for root, _ in self.done.roots}
+
+    def walk(self) -> None:
+        while self.order:
+            _, _, place = heapq.heappop(self.order)
+            mask = self.masks.pop(place)
+            edges = self.done.into.get(place, [])
+            if id(place) in self.roots and not edges:
+                self._add(mask, "given", "The pass began with a gradient that is zero there.", index=first(mask))
+                continue
+            rest = self._without_cancelled(place, mask, edges)
+            if rest.any():
+                for edge in edges:
+                    self._follow(edge, rest)
+
+    def _without_cancelled(self, place: Any, mask: Any, edges: list[Edge]) -> Any:
+        """The entries to which nothing but zeros came; of the others the sum is zero."""
+        sums = np.zeros(mask.shape, bool)
+        for edge in edges:
+            sums |= mask & (np.asarray(edge.c) != 0)
+        if sums.any():
+            at = first(sums)
+            parts = [edge for edge in edges if np.asarray(edge.c)[at] != 0]
+            values = " and ".join(number_text(scalar(np.asarray(e.c)[at])) for e in parts[:3])
+            names = " and ".join(dict.fromkeys(f"{e.node.op.name}()" for e in parts[:3]))
+            self._add(
+                sums,
+                "cancels",
+                f"The parts of the gradient of {self._name(place)} cancel{at_text(at)}: {values} came through {names}.",
+                node=parts[0].node,
+                index=at,
+                advice="In exact arithmetic it is zero, too, or next to it: the parts are as they should be.",
+            )
+        return mask & ~sums
+
+    def _name(self, place: Any) -> str:
+        return self.scene.name.removesuffix(".grad") if place is self.done.target else self.scene.text(place)
+
+    def _follow(self, edge: Edge, mask: Any) -> None:
+        node, g = edge.node, spread(edge.g, edge.node.shape)
+        meets = reached(self.scene.replay, node, edge.i, mask)
+        if not meets.any():
+            self._add(
+                mask,
+                "not selected",
+                f"{self.scene.call(node)} does not read {self._entries(mask, edge.node.args[edge.i])}.",
+                node=node,
+                index=first(mask),
+                factor=0.0,
+                advice="Nothing computed from them comes into the result; read them, too, if they should count.",
+            )
+            return
+        above = meets & (g == 0)
+        here = meets & (g != 0)
+        if above.any() and entry_by_entry(node) and np.shape(edge.c) == node.shape:
+            local = self.done.local(node, edge.i)
+            if local is not None:  # it would have ended what did not arrive, too
+                here = here | (above & (np.asarray(local) == 0))
+        if here.any():
+            self._ended(edge, here)
+        if above.any() and (not here.any() or entry_by_entry(node) or node.op.kind == "multilinear"):
+            before = self.masks.get(node)
+            if before is None:
+                heapq.heappush(self.order, (node.sequence_nr, id(node), node))
+            self.masks[node] = above if before is None else before | above
+
+    def _entries(self, mask: Any, place: Any) -> str:
+        count = int(np.count_nonzero(mask))
+        name = self._name(place)
+        if count == 1:
+            return f"entry {list(first(mask))} of {name}"
+        return f"{count} of the {mask.size} entries of {name}"
+
+    def _ended(self, edge: Edge, here: Any) -> None:
+        """A gradient arrived at ``here`` and did not get through, or would not have."""
+        if (edge.node.op.name, edge.i, self.scene.line(edge.node)) in self.told:
+            return
+        self.told.add((edge.node.op.name, edge.i, self.scene.line(edge.node)))
+        scene, (node, i, *_) = self.scene, edge
+        index = first(here)
+        given = given_text(scene, node, index)
+        where = f"{at_text(index)}" + (f", where {given}" if given else "")
+        call, name = scene.call(node), self._name(node.args[i])
+        count = f" It is so at {int(here.sum())} of its {here.size} entries." if here.sum() > 1 else ""
+        fields: dict[str, Any] = {
+            "node": node, "index": index, "value": argument_value(scene, node, i, index), "factor": 0.0,
+        }  # fmt: skip
+        if node.op.kind == "multilinear":
+            self._multiplied(here, " and ".join(scene.text(a) for k, a in enumerate(node.args) if k != i), call, fields)
+        elif node.op.structural is not None:
+            text = f"{call} takes another branch than {name}{at_text(index)}.{count}"
+            advice = "No gradient flows through a branch not taken; give inputs for which the condition is the other."
+            self._add(here, "branch not taken", text, advice=advice, **fields)
+        elif not entry_by_entry(node):
+            self._not_through(edge, here, call, fields)
+        else:
+            self._flat(edge, here, index, call, where, count, fields)
+
+    def _not_through(self, edge: Edge, here: Any, call: str, fields: dict[str, Any]) -> None:
+        """A function that is not entrywise: it chooses entries, or its derivative happens to be zero."""
+        op, name = edge.node.op, self._name(edge.node.args[edge.i])
+        if op.chooses or "ties" in (op.kinks or ()):
+            text = f"{call} passes its gradient on to the entries of {name} that it chooses; these are not among them."
+            advice = "A soft form gives all entries a gradient: logsumexp or a softmax-weighted mean for a maximum."
+            self._add(here, "not chosen", text, advice=advice, **fields)
+            return
+        text = f"The derivative of {call} by these entries of {name} is 0 for the gradient that arrives."
+        advice = "That is what its formula gives; sg.latex(x.grad) shows it."
+        self._add(here, "zero derivative", text, advice=advice, **fields)
+
+    def _multiplied(self, here: Any, by: str, call: str, fields: dict[str, Any]) -> None:
+        """A product whose other factors are zero."""
+        count = f", as at {int(here.sum())} of its {here.size} entries" if here.sum() > 1 else ""
+        at = at_text(fields["index"])
+        text = f"In {call} the gradient is multiplied by {by or 'zeros'}, which is 0{at}{count}."
+        advice = "Start that factor from values other than 0, or take it out, where the gradient should flow."
+        self._add(here, "multiplied by zero", text, advice=advice, **fields)
+
+    def _flat(
+        self, edge: Edge, here: Any, index: tuple[int, ...], call: str, where: str, count: str, fields: dict[str, Any]
+    ) -> None:
+        """An entrywise operation whose derivative is zero, or was rounded to zero."""
+        node, name = edge.node, self._name(edge.node.args[edge.i])
+        found = slope(self.scene, node, edge.i, index)
+        if found.everywhere:
+            text = f"{call} is a step function: its derivative by {name} is 0 everywhere."
+            advice = f"To let the gradient pass as if it were not there: {name} + ({call} - {name}).detach()."
+            self._add(here, "step function", text, advice=advice, **fields)
+            return
+        if found.by is not None:
+            self._multiplied(here, self.scene.text(node.args[found.by]), call, fields)
+            return
+        if found.exact is None or found.exact == 0:
+            text = f"{call} is flat{where}: its derivative by {name} is 0 there.{count}"
+            advice = (
+                f"Move {name} out of the flat part (starting values, step size), or use a function with a slope there."
+            )
+            self._add(here, "flat", text, advice=advice, **fields)
+            return
+        dtype = np.dtype(node.dtype if node.dtype.kind in "fc" else float)
+        small = abs(found.exact) * float(np.max(np.abs(edge.g)))
+        under = small < float(np.finfo(dtype).tiny)
+        exact = self._digits(found.exact)
+        kind = "underflow" if under else "saturated"
+        why = f"less than {dtype} can hold" if under else f"rounded to 0 in {dtype}"
+        text = f"{call} is saturated{where}: its derivative there is {exact}, {why}.{count}"
+        advice = (
+            f"Scale {name} down, or work with logarithms (log_softmax, logsigmoid, a loss with logits), which have a "
+            "slope there."
+        )
+        self._add(here, kind, text, advice=advice, **fields)
+
+    @staticmethod
+    def _digits(value: Any) -> str:
+        import mpmath
+
+        return str(mpmath.nstr(mpmath.mpmathify(value), 3))
+
+    def _add(self, mask: Any, kind: str, text: str, node: Node | None = None, **fields: Any) -> None:
+        cause = Cause(
+            kind,
+            text,
+            None if node is None else self.scene.node_name(node),
+            None if node is None else node.op.name,
+            line="" if node is None else self.scene.line(node),
+            **fields,
+        )
+        self.found.setdefault((kind, cause.op, cause.line), (int(np.count_nonzero(mask)), cause))
