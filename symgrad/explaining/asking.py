@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.rescue import Rescue
+from symgrad.autograd.sweeps.rescue import Rescue
 from symgrad.errors import ArgumentError
 from symgrad.explaining.answer import Cause, Explanation, at_text, entries_text, number_text
 from symgrad.explaining.gains import gain_causes, largest_entry

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.autopsy import Autopsy, Infinite
+from symgrad.autograd.sweeps.autopsy import Autopsy, Infinite
 from symgrad.explaining.answer import Cause, at_text, number_text
 from symgrad.explaining.gains import gain_causes
 from symgrad.explaining.reaching import argument_value, given_text, reached
