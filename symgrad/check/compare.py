@@ -17,7 +17,8 @@ from symgrad.check.diagnosis.hypotheses import diagnose
 from symgrad.check.diagnosis.locate import locate
 from symgrad.check.diagnosis.retry import second_look
 from symgrad.check.diagnosis.variants import suspected
-from symgrad.check.oracle.exact import Exact, exact_gradient
+from symgrad.check.oracle.answer import Exact
+from symgrad.check.oracle.exact import exact_gradient
 from symgrad.check.oracle.formulas import formula_texts
 from symgrad.check.oracle.trust import symmetrised
 from symgrad.check.report import ArgumentReport, Report
@@ -34,6 +35,7 @@ class Question:
     flat: Arguments
     label: str
     rtol: float | None
+    method: str | None = None
 
 
 def joined(label: str, reports: Sequence[Report]) -> Report:
@@ -68,6 +70,7 @@ def _compared_at(
             exact, i, given.names[k], given.gradients[i], rtol, k in exact.symmetric and derivative.kind != "jvp"
         )
         argument.kind, argument.function, argument.outputs = kind, label, outputs
+        argument.measured = exact.measured
         argument.formulas = formula_texts(exact, i, derivative.kind, argument.name)
         arguments.append(argument)
     wrong = [i for i, a in enumerate(arguments) if a.wrong or a.given.shape != a.exact.shape]

@@ -13,6 +13,9 @@ from symgrad.errors import CheckFailed, NameProblem, SymgradError
 
 WIDTH = 80
 
+LONGEST = 240
+"""Characters of a formula that are printed."""
+
 
 @dataclass(frozen=True)
 class Diagnosis:
@@ -39,8 +42,9 @@ class ArgumentReport:
 
     ``given`` and ``exact`` are arrays; ``tolerance`` has the shape of ``exact``.  ``worst`` is the index of the entry
     whose error is the most tolerances wide (None when shapes differ).  ``wrong`` counts entries out of tolerance.
-    ``kind`` is "gradient", "jacobian", "vjp", "jvp" or "elementwise", ``function`` what was differentiated, and
-    ``outputs`` how many leading axes of the arrays belong to its value.
+    ``kind`` is "gradient", "jacobian", "vjp", "jvp" or "elementwise", ``function`` what was differentiated,
+    ``outputs`` how many leading axes of the arrays belong to its value, and ``measured`` whether ``exact`` is known
+    from values of the function only.
     """
 
     name: str
@@ -55,6 +59,12 @@ class ArgumentReport:
     kind: str = "gradient"
     function: str = "f"
     outputs: int = 0
+    measured: bool = False
+
+    @property
+    def reference(self) -> str:
+        """What ``exact`` is called in the report."""
+        return "measured" if self.measured else "exact"
 
     def place(self, index: tuple[Any, ...]) -> str:
         """An entry in words: ``W[0, 1]`` of a gradient, ``d f[2] / d W[0, 1]`` of a Jacobian, ``f[2]`` of a jvp."""
@@ -179,17 +189,22 @@ class Report:
 
     def __str__(self) -> str:
         lines: list[str] = []
+        told: dict[str, str] = {}
         for argument in self.arguments:
-            lines += _page(self, argument)
+            lines += _page(self, argument, told)
         for note in self.notes:
             lines += _row("note", note)
         return "\n".join(lines)
 
 
-def _page(report: Report, a: ArgumentReport) -> list[str]:
+def _page(report: Report, a: ArgumentReport, told: dict[str, str]) -> list[str]:
+    """The page of an argument; ``told`` holds the sentences of the pages before, with the argument of each."""
     verdict = "right" if a.ok else "WRONG"
     lines = textwrap.wrap(f"{a.title}: {verdict}", WIDTH)
-    if a.diagnosis is not None:  # first: pytest shows the beginning of a report
+    if a.diagnosis is not None and str(a.diagnosis) in told:
+        lines += _row("mistake", f"The same as for {told[str(a.diagnosis)]}.")
+    elif a.diagnosis is not None:  # first: pytest shows the beginning of a report
+        told[str(a.diagnosis)] = a.name
         lines += _row("mistake", a.diagnosis.sentence)
         if a.diagnosis.line:
             lines += _row("line", a.diagnosis.line)
@@ -199,7 +214,7 @@ def _page(report: Report, a: ArgumentReport) -> list[str]:
         lines += _row("worst", _worst(a))
     shape = tuple(a.exact.shape)
     if a.given.shape != shape:
-        lines += _row("shape", f"{tuple(a.given.shape)} given, {shape} exact")
+        lines += _row("shape", f"{tuple(a.given.shape)} given, {shape} {a.reference}")
     else:
         lines += _row("entries", _count(a))
     lines += _row("compared to", report.method)
@@ -226,7 +241,7 @@ def _count(a: ArgumentReport) -> str:
 def _worst(a: ArgumentReport) -> str:
     given, exact = a.given[a.worst], a.exact[a.worst]
     ratio = a.ratio
-    text = "{}: given {}, exact {}".format(a.place(a.worst or ()), *two_texts(given, exact))
+    text = "{}: given {}, {ref} {}".format(a.place(a.worst or ()), *two_texts(given, exact), ref=a.reference)
     return text if ratio is None or not np.isfinite(ratio) else f"{text}, ratio {number_text(ratio)}"
 
 
@@ -259,7 +274,13 @@ def _formulas(a: ArgumentReport) -> tuple[str, str] | None:
 
 def _formula_rows(a: ArgumentReport) -> list[str]:
     found = _formulas(a)
-    return [] if found is None else [*_row("formula", found[0]), *_row("LaTeX", found[1])]
+    if found is None:
+        return []
+    text, latex = found
+    if len(text) > LONGEST:
+        where = f'report["{a.name}"].formula'
+        return _row("formula", f"{text[:LONGEST]} … ({len(text)} characters: {where}, and .latex)")
+    return [*_row("formula", text), *(_row("LaTeX", latex) if len(latex) <= 2 * LONGEST else [])]
 
 
 def _row(label: str, text: str) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad.check.asking.arrays import as_array, is_differentiable
 from symgrad.check.asking.calling import like
-from symgrad.check.asking.derivatives import Derivative
+from symgrad.check.asking.derivatives import METHODS, Derivative
 from symgrad.check.asking.frameworks import derivative_of, in_library
 from symgrad.check.asking.kinds import kind_of, known_kind, signature_text, takes, vjp_function
 from symgrad.check.asking.nested import Arguments, Given, parts, take_apart
@@ -45,6 +45,7 @@ def check(
     cotangent: Any = None,
     tangents: Sequence[Any] | None = None,
     rtol: float | None = None,
+    method: str | None = None,
 ) -> Report:
     """Compare a derivative of ``f`` at ``args`` with the exact one, and say what the mistake is.
 
@@ -71,9 +72,14 @@ def check(
     called in formulas (default: the parameters of ``f``).  The tolerance follows from the dtypes and from the
     conditioning of ``f`` at the point; ``rtol`` widens it.
 
+    ``method`` says what to compare with: ``"exact"``, the derivative by the rules of the operations in ``f``; ``"mp"``,
+    the same evaluated to 50 digits; ``"complex-step"`` and ``"fd"`` (extrapolated differences), which call ``f`` only.
+    Without it that is the exact derivative, and for functions that symgrad cannot follow (they call ``math.exp``,
+    ``np.asarray`` or a library in C) a complex step or differences; a note of the report then names the line.
+
     Returns a :class:`Report`: true if the derivative is right; printed, it names the wrong entry, the ratio, the
-    probable mistake and the exact formula.  Raises ``ArgumentError`` when ``f`` is not deterministic, or has no
-    derivative of this kind.
+    probable mistake and the exact formula.  Raises ``ArgumentError`` when ``f`` is not deterministic, has no
+    derivative of this kind, or moves in steps, so that its values tell no derivative.
 
     >>> import symgrad as sg
     >>> report = sg.check(lambda x: (x**2).sum(), lambda x: x, [1.0, 2.0])
@@ -92,6 +98,8 @@ def check(
     if not args:
         raise ArgumentError("check() needs the point at which to compare: check(f, grad, *args).")
     _require_calls(f, grad, args, kwargs or {})
+    if method is not None and method not in METHODS:
+        raise ArgumentError(f"method={method!r} is none of {', '.join(map(repr, METHODS))}.")
     kind = known_kind(kind) or ("vjp" if cotangent is not None else "jvp" if tangents is not None else None)
     label = _name_of(f)
     if kwargs:
@@ -100,7 +108,7 @@ def check(
         if kind not in (None, "vjp"):
             raise ArgumentError(f"the derivative of {grad} is asked for as a vjp; leave out kind={kind!r}.")
         args, grad, kind = in_library(grad, args), derivative_of(grad, f), "vjp"
-    question = Question(f, grad, args, argnums, Arguments(f, args, names), label, rtol)
+    question = Question(f, grad, args, argnums, Arguments(f, args, names), label, rtol, method)
     _require_numbers(question.flat)
     out = None if kind == "gradient" else probed(f, question.flat)
     if kind is None:
@@ -153,7 +161,7 @@ def _name_of(f: Any) -> str:
 
 def _check_gradient(q: Question) -> Report:
     given = take_apart(q.f, q.grad, q.args, q.argnums, q.flat.called)
-    return compared(given, Derivative(), "gradient", q.label, q.rtol)
+    return compared(given, Derivative(method=q.method), "gradient", q.label, q.rtol)
 
 
 def _check_vjp(question: Question, out: Any, cotangent: Any) -> Report:
@@ -170,7 +178,7 @@ def _check_vjp(question: Question, out: Any, cotangent: Any) -> Report:
 
     v = next(name for name in ("v", "cotangent", "cotangent_") if name not in q.flat.called)
     given = take_apart(paired(q.f), grad, [*q.args, cotangent], q.argnums, [*q.flat.called, v], count)
-    report = compared(given, Derivative(), "vjp", q.label, q.rtol)
+    report = compared(given, Derivative(method=q.method), "vjp", q.label, q.rtol)
     report.notes.insert(0, f"{v} is the cotangent")
     return report
 
@@ -188,9 +196,11 @@ def _check_elementwise(question: Question, out: Any) -> Report:
     args = [like(a, np.broadcast_to(as_array(a), array.shape)) if is_differentiable(a) else a for a in q.flat.args]
     ones = np.ones_like(array)
     total = take_apart(lambda *values: product(ones, q.f(*values)), q.grad, args, q.argnums, q.flat.called)
-    report = compared(total, Derivative(), "elementwise", q.label, q.rtol)
+    report = compared(total, Derivative(method=q.method), "elementwise", q.label, q.rtol)
     weights = weights_of(array)
-    subject = Subject(paired(q.f), [*total.args, weights], total.positions, [*total.names, "v"])
+    subject = Subject(
+        paired(q.f), [*total.args, weights], total.positions, [*total.names, "v"], Derivative(method=q.method)
+    )
     with np.errstate(all="ignore"):
         weighted = exact_gradient(subject, total.gradients)
     for a, w, tolerance in zip(report.arguments, weighted.gradients, weighted.tolerance, strict=True):
@@ -214,7 +224,9 @@ def _check_jacobian(question: Question, out: Any) -> Report:
         shape = np.shape(as_array(leaf))
         given = take_apart(*_of_result(q, path, out), q.args, q.argnums, q.flat.called)
         read_flat(given, shape)
-        reports.append(compared(given, Derivative("jacobian"), "jacobian", q.label + path_text(path), q.rtol))
+        reports.append(
+            compared(given, Derivative("jacobian", method=q.method), "jacobian", q.label + path_text(path), q.rtol)
+        )
     if not reports:
         raise ArgumentError(f"{several_text(out) if several else 'f gave no'} floating-point array to differentiate.")
     return joined(q.label, reports)

@@ -69,7 +69,7 @@ def _check_result(
 
     given = Given(f, q.flat.args, q.flat.names, again(q.flat.shown), places, again, len(q.flat.args))
     label = q.label + path_text(path)
-    report = compared(given, Derivative("jvp", tangents), "jvp", label, q.rtol)
+    report = compared(given, Derivative("jvp", tangents, q.method), "jvp", label, q.rtol)
     if report.ok and len(places) > 1:
         report.arguments += _not_linear(report, along(q.flat.shown, places, path))
     return report

@@ -14,7 +14,7 @@ from symgrad.check.diagnosis.case import Case as Comparison
 from symgrad.check.diagnosis.constants import constant_name
 from symgrad.check.diagnosis.hypotheses import diagnose
 from symgrad.check.diagnosis.shapes import explain_shape
-from symgrad.check.oracle.exact import Exact
+from symgrad.check.oracle.answer import Exact
 from symgrad.check.report import ArgumentReport, Diagnosis, number_text
 from symgrad.formula.term import Term, count, postorder, symbols
 from symgrad.judging.points import Point

@@ -18,6 +18,9 @@ from symgrad.errors import ArgumentError
 from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
 
+METHODS = ("exact", "mp", "complex-step", "fd")
+"""Ways to know a derivative: by the rules of the recorded operations, in double precision or many digits; by values."""
+
 
 @dataclass
 class Derivative:
@@ -25,10 +28,12 @@ class Derivative:
 
     kind      "gradient", "jacobian" or "jvp"
     tangents  for "jvp" the direction in each argument under check
+    method    how it has to be found, one of :data:`METHODS`; None for the sharpest way that there is
     """
 
     kind: str = "gradient"
     tangents: Sequence[Any] = ()
+    method: str | None = None
 
     def value(self, out: Any) -> Any:
         """What ``f`` gave, as a number or an array; refuses what has no derivative of this kind."""

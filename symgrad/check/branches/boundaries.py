@@ -17,7 +17,7 @@ from symgrad.check.asking.arrays import as_array
 from symgrad.check.asking.subject import Subject
 from symgrad.check.graph.lines import Line
 from symgrad.check.graph.replay import Unknown, again, operand
-from symgrad.check.oracle.exact import Exact
+from symgrad.check.oracle.answer import Exact
 from symgrad.op import lookup
 from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded

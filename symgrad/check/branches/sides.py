@@ -24,7 +24,7 @@ from symgrad.check.asking.subject import Subject
 from symgrad.check.branches.boundaries import steps_across
 from symgrad.check.graph.lines import line_text, lines_noted
 from symgrad.check.graph.surgery import CarefulSweep
-from symgrad.check.oracle.exact import Exact
+from symgrad.check.oracle.answer import Exact
 from symgrad.check.report import Report
 
 SCALES = (-1.0, 0.1, 10.0, 0.01, 100.0, 0.001, 1000.0, -0.1, -10.0, -100.0, -1000.0)

@@ -12,7 +12,7 @@ from symgrad.check.asking.subject import Subject
 from symgrad.check.graph.lines import line_text
 from symgrad.check.graph.replay import Replay
 from symgrad.check.graph.surgery import BUDGET, Change, Surgeon
-from symgrad.check.oracle.exact import Exact
+from symgrad.check.oracle.answer import Exact
 from symgrad.check.report import ArgumentReport
 
 

@@ -34,7 +34,8 @@ def diagnose(case: Case) -> Diagnosis:
         ratio = np.abs(case.c / case.g)
     ratio = ratio[np.isfinite(ratio)]
     spread = f"; the ratios run from {ratio.min():.3g} to {ratio.max():.3g}" if ratio.size else ""
-    return Diagnosis("unknown", f"No single mistake explains the difference{spread}.", "compare with the formula below")
+    hint = "an entry computed by hand" if case.exact.measured else "compare with the formula below"
+    return Diagnosis("unknown", f"No single mistake explains the difference{spread}.", hint)
 
 
 # ---------------------------------------------------------------------------------------------- all entries alike
@@ -102,9 +103,8 @@ def _factor(case: Case, plain_only: bool = False) -> Diagnosis | None:
         return None
     k = 1 + k
     if isinstance(k, float) and abs(k + 1) < 1e-4 and case.meets(-case.g):
-        return Diagnosis(
-            "sign", "Every entry has the wrong sign.", "a minus, or a difference taken the other way round"
-        )
+        whole = f"The {case.what}" if case.g.size == 1 else "Every entry"
+        return Diagnosis("sign", f"{whole} has the wrong sign.", "a minus, or a difference taken the other way round")
     name = constant_name(k, case)
     if plain_only and name is None:
         return None
@@ -422,11 +422,12 @@ def _precision(case: Case) -> Diagnosis | None:
     if case.meets(case.g.astype(np.complex64 if case.g.dtype.kind == "c" else np.float32)):
         return Diagnosis("precision", "The gradient is right to single precision only.", "a float32 on the way")
     digits = int(-np.log10(error / size))
-    return Diagnosis(
-        "precision",
-        f"The gradient is right to about {digits} digits only.",
-        "finite differences, single precision, or an approximation",
-    )
+    hint = "finite differences, single precision, or an approximation"
+    if case.exact.measured:
+        hint += (
+            "; or f is one itself: if it has a tolerance (a solver, an iteration), tighten that, or widen rtol= here"
+        )
+    return Diagnosis("precision", f"The gradient is right to about {digits} digits only.", hint)
 
 
 _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (

@@ -37,7 +37,7 @@ def lines_noted(constants: dict[Any, Any] | None = None) -> Iterator[dict[Any, L
         frame: Any = sys._getframe(1)
         while frame is not None and not frame.f_code.co_filename.startswith(_CHECK):
             file = frame.f_code.co_filename
-            if not file.startswith(_PACKAGE) and _NUMPY not in file:
+            if is_of_user(file):
                 found[node] = (file, frame.f_lineno)
                 return
             frame = frame.f_back
@@ -47,6 +47,11 @@ def lines_noted(constants: dict[Any, Any] | None = None) -> Iterator[dict[Any, L
         yield found
     finally:
         unobserve(see)
+
+
+def is_of_user(file: str) -> bool:
+    """Whether a file is none of this library's nor of NumPy's."""
+    return not file.startswith(_PACKAGE) and _NUMPY not in file
 
 
 def constant_value(source: Source) -> Any:

@@ -7,6 +7,7 @@ the extrapolation is Ridders', Advances in Engineering Software 4(2), 1982).
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,11 +15,13 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import is_real_floating
+from symgrad.errors import ArgumentError
 
 _STEP = 1e-30
 _SHRINK = 1.6
 _ROWS = 10
 _CLOSE = 1e-5
+_ROUGH = 1e-3
 
 
 def central_difference(
@@ -57,12 +60,18 @@ def central_difference(
 
 
 def derivative_of_black_box(
-    run: Callable[[Sequence[Any]], Any], args: Sequence[Any], positions: Sequence[int], eps: float, tangents: Any = ()
-) -> tuple[str, list[Any], list[Any]]:
-    """``(method, derivatives, error estimates)`` for the arguments at ``positions``, of shape ``(*value, *argument)``.
+    run: Callable[[Sequence[Any]], Any],
+    args: Sequence[Any],
+    positions: Sequence[int],
+    eps: float,
+    tangents: Any = (),
+    method: str | None = None,
+) -> tuple[bool, list[Any], list[Any]]:
+    """``(by complex step, derivatives, error estimates)`` for the arguments at ``positions``.
 
-    With ``tangents``, one per position, the derivatives along them, of the shape of the value.  ``eps`` is the
-    rounding unit of what ``run`` gives.
+    They have the shape ``(*value, *argument)``; with ``tangents``, one per position, they are the derivatives along
+    these, of the shape of the value.  ``eps`` is the rounding unit of what ``run`` gives.  ``method`` "fd" asks for
+    differences, "complex-step" for the complex step, which is refused where it does not hold.
     """
     derivatives, errors = [], []
     exact = True
@@ -75,13 +84,18 @@ def derivative_of_black_box(
         for index in np.ndindex(below):
             for part in (1, 1j) if x.dtype.kind == "c" and not tangents else (1,):
                 direction = tangents[i] if tangents else unit(x, index) * part
-                slope, error, by_step = _slopes(run, args, k, direction, eps)
+                slope, error, by_step = _slopes(run, args, k, direction, eps, method != "fd")
+                if method == "complex-step" and not by_step:
+                    raise ArgumentError(
+                        "method='complex-step': f does not take complex numbers, or is no analytic function of them "
+                        "(abs, conj, maximum and their kin are not); use method='fd'."
+                    )
                 g[(..., *index)] += slope.reshape(shape) * part
                 e[(..., *index)] = np.maximum(e[(..., *index)], error.reshape(shape))
                 exact = exact and by_step
         derivatives.append(g)
         errors.append(e)
-    return ("complex-step differentiation" if exact else "central differences with extrapolation"), derivatives, errors
+    return exact, derivatives, errors
 
 
 def unit(array: Any, index: tuple[int, ...]) -> Any:
@@ -92,7 +106,7 @@ def unit(array: Any, index: tuple[int, ...]) -> Any:
 
 
 def _slopes(
-    run: Callable[[Sequence[Any]], Any], args: Sequence[Any], k: int, direction: Any, eps: float
+    run: Callable[[Sequence[Any]], Any], args: Sequence[Any], k: int, direction: Any, eps: float, step: bool
 ) -> tuple[Any, Any, bool]:
     """The slopes of all entries of the value along a direction, flat, their errors, and whether they are exact."""
     size, values = _size(args[k], direction), _along(run, args, k, direction)
@@ -101,7 +115,7 @@ def _slopes(
     for i in range(count):
         slopes[i], errors[i] = _slope(lambda t, i=i: values(t * size)[i], size, eps)  # type: ignore[misc]
     stepped = None
-    if is_real_floating(args[k].dtype) and np.asarray(direction).dtype.kind != "c":
+    if step and is_real_floating(args[k].dtype) and np.asarray(direction).dtype.kind != "c":
         stepped = _complex_step(values)
     if stepped is None:
         return slopes, errors, False
@@ -114,6 +128,10 @@ def _slope(scaled: Callable[[float], Any], size: float, eps: float) -> tuple[flo
     slope, error = central_difference(scaled, 1e-2 if fine else 1e-1, eps)
     if fine and not _holds_close_by(scaled, slope, error):
         slope, error = central_difference(scaled, _CLOSE)
+    elif fine and error > _ROUGH * abs(slope):
+        close, close_error = central_difference(scaled, _CLOSE)
+        if close and close_error < error:  # 0 is the slope of a function that moves in steps
+            slope, error = close, close_error
     return slope / size, error / size
 
 
@@ -177,3 +195,45 @@ def _complex_step(along: Callable[[complex], Any]) -> Any:
         except Exception:  # noqa: BLE001  (any refusal of complex numbers means the same)
             return None
     return np.where(np.isfinite(out), out.imag / _STEP, np.nan) if out.dtype.kind == "c" else None
+
+
+# ---------------------------------------------------------------------------------------------- noise
+
+_POINTS = 12
+_NOISE_STEPS = (1e-6, 1e-4)
+
+
+def noise_of(run: Callable[[Sequence[Any]], Any], args: Sequence[Any], positions: Sequence[int], eps: float) -> float:
+    """The relative rounding unit that values of ``run`` really have: ``eps``, or more if it computes coarser inside.
+
+    Differences of higher order of equidistant values leave nothing of a smooth function but its noise (Moré and Wild,
+    "Estimating computational noise", SIAM J. Sci. Comput. 33(3), 2011).  The points lie on one side, so that a kink at
+    the point does not show, and the median passes over one close by.
+    """
+    rng = np.random.default_rng(4)
+    moves = {
+        k: np.where(args[k] == 0, 1.0, np.abs(args[k])) * rng.choice([-1.0, 1.0], np.shape(args[k])) for k in positions
+    }
+    found = []
+    for h in _NOISE_STEPS:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            values = np.array(
+                [
+                    np.ravel(run([a + moves[k] * (h * i) if k in moves else a for k, a in enumerate(args)]))
+                    for i in range(1, _POINTS + 1)
+                ]
+            )
+        size = np.max(np.abs(values), initial=0.0)
+        if not size or not np.isfinite(size):
+            continue
+        levels = []
+        for order in range(3, 8):
+            scale = math.factorial(order) / math.sqrt(math.factorial(2 * order))
+            levels.append(scale * np.median(np.abs(np.diff(values, order, axis=0))) / size)
+        found.append(2 * min(levels))
+    return float(min(found)) if found and min(found) > _NOTABLE * eps else eps  # a pole close by shows at one only
+
+
+_NOTABLE = 1e3
+"""Noise below so many rounding units is that of the operations in any function."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from symgrad.autograd import grad as tape_grad
 from symgrad.check.asking.derivatives import pushed_tensor
-from symgrad.check.oracle.exact import Exact
+from symgrad.check.oracle.answer import Exact
 from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
 

@@ -1,0 +1,46 @@
+"""What the oracle answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from symgrad.check.graph.lines import Line
+
+
+@dataclass
+class Exact:
+    """The answer of the oracle.
+
+    gradients  exact gradients in double precision, one per argument under check
+    tolerance  how far each entry of an honest gradient may be off
+    low, high  the span of each entry over the pieces that meet at the point, where ``f`` has a kink there
+    symmetric  the arguments (by position) that count as symmetric matrices, since ``f`` reads one triangle of them
+    recorded   what the tape gives where ``f`` leaves it on the way: the gradient with what left it held constant
+    output     the result of ``f`` as a tensor with its graph, None for a black box
+    leaves     the arguments under check as tensors of that graph
+    lines      the lines of f that its operations stand in
+    constants  the values of the graph's constants
+    surgeons   the recorded sweeps that a diagnosis changes, by what they start from
+    replay     the operations with their values
+    suspects   local changes that have explained the derivative by one of the arguments
+    measured   whether it is known from values of ``f`` only, and so not exact
+    """
+
+    method: str
+    value: Any
+    gradients: list[Any]
+    tolerance: list[Any]
+    low: list[Any] = field(default_factory=list)
+    high: list[Any] = field(default_factory=list)
+    symmetric: list[int] = field(default_factory=list)
+    recorded: list[Any] = field(default_factory=list)
+    output: Any = None
+    leaves: list[Any] = field(default_factory=list)
+    lines: dict[Any, Line] = field(default_factory=dict)
+    constants: dict[Any, Any] = field(default_factory=dict)
+    surgeons: dict[str, Any] = field(default_factory=dict)
+    replay: Any = None
+    suspects: list[Any] = field(default_factory=list)
+    measured: bool = False
+    notes: list[str] = field(default_factory=list)

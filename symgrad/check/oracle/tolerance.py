@@ -1,0 +1,109 @@
+"""How far an honest gradient may be from the exact one: rounding, the conditioning of ``f``, and its kinks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.check.asking.arrays import epsilon
+from symgrad.check.asking.derivatives import largest
+from symgrad.check.asking.subject import Subject
+from symgrad.check.oracle.answer import Exact
+from symgrad.dtypes import is_floating
+from symgrad.ops.rules.kinks import conventions
+from symgrad.tape.watching.looks import look_count, looks_limited
+
+ULPS = 32
+"""How many times its natural rounding error an honest gradient may be off: room for another order of summation."""
+
+ULPS_OF_HALF = 8
+"""The same in half precision, where libraries compute in single precision and round the results."""
+
+ULPS_OF_DOUBLE = 1024
+"""The same in double precision: another formula of the gradient may cancel, and no mistake is so small.  In single
+precision a look at the gradient in double precision tells the two apart."""
+
+MOST_LOST = 1e-3
+"""A larger difference, relative to the largest gradient, is that of a kink, and not of rounding."""
+
+
+def ulps_of(eps: float) -> int:
+    """How many rounding units an honest gradient in the precision of ``eps`` may be off."""
+    if eps <= np.finfo(np.float64).eps:
+        return ULPS_OF_DOUBLE
+    return ULPS if eps < 1e-4 else ULPS_OF_HALF
+
+
+def set_tolerances(subject: Subject, found: Exact, given: Sequence[Any]) -> None:
+    """Tolerance per entry: rounding of the result, and the exact gradient's own movement under rounded inputs."""
+    eps = [max(epsilon(c.dtype), own) for c, own in zip(given, subject.eps, strict=True)]
+    near = _moved_gradients(subject, max(eps), 4)
+    far = _moved_gradients(subject, 16 * max(eps), 2)
+    chosen = _other_conventions(subject)
+    lost = _rounding(subject, found.gradients)
+    for i, g in enumerate(found.gradients):
+        moved = np.max([np.abs(s[i] - g) for s in near], axis=0) if near else np.zeros(g.shape)
+        moved_far = np.max([np.abs(s[i] - g) for s in far], axis=0) if far else np.zeros(g.shape)
+        ulps = min(ULPS, ulps_of(eps[i]))
+        floor = eps[i] * (ulps_of(eps[i]) * (np.abs(g) + largest(g)) + ulps * lost[i])
+        # Noise grows with the size of the move; a jump does not.  What jumps is a kink, and no excuse for an error.
+        jump = (moved > np.sqrt(eps[i]) * largest(g)) & (moved_far < 4 * moved) & (moved > floor)
+        found.tolerance.append(ulps * np.where(jump | ~np.isfinite(moved), 0, moved) + floor)
+        jump |= np.any([np.abs(s[i] - g) > np.sqrt(eps[i]) * largest(s[i]) for s in chosen], axis=0)
+        samples = [g, *(s[i] for s in near + far + chosen)]
+        found.low.append(np.where(jump, np.min(np.real(samples), axis=0), np.real(g)))
+        found.high.append(np.where(jump, np.max(np.real(samples), axis=0), np.real(g)))
+
+
+def _rounding(subject: Subject, gradients: Sequence[Any]) -> list[float]:
+    """By argument: how many units in the last place of 1 a gradient in single precision is off.
+
+    Where large parts cancel, down to 0 in the end, rounding is as large as that of the parts, of which the gradient
+    itself shows nothing.  What a kink close by makes of rounded arguments is no rounding.
+    """
+    single = float(np.finfo(np.float32).eps)
+    narrow = list(subject.args)
+    for k in subject.data:
+        narrow[k] = narrow[k].astype({"f": np.float32, "c": np.complex64}.get(narrow[k].dtype.kind, narrow[k].dtype))
+    rounded = [a.astype(subject.args[k].dtype) if k in subject.data else a for k, a in enumerate(narrow)]
+    try:
+        before = look_count()
+        exact = subject.derivative.exact(*subject.trace(rounded))
+        with looks_limited(2 * (look_count() - before) + 100):  # a loop may wait for digits that there are not
+            found = subject.derivative.exact(*subject.trace(narrow))
+    except Exception:  # noqa: BLE001  (f may insist on double precision)
+        return [0.0] * len(gradients)
+    units = [largest(a - b) / single for a, b in zip(found, exact, strict=True)]
+    scale = max(map(largest, (*found, *exact)))
+    most = MOST_LOST * max(scale, *map(largest, gradients)) / single
+    return [u if u <= most else 0.0 for u in units]
+
+
+def _other_conventions(subject: Subject) -> list[list[Any]]:
+    """Exact gradients at the point with all kinks seen from the left, and from the right."""
+    found = []
+    for side in ("left", "right"):
+        with conventions(side):
+            output, leaves = subject.trace(subject.args)
+            gradients = subject.derivative.exact(output, leaves)
+        if all(np.isfinite(g).all() for g in gradients):
+            found.append(gradients)
+    return found
+
+
+def _moved_gradients(subject: Subject, eps: float, count: int) -> list[list[Any]]:
+    """Exact gradients at points that all data arguments reach by one rounding error."""
+    rng = np.random.default_rng(1)
+    found = []
+    for _ in range(count):
+        moves = {}
+        for k in subject.data:
+            array = subject.args[k]
+            if is_floating(array.dtype):
+                size = np.where(array == 0, max(largest(array), 1.0), np.abs(array))
+                moves[k] = eps * size * rng.choice([-1.0, 1.0], array.shape)
+        output, leaves = subject.trace(subject.moved(moves))
+        found.append(subject.derivative.exact(output, leaves))
+    return found
