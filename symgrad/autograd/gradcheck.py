@@ -51,8 +51,9 @@ def gradcheck(
     says which entry is worst, the ratio there, and the formulas.  Raises ``ValueError`` when no input requires grad.
 
     ``method`` is what to compare with: differences (``"fd"``), the complex step (``"complex-step"``, for analytic
-    functions of real inputs), or the exact derivative of what ``forward`` does (``"exact"``).  The last two have no
-    error of their own: with ``atol`` and ``rtol`` left as they are, they compare to 1e-10 and 1e-8 of an entry.
+    functions of real inputs), or the exact derivative of what ``forward`` does (``"exact"``, and ``"mp"``, evaluated to
+    50 digits).  The last three have no error of their own: with ``atol`` and ``rtol`` left as they are, they compare to
+    1e-10 and 1e-8 of an entry.
 
     >>> import symgrad as sg
     >>> x = sg.tensor([0.5, 2.0], dtype=sg.double, requires_grad=True)

@@ -200,7 +200,7 @@ class _NearlySine(Function):
 
 
 @pytest.mark.parametrize("fast_mode", [False, True])
-@pytest.mark.parametrize("method", ["complex-step", "exact"])
+@pytest.mark.parametrize("method", ["complex-step", "exact", "mp"])
 def test_methods_without_an_error_of_their_own(monkeypatch, method, fast_mode):
     x = sg.tensor([0.5, 2.0, -1.0], dtype=sg.double, requires_grad=True)
     assert gradcheck(_NearlySine.apply, (x,), method=method, fast_mode=fast_mode)

@@ -21,7 +21,10 @@ from symgrad.tape.modes import enable_grad, no_grad
 from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
 
-METHODS = ("fd", "complex-step", "exact")
+METHODS = ("fd", "complex-step", "exact", "mp")
+
+DIGITS = 50
+"""Digits of ``method="mp"``."""
 
 TIGHT = (1e-10, 1e-8)
 """``atol`` and ``rtol`` where the reference has no error of its own to speak of."""
@@ -40,12 +43,20 @@ def reference(subject: Subject, method: str) -> Derivative:
         raise ArgumentError(f"method={method!r} is none of {', '.join(map(repr, METHODS))}.")
     if method == "complex-step":
         return lambda k, direction: _complex_step(subject, k, direction)
-    return subject.difference if method == "fd" else lambda k, direction: _exact(subject, k, direction)
+    if method == "fd":
+        return subject.difference
+    digits = DIGITS if method == "mp" else None
+    return lambda k, direction: _exact(subject, k, direction, digits)
 
 
-def run_along(subject: Subject, directions: dict[int, Any]) -> list[Any]:
-    """The derivatives of all outputs where some inputs move; as in torch, none of those under check requires grad."""
+def run_along(subject: Subject, directions: dict[int, Any], digits: int | None = None) -> list[Any]:
+    """The derivatives of all outputs where some inputs move; as in torch, none of those under check requires grad.
+
+    With ``digits`` they are evaluated to so many from their formulas, which only inputs that require grad leave.
+    """
     row = [x.detach() if i in subject.checked else x for i, x in enumerate(subject.given())]
+    if digits is not None:
+        row = [x.requires_grad_() if i in subject.checked else x for i, x in enumerate(row)]
     with forward_ad.dual_level(), enable_grad():
         for i, direction in directions.items():
             tangent = plain(Tensor, np.array(direction, subject.inputs[i].dtype)[()])
@@ -54,15 +65,21 @@ def run_along(subject: Subject, directions: dict[int, Any]) -> list[Any]:
         outs = found if isinstance(found, (tuple, list)) else (found,)
         pairs = [forward_ad.unpack_dual(o) for o in outs if hasattr(o, "raw_shape")]
         return [
-            np.zeros(p.raw_shape, p.dtype) if t is None else np.array(getattr(t, "_value", t), p.dtype)
+            np.zeros(p.raw_shape, p.dtype) if t is None else _value(t, digits).astype(p.dtype).reshape(p.raw_shape)
             for p, t in pairs
         ]
 
 
-def _exact(subject: Subject, k: int, direction: Any) -> list[Any]:
+def _value(tangent: Any, digits: int | None) -> Any:
+    if digits is None or getattr(tangent, "grad_fn", None) is None:
+        return np.array(getattr(tangent, "_value", tangent))
+    return np.array(tangent.evalf(digits))
+
+
+def _exact(subject: Subject, k: int, direction: Any, digits: int | None) -> list[Any]:
     standing = {i: np.zeros_like(subject.inputs[i]._value) for i in subject.checked}
     with looked_through():
-        return run_along(subject, standing | {k: direction})
+        return run_along(subject, standing | {k: direction}, digits)
 
 
 def _complex_step(subject: Subject, k: int, direction: Any) -> list[Any]:
