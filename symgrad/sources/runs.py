@@ -77,8 +77,10 @@ def run_on(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Reading, Term]
             # What was wide stays wide, and what was tall stays tall.
             sizes = dict(zip(sorted(sizes, key=first.__getitem__), sorted(sizes.values()), strict=True))
             examples = [
-                np.resize(a, e.shape) if getattr(a, "dtype", _FLOAT).kind in "biu" else e
-                for a, e in zip(args, _arrays(names, fixed, sizes), strict=True)
+                np.resize(a, e.shape) if getattr(a, "dtype", _FLOAT).kind in "biu" else d if _symmetric(a) else e
+                for a, e, d in zip(
+                    args, _arrays(names, fixed, sizes), _arrays(names, fixed, sizes, definite=True), strict=True
+                )
             ]
             with np.errstate(all="ignore"):
                 return sizes, ran(f, examples, {n: letter for letter, n in sizes.items()})[1]
@@ -92,6 +94,12 @@ def run_on(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Reading, Term]
             return reading, term  # the sizes are those of arrays that it takes from elsewhere
         found = None
     return (reading, found) if found is not None else _with_numbers(f, args, at_other_sizes, letters)
+
+
+def _symmetric(a: Any) -> bool:
+    """Whether an argument is a symmetric matrix, in whose place others have to stand that are positive definite."""
+    value = getattr(a, "_value", a)
+    return getattr(value, "ndim", 0) == 2 and value.shape[0] == value.shape[1] and np.array_equal(value, value.T)
 
 
 def _with_numbers(

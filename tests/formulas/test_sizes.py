@@ -186,3 +186,63 @@ def test_a_size_in_front_of_a_function_of_sums():
     found = sg.formula(lambda a, P: len(P) * sg.lgamma(a.sum()) + (a * sg.log(P)).sum(), P[0], P, wrt="a")
     want = sg.func.grad(lambda a: 3 * sg.lgamma(a.sum()) + (a * sg.log(sg.tensor(P))).sum())(sg.tensor(P[0])).numpy()
     np.testing.assert_allclose(found.evaluate(a=P[0], P=P), want, rtol=1e-12)
+
+
+def grid_energy(U, V):
+    return ((U[1:] - U[:-1]) ** 2).sum() + ((U[:, 1:] - U[:, :-1]) ** 2).sum() - (U * V).sum()
+
+
+def independence(K, L):
+    n = K.shape[0]
+    H = sg.eye(n) - sg.ones(n, n) / n
+    return sg.trace(K @ H @ L @ H) / (n - 1) ** 2
+
+
+def independence_numpy(K, L):
+    n = len(K)
+    H = np.eye(n) - np.ones((n, n)) / n
+    return sg.trace(K @ H @ L @ H)
+
+
+def distance_of_normals(A, B):
+    R = sg.linalg.sqrtm(B)
+    return sg.trace(A + B - 2 * sg.linalg.sqrtm(R @ A @ R))
+
+
+def normal_like(rng, *shape):
+    return rng.normal(size=shape)
+
+
+def definite_like(rng, *shape):
+    a = rng.normal(size=shape)
+    return a @ a.T + np.eye(len(a))
+
+
+@pytest.mark.parametrize(
+    ("f", "made", "shapes"),
+    [
+        (grid_energy, normal_like, ((4, 3), (3, 6), (5, 5))),
+        (independence, normal_like, ((4, 4), (3, 3), (6, 6))),
+        (independence_numpy, normal_like, ((5, 5), (3, 3))),
+        (distance_of_normals, definite_like, ((4, 4), (2, 2))),
+    ],
+)
+def test_formulas_of_unlucky_sizes_hold_at_others(f, made, shapes):
+    """Of four rows and three columns n - 1 is not m; centring matrices are not data; roots need definite examples."""
+    rng = np.random.default_rng(5)
+    runs = [(made(rng, *shape), made(rng, *shape)) for shape in shapes]
+    names = f.__code__.co_varnames[:2]
+    for at in runs[:2]:
+        found = sg.formula(f, *at, wrt=names[0])
+        assert not found.constants
+        for args in runs:
+            want = sg.func.grad(f)(*args).numpy()
+            np.testing.assert_allclose(found.evaluate(**dict(zip(names, args, strict=True))), want, rtol=1e-6)
+
+
+def test_recorded_gradients_do_not_take_one_size_for_another():
+    U = sg.tensor(np.random.default_rng(6).normal(size=(4, 3)), requires_grad=True, name="U")
+    ((U[1:] - U[:-1]) ** 2).sum().backward()
+    other = np.random.default_rng(7).normal(size=(2, 5))
+    want = sg.func.grad(lambda U: ((U[1:] - U[:-1]) ** 2).sum())(other).numpy()
+    np.testing.assert_allclose(sg.formula(U.grad).evaluate(U=other), want, rtol=1e-12)

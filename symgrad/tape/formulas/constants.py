@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.op import Op, lookup
+from symgrad.tape.formulas.sizes import Measure, Size
 from symgrad.tape.memory.versions import changes
 
 Recipe = tuple[str, dict[str, Any]]
@@ -62,16 +63,31 @@ def counted(start: int, count: int, dtype: Any) -> Recipe:
 
 
 def plain_recipe(value: Any) -> Recipe | None:
-    """What made an array, by its values: multiples of the identity and triangles of ones, which data hardly are."""
+    """What made an array, by values that data hardly have: multiples of the identity, triangles of ones, I - 11ᵀ/n."""
     if not isinstance(value, np.ndarray) or value.ndim != 2 or value.size < 4 or value.dtype.kind not in "bif":
         return None
     number = value[0, 0].item()
     if value[0, -1] != value[-1, 0]:
         return _triangle(value)
-    if not number or value.dtype.kind == "b" or not np.array_equal(value, number * np.eye(len(value))):
+    if not number or value.dtype.kind == "b":
+        return None
+    if value[0, -1]:
+        return _centring(value)
+    if not np.array_equal(value, number * np.eye(len(value))):
         return None
     eye = ("eye", {"n": len(value), "dtype": value.dtype.name})
     return eye if number == 1 else _recipe("mul", ("number", {"value": number}), eye)
+
+
+def _centring(value: Any) -> Recipe | None:
+    """I - 11ᵀ/n, by its values; None for all else."""
+    n, dtype = len(value), value.dtype.name
+    if n != value.shape[1] or n < 3 or value.dtype.kind != "f":
+        return None
+    size = Size(n)
+    mean = _recipe("div", ("full", {"shape": value.shape, "value": 1, "dtype": dtype}), ("number", {"value": size}))
+    made = _recipe("sub", ("eye", {"n": n, "dtype": dtype}), mean)
+    return made if np.array_equal(value, _value(made)) else None
 
 
 def _triangle(value: Any) -> Recipe | None:
@@ -98,7 +114,8 @@ def holds(recipe: Recipe, value: Any) -> bool:
 def _value(recipe: Recipe) -> Any:
     name, params = recipe
     if name == "number":
-        return params["value"]
+        value = params["value"]
+        return value._plain(value) if isinstance(value, (Size, Measure)) else value  # NumPy would widen float32 for it
     if name != "made":
         return lookup(name)(**params)
     return params["op"](*map(_value, params["args"]), **params["params"])

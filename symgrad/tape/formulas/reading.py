@@ -89,6 +89,11 @@ class Reading:
         self.composed: dict[int, str] = {}
         self.lettered = True
         self.terms: dict[int, Term] = {}
+        self.by_value = False
+        self.asked: set[int] = set()
+        """Sizes that were told by their values alone, such as those of ``reshape``."""
+        self.met: set[int] = set()
+        """Values of letters that are values of composed sizes, too."""
         self.sources: dict[str, Any] = {}
         self._taken: set[str] = set()
         chosen = self._name_leaves(names or {})
@@ -114,15 +119,25 @@ class Reading:
             self.lettered = bool(self.letters)
 
     def _attempted(self, chosen: dict[int, str], made: dict[int, Recipe], letters: dict[int, str]) -> bool:
-        """Whether all terms can be read with these letters; without any they are."""
-        before, self.letters, self.composed, self.terms = self.letters, dict(letters), {}, {}
-        try:
-            self._read(chosen, made)
-        except ShapeError:
-            if not letters:
-                raise
-            self.letters = before
-            return False
+        """Whether all terms can be read with these letters; without any they are.
+
+        A letter that has the value of a size that the program composes is another size, as far as that can be: of four
+        rows and three columns n - 1 is not m, but beside a join of x and h, W has n + m columns.
+        """
+        before = self.letters
+        for self.by_value in (False, True):
+            self.letters, self.composed, self.terms = dict(letters), {}, {}
+            self.asked, self.met = set(), set()
+            try:
+                self._read(chosen, made)
+            except ShapeError:
+                if self.met and not self.by_value:
+                    continue
+                if not letters:
+                    raise
+                self.letters = before
+                return False
+            break
         return True
 
     def _read(self, chosen: dict[int, str], made: dict[int, Recipe]) -> None:
@@ -218,7 +233,17 @@ class Reading:
 
     def shape(self, sizes: Sequence[int]) -> tuple[Any, ...]:
         """Sizes as letters where a leaf has that size."""
-        return tuple(self.letters.get(n) or self.composed.get(n, n) for n in sizes)
+        return tuple(self._letter(n) or self.composed.get(n, n) for n in sizes)
+
+    def _letter(self, n: int) -> str | None:
+        """The letter of a size that is known by its value alone; refused where the program composes that value, too."""
+        self.asked.add(n)
+        self._check_met()
+        return self.letters.get(n)
+
+    def _check_met(self) -> None:
+        if not self.by_value and not self.asked.isdisjoint(self.met):
+            raise ShapeError(f"{sorted(self.asked & self.met)} may be a size of a leaf or one that is composed")
 
     def _name_leaves(self, given: dict[int, str]) -> dict[int, str]:
         """Given names first, then assigned ones, then x1, x2 … and c1, c2 …; a name belongs to one leaf."""
@@ -243,7 +268,8 @@ class Reading:
         for leaf in self.leaves:
             name = chosen[id(leaf)]
             structure = leaf.structure if isinstance(leaf, Source) else leaf._extra.structure if leaf._extra else None
-            self.terms[id(leaf)] = symbol(name, self.shape(leaf.raw_shape), leaf.dtype, structure)
+            shape = tuple(self.letters.get(n) or self.composed.get(n, n) for n in leaf.raw_shape)
+            self.terms[id(leaf)] = symbol(name, shape, leaf.dtype, structure)
             self.sources[name] = leaf
 
     def _own_name(self, leaf: Any, given: dict[int, str]) -> tuple[str | None, bool]:
@@ -273,7 +299,7 @@ class Reading:
         op, args = (params["op"], params["args"]) if name == "made" else (lookup(name), ())
         given = params["params"] if name == "made" else params
         sizes = {
-            k: self.shape(v) if isinstance(v, tuple) else self.letters.get(v, v)
+            k: self.shape(v) if isinstance(v, tuple) else self._letter(v) or v
             for k, v in given.items()
             if k in (op.size_params or ())
         }
@@ -321,9 +347,13 @@ class Reading:
                 if isinstance(s, str) and n not in self.letters and n != 1:
                     self.composed.setdefault(n, s)
                 elif isinstance(s, str) and not s.isalnum() and self.letters.get(n, "+").isalnum():
-                    self.joint.setdefault(n, s)
+                    self.met.add(n)
+                    self._check_met()
+                    if self.by_value:
+                        self.joint.setdefault(n, s)
             shape = tuple(
-                self.letters.get(n, s) if isinstance(s, str) else s for s, n in zip(shape, node.shape, strict=True)
+                self.letters.get(n, s) if isinstance(s, str) and (self.by_value or s.isalnum()) else s
+                for s, n in zip(shape, node.shape, strict=True)
             )
         dtype = term.dtype if term.dtype is None else node.dtype
         if shape is term.shape and dtype is term.dtype:
@@ -339,7 +369,7 @@ class Reading:
         for key in node.op.size_params:
             value = out[key]
             if not isinstance(value, tuple):
-                out[key] = self.letters.get(value, value)
+                out[key] = self._letter(value) or value
             elif node.op.name == "reshape":
                 (arg,) = node.args
                 out[key] = self._reshaped(arg.raw_shape, self[arg].shape, value)
@@ -355,7 +385,7 @@ class Reading:
             if len(targets) == 1 and letters and (len(sizes) == 1 or targets[0] not in self.letters):
                 out.append(functools.reduce(product_size, sizes))
             else:
-                out += [self.letters.get(n, n) for n in targets]
+                out += [self._letter(n) or n for n in targets]
         return tuple(out)
 
 
