@@ -47,6 +47,10 @@ class ArgumentError(SymgradError, TypeError, ValueError, RuntimeError):
     """An argument of the wrong kind or value (torch raises one or the other, for values mostly ``RuntimeError``)."""
 
 
+class NotAnOperand(ArgumentError):
+    """What stands beside a tensor is no tensor, array or number; an operator then asks the other operand."""
+
+
 class UnsupportedMode(ArgumentError, NotImplementedError):
     """A mode that a function does not have, or not for such an input (torch raises ``NotImplementedError``)."""
 

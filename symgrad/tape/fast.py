@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import NARROW, SINGLE, float32, float64
-from symgrad.errors import AutogradError
+from symgrad.errors import AutogradError, NotAnOperand
 from symgrad.op import Op
 from symgrad.tape.explaining import explain
 from symgrad.tape.formulas.constants import known
@@ -132,10 +132,21 @@ def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
     return call
 
 
-def binary(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
-    """The fast path of an op of two tensors."""
+def _or_theirs(op: Op) -> Callable[[Any, Any], Any]:
+    def call(input: Any, other: Any) -> Any:
+        try:
+            return op(input, other)
+        except NotAnOperand:
+            return NotImplemented
+
+    return call
+
+
+def binary(cls: Any, op: Op, operator: bool = False) -> Callable[[Any, Any], Any]:
+    """The fast path of an op of two tensors; as an ``operator`` it leaves strangers to their own reflected one."""
     new, kernel = cls.__new__, op.kernel
     careful = _set_aside(op)
+    unlike = _or_theirs(op) if operator else op
     plans: Any = None
     expected = cls
 
@@ -146,7 +157,7 @@ def binary(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
     def call(input: Any, other: Any) -> Any:
         nonlocal plans
         if input.__class__ is not expected or other.__class__ is not expected:
-            return op(input, other)
+            return unlike(input, other)
         x = input._value
         y = other._value
         a = input._node

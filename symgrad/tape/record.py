@@ -27,7 +27,7 @@ from symgrad.dtypes import (
     weak_with,
     wrapped,
 )
-from symgrad.errors import ArgumentError, AutogradError
+from symgrad.errors import AutogradError, NotAnOperand
 from symgrad.kernels import kept_order
 from symgrad.op import FROM, Op, lookup, scales, shape_of
 from symgrad.ops.rules.constants import Constant, NamedFloat
@@ -280,6 +280,8 @@ def as_operand(op: Op, arg: Any, place: int) -> Any:
     if isinstance(arg, Size):
         return int(arg)
     if isinstance(arg, (list, tuple)):
+        if getattr(type(arg), "__rmul__", None) not in (list.__rmul__, tuple.__rmul__):
+            raise NotAnOperand(f"{op.name}() takes tensors, arrays and numbers, not {type(arg).__name__}.")
         return np.asarray(arg)
     alone = (op.kind == "primitive" and not op.together) or place == op.condition
     return as_python_number(arg) if isinstance(arg, np.generic) and not alone and is_number(arg.dtype) else arg
@@ -516,7 +518,7 @@ def select_saved(op: Op, mask: int, out: Any, values: Any) -> tuple[Any, ...]:
 def _reject_strangers(op: Op, values: list[Any]) -> None:
     for value in values:
         if not isinstance(value, (np.ndarray, np.generic, int, float, complex)):
-            raise ArgumentError(
+            raise NotAnOperand(
                 f"{op.name}() takes tensors, arrays and numbers, not {type(value).__name__} ({value!r:.60})."
             )
 

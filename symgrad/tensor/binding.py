@@ -565,7 +565,8 @@ def _bind_operators(cls: Any) -> None:
         function = FRONTS["matmul"].call if name == "matmul" else _fast(cls, lookup(op_name))
         # The four commonest operators do without the check of their operand; the op itself rejects strangers.
         common = name in ("add", "sub", "mul", "truediv")
-        setattr(cls, f"__{name}__", function if common else _forward(cls, function))
+        forward = fast.binary(cls, lookup(op_name), operator=True) if common else _forward(cls, function)
+        setattr(cls, f"__{name}__", forward)
         setattr(cls, f"__r{name}__", _reflected(over_tensor if name == "truediv" else function))
         if name != "matmul":
             setattr(cls, f"__i{name}__", _inplace(function))

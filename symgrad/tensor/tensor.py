@@ -395,7 +395,7 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
         node = f"FillBackward{2 + isinstance(value, Tensor)}"
         return self._filled(value, node)  # type: ignore[no-any-return]
 
-    def copy_(self, source: Any) -> Tensor:
+    def copy_(self, source: Any, non_blocking: bool = False) -> Tensor:  # noqa: ARG002  (nothing is waited for)
         """Copy another tensor's values into this one, cast to its dtype."""
         value, mine = spread(source, self._value.shape), self._array()
         itself = overlaps(mine) and isinstance(source, Recorded) and same_place(mine, source._array())

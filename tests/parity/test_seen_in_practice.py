@@ -54,3 +54,71 @@ def test_nodes_of_incomplete_gammas() -> None:
         return [*map(node, made), *(node(t.autograd.grad(y.sum(), x, create_graph=True)[0]) for y in made)]
 
     assert answers(sg) == answers(torch)
+
+
+class Row(tuple):
+    """Tensors side by side, as solvers of differential equations keep their state."""
+
+    __slots__ = ()
+
+    def __radd__(self, other: Any) -> Any:
+        return Row(other + x for x in self)
+
+    def __rmul__(self, other: Any) -> Any:
+        return Row(other * x for x in self)
+
+    def __rsub__(self, other: Any) -> Any:
+        return Row(other - x for x in self)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return Row(other / x for x in self)
+
+    def __rpow__(self, other: Any) -> Any:
+        return Row(other**x for x in self)
+
+
+class Lazy:
+    """An operand of somebody else's making, such as a linear operator."""
+
+    def __radd__(self, other: Any) -> str:
+        return f"{other.tolist()} + lazy"
+
+    __rsub__ = __rmul__ = __rtruediv__ = __rmatmul__ = __rpow__ = __rmod__ = __rfloordiv__ = __radd__
+
+
+OPERATORS = ["+", "-", "*", "/", "**"]
+
+
+@pytest.mark.parametrize("sign", OPERATORS)
+def test_operands_with_reflected_operators(sign: str) -> None:
+    """Such an operand decides itself what a tensor in front of it means."""
+
+    def answers(t: Any) -> list[Any]:
+        x = t.tensor(2.0, requires_grad=True)
+        made = eval(f"x {sign} row", {"x": x, "row": Row((t.ones(2), t.ones(3)))})  # noqa: S307
+        (slope,) = t.autograd.grad(made[1].sum(), x)
+        return [type(made).__name__, [p.tolist() for p in made], slope.item()]
+
+    assert answers(sg) == answers(torch)
+    for t in (sg, torch):
+        for x in (t.tensor(2.0, requires_grad=True), t.ones(2)):
+            assert eval(f"x {sign} lazy", {"x": x, "lazy": Lazy()}) == f"{x.tolist()} + lazy"  # noqa: S307
+
+
+@pytest.mark.parametrize("sign", OPERATORS)
+@pytest.mark.parametrize("stranger", ["None", "{}", "object()"])
+def test_operands_that_are_none(sign: str, stranger: str) -> None:
+    def words(t: Any) -> str:
+        with pytest.raises(TypeError) as caught:
+            eval(f"x {sign} {stranger}", {"x": t.ones(2)})  # noqa: S307
+        return str(caught.value)
+
+    assert words(sg) == words(torch)
+
+
+def test_copies_without_waiting() -> None:
+    for t in (sg, torch):
+        x, y = t.zeros(2), t.ones(2, requires_grad=True)
+        assert x.copy_(y, non_blocking=True) is x
+        assert node(x) == "CopyBackwards"
+        assert t.zeros(2).copy_(t.ones(2), True).tolist() == [1.0, 1.0]
