@@ -28,7 +28,7 @@ from symgrad.compiler.trace import (
     trace,
 )
 from symgrad.dtypes import get_default_dtype, is_floating
-from symgrad.errors import ArgumentError, CompileError
+from symgrad.errors import ArgumentError, CompileError, ShapeError
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded
 
@@ -186,7 +186,7 @@ class Specialised:
 
     def _trace(self, *args: Any) -> Variant:
         key, _ = signature(args, self.exact)
-        found = trace(self.function, args if self.exact else as_inputs(args), self.exact)
+        found = self._read(args if self.exact else as_inputs(args))
         self.traces += 1
         program = build(found, self.name if self.named else None, stable=self.stable)
         example = [containers.tree_map(lambda x: 0.0 if is_array(x) else x, a) for a in as_inputs(args)]
@@ -208,6 +208,17 @@ class Specialised:
                 f"did something else {VARIANTS} times; use where(condition, a, b), or run it without compiling."
             )
         return made
+
+    def _read(self, args: Sequence[Any]) -> Any:
+        """What the function did, with letters for sizes; with numbers where a size that it took for one is a constant.
+
+        Arrays that a function makes by ``len(x)`` have their size as a number, and do not fit letters.
+        """
+        try:
+            return trace(self.function, args, self.exact)
+        except ShapeError:
+            with fixed():
+                return trace(self.function, args, self.exact)
 
     def _note_plain(self, args: Sequence[Any], made: Variant, variants: int) -> None:
         """Signatures of arrays alone, with nothing to guard, are looked up and called at once."""

@@ -167,13 +167,13 @@ def function_name(function: Callable[..., Any]) -> str:
     return name if name.isidentifier() and not name.startswith("__") else "program"
 
 
-_FIXED: ContextVar[frozenset[int]] = ContextVar("fixed sizes", default=frozenset())
+_FIXED: ContextVar[frozenset[int] | None] = ContextVar("fixed sizes", default=frozenset())
 
 
 @contextlib.contextmanager
-def fixed(sizes: Iterable[int]) -> Iterator[None]:
-    """Traces made inside have numbers for these sizes, not letters."""
-    token = _FIXED.set(frozenset(sizes))
+def fixed(sizes: Iterable[int] | None = None) -> Iterator[None]:
+    """Traces made inside have numbers for these sizes (by default for all), not letters."""
+    token = _FIXED.set(None if sizes is None else frozenset(sizes))
     try:
         yield
     finally:
@@ -263,7 +263,8 @@ def _read(
         reading = Verbatim(roots, given, start, watch.passes if len(watch.passes) == 1 else ())
         made.raw, made.passes = reading.raw, len(watch.passes)
     else:
-        reading = Reading(roots, given, fixed=_FIXED.get())
+        numbers = _FIXED.get()
+        reading = Reading(roots, given, {} if numbers is None else None, fixed=numbers or ())
     if made.exact and watch.passes and any(is_narrow(t.dtype) for t in reading.terms.values()):
         raise CompileError("its gradients in half precision round otherwise where a tracer looks on")
     made.sizes = {letter: n for n, letter in reading.letters.items()}

@@ -17,6 +17,7 @@ from symgrad.ops.calls.naming import SPACES
 from symgrad.ops.linalg import matrices
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.record import Recorded, plain
+from symgrad.tape.watching.watch import WATCH, note_read
 
 _IDLE = (None, "K", "same_kind", np._NoValue)
 """Values of keyword arguments that ask for nothing special."""
@@ -59,25 +60,30 @@ def function_name(func: Any) -> str:
 
 
 def bare(value: Any) -> Any:
-    """The same arguments with arrays in place of tensors."""
+    """The same arguments with arrays in place of tensors; a tracer hears which values were read."""
     if isinstance(value, Recorded):
+        if WATCH.count:
+            note_read(value, "a function of NumPy")
         return value._value
+    return _inside(bare, value)
+
+
+def glanced(value: Any) -> Any:
+    """:func:`bare` where nothing is computed from the values, only from shapes and dtypes."""
+    return value._value if isinstance(value, Recorded) else _inside(glanced, value)
+
+
+def _inside(change: Callable[[Any], Any], value: Any) -> Any:
     if isinstance(value, Dual):
-        return bare(value.primal)
+        return change(value.primal)
     if isinstance(value, (list, tuple)):
-        return type(value)(map(bare, value))
-    return {k: bare(v) for k, v in value.items()} if isinstance(value, dict) else value
+        return type(value)(map(change, value))
+    return {k: change(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
-QUESTIONS = {
-    np.shape, np.ndim, np.size, np.allclose, np.array_equal, np.array_equiv, np.isclose, np.result_type, np.can_cast,
-    np.array_repr, np.array_str, np.array2string, np.iscomplexobj, np.isrealobj, np.argsort, np.nonzero,
-    np.count_nonzero, np.searchsorted, np.may_share_memory, np.shares_memory, np.argwhere, np.flatnonzero,
-    np.all, np.any, np.iscomplex, np.isreal, np.isneginf, np.isposinf, np.argpartition, np.digitize, np.lexsort,
-    np.nanargmax, np.nanargmin, np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, np.common_type,
-    np.min_scalar_type, np.linalg.matrix_rank, np.isin, np.einsum_path,
-}  # fmt: skip
-"""Functions that ask about values and have no derivative: they run on the arrays and give arrays and numbers."""
+def dtype_of(value: Any) -> np.dtype[Any]:
+    """The dtype of a tensor, or of what NumPy makes of anything else."""
+    return value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
 
 
 def reduce(name: str, a: Any, axis: Any, keepdims: Any = False) -> Any:
@@ -308,15 +314,15 @@ def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 def _take_along_axis(arr: Any, indices: Any, axis: int = -1) -> Any:
     from symgrad.ops.indexing.getitem import take_along
 
-    return take_along(arr, bare(indices), axis)
+    return take_along(arr, indices, axis)
 
 
 def _take(a: Any, indices: Any, axis: Any = None, mode: str = "raise", **rest: Any) -> Any:
     wanted("np.take", rest)
     a, k = (a.ravel(), 0) if axis is None else (a, axis % a.ndim)
-    places, n = np.asarray(bare(indices)), a.shape[k]
+    places, n = indices if isinstance(indices, Recorded) else np.asarray(indices), a.shape[k]
     if mode in ("wrap", "clip"):
-        places = places % n if mode == "wrap" else np.clip(places, 0, n - 1)
+        places = places % n if mode == "wrap" else front_of("clamp")(tensor(places), 0, n - 1)
     elif mode != "raise":
         raise ArgumentError(f"np.take: mode is raise, wrap or clip, not {mode!r}.")
     return a[(slice(None),) * k + (places,)]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import AutogradError, DtypeError, ShapeError
-from symgrad.interop.functions import bare, front_of, tensor
+from symgrad.interop.functions import bare, dtype_of, front_of, tensor
 from symgrad.tape.memory.inplace import inplace
 from symgrad.tape.record import Recorded, traced
 
@@ -17,8 +17,8 @@ def chosen(mask: Any, value: Any, other: Any) -> Any:
     """``value`` where ``mask`` is true and ``other`` elsewhere: what is not chosen has no part in any gradient."""
     if mask is True:
         return value
-    if np.asarray(bare(mask)).dtype != bool:
-        raise DtypeError(f"where= takes a mask of booleans, not {np.asarray(bare(mask)).dtype}.")
+    if dtype_of(mask).kind != "b":
+        raise DtypeError(f"where= takes a mask of booleans, not {dtype_of(mask)}.")
     return front_of("where")(tensor(mask), value, other)
 
 
@@ -45,10 +45,10 @@ def into(
     def fitting(held: Any, *others: Any) -> Any:
         rest = iter(others)
         result = compute(*(held if x is out else next(rest) for x in inputs))
-        shape, wanted = np.shape(bare(result)), np.shape(bare(out))
+        shape, wanted = np.shape(result), np.shape(out)
         if shape != wanted and not (widens and _widens(shape, wanted)):
             raise ShapeError(f"{name}(…, out=…): the result has the shape {shape}, and out has {wanted}.")
-        dtypes = np.asarray(bare(result)).dtype, bare(out).dtype
+        dtypes = dtype_of(result), dtype_of(out)
         if not np.can_cast(*dtypes, "same_kind"):
             raise DtypeError(f"{name}(…, out=…): {dtypes[0]} can't be cast to the dtype of out, {dtypes[1]}")
         return chosen(mask, tensor(result).expand(wanted), held)

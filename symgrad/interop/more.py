@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError
-from symgrad.interop.functions import bare, front_of, reduce, tensor, unsupported, wanted
+from symgrad.interop.functions import bare, front_of, glanced, reduce, tensor, unsupported, wanted
 from symgrad.ops.calls.naming import SPACES
 
 # ---------------------------------------------------------------------------------------------- joining and splitting
@@ -99,7 +99,7 @@ def _quantile(name: str, scale: int, skip: bool) -> Callable[..., Any]:
         if isinstance(axis, tuple) or method not in ("linear", "lower", "higher", "midpoint", "nearest"):
             raise unsupported(f"np.{name}(…, axis={axis}, method={method!r})", " in this form")
         a = tensor(a)
-        levels = (tensor(q) if np.ndim(q) else tensor(np.asarray(bare(q), a.dtype)) if bare(q) is q else q) / scale
+        levels = (tensor(q) if np.ndim(q) else tensor(np.asarray(q, a.dtype)) if glanced(q) is q else q) / scale
         call_one = front_of("nanquantile" if skip else "quantile")
         return call_one(a, levels, axis, bool(keepdims), interpolation=method)
 
@@ -122,8 +122,8 @@ def _skipping(name: str, masked: str) -> Callable[..., Any]:
         wanted(f"np.{name}", {"out": out, **rest})
         a = tensor(a)
         options = {"correction": ddof} if masked in ("var", "std") else {}
-        found = ~np.isnan(bare(a))
-        return SPACES["masked"][masked](a, axis, keepdim=bool(keepdims), dtype=dtype, mask=tensor(found), **options)
+        found = front_of("logical_not")(front_of("isnan")(a))
+        return SPACES["masked"][masked](a, axis, keepdim=bool(keepdims), dtype=dtype, mask=found, **options)
 
     return call
 
@@ -190,9 +190,8 @@ def _running_skipping(call_name: str, identity: int) -> Callable[..., Any]:
 
 
 def _partitioned(a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:  # noqa: ARG001
-    wanted("np.partition", {"order": order})
-    a, k = (a.ravel(), 0) if axis is None else (a, axis % a.ndim)
-    return front_of("take_along_dim")(a, tensor(np.argpartition(bare(a), bare(kth), k)), k)
+    """All entries in order, which is more than was asked for."""
+    return _sort(a, axis, order=order)
 
 
 def _distinct(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError
-from symgrad.interop.functions import bare, front_of, tensor, unsupported, wanted
+from symgrad.interop.functions import bare, front_of, glanced, tensor, unsupported, wanted
 from symgrad.ops.calls.naming import SPACES
 
 
@@ -25,7 +25,7 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
     right = fp[-1] if right is None else right
     if len(xp) == 1:
         return front_of("where")(x < first, left, front_of("where")(x > last, right, fp[0]))
-    k = np.clip(np.searchsorted(bare(xp), bare(x), "right") - 1, 0, len(xp) - 2)
+    k = front_of("clamp")(front_of("searchsorted")(xp.detach(), x.detach(), right=True) - 1, 0, len(xp) - 2)
     slope = (fp[k + 1] - fp[k]) / (xp[k + 1] - xp[k])
     inside = slope * (x - xp[k]) + fp[k]
     # The last point itself, where the piece to its left could round.
@@ -37,7 +37,7 @@ def _around(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
     """The points of one period in order, with a neighbour from the next on each side."""
     cat = front_of("cat")
     x, xp = x % period, xp % period
-    order = np.argsort(bare(xp))
+    order = front_of("argsort")(xp.detach())
     xp, fp = xp[order], fp[order]
     return x, cat([xp[-1:] - period, xp, xp[:1] + period]), cat([fp[-1:], fp, fp[:1]])
 
@@ -71,7 +71,7 @@ def _block(arrays: Any) -> Any:
         return [leaf for item in part for leaf in leaves(item)] if isinstance(part, list) else [part]
 
     deep = depth(arrays)
-    ndim = max(deep, *(np.ndim(bare(leaf)) for leaf in leaves(arrays)))
+    ndim = max(deep, *(np.ndim(leaf) for leaf in leaves(arrays)))
 
     def joined(part: Any, level: int) -> Any:
         if not isinstance(part, list):
@@ -106,7 +106,7 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> 
         return array
     if mode == "constant" and not set(options) - {"constant_values"}:
         value = options.get("constant_values", 0)
-        if not np.ndim(bare(value)):
+        if not np.ndim(value):
             pairs = [int(w) for pair in widths[::-1] for w in pair]
             return SPACES["nn.functional"]["pad"](array, pairs, value=value)
         return _edged(array, widths, lambda _, k, end: _pairs(value, array.ndim)[k][end])
@@ -174,8 +174,14 @@ def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
 
 def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
     """Whole periods are added, and they do not change when ``p`` moves a little."""
-    value = bare(p)
-    return p + tensor(np.unwrap(value, discont, axis, period=period) - value)
+    p = tensor(p)
+    k, where, half = axis % p.ndim, front_of("where"), period / 2
+    step = front_of("diff")(p.detach(), 1, k)
+    turned = front_of("remainder")(step + half, period) - half
+    turned = where((turned == -half) & (step > 0), half, turned)
+    jumps = where(step.abs() < (half if discont is None else max(discont, half)), 0.0, turned - step)
+    rest = p.narrow(k, 1, p.shape[k] - 1) + front_of("cumsum")(jumps, k)
+    return front_of("cat")([p.narrow(k, 0, 1), rest], k)
 
 
 def _resized(a: Any, new_shape: Any) -> Any:
@@ -188,7 +194,7 @@ def _trimmed(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     filt = tensor(filt)
     if filt.ndim != 1 or axis not in (None, 0, -1):
         raise unsupported("np.trim_zeros of several axes", " in this form")
-    places = np.flatnonzero(bare(filt))
+    places = np.flatnonzero(bare(filt != 0))
     if not len(places):
         return filt[:0]
     trim = trim.lower()
@@ -199,13 +205,14 @@ def _trimmed(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
 def _choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     wanted("np.choose", {"out": out})
     choices = [tensor(c) for c in choices]
-    which, n = np.asarray(bare(a)), len(choices)
-    if mode == "raise" and ((which < 0) | (which >= n)).any():
-        raise ArgumentError(f"np.choose: there are {n} choices, and a has entries from {which.min()} to {which.max()}.")
-    which = which % n if mode == "wrap" else np.clip(which, 0, n - 1)
+    which, n = tensor(np.asarray(a) if isinstance(a, (list, tuple)) else a), len(choices)
+    seen = np.asarray(glanced(which))
+    if mode == "raise" and ((seen < 0) | (seen >= n)).any():
+        raise ArgumentError(f"np.choose: there are {n} choices, and a has entries from {seen.min()} to {seen.max()}.")
+    which = which % n if mode == "wrap" else front_of("clamp")(which, 0, n - 1)
     found = choices[-1].expand(*np.broadcast_shapes(which.shape, *(c.shape for c in choices)))
     for k, choice in enumerate(choices[:-1]):
-        found = front_of("where")(tensor(which == k), choice, found)
+        found = front_of("where")(which == k, choice, found)
     return found
 
 

@@ -76,7 +76,7 @@ def _roots(p: Any) -> Any:
     p = _row(p)
     if p.ndim != 1:
         raise ArgumentError("Input must be a rank-1 array.")
-    places = np.flatnonzero(bare(p))
+    places = np.flatnonzero(bare(p != 0))
     if not len(places):
         return tensor(np.array([]))
     first, last = int(places[0]), int(places[-1])
@@ -84,7 +84,7 @@ def _roots(p: Any) -> Any:
     p, n = p[first : last + 1], last - first
     if not n:
         return tensor(np.zeros(at_zero))
-    below = tensor(np.eye(n - 1, n, dtype=bare(p).dtype))
+    below = tensor(np.eye(n - 1, n, dtype=p.dtype))
     found = SPACES["linalg"]["eigvals"](front_of("cat")([-(p[1:] / p[0])[None], below], 0))
     return SPACES["nn.functional"]["pad"](found, [0, at_zero]) if at_zero else found
 
@@ -105,15 +105,16 @@ def _from_roots(seq_of_zeros: Any) -> Any:
 def least_squares(a: Any, b: Any, rcond: Any = None) -> Any:
     """``np.linalg.lstsq``: solution, residuals and singular values with their gradients, and the rank."""
     a, b = tensor(a), tensor(b)
-    cut = np.finfo(bare(a).dtype).eps * max(a.shape) if rcond is None else rcond
-    rank = np.linalg.lstsq(bare(a), bare(b), cut)[2]
+    cut = np.finfo(a.dtype).eps * max(a.shape) if rcond is None else rcond
+    linalg = SPACES["linalg"]
+    values = linalg["svdvals"](a)
+    rank = np.int32(bare((values.detach() > cut * values.detach().amax()).sum()))
     columns = b if b.ndim == 2 else b[:, None]
     whole = rank == min(a.shape)
-    linalg = SPACES["linalg"]
     found = linalg["lstsq"](a, columns)[0] if whole else linalg["pinv"](a, rtol=cut) @ columns
     off = (columns - a @ found).abs() ** 2
     residuals = off.sum(0) if rank == a.shape[1] < a.shape[0] else off.sum(0)[:0]
-    return found if b.ndim == 2 else found[:, 0], residuals, rank, linalg["svdvals"](a)
+    return found if b.ndim == 2 else found[:, 0], residuals, rank, values
 
 
 def _fit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
@@ -125,7 +126,7 @@ def _fit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any
         w = tensor(w)
         powers, y = powers * w[:, None], y * (w[:, None] if y.ndim == 2 else w)
     scale = front_of("sqrt")((powers**2).sum(0))  # columns of one size keep the digits of the powers
-    found = least_squares(powers / scale, y, len(x) * np.finfo(bare(powers).dtype).eps if rcond is None else rcond)[0]
+    found = least_squares(powers / scale, y, len(x) * np.finfo(powers.dtype).eps if rcond is None else rcond)[0]
     return (found.T / scale).T if found.ndim == 2 else found / scale
 
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from symgrad.interop.functions import (
     FUNCTIONS,
-    QUESTIONS,
     bare,
+    dtype_of,
     front_of,
     function_name,
     tensor,
@@ -28,6 +28,7 @@ from symgrad.interop.into import chosen, into, refuse_arrays
 from symgrad.interop.more import MORE
 from symgrad.interop.pieces import PIECES
 from symgrad.interop.polynomials import POLYNOMIALS
+from symgrad.interop.questions import KINDS, VALUES, answered
 from symgrad.interop.ranges import RANGES
 from symgrad.interop.reductions import REDUCTIONS, reduced
 from symgrad.ops.calls.naming import SPACES
@@ -147,13 +148,13 @@ def _method(name: str, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs:
 def _added_at(name: str, ufunc: Any, a: Any, indices: Any, values: Any) -> None:
     """``np.add.at``: in place, places that occur twice count twice."""
     places = indices if isinstance(indices, tuple) else (indices,)
-    if ufunc not in (np.add, np.subtract) or any(np.asarray(bare(i)).dtype.kind not in "iub" for i in places):
+    if ufunc not in (np.add, np.subtract) or any(dtype_of(i).kind not in "iub" for i in places):
         raise unsupported(name)
     refuse_arrays(name, (a,), (values,))
     if not isinstance(a, Recorded):
         ufunc.at(a, bare(indices), bare(values))
         return
-    values = tensor(values).to(bare(a).dtype)
+    values = tensor(values).to(a._value.dtype)
     a.index_put_(  # type: ignore[attr-defined]
         tuple(map(tensor, places)), values if ufunc is np.add else -values, accumulate=True
     )
@@ -220,8 +221,8 @@ def call_function(func: Any, args: Any, kwargs: Any) -> Any:
             if "argument" in str(error) and adapter.__name__ in str(error):
                 raise unsupported(f"{name} with these arguments ({error})") from None
             raise
-    if func in QUESTIONS:
-        return func(*bare(args), **bare(kwargs))
+    if func in VALUES or func in KINDS:
+        return answered(func, tuple(args), kwargs)
     raise unsupported(name)
 
 

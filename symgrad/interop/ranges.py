@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError
-from symgrad.interop.functions import bare, front_of, tensor, wanted
+from symgrad.interop.functions import front_of, glanced, tensor, wanted
+
+
+def _inexact(*ends: Any) -> Any:
+    """The dtype of what lies between: plain numbers take that of the others."""
+    return np.result_type(*(getattr(x, "dtype", x) for x in ends), 1.0)
 
 
 def _linear(
@@ -25,7 +30,7 @@ def _linear(
     num = int(num)
     if num < 0:
         raise ArgumentError(f"Number of samples, {num}, must be non-negative.")
-    inexact = np.result_type(bare(start), bare(stop), 1.0)
+    inexact = _inexact(start, stop)
     start, stop = front_of("broadcast_tensors")(*(tensor(x).to(inexact) for x in (start, stop)))
     parts = num - 1 if endpoint else num
     step = (stop - start) / parts if parts > 0 else (stop - start) * np.nan
@@ -41,7 +46,7 @@ def _linear(
 def _powers(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
-    if np.ndim(bare(base)):
+    if np.ndim(base):
         start, stop, base = (tensor(x) for x in (start, stop, base))
         start, stop, base = front_of("broadcast_tensors")(start, stop, base)
         base = base.unsqueeze(axis)
@@ -50,9 +55,9 @@ def _powers(
 
 
 def _geometric(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    inexact = np.result_type(bare(start), bare(stop), 1.0)
+    inexact = _inexact(start, stop)
     start, stop = front_of("broadcast_tensors")(*(tensor(x).to(inexact) for x in (start, stop)))
-    if (bare(start) == 0).any() or (bare(stop) == 0).any():
+    if (glanced(start) == 0).any() or (glanced(stop) == 0).any():
         raise ArgumentError("Geometric sequence cannot include zero")
     log = front_of("log")
     ratio = log(stop / start)  # relative to the start, so that only the way from it is rounded

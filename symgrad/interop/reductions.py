@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ShapeError
-from symgrad.interop.functions import bare, front_of, reduce, tensor, wanted
+from symgrad.interop.functions import front_of, reduce, tensor, wanted
 from symgrad.interop.into import chosen
 
 _IDENTITY = {"sum": 0, "prod": 1, "logsumexp": -math.inf}
@@ -40,7 +40,7 @@ def _start(initial: Any, name: str, dtype: Any) -> Any:
 def _masked(a: Any, where: Any, other: Any) -> Any:
     made = chosen(where, a, other)
     if made.shape != a.shape:
-        raise ShapeError(f"where= of shape {np.shape(bare(where))} does not fit an array of shape {tuple(a.shape)}.")
+        raise ShapeError(f"where= of shape {np.shape(where)} does not fit an array of shape {tuple(a.shape)}.")
     return made
 
 
@@ -87,8 +87,8 @@ def mean(
 
 def _mean(a: Any, axis: Any, keepdims: Any, where: Any, ddof: Any = 0) -> Any:
     total = reduce("sum", _masked(a, where, 0), axis, keepdims)
-    count = np.sum(np.broadcast_to(bare(where), a.shape), axis=axis, keepdims=bool(keepdims)) - ddof
-    return total / tensor(np.maximum(count, 0)).to(a.real.dtype)
+    count = reduce("sum", tensor(where).expand(a.shape).to(a.real.dtype), axis, keepdims) - ddof
+    return total / front_of("clamp")(count, 0)
 
 
 def spread(name: str) -> Callable[..., Any]:
