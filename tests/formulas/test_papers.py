@@ -197,3 +197,22 @@ def test_what_is_as_short_as_a_name_gets_none():
     expected = sg.latex(lambda z, c: c @ sg.softmax(z, 0), (4,), (4,), wrt=("z", "z"))
     assert r"t_{1} &= \operatorname{softmax}\left(z\right)" in expected
     assert expected.count("softmax") == 1
+
+
+def test_a_range_of_one_column_is_that_column():
+    """Reprojection: the last coordinate divides the others, and its gradient stands in one column."""
+
+    def reprojection(X, u):
+        return ((X[:, :2] / X[:, 2:] - u) ** 2).sum()
+
+    rng = np.random.default_rng(8)
+    found = sg.formula(reprojection, rng.normal(size=(4, 3)), rng.normal(size=(4, 2)), wrt="X")
+    text = found.latex()
+    assert r"\mathbf{e}_{3,2}^{\top}" in text
+    assert "reshape" not in text
+    read = from_latex(text, found.symbols, shape=found.term.shape)
+    for n in (3, 4, 6):
+        given = {"X": rng.normal(size=(n, 3)), "u": rng.normal(size=(n, 2))}
+        want = sg.func.grad(reprojection)(*given.values()).numpy()
+        np.testing.assert_allclose(found.evaluate(**given), want, rtol=1e-9)
+        np.testing.assert_allclose(evaluate(read, given), want, rtol=1e-9)

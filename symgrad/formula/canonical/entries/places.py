@@ -40,9 +40,16 @@ def read_put(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | Non
     if new is not None:
         return args[0].restricted([k for k, added in enumerate(new) if not added])
     parts = index_of_axes(term.params["index"], term.ndim)
+    rows = args[1:]
+    if parts is not None and not rows:
+        ranges = [axis for axis, p in enumerate(parts) if isinstance(p, slice)]
+        single = _single(parts, dict(zip(ranges, args[0].shape, strict=True)), term.shape)
+        if single is not None:
+            inner = args[0].restricted([k for k, axis in enumerate(ranges) if isinstance(single[axis], slice)])
+            inside = whole(run.term(inner), inner.shape)
+            return run.form_of(lookup("put")(inside, index=Index(tuple(single)), shape=term.shape))
     if parts is None or all(isinstance(p, slice) for p in parts):
         return None
-    rows = args[1:]
     if any(r.shape != rows[0].shape for r in rows) or any(1 in r.shape for r in rows):
         return None
     picked = tuple(term.ndim + k for k in range(len(rows[0].shape) if rows else 0))
@@ -62,6 +69,15 @@ def read_put(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | Non
         return found
     rest = Index(tuple(p if isinstance(p, slice) else _ALL for p in parts))
     return run.form_of(lookup("put")(whole(run.term(found), shape), index=rest, shape=term.shape))
+
+
+def _single(parts: Sequence[Any], given: dict[int, Any], shape: tuple[Any, ...]) -> list[Any] | None:
+    """An index with the place itself for each range of one place; None without such ranges."""
+    found = [
+        p.start or 0 if given.get(axis) == 1 and shape[axis] != 1 and p.step in (None, 1) else p
+        for axis, p in enumerate(parts)
+    ]
+    return found if any(p is not q for p, q in zip(found, parts, strict=True)) else None
 
 
 def _labels(
@@ -89,7 +105,14 @@ def read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form |
     if new is not None:
         return form.spread([k for k, added in enumerate(new) if not added], term.shape)
     parts = index_of_axes(index, len(form.shape))
-    if parts is None or places or 1 not in form.shape:
+    if parts is None or places:
+        return None
+    left = [axis for axis, p in enumerate(parts) if isinstance(p, slice)]
+    single = _single(parts, dict(zip(left, term.shape, strict=True)), form.shape)
+    if single is not None:
+        entry = run.form_of(lookup("getitem")(whole(run.term(form), form.shape), index=Index(tuple(single))))
+        return entry.spread([k for k, axis in enumerate(left) if isinstance(single[axis], slice)], term.shape)
+    if 1 not in form.shape:
         return None
     kept = [k for k, n in enumerate(form.shape) if n != 1]
     if any(isinstance(parts[k], slice) and parts[k] != _ALL for k in range(len(parts)) if k not in kept):
