@@ -193,10 +193,11 @@ def binary(cls: Any, op: Op, operator: bool = False) -> Callable[[Any, Any], Any
         mask, rules, reads, keep_out, keep_x, keep_y = plan
         if not mask or (MODE.exceptional and not MODE.local.enabled):
             return apply(cls, op, (input, other), {}) if _watched(input) or _watched(other) else plain(cls, v)
-        if a is None:
-            a = input if input._requires_grad else input.source(keep_x)
-        if b is None:
-            b = other if other._requires_grad else other.source(keep_y)
+        try:
+            a = input.edge(keep_x) if a is None else a
+            b = other.edge(keep_y) if b is None else b
+        except AutogradError:  # an inference tensor would be kept; the careful way sees whether anybody can ask for it
+            return apply(cls, op, (input, other), {})
         node = Node()
         node.op = op
         node.args = (a, b)

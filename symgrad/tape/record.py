@@ -31,7 +31,7 @@ from symgrad.errors import AutogradError, NotAnOperand
 from symgrad.kernels import kept_order
 from symgrad.op import FROM, Op, lookup, scales, shape_of
 from symgrad.ops.rules.constants import Constant, NamedFloat
-from symgrad.ops.torch_nodes.rewrites import OF_OPS, rewrites
+from symgrad.ops.torch_nodes.rewrites import OF_OPS, no_place_for, rewrites
 from symgrad.tape.explaining import explain, refused
 from symgrad.tape.formulas.constants import noted
 from symgrad.tape.formulas.sizes import Measure, Size
@@ -39,7 +39,7 @@ from symgrad.tape.graph import Labelled, Node, Source, sequence
 from symgrad.tape.layout import arranged, laid_out
 from symgrad.tape.memory.inplace import Invalid
 from symgrad.tape.memory.versions import Given, changes, note_scalar, storage
-from symgrad.tape.memory.views import View, inferred, note_view
+from symgrad.tape.memory.views import View, inferred, note_view, out_of_reach
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import NODES, observed
 from symgrad.tape.watching.watch import WATCH, note_constant, watches_everything
@@ -338,24 +338,42 @@ def _of_inferred(op: Op, args: Any, params: dict[str, Any], made: Any, view: boo
     if view:
         made.more().inference = inferred(args[0])
     elif op.name in OF_OPS:
-        count_rewrites(OF_OPS[op.name], (made,), args, params)
+        count_rewrites(op.name, OF_OPS[op.name], (made,), args, params)
 
 
-def count_rewrites(entry: Any, results: Any, args: Any, options: dict[str, Any]) -> None:
+def count_rewrites(name: str, entry: Any, results: Any, args: Any, options: dict[str, Any]) -> None:
     """Note of results of inference tensors how often torch changed them, by an entry of the table of such changes.
 
-    Beside other tensors they do as these do.
+    Beside other tensors they do as these do.  Raises torch's error where it cannot change what claims to require grad.
     """
-    known = [inferred(arg) for arg in args if isinstance(arg, Recorded)]
+    tensors = [arg for arg in args if isinstance(arg, Recorded)]
+    known = [*map(inferred, tensors)]
     if MODE.local.inference or not any(known):
         return
     entry = entry if all(known) else 0
     values = [arg._value if isinstance(arg, Recorded) else arg for arg in args]
+    if all(known) and MODE.local.enabled and any(tensor.more().claims for tensor in tensors):
+        words = no_place_for(name, values, options)
+        if words is not None:
+            raise AutogradError(words)
     for k, made in enumerate(results):
         if isinstance(made, Recorded) and not inferred(made):
             times = rewrites(entry[k] if isinstance(entry, tuple) else entry, made._value, values, options)
             if times is not None and (times or made._extra is not None):
                 made.more().counted = times
+
+
+def filled(made: Any, x: Any) -> Any:
+    """What a function along an axis gives of a number, which torch fills the result with.
+
+    That is recorded where the number is an inference tensor that claims to require grad.
+    """
+    if x._value.shape or not inferred(x) or not x._extra.claims or MODE.local.inference or not MODE.local.enabled:
+        return made
+    copy, first = lookup("clone")(x), made[0] if isinstance(made, tuple) else made
+    Labelled.on(copy._node, "FillBackward3")
+    copy.more().counted = first.more().counted
+    return made.__class__((copy, *made[1:])) if isinstance(made, tuple) else copy
 
 
 def unclaimed(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -443,13 +461,19 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
     else:
         made = recorded(cls, op, out, tuple(edges), values, params, mask)
     if MODE.inferred and not MODE.local.closed:
-        for arg, saved in zip(args, made._node.saved[1:], strict=False):
-            if saved is not None and isinstance(arg, Recorded) and inferred(arg):
-                raise AutogradError(INFERENCE_SAVED)
+        _refuse_inferred(made._node, args, values)
     if watched:
         # A tracer sees what happens without grad, too, or it would freeze; what it sees is a constant to derivatives.
         return recorded(cls, lookup("detach"), out, (made._node,), [out], {}, 0)
     return made
+
+
+def _refuse_inferred(node: Node, args: Any, values: Any) -> None:
+    """Raise torch's error where an inference tensor is read by the derivative of an operand that a pass can reach."""
+    reached = sum(1 << i for i, arg in enumerate(args) if node.mask >> i & 1 and not out_of_reach(arg))
+    for arg, saved in zip(args, select_saved(node.op, reached, None, values)[1:], strict=False):
+        if saved is not None and isinstance(arg, Recorded) and inferred(arg):
+            raise AutogradError(INFERENCE_SAVED)
 
 
 def _as_given(args: Any, values: Any) -> list[Any]:

@@ -19,7 +19,7 @@ from symgrad.ops.elementwise.arithmetic import over_tensor
 from symgrad.ops.elementwise.bits import inverted
 from symgrad.ops.indexing.getitem import getitem
 from symgrad.ops.torch_nodes.labels import COMPUTING, KEPT, LABELS, SCALING, Arranged
-from symgrad.ops.torch_nodes.rewrites import OF_FUNCTIONS
+from symgrad.ops.torch_nodes.rewrites import FILLING, OF_FUNCTIONS
 from symgrad.tape import fast, record
 from symgrad.tape.backward.siblings import join
 from symgrad.tape.explaining import MISUSE, misused, reworded
@@ -374,7 +374,9 @@ def _rewriting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         if MODE.inferred:
             flat = args[1] if name == "einsum" and len(args) > 1 and isinstance(args[1], (list, tuple)) else None
             given = args if flat is None else (args[0], *flat)
-            record.count_rewrites(entry, made if isinstance(made, tuple) else (made,), given, kwargs)
+            record.count_rewrites(name, entry, made if isinstance(made, tuple) else (made,), given, kwargs)
+            if name in FILLING and len(args) + len(kwargs) > 1:
+                made = record.filled(made, args[0])
         return made
 
     return call

@@ -25,7 +25,7 @@ from symgrad.ops.shapes.shaping import size_args
 from symgrad.tape.formulas.names import check_name
 from symgrad.tape.forward.dualwrites import memory
 from symgrad.tape.memory.outputs import into
-from symgrad.tape.memory.versions import apart
+from symgrad.tape.memory.versions import Foreign, apart
 from symgrad.tape.record import Recorded, call_site, plain
 from symgrad.tape.watching.watch import WATCH, note_read
 from symgrad.tensor import Tensor
@@ -227,7 +227,7 @@ def from_numpy(array: Any) -> Tensor:
 
 def _sharing(array: Any) -> Tensor:
     """A tensor in the memory of an array, with a version number of its own."""
-    made = plain(Tensor, apart(array))
+    made = plain(Tensor, apart(array, Foreign))
     if not array.size:
         made.more().strides = tuple(step // array.itemsize for step in array.strides)
     return made  # type: ignore[no-any-return]

@@ -18,6 +18,7 @@ from symgrad.tape.memory.versions import storage
 from symgrad.tape.memory.views import inferred, view_of
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor.storage import Storage
+from symgrad.tensor.strides import steps_by_base, steps_of
 
 __all__ = [
     "broadcast_shapes",
@@ -210,7 +211,8 @@ class Facts(Recorded):
     def stride(self, dim: int | None = None) -> Any:
         """How many entries apart neighbours along each axis lie in memory, or along one axis."""
         value = self._value
-        steps = _steps(value) if value.size else _steps_of_nothing(self)
+        told = value.size and (1 not in value.shape or view_of(self) is None)
+        steps = steps_of(value) if told else steps_by_base(self)
         return steps if dim is None else steps[axis_of(dim, value.ndim)]
 
     def storage_offset(self) -> int:
@@ -333,75 +335,6 @@ def with_gradient(made: Any) -> Any:
             f"(this one has dtype {made.dtype}; cast it with .double() or dtype=)"
         )
     return made
-
-
-def _steps_of_nothing(tensor: Any) -> tuple[int, ...]:
-    """The strides of a tensor without entries, of which NumPy says 0.
-
-    They are those that it was given, or those of its base through the ops that cut it out; and those of a base are what
-    they would be if there were some.
-    """
-    view, extra = view_of(tensor), tensor._extra
-    if extra is not None and extra.strides is not None:
-        return extra.strides  # type: ignore[no-any-return]
-    if view is None:
-        value = tensor._value
-        return _steps(value) if any(value.strides) else _row_by_row(value.shape)
-    base = view.base
-    shown = _with_steps(base._array(), base.stride())
-    for step, params in view.chain():
-        shown = _cut(shown, step, params)
-    return tuple(n // shown.itemsize for n in shown.strides)
-
-
-def _cut(whole: Any, step: Any, params: dict[str, Any]) -> Any:
-    """What an op cuts out of an array, with the strides that torch gives it also where it has no entries."""
-    shown = step.view(whole, **params) if step.view is not None else whole  # what is conjugated later lies as it lay
-    steps = _steps(shown)
-    if shown.size:
-        return _with_steps(shown, steps)
-    if step.name == "reshape":
-        steps = _steps(whole) if shown.shape == whole.shape else _row_by_row(shown.shape)
-    elif step.name == "getitem":
-        steps = _stepped(shown, list(steps), params["index"].parts)
-    elif step.name == "expand":
-        new = shown.ndim - whole.ndim
-        kept = zip(shown.shape[new:], whole.shape, whole.strides, strict=True)
-        behind = [n // whole.itemsize if size == own else 0 for size, own, n in kept]
-        steps = (*_steps(_with_steps(shown, (*(0,) * new, *behind)))[:new], *behind)
-    return _with_steps(shown, steps)
-
-
-def _stepped(shown: Any, steps: list[int], parts: tuple[Any, ...]) -> tuple[int, ...]:
-    """The strides of ``x[parts]``, in which NumPy leaves out the steps along axes that have no entries."""
-    rest = parts.index(Ellipsis) if Ellipsis in parts else len(parts)
-    for some, start in ((parts[:rest], 0), (parts[:rest:-1], shown.ndim - 1)):
-        axis = start
-        for part in some:
-            if part.__class__ is slice and part.step is not None and not shown.shape[axis]:
-                steps[axis] *= part.step
-            axis += 0 if isinstance(part, int) else -1 if start else 1
-    return tuple(steps)
-
-
-def _with_steps(value: Any, steps: tuple[int, ...]) -> Any:
-    """An array with other strides, along axes that no entry or one lies on."""
-    return np.lib.stride_tricks.as_strided(value, value.shape, [step * value.itemsize for step in steps])
-
-
-def _row_by_row(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of an array whose rows lie one after the other, an axis of none counted as one of one."""
-    return tuple(int(np.prod(np.maximum(shape[k + 1 :], 1))) for k in range(len(shape)))
-
-
-def _steps(value: Any) -> tuple[int, ...]:
-    """The strides in entries; NumPy says 0 of new axes, torch what is next to the right."""
-    steps: list[int] = []
-    width = 1
-    for size, step in zip(reversed(value.shape), reversed(value.strides), strict=True):
-        steps.append(step // value.itemsize if step or size != 1 else width)
-        width = size * steps[-1]
-    return tuple(reversed(steps))
 
 
 def _made(name: str, like: Any, args: Any, options: Any) -> Any:

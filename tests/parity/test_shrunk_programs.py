@@ -76,6 +76,44 @@ x = t.ones(1, requires_grad=True); x.sum().backward(); a = x.grad._version; x.su
     out = a, x.grad._version
 x = t.ones(1, 1, requires_grad=True); x.sum(0).sum().backward(); out = x.grad
 x = t.ones((), requires_grad=True); x[None].sum().backward(); out = x.grad
+x = t.tensor([[True, False]]); x.unsqueeze_(0);
+    out = x.swapaxes(0, -1).stride(), x.transpose(0, 2).stride(), x[..., None].stride(), x[:, :1].stride()
+x = t.ones(2, 3)[:, None];
+    out = x.mT.stride(), x.transpose(0, 1).stride(), x.permute(2, 1, 0).stride(), x.T.expand(2, 3, 1, 2).stride()
+x = t.zeros(0)[None]; out = x.t().stride(), x.t()[None].stride()
+x = t.zeros(2, 0) * 1; out = x.expand(2, 2, 0)[1:].stride(), x.unsqueeze(-1).mT.stride()
+x = t.ones(3); v = x[:1]; out = v[::2].copy_(v)
+x = t.ones(2, 3)[:1]; out = x[::2].add_(x)
+x = t.ones(3); v = t.from_numpy(x[:1].numpy()); out = v.add_(x[0]), v.mul_(x[:1]), x
+x = t.ones(2, 3, requires_grad=True) * 1; v = x.view(-1); w = v.detach(); w.mul_(v);
+    out = v.grad_fn.name(), w.grad_fn.name(), v._version
+x = t.ones(2, requires_grad=True); v = x.view(-1); w = v.detach(); w.add_(v); out = v.grad_fn.name(), v._version
+x, i = t.tensor(0.5, requires_grad=True), t.tensor([1, 2]); v = t.nn.functional.mse_loss(i, x); i.mul_(2);
+    out = derived(v, x)
+x, y = t.tensor(0.5, dtype=t.float64, requires_grad=True), t.tensor([1.0, 2.0]);
+    v = t.nn.functional.mse_loss(y, x); y.mul_(2); out = v.dtype, derived(v, x)
+x = t.ones(2, requires_grad=True); v = t.no_grad()(lambda: x.view(-1))(); c = t.inference_mode()(lambda: x.clone())();
+    w = v * c; out = w, w.requires_grad
+x = t.ones(2, requires_grad=True); c = t.inference_mode()(lambda: x.clone())(); out = x * c
+x = t.tensor([0.5], requires_grad=True); y = x.sgn(); y.backward(retain_graph=True); y.backward(create_graph=True);
+    (x * 2).backward(); out = x.grad
+x = t.tensor([0.5], requires_grad=True); x.register_hook(lambda g: g.clamp(-1, 1)); x.sgn().backward();
+    (x * 2).backward(); out = x.grad
+x = t.tensor(np.zeros(0), requires_grad=True); x.sgn().sum().backward(); (x * 2).sum().backward(); out = x.grad
+x = t.ones(3, requires_grad=True) * 2; v = t.inference_mode()(lambda: x[:2])(); w = v + v; x.mul_(2);
+    w.sum().backward(); out = x
+x = t.inference_mode()(lambda: t.tensor(2.0, requires_grad=True))(); out = x.cumprod(-1), x.cumsum(0), x.logcumsumexp(0)
+x = t.inference_mode()(lambda: t.tensor(2.0, requires_grad=True))(); out = x.max(-1)[0], x.min(0), x.mode(0), x.max()
+x = t.inference_mode()(lambda: t.tensor(2.0, requires_grad=True))(); out = x.std(-1)
+x = t.inference_mode()(lambda: t.ones(2, 2, requires_grad=True))(); out = x.std(-1), x.var(0), x.sum(), x.median()
+x = t.inference_mode()(lambda: t.ones(2, 2, requires_grad=True))(); out = x.cov(), x.T.norm(), x.norm(p=1), x.clone()
+x = t.inference_mode()(lambda: t.ones(2, 2, requires_grad=True))(); out = x.mean(0)
+x = t.inference_mode()(lambda: t.ones(2, 2, requires_grad=True))(); out = t.linalg.inv(x + t.eye(2))
+x = t.inference_mode()(lambda: t.eye(2, requires_grad=True))(); out = t.linalg.inv(x)
+x = t.inference_mode()(lambda: t.ones(2, requires_grad=True))(); out = x.abs()
+x = t.inference_mode()(lambda: t.ones(2, requires_grad=True))(); out = 2**x
+x = t.inference_mode()(lambda: t.ones(2, requires_grad=True))(); out = 1**x, (x * 1).abs(), t.no_grad()(x.abs)()
+x = t.inference_mode()(lambda: t.ones(2, requires_grad=True))(); out = x.nanmedian(0)
 """
 PROGRAMS = re.sub(r"\n    ", " ", _TEXTS).strip().splitlines()
 """Continued lines begin with spaces."""

@@ -105,13 +105,15 @@ def _not_yet(origin: Origin) -> list[Origin]:
 
 
 def stored_nowhere(gradient: Any) -> bool:
-    """Whether torch stores no entries of a gradient: the zero that the derivative of ``sgn`` gives."""
+    """Whether torch stores no entries of a gradient: the zero that the derivative of ``sgn`` gives, or their sum."""
     origin = origin_of(gradient)
-    if not isinstance(origin, list) or len(origin) != 1 or origin[0][0].pulled != "gradient" or gradient._value.any():
+    if not isinstance(origin, list) or gradient._value.any():
         return False
-    came, edge = origin[0]
-    replay = replayed(came)
-    return held(edge) in replay.empty
+    return all(came.pulled == "gradient" and _empty(replayed(came), edge) for came, edge in origin)
+
+
+def _empty(replay: _Replay, edge: Any) -> bool:
+    return held(edge) in replay.empty  # the replay ties the leaves by which it knows them
 
 
 def refuse_nothing(gradient: Any) -> None:
@@ -300,13 +302,14 @@ class _Replay:
             tethered([leaf])  # a gradient keeps its origin, and that its replay
         place = held(leaf)
         stolen = self.origin.wanted is not None  # else a leaf takes what nobody else holds, and the rest is copied
-        if flow.empty and (stolen or flow.dense):  # a leaf copies what is spread
+        odd = getattr(leaf, "_extra", None) is not None and leaf._extra.strides is not None
+        hooked = self.origin.hooks_at(leaf) and leaf.__class__ is not Node
+        if flow.empty and not hooked and (stolen or (flow.dense and not odd)):  # a leaf copies what lies otherwise
             self.empty.add(place)
-        if self.origin.hooks_at(leaf) and leaf.__class__ is not Node:
+        if hooked:
             self.places[place, "hook"], self.places[place] = flow.node, self._given(leaf, "hook")
         else:
             self.places[place] = flow.node
-            odd = getattr(leaf, "_extra", None) is not None and leaf._extra.strides is not None
             taken = stolen or (flow.held == 1 and flow.dense and not flow.empty and not odd)
             self.shown[place] = _named(flow.node), flow.counted() if taken else 1
 

@@ -36,7 +36,7 @@ from symgrad.ops.rules.kinks import turned
 from symgrad.tape.backward.engine import Sweep, passed
 from symgrad.tape.backward.siblings import siblings_of, together
 from symgrad.tape.backward.tether import held, loosen, tethered
-from symgrad.tape.formulas.origin import Origin, attach, settle
+from symgrad.tape.formulas.origin import OWN, Origin, attach, origin_of, settle
 from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.graph import Labelled, Node, Parts, sequence
 from symgrad.tape.layout import like_the_leaf
@@ -399,7 +399,10 @@ def _accumulate(leaf: Any, g: Any, create_graph: bool, origin: Origin) -> None:
 
 def _add_to_grad(leaf: Any, extra: Any, g: Any, create_graph: bool, origin: Origin) -> None:
     if create_graph:
-        extra.grad = _copied(g, leaf) if extra.grad is None else extra.grad + g
+        before, extra.grad = extra.grad, _copied(g, leaf) if extra.grad is None else extra.grad + g
+        if before is not None and not extra.grad._requires_grad:  # then only its origin says what it is
+            extra.grad.more().origin = [*before._extra.origin] if isinstance(origin_of(before), list) else OWN
+            attach(extra.grad, origin, leaf)
     elif extra.grad is None:
         extra.grad = attach(plain(Tensor, like_the_leaf(g, leaf._value)), origin, leaf)
     else:

@@ -23,10 +23,10 @@ from symgrad.ops.elementwise.smooth import sqrt
 from symgrad.ops.indexing.places import array_of
 from symgrad.ops.linalg.contraction import einsum
 from symgrad.ops.linalg.matrices import diag, inner, matmul, outer, tensordot
-from symgrad.ops.reductions.sums import axes_of, cast, mean, norm_op, sum_
+from symgrad.ops.reductions.sums import axes_of, cast, norm_op, sum_
 from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.rules.refusals import TWO_KINDS, barred, kind_of
-from symgrad.ops.shapes.shaping import axis_of, mT, spread, unsqueeze
+from symgrad.ops.shapes.shaping import axis_of, mT, spread, squeeze, unsqueeze
 
 inplace("addmm", "addmv", "addr", "addbmm", "baddbmm", "addcmul", "addcdiv", "lerp", "renorm")
 
@@ -327,7 +327,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     if weights is None:
         count: Any = shape_of(x)[1]
         x = cast(x, get_default_dtype()) if kind_of(x) in "bui" else x
-        centred = x - mean(x, 1, True) if shape_of(x)[1] else x
+        centred = x - sum_(x, 1, True) / count if shape_of(x)[1] else x
         weighted = centred
         total = count - correction
     else:
@@ -338,7 +338,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         total = count - correction * bias
     product = matmul(weighted, conj(mT(centred)))
     out = product / (max(total, 0) if isinstance(total, (int, float)) else clamp(total, 0))
-    return out.reshape(()) if shape_of(x)[0] == 1 else out
+    return squeeze(out)
 
 
 @front("corrcoef")

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import result_type
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, elementwise, refusing, shape_of
 from symgrad.ops.calls import fits
@@ -22,7 +21,7 @@ from symgrad.ops.elementwise.select import abs_, clamp_min, minimum, where
 from symgrad.ops.elementwise.smooth import exp, log, logsigmoid, softplus
 from symgrad.ops.indexing.places import array_of
 from symgrad.ops.linalg.blas import pairwise_distance
-from symgrad.ops.reductions.sums import cast, mean, sum_
+from symgrad.ops.reductions.sums import mean, sum_
 from symgrad.ops.reductions.wide import in_dtype_of, rounded_once
 from symgrad.ops.rules.constants import PI, exact
 from symgrad.ops.shapes.shaping import spread, unsqueeze
@@ -67,7 +66,7 @@ def _loss(call: Callable[..., Any]) -> Any:
         weight: Any = None,
         **options: Any,
     ) -> Any:
-        value = call(*_one_dtype(input, target), *args, **options)
+        value = call(*_alike(input, target), *args, **options)
         return _weighted(value, weight, reduction_of(reduction, size_average, reduce))
 
     function.__name__ = function.__qualname__ = call.__name__
@@ -75,13 +74,14 @@ def _loss(call: Callable[..., Any]) -> Any:
     return within("nn.functional")(function)
 
 
-def _one_dtype(input: Any, target: Any) -> tuple[Any, Any]:
-    """Both in their common dtype: torch expands a number without axes before, so that its dtype counts in full."""
-    dtypes = [getattr(x, "dtype", None) for x in (input, target)]
-    if any(d is None for d in dtypes) or dtypes[0] == dtypes[1] or bool(shape_of(input)) is bool(shape_of(target)):
+def _alike(input: Any, target: Any) -> tuple[Any, Any]:
+    """Both with axes where their dtypes differ: torch expands a number without before, so that its dtype counts."""
+    dtypes, shapes = [getattr(x, "dtype", None) for x in (input, target)], [shape_of(x) for x in (input, target)]
+    if any(d is None for d in dtypes) or dtypes[0] == dtypes[1] or bool(shapes[0]) is bool(shapes[1]):
         return input, target
-    common = result_type(*dtypes)  # type: ignore[arg-type]
-    input, target = (x if x.dtype == common else cast(x, common) for x in (input, target))
+    input, target = (
+        x if shape else spread(x, max(shapes, key=len)) for x, shape in zip((input, target), shapes, strict=True)
+    )
     return input, target
 
 

@@ -145,13 +145,14 @@ OF_FUNCTIONS: dict[str, Count | tuple[Count, Count]] = {
     **dict.fromkeys(("max", "min"), _extreme),
     **dict.fromkeys(("argmax", "argmin"), _place),
     **dict.fromkeys(("nn.functional.mse_loss", "nn.functional.smooth_l1_loss"), _averaged),
-    **dict.fromkeys(("cumsum", "cumprod"), _none_left),
+    **dict.fromkeys(("cumsum", "cumprod", "logcumsumexp"), _none_left),
     "aminmax": _bounds,
     "diag": _diagonal,
     "einsum": _summed,
     "flip": _flipped,
     "linalg.vecdot": lambda out, x, *_, **__: int(x.ndim == 1),
     "median": _along,
+    "nanmedian": _along,
     "mode": lambda out, *_, **__: 2 if out.size else 0,
     "norm": _norm_along,
     "roll": lambda out, x, *_, **__: int(not x.size),
@@ -160,6 +161,55 @@ OF_FUNCTIONS: dict[str, Count | tuple[Count, Count]] = {
     "var_mean": (_moments(0), _moments(0)),
 }
 """By the public name of a function, which counts instead of what it is made of; a pair where its results differ."""
+
+
+FILLING = frozenset(("cumsum", "cumprod", "logcumsumexp", "max", "min", "mode"))
+"""Functions along an axis that fill their result with their argument where that has none: this torch records."""
+
+
+def _whole_row(x: Any, dim: Any = (), **_: Any) -> bool:
+    return bool(x.dtype.kind != "c" and x.size > 0 and len(dim) == x.ndim and x.dtype.itemsize > 2)
+
+
+def _of_dim(x: Any, dim: Any = None, *_: Any, **__: Any) -> bool:
+    return dim is not None
+
+
+INTO_PLACES: dict[str, tuple[str, Callable[..., bool] | None]] = {
+    "abs": ("abs", None),
+    "cummax": ("cummax", None),
+    "cummin": ("cummin", None),
+    "inv": ("_linalg_solve_ex", None),
+    "kthvalue": ("kthvalue", None),
+    "logsumexp": ("logsumexp", lambda x, **_: x.size > 0),
+    "mean": ("sum", None),
+    "median": ("median", _of_dim),
+    "nan_to_num": ("nan_to_num", None),
+    "nanmedian": ("nanmedian", _of_dim),
+    "nn.functional.hardtanh": ("hardtanh", None),
+    "nn.functional.relu6": ("hardtanh", None),
+    "pow": ("pow", lambda base, exponent: not hasattr(base, "dtype") and base != 1),
+    "solve": ("linalg_lu_factor_ex", None),
+    "std": ("sum", _whole_row),
+    "var": ("sum", _whole_row),
+}
+"""Functions and ops that torch computes by another one into a place (``out=``), and when; it refuses that for inference
+tensors that claim to require grad, since nothing records them."""
+
+
+def no_place_for(name: str, args: Any, options: Any) -> str | None:
+    """torch's words where it refuses a function of inference tensors that claim to require grad.
+
+    >>> no_place_for("mean", [np.ones(3)], {})[:6], no_place_for("median", [np.ones(3)], {})
+    ('sum():', None)
+    """
+    known, when = INTO_PLACES.get(name, ("", None))
+    if not known or (when is not None and not when(*args, **options)):
+        return None
+    return (
+        f"{known}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+        "arguments requires grad. It is an inference tensor: use its clone()."
+    )
 
 
 def rewrites(entry: Any, out: Any, args: Any, options: Any) -> int | None:

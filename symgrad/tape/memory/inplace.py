@@ -114,7 +114,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     called = getattr(op, "__name__", "")
     apart, even = called in _APART, even or _writes_in_turn(called, args, kwargs)
     for arg in () if called == "masked_fill" else (*args, *kwargs.values()):  # whose value is read at once
-        if isinstance(getattr(arg, "_value", None), np.ndarray) and meets(arg._value, tensor._array(), apart):
+        if isinstance(getattr(arg, "_value", None), np.ndarray) and meets(arg, tensor, apart):
             raise AutogradError(PARTIAL)
     began, before = next(sequence), tensor._value
     owner, others = memory(tensor._array()), Others()
@@ -153,6 +153,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
         observed(node)
     _rebase(root, whole, new._requires_grad or root._requires_grad, fresh)
     _refresh(root)
+    follow(_detached_from(root))
     if view is not None:
         root._node.args.label.part = weakref.ref(tensor._node)
     return tensor
@@ -373,12 +374,17 @@ def _retake(alive: Any, root: Any) -> None:
 
 def follow(tensor: Any) -> None:
     """After an unrecorded change: views have new nodes of an unchanged history, those that may not change have none."""
-    root = base_of(tensor)
+    root = None if tensor is None else base_of(tensor)
     while root is not None:
         _follow(root)
-        extra = root._extra
-        twin = None if extra is None or extra.detached is None else extra.detached()
-        root = None if twin is None else base_of(twin)
+        root = _detached_from(root)
+
+
+def _detached_from(root: Any) -> Any:
+    """The base with history whose memory a base shows without; None where there is none."""
+    extra = root._extra
+    twin = None if extra is None or extra.detached is None else extra.detached()
+    return None if twin is None else base_of(twin)
 
 
 def _follow(root: Any) -> None:

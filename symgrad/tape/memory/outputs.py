@@ -115,10 +115,10 @@ def _check_dtype(name: str, new: Any, target: Any, args: Any, kwargs: Any) -> No
 def _check_apart(targets: Sequence[Any], args: Any, apart: bool = True) -> None:
     """Raise torch's error for a place in the memory of an argument; unless ``apart`` it may be the argument itself."""
     flat = [x for arg in args for x in (arg if isinstance(arg, (list, tuple)) else (arg,))]
-    arrays = [x._value for x in flat if isinstance(getattr(x, "_value", None), np.ndarray)]
+    given = [x for x in flat if isinstance(getattr(x, "_value", None), np.ndarray)]
     for target in targets:
-        mine = getattr(target, "_value", target)
-        if isinstance(mine, np.ndarray) and any(meets(array, mine, apart) for array in arrays):
+        mine = isinstance(getattr(target, "_value", None), np.ndarray)
+        if mine and any(meets(x, target, apart) for x in given):
             raise AutogradError(PARTIAL)
 
 

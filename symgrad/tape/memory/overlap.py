@@ -8,7 +8,7 @@ import numpy as np
 
 from symgrad.errors import AutogradError
 from symgrad.tape.memory.mirrors import memory
-from symgrad.tape.memory.versions import storage
+from symgrad.tape.memory.versions import Foreign, counter, storage
 
 PARTIAL = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
@@ -20,25 +20,20 @@ OVERLAP = (
 )
 
 
-def meets(a: Any, b: Any, apart: bool) -> bool:
-    """Whether two arrays share memory without being the same part of it; torch asks of dense ones only.
+def meets(one: Any, other: Any, apart: bool) -> bool:
+    """Whether two tensors share memory without being the same part of it; torch asks of dense ones only.
 
-    It copies conjugates first.
+    It copies conjugates first, and does not know that an array of NumPy's is memory of another tensor.
     """
-    owner = storage(a)
-    if not a.size or not b.size or owner is not storage(b) or memory(owner) is not owner:
+    a, b = one._value, other._array()
+    if not a.size or not b.size or counter(a, Foreign) is not counter(b, Foreign) or memory(a) is not storage(a):
         return False
     if not (_dense(a) and _dense(b)):
         return False
     ends = [np.lib.array_utils.byte_bounds(x) for x in (a, b)]
     if ends[0] == ends[1]:
-        return apart or _long_strides(a) != _long_strides(b)
+        return bool(apart or one.stride() != other.stride())
     return bool(ends[0][0] < ends[1][1] and ends[1][0] < ends[0][1])
-
-
-def _long_strides(array: Any) -> list[int]:
-    """The strides of the axes, 0 for those of one entry: NumPy says of new axes what torch does not."""
-    return [0 if size == 1 else step for size, step in zip(array.shape, array.strides, strict=True)]
 
 
 def _dense(array: Any) -> bool:

@@ -86,14 +86,21 @@ class Apart(np.ndarray):
     """
 
 
-def apart(array: Any) -> Any:
+class Foreign(Apart):
+    """The same for an array of NumPy's: torch takes its memory for a storage of its own, whoever else has it, too."""
+
+
+def apart(array: Any, kind: type[Apart] = Apart) -> Any:
     """An array of the same memory whose changes are counted apart: that of ``.data``, and what NumPy gives back."""
-    return array.view(Apart).view(Apart).view(np.ndarray)  # NumPy leaves out what stands between two arrays alone
+    return array.view(kind).view(kind).view(np.ndarray)  # NumPy leaves out what stands between two arrays alone
 
 
-def counter(array: Any) -> Any:
-    """The array by which changes are counted: the owner of the memory, or what was set apart from it."""
-    while isinstance(array, np.ndarray) and array.base.__class__ is not Apart:
+def counter(array: Any, border: type[Apart] = Apart) -> Any:
+    """The array by which changes are counted: the owner of the memory, or what was set apart from it.
+
+    With ``border`` Foreign the array that torch's storage has: ``.data`` is not set apart from it.
+    """
+    while isinstance(array, np.ndarray) and not isinstance(array.base, border):
         base = array.base
         if not isinstance(base, np.ndarray):
             base = getattr(base, "base", None)
@@ -105,7 +112,7 @@ def counter(array: Any) -> Any:
 
 def _beneath(owner: Any) -> Any:
     """The array that one was set apart from; None where it was not."""
-    return owner.base.base.base if getattr(owner, "base", None).__class__ is Apart else None
+    return owner.base.base.base if isinstance(getattr(owner, "base", None), Apart) else None
 
 
 def note_change(array: Any) -> None:

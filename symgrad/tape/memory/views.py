@@ -109,11 +109,14 @@ def view_of(tensor: Any) -> View | None:
 
 
 def out_of_reach(place: Any) -> bool:
-    """Whether a tensor requires grad only as its base does: cut out unrecorded, it is neither a node nor a leaf."""
+    """Whether a tensor requires grad only as its base does: cut out unrecorded, it is neither a node nor a leaf.
+
+    Graphs made before its base was changed hold it still, though it has no history to tell since.
+    """
     if place.__class__ is Node or place._extra is None:
         return False
     view = place._extra.view
-    return view is not None and place._node is None and not view.leaf
+    return view is not None and place._node.__class__ is not Node and not view.leaf
 
 
 def inferred(tensor: Any) -> bool:
