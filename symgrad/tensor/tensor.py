@@ -406,11 +406,16 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
 
     def resize_(self, *sizes: Any) -> Tensor:
         """Another shape in place: the first entries are kept, those that are added are zero."""
-        return resize(self, tuple(map(int, size_args(sizes))))  # type: ignore[no-any-return]
+        return self._resized(tuple(map(int, size_args(sizes))))
 
     def resize_as_(self, other: Any) -> Tensor:
         """The shape of another tensor in place, as :meth:`resize_`."""
-        return resize(self, other.raw_shape)  # type: ignore[no-any-return]
+        return self._resized(other.raw_shape)
+
+    def _resized(self, shape: tuple[int, ...]) -> Tensor:
+        if WATCH.count and shape != self._value.shape:
+            note_problem("it resizes a tensor in place, which no graph shows")
+        return resize(self, shape)  # type: ignore[no-any-return]
 
     @property
     def _version(self) -> int:

@@ -573,3 +573,18 @@ def test_a_program_does_not_hand_out_the_memory_of_its_arguments() -> None:
     z = np.array([1 + 2j, 3 - 1j])
     for part in (lambda z: z.imag, lambda z: sg.view_as_real(z), lambda z: z.unfold(0, 1, 1)):
         assert not np.shares_memory(sg.compile(part, z)(z), z)
+
+
+def test_what_a_graph_does_not_show_is_refused():
+    with pytest.raises(CompileError, match="resizes a tensor in place"):
+        sg.compile(lambda i: i.resize_(2), np.array([1, 2, 3]))
+
+
+def test_sizes_given_as_a_tensor():
+    def ends(v, k):
+        return sg.split_with_sizes(v, k)[-1].sum()
+
+    v = np.array([1.0, 2.0, 4.0])
+    program = sg.compile(ends, v, np.array([2, 1]))
+    assert program(v, np.array([2, 1])) == 4
+    assert program(v, np.array([1, 2])) == 6
