@@ -83,6 +83,7 @@ _LAZY = {
     "explicit": "symgrad.formulas.elements",
     "errorbars": "symgrad.explaining",
     "explain": "symgrad.explaining",
+    "explore": "symgrad.explaining",
     "judge": "symgrad.judging",
     "latex": "symgrad.formulas",
     "load": "symgrad.tensor.storing",

@@ -16,13 +16,12 @@ from symgrad.autograd.graph import node_name
 from symgrad.dtypes import is_floating
 from symgrad.errors import SymgradError
 from symgrad.explaining.answer import Cause
-from symgrad.explaining.scene import Line, leaf_name, line_text, lines_noted
+from symgrad.explaining.scene import Line, LinedReads, leaf_name, line_text, lines_noted
 from symgrad.tape.formulas.reading import nodes_below
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.record import Recorded
-from symgrad.tape.sites import users_line
-from symgrad.tape.watching.watch import Read, Watch
+from symgrad.tape.watching.watch import Watch
 
 
 def not_asked(x: Any, name: str) -> Cause | None:
@@ -73,7 +72,7 @@ def not_kept(x: Any, name: str) -> Cause:
 def broken_in(x: Any, name: str, function: Callable[[], Any]) -> list[Cause]:
     """The steps of a program that no gradient goes through on the way from ``x`` to its result."""
     with lines_noted() as lines, Watch() as watch, np.errstate(all="ignore"):
-        watch.reads = _Reads()
+        watch.reads = LinedReads()
         watch.inputs.add(id(x))
         out = function()
     if not isinstance(out, Recorded):
@@ -81,19 +80,6 @@ def broken_in(x: Any, name: str, function: Callable[[], Any]) -> list[Cause]:
         return taken or [_no_path(name, f"The function gives {type(out).__name__}, which is no tensor")]
     steps = _steps(x, name, out, lines)
     return steps or _taken(x, name, _flowing(x, out), watch.reads) or [_no_path(name, "The result")]
-
-
-class _Reads(list[Read]):
-    """Reads of values, and the user's lines that they were made in."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines: list[Line | None] = []
-
-    def append(self, read: Read) -> None:
-        super().append(read)
-        site = users_line()
-        self.lines.append(None if site is None else (site[0].co_filename, site[1]))
 
 
 def _flowing(x: Any, out: Any) -> set[int]:
@@ -155,7 +141,7 @@ def _step(node: Node, i: int, name: str | None, lines: dict[Any, Line]) -> Cause
     )
 
 
-def _taken(x: Any, name: str, flowing: set[int], reads: _Reads) -> list[Cause]:
+def _taken(x: Any, name: str, flowing: set[int], reads: LinedReads) -> list[Cause]:
     """Values that were taken out as numbers or arrays."""
     found = []
     for read, line in zip(reads, reads.lines, strict=True):
@@ -165,7 +151,7 @@ def _taken(x: Any, name: str, flowing: set[int], reads: _Reads) -> list[Cause]:
                     "taken out",
                     f"{read.how} takes a value that depends on {name} out of the graph: what is computed from it is a "
                     "constant.",
-                    line=line_text(line),
+                    line=line,
                     advice="Compute with the tensor itself; sg has NumPy's functions, and np.sin(t) records, too.",
                 )
             )

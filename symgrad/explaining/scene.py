@@ -20,6 +20,7 @@ from symgrad.tape.graph import Node, Source
 from symgrad.tape.observers import observe, unobserve
 from symgrad.tape.record import Recorded
 from symgrad.tape.sites import users_line
+from symgrad.tape.watching.watch import Read
 
 _MOST_NODES = 2_000
 """Of larger programs no formulas are written."""
@@ -55,6 +56,20 @@ def line_text(line: Line | None) -> str:
     file, number = line
     text = linecache.getline(file, number).strip()
     return f"{Path(file).name}:{number}" + (f": {text}" if text else "")
+
+
+class LinedReads(list[Read]):
+    """The reads of a watch, with the texts of the user's ``lines`` that they were made in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def append(self, read: Read) -> None:
+        """Note a read and where it is made."""
+        super().append(read)
+        site = users_line()
+        self.lines.append("" if site is None else line_text((site[0].co_filename, site[1])))
 
 
 def leaf_name(leaf: Any) -> str | None:

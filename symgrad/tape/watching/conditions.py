@@ -144,7 +144,7 @@ def _of_look(look: Look, reading: Reading) -> Condition:
     reading.also(edge)
     term = reading[edge]
     if kind == "branch":
-        return Condition(kind, _shown(_truth(term, bool(look.seen))), "", look.where)
+        return branch(term, bool(look.seen), look.where)
     if look.seen.ndim == 0:
         value = number(look.seen.item())
         if term.dtype is not None and term.dtype.kind == "b":
@@ -152,6 +152,11 @@ def _of_look(look: Look, reading: Reading) -> Condition:
         return Condition(kind, _shown(lookup("eq")(term, value)), "", look.where)
     values = " ".join(np.array2string(look.seen, separator=", ").split())
     return Condition(kind, None, f"{{0}} is {values}", look.where, _shortest(term))
+
+
+def branch(term: Term, taken: bool, where: str) -> Condition:
+    """The condition that a truth value which the program asked for at ``where`` was ``taken``."""
+    return Condition("branch", _shown(_truth(term, taken)), "", where)
 
 
 def _truth(term: Term, taken: bool) -> Any:
