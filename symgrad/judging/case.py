@@ -103,7 +103,8 @@ def _read_otherwise(of: Any, about: Source, shapes: Any, wrt: Any) -> Iterator[t
             other = source(of, (), shapes, scalar=wrt is not None, star=star)
         except SymgradError:
             continue
-        if other.term is not about.term:
+        alike = [s.ndim for s in other.symbols] == [s.ndim for s in about.symbols]
+        if alike and other.term is not about.term:
             yield f"* in f is read {meaning}; write @ for the matrix product and .* for the other one.", other
 
 

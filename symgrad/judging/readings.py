@@ -81,7 +81,8 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...], open_s
         for options, note, also in others:
             star = FITTING if starred else ENTRIES
             read = functools.partial(read_matrices, text, table, shape, star, **options)
-            words = "; ".join([n for n in (note, "* and ** are read as those of matrices" * starred) if n])
+            said = starred and not open_star
+            words = "; ".join([n for n in (note, "* and ** are read as those of matrices" * said) if n])
             also_starred = also or ((inverse or open_star) and starred)
             ways.append(_in_paper(read, f"{words}." if words else "", also_starred, starred and not inverse))
     if not text.isascii():

@@ -13,9 +13,10 @@ from symgrad.formula.printing.names import GREEK, name_latex
 from symgrad.formula.reading.misfits import ProductMisfit
 from symgrad.formula.reading.people.functions import FUNCTIONS
 from symgrad.formula.reading.people.indices import SUMS
+from symgrad.formula.reading.people.names import CALLED
 from symgrad.formula.reading.people.stars import ENTRIES, PLACE, PRODUCTS
 from symgrad.formula.reading.people.text import MODULES, is_latex, leaves_open, position, read_function, tokenize
-from symgrad.formula.reading.people.tokens import OPERATORS
+from symgrad.formula.reading.people.tokens import ACCENTS, LETTERS_TURNED, OPERATORS
 from symgrad.formula.reading.people.tokens import tokenize as tokenize_latex
 from symgrad.formula.reading.text import ALIASES
 from symgrad.formula.resizing import resized
@@ -104,6 +105,11 @@ def named(symbols: Sequence[Term], name: Any, asked: str = "wrt") -> Term:
     for s in symbols:
         if s.name == name:
             return s
+    if isinstance(name, str) and is_latex(name):
+        asked_for = [word for _, word, _ in tokenize_latex(name).items]
+        for s in symbols:
+            if [word for _, word, _ in tokenize_latex(name_latex(str(s.name))).items] == asked_for:
+                return s
     raise NameProblem(f"{asked}={name!r} is no array argument; there are {', '.join(str(s.name) for s in symbols)}.")
 
 
@@ -182,14 +188,16 @@ def _letters(name: str) -> list[str]:
     return list(name) if product else [name]
 
 
-_LATEX_WORDS = {"e", "T", "I", "i", "d"}
+_LATEX_WORDS = {"e", "I", "i", "d"}
 
 
 def _latex_names(text: str) -> list[str]:
     """The letters of LaTeX that are symbols; subscripts belong to their names, unless they are indices of sums."""
     found = []
     items = tokenize_latex(text).items
-    summed = _summed_letters([word for _, word, _ in items])
+    words = [word for _, word, _ in items]
+    summed = _summed_letters(words)
+    bold = hints.bold(text)
     k = 0
     while k < len(items):
         kind, word, _ = items[k]
@@ -198,15 +206,67 @@ def _latex_names(text: str) -> list[str]:
             while k < len(items) and items[k][1] != "}":
                 k += 1
             continue
-        function = word == r"\sigma" and k < len(items) and items[k][1] == "("
-        if word[1:] in GREEK and not function and not (word == r"\delta" and k < len(items) and items[k][1] == "_"):
+        if word in ACCENTS:
+            accented = _accented(words, k - 1)
+            if accented:
+                k += 3
+                found.append(accented + _below(items, k, summed))
+            continue
+        called = k < len(items) and items[k][1] == "(" and _is_called(words, word)
+        if word[1:] in GREEK and not called and not (word == r"\delta" and k < len(items) and items[k][1] == "_"):
             found.append(word[1:] + _below(items, k, summed))
-        elif kind == "char" and len(word) == 1 and word.isalpha() and word not in summed:
+        elif kind == "char" and len(word) == 1 and word.isalpha() and word not in summed and not called:
             below = _below(items, k, summed)
-            if (k > 2 and items[k - 3][1] == "^") or (word in _LATEX_WORDS and not (word == "d" and below)):
+            following = words[k] if k < len(words) else ""
+            differential = following[:1].isalpha() or following[1:] in GREEK
+            word_of_signs = word in _LATEX_WORDS and word not in bold - {"I"} and (word != "d" or differential)
+            if word_of_signs or _is_transpose(words, k - 1):
                 continue
             found.append(word + below)
     return list(dict.fromkeys(found))
+
+
+def _is_transpose(words: Sequence[str], k: int) -> bool:
+    """Whether a letter is the sign of a transpose, ``A^T`` or ``A^{-T}``."""
+    before = words[max(0, k - 3) : k]
+    return words[k] in LETTERS_TURNED and (before[-2:] == ["^", "{"] or before == ["^", "{", "-"])
+
+
+def _accented(words: Sequence[str], k: int) -> str:
+    r"""The name of ``\hat{y}``; empty where it is none, as in the mean ``\bar{x}`` of entries ``x_i``."""
+    inner = words[k + 2 : k + 4]
+    if (
+        words[k + 1 : k + 2] != ["{"]
+        or len(inner) < 2
+        or inner[1] != "}"
+        or not (inner[0].isalpha() or inner[0][1:] in GREEK)
+    ):
+        return ""
+    entries = any(words[j] == inner[0] and words[j + 1] == "_" for j in range(len(words) - 1))
+    return "" if words[k] == r"\bar" and entries else f"{inner[0].lstrip(chr(92))}_{words[k][1:]}"
+
+
+def _is_called(words: Sequence[str], word: str) -> bool:
+    r"""Whether a letter is a function: ``\sigma(``, and ``\Gamma`` or ``\Phi`` that stand before brackets only."""
+    if word == r"\sigma":
+        return True
+    places = [k for k, found in enumerate(words) if found == word]
+    if word == "B":  # the beta function has two arguments
+        return all(
+            words[k + 1 : k + 2] == ["("] and "," in words[k : words.index(")", k) if ")" in words[k:] else k]
+            for k in places
+        )
+    return word.lstrip("\\") in CALLED and all(words[k + 1 : k + 2] in (["("], ["'"]) for k in places)
+
+
+def _limits(text: str) -> set[str]:
+    r"""The letters up to which sums run: ``n`` of ``\sum_{i=1}^{n}`` is the size of what has the index ``i``."""
+    return set(
+        re.findall(
+            r"\\(?:sum|prod)(?:\\limits)?\s*_\s*\{\s*[a-z]\s*=\s*1\s*\}\s*\^\s*\{?\s*([A-Za-z])\s*(?:\}|(?![A-Za-z]))",
+            text,
+        )
+    )
 
 
 def _below(items: Sequence[tuple[str, str, int]], k: int, summed: set[str]) -> str:
@@ -231,11 +291,13 @@ def _summed_letters(words: list[str]) -> set[str]:
 
 def _of_text(text: str, known: Shapes, scalar: bool, star: str) -> Source:
     sizes = {s for shape in known.values() for s in shape}
-    names = list(dict.fromkeys([*(n for n in names_in(text) if n not in sizes or n in known), *known]))
+    ends = _limits(text) if is_latex(text) else set()
+    names = [n for n in names_in(text) if n not in (sizes | ends) or n in known]
+    names = list(dict.fromkeys([*names, *known]))
     made = [n for n in hints.sizes(text, names) if n not in known]
     names = [n for n in names if n not in made]
     unknown = [n for n in names if n not in known]
-    known = known | {f"what has the size {n}": (n,) for n in made}
+    known = known | {f"what has the size {n}": (n,) for n in [*made, *hints.numbers(text)]}
 
     def attempt(shapes: Shapes) -> tuple[bool, Reached]:
         try:

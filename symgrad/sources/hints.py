@@ -11,17 +11,75 @@ Costs = dict[int, int]
 _ROW = re.compile(r"\\?([A-Za-z]+)_\{?\w\}?\s*\^\s*\{?\s*(?:\\top|\\intercal|T)\b\s*\}?\s*(?:\\?([A-Za-z]+)_)?")
 _ROOT_OF_SIZE = re.compile(r"sqrt\s*[({]\s*([dnND](?:_\{?\w+\}?)?)\s*[)}]")
 _MADE_BY_SIZE = re.compile(r"\b(?:eye|identity|ones|zeros)\(\s*([A-Za-z]\w*)\s*\)")
+_MADE_BY_NUMBER = re.compile(r"\b(?:eye|identity)\(\s*(\d{1,6})\s*\)")
 
 
 def ranks(text: str) -> dict[str, Costs]:
-    r"""The ranks that a text suggests: those of a matrix whose rows it speaks of, and of the number in ``/ sqrt(d)``.
+    r"""The ranks that a text suggests: of what has indices, of bold letters, of the number in ``/ sqrt(d)``.
 
     >>> ranks(r"\sum_i \log(1 + e^{-y_i x_i^\top w})"), ranks("sum(softmax(Q@K.T/sqrt(d))@V)")
-    ({'x': {2: 0, 1: 4}}, {'d': {0: 0, 1: 3}})
+    ({'y': {1: 0, 2: 2, 0: 6}, 'x': {2: 0, 1: 4}}, {'d': {0: 0, 1: 3}})
     """
-    rows = {name: {2: 0, 1: 4} for pair in _ROW.findall(text) for name in pair if name}
     roots = {re.sub(r"[{}]", "", name): {0: 0, 1: 3} for name in _ROOT_OF_SIZE.findall(text)}
-    return roots | rows
+    return roots | (_ranks_in_latex(text) if "\\" in text else {}) | _rows(without_fonts(text))
+
+
+def _rows(text: str) -> dict[str, Costs]:
+    return {name: dict(ROWS) for pair in _ROW.findall(text) for name in pair if name}
+
+
+ROWS: Costs = {2: 0, 1: 4}
+VECTOR: Costs = {1: 0, 2: 2, 0: 6}
+_NAME = r"(\\?[A-Za-z]+)"
+_FONT = re.compile(rf"\\(?:mathbf|boldsymbol|bm|math(?:it|rm|sf)|vec|bf)(?![A-Za-z])\s*(?:\{{\s*{_NAME}\s*\}}|{_NAME})")
+_BOLD = re.compile(
+    r"\\(?:mathbf|boldsymbol|bm|vec)(?![A-Za-z])\s*\{?\s*\\?([A-Za-z]+)\s*\}?(?:\s*_\s*\{?\s*([a-z])(?![A-Za-z]))?"
+)
+_SMALL = re.compile(r"(?<![A-Za-z\\])[a-z](?![A-Za-z])")
+_SUMMED = re.compile(r"\\(?:sum|prod)(?:\\limits)?\s*_\s*\{?\s*\(?\s*([a-z])\s*(?:(?:,|<|\\neq?(?![a-z]))\s*([a-z]))?")
+_INDEXED = re.compile(r"\\?([A-Za-z]+)_\s*(?:\{\s*([a-z]\s*,?\s*[a-z]?)\s*\}|([a-z])(?![a-zA-Z]))")
+_TRANSPOSE = r"\^\s*\{?\s*(?:\\top|\\intercal|T)\b"
+_BESIDE_TRANSPOSE = re.compile(rf"\w\}}?\s*{_TRANSPOSE}\s*\}}?\s*\\?([A-Za-z]+)_\{{?([a-z])\}}?")
+_TURNED_SUM = re.compile(rf"\(([^()]*)\)\s*{_TRANSPOSE}")
+_EXPONENT = re.compile(r"(?<!e)(?<!\\exp)\s*\^\s*(?:\{\s*)?\\?([A-Za-z]+)(?!\w)")
+_POWER = re.compile(r"(?<![A-Za-z\\])([A-Z])\s*\^\s*(?:\{[^{}]*?)?\\?([a-z]+)(?![A-Za-z])")
+_NO_NUMBERS = ("T", "H", "top", "intercal", "prime", "dagger", "ast")
+
+
+def without_fonts(text: str) -> str:
+    r"""A text with its letters in plain type.
+
+    >>> without_fonts(r"\mathbf{x}_i^\top \boldsymbol\beta")
+    'x_i^\\top \\beta'
+    """
+    plain = _FONT.sub(lambda m: m[1] or m[2], text)
+    return re.sub(r"\\(?:left|right|[bB]igg?[lr]?)(?![A-Za-z])\s*(?=[(\[)\]])", "", plain)
+
+
+def bold(text: str) -> set[str]:
+    """The letters that stand in bold in a text, by name."""
+    return {name for name, _ in _BOLD.findall(text)}
+
+
+def _ranks_in_latex(text: str) -> dict[str, Costs]:
+    """The ranks that bold letters and indices suggest, what says most last."""
+    plain, in_bold = without_fonts(text), _BOLD.findall(text)
+    summed = {x for pair in _SUMMED.findall(plain) for x in pair if x}
+    found = {name: {0: 0, 1: 3} for name in _EXPONENT.findall(plain) if name not in _NO_NUMBERS}
+    if any(name.islower() for name, _ in in_bold):
+        letters = set(_SMALL.findall(text)) - {name for name, _ in in_bold}
+        found |= {name: {0: 0, 1: 1, 2: 4} for name in letters}
+    found |= {base: {0: 0, 1: 2, 2: 3} for base, name in _POWER.findall(plain) if name not in _NO_NUMBERS}
+    for inside in _TURNED_SUM.findall(plain):
+        terms = [t.strip() for t in re.split(r"[+-]", inside)]
+        found |= {t.lstrip("\\"): dict(VECTOR) for t in terms if len(terms) > 1 and re.fullmatch(r"\\?[a-z]+", t)}
+    for name, index in in_bold:
+        found[name] = dict(ROWS) if index in summed or name[:1].isupper() else {1: 0, 0: 3, 2: 4}
+    for name, below, alone in _INDEXED.findall(plain):
+        letters = set(re.sub(r"[\s,]", "", below or alone))
+        if letters <= summed and name not in ("sum", "prod", *(n for n, _ in in_bold)):
+            found[name] = dict(VECTOR) if len(letters) == 1 else {2: 0, 1: 5, 0: 9}
+    return found | {name: dict(ROWS) for name, index in _BESIDE_TRANSPOSE.findall(plain) if index in summed}
 
 
 def sizes(text: str, names: Iterable[str]) -> list[str]:
@@ -33,3 +91,12 @@ def sizes(text: str, names: Iterable[str]) -> list[str]:
     made = set(_MADE_BY_SIZE.findall(text))
     rest = re.sub(r"/\s*\w+\b(?!\s*\()", "", _MADE_BY_SIZE.sub("", text))
     return [name for name in names if name in made and not re.search(rf"\b{name}\b", rest)]
+
+
+def numbers(text: str) -> list[int]:
+    """The sizes that ``eye(3)`` and its like state.
+
+    >>> numbers("log(det(X.T@X + lam*eye(3)))")
+    [3]
+    """
+    return sorted({int(n) for n in _MADE_BY_NUMBER.findall(text)})

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from symgrad.errors import ArgumentError, ShapeError
+from symgrad.errors import ArgumentError, FormulaError, ShapeError
 from symgrad.formula.printing.names import _ALIASES, GREEK
 from symgrad.sources.hints import Costs
 
@@ -20,10 +20,11 @@ Shapes = dict[str, tuple[Any, ...]]
 
 
 class Reached(NamedTuple):
-    """How far an attempt got, and in words without sizes what it failed at."""
+    """How far an attempt got, in words without sizes what it failed at, and two sizes that must be equal there."""
 
     far: float
     problem: str = ""
+    pair: tuple[str, str] | None = None
 
 
 Attempt = Callable[[Shapes], tuple[bool, Reached]]
@@ -76,14 +77,19 @@ def infer_shapes(
     trials = 0
     likely = likely or {}
     ranks = itertools.product(*((likely.get(n) or _costs(n)).items() for n in free))
-    for choice in sorted(ranks, key=lambda c: sum(cost for _, cost in c))[:400]:
+    for k, choice in enumerate(sorted(ranks, key=lambda c: sum(cost for _, cost in c))[:400]):
         letters = itertools.count()
         taken = {s for shape in known.values() for s in shape}
         fresh = (x for x in _all_letters(letters) if x not in taken)
         shapes = {n: known.get(n) for n in names}
         for name, (rank, _) in zip(free, choice, strict=True):
             shapes[name] = tuple(next(fresh) for _ in range(rank))
-        found, used = _merged(shapes, attempt, TRIALS - trials)  # type: ignore[arg-type]
+        try:
+            found, used = _merged(shapes, attempt, TRIALS - trials)  # type: ignore[arg-type]
+        except FormulaError:
+            if not k:
+                raise
+            found, used = None, 1  # what the likeliest ranks can mean, others need not
         trials += used
         if found is not None:
             return renamed(found, {s for shape in known.values() for s in shape})
@@ -99,7 +105,9 @@ def reached(far: float, error: Exception) -> Reached:
     """How far an attempt got that ended with an error at ``far``; broadcasting tells the axis it got to."""
     said = str(error)
     found = re.search(r"axis -(\d+)", said)
-    return Reached(far + (0.5 / int(found[1]) if found else 0.0), re.sub(r"_?\d+", "", said))
+    index = re.search(r"runs over (\w+) entries at one place and over (\w+)", said)
+    pair = (index[1], index[2]) if index else None
+    return Reached(far + (0.5 / int(found[1]) if found else 0.0), re.sub(r"_?\d+", "", said), pair)
 
 
 def _all_letters(count: Any) -> Any:
@@ -113,7 +121,8 @@ def _merged(shapes: Shapes, attempt: Attempt, budget: int) -> tuple[Shapes | Non
     while not good:
         sizes = sorted({s for shape in shapes.values() for s in shape}, key=str)
         best: tuple[Reached, Shapes] | None = None
-        for a, b in itertools.combinations(sizes, 2):
+        pairs = [before.pair] if before.pair else itertools.combinations(sizes, 2)
+        for a, b in pairs:
             if (isinstance(a, int) and isinstance(b, int)) or used >= budget:
                 continue
             keep, gone = (a, b) if isinstance(a, int) or not str(a).startswith("_") else (b, a)
@@ -124,7 +133,7 @@ def _merged(shapes: Shapes, attempt: Attempt, budget: int) -> tuple[Shapes | Non
             used += 1
             if done:
                 return tried, used
-            further = now.far > before.far or (now.far == before.far and now.problem not in seen)
+            further = now.far > before.far or (now.far == before.far and now.problem not in seen) or before.pair
             if further and (best is None or now.far > best[0].far):
                 best = (now, tried)
         if best is None:

@@ -88,6 +88,7 @@ def _cases(r: Any, text: str) -> Any:
         else:
             if r.tokens.peek(-1) != "&":
                 r.tokens.expect("&")
+            r.tokens.found(r"\for")
             rows.append((value, r.condition()))
         r.tokens.found(",") or r.tokens.found(".")
         if r.tokens.found(r"\end{cases}"):

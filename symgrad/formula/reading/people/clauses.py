@@ -67,8 +67,9 @@ def _without_ranges(clauses: Clauses, pieces: list[list[Item]]) -> Iterator[list
     after_dots = False
     for piece in pieces:
         words = [text for _, text, _ in piece]
-        if r"\for" in words:
-            kept += [piece[: words.index(r"\for")]] * (words.index(r"\for") > 0)
+        before_for = cut(piece, r"\for")[0]
+        if len(before_for) < len(piece):
+            kept += [before_for] * (words[0] != r"\for")
             break
         if kept and r"\ldots" in words:
             before = [text for _, text, _ in kept[-1]]

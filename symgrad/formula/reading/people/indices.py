@@ -185,14 +185,20 @@ def sizes_of_indices(r: Any, wanted: tuple[Any, ...] | None) -> dict[str, Any]:
 
 
 def sizes_of_limits(r: Any) -> dict[str, Any]:
-    r"""The sizes that a text names in its sums: ``N`` of ``\sum_{i=1}^{N}`` is that of the index ``i``."""
+    r"""The sizes that a function names in its sums: ``N`` of ``\sum_{i=1}^{N}`` is that of the index ``i``.
+
+    Letters of a text that is judged are those of the function, or are tried one after the other.
+    """
+    if r.wanted is not None:
+        return {}
     words = [text for _, text, _ in r.tokens.items]
     found: dict[str, Any] = {}
-    for k in range(len(words) - 8):
-        head, last = words[k : k + 6], words[k + 6 : k + 10]
-        if head[0] in SUMS and head[3] == "=" and head[5] == "}" and last[:2] == ["^", "{"] and last[3:] == ["}"]:
-            size = r.index_sizes.get(head[2])
-            if size is not None and head[4] == "1" and last[2].isalpha():
+    for k in range(len(words) - 10):
+        head, last = words[k : k + 7], words[k + 7 : k + 11]
+        if head[0] in SUMS and head[4] == "=" and head[6] == "}" and last[:2] == ["^", "{"] and last[3:] == ["}"]:
+            size = r.index_sizes.get(head[3])
+            open_letter = last[2].isalpha() and last[2] not in r.letters
+            if size is not None and head[5] == "1" and open_letter:
                 found.setdefault(last[2], size)
     return found
 

@@ -16,7 +16,7 @@ _NAMES = {
     "psi": "ps p", "Psi": "P", "omega": "w om", "Omega": "W O Om", "ell": "l",
 }  # fmt: skip
 """What people call a Greek letter in code, the likeliest first."""
-_CALLED = ("sigma", "psi", "phi", "Phi", "Gamma", "zeta", "Theta")
+CALLED = ("sigma", "psi", "phi", "Phi", "Gamma", "zeta", "Theta")
 """Greek letters that are functions before a bracket."""
 _WORD = re.compile(r"\\mathrm\{(\w+)\}")
 
@@ -35,7 +35,7 @@ def stand_ins(tokens: Sequence[str], table: Mapping[str, Any]) -> dict[str, str]
         below = _below(tokens, k)
         text = f"{token}_{{{below}}}" if below else token
         following = tokens[k + 1] if k + 1 < len(tokens) else ""
-        called = following in ("(", "'") and token.removeprefix("\\").removeprefix("var") in _CALLED
+        called = following in ("(", "'") and token.removeprefix("\\").removeprefix("var") in CALLED
         if text in known or text in out or called:
             continue
         names = _names(token, known)

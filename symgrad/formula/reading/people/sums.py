@@ -10,8 +10,9 @@ from symgrad.formula.reading.families import Family
 from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.misfits import ProductMisfit, said
 from symgrad.formula.reading.people.entries import cropped, related
-from symgrad.formula.reading.people.indices import Limits, limits
+from symgrad.formula.reading.people.indices import SUMS, Limits, limits
 from symgrad.formula.reading.values import Value, entrywise, op
+from symgrad.op import lookup
 
 
 def totalled(r: Any, product: Any, letters: Iterable[str]) -> Any:
@@ -39,13 +40,37 @@ def summed(r: Any) -> Any:
     shifts, r.shifts = r.shifts, {k: v for k, v in r.shifts.items() if k not in letters}
     if sign == r"\prod":
         r.inside.append("/")
-    found = limited(r, r.juxtaposed(), within)
+    found = limited(r, _summand(r, letters), within)
     r.bound = before
     r.shifts = {**r.shifts, **{k: v for k, v in shifts.items() if k in letters}}
     if sign == r"\sum":
         return totalled(r, found, letters)
     r.inside.pop()
     return multiplied(r, found, letters)
+
+
+def _summand(r: Any, letters: Iterable[str]) -> Any:
+    """What is summed: a product, and those after it that have the index, which they could not have outside."""
+    found = r.juxtaposed()
+    while r.tokens.peek() in ("+", "-") and _has_index(r.tokens, letters):
+        name = "add" if r.tokens.take() == "+" else "sub"
+        found = r.entrywise(lookup(name), found, r.juxtaposed())
+    return found
+
+
+def _has_index(tokens: Any, letters: Iterable[str]) -> bool:
+    """Whether the term after a sign has one of the letters as an index that no sum of its own brings."""
+    depth = 0
+    for k in range(tokens.at + 1, len(tokens.items)):
+        text = tokens.items[k][1]
+        if (depth == 0 and text in ("+", "-", "=", ",", ";", "&", r"\\")) or text in SUMS:
+            return False
+        if text == "_" and any(tokens.items[j][1] in letters for j in range(k + 2, min(k + 3, len(tokens.items)))):
+            return True
+        depth += (text in ("(", "{", "[")) - (text in (")", "}", "]"))
+        if depth < 0:
+            return False
+    return False
 
 
 def _of_all(r: Any, sign: str) -> Any:

@@ -21,10 +21,10 @@ from symgrad.formula.reading.people.atoms import NAMED, PEOPLE, exponential, ind
 from symgrad.formula.reading.people.clauses import Clauses
 from symgrad.formula.reading.people.entries import cropped, picked
 from symgrad.formula.reading.people.functions import entrywise_function, function, slope
-from symgrad.formula.reading.people.indices import sizes_of_indices, sizes_of_limits, subscript
+from symgrad.formula.reading.people.indices import SUMS, sizes_of_indices, sizes_of_limits, subscript
 from symgrad.formula.reading.people.names import plain_subscript
 from symgrad.formula.reading.people.products import Products
-from symgrad.formula.reading.people.tokens import OPERATORS, RECIPROCALS, tokenize
+from symgrad.formula.reading.people.tokens import ACCENTS, OPERATORS, RECIPROCALS, tokenize
 from symgrad.formula.reading.tex import _FUNCTIONS
 from symgrad.formula.reading.text import Tokens, literal, power, symbol_table
 from symgrad.formula.reading.values import Value, entrywise, op, value_of
@@ -289,7 +289,7 @@ class PeopleReader(Products):
         if text == r"\bar" and self.others.get("means"):
             tokens.take()
             return self.mean(self.group())
-        if text in _MARKS:
+        if text in ACCENTS:
             name = f"{text}{{{tokens.peek(2)}}}"
             raise tokens.error(f"{name} is no symbol here; define it after a comma, as in ', {name} = …'")
         return super().atom()
@@ -348,6 +348,8 @@ class PeopleReader(Products):
         tokens = self.tokens
         if tokens.peek() == "(":
             return self.bracketed()
+        if tokens.peek() in SUMS:
+            return self.summed()
         if self.closing():
             tokens.at = max(0, tokens.at - 1)
             raise tokens.error(f"a function needs its argument; {self.listed()}")
@@ -444,4 +446,3 @@ _OPEN = ("eye", "o", "or", "oo", "rb", "cb")
 
 _INVERSES = {"ndtr": "ndtri", **{name: f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}}
 """What f⁻¹ of a function is."""
-_MARKS = (r"\hat", r"\bar", r"\tilde", r"\dot")

@@ -441,7 +441,7 @@ def position(error: Exception) -> float:
 def read_function(text: str, shapes: Mapping[str, Any], star: str = PLACE) -> Term:
     """The term of a function given as text; ``star`` is for texts that leave open what ``*`` means."""
     if is_latex(text):
-        return read_latex(text, shapes)
+        return read_latex(text, shapes, means=True)
     star = ENTRIES if is_numpy(text) else star
     try:
         return read_numpy(text, shapes, star)

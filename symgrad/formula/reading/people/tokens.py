@@ -43,6 +43,7 @@ _SAME = {
     r"\triangleq": "=", r"\equiv": "=", r"\nicefrac": r"\frac", r"\sfrac": r"\frac", r"\dots": r"\ldots",
     r"\cdots": r"\ldots", "…": r"\ldots", r"\forall": r"\for",
 }  # fmt: skip
+ACCENTS = (r"\hat", r"\bar", r"\tilde", r"\dot")
 OPERATORS = {
     "Tr": "trace", "trace": "trace", "sgn": "sign", "expm": "matrix_exp", "ReLU": "relu", "Diag": "diag", "log": "log",
     "inv": "inv", "sech": "sech", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "arsinh": "asinh",
