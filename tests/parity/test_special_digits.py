@@ -182,6 +182,27 @@ def test_derivatives_by_parameters(name, args, orders, want):
     np.testing.assert_allclose(got, want, rtol=5e-15 if sum(orders) == 1 else 5e-14)
 
 
+FAR_OUT = [  # the same: parameters for which series and continued fractions take millions of terms, angles far out
+    ("gammainc", (5e3, 4.9e3), 0.0779449562265139139),
+    ("gammainc", (1e10, 1e10), 0.500001329807601339),
+    ("gammaincc", (1e15, 1e15 + 2.0**26), 0.0169117921269693584),
+    ("gammaincc", (1e20, 1e20), 0.499999999986701924),
+    ("gammaincc", (1e20, 1e20 + 2.0**35), 0.000295213994100025024),
+    ("betainc", (1e5, 40.0, 0.9995), 0.06418851067581932),
+    ("betainc", (2.0**40, 2.0**40, 0.5 - 2.0**-22), 0.23975006109348923),
+    ("betainc", (50.0, 1e10, 6e-9), 0.9155933252477093),
+    ("polygamma", (-1e6 - 0.5, 2), -9.99998000002749997e-13),
+    ("polygamma", (-12345.0625, 3), 393229.471253792258),
+    ("digamma", (-123456.125,), 19.3081207505358798),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "want"), FAR_OUT)
+def test_values_far_out(name, args, want):
+    args = (np.float64(args[0]), args[1]) if name == "polygamma" else map(np.float64, args)
+    np.testing.assert_allclose(getattr(kernels, name)(*args), want, rtol=2e-15)
+
+
 def test_derivatives_by_parameters_at_the_ends():
     end = np.array([0.0, np.inf, -1.0, np.nan])
     np.testing.assert_array_equal(kernels.gammainc_slope(2.0, end, 1), [0, 0, np.nan, np.nan])

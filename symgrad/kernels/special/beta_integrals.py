@@ -10,7 +10,7 @@ import numpy as np
 from symgrad.kernels.entries.elementwise import in_stretches_of
 from symgrad.kernels.special.euler import beta_parts
 from symgrad.kernels.special.gamma import digamma, polygamma, stirling_rest
-from symgrad.kernels.special.gamma_integrals import log_over, log_rest, nodes_between
+from symgrad.kernels.special.gamma_integrals import exp_rest, log_over, log_rest, nodes_between
 from symgrad.kernels.special.jets import jet_exp, jet_top
 
 
@@ -73,19 +73,42 @@ def beta_score(first: Any, second: Any, p: Any, q: Any, whole: Any, m: int, n: i
     return jet_top(jet_exp(logarithm))
 
 
-def beta_tail_slope(a: Any, b: Any, x: Any, y: Any, m: int, n: int) -> Any:
+def beta_exponent(v: Any, a: Any, b: Any, x: Any, y: Any) -> Any:
+    """log of t^a (1 - t)^b over its value at x, for logit t = logit x - v: what is left of terms that nearly cancel."""
+    moved = np.where(x < y, x * np.expm1(-v), y * np.expm1(v))
+    bend = np.where(x < y, x * exp_rest(-v), y * exp_rest(v)) - log_rest(moved, 1 + moved)
+    return (b * x - a * y) * v - (a + b) * bend
+
+
+def beta_tail(a: Any, b: Any, x: Any, y: Any, m: int, n: int) -> Any:
     """The derivative of I_x(a, b) of orders m by a and n by b for a >= 10: an integral over v = logit x - logit t."""
-    end = (40 - (a + b) * np.log(y)) / a
-    for _ in range(8):  # up to where the integrand is e^-40, by Newton's method: the exponent is convex
+    end, cap = (40 - (a + b) * np.log(y)) / a, np.sqrt(240 / ((a + b) * x * y))
+    end = np.where(cap < 1, np.minimum(end, cap), end)  # the exponent is (a + b) xyv²/6 or more for v <= 1
+    for _ in range(60):  # up to where the integrand is e^-40, by Newton's method: the exponent is convex
+        excess = -beta_exponent(end, a, b, x, y) - 40
+        if not np.any(excess > 0.5):
+            break
         share = x * np.expm1(-end)
         slope = a - (a + b) * (x + share) / (1 + share)
-        end = end - np.maximum(a * end + (a + b) * np.log1p(share) - 40, 0) / np.where(slope > 0, slope, 1.0)
+        end = end - np.maximum(excess, 0) / np.where(slope > 0, slope, 1.0)
     v, weight = nodes_between(end)
-    p, q = a[..., None], b[..., None]
-    rest = np.log1p(x[..., None] * np.expm1(-v))
-    first, second = ((part + 1 / of)[..., None] for part, of in zip(beta_logarithm(a, b, x, y), (a, b), strict=True))
-    score = beta_score(first - v - rest, second - rest, p, q, p + q, m, n)
-    return beta_mass(a, b, x, y) * np.sum(weight * np.exp(-p * v - (p + q) * rest) * score, -1)
+    p, q, low, high = (part[..., None] for part in (a, b, x, y))
+    density = weight * np.exp(beta_exponent(v, p, q, low, high))
+    if m or n:
+        rest = np.log1p(low * np.expm1(-v))
+        slopes = zip(beta_logarithm(a, b, x, y), (a, b), strict=True)
+        first, second = ((part + 1 / of)[..., None] for part, of in slopes)
+        density *= beta_score(first - v - rest, second - rest, p, q, p + q, m, n)
+    return beta_mass(a, b, x, y) * np.sum(density, -1)
+
+
+def beta_part(a: Any, b: Any, x: Any, y: Any) -> Any:
+    """I_x(a, b) for x below the mean: the fraction takes terms like the root of a, and loses digits by x near 1."""
+    out, many = np.empty_like(x), a >= 1000
+    few = ~many
+    out[few] = beta_mass(a[few], b[few], x[few], y[few]) / a[few] * beta_fraction(a[few], b[few], x[few])
+    out[many] = beta_tail(a[many], b[many], x[many], y[many], 0, 0)
+    return out
 
 
 def beta_head_slope(a: Any, b: Any, x: Any, y: Any, m: int, n: int) -> Any:
@@ -119,11 +142,11 @@ def incomplete_beta(a: Any, b: Any, x: Any, m: int, n: int) -> Any:
             near, far = (1 - low, low) if side else (low, 1 - low)
             if m or n:
                 orders, few = (n, m) if side else (m, n), first < 10
-                found = beta_tail_slope(np.where(few, first + 10, first), last, near, far, *orders)
+                found = beta_tail(np.where(few, first + 10, first), last, near, far, *orders)
                 found[few] += beta_head_slope(first[few], last[few], near[few], far[few], *orders)
                 out[where] = -found if side else found
             else:
-                found = beta_mass(first, last, near, far) / first * beta_fraction(first, last, near)
+                found = beta_part(first, last, near, far)
                 out[where] = 1 - found if side else found
     return out.astype(dtype, copy=False)[()]
 

@@ -64,6 +64,14 @@ def stirling_rest(x: Any) -> Any:
     return (1 / 12 - t * (1 / 360 - t * (1 / 1260 - t * (1 / 1680 - t * series)))) / x
 
 
+def cot_of_turns(x: Any) -> Any:
+    """cot πx, by what x lacks to the nearest whole or half number: π is not exact, so that πx far out is no angle."""
+    part = x - np.rint(x)
+    near = np.abs(part) < 0.25
+    rest = np.copysign(0.5 - np.abs(part), part)
+    return np.where(near, 1 / np.tan(np.pi * np.where(near, part, 0.25)), np.tan(np.pi * np.where(near, 0.0, rest)))
+
+
 def digamma(x: Any) -> Any:
     """ψ(x): recurrence up to x >= 12, then the asymptotic series (DLMF 5.11.2); reflection for x < 0."""
     x = np.asarray(x)
@@ -85,7 +93,7 @@ def digamma(x: Any) -> Any:
     out = out + np.log(y) - 1 / (2 * y) - series
     if negative.any():
         turn = np.where(negative & ~pole, work, 0.5)
-        out = np.where(negative, out - np.pi / np.tan(np.pi * turn), out)
+        out = np.where(negative, out - np.pi * cot_of_turns(turn), out)
     out = np.where(pole, np.where(work == 0, np.copysign(np.inf, -work), np.nan), out)
     return out.astype(x.dtype, copy=False)[()]
 
@@ -101,8 +109,8 @@ def polygamma(x: Any, n: int) -> Any:
     negative = work < 0
     out = (-1) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, np.where(negative, 1 - work, work))
     if negative.any():
-        with np.errstate(invalid="ignore"):
-            cot = 1 / np.tan(np.pi * np.where(negative, work, 0.5))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            cot = cot_of_turns(np.where(negative, work, 0.5))
         slope = [0.0, 1.0]  # d/dx c(cot πx) = -π (1 + cot²) c'(cot)
         for _ in range(n):
             steps = [-np.pi * k * slope[k] for k in range(1, len(slope))]

@@ -60,6 +60,15 @@ def gamma_fraction(a: Any, x: Any) -> Any:
     return gamma_mass(a, x) * a * fraction
 
 
+def gamma_part(a: Any, x: Any, upper: bool) -> Any:
+    """P(a, x) below a + 1, or Q(a, x) above: by the integral where series and fraction take many terms, as √a."""
+    out, many = np.empty_like(x), a >= 1000
+    few = ~many
+    out[few] = (gamma_fraction if upper else gamma_series)(a[few], x[few])
+    out[many] = gamma_tail(a[many], x[many], 0, upper)
+    return out
+
+
 def incomplete(a: Any, x: Any, upper: bool) -> Any:
     """P(a, x) or Q(a, x) = 1 - P with the values at the borders of the domain; nan outside."""
     a, x = np.asarray(a), np.asarray(x)
@@ -71,7 +80,7 @@ def incomplete(a: Any, x: Any, upper: bool) -> Any:
         out = np.where((a >= 0) & ((x == np.inf) | ((a == 0) & (x > 0))), 1.0, np.nan)
         out = np.asarray(np.where((x == 0) & (a > 0), 0.0, out))
         out = np.asarray(1 - out if upper else out)
-        lower, above = gamma_series(a[low], x[low]), gamma_fraction(a[high], x[high])
+        lower, above = gamma_part(a[low], x[low], False), gamma_part(a[high], x[high], True)
     out[low], out[high] = (1 - lower, above) if upper else (lower, 1 - above)
     return out.astype(dtype, copy=False)[()]
 
@@ -116,7 +125,16 @@ def score_jet(first: Any, a: Any, n: int) -> Any:
     return jet_top(jet_exp(logarithm))
 
 
-def gamma_tail_slope(a: Any, x: Any, n: int, upper: bool) -> Any:
+def exp_rest(v: Any) -> Any:
+    """e^v - 1 - v, of small v by its series."""
+    near = np.abs(v) < 0.5
+    u, series = np.where(near, v, 0.0), np.ones_like(v)
+    for k in range(15, 2, -1):
+        series = 1 + u * series / k
+    return np.where(near, u * u / 2 * series, np.expm1(v) - v)
+
+
+def gamma_tail(a: Any, x: Any, n: int, upper: bool) -> Any:
     """The n-th derivative by a of P(a, x), or of Q, for a >= 10: an integral over v = |log(t/x)| of the density's."""
     side = 1 if upper else -1
     with np.errstate(divide="ignore"):
@@ -124,14 +142,15 @@ def gamma_tail_slope(a: Any, x: Any, n: int, upper: bool) -> Any:
         if not upper:  # e^-v - 1 + v >= v²/3 for v <= 1: of large parameters Newton's method would begin too far out
             end = np.minimum(end, np.where(x > 120, np.sqrt(120 / x), np.inf))
     for _ in range(8):  # up to where the integrand is e^-40, by Newton's method: the exponent is convex
-        exponent = x * np.expm1(side * end) - side * a * end
+        exponent = x * exp_rest(side * end) + side * (x - a) * end
         slope = side * (x * np.exp(side * end) - a)
         end = end - np.maximum(exponent - 40, 0) / np.where(slope > 0, slope, 1.0)
     v, weight = nodes_between(end)
     p, q = a[..., None], x[..., None]
-    decay = np.exp(side * p * v - q * np.expm1(side * v))
-    score = score_jet((log_over(a, x - a, x) + 1 / a)[..., None] + side * v, p, n)
-    return gamma_mass(a, x) * a * np.sum(weight * decay * score, -1)
+    density = weight * np.exp(-q * exp_rest(side * v) - side * (q - p) * v)
+    if n:
+        density *= score_jet((log_over(a, x - a, x) + 1 / a)[..., None] + side * v, p, n)
+    return gamma_mass(a, x) * a * np.sum(density, -1)
 
 
 def gamma_head_slope(a: Any, x: Any, n: int) -> Any:
@@ -153,9 +172,9 @@ def incomplete_slope(a: Any, x: Any, n: int) -> Any:
     few = low & (a < 10)
     with np.errstate(all="ignore"):
         if low.any():
-            out[low] = gamma_tail_slope(np.where(few, a + 10, a)[low], x[low], n, False)
+            out[low] = gamma_tail(np.where(few, a + 10, a)[low], x[low], n, False)
         if high.any():
-            out[high] = -gamma_tail_slope(a[high], x[high], n, True)
+            out[high] = -gamma_tail(a[high], x[high], n, True)
         if few.any():
             out[few] += gamma_head_slope(a[few], x[few], n)
     return out.astype(dtype, copy=False)[()]
