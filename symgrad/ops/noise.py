@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import get_default_dtype, torch_name
-from symgrad.errors import ArgumentError, AutogradError
-from symgrad.kernels.randomness.counts import poisson_counts
+from symgrad.errors import ArgumentError, AutogradError, DtypeError
+from symgrad.kernels.randomness.counts import binomial_counts, poisson_counts
 from symgrad.kernels.randomness.streams import Generator, NumpyNumbers, TorchNumbers
 from symgrad.op import front, refusing, shape_of
 from symgrad.ops.calls.naming import within, written
@@ -194,6 +194,29 @@ def poisson(input: Any, generator: Any = None) -> Any:
     return SAMPLED[0](counts, [input], lambda a: a * log(input) - input - lgamma(a + 1))
 
 
+@front("binomial", method=False)
+def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
+    """Successes in ``count`` trials of probability ``prob`` each, tensors of one dtype, float32 or float64.
+
+    A sample has no derivative, and neither has torch's: for ``prob`` that requires grad draw under ``no_grad``, and use
+    the log-probability of what was drawn.
+
+    >>> import symgrad as sg
+    >>> sg.binomial(sg.tensor([3.0, 4.0]), sg.tensor([0.0, 1.0]))
+    tensor([0., 4.])
+    """
+    trials, chances = np.broadcast_arrays(values_of(count), values_of(prob))
+    if trials.dtype.kind != "f":
+        raise ArgumentError(f"binomial only supports floating-point dtypes for count, got: {torch_name(trials.dtype)}")
+    if trials.dtype != chances.dtype:
+        raise DtypeError(
+            f"Found dtype {torch_name(chances.dtype)} but expected {torch_name(trials.dtype)} (count and prob of "
+            "binomial have one dtype)"
+        )
+    counts = binomial_counts(trials, chances, drawn(generator)).astype(trials.dtype)
+    return SAMPLED[0](counts, [count, prob], None)
+
+
 @front("normal", method=False)
 def normal(
     mean: Any,
@@ -236,15 +259,17 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *, gene
     """
     weights = values_of(input)
     _drawable(weights, num_samples, replacement)
-    count = num_samples if replacement else weights.shape[-1]
+    by_clocks = num_samples == 1 or not replacement
+    count = weights.shape[-1] if by_clocks else num_samples
     noise = drawn(generator).uniform((*weights.shape[:-1], count), np.dtype(np.float64))
-    if replacement:
-        edges = np.cumsum(weights.astype(np.float64), -1)
-        found = np.sum(edges[..., None, :] <= (noise * edges[..., -1:])[..., None], -1)
-    else:  # the first arrivals of independent exponential clocks
+    if by_clocks:  # the first arrivals of independent exponential clocks
         with np.errstate(divide="ignore"):
-            times = -np.log1p(-noise) / weights.astype(np.float64)
-        found = np.argsort(times, -1)[..., :num_samples]
+            rates = weights / -np.log1p(-noise).astype(weights.dtype)
+        found = np.argsort(-rates, -1, kind="stable")[..., :num_samples]
+    else:
+        edges = np.cumsum(weights, -1, dtype=np.float32 if weights.dtype.itemsize == 2 else weights.dtype)
+        edges = edges / edges[..., -1:]
+        found = np.sum(edges[..., None, :-1] < noise[..., None], -1)  # the last edge is 1, whatever was rounded
 
     def log_p(places: Any) -> Any:
         chosen = gather(input, -1, places)

@@ -80,7 +80,7 @@ class Writes(Recorded):
         """The exponential of normal samples in place."""
         if std <= 0:
             raise AutogradError(f"log_normal_ expects std > 0.0, but found std={std}")
-        values = drawn(generator).normal(self._value.shape, _FLOAT)
+        values = drawn(generator).normal_in_turn(self._value.shape)
         return self._drawn(np.exp(values * std + mean), "LogNormalBackward0")
 
     def cauchy_(self, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:

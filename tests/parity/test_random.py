@@ -40,6 +40,16 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "bernoulli in place, of chances": lambda t: t.tensor(X).bernoulli_(t.tensor(np.abs(X))),
     "rrelu": lambda t: t.nn.functional.rrelu(t.tensor(X), training=True),
     "fractional_max_pool2d": lambda t: t.nn.functional.fractional_max_pool2d(t.tensor(X), 2, (3, 4)),
+    "multinomial of one": lambda t: t.multinomial(t.tensor(np.abs(X[0, 0])), 1),
+    "multinomial of one, put back": lambda t: t.multinomial(t.tensor(np.abs(X[0, 0])).float(), 1, True),
+    "multinomial of some": lambda t: t.multinomial(t.tensor(np.abs(X[0, 0])).float(), 4),
+    "multinomial, put back": lambda t: t.multinomial(t.tensor(np.abs(X[0, 0])).float(), 40, replacement=True),
+    "multinomial of halves": lambda t: t.multinomial(t.tensor(np.abs(X[0, 0, 0])).half(), 9, replacement=True),
+    "after multinomials": lambda t: (t.multinomial(t.ones(5), 1, True), t.multinomial(t.ones(5), 3), t.rand(3))[2],
+    "log_normal_": lambda t: t.empty(20).log_normal_(0.5, 0.25),
+    "log_normal_ of an odd number": lambda t: (t.empty(3).log_normal_(), t.randn(2, dtype=t.float64))[1],
+    "binomial": lambda t: t.binomial(t.arange(12.0).repeat(4), t.linspace(0, 1, 48)),
+    "binomial of many": lambda t: t.binomial(t.full((40,), 200.0).double(), t.linspace(0.02, 0.98, 40).double()),
     "svd_lowrank": lambda t: t.svd_lowrank(t.tensor(X[0, 0]), 3)[1],
 }
 MASKS: dict[str, Callable[[Any], Any]] = {
@@ -97,6 +107,19 @@ def test_torchs_generators() -> None:
     torch.manual_seed(7)
     ours = sg.nn.functional.dropout(x, 0.3, generator=torch.default_generator)
     assert np.array_equal(ours.numpy(), theirs.numpy())
+
+
+def test_binomial_refuses() -> None:
+    for t in (sg, torch):
+        with pytest.raises(RuntimeError, match="Found dtype Double but expected Float"):
+            t.binomial(t.ones(2), t.ones(2, dtype=t.float64))
+        with pytest.raises(ValueError, match="floating-point dtypes for count, got: Long"):
+            t.binomial(t.tensor([1]), t.ones(1))
+        prob = t.tensor([0.5], requires_grad=True)
+        with pytest.raises(RuntimeError, match="derivative for aten::binomial is not implemented"):
+            t.binomial(t.tensor([3.0]), prob).backward()
+        with t.no_grad():
+            assert not t.binomial(t.tensor([3.0]), prob).requires_grad
 
 
 def test_bernoulli_in_place_asks_for_a_probability() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import is_floating
-from symgrad.errors import AutogradError, ShapeError
+from symgrad.errors import AutogradError, ShapeError, UnsupportedMode
 from symgrad.op import Op, register, shape_of
 from symgrad.ops.noise import SAMPLED
 from symgrad.tape.formulas.names import site_name
@@ -51,16 +51,21 @@ def _outside() -> Any:
     return None if frame is None else (frame.f_code, frame.f_lasti)
 
 
-def _sampled(values: Any, parameters: Sequence[Any], log_p: Callable[[Any], Any]) -> Any:
+def _sampled(values: Any, parameters: Sequence[Any], log_p: Callable[[Any], Any] | None) -> Any:
     """The tensor of a sample, with its log-probability where a parameter requires grad.
 
-    Without a reward the derivative by the parameters is zero, as torch has it.
+    Without a reward the derivative by the parameters is zero, as torch has it; without ``log_p`` there is none.
     """
     drawn: Any = plain(Tensor, scalarised(np.asarray(values)))
     drawn.more().score = _UNTRACKED
     tracked: list[Any] = [p for p in parameters if isinstance(p, Recorded) and p._requires_grad]
     if not tracked or not is_grad_enabled():
         return drawn
+    if log_p is None:
+        raise UnsupportedMode(
+            "derivative for aten::binomial is not implemented; draw under no_grad(), or from prob.detach(): the "
+            "log-probability of the sample has a derivative"
+        )
     constant = drawn
     constant.more().name = site_name(None, _outside()) or "sample"
     score = log_p(constant)

@@ -94,9 +94,13 @@ class Generator:
             return (self._normal(2 * count, part) / part.type(math.sqrt(2))).view(dtype).reshape(shape)
         return self._normal(count, dtype).reshape(shape)
 
+    def normal_in_turn(self, shape: tuple[int, ...]) -> Any:
+        """Standard normal doubles, two by two, however many there are."""
+        return np.array([self._next_normal() for _ in range(math.prod(shape))], np.float64).reshape(shape)
+
     def _normal(self, count: int, dtype: Any) -> Any:
         if count < _BLOCK:
-            return np.array([self._next_normal() for _ in range(count)], dtype)
+            return self.normal_in_turn((count,)).astype(dtype)
         whole, narrow = count - count % _BLOCK, dtype.itemsize == 2
         kind = np.dtype(np.float32) if narrow else dtype
         uniform = self._uniform(whole if narrow else count, kind)  # half precision draws no more than it uses
@@ -148,6 +152,10 @@ class NumpyNumbers:
             return ((real + 1j * self.source.standard_normal(shape)) / math.sqrt(2)).astype(dtype)
         return real.astype(dtype)
 
+    def normal_in_turn(self, shape: tuple[int, ...]) -> Any:
+        """Standard normal doubles."""
+        return self.normal(shape, np.dtype(np.float64))
+
     def bernoulli(self, chance: Any, shape: tuple[int, ...]) -> Any:
         """True with a probability, or with one of an array of probabilities for each entry."""
         return self.source.random(shape) < chance
@@ -176,6 +184,11 @@ class TorchNumbers:
     def normal(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Standard normal numbers; complex ones have variance 1/2 in each part."""
         return self._drawn(self.torch.randn, shape, dtype)
+
+    def normal_in_turn(self, shape: tuple[int, ...]) -> Any:
+        """Standard normal doubles."""
+        made = self.torch.empty(shape, dtype=self.torch.float64, device=self.source.device)
+        return made.log_normal_(0, 1, generator=self.source).log_().cpu().numpy()
 
     def bernoulli(self, chance: Any, shape: tuple[int, ...]) -> Any:
         """True with a probability, or with one of an array of probabilities for each entry."""
