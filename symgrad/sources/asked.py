@@ -110,7 +110,9 @@ def named(symbols: Sequence[Term], name: Any, asked: str = "wrt") -> Term:
         for s in symbols:
             if [word for _, word, _ in tokenize_latex(name_latex(str(s.name))).items] == asked_for:
                 return s
-    raise NameProblem(f"{asked}={name!r} is no array argument; there are {', '.join(str(s.name) for s in symbols)}.")
+    there = ", ".join(str(s.name) for s in symbols)
+    identity = " I is read as the identity; state its shape, as in shapes='I=n,m', where it is not." * (name == "I")
+    raise NameProblem(f"{asked}={name!r} is no array argument; there are {there}.{identity}")
 
 
 def assuming(term: Term, symbols: Sequence[Term], structures: dict[str, str]) -> tuple[Term, list[Term]]:
@@ -293,6 +295,8 @@ def _of_text(text: str, known: Shapes, scalar: bool, star: str) -> Source:
     sizes = {s for shape in known.values() for s in shape}
     ends = _limits(text) if is_latex(text) else set()
     names = [n for n in names_in(text) if n not in (sizes | ends) or n in known]
+    if "I" in names and "I" not in known and hints.has_identity(text):
+        names.remove("I")
     names = list(dict.fromkeys([*names, *known]))
     made = [n for n in hints.sizes(text, names) if n not in known]
     names = [n for n in names if n not in made]

@@ -100,3 +100,17 @@ def numbers(text: str) -> list[int]:
     [3]
     """
     return sorted({int(n) for n in _MADE_BY_NUMBER.findall(text)})
+
+
+_IDENTITY = re.compile(r"(^|[-+(])\s*(?:[\w.^*/]+\*\s*)?I\s*(?=($|[-+)]))")
+
+
+def has_identity(text: str) -> bool:
+    """Whether every ``I`` of a plain text is a term of a sum, with a factor before it or none, beside matrices.
+
+    >>> has_identity("log(det(X + lam*I))"), has_identity("I**2*R"), has_identity("V - I*R")
+    (True, False, False)
+    """
+    places = len(re.findall(r"(?<![\w.])I(?!\w)", text))
+    terms = [pair for pair in _IDENTITY.findall(text) if {"+", "-"} & set(pair)]
+    return bool(re.search(r"[A-HJ-Z]", text)) and places == len(terms)

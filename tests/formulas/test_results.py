@@ -103,3 +103,21 @@ def test_second_derivative_along_a_line_shows_no_condition():
     (twice,) = sg.autograd.grad(first, x, create_graph=True)
     assert "cases" not in twice.latex()
     assert "singular" not in twice.latex()
+
+
+NORMS = [
+    ("norm(A@X)**2 + sum(X*X)", "X", r"2 \left(A^{\top} A X + X\right)"),
+    ("norm(M*(X-U@V.T))**2", "U", r"2 \left(M^{\odot 2} \odot \left(U V^{\top} - X\right)\right) V"),
+    ("norm(X@w)**2 + norm(w)", "w", r"2 X^{\top} X w + \frac{1}{\lVert w \rVert} w"),
+    ("norm(x*y)**2", "x", r"2 x \odot y^{\odot 2}"),
+    ("norm(A@A@x)**2", "x", r"2 \left(A^{2}\right)^{\top} A^{2} x"),
+    ("norm(A@x)*sum(x)", "x", None),
+    ("norm(A@x)**2*norm(B@x)", "x", None),
+]
+
+
+@pytest.mark.parametrize(("text", "wrt", "latex"), NORMS, ids=[t for t, *_ in NORMS])
+def test_norms_of_products_leave_no_quotient_of_themselves(text, wrt, latex):
+    found = sg.latex(text, wrt=wrt)
+    assert latex is None or found == latex
+    assert sg.judge(found, of=text, wrt=wrt)

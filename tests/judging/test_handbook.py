@@ -63,3 +63,25 @@ def test_printed_cases_are_read_by_the_judge():
 
 def test_eye_of_a_number_states_a_size():
     assert sg.latex("log(det(X.T@X+lam*eye(3)))", wrt="X") == r"2 X \left(X^{\top} X + \lambda I\right)^{-1}"
+
+
+IDENTITIES = [
+    ("log(det(X+I))", "X", r"\left(X + I\right)^{-\top}", "inv(X+I)'"),
+    ("log(det(X'*X + lam*I))", "X", r"2 X \left(X^{\top} X + \lambda I\right)^{-1}", "2*X*inv(X'*X + lam*I)"),
+    ("norm((I - A)@x)**2", "A", r"2 \left(A - I\right) x x^{\top}", "-2*outer((I - A)@x, x)"),
+    ("I**2*R", "I", "2 R I", "2*I*R"),
+    ("V - I*R", "R", "-I", "-I"),
+    ("norm(U-I)**2", "I", "2 \\left(I - U\\right)", "2*(I - U)"),
+]
+
+
+@pytest.mark.parametrize(("text", "wrt", "latex", "typed"), IDENTITIES, ids=[t for t, *_ in IDENTITIES])
+def test_a_lone_I_beside_matrices_is_the_identity(text, wrt, latex, typed):
+    stated = {"shapes": "U=n,m I=n,m"} if "U" in text else {}
+    assert sg.latex(text, wrt=wrt, **stated) == latex
+    assert sg.judge(typed, of=text, wrt=wrt, **stated)
+
+
+def test_an_identity_by_which_is_differentiated_is_refused_with_advice():
+    with pytest.raises(sg.errors.NameProblem, match="I is read as the identity; state its shape"):
+        sg.latex("norm(U-I)**2", wrt="I")

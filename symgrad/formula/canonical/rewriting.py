@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from symgrad.formula.canonical.cases.guards import without_guards
 from symgrad.formula.canonical.cases.masks import positive_relu, signed_powers, unclipped, unmasked
 from symgrad.formula.canonical.entries.places import one_label
 from symgrad.formula.canonical.entries.slices import entries_of_others, sums_of_placed
@@ -268,51 +269,6 @@ def _against_exponential(p: Product, run: Canonicaliser) -> Product:
     return p
 
 
-def _guards(p: Product, run: Canonicaliser) -> Product:
-    """Powers of y next to ratio(1, y), which is 1/y, and 0 where y is 0."""
-    for f in p.factors:
-        if f.base.op.name != "ratio" or f.base.args[0].number != 1:
-            continue
-        y = f.base.args[1]
-        for g in p.factors:
-            if g.base is not y or g.labels != f.labels:
-                continue
-            if g.power < 0:
-                # Where 1/y stands already y is not 0, and both are the same.
-                return _guards(without(p, [f, g], [Factor(y, g.labels, plain_power(g.power - f.power))]), run)
-            if g.power > f.power:
-                # y²·ratio(1, y) = y always: both sides are 0 at y = 0.
-                return _guards(without(p, [f, g], [Factor(y, g.labels, plain_power(g.power - f.power))]), run)
-            if y.op.name == "norm" and any(_argument_of(y, h, run) for h in p.factors):
-                # x·‖x‖·ratio(1, ‖x‖) = x always: all are 0 where ‖x‖ = 0.
-                rest = [Factor(f.base, f.labels, plain_power(f.power - g.power))] if f.power > g.power else []
-                return _guards(without(p, [f, g], rest), run)
-    return p
-
-
-def unguarded(terms: Sequence[Product]) -> Sequence[Product]:
-    """A sum in which 1/y stands says that y is not 0: ratio(1, y) is 1/y in its other terms, too."""
-    guards = {f.base for p in terms for f in p.factors if f.base.op.name == "ratio" and f.base.args[0].number == 1}
-    below = {f.base for p in terms for f in p.factors if f.power < 0} if guards else set()
-    plain = {g: g.args[1] for g in guards if g.args[1] in below}
-    if not plain:
-        return terms
-    return [
-        Product(
-            p.coef,
-            [Factor(plain[f.base], f.labels, -f.power) if f.base in plain else f for f in p.factors],
-            p.out,
-            p.decimal,
-        )
-        for p in terms
-    ]
-
-
-def _argument_of(y: Term, h: Factor, run: Canonicaliser) -> bool:
-    """Whether a factor is the whole argument of a norm."""
-    return h.base is y.args[0] and h.power > 0
-
-
 def _signs(p: Product, run: Canonicaliser) -> Product:
     """|x|·sign(x) = x always, sign(x)/|x| = 1/x for real x ≠ 0, and |x|²ᵏ = x²ᵏ for real x."""
     for f in p.factors:
@@ -407,7 +363,7 @@ _REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
 _LATER_REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"exp"}), _against_exponential),
     (frozenset({"sigmoid"}), _complements),
-    (frozenset({"ratio"}), _guards),
+    (frozenset({"ratio"}), without_guards),
     (frozenset({"gt", "ge", "sign"}), lambda p, run: signed_powers(unmasked(p), run)),
     (frozenset({"clamp"}), unclipped),
     (frozenset({"sign", "abs"}), _signs),

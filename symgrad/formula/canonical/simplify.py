@@ -28,6 +28,7 @@ from symgrad.formula.canonical.budget import (
     shared_terms,
 )
 from symgrad.formula.canonical.cases.branches import joined
+from symgrad.formula.canonical.cases.guards import unguarded
 from symgrad.formula.canonical.chains import Layout, count_transposes, counted, is_transpose, is_truth, price, turned
 from symgrad.formula.canonical.entries.slices import keeps_order, without_units
 from symgrad.formula.canonical.matrices.symmetries import Symmetries
@@ -46,7 +47,7 @@ from symgrad.formula.canonical.normal import (
     product_key,
 )
 from symgrad.formula.canonical.reading import READERS, read_arguments
-from symgrad.formula.canonical.rewriting import merged, simpler_function, unguarded
+from symgrad.formula.canonical.rewriting import merged, simpler_function
 from symgrad.formula.canonical.scalars.identities import doubled_angle
 from symgrad.formula.canonical.scalars.numerals import rational_root, read_number
 from symgrad.formula.canonical.scalars.powers import in_front, root_of, roots_apart

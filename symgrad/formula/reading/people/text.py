@@ -31,8 +31,9 @@ from symgrad.formula.reading.people.stars import (
 from symgrad.formula.reading.people.tex import read_latex, read_tokens
 from symgrad.formula.reading.people.tokens import OPERATORS, PeopleTokens, bars, braced, primes
 from symgrad.formula.reading.text import ALIASES, _Reader, symbol_table
-from symgrad.formula.term import Term, as_term, size_letter
-from symgrad.op import FRONTS, TABLE
+from symgrad.formula.reading.values import Value, entrywise, product, value_of
+from symgrad.formula.term import Term, as_term, number, size_letter
+from symgrad.op import FRONTS, TABLE, lookup
 
 RAISED = "[ᵀ⁻⁰¹²³⁴⁵⁶⁷⁸⁹ⁱⁿˣʸᵏᵐᵖ]"
 LOWERED = "[₀₁₂₃₄₅₆₇₈₉ᵢⱼₖₗₘₙₚ]"
@@ -134,7 +135,22 @@ def _finished(tokens: PeopleTokens, table: dict[str, Term]) -> Term:
     found = reader.expression(0)
     if tokens.kind != "end":
         raise tokens.error(f"unexpected {tokens.peek()!r}")
+    if isinstance(found, Value):
+        raise tokens.error("the size of I is not known here; write eye(n)")
     return as_term(joined(found))
+
+
+def beside_identity(sign: str, left: Any, right: Any) -> Any:
+    """An operator with a multiple of the identity on one of its sides."""
+    a, b = (x if isinstance(x, Value) else value_of(as_term(x)) for x in (left, right))
+    ops = {"+": "add", "-": "sub", "/": "div"}
+    if sign in ("*", "@"):
+        found = product(a, b)
+    elif sign in ops and (sign != "/" or b.kind == "s"):
+        found = entrywise(lookup(ops[sign]), a, b)
+    else:
+        raise FormulaError(f"{sign} does not stand beside I")
+    return found if found.kind == "eye" else found.term
 
 
 _SIGNS = {"^": "**", "·": "*", "⋅": "*", "−": "-"}
@@ -186,11 +202,21 @@ class NumpyReader(_Reader):
     def infix(self, sign: str, left: Any, right: Any) -> Any:
         """The value of an operator, with its place in errors."""
         try:
+            if isinstance(left, Value) or isinstance(right, Value):
+                return beside_identity(sign.split()[-1], left, right)
             if sign == "@" and not (left.ndim and right.ndim):
                 raise ShapeError("@ stands between arrays; between numbers, or a number and an array, write *")
             return super().infix(sign, left, right)
         except ShapeError as error:
             raise self.tokens.error(str(error).rstrip(".").replace("'", ""), ProductMisfit) from None
+        except FormulaError as error:
+            raise error if "position" in str(error) else self.tokens.error(said(error), ProductMisfit) from None
+
+    def name(self, name: str) -> Any:
+        """A symbol, size or constant; ``I`` is the identity where there are matrices."""
+        if name == "I" and name not in self.table and any(t.ndim == 2 for t in self.table.values()):
+            return Value("eye", number(1))
+        return super().name(name)
 
     def attribute(self, left: Any) -> Any:
         """A transpose, or a method such as ``x.sum()``."""
@@ -240,6 +266,8 @@ class NumpyReader(_Reader):
         start = tokens.at
         args, params = self.arguments()
         args = [*before, *args]
+        if any(isinstance(a, Value) for a in args):
+            raise tokens.error("the size of I is not known here; write eye(n)")
         after, tokens.at = tokens.at, start - 2  # errors show the name of the function
         try:
             found = as_term(self.people(name, args, params))
