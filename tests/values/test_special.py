@@ -86,6 +86,15 @@ def test_gamma_family_at_its_poles() -> None:
     assert math.isnan(kernels.digamma(np.float64(-2.0)))
 
 
+@pytest.mark.parametrize("about", [0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 5.0, 9.5, 10.0, 20.0, 1e4])
+def test_log_gamma_to_the_last_digits(about: float) -> None:
+    """Also where it is zero, at 1 and 2, and where one formula follows another."""
+    x = about * (1 + np.concatenate([[0.0], *([h, -h] for h in 10.0 ** -np.arange(1, 15.0))]))
+    with mpmath.workdps(40):
+        want = np.array([float(mpmath.loggamma(mpmath.mpf(z))) for z in x])
+    np.testing.assert_allclose(kernels.lgamma(x), want, rtol=1e-15, atol=0)
+
+
 def test_reductions_do_not_overflow() -> None:
     x = np.array([1000.0, 1000.0])
     assert kernels.logsumexp(x, (0,), False) == pytest.approx(1000 + math.log(2), rel=1e-15)

@@ -24,37 +24,66 @@ def gamma_function(x: Any) -> Any:
 
 
 def lgamma(x: Any) -> Any:
-    """log|Γ(x)| through ``math.lgamma``, of many entries from 3 on by Stirling's series; +inf at poles and far out."""
+    """log|Γ(x)|: a series around 2, to which recurrence leads, and Stirling's from 10 on; +inf at poles and far out.
+
+    Below -1/2 by reflection (DLMF 5.5.3).
+    """
     x = np.asarray(x)
     if x.size > 32768:
         return in_stretches(lgamma, x)
     y = x.astype(np.float64)
     infinite = ((y <= 0) & (y == np.floor(y))) | (np.abs(y) > 2.5e305)
-    known = np.where(infinite, 1.0, y)
-    alone = ~(known >= 3) | (known.size <= 1024)
-    out = known if alone.all() else stirling(np.maximum(known, 3.0))
-    out[alone] = np.fromiter(map(math.lgamma, known[alone].tolist()), np.float64)
+    known = np.where(infinite, 2.0, y)
+    turned = known < -0.5
+    y = np.where(turned, 1 - known, known)
+    far = y >= 10
+    out = lgamma_near_two(np.where(far, 2.0, y))
+    if far.any():
+        out = np.where(far, stirling(np.where(far, y, 10.0)), out)
+    if turned.any():
+        turn = np.where(turned, known - np.rint(known), 0.5)
+        out = np.where(turned, math.log(math.pi) - np.log(np.abs(np.sin(np.pi * turn))) - out, out)
     # Whole numbers meet this function inside of derivatives: their logarithms are not whole.
     return np.where(infinite, np.inf, out).astype(np.result_type(x, np.float16))[()]
 
 
+def lgamma_near_two(x: Any) -> Any:
+    """log|Γ(x)| for -1/2 <= x < 10: the series around 2, less or plus the logarithm of the factors in between."""
+    whole = np.floor(x + 0.5)
+    z = x - whole
+    # log Γ(2 + z) = (1 - γ) z + Σ (-1)ᵏ (ζ(k) - 1) zᵏ/k (DLMF 5.7.3), here from k = 26 down
+    out = np.zeros_like(z)
+    for coefficient in (
+        5.731367241678862e-10, -1.1921401405860912e-09, 2.4836745438024785e-09, -5.183475041970047e-09,
+        1.0838659214896955e-08, -2.2711094608943164e-08, 4.7698101693639804e-08, -1.0043224823968099e-07,
+        2.1207184805554665e-07, -4.492469198764566e-07, 9.55141213040742e-07, -2.039215753801366e-06,
+        4.374866789907488e-06, -9.439488275268397e-06, 2.050721277567069e-05, -4.492623673813314e-05,
+        9.945751278180853e-05, -0.00022315475845357939, 0.0005096695247430425, -0.001192753911703261,
+        0.0028905103307415234, -0.007385551028673986, 0.020580808427784546, -0.0673523010531981,
+        0.3224670334241132, 0.42278433509846713,
+    ):  # fmt: skip
+        out *= z
+        out += coefficient
+    out *= z
+    below = whole < 2
+    if below.any():
+        out -= np.log1p(np.where(below, z, 0.0))
+        out -= np.log(np.abs(np.where(whole < 1, x, 1.0)))
+    factors = np.ones_like(z)
+    for k in range(2, int(np.fmax.reduce(whole.ravel(), initial=2.0))):
+        factors *= np.where(whole > k, z + k, 1.0)
+    return out + np.log(factors)
+
+
 def stirling(x: Any) -> Any:
-    """log Γ(x) for x >= 3: recurrence up to x >= 10, then the asymptotic series (DLMF 5.11.1)."""
-    small = x < 10
-    low = np.where(small, x, 1.0)
-    product = np.array(low)
-    for _ in range(6):
-        low += 1
-        product *= low
-    y = np.where(small, low + 1, x)
-    inverse = 1 / y
+    """log Γ(x) for x >= 10 by its asymptotic series (DLMF 5.11.1)."""
+    inverse = 1 / x
     square = inverse * inverse
-    series = np.full_like(y, -691 / 360360)
+    series = np.full_like(x, -691 / 360360)
     for coefficient in (1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12):
         series *= square
         series += coefficient
-    out = (y - 0.5) * np.log(y) - y + math.log(2 * math.pi) / 2 + series * inverse
-    return np.where(small, out - np.log(product), out)
+    return (x - 0.5) * np.log(x) - x + math.log(2 * math.pi) / 2 + series * inverse
 
 
 def stirling_rest(x: Any) -> Any:
