@@ -114,6 +114,13 @@ def number_text(value: Any) -> str:
     return f"{float(value):.4g}"
 
 
+def digits_text(value: Any) -> str:
+    """A number of mpmath in a sentence: its exponent may be beyond any float."""
+    import mpmath
+
+    return str(mpmath.nstr(mpmath.mpmathify(value), 3))
+
+
 def entries_text(count: int, size: int) -> str:
     """``all 5 entries``, ``3 of 5 entries``; for a number ``its value``."""
     if size == 1:

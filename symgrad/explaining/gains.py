@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symgrad.explaining.answer import Cause, at_text, number_text
-from symgrad.explaining.reaching import argument_value, given_text, reached
-from symgrad.explaining.replay import Edge, entry_by_entry, spread
-from symgrad.explaining.scene import Scene, first, largest
+from symgrad.explaining.reaching import argument_value, exact_pull, given_text, reached
+from symgrad.explaining.replay import Edge, entry_by_entry
+from symgrad.explaining.scene import Scene, first, largest, scalar
 from symgrad.tape.graph import Node
 
 _SHARE = 0.5
@@ -18,6 +18,8 @@ _SHARE = 0.5
 _LARGEST_MATRIX = 500
 """Rows of a matrix up to which its condition number is computed."""
 _GROUPS = 3
+_REST = 1e-10
+"""A sum that is smaller than this part of its largest term is what rounding left."""
 
 
 class Factor(NamedTuple):
@@ -36,9 +38,8 @@ def factors(scene: Scene, index: tuple[int, ...], place: Any = None) -> list[Fac
     while edges := done.into.get(place):
         edge = max(edges, key=lambda e: _size(np.asarray(e.c)[index]))
         node, got = edge.node, _size(np.asarray(edge.c)[index])
-        g = spread(edge.g, node.shape)
-        index = _next(scene, node, edge.i, index, np.shape(edge.c), g)
-        came = _size(g[index])
+        index = _next(scene, edge, index)
+        came = _size(edge.g[index])
         if not got or not came or not math.isfinite(got) or not math.isfinite(came):
             break
         found.append(Factor(edge, index, got / came))
@@ -50,18 +51,23 @@ def _size(value: Any) -> float:
     return float(np.abs(value))
 
 
-def _next(scene: Scene, node: Node, i: int, index: tuple[int, ...], shape: tuple[int, ...], g: Any) -> tuple[int, ...]:
+def _next(scene: Scene, edge: Edge, index: tuple[int, ...]) -> tuple[int, ...]:
     """The entry of the result, among those that an argument's entry meets, with the largest gradient."""
-    if entry_by_entry(node) and shape == node.shape:
+    shape = np.shape(edge.c)
+    if entry_by_entry(edge.node) and shape == edge.g.shape:
         return index
     one = np.zeros(shape, bool)
     one[index] = True
-    meets = reached(scene.replay, node, i, one)
-    return largest(np.where(meets, np.abs(g), 0)) if meets.any() else largest(g)
+    meets = reached(scene.replay, edge, one)
+    return largest(np.where(meets, np.abs(edge.g), 0)) if meets.any() else largest(edge.g)
 
 
 def gain_causes(scene: Scene, index: tuple[int, ...], huge: bool, place: Any = None) -> list[Cause]:
     """The factors that make the gradient huge, or tiny: of the target, or of another ``place``."""
+    edges = scene.done.into.get(scene.done.target if place is None else place, [])
+    parts = [np.asarray(edge.c)[index] for edge in edges]
+    if not huge and (cancelled := _cancelled(scene, edges, parts, index)):
+        return cancelled
     path = factors(scene, index, place)
     sign = 1 if huge else -1
     logs = [sign * math.log10(f.size) for f in path]
@@ -74,6 +80,22 @@ def gain_causes(scene: Scene, index: tuple[int, ...], huge: bool, place: Any = N
     if logs[most] >= _SHARE * whole:
         return [_single(scene, path[most], huge)]
     return [_chain(scene, path, logs, huge)]
+
+
+def _cancelled(scene: Scene, edges: list[Edge], parts: list[Any], index: tuple[int, ...]) -> list[Cause]:
+    """A sum of parts that cancel, or of one that is zero but for rounding."""
+    most, total = max(map(_size, parts), default=0.0), _size(sum(parts))
+    names = " and ".join(dict.fromkeys(f"{edge.node.op.name}()" for edge in edges))
+    advice = "In exact arithmetic it is zero, or next to it: what is left is rounding."
+    if len(parts) > 1 and total < _REST * most:
+        values = " and ".join(number_text(scalar(p)) for p in parts[:3])
+        text = f"Its parts cancel{at_text(index)}: {values} came through {names}."
+    elif len(parts) == 1 and not entry_by_entry(edges[0].node) and exact_pull(scene, edges[0], index) == 0:
+        text = f"{scene.call(edges[0].node)} gives 0{at_text(index)} in exact arithmetic."
+    else:
+        return []
+    node = edges[0].node
+    return [Cause("cancels", text, scene.node_name(node), node.op.name, index, line=scene.line(node), advice=advice)]
 
 
 def _single(scene: Scene, factor: Factor, huge: bool) -> Cause:

@@ -77,7 +77,8 @@ def broken_in(x: Any, name: str, function: Callable[[], Any]) -> list[Cause]:
         out = function()
     if not isinstance(out, Recorded):
         taken = _taken(x, name, set(), watch.reads)
-        return taken or [_no_path(name, f"The function gives {type(out).__name__}, which is no tensor")]
+        text = f"The function gives {type(out).__name__}, which is no tensor."
+        return taken or [Cause("no tensor", text, advice="Give a function that returns the loss as a tensor.")]
     steps = _steps(x, name, out, lines)
     return steps or _taken(x, name, _flowing(x, out), watch.reads) or [_no_path(name, "The result")]
 

@@ -11,7 +11,7 @@ from symgrad.autograd.sweeps.autopsy import Autopsy, Infinite
 from symgrad.explaining.answer import Cause, at_text, number_text
 from symgrad.explaining.gains import gain_causes
 from symgrad.explaining.reaching import argument_value, given_text, reached
-from symgrad.explaining.replay import Edge, entry_by_entry, spread
+from symgrad.explaining.replay import Edge, entry_by_entry
 from symgrad.explaining.scene import Scene, first, scalar
 
 _BEGINS = {
@@ -38,7 +38,12 @@ def not_finite_causes(scene: Scene, index: tuple[int, ...], kind: str) -> list[C
     birth = found.birth
     node = birth.node
     out = np.asarray(scene.replay.value(node))
-    over = birth.inf in ("", "value") and node.op.regular is None and bool(np.isinf(out[birth.index]))
+    over = (
+        birth.inf in ("", "value")
+        and node.op.regular is None
+        and out.dtype.kind in "fc"
+        and bool(np.isinf(out[birth.index]))
+    )
     begins = _BEGINS[birth.inf]
     if over:
         begins = " Its value overflows there."
@@ -80,7 +85,7 @@ def _grown(scene: Scene, edge: Edge, at: tuple[int, ...]) -> list[Cause]:
     node = edge.node
     if not entry_by_entry(node) or np.shape(edge.c) != node.shape:
         return []
-    local, came = scene.done.local(node, edge.i), spread(edge.g, node.shape)[at]
+    local, came = scene.done.local(node, edge.i), edge.g[at]
     if local is None or not np.isfinite(np.asarray(local)[at]) or not np.isfinite(came):
         return []
     factor = float(np.abs(np.asarray(local)[at]))
@@ -114,8 +119,8 @@ def _born(scene: Scene, index: tuple[int, ...], bad: Any) -> tuple[Edge | None, 
         born, at = edges[0], index
         one = np.zeros(np.shape(born.c), bool)
         one[index] = True
-        g = spread(born.g, born.node.shape)
-        meets = reached(scene.replay, born.node, born.i, one) & ~np.isfinite(g)
+        g = born.g
+        meets = reached(scene.replay, born, one) & ~np.isfinite(g)
         if not meets.any():
             return born, at
         place, index = born.node, first(meets & bad(g)) if (meets & bad(g)).any() else first(meets)

@@ -7,23 +7,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symgrad.errors import SymgradError
-from symgrad.explaining.replay import Replay, entry_by_entry
+from symgrad.explaining.replay import Edge, Replay, entry_by_entry
 from symgrad.explaining.scene import Scene, aligned, scalar
 from symgrad.formula.digits import in_mpmath
 from symgrad.formula.term import Term, as_term, number, symbol
 from symgrad.tape.graph import Node
-from symgrad.tape.record import computed
+from symgrad.tape.record import computed, promoted
 
+_MOST_ENTRIES = 500
+"""Of larger operands no function that is not entrywise is evaluated in many digits."""
 _MANY = 1_000
 """Digits in which a derivative that seems to be 0 is computed once more."""
 
 
-def reached(replay: Replay, node: Node, i: int, mask: Any) -> Any:
-    """The entries of a node's result that the entries in ``mask`` of argument ``i`` may change.
+def reached(replay: Replay, edge: Edge, mask: Any) -> Any:
+    """The entries of a node's result that the entries in ``mask`` of the edge's argument may change.
 
     Linear operations say it themselves: the mask goes through them.  Of others all entries are taken.
     """
-    mask = np.asarray(mask)
+    node, i, mask = edge.node, edge.i, np.asarray(mask)
     if entry_by_entry(node):
         return np.broadcast_to(mask, node.shape)
     op = node.op
@@ -37,7 +39,7 @@ def reached(replay: Replay, node: Node, i: int, mask: Any) -> Any:
                 return found > 1e-6 * max(float(np.max(found, initial=0.0)), 1.0)
         except (SymgradError, TypeError, ValueError, IndexError, AttributeError):
             pass
-    return np.full(node.shape, bool(mask.any()))
+    return np.full(edge.g.shape, bool(mask.any()))
 
 
 def _present(value: Any) -> Any:
@@ -78,13 +80,60 @@ def slope(scene: Scene, node: Node, i: int, index: tuple[int, ...]) -> Slope:
             return Slope(0, True)
         term = as_term(found)
         if term.number == 0 or (term.op.name == "full" and term.params.get("value") == 0):
-            return Slope(0, True)
+            zeros = [k for k, arg in enumerate(node.args) if not hasattr(arg, "dtype") and arg == 0 and k != i]
+            return Slope(0, not zeros, zeros[0] if zeros else None)
         exact = scalar(in_mpmath(term, values, {}, 15))
         if exact == 0:  # 1 - tanh² is 0 in any number of digits that is too small
             exact = scalar(in_mpmath(term, values, {}, _MANY))
         return Slope(exact, False, args.index(term) if term in args else None)
     except (SymgradError, ArithmeticError, TypeError, ValueError, KeyError, AttributeError, IndexError):
         return Slope(None)
+
+
+def exact_pull(scene: Scene, edge: Edge, index: tuple[int, ...]) -> Any:
+    """What should have gone along an edge to an entry, in exact arithmetic; None where that is not known."""
+    node = edge.node
+    try:
+        args, values = [], {"g": np.asarray(edge.g)}
+        for k, arg in enumerate(node.args):
+            value = np.asarray(scene.replay.value(arg)) if hasattr(arg, "dtype") else None
+            if value is None:
+                args.append(as_term(arg))
+                continue
+            if value.size > _MOST_ENTRIES:
+                return None
+            values[f"x{k}"] = value[()]
+            args.append(symbol(f"x{k}", value.shape, value.dtype))
+        params = node.params or {}
+        g = symbol("g", node.shape, node.dtype)
+        term = as_term(node.op.pullback(edge.i, g, node.op(*args, **params), tuple(args), params))
+        found = None
+        for digits in (15, _MANY) if len(values["g"].shape) < 2 else (15,):
+            found = np.broadcast_to(np.asarray(in_mpmath(term, values, {}, digits), object), np.shape(edge.c))[index]
+            if found != 0:
+                break
+        return found
+    except (SymgradError, ArithmeticError, TypeError, ValueError, KeyError, AttributeError, IndexError):
+        return None
+
+
+def depends(scene: Scene, node: Node, i: int, mask: Any) -> bool:
+    """Whether an operation's result is another one when the entries in ``mask`` of argument ``i`` are others."""
+    values = [scene.replay.value(a) for a in node.args]
+    try:
+        rng, before = np.random.default_rng(0), np.asarray(values[i])
+        with np.errstate(all="ignore"):
+            here = computed(node.op, promoted(node.op, values), node.params or {})
+            for _ in range(2):
+                other = np.where(mask, rng.normal(size=before.shape) * (10 + 10 * np.abs(before)), before)
+                row = [*values[:i], other.astype(before.dtype)[()], *values[i + 1 :]]
+                if not np.array_equal(
+                    computed(node.op, promoted(node.op, row), node.params or {}), here, equal_nan=True
+                ):
+                    return True
+        return False
+    except (SymgradError, TypeError, ValueError, AttributeError, IndexError):
+        return True
 
 
 def given_text(scene: Scene, node: Node, index: tuple[int, ...]) -> str:
@@ -95,7 +144,7 @@ def given_text(scene: Scene, node: Node, index: tuple[int, ...]) -> str:
             continue
         value = np.asarray(scene.replay.value(arg))
         at = aligned(node, index, value.shape)
-        if at is None or value.dtype.kind == "b":
+        if at is None or value.dtype.kind in "bO":
             continue
         parts.append(f"{scene.text(arg)} = {_short(scalar(value[at]))}")
     return " and ".join(parts[:3])

@@ -17,7 +17,7 @@ from symgrad.ops.rules.kinks import under
 from symgrad.tape.backward.engine import Sweep
 from symgrad.tape.folding import unfolded
 from symgrad.tape.formulas.reading import nodes_below
-from symgrad.tape.graph import FREED, Masked, Node, Source, twin
+from symgrad.tape.graph import FREED, Masked, Node, Parts, Source, twin
 from symgrad.tape.memory.versions import renewed
 from symgrad.tape.observers import PackedRow, unpacked
 from symgrad.tape.record import Recorded, computed, promoted, scalarised, select_saved
@@ -35,10 +35,16 @@ def entry_by_entry(node: Node) -> bool:
     return bool(node.op.entrywise or node.op.kind == "elementwise")
 
 
-def spread(g: Any, shape: tuple[int, ...]) -> Any:
-    """A cotangent in the shape of the result that it belongs to."""
-    g = np.asarray(g)
-    return g if g.shape == shape else np.broadcast_to(g, shape)
+def _arrived(node: Node, g: Any) -> Any:
+    """A cotangent as an array of the shape of the result; of a custom function, of its first output that has one."""
+    if g.__class__ is Parts:
+        g = next(iter(g.parts.values()))
+    g = np.asarray(_plain(g))
+    return g if g.shape == node.shape or node.op.kind == "function" else np.broadcast_to(g, node.shape)
+
+
+def _plain(value: Any) -> Any:
+    return value._value if isinstance(value, Recorded) else value
 
 
 class Edge(NamedTuple):
@@ -122,16 +128,16 @@ class Replay:
                 raise ValueError("another shape")
         except (SymgradError, TypeError, ValueError, AttributeError, IndexError) as error:
             # A custom function runs when it is recorded and not again; what it has kept is enough for its rule.
-            if isinstance(error, SymgradError) or saved is FREED or not _kept(node, saved):
+            if saved is FREED:
                 raise _cannot(node, error) from None
-            out, values = saved[0], None
+            out, values = saved[0] if _kept(node, saved) else None, None
         if noisy:
             out = _noised(out, self.noise)
         if values is not None and node.op.kind != "function":
             made.saved = select_saved(node.op, node.mask, out, values)
         else:
             made.saved = saved
-        self.twins[node], self.origin[made], self.values[made] = made, node, out
+        self.twins[node], self.origin[made], self.values[made] = made, node, out  # None where it is not known
         self.nodes.append(made)
 
 
@@ -144,7 +150,7 @@ def _kept(node: Node, saved: Any) -> bool:
 
 
 def _cannot(node: Node, error: Exception) -> SymgradError:
-    if isinstance(error, SymgradError):
+    if isinstance(error, SymgradError) and node.op.kind != "function":
         return error
     return AutogradError(
         f"the operation {node.op.name}() cannot be run again, so the pass through it cannot be explained: backward has "
@@ -192,11 +198,13 @@ class Pass(Sweep):
         noise = self.replay.noise if rounds(node) else None
         taken = g if noise is None or entry_by_entry(node) else _noised(g, noise)
         found = super()._contribution(node, rules, i, taken, saved, params, *rest)
-        value = found.value if isinstance(found, Masked) else found
+        value = found.value if isinstance(found, Masked) else _plain(found)
         if noise is not None and not isinstance(found, Masked):
             found = value = _noised(found, noise)
+        if value.__class__ is Parts:
+            value = _arrived(node, value)
         if isinstance(value, (np.ndarray, np.generic)):
-            edge = Edge(node, i, g, value)
+            edge = Edge(node, i, _arrived(node, g), value)
             self.edges.append(edge)
             self.into.setdefault(node.args[i], []).append(edge)
         return found

@@ -138,7 +138,9 @@ class Scene:
     def call(self, node: Node) -> str:
         """The operation with its arguments: ``exp(x)``, or ``exp()`` where these are long."""
         text = self.text(node)
-        return text if not text.startswith("the result of ") else f"{node.op.name}()"
+        reading = self._reading
+        folded = reading is not None and id(node) in reading.terms and not reading[node].args  # a constant by now
+        return f"{node.op.name}()" if folded or text.startswith("the result of ") else text
 
 
 def _is_small(term: Term) -> bool:

@@ -10,14 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.explaining.answer import Cause, at_text, number_text
-from symgrad.explaining.reaching import argument_value, given_text, reached, slope
-from symgrad.explaining.replay import Edge, entry_by_entry, spread
+from symgrad.explaining.answer import Cause, at_text, digits_text, number_text
+from symgrad.explaining.reaching import argument_value, depends, exact_pull, given_text, reached, slope
+from symgrad.explaining.replay import Edge, entry_by_entry
 from symgrad.explaining.scene import Scene, first, scalar
 from symgrad.tape.graph import Node
 
 _MOST = 5
 """Causes that are told."""
+_SCALE = (
+    "Scale {} down, or work with logarithms (log_softmax, logsigmoid, a loss with logits), which have a slope there."
+)
+_WIDEN = "Compute in a wider dtype, scale the loss, or work with logarithms (log_softmax, logsigmoid); or scale {}."
 
 
 def zero_causes(scene: Scene, mask: Any) -> list[Cause]:
@@ -33,7 +37,7 @@ class _Ends:
     def __init__(self, scene: Scene, mask: Any):
         self.scene = scene
         self.done = scene.done
-        self.found: dict[tuple[Any, ...], tuple[int, Cause]] = {}  # the nearest of its kind, by op and line
+        self.found: dict[tuple[Any, ...], tuple[float, Cause]] = {}  # the nearest of its kind, by op and line
         self.told: set[tuple[str, int, str]] = set()  # operations, by line, that were told of
         self.masks: dict[Any, Any] = {self.done.target: mask}
         self.order: list[tuple[float, int, Any]] = [(0, 0, self.done.target)]
@@ -76,18 +80,13 @@ class _Ends:
         return self.scene.name.removesuffix(".grad") if place is self.done.target else self.scene.text(place)
 
     def _follow(self, edge: Edge, mask: Any) -> None:
-        node, g = edge.node, spread(edge.g, edge.node.shape)
-        meets = reached(self.scene.replay, node, edge.i, mask)
+        node, g = edge.node, edge.g
+        if node.op.kind == "function":
+            self._custom(edge, mask)
+            return
+        meets = reached(self.scene.replay, edge, mask)
         if not meets.any():
-            self._add(
-                mask,
-                "not selected",
-                f"{self.scene.call(node)} does not read {self._entries(mask, edge.node.args[edge.i])}.",
-                node=node,
-                index=first(mask),
-                factor=0.0,
-                advice="Nothing computed from them comes into the result; read them, too, if they should count.",
-            )
+            self._not_read(edge, mask)
             return
         above = meets & (g == 0)
         here = meets & (g != 0)
@@ -96,12 +95,45 @@ class _Ends:
             if local is not None:  # it would have ended what did not arrive, too
                 here = here | (above & (np.asarray(local) == 0))
         if here.any():
-            self._ended(edge, here)
+            self._ended(edge, here, mask)
         if above.any() and (not here.any() or entry_by_entry(node) or node.op.kind == "multilinear"):
-            before = self.masks.get(node)
-            if before is None:
-                heapq.heappush(self.order, (node.sequence_nr, id(node), node))
-            self.masks[node] = above if before is None else before | above
+            self._go_on(node, above)
+
+    def _go_on(self, node: Node, above: Any) -> None:
+        """Walk on from entries of a result that no gradient arrived at."""
+        before = self.masks.get(node)
+        if before is None:
+            heapq.heappush(self.order, (node.sequence_nr, id(node), node))
+        self.masks[node] = above if before is None else before | above
+
+    def _custom(self, edge: Edge, mask: Any) -> None:
+        """A custom function, which may give what it likes."""
+        node = edge.node
+        if (edge.g == 0).all() or node.op.name == "output":  # which only hands on
+            self._go_on(node, np.broadcast_to(edge.g == 0, edge.g.shape))
+            return
+        self._add(
+            mask,
+            "custom function",
+            f"The backward of {node.op.name} gives 0 for {self._entries(mask, node.args[edge.i])}, though a gradient "
+            f"of up to {number_text(np.max(np.abs(edge.g)))} arrives.",
+            node=node,
+            index=first(mask),
+            factor=0.0,
+            advice=f"Check {node.op.name}.backward: sg.check compares it with its forward.",
+        )
+
+    def _not_read(self, edge: Edge, mask: Any) -> None:
+        """The result does not depend on these entries."""
+        self._add(
+            mask,
+            "not selected",
+            f"{self.scene.call(edge.node)} does not read {self._entries(mask, edge.node.args[edge.i])}.",
+            node=edge.node,
+            index=first(mask),
+            factor=0.0,
+            advice="Nothing computed from them comes into the result: they are not picked, or are written over.",
+        )
 
     def _entries(self, mask: Any, place: Any) -> str:
         count = int(np.count_nonzero(mask))
@@ -110,8 +142,8 @@ class _Ends:
             return f"entry {list(first(mask))} of {name}"
         return f"{count} of the {mask.size} entries of {name}"
 
-    def _ended(self, edge: Edge, here: Any) -> None:
-        """A gradient arrived at ``here`` and did not get through, or would not have."""
+    def _ended(self, edge: Edge, here: Any, mask: Any) -> None:
+        """A gradient arrived at ``here`` and did not get through to ``mask``, or would not have."""
         if (edge.node.op.name, edge.i, self.scene.line(edge.node)) in self.told:
             return
         self.told.add((edge.node.op.name, edge.i, self.scene.line(edge.node)))
@@ -125,35 +157,48 @@ class _Ends:
             "node": node, "index": index, "value": argument_value(scene, node, i, index), "factor": 0.0,
         }  # fmt: skip
         if node.op.kind == "multilinear":
-            self._multiplied(here, " and ".join(scene.text(a) for k, a in enumerate(node.args) if k != i), call, fields)
+            others = " and ".join(scene.text(a) for k, a in enumerate(node.args) if k != i)
+            self._multiplied(edge, mask, others, call, fields)
         elif node.op.structural is not None:
             text = f"{call} takes another branch than {name}{at_text(index)}.{count}"
             advice = "No gradient flows through a branch not taken; give inputs for which the condition is the other."
             self._add(here, "branch not taken", text, advice=advice, **fields)
         elif not entry_by_entry(node):
-            self._not_through(edge, here, call, fields)
+            self._not_through(edge, mask, call, fields)
         else:
             self._flat(edge, here, index, call, where, count, fields)
 
-    def _not_through(self, edge: Edge, here: Any, call: str, fields: dict[str, Any]) -> None:
-        """A function that is not entrywise: it chooses entries, or its derivative happens to be zero."""
+    def _not_through(self, edge: Edge, mask: Any, call: str, fields: dict[str, Any]) -> None:
+        """A function that is not entrywise: it chooses entries, reads not all of them, or has a derivative of zero."""
         op, name = edge.node.op, self._name(edge.node.args[edge.i])
+        exact = exact_pull(self.scene, edge, first(mask & (np.asarray(edge.c) == 0)))
+        if exact is not None and exact != 0:
+            text = (
+                f"{call} is saturated: its derivative by these entries of {name} is {digits_text(exact)}, rounded to 0."
+            )
+            self._add(mask, "saturated", text, advice=_SCALE.format(name), **fields)
+            return
         if op.chooses or "ties" in (op.kinks or ()):
             text = f"{call} passes its gradient on to the entries of {name} that it chooses; these are not among them."
             advice = "A soft form gives all entries a gradient: logsumexp or a softmax-weighted mean for a maximum."
-            self._add(here, "not chosen", text, advice=advice, **fields)
+            self._add(mask, "not chosen", text, advice=advice, **fields)
+            return
+        if not depends(self.scene, edge.node, edge.i, mask & (np.asarray(edge.c) == 0)):
+            self._not_read(edge, mask)
             return
         text = f"The derivative of {call} by these entries of {name} is 0 for the gradient that arrives."
         advice = "That is what its formula gives; sg.latex(x.grad) shows it."
-        self._add(here, "zero derivative", text, advice=advice, **fields)
+        self._add(mask, "zero derivative", text, advice=advice, **fields)
 
-    def _multiplied(self, here: Any, by: str, call: str, fields: dict[str, Any]) -> None:
+    def _multiplied(self, edge: Edge, mask: Any, by: str, call: str, fields: dict[str, Any]) -> None:
         """A product whose other factors are zero."""
-        count = f", as at {int(here.sum())} of its {here.size} entries" if here.sum() > 1 else ""
-        at = at_text(fields["index"])
-        text = f"In {call} the gradient is multiplied by {by or 'zeros'}, which is 0{at}{count}."
+        count = f", as at {int(mask.sum())} of its {mask.size} entries" if mask.sum() > 1 else ""
+        zero = f"which is 0{at_text(fields['index'])}{count}"
+        if not entry_by_entry(edge.node):
+            zero = "whose entries there are 0"
+        text = f"In {call} the gradient is multiplied by {by or 'zeros'}, {zero}."
         advice = "Start that factor from values other than 0, or take it out, where the gradient should flow."
-        self._add(here, "multiplied by zero", text, advice=advice, **fields)
+        self._add(mask, "multiplied by zero", text, advice=advice, **fields)
 
     def _flat(
         self, edge: Edge, here: Any, index: tuple[int, ...], call: str, where: str, count: str, fields: dict[str, Any]
@@ -166,8 +211,8 @@ class _Ends:
             advice = f"To let the gradient pass as if it were not there: {name} + ({call} - {name}).detach()."
             self._add(here, "step function", text, advice=advice, **fields)
             return
-        if found.by is not None:
-            self._multiplied(here, self.scene.text(node.args[found.by]), call, fields)
+        if found.by is not None and not found.exact:
+            self._multiplied(edge, here, self.scene.text(node.args[found.by]), call, fields)
             return
         if found.exact is None or found.exact == 0:
             text = f"{call} is flat{where}: its derivative by {name} is 0 there.{count}"
@@ -177,23 +222,16 @@ class _Ends:
             self._add(here, "flat", text, advice=advice, **fields)
             return
         dtype = np.dtype(node.dtype if node.dtype.kind in "fc" else float)
-        small = abs(found.exact) * float(np.max(np.abs(edge.g)))
-        under = small < float(np.finfo(dtype).tiny)
-        exact = self._digits(found.exact)
-        kind = "underflow" if under else "saturated"
-        why = f"less than {dtype} can hold" if under else f"rounded to 0 in {dtype}"
-        text = f"{call} is saturated{where}: its derivative there is {exact}, {why}.{count}"
-        advice = (
-            f"Scale {name} down, or work with logarithms (log_softmax, logsigmoid, a loss with logits), which have a "
-            "slope there."
-        )
-        self._add(here, kind, text, advice=advice, **fields)
-
-    @staticmethod
-    def _digits(value: Any) -> str:
-        import mpmath
-
-        return str(mpmath.nstr(mpmath.mpmathify(value), 3))
+        came = float(np.max(np.abs(edge.g)))
+        if abs(found.exact) * came < float(np.finfo(dtype).tiny):
+            text = (
+                f"{call} underflows{where}: the gradient that arrives, {number_text(came)}, times the derivative, "
+                f"{digits_text(found.exact)}, is less than {dtype} can hold.{count}"
+            )
+            self._add(here, "underflow", text, advice=_WIDEN.format(name), **fields)
+            return
+        text = f"{call} is saturated{where}: its derivative there is {digits_text(found.exact)}, rounded to 0.{count}"
+        self._add(here, "saturated", text, advice=_SCALE.format(name), **fields)
 
     def _add(self, mask: Any, kind: str, text: str, node: Node | None = None, **fields: Any) -> None:
         cause = Cause(
@@ -204,4 +242,6 @@ class _Ends:
             line="" if node is None else self.scene.line(node),
             **fields,
         )
-        self.found.setdefault((kind, cause.op, cause.line), (int(np.count_nonzero(mask)), cause))
+        self.found.setdefault(
+            (kind, cause.op, cause.line), (float(np.count_nonzero(mask)) / max(np.size(mask), 1), cause)
+        )

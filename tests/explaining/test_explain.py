@@ -432,3 +432,78 @@ def test_deep_graphs_and_large_arrays():
     found = sg.explain(x.grad)
     assert found.cause.op == "relu"
     assert found.summary == "x.grad is zero in 500 of 1000 entries, first at [0]."
+
+
+class Stopped(sg.autograd.Function):
+    """The identity, whose backward forgets."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 0
+
+
+def test_custom_functions():
+    x = leaf([1.0, 2.0])
+    found = sg.explain(x, lambda: Stopped.apply(x).sum())
+    assert (found.cause.kind, found.cause.op) == ("custom function", "Stopped")
+    found = sg.explain(x, lambda: (Stopped.apply(sg.relu(x - 5))).sum())
+    assert {"relu", "Stopped"} <= {cause.op for cause in found.causes} | {"relu"}
+    found = sg.explain(x, lambda: sg.round(Stopped.apply(x)).sum())
+    assert found.cause.op == "round"
+    loss = Stopped.apply(x).sum()
+    loss.backward()
+    with pytest.raises(AutogradError, match="cannot be run again"):
+        sg.explain(x.grad)
+
+
+WORSE = [
+    (lambda x: (sg.relu(x.reshape(1, 3)) @ sg.zeros(3, 1).double()).sum(), "multiplied by zero", "matmul"),
+    (lambda x: sg.softmax(1000 * x, dim=0)[0], "saturated", "softmax"),
+    (lambda x: (x * 0).sum(), "multiplied by zero", "mul"),
+    (lambda x: (x * x.detach() * 1e-200 * 1e-200).sum(), "underflow", "mul"),
+    (lambda x: ((x - 2) * 0 + (x[:1] * 0)).sum(), "multiplied by zero", "mul"),
+    (lambda x: sg.nn.functional.embedding(sg.tensor([1]), x.reshape(3, 1)).sum(), "not selected", "getitem"),
+    (lambda x: ((x - 1) * (x - 2) * (x - 3)).prod(), "zero derivative", "prod"),
+]
+
+
+@pytest.mark.parametrize(("program", "why", "op"), WORSE, ids=[f"{k}-{row[2]}" for k, row in enumerate(WORSE)])
+def test_what_looks_alike_is_told_apart(program, why, op):
+    x = leaf([1.0, 2.0, 3.0])
+    found = sg.explain(x, lambda: program(x))
+    assert (found.kind, found.cause.kind, found.cause.op) == ("zero", why, op), found
+
+
+def test_the_factor_that_stops_everything_comes_first():
+    """Weights of zero behind a relu that is flat here and there: the weights are to blame."""
+    rng = np.random.default_rng(0)
+    data, weights = sg.tensor(rng.normal(size=(20, 5))), leaf(rng.normal(size=(5, 8)))
+    last = sg.tensor(np.zeros((8, 1)), requires_grad=True)
+    found = sg.explain(weights, lambda: (sg.relu(data @ weights) @ last).mean())
+    assert [cause.op for cause in found.causes] == ["matmul", "relu"]
+    assert "last" in found.cause.text
+
+
+def test_entries_that_are_written_over():
+    x = leaf([1.0, 2.0])
+
+    def program():
+        h = x * 1
+        h[0] = 0.0
+        return h.sum()
+
+    found = sg.explain(x, program)
+    assert found.cause.kind == "not selected"
+    assert "written over" in found.cause.advice
+
+
+def test_what_rounding_left_is_no_gradient():
+    x = leaf([3.0, 1.0, 2.0])
+    found = sg.explain(x, lambda: sg.softmax(x, dim=0).sum())
+    assert (found.kind, found.cause.kind) == ("tiny", "cancels")
+    found = sg.explain(x, lambda: (sg.sin(x) * 3 - sg.sin(x) * 3).sum())
+    assert (found.kind, found.cause.kind) == ("zero", "cancels")
