@@ -146,20 +146,28 @@ def rounded_to(value: Any, dtype: np.dtype[Any]) -> Any:
         return value.astype(dtype)
     out, flat = np.empty(value.shape, np.float16), value.reshape(-1)
     bits = out.reshape(-1).view(np.uint16)
-    for start in range(0, flat.size, _BLOCK):  # what is made on the way stays in the processor's cache
-        bits[start : start + _BLOCK] = _halves_of(flat[start : start + _BLOCK])
+    for start in range(0, flat.size, BLOCK):
+        bits[start : start + BLOCK] = _halves_of(flat[start : start + BLOCK])
     return out
 
 
 _MANY = 1000
 """Entries from which on NumPy's own conversions of float16 are slower, by far if results are small or infinite."""
-_BLOCK = 1 << 14
+BLOCK = 1 << 14
+"""Entries that are converted at a time: what is made on the way stays in the processor's cache."""
 
 
 @functools.cache
 def _every_half() -> Any:
     """All numbers of float16 in float32, by their bits."""
     return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
+
+
+def _choose(out: Any, other: Any, where: Any) -> None:
+    """Write ``other`` into ``out`` at some entries, without branches; ``other`` is lost."""
+    other ^= out
+    other *= where
+    out ^= other
 
 
 def _halves_of(x: Any) -> Any:
@@ -174,10 +182,13 @@ def _halves_of(x: Any) -> Any:
     small = size < np.uint32(113 << 23)
     if small.any():  # below 2^-14: the sum with 1/2 has the digits where float16 has them
         shifted = (size.view(np.float32) + np.float32(0.5)).view(np.uint32)
-        np.subtract(shifted, np.uint32(0x3F000000), out=out, where=small)
+        shifted -= np.uint32(0x3F000000)
+        _choose(out, shifted, small)
     large = size >= np.uint32(143 << 23)
     if large.any():
-        out[large] = np.where(size[large] > np.uint32(255 << 23), np.uint32(0x7E00), np.uint32(0x7C00))
+        beyond = (size > np.uint32(255 << 23)) * np.uint32(0x0200)
+        beyond += np.uint32(0x7C00)
+        _choose(out, beyond, large)
     bits = bits >> np.uint32(16)
     bits &= np.uint32(0x8000)
     out |= bits

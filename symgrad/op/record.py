@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import SINGLE, float32, float64, is_narrow, rounded_to, widened
+from symgrad.dtypes import BLOCK, SINGLE, float32, float64, is_narrow, rounded_to, widened
 from symgrad.errors import ArgumentError, SymgradError
 from symgrad.op.carriers import CARRIERS, Carrier, carrier_of, is_complex
 from symgrad.op.needs import KEEP, read_arguments
@@ -275,6 +275,24 @@ class Op:
 
     def in_float32(self, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
         """The kernel on float16 or bfloat16: computed in float32 and rounded once, as in torch."""
+        if (self.entrywise or self.kind == "elementwise") and _many_alike(arrays):
+            return self._in_blocks(arrays, params)
+        return self._in_float32(arrays, params)
+
+    def _in_blocks(self, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
+        """The same of neighbouring entries, block by block: what is made in float32 stays in the processor's cache."""
+        flat = [a.reshape(-1) if hasattr(a, "dtype") else a for a in arrays]
+        first = next(a for a in arrays if hasattr(a, "dtype"))
+        out: Any = None
+        for start in range(0, first.size, BLOCK):
+            part = slice(start, start + BLOCK)
+            found = self._in_float32([a[part] if hasattr(a, "dtype") else a for a in flat], params)
+            if out is None:
+                out = np.empty(first.size, found.dtype)
+            out[part] = found
+        return out.reshape(first.shape)
+
+    def _in_float32(self, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
         if self.half is not None:
             return self.half(*arrays, **params)
         if self.rounds:
@@ -351,6 +369,13 @@ class Op:
         )
         all_saved.update(p for p in also if p >= 0 or not number)
         return tuple(sorted(all_saved)), tuple(sorted(all_shaped - all_saved))
+
+
+def _many_alike(arrays: Sequence[Any]) -> bool:
+    """Whether operands are so many entries that blocks of them pay, in the same order, and numbers beside them."""
+    found = [a for a in arrays if hasattr(a, "dtype")]
+    shape = found[0].shape
+    return found[0].size > 2 * BLOCK and all(a.shape == shape and a.flags.c_contiguous for a in found)
 
 
 def _exact(operand: Any) -> bool:

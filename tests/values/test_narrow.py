@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.dtypes import load_bfloat16, rounded_to, widened
+from symgrad.dtypes import BLOCK, load_bfloat16, rounded_to, widened
 from symgrad.errors import DtypeError
 from symgrad.formula.term import evaluate
 
@@ -327,3 +327,24 @@ def test_many_numbers_are_rounded_as_few_are(scale: float) -> None:
     np.testing.assert_array_equal(sg.tensor(wide).half().numpy(), want)
     columns = every[np.isfinite(every)].reshape(-1, 4).T
     assert rounded_to(columns, np.dtype(np.float16)).flags.f_contiguous
+
+
+@pytest.mark.parametrize("name", NARROW)
+@pytest.mark.parametrize("op", ["mul", "exp", "relu", "div", "gelu", "lt", "sigmoid", "where"])
+def test_many_entries_are_computed_as_few_are(op: str, name: str) -> None:
+    """Large arrays go through float32 in blocks, which changes no bit; those in another order go through it at once."""
+    count = 2 * BLOCK + 1001
+    x, y = (sg.tensor(np.random.default_rng(seed).normal(0, 2, count)).to(getattr(sg, name)) for seed in (1, 2))
+    functions = {"relu": sg.relu, "gelu": sg.nn.functional.gelu, "sigmoid": sg.sigmoid, "exp": sg.exp}
+    binary = {"mul": sg.mul, "div": sg.div, "lt": sg.lt, "where": lambda a, b: sg.where(a > b, a, b)}
+
+    def value(a: sg.Tensor, b: sg.Tensor) -> np.ndarray:
+        return (functions[op](a) if op in functions else binary[op](a, b)).numpy()
+
+    middle = BLOCK + 320
+    parts = [value(x[part], y[part]) for part in (slice(0, middle), slice(middle, None))]
+    whole = value(x, y)
+    assert whole.tobytes() == np.concatenate(parts).tobytes()
+    pairs = value(x[:-1].reshape(-1, 2).T, y[:-1].reshape(-1, 2).T)
+    assert pairs.dtype == whole.dtype
+    close(pairs.T.ravel(), whole[:-1], name)
