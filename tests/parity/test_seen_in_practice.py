@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import pytest
@@ -122,3 +123,32 @@ def test_copies_without_waiting() -> None:
         assert x.copy_(y, non_blocking=True) is x
         assert node(x) == "CopyBackwards"
         assert t.zeros(2).copy_(t.ones(2), True).tolist() == [1.0, 1.0]
+
+
+SIZES = [((2,), (2, 1)), ((2, 1), (2,)), ((), (1,)), ((2,), (2,))]
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"])
+def test_losses_warn_of_targets_that_are_broadcast(name: str, sizes: Any) -> None:
+    def warned(t: Any) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            getattr(t.nn.functional, name)(*(t.full(s, 0.5) for s in sizes))
+        return [str(w.message) for w in caught if w.category is UserWarning]
+
+    assert warned(sg) == warned(torch)
+    assert len(warned(sg)) == (sizes[0] != sizes[1])
+
+
+@pytest.mark.parametrize("sizes", SIZES[:3])
+@pytest.mark.parametrize("name", ["binary_cross_entropy", "binary_cross_entropy_with_logits"])
+def test_losses_refuse_targets_of_other_sizes(name: str, sizes: Any) -> None:
+    """A column of scores beside a vector of labels would be compared each with each."""
+
+    def words(t: Any) -> str:
+        with pytest.raises(ValueError, match="size") as caught:
+            getattr(t.nn.functional, name)(*(t.full(s, 0.5) for s in sizes))
+        return str(caught.value)
+
+    assert words(sg) == words(torch)

@@ -66,12 +66,38 @@ def _loss(call: Callable[..., Any]) -> Any:
         weight: Any = None,
         **options: Any,
     ) -> Any:
+        if call.__name__ != "soft_margin_loss":  # which torch lets broadcast without a word
+            _announce_sizes(input, target)
         value = call(*_alike(input, target), *args, **options)
         return _weighted(value, weight, reduction_of(reduction, size_average, reduce))
 
     function.__name__ = function.__qualname__ = call.__name__
     function.__doc__ = call.__doc__
     return within("nn.functional")(function)
+
+
+def _announce_sizes(input: Any, target: Any) -> None:
+    """torch's warning where the target is broadcast: a column beside a vector gives a matrix of differences."""
+    sizes = tuple(shape_of(input)), tuple(shape_of(target))
+    if sizes[0] != sizes[1]:
+        shown = [_shown(s) for s in sizes]
+        warnings.warn(
+            f"Using a target size ({shown[1]}) that is different to the input size ({shown[0]}). This will likely lead "
+            "to incorrect results due to broadcasting. Please ensure they have the same size.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _same_sizes(input: Any, target: Any, words: str) -> None:
+    """Refuse what torch refuses: a target that broadcasts would be compared with every row of the input."""
+    sizes = tuple(shape_of(input)), tuple(shape_of(target))
+    if sizes[0] != sizes[1]:
+        raise ShapeError(words.format(input=_shown(sizes[0]), target=_shown(sizes[1])))
+
+
+def _shown(shape: tuple[Any, ...]) -> str:
+    return f"torch.Size([{', '.join(map(str, shape))}])"
 
 
 def _alike(input: Any, target: Any) -> tuple[Any, Any]:
@@ -134,6 +160,7 @@ def _smooth(input: Any, target: Any, beta: float) -> Any:
 @refusing("buic")
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
     """d²/2 for |d| < delta, delta (|d| - delta/2) beyond."""
+    _announce_sizes(input, target)
     if delta <= 0:
         raise ArgumentError(f"huber_loss does not support non-positive values for delta, got {delta}.")
     return _weighted(_huber(input, target, delta), weight, reduction)
@@ -173,6 +200,12 @@ def binary_cross_entropy(
     input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Any:
     """-[t log p + (1 - t) log(1 - p)], with the logarithms limited to -100 from below."""
+    _same_sizes(
+        input,
+        target,
+        "Using a target size ({target}) that is different to the input size ({input}) is deprecated. Please ensure "
+        "they have the same size.",
+    )
     values = array_of(input)
     if values is not None and ((values < 0) | (values > 1)).any():
         raise ArgumentError("all elements of input should be between 0 and 1; with_logits takes any")
@@ -192,6 +225,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: Any = None,
 ) -> Any:
     """-[t log σ(x) + (1 - t) log(1 - σ(x))] without overflow; ``pos_weight`` weighs the first part."""
+    _same_sizes(input, target, "Target size ({target}) must be the same as input size ({input})")
     if pos_weight is None:
         value = (1 - target) * input - logsigmoid(input)
     else:
