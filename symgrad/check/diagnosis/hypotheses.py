@@ -15,6 +15,7 @@ import numpy as np
 from symgrad.check.diagnosis.case import Case
 from symgrad.check.diagnosis.constants import constant_name
 from symgrad.check.diagnosis.elsewhere import elsewhere
+from symgrad.check.diagnosis.loops import constant_value, every_round
 from symgrad.check.diagnosis.paths import inner_derivative, path, path_with_factor, turned
 from symgrad.check.diagnosis.shapes import explain_shape
 from symgrad.check.diagnosis.variants import overwritten, two_parts, variant
@@ -102,12 +103,16 @@ def _factor(case: Case, plain_only: bool = False) -> Diagnosis | None:
     if k is None:
         return None
     k = 1 + k
+    if np.max(np.abs(case.c - k * case.g)) > 1e-5 * np.max(np.abs(case.c)) + float(np.max(case.argument.tolerance)):
+        return None  # so small that any factor near 0 would do
     if isinstance(k, float) and abs(k + 1) < 1e-4 and case.meets(-case.g):
         whole = f"The {case.what}" if case.g.size == 1 else "Every entry"
         return Diagnosis("sign", f"{whole} has the wrong sign.", "a minus, or a difference taken the other way round")
     name = constant_name(k, case)
     if plain_only and name is None:
         return None
+    if name is None and case.g.size == 1 and len(case.exact.gradients) > 1:
+        return None  # other arguments tell more of the place
     text = number_text(k) if name is None else name
     whole = f"The {case.what} is" if case.g.size == 1 else "Every entry is"
     hint = {
@@ -224,6 +229,10 @@ def _few_entries(case: Case) -> Diagnosis | None:
             f"Only {case.argument.place(index)} is wrong: {given} instead of {exact}.",
             "that index, or an edge case",
         )
+    if np.all(case.g[wrong] == 0):
+        return Diagnosis(
+            "mask", f"{_some(count, size)} not 0, though they should be; the others are right.", "a mask left out"
+        )
     if np.all(case.c[wrong] == 0):
         return Diagnosis(
             "zeros", f"{_some(count, size)} zero, the others are right.", "a mask, a slice, or a loop that ends early"
@@ -305,7 +314,7 @@ def _factor_by_slices(case: Case) -> Diagnosis | None:
             factors = np.sum(g * c, axis=others, keepdims=True) / np.sum(g * g, axis=others, keepdims=True)
         if np.isfinite(factors).all() and case.meets(factors * g):
             at = case.argument.place(tuple("i" if k == axis else ":" for k in range(g.ndim)))
-            low, high = number_text(factors.min(), 3), number_text(factors.max(), 3)
+            low, high = f"{factors.min():.3g}", f"{factors.max():.3g}"
             return Diagnosis(
                 "slice factors",
                 f"Every {at} has a factor of its own, from {low} to {high}.",
@@ -335,7 +344,8 @@ def _shape_of_values(case: Case) -> Diagnosis | None:
         return Diagnosis("function", "Every entry of the exact gradient is replaced by its sign.", "sign()")
     low, high = float(c.min()), float(c.max())
     clipped = ((c == low) | (c == high)) & (np.abs(c - g) > case.argument.tolerance)
-    if case.meets(np.clip(g, low, high)) and clipped.any():
+    several = min(clipped.sum(), (~clipped).sum()) > 1 or low == -high
+    if case.meets(np.clip(g, low, high)) and clipped.any() and several:
         return Diagnosis("clipped", f"The gradient is clipped to [{low:.4g}, {high:.4g}].", "gradient clipping")
     with np.errstate(all="ignore"):
         functions = [(g * g, "squared")]
@@ -450,9 +460,11 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     _shape_of_values,
     _factor_by_slices,
     _elsewhere,
+    every_round,
     variant,
     _other_function,
     two_parts,
+    constant_value,
     _added_by_any_number,
     path_with_factor,
     _precision,

@@ -20,7 +20,7 @@ def path(case: Case) -> Diagnosis | None:
         # The outermost edge that fits tells most: below it the same part runs through every edge of a chain.
         name = constant_name(1 + k, case) if abs(k + 1) > 1e-4 else "0"
         if name is not None:
-            return _part_sentence(surgery.describe(output, node, i), name, case.line(node.args[i]))
+            return _part_sentence(surgery.describe(output, node, i), name, case.line(node.args[i]) or case.line(node))
     return None
 
 
@@ -77,7 +77,7 @@ def turned(case: Case) -> Diagnosis | None:
                 "transpose", f"The gradient of {part} is taken for its transpose on the way.", "A for Aᵀ", line
             )
         others = [j for j in range(len(node.args)) if j != i and surgery.is_square(node, j)]
-        if others and node.op.kind == "multilinear" and rows.meets(rows.altered(node, i, surgery.turn_others)):
+        if others and node.op.kind != "elementwise" and rows.meets(rows.altered(node, i, surgery.turn_others)):
             part = surgery.describe(output, node, others[0])
             return Diagnosis(
                 "transpose", f"{part} is taken for its transpose, or the transpose for it.", "A for Aᵀ", line

@@ -18,6 +18,7 @@ from symgrad.check.diagnosis.constants import constant_name
 from symgrad.check.graph import surgery
 from symgrad.check.graph.surgery import Change, Local
 from symgrad.check.report import Diagnosis
+from symgrad.op import lookup
 from symgrad.tape.graph import Node
 
 BUDGET = 20_000
@@ -196,6 +197,12 @@ def _rule_elsewhere(case: Case, node: Any, i: int, values: list[Value]) -> Itera
         yield Variant(node, i, partial(_at, saved=(x, x)), told("takes the argument for the result", before_after))
         out = (saved[0], saved[0])
         yield Variant(node, i, partial(_at, saved=out), told("takes the result for the argument", before_after))
+        itself = partial(_by, w=saved[0])
+        yield Variant(node, i, itself, told("is taken to be its value", f"{node.op.name} itself for its derivative"))
+        for twin in map(lookup, node.op.twins or ()):
+            if twin.partials and len(twin.partials) == 1 and callable(twin.partials[0]):
+                said = f"is that of {twin.name}"
+                yield Variant(node, i, partial(_by_twin, twin=twin), told(said, f"{twin.name} for {node.op.name}"))
     for factor, text in ((-1, "minus its argument"), (2, "twice its argument"), (0.5, "half its argument")):
         yield Variant(node, i, at(factor * x), told(f"is taken at {text}", "its argument"))
     for value in values:
@@ -215,6 +222,18 @@ def _taken_at(told: Callable[..., Callable[[], Diagnosis]], value: Value) -> Dia
 def _twice(local: Local) -> Any:
     before = local.fitted(local.g)
     return np.where(before != 0, local.c * local.c / np.where(before != 0, before, 1), 0).astype(local.c.dtype)
+
+
+def _by(local: Local, w: Any) -> Any:
+    return local.fitted(local.g * w)
+
+
+def _by_twin(local: Local, twin: Any) -> Any:
+    """The rule of another function, at the same argument and result."""
+    out, x = local.saved[0], local.saved[1]
+    if out is None or x is None:
+        out, x = (x, x) if out is None else (out, out)
+    return local.fitted(local.g * twin.partials[0](out, x))
 
 
 def _at(local: Local, saved: tuple[Any, ...]) -> Any:
@@ -358,7 +377,7 @@ def _stretches(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 def two_parts(case: Case) -> Diagnosis | None:
     """Two parts of the gradient with a factor each: one mistake in a value that both take part in, or two."""
     rows = case.by_rows()
-    if rows.surgeon is None or rows.off is None or rows.g.size < 4 or np.iscomplexobj(rows.g):
+    if rows.surgeon is None or rows.off is None or rows.g.size < 3 or np.iscomplexobj(rows.g):
         return None
     parts: list[tuple[Any, Any, int]] = []
     for node, i in rows.edges():
@@ -392,7 +411,9 @@ def _pair_told(case: Case, words: list[str], one: tuple[Any, int], two: tuple[An
     line = case.line(one[0].args[one[1]])
     if words[0] != words[1]:
         said = f"The part of the gradient that comes from {texts[0]} {words[0]}, that from {texts[1]} {words[1]}."
-        return Diagnosis("terms", said, "two mistakes, or a value that both take part in", line)
+        both = {*words} == {"is missing", "is counted twice"}
+        hint = "2 A x, right for a symmetric A only, in place of (A + Aᵀ) x; or " if both else ""
+        return Diagnosis("terms", said, f"{hint}two mistakes, or a value that both take part in", line)
     where = f"{texts[0]}, in two places," if texts[0] == texts[1] else f"{texts[0]}, and that from {texts[1]},"
     said = f"The part of the gradient that comes from {where} {words[0]}."
     return Diagnosis("terms", said, "a value that both take part in: a mean, a count, a statistic", line)

@@ -67,10 +67,11 @@ class Replay:
         self.output = output
         self.constants = constants
         self.nodes = nodes_below(output._node)[::-1]
+        self.tracked = set(self.nodes)
         self.values: dict[Any, Any] = {}
         try:
             with np.errstate(all="ignore"):
-                for node in self.nodes:
+                for node in nodes_below(output._node, constant=True)[::-1]:
                     self.values[node] = again(node, self.values, self.constants, of=lambda leaf: leaf._value)
             self.works = np.array_equal(self.values[output._node], output._value, equal_nan=True)
         except Exception:  # noqa: BLE001  (a constant that was not kept, an operation that is no function of arrays)
@@ -88,7 +89,7 @@ class Replay:
 
     def gradients(self, other: Other, leaves: list[Any], cotangent: Any = None) -> list[Any] | None:
         """The gradients of the other function; None where it has none, or another shape."""
-        made: dict[Any, Any] = {}
+        made: dict[Any, Any] = {node: v for node, v in self.values.items() if node not in self.tracked}
         try:
             with np.errstate(all="ignore"):
                 for node in self.nodes:
@@ -110,7 +111,7 @@ class Replay:
 
     def constant(self, arg: Any) -> Any:
         """The value of an argument that no gradient flows to, None for others."""
-        if isinstance(arg, (Node, Recorded)) and getattr(arg, "_requires_grad", True):
+        if arg in self.tracked if isinstance(arg, Node) else getattr(arg, "_requires_grad", False):
             return None
         value = self.value(arg)
         return value if value is not None and value.dtype.kind in "fciu" else None

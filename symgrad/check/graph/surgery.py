@@ -11,6 +11,7 @@ import functools
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,9 @@ LONGEST = 100
 
 BUDGET = 60_000
 """What a hypothesis may spend on changes: visits of nodes, where a thousand entries count as one more."""
+
+CHANGE = 8
+"""What a change costs at least, in visits of nodes."""
 
 MOST_OF_MATRIX = 20_000
 """Entries of the matrices that are kept in place of sweeps."""
@@ -97,6 +101,19 @@ class CarefulSweep(Sweep):
             run_post_hooks=lambda node, results, g: results,
         )
 
+    def local(self, found: Any, node: Node, rules: Any, i: int, g: Any, saved: Any, params: Any) -> Local | None:
+        """What happens on an edge that hands down ``found``; None where that is nothing."""
+        value = found.value if isinstance(found, Masked) else found
+        if not isinstance(value, (np.ndarray, np.generic)):
+            return None
+        rule = functools.partial(rules, i) if callable(rules) else rules[i]
+
+        def apply(*values: Any) -> Any:
+            arg = node.args[i]
+            return fit(np.asarray(rule(g, *self.arguments(node, values), **(params or {}))), arg.raw_shape, arg.dtype)
+
+        return Local(node, i, np.asarray(g), np.asarray(value), tuple(saved), apply)
+
 
 class _Recording(CarefulSweep):
     """A sweep that keeps what goes along every edge."""
@@ -107,18 +124,26 @@ class _Recording(CarefulSweep):
 
     def _contribution(self, node: Node, rules: Any, i: int, g: Any, saved: Any, params: Any, *rest: Any) -> Any:
         found = super()._contribution(node, rules, i, g, saved, params, *rest)
-        value = found.value if isinstance(found, Masked) else found
-        if isinstance(value, (np.ndarray, np.generic)):
-            rule = functools.partial(rules, i) if callable(rules) else rules[i]
-
-            def apply(*values: Any) -> Any:
-                arg = node.args[i]
-                return fit(
-                    np.asarray(rule(g, *self.arguments(node, values), **(params or {}))), arg.raw_shape, arg.dtype
-                )
-
-            self.edges[node, i] = Local(node, i, np.asarray(g), np.asarray(value), tuple(saved), apply)
+        local = self.local(found, node, rules, i, g, saved, params)
+        if local is not None:
+            self.edges[node, i] = local
         return found
+
+
+class _Changed(CarefulSweep):
+    """A sweep that hands down something else on some edges."""
+
+    def __init__(self, root: Node, seed: Any, edges: AbstractSet[tuple[Node, int]], change: Change):
+        super().__init__(root, seed)
+        self.edges, self.change = edges, change
+
+    def _contribution(self, node: Node, rules: Any, i: int, g: Any, saved: Any, params: Any, *rest: Any) -> Any:
+        found = super()._contribution(node, rules, i, g, saved, params, *rest)
+        local = self.local(found, node, rules, i, g, saved, params) if (node, i) in self.edges else None
+        other = None if local is None else self.change(local)
+        if local is None or other is None or np.shape(other) != local.c.shape:
+            return found
+        return np.asarray(other, local.c.dtype)[()]
 
 
 class Surgeon:
@@ -137,7 +162,8 @@ class Surgeon:
         self._matrices: dict[Any, Any] = {}
         if sum(math.prod(node.shape) for node in self.nodes) > LARGEST:
             return
-        for seed in [np.ones(output._value.shape)] if seeds is None else seeds:
+        self.seeds = [np.ones(output._value.shape)] if seeds is None else list(seeds)
+        for seed in self.seeds:
             sweep = _Recording(output._node, seed)
             with np.errstate(all="ignore"):
                 sweep.run()
@@ -156,6 +182,7 @@ class Surgeon:
     def moved(self, leaf: Any, node: Node, i: int, change: Any) -> list[Any] | None:
         """By how much the gradients of a leaf change, one per cotangent; None where the change makes no sense."""
         found = []
+        self.spent += CHANGE
         for edges in self.sweeps:
             local = edges[node, i]
             if isinstance(change, Straight):
@@ -171,6 +198,18 @@ class Surgeon:
             if other is None or np.shape(other) != local.c.shape or not np.all(np.isfinite(other)):
                 return None
             found.append(self.pulled(node.args[i], other - local.c, leaf))
+        return found
+
+    def changed(self, leaf: Any, edges: AbstractSet[tuple[Node, int]], change: Change) -> list[Any]:
+        """The gradients of a leaf, one per cotangent, with a change on several edges at once."""
+        found = []
+        for seed in self.seeds:
+            self.spent += self._weight(self.output._node)
+            sweep = _Changed(self.output._node, seed, edges, change)
+            with np.errstate(all="ignore"):
+                sweep.run()
+            g = sweep.found.get(leaf)
+            found.append(np.zeros(leaf._value.shape, leaf.dtype) if g is None else np.asarray(g))
         return found
 
     def pulled(self, arg: Any, cotangent: Any, leaf: Any) -> Any:
@@ -252,15 +291,15 @@ def leaves_below(root: Node) -> list[Any]:
     return list(found.values())
 
 
-def nodes_below(root: Node) -> list[Node]:
-    """The nodes that gradients flow through, youngest first."""
+def nodes_below(root: Node, constant: bool = False) -> list[Node]:
+    """The nodes that gradients flow through, youngest first; those of constants, too, where these are asked for."""
     seen = {root}
     stack, nodes = [root], []
     while stack:
         node = stack.pop()
         nodes.append(node)
         for i, arg in enumerate(node.args):
-            if node.mask >> i & 1 and isinstance(arg, Node) and arg not in seen:
+            if (constant or node.mask >> i & 1) and isinstance(arg, Node) and arg not in seen:
                 seen.add(arg)
                 stack.append(arg)
     nodes.sort(key=lambda node: node.sequence_nr, reverse=True)
@@ -270,6 +309,11 @@ def nodes_below(root: Node) -> list[Node]:
 def is_square(node: Node, i: int) -> bool:
     """Whether argument ``i`` of a node is a square matrix, whose gradient may be taken for its transpose."""
     return square(getattr(node.args[i], "raw_shape", np.shape(node.args[i])))
+
+
+def has_square(node: Node, i: int) -> bool:
+    """Whether another operand than ``i`` of a product or a solution is a square matrix."""
+    return node.op.kind != "elementwise" and any(is_square(node, j) for j in range(len(node.args)) if j != i)
 
 
 def square(shape: tuple[int, ...]) -> bool:

@@ -1,0 +1,184 @@
+"""Mistakes in a line that runs several times, as in a recurrence: the same one in every round.
+
+What one line has recorded in every round is a group.  A mistake in its derivative changes the sweep at all of its
+nodes, and what comes out is no sum of single changes, so that every hypothesis is one sweep of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from symgrad.check.diagnosis.case import Case
+from symgrad.check.graph import surgery
+from symgrad.check.graph.surgery import Change, Local
+from symgrad.check.report import Diagnosis
+from symgrad.tape.graph import Node
+from symgrad.tape.record import Recorded
+
+BUDGET = 60_000
+"""Visits of nodes."""
+
+
+class Round(NamedTuple):
+    """A change at every node of a group, and the words for it."""
+
+    nodes: tuple[Any, ...]
+    edges: frozenset[tuple[Any, int]]
+    change: Change
+    kind: str
+    said: Callable[[], str]
+    hint: str
+
+
+def every_round(case: Case) -> Diagnosis | None:
+    """The first change in every round of a line that explains the gradient."""
+    return _explained(case, lambda group: len(group) > 1)
+
+
+def constant_value(case: Case) -> Diagnosis | None:
+    """A value that several operations read, and that is taken for a constant by all."""
+    return _explained(case, lambda group: len(group) == 1)
+
+
+def _explained(case: Case, wanted: Callable[[list[Any]], bool]) -> Diagnosis | None:
+    rows = case.by_rows()
+    if rows.surgeon is None or not rows.surgeon.sweeps:
+        return None
+    groups = _groups(case, rows)
+    end = rows.surgeon.spent + BUDGET
+    for group in filter(wanted, groups):
+        for found in _proposals(case, group, groups):
+            if rows.surgeon.spent > end:
+                return None
+            if rows.meets(rows.changed_everywhere(found.edges, found.change)):
+                often = "" if len(group) == 1 else ", each time the line runs"
+                return Diagnosis(found.kind, f"{found.said()}{often}.", found.hint, case.line(found.nodes[-1]))
+    return None
+
+
+def _groups(case: Case, rows: Case) -> list[list[Any]]:
+    """The nodes of each line that do the same, oldest first.
+
+    Two operations of one kind in a line are told apart by shapes and by the leaves they read, where these are the same
+    in every round.
+    """
+    found: dict[Any, list[Any]] = {}
+    assert rows.surgeon is not None
+    for node in reversed(rows.surgeon.nodes):
+        line = case.exact.lines.get(node)
+        if line is None:
+            continue
+        key = (line, node.op.name, tuple(getattr(a, "raw_shape", np.shape(a)) for a in node.args))
+        found.setdefault(key, []).append(node)
+        read = tuple(id(a) for a in node.args if isinstance(a, Recorded))
+        found.setdefault((*key, read), []).append(node)
+    distinct = {tuple(map(id, group)): group for group in found.values()}
+    return list(distinct.values())
+
+
+def _proposals(case: Case, group: list[Any], groups: list[list[Any]]) -> Iterator[Round]:
+    node, output = group[-1], case.exact.output
+    tracked = [i for i in range(len(node.args)) if node.mask >> i & 1]
+
+    def made(places: list[int], change: Change, kind: str, said: Callable[[], str], hint: str) -> Round:
+        edges = frozenset((n, i) for n in group for i in places)
+        return Round(tuple(group), edges, change, kind, said, hint)
+
+    def value() -> str:
+        return surgery.describe_node(output, node)
+
+    if tracked:
+        said = partial(_said, "The part of the gradient that comes through {} is missing", value)
+        yield made(tracked, surgery.cut, "term", said, "a value taken for a constant")
+    if len(group) == 1:
+        return
+    for i in tracked:
+        part = partial(surgery.describe, output, node, i)
+        from_ = "The part of the gradient that comes from {} "
+        yield made([i], surgery.cut, "term", partial(_said, from_ + "is missing", part), "a term of the recurrence")
+        yield made([i], _negated, "term", partial(_said, from_ + "has the wrong sign", part), "its sign")
+        if surgery.is_unary(node):
+            said = partial(_said, f"The derivative of {node.op.name} is left out, in {{}}", value)
+            yield made([i], surgery.skip, "inner derivative", said, "the chain rule")
+        others = [a for j, a in enumerate(node.args) if j != i and case.replay and case.replay.constant(a) is not None]
+        if node.op.name in ("mul", "div") and others:
+            said = partial(_said, "The factor {} is left out", partial(_constant, case, others[0]))
+            yield made([i], surgery.skip, "local factor", said, "a step size, a weight or a mask")
+        if surgery.has_square(node, i):
+            others = [a for j, a in enumerate(node.args) if j != i and surgery.is_square(node, j)]
+            whose = partial(surgery.text_of, output, others[0])
+            said = partial(_said, "{} is taken for its transpose, or the transpose for it", whose)
+            yield made([i], surgery.turn_others, "transpose", said, "A for Aᵀ")
+        yield from _of_other_rounds(case, group, groups, i, made)
+
+
+def _said(form: str, text: Callable[[], str]) -> str:
+    return form.format(text())
+
+
+def _constant(case: Case, arg: Any) -> str:
+    value = case.replay.constant(arg)  # type: ignore[union-attr]
+    return f"{value:.6g}" if not np.ndim(value) else surgery.text_of(case.exact.output, arg)
+
+
+def _negated(local: Local) -> Any:
+    return -local.c
+
+
+def _of_other_rounds(
+    case: Case, group: list[Any], groups: list[list[Any]], i: int, made: Callable[..., Round]
+) -> Iterator[Round]:
+    """The local derivative at a value of the round before or after."""
+    node = group[-1]
+    if case.replay is None or node.op.kind not in ("elementwise", "multilinear", "primitive"):
+        return
+    for j in range(len(node.args) + 1):
+        if j == i + 1 and node.op.kind == "multilinear":
+            continue
+        for step, said in ((1, "after"), (-1, "before")):
+            values = {n: _neighbour(case, group, groups, k, j, step) for k, n in enumerate(group)}
+            if any(v is None for v in values.values()):
+                continue
+            text = partial(surgery.text_of, case.exact.output, node if j == 0 else node.args[j - 1])
+            yield made(
+                [i],
+                partial(_with, j=j, values=values),
+                "operand",
+                partial(_said, f"In the derivative of {node.op.name}, {{}} is taken from the round {said}", text),
+                "an index of the step that is off by one, or a value that was overwritten",
+            )
+
+
+def _with(local: Local, j: int, values: dict[Any, Any]) -> Any:
+    value = values[local.node]
+    if local.saved[j] is None or np.shape(value) != np.shape(local.saved[j]):
+        return None
+    return local.apply(*local.saved[:j], value, *local.saved[j + 1 :])
+
+
+def _neighbour(case: Case, group: list[Any], groups: list[list[Any]], k: int, j: int, step: int) -> Any:
+    """Operand ``j`` (0: the result) of the node of a group in the round before or after round ``k``."""
+    edge = group[k] if j == 0 else group[k].args[j - 1]
+    if 0 <= k + step < len(group):
+        other = group[k + step] if j == 0 else group[k + step].args[j - 1]
+    else:
+        other = _beyond(edge, groups, step)
+    return None if other is None or other is edge else case.replay.value(other)  # type: ignore[union-attr]
+
+
+def _beyond(edge: Any, groups: list[list[Any]], step: int) -> Any:
+    """What stands for a value one round beyond the first or the last: what the recurrence began or ended with."""
+    if not isinstance(edge, Node):
+        return None
+    if step > 0:
+        own = next((g for g in groups if edge in g), [])
+        place = own.index(edge) + 1 if own else 0
+        return own[place] if own and place < len(own) else None
+    for group in groups:
+        if len(group) > 1 and edge in group[1].args:
+            return group[0].args[group[1].args.index(edge)]
+    return None
