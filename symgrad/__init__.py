@@ -77,6 +77,7 @@ _LAZY = {
     "formula": "symgrad.formulas",
     "derive": "symgrad.formulas.steps",
     "digest": "symgrad.formulas",
+    "draw": "symgrad.draw",
     "element": "symgrad.formulas.elements",
     "from_sympy": "symgrad.formulas.exchange",
     "to_matexpr": "symgrad.formulas.exchange",
