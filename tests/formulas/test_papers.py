@@ -216,3 +216,46 @@ def test_a_range_of_one_column_is_that_column():
         want = sg.func.grad(reprojection)(*given.values()).numpy()
         np.testing.assert_allclose(found.evaluate(**given), want, rtol=1e-9)
         np.testing.assert_allclose(evaluate(read, given), want, rtol=1e-9)
+
+
+SCALARS = {
+    "log cosh": (lambda w, X: -sg.log(sg.cosh(X @ w)).sum(), "w", ("m", "nm"), r"-X^{\top} \tanh\left(X w\right)"),
+    "exponentials": (
+        lambda x, y: (y * sg.exp(-2 * x) * sg.exp(x)).sum(), "y", ("n", "n"), r"e^{-x}",
+    ),
+    "a logarithm of a quotient": (
+        lambda x, a: (x * sg.log(a / sg.exp(x))).sum(), "x", ("n", ""), r"\log\left(a\right) - 2 x",
+    ),
+    "a scalar over an array": (lambda a, x: sg.sin(a / x).sum(), "a", ("", "n"), (
+        r"\mathbf{1}^{\top} \frac{\cos\left(\frac{a}{x}\right)}{x}"
+    )),
+    "a gas constant": (
+        lambda E, T: (E / (8.314 * T)), "E", ("", ""), r"\frac{1}{8.314 T}",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_scalars_as_papers_print_them(name):
+    f, wrt, shapes, text = SCALARS[name]
+    rng = np.random.default_rng(9)
+    names = f.__code__.co_varnames[: len(shapes)]
+    for k, sizes in enumerate(({"n": 4, "m": 3, "k": 5, "a": 2}, {"n": 3, "m": 5, "k": 6, "a": 2})):
+        args = [np.asarray(rng.uniform(0.5, 2, size=[sizes[x] for x in shape])) for shape in shapes]
+        if not k:
+            found = sg.formula(f, *args, wrt=wrt)
+            assert found.latex() == text
+            read = from_latex(text, found.symbols, shape=found.term.shape)
+        given = dict(zip(names, args, strict=True))
+        want = sg.func.grad(f, argnums=names.index(wrt))(*args).numpy()
+        np.testing.assert_allclose(found.evaluate(**given), want, rtol=1e-9)
+        np.testing.assert_allclose(evaluate(read, given), want, rtol=1e-9)
+
+
+def test_a_stacked_matrix_prints_entry_by_entry():
+    text = sg.latex(lambda a: sg.stack([sg.stack([sg.cos(a), -sg.sin(a)]), sg.stack([sg.sin(a), sg.cos(a)])]), 0.3)
+    assert text == (
+        r"\begin{bmatrix} \cos\left(a\right) & -\sin\left(a\right) \\ "
+        r"\sin\left(a\right) & \cos\left(a\right) \end{bmatrix}"
+    )
+    assert from_latex(text, [symbols(sg.formula(lambda a: a * 2, 0.3).term)[0]]).shape == (2, 2)

@@ -325,7 +325,7 @@ def _quotients(p: Product, run: Canonicaliser) -> Product:
 
 
 def _exponentials(p: Product, run: Canonicaliser) -> Product:
-    """e^v·e^(-v) = 1, always."""
+    """e^v·e^(-v) = 1 and e^(cv)·e^v = e^((c+1)v), always."""
     found = [f for f in p.factors if f.base.op.name == "exp" and f.base in run.arguments]
     for k, f in enumerate(found):
         v = run.arguments[f.base][0]
@@ -334,6 +334,10 @@ def _exponentials(p: Product, run: Canonicaliser) -> Product:
                 rest = plain_power(f.power - g.power)
                 keep = Factor(f.base, f.labels, rest) if rest > 0 else Factor(g.base, g.labels, -rest)
                 return _exponentials(without(p, [f, g], [keep] if rest else []), run)
+            c = _multiple(g, f, v, run)
+            if c and f.base is not g.base:
+                both = [_function_factor(run, "exp", v.scaled(f.power + c), f.labels, 1)] if f.power + c else []
+                return _exponentials(without(p, [f, g], both), run)
     return p
 
 
@@ -480,8 +484,21 @@ def _shifted(run: Canonicaliser, form: Form, k: int) -> Form | None:
     return run.times(made, run.power(weight.spread(kept, form.shape), -1))
 
 
+def _exponent_apart(p: Product, shape: tuple[Any, ...], run: Canonicaliser) -> tuple[Form, Form] | None:
+    """w and v, when a real product is w e^v entry by entry: log(w e^v) = log w + v."""
+    f = next((f for f in p.factors if f.base.op.name == "exp" and f.base in run.arguments and _real(f.base)), None)
+    if f is None or len(p.factors) < 2 or not p.elementwise:
+        return None
+    rest = Form([without(p, [f], [])], shape)
+    v = run.arguments[f.base][0].scaled(f.power)
+    return rest, v.spread([p.out.index(x) for x in f.labels], shape)
+
+
 def _log(run: Canonicaliser, form: Form) -> Form | None:
-    """log e^x = x, log softmax = log_softmax, log Σe^x = logsumexp, log(1 + e^x) = softplus(x), always."""
+    """log e^x = x, log(w e^x) = log w + x, log softmax = log_softmax, log Σe^x = logsumexp, log(1 + e^x) = softplus(x).
+
+    All of them always.
+    """
     if form.constant is not None and form.constant.coef == 1:
         return Form((), form.shape)
     v = one_plus_exp(form, run)
@@ -493,6 +510,9 @@ def _log(run: Canonicaliser, form: Form) -> Form | None:
     found = exponent(p, len(form.shape), run) if p.factors else None
     if found is not None:
         return found
+    parts = _exponent_apart(p, form.shape, run)
+    if parts is not None:
+        return run.plus([run.elementwise(lookup("log"), [parts[0]], {}, form.shape), parts[1]], [1, 1], form.shape)
     f = _single(form, "softmax")
     if f is not None:
         made = lookup("log_softmax")(f.base.args[0], dim=f.base.params["dim"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -25,9 +26,12 @@ from symgrad.formula.canonical.chains import (
 )
 from symgrad.formula.canonical.matrices.matrixform import Graph
 from symgrad.formula.canonical.normal import Factor, Form, Power, Product, number_of
-from symgrad.formula.term import Term, constant_value, full, number
+from symgrad.formula.term import NUMBER, SYMBOL, Term, constant_value, full, number
 from symgrad.op import Labels
 from symgrad.ops.linalg.contraction import contract
+
+LONG_DECIMAL = 12
+"""Signs of a decimal for which a fraction of shorter numbers is looked for."""
 
 
 def components(factors: Sequence[Factor]) -> list[list[Factor]]:
@@ -89,17 +93,37 @@ def scaled(coef: Any, decimal: bool, scalars: Sequence[tuple[Term, Power]], body
         body = call_op("neg", body)
     elif scale is not None and scale.op.name == "div" and scale.args[0].number == 1:
         body = call_op("div", body, scale.args[1])
-    elif scale is not None and isinstance(scale.number, int) and body.op.name == "div" and body.args[0].number == 1:
+    elif scale is not None and body.op.name == "div" and body.args[0].number == 1 and _fits_above(scale):
         body = call_op("div", scale, body.args[1])
     elif scale is not None:
         body = call_op("mul", scale, body)
     return region(guards, body) if guards else body
 
 
+def _short_decimals(value: float) -> tuple[float | int, float | None]:
+    """A whole number over a short decimal, where a long decimal comes from it: 2/8.314, not 0.24055809477988935."""
+    if len(repr(value)) > LONG_DECIMAL and math.isfinite(value):
+        for above in range(1, 13):
+            below = float(f"{above / abs(value):.8g}")
+            if above / below == abs(value) and len(repr(below)) + len(str(above)) < LONG_DECIMAL:
+                return above if value > 0 else -above, below
+    return value, None
+
+
+def _fits_above(scale: Term) -> bool:
+    """Whether a scalar may stand above a fraction bar: a/x and 2a/x, and a times 1/x where a is longer."""
+    parts = scale.args if scale.op.name == "mul" else (scale,)
+    return isinstance(scale.number, int) or all(t.op in (SYMBOL, NUMBER) for t in parts)
+
+
 def _quotient(value: Any, parts: Sequence[tuple[Term, Power]]) -> Term:
     """A number times scalar powers as one fraction."""
     if not parts:
         return number(value)
+    if isinstance(value, float):
+        value, below = _short_decimals(value)
+        if below is not None:
+            parts = [*parts, (number(below), -1)]
     under: list[tuple[Term, Power]] = []
     negative = isinstance(value, (int, Fraction)) and value < 0
     if negative:

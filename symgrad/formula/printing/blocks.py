@@ -48,6 +48,17 @@ def _row(w: Writer, t: Term) -> list[str]:
     return [text_of(exact(w, a)) for a in t.args]
 
 
+@writes("stack")
+def _of_numbers(w: Writer, t: Term) -> Piece | None:
+    """A column or matrix of numbers, entry by entry."""
+    rows = [a.args if a.op.name == "stack" and a.params["dim"] == 0 else (a,) for a in t.args]
+    if t.params["dim"] != 0 or t.ndim > 2 or len(rows) < 2 or any(x.shape for row in rows for x in row):
+        return None
+    if t.ndim == 2 and len(rows[0]) < 2:
+        return None
+    return _framed("m" if t.ndim == 2 else "c", [[text_of(exact(w, x)) for x in row] for row in rows])
+
+
 @writes("put")
 def _placed(w: Writer, t: Term) -> Piece | None:
     """A unit vector, a column of blocks in which the values stand, or the rows of the identity that an index names."""
@@ -126,6 +137,9 @@ def read_blocks(r: Any) -> Value:
             r.tokens.expect("&")
     if len(rows) == len(rows[0]) == 1:
         return value_of(r.plain(rows[0][0]))
+    if len(rows) > 1 and all(getattr(x, "kind", None) == "s" for row in rows for x in row):
+        columns = [row[0].term if len(row) == 1 else op("stack", *(x.term for x in row), dim=0) for row in rows]
+        return value_of(op("stack", *columns, dim=0))
     if len(rows) == 1:
         return value_of(_joined_blocks(r, rows[0], 1))
     if any(len(row) > 1 for row in rows):

@@ -118,6 +118,8 @@ def unit_vector(size: Any, place: int) -> Piece:
 def called(w: Writer, t: Term) -> Piece:
     """An op as a function: axes as a subscript, other parameters after a semicolon."""
     params = {k: v for k, v in t.params.items() if DEFAULTS.get(k) != v}
+    if len(params.get("shifts", ())) == 1:
+        params["shifts"] = params["shifts"][0]
     subscript = ""
     axes = "dims" if t.op.name in AXES else "dim"
     if axes in params:

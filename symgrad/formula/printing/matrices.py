@@ -355,18 +355,30 @@ def _getitem(w: Writer, t: Term) -> Piece:
 @writes("narrow", "select")
 def _range(w: Writer, t: Term) -> Piece | None:
     p = t.params
-    parts = [":"] * t.args[0].ndim
     if t.op.name == "select":
-        parts[p["dim"]] = str(p["index"])
-    elif isinstance(p["start"], int) and isinstance(p["length"], int):
+        return _entry(w, t)
+    parts = [":"] * t.args[0].ndim
+    if isinstance(p["start"], int) and isinstance(p["length"], int):
         parts[p["dim"]] = f"{p['start']}:{p['start'] + p['length']}"
     else:
         return None
     return _indexed(w, t, f"[{', '.join(parts)}]")
 
 
-def _indexed(w: Writer, t: Term, index: str) -> Piece:
-    a = exact(w, t.args[0])
+def _entry(w: Writer, t: Term) -> Piece:
+    """Places along some axes, one index for all of them: the entry of a row is that of the matrix."""
+    found = [t]
+    while found[-1].args[0].op.name == "select":
+        found.append(found[-1].args[0])
+    whole = found[-1].args[0]
+    parts, left = [":"] * whole.ndim, list(range(whole.ndim))
+    for one in reversed(found):
+        parts[left.pop(one.params["dim"])] = str(one.params["index"])
+    return _indexed(w, t, f"[{', '.join(parts)}]", whole)
+
+
+def _indexed(w: Writer, t: Term, index: str, whole: Term | None = None) -> Piece:
+    a = exact(w, t.args[0] if whole is None else whole)
     text = text_of(a)
     plain = "_" not in text and "^" not in text
     call = text.startswith(r"\operatorname") and text.endswith(r"\right)")

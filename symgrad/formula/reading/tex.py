@@ -487,6 +487,8 @@ class _TexReader(OptionReader):
             params.setdefault("k", axes[0] if axes else 0)
         elif name in AXES:
             params["dims"] = (0,) if axes is None else axes
+            if isinstance(params.get("shifts"), int):
+                params["shifts"] = (params["shifts"],)
         elif axes is not None:
             params["dim"] = axes[0]
         elif name in ("prod", "argmax", "argmin") or (name in ALONG_VECTORS and terms[0].ndim == own_axes(name)):

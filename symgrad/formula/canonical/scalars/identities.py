@@ -62,6 +62,24 @@ def hyperbolic(form: Form, run: Canonicaliser) -> Form | None:
     return None
 
 
+def half_tangent(form: Form, run: Canonicaliser) -> Form | None:
+    """σ(u) - σ(-u) = tanh(u/2), always."""
+    found = [(k, f) for k, p in enumerate(form.terms) if (f := _alone(p, "sigmoid", run)) is not None]
+    for i, (k, f) in enumerate(found):
+        p, u = form.terms[k], run.arguments[f.base][0]
+        for n, g in found[i + 1 :]:
+            q, v = form.terms[n], run.arguments[g.base][0]
+            places = [tuple(r.out.index(x) for x in h.labels) for h, r in ((f, p), (g, q))]
+            if p.coef != -q.coef or places[0] != places[1] or not run.same(u, v.scaled(-1)):
+                continue
+            turned = -1 if u.terms[0].coef < 0 else 1
+            made = run.elementwise(lookup("tanh"), [u.scaled(Fraction(turned, 2))], {}, f.base.shape)
+            whole = made.scaled(p.coef * turned, p.decimal).spread(places[0], form.shape)
+            rest = [r for m, r in enumerate(form.terms) if m not in (k, n)]
+            return run.sum_of([*rest[:k], *whole.terms, *rest[k:]], form.shape)
+    return None
+
+
 _MEETING = {("sin", "cos"): ("cos", "sin"), ("cos", "cos"): ("sin", "sin")}
 """Which product of functions of u and v meets which: sin u cos v meets cos u sin v, cos u cos v meets sin u sin v."""
 
@@ -106,8 +124,13 @@ def _wave(name: str, u: Form, f: Factor, axes: list[int], form: Form, run: Canon
 
 def _exponential(p: Product, run: Canonicaliser) -> Factor | None:
     """The factor of a product that is nothing but e^u."""
+    return _alone(p, "exp", run)
+
+
+def _alone(p: Product, name: str, run: Canonicaliser) -> Factor | None:
+    """The factor of a product that is nothing but one function, times a number."""
     f = p.factors[0] if len(p.factors) == 1 else None
-    known = f is not None and f.base.op.name == "exp" and f.power == 1 and f.base in run.arguments
+    known = f is not None and f.base.op.name == name and f.power == 1 and f.base in run.arguments
     return f if known and p.elementwise else None
 
 

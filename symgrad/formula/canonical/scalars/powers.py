@@ -50,7 +50,7 @@ def _with(p: Product, old: list[Factor], f: Factor, made: Form, power: Power) ->
     names = dict(zip(q.out, f.labels, strict=True))
     factors = [Factor(x.base, tuple(names[y] for y in x.labels), plain_power(x.power * power)) for x in q.factors]
     found = without(p, old, factors)
-    return Product(found.coef * Fraction(q.coef) ** int(power), found.factors, found.out, found.decimal)
+    return Product(found.coef * Fraction(q.coef) ** int(power), found.factors, found.out, found.decimal or q.decimal)
 
 
 def _at(form: Form, f: Factor) -> Form:

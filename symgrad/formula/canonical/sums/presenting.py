@@ -43,7 +43,7 @@ class Presenter:
             whole = len(p.factors) > 1 and p.coef == int(p.coef) and abs(int(p.coef)) > 1
             if not whole and self.numbers(inside, abs(p.coef)) < 1 + self.numbers(inside, 1):
                 # ½(x - 2y) is x/2 - y, which has fewer numbers.
-                spread = self._scaled(f.base, inside, p.coef)
+                spread = self._scaled(f.base, inside, p.coef, p.decimal)
                 if spread is not None:
                     factors = (*p.factors[:k], Factor(spread, f.labels, 1), *p.factors[k + 1 :])
                     return Product(1, factors, p.out, p.decimal)
@@ -125,14 +125,14 @@ class Presenter:
         )
         return min([int(by != 1), *(numbers(form, by) - numbers(form, 1) for form in inner)])
 
-    def _scaled(self, base: Term, inside: Form, by: Any) -> Term | None:
+    def _scaled(self, base: Term, inside: Form, by: Any, decimal: bool = False) -> Term | None:
         """A multiple of a sum, written once; None inside of too many others."""
         found = self._flips.get((base, by))
         # One multiple of each sum at most, and none in a large formula: otherwise nested sums would multiply.
         fresh = by == -1 or (self.run.small and self._multiplied.setdefault(base, by) == by)
         if found is None and fresh and self._nesting < NESTED_FLIPS:
             self._nesting += 1
-            found = self._flips[base, by] = form_term(inside.scaled(by), self.run.layout, self.product)
+            found = self._flips[base, by] = form_term(inside.scaled(by, decimal), self.run.layout, self.product)
             self._nesting -= 1
             self.run.symmetries.note(found, self.run.symmetries.symmetric(base))
         return found
