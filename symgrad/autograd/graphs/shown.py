@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from symgrad.autograd.graph import node_name
 from symgrad.autograd.graphs.torch_graph import Answering, Step, Value, edges_of, lower, name_of, rule
 from symgrad.errors import AutogradError
 from symgrad.tape.backward.tether import at, held, tethered
 from symgrad.tape.formulas.origin import Origin, origin_of
 from symgrad.tape.graph import Labelled, Node, twin
+from symgrad.tape.layout import arranged
 from symgrad.tape.memory.inplace import CHANGES
 from symgrad.tape.memory.versions import changes
 from symgrad.tape.memory.views import view_of
@@ -310,7 +313,8 @@ class _Replay:
             self.places[place, "hook"], self.places[place] = flow.node, self._given(leaf, "hook")
         else:
             self.places[place] = flow.node
-            taken = stolen or (flow.held == 1 and flow.dense and not flow.empty and not odd)
+            in_rows = flow.dense and flow.spread is None
+            taken = stolen or (flow.held == 1 and in_rows and not flow.empty and not odd)
             self.shown[place] = _named(flow.node), flow.counted() if taken else 1
 
     def _number(self) -> tuple[int, int]:
@@ -455,9 +459,20 @@ class _Replay:
             node = None
             if self.origin.recorded and (before.node is not None or flow.node is not None):
                 node = Step("AddBackward0", (before.node, flow.node), before.shape, before.dtype, self._number())
-            self.flows[place] = Flow(Value(node, before.shape, before.dtype, empty=before.empty and flow.empty))
+            made = Value(node, before.shape, before.dtype, empty=before.empty and flow.empty)
+            made.spread = _layout_of_sum(before, flow)
+            self.flows[place] = Flow(made)
             before.drop()
             flow.drop()
+
+
+def _layout_of_sum(a: Flow, b: Flow) -> Any:
+    """An array that lies as the sum of two gradients does; None where that is row by row."""
+    if (a.spread is None and b.spread is None) or a.shape != b.shape:
+        return None
+    shown = [np.empty(flow.shape, bool) if flow.spread is None else flow.spread for flow in (a, b)]
+    made = arranged(np.empty(a.shape, bool), shown)
+    return None if made.flags.c_contiguous else made
 
 
 def _owner(edge: Any) -> Any:
